@@ -1,0 +1,38 @@
+# Prints, as JSON, what a C build needs to know about the interpreter that runs this file.
+# Must run under any Python, PyPy and Python 2 included: the caller words the refusals.
+import json
+import os
+import platform
+import sys
+import sysconfig
+
+
+def variable(name):
+    return sysconfig.get_config_var(name)
+
+
+def shared_library():
+    """The path of the shared libpython, or an empty string."""
+    if not variable("Py_ENABLE_SHARED"):
+        return ""
+    path = os.path.join(variable("LIBDIR") or "", variable("LDLIBRARY") or "")
+    return path if os.path.isfile(path) else ""
+
+
+def main():
+    include = sysconfig.get_paths()["include"]
+    print(json.dumps({
+        "implementation": platform.python_implementation(),
+        "version": platform.python_version(),
+        "major": sys.version_info[0],
+        "minor": sys.version_info[1],
+        "executable": sys.executable,
+        "home": getattr(sys, "base_prefix", sys.prefix),
+        "include": include if os.path.isfile(os.path.join(include, "Python.h")) else "",
+        "library": shared_library(),
+        "debug": bool(variable("Py_DEBUG")),
+        "gil_disabled": bool(variable("Py_GIL_DISABLED")),
+    }))
+
+
+main()

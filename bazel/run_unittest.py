@@ -1,0 +1,89 @@
+"""Runs the unittest cases of one file, and writes every case to $XML_OUTPUT_FILE (JUnit)."""
+import os
+import sys
+import time
+import unittest
+from xml.etree import ElementTree
+
+
+class RecordingResult(unittest.TextTestResult):
+    """Also keeps one XML element per case, with the reason of a skip or a failure."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.cases = []
+
+    def startTest(self, test):
+        super().startTest(test)
+        self._begin(test)
+
+    def stopTest(self, test):
+        self.cases[-1].set("time", "%.3f" % (time.monotonic() - self._started))
+        super().stopTest(test)
+
+    def _begin(self, test):
+        self._started = time.monotonic()
+        group, _, name = test.id().rpartition(".")
+        self.cases.append(ElementTree.Element("testcase", classname=group, name=name))
+
+    def _note(self, test, kind, message):
+        # A class or module that fails to set up, or is skipped as a whole, starts no case.
+        if not hasattr(test, "_testMethodName") and not isinstance(
+                test, unittest.case._SubTest):
+            self._begin(test)
+        element = ElementTree.SubElement(self.cases[-1], kind, message=message.splitlines()[-1])
+        element.text = message
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self._note(test, "skipped", reason or "no reason given")
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self._note(test, "failure", self.failures[-1][1])
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self._note(test, "error", self.errors[-1][1])
+
+    def addSubTest(self, test, subtest, err):
+        known = len(self.failures), len(self.errors)
+        super().addSubTest(test, subtest, err)
+        if len(self.failures) > known[0]:
+            self._note(subtest, "failure", self.failures[-1][1])
+        if len(self.errors) > known[1]:
+            self._note(subtest, "error", self.errors[-1][1])
+
+    def addExpectedFailure(self, test, err):
+        super().addExpectedFailure(test, err)
+
+    def addUnexpectedSuccess(self, test):
+        super().addUnexpectedSuccess(test)
+        self._note(test, "failure", "unexpected success")
+
+
+def write_xml(path, name, cases):
+    """Writes the cases as one suite; a reader counts elements, so there are no totals."""
+    suites = ElementTree.Element("testsuites")
+    suite = ElementTree.SubElement(suites, "testsuite", name=name)
+    suite.extend(cases)
+    ElementTree.ElementTree(suites).write(path, encoding="utf-8", xml_declaration=True)
+
+
+def main(test_file):
+    # The runner's own folder is not the test's business.
+    sys.path.pop(0)
+    name = os.path.splitext(os.path.basename(test_file))[0]
+    print("%s under %s" % (test_file, sys.version), file=sys.stderr)
+    suite = unittest.defaultTestLoader.loadTestsFromName(name)
+    result = unittest.TextTestRunner(verbosity=2, resultclass=RecordingResult).run(suite)
+    if os.environ.get("XML_OUTPUT_FILE"):
+        write_xml(os.environ["XML_OUTPUT_FILE"], name, result.cases)
+    if not result.testsRun:
+        print("no test case in %s" % test_file, file=sys.stderr)
+        return 1
+    return 0 if result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

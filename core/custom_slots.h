@@ -1,0 +1,113 @@
+// The consumer's side of SEP 200: which custom slots does the type of an object offer?
+// No initialisation call, no GIL, no tp_flags bit; safe for every object.
+#ifndef TYPEDCALL_CORE_CUSTOM_SLOTS_H_
+#define TYPEDCALL_CORE_CUSTOM_SLOTS_H_
+
+#include "core/interface.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The data that the metaclass adds to every type it makes. Constant once `magic` is set.
+typedef struct PyExtensibleTypeData {
+  Py_ssize_t count;
+  PyCustomSlot *table;
+  uint64_t magic;  // 0: not resolved yet; PyExtensibleType_MAGIC: count and table are final
+} PyExtensibleTypeData;
+
+#define PyExtensibleType_MAGIC UINT64_C(0xd1a0c5b3e7f42961)
+
+// alignof(max_align_t) for C99 and C++ alike.
+typedef struct PyExtensibleType_Internal_Alignment {
+  char first;
+  union {
+    long double floating;
+    long long integer;
+    void *pointer;
+    void (*function)(void);
+  } most_aligned;
+} PyExtensibleType_Internal_Alignment;
+#define PyExtensibleType_ALIGNMENT offsetof(PyExtensibleType_Internal_Alignment, most_aligned)
+
+// Bytes from the start of a type object to its PyExtensibleTypeData: where PEP 697 puts the data of
+// a metaclass derived from `type`. It depends on the CPython minor version compiled for.
+#define PyExtensibleType_DATA_OFFSET                                                          \
+  ((sizeof(PyHeapTypeObject) + PyExtensibleType_ALIGNMENT - 1) / PyExtensibleType_ALIGNMENT * \
+   PyExtensibleType_ALIGNMENT)
+
+// The metaclass resolves a type when it has made it. A type that came past that (type.__new__, a
+// look-up inside __init_subclass__, a derived metaclass that forgot super().__init__) is resolved
+// here, which needs the GIL: the MRO of a type may change under whoever reads it without.
+static inline const PyExtensibleTypeData *PyExtensibleType_Internal_ResolveNow(
+    PyTypeObject *type, const PyExtensibleTypeData *data) {
+  if (PyTypedcall_LOAD_RELAXED(&data->magic) != 0 || !PyTypedcall_IsAttached()) return NULL;
+  const PyTypedcall_Interface *interface = PyTypedcall_Peek();
+  if (interface == NULL) return NULL;
+  if (!PyType_IsSubtype(Py_TYPE(type), interface->metaclass(interface->state))) return NULL;
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  int failed = interface->resolve(interface->state, type, NULL, 0);
+  PyTypedcall_RestoreError(saved);
+  return !failed && data->magic == PyExtensibleType_MAGIC ? data : NULL;
+}
+
+// What `type` offers, or NULL when it is not extensible.
+static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Data(PyTypeObject *type) {
+  // The metaclass's size says whether the bytes are there at all, the magic whether they are ours.
+  if (Py_TYPE(type)->tp_basicsize <
+      (Py_ssize_t)(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleTypeData))) {
+    return NULL;
+  }
+  const PyExtensibleTypeData *data =
+      (const PyExtensibleTypeData *)(const void *)((const char *)type +
+                                                   PyExtensibleType_DATA_OFFSET);
+  if (PyTypedcall_LIKELY(PyTypedcall_LOAD_ACQUIRE(&data->magic) == PyExtensibleType_MAGIC)) {
+    return data;
+  }
+  return PyExtensibleType_Internal_ResolveNow(type, data);
+}
+
+// All functions below: `obj` is any object; the caller has a reference to it or to its type. They
+// need no GIL and set no exception; a thread without an attached thread state finds nothing on a
+// type that nobody has resolved yet. Results are valid while the type lives. The slots are those of
+// the type's creation: assigning to its `__bases__` afterwards changes none of them.
+// Source: SEP 200, "Consumer API".
+
+// 1 when the type of `obj` can have custom slots (perhaps it has none), else 0.
+static inline int PyCustomSlots_Check(PyObject *obj) {
+  return PyExtensibleType_Internal_Data(Py_TYPE(obj)) != NULL;
+}
+
+// The length of the slot table, skipped positions included; 0 when the type is not extensible.
+static inline Py_ssize_t PyCustomSlots_Count(PyObject *obj) {
+  const PyExtensibleTypeData *data = PyExtensibleType_Internal_Data(Py_TYPE(obj));
+  return data != NULL ? data->count : 0;
+}
+
+// The slot table; NULL when the type is not extensible or its table is empty.
+static inline PyCustomSlot *PyCustomSlots_Table(PyObject *obj) {
+  const PyExtensibleTypeData *data = PyExtensibleType_Internal_Data(Py_TYPE(obj));
+  return data != NULL ? data->table : NULL;
+}
+
+// The slot with that ID, or NULL; never one with the special IDs 0 and 1. The position where it is
+// expected (any value is safe) is looked at first, the rest of the table only after that.
+static inline PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
+                                               Py_ssize_t expected_pos) {
+  const PyExtensibleTypeData *data = PyExtensibleType_Internal_Data(Py_TYPE(obj));
+  if (data == NULL || id <= PyCustomSlot_ID_SKIP) return NULL;
+  PyCustomSlot *table = data->table;
+  const size_t count = (size_t)data->count;
+  if (PyTypedcall_LIKELY((size_t)expected_pos < count && table[expected_pos].id == id)) {
+    return &table[expected_pos];
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (table[i].id == id) return &table[i];
+  }
+  return NULL;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_CUSTOM_SLOTS_H_

@@ -1,0 +1,106 @@
+// What the ABI layer asks of compiler, platform and Python version, refused here by name, and the
+// few shims that differ between them. The C99 layer includes nothing but Python.h below this file.
+#ifndef TYPEDCALL_CORE_PLATFORM_H_
+#define TYPEDCALL_CORE_PLATFORM_H_
+
+#include <Python.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef PYPY_VERSION
+#error "typedcall: PyPy's cpyext has no room for data on a metaclass; PyPy is not supported yet"
+#endif
+#if PY_VERSION_HEX < 0x03090000
+#error "typedcall: needs CPython 3.9 or later"
+#endif
+#ifdef Py_LIMITED_API
+#error "typedcall: the limited API is not supported yet; undefine Py_LIMITED_API"
+#endif
+#ifdef Py_GIL_DISABLED
+#error "typedcall: free-threaded builds are not supported yet"
+#endif
+
+// Platforms nobody has run this on can be tried at one's own risk with this macro.
+#ifndef TYPEDCALL_ALLOW_UNTESTED_PLATFORM
+#if defined(_WIN32)
+#error "typedcall: Windows is not supported (tags need address constants from other modules)"
+#elif defined(__wasm__) || defined(__EMSCRIPTEN__)
+#error "typedcall: WebAssembly is not supported (a function's address is an index there)"
+#elif defined(__APPLE__)
+#error "typedcall: macOS has not been tried; define TYPEDCALL_ALLOW_UNTESTED_PLATFORM to go on"
+#elif UINTPTR_MAX != UINT64_MAX
+#error "typedcall: 32-bit platforms are not supported (the ABI is asserted for 64 bits only)"
+#elif !defined(__linux__)
+#error "typedcall: this platform has not been tried; see TYPEDCALL_ALLOW_UNTESTED_PLATFORM"
+#endif
+#endif
+#if !defined(__GNUC__)
+#error "typedcall: needs the __atomic builtins of GCC or Clang"
+#endif
+
+// C99 has no atomics and C++'s cannot be laid over a C struct, so both languages use the builtins.
+#define PyTypedcall_LOAD_RELAXED(address) __atomic_load_n((address), __ATOMIC_RELAXED)
+#define PyTypedcall_LOAD_ACQUIRE(address) __atomic_load_n((address), __ATOMIC_ACQUIRE)
+#define PyTypedcall_STORE_RELEASE(address, value) \
+  __atomic_store_n((address), (value), __ATOMIC_RELEASE)
+
+#define PyTypedcall_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define PyTypedcall_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+#ifdef __cplusplus
+#define PyTypedcall_STATIC_ASSERT(condition, words) static_assert(condition, #words)
+#else
+#define PyTypedcall_JOIN_(a, b) a##b
+#define PyTypedcall_JOIN(a, b) PyTypedcall_JOIN_(a, b)
+// `words` must be an identifier: it becomes part of the array type's name in the error message.
+#define PyTypedcall_STATIC_ASSERT(condition, words) \
+  typedef char PyTypedcall_JOIN(words##_, __LINE__)[(condition) ? 1 : -1] __attribute__((unused))
+#endif
+
+// Does this thread have an attached thread state (hold the GIL)? Needs neither the GIL nor an
+// interpreter and sets no exception.
+//
+// Up to 3.11 the "current" thread state is a process-wide variable that belongs to whichever thread
+// holds the GIL, so it only counts when it is also this thread's own. A thread that runs a
+// subinterpreter with a second thread state is then taken for detached, which is the safe side.
+static inline int PyTypedcall_IsAttached(void) {
+#if PY_VERSION_HEX >= 0x030D0000
+  return PyThreadState_GetUnchecked() != NULL;
+#elif PY_VERSION_HEX >= 0x030C0000
+  return _PyThreadState_UncheckedGet() != NULL;
+#else
+  PyThreadState *current = _PyThreadState_UncheckedGet();
+  return current != NULL && current == PyGILState_GetThisThreadState();
+#endif
+}
+
+// A pending exception put aside, so that look-ups inside an error path neither see nor lose it.
+typedef struct {
+#if PY_VERSION_HEX >= 0x030C0000
+  PyObject *raised;
+#else
+  PyObject *type, *value, *traceback;
+#endif
+} PyTypedcall_SavedError;
+
+// Takes the pending exception, if any, away from the thread. GIL: held.
+static inline PyTypedcall_SavedError PyTypedcall_SaveError(void) {
+  PyTypedcall_SavedError saved;
+#if PY_VERSION_HEX >= 0x030C0000
+  saved.raised = PyErr_GetRaisedException();
+#else
+  PyErr_Fetch(&saved.type, &saved.value, &saved.traceback);
+#endif
+  return saved;
+}
+
+// Puts it back, dropping whatever has been set in between. GIL: held.
+static inline void PyTypedcall_RestoreError(PyTypedcall_SavedError saved) {
+#if PY_VERSION_HEX >= 0x030C0000
+  PyErr_SetRaisedException(saved.raised);
+#else
+  PyErr_Restore(saved.type, saved.value, saved.traceback);
+#endif
+}
+
+#endif  // TYPEDCALL_CORE_PLATFORM_H_

@@ -1,0 +1,105 @@
+// Which types and signatures are the same to a caller, and which only look alike.
+// The table is written out by hand; it must hold on LP64, LLP64 and 32 bits.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "typedcall/signature.h"
+
+namespace {
+
+const char *const letters[] = {
+#define ROW(NAME, LETTERS, TYPE, KIND) LETTERS,
+    PyNativeType_VALUE_LIST(ROW)
+#undef ROW
+};
+
+bool equivalent(const std::string &a, const std::string &b) {
+  return PyNativeSignature_Equivalent(a.c_str(), b.c_str()) != 0;
+}
+
+// The width of an integer code in bytes; negative for signed ones; 0 for everything else.
+int width(const std::string &code) {
+  const std::string both = "bBhHiIlLqQnN";
+  const int sizes[] = {1,
+                       static_cast<int>(sizeof(short)),
+                       static_cast<int>(sizeof(int)),
+                       static_cast<int>(sizeof(long)),
+                       static_cast<int>(sizeof(long long)),
+                       static_cast<int>(sizeof(void *))};
+  const size_t at = code.size() == 1 ? both.find(code) : std::string::npos;
+  if (at == std::string::npos) return 0;
+  return at % 2 == 0 ? -sizes[at / 2] : sizes[at / 2];
+}
+
+TEST(Equivalent, EveryPairOfTypes) {
+  for (const std::string a : letters) {
+    for (const std::string b : letters) {
+      SCOPED_TRACE(a + " and " + b);
+      const bool same = a == b || (width(a) != 0 && width(a) == width(b));
+      EXPECT_EQ(equivalent(a + "->v", b + "->v"), same);
+      EXPECT_EQ(equivalent("->" + a, "->" + b), same);
+      EXPECT_EQ(equivalent("&" + a + "->v", "&" + b + "->v"), same);
+      EXPECT_FALSE(equivalent("&" + a + "->v", b + "->v"));
+    }
+  }
+}
+
+TEST(Equivalent, Lp64) {
+  if (sizeof(long) != 8) GTEST_SKIP() << "long has not 64 bits";
+  EXPECT_TRUE(equivalent("lqn->l", "qnl->n"));
+  EXPECT_TRUE(equivalent("LQN->&L", "NLQ->&Q"));
+  EXPECT_FALSE(equivalent("l->l", "L->l"));
+  EXPECT_FALSE(equivalent("i->i", "l->l"));
+}
+
+TEST(Equivalent, LooksAlikeButIsNot) {
+  EXPECT_FALSE(equivalent("d->d", "g->g"));   // one width with MSVC
+  EXPECT_FALSE(equivalent("?->d", "B->d"));   // one width, but 2 is no bool
+  EXPECT_FALSE(equivalent("P->d", "&d->d"));  // P says nothing about what it points to
+  EXPECT_FALSE(equivalent("s->d", "&b->d"));
+  EXPECT_FALSE(equivalent("O->d", "P->d"));
+  EXPECT_FALSE(equivalent("P->d", "N->d"));  // NumPy's P is an integer
+  EXPECT_FALSE(equivalent("Zd->d", "dd->d"));
+  EXPECT_FALSE(equivalent("d->v", "d->d"));
+  EXPECT_FALSE(equivalent("d->d", "dd->d"));
+  EXPECT_TRUE(equivalent("->v", "->v"));
+}
+
+TEST(Equivalent, MalformedTextIsEquivalentToNothing) {
+  const std::string endless(1000, 'd');
+  for (const std::string &malformed :
+       {std::string(), std::string("d"), std::string("v->d"), std::string("dd->d "), endless}) {
+    EXPECT_FALSE(equivalent(malformed, malformed)) << malformed;
+    EXPECT_FALSE(equivalent(malformed, "dd->d")) << malformed;
+    EXPECT_FALSE(equivalent("dd->d", malformed)) << malformed;
+  }
+  EXPECT_EQ(PyNativeSignature_Equivalent(nullptr, nullptr), 0);
+  EXPECT_EQ(PyNativeSignature_Equivalent("->v", nullptr), 0);
+}
+
+TEST(Equivalent, TypesOutsideTheListAreEquivalentToNothing) {
+  const PyNativeType outside = {PyNativeType_COUNT, 0};
+  const PyNativeType number = {PyNativeType_DOUBLE, 0};
+  EXPECT_FALSE(PyNativeType_Equivalent(outside, outside));
+  EXPECT_FALSE(PyNativeType_Equivalent(outside, number));
+  EXPECT_FALSE(PyNativeType_Equivalent(number, outside));
+}
+
+TEST(Equivalent, AnyNonzeroIsAPointer) {
+  const PyNativeType one = {PyNativeType_DOUBLE, 1};
+  const PyNativeType two = {PyNativeType_DOUBLE, 2};
+  EXPECT_TRUE(PyNativeType_Equivalent(one, two));
+}
+
+constexpr bool constexpr_equivalent(const char *a, const char *b) {
+  return PyNativeSignature_Equivalent(a, b) != 0;
+}
+static_assert(constexpr_equivalent("dd->d", "dd->d"), "equal bytes");
+static_assert(constexpr_equivalent("n->v", sizeof(long) == 8 ? "l->v" : "q->v") ||
+                  sizeof(size_t) != 8,
+              "equal width");
+static_assert(!constexpr_equivalent("d", "d"), "malformed");
+
+}  // namespace

@@ -1,0 +1,66 @@
+// Compiles the signature headers under every C standard we promise, and uses all they declare.
+// Compiled alone it is a test: main returns the number of the first check that failed.
+
+#include <string.h>
+
+#include "typedcall/signature.h"
+
+// C99 has no _Static_assert.
+#define ASSERT_AT_COMPILE_TIME(name, condition) typedef char name[(condition) ? 1 : -1]
+
+ASSERT_AT_COMPILE_TIME(type_is_two_bytes, sizeof(PyNativeType) == 2);
+ASSERT_AT_COMPILE_TIME(longest_is_386, PyNativeSignature_MAX_LENGTH == 386);
+ASSERT_AT_COMPILE_TIME(void_is_zero, PyNativeType_VOID == 0);
+ASSERT_AT_COMPILE_TIME(ssize_is_as_wide_as_size, sizeof(intptr_t) == sizeof(size_t));
+
+// What a consumer's own column looks like; C needs constant expressions here.
+#define ROW(NAME, LETTERS, TYPE, KIND) sizeof(LETTERS) - 1,
+static const size_t letter_counts[] = {PyNativeType_LIST(ROW)};
+#undef ROW
+ASSERT_AT_COMPILE_TIME(table_has_every_code,
+                       sizeof(letter_counts) / sizeof(letter_counts[0]) == PyNativeType_COUNT);
+
+// Every C type can be declared, and complex is twice its part.
+struct every_type {
+#define ROW(NAME, LETTERS, TYPE, KIND) TYPE NAME##_value;
+  PyNativeType_VALUE_LIST(ROW)
+#undef ROW
+};
+ASSERT_AT_COMPILE_TIME(zf_is_two_f, sizeof(PyNativeType_ComplexFloat) == 2 * sizeof(float));
+ASSERT_AT_COMPILE_TIME(zd_is_two_d, sizeof(PyNativeType_ComplexDouble) == 2 * sizeof(double));
+ASSERT_AT_COMPILE_TIME(zg_is_two_g,
+                       sizeof(PyNativeType_ComplexLongDouble) == 2 * sizeof(long double));
+
+static int check_codes(void) {
+  int code;
+  for (code = 0; code < PyNativeType_COUNT; ++code) {
+    const char *letters = PyNativeCode_Letters(code);
+    if (strlen(letters) != letter_counts[code]) return 1;
+    if (PyNativeCode_FromLetters(letters[0], letters[1]) != code) return 2;
+    if ((PyNativeCode_Size(code) == 0) != (code == PyNativeType_VOID)) return 3;
+    if (PyNativeCode_Alignment(code) == 0) return 4;
+    if ((PyNativeCode_Kind(code) == PyNativeKind_VOID) != (code == PyNativeType_VOID)) return 5;
+  }
+  return 0;
+}
+
+int main(void) {
+  PyNativeSignature signature;
+  PyNativeSignature_Fault fault;
+  char buffer[PyNativeSignature_MAX_LENGTH + 1];
+  const int failed = check_codes();
+  if (failed != 0) return failed;
+  if (PyNativeSignature_Parse("&dn->d", 6, &signature, &fault) != 0) return 6;
+  if (signature.nargs != 2 || !signature.args[0].is_pointer) return 7;
+  if (PyNativeType_Size(signature.args[0]) != sizeof(double *)) return 8;
+  if (PyNativeType_Alignment(signature.result) > sizeof(double)) return 9;
+  if (PyNativeType_Kind(signature.args[1]) != PyNativeKind_SIGNED) return 10;
+  if (PyNativeSignature_Print(&signature, buffer, sizeof buffer) != 6) return 11;
+  if (strcmp(buffer, "&dn->d") != 0) return 12;
+  if (PyNativeSignature_ParseString("dx->d", &signature, &fault) != -1) return 13;
+  if (fault.position != 1 || strcmp(fault.reason, "unknown type code") != 0) return 14;
+  if (!PyNativeSignature_Equivalent("n->n", sizeof(long) == sizeof(size_t) ? "l->l" : "q->q")) {
+    return 15;
+  }
+  return 0;
+}

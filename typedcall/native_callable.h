@@ -1,0 +1,99 @@
+// The one record: a native way to call something (signature, flags, address), and the table of
+// overloads that an instance of an extensible type carries. Everything else is a place to find it.
+// Source: SEP 201; the flag bits are ours, see the shared ABI, section 3.
+#ifndef TYPEDCALL_NATIVE_CALLABLE_H_
+#define TYPEDCALL_NATIVE_CALLABLE_H_
+
+#include "core/custom_slots.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// One native way to call: three words for ever.
+typedef struct PyNativeCallableEntry {
+  const char *signature;  ///< canonical (typedcall/signature.h), NUL-terminated, read no further
+  uintptr_t flags;        ///< PyNativeCallable_* below; bits above the 32nd are zero
+  void *funcptr;          ///< of the C type that the signature and the flags spell
+} PyNativeCallableEntry;
+
+/// Several entries are overloads, in the order in which they are tried.
+typedef struct PyNativeCallableTable {
+  Py_ssize_t count;
+  PyNativeCallableEntry entries[1];  ///< `count` of them
+} PyNativeCallableTable;
+
+/// Bits 31-24: the ABI version. An entry with any other than 0 is ignored.
+#define PyNativeCallable_ABI_MASK ((uintptr_t)0xff000000u)
+
+// Bits that must be understood: a consumer that cannot honour one of these does not use the entry.
+
+/// The caller holds an attached thread state (the GIL, where there is one).
+#define PyNativeCallable_NEEDS_THREAD ((uintptr_t)0x0001)
+/// The function takes the GIL itself: the caller must be able to lose it.
+#define PyNativeCallable_ACQUIRES_GIL ((uintptr_t)0x0002)
+/// An exception may be set on return, and then the result is the error value of its class: -1 for
+/// signed, all ones for unsigned, -1.0 for floating, NULL for pointers and objects. The error value
+/// without an exception is a result like any other. Goes with NEEDS_THREAD.
+#define PyNativeCallable_MAY_RAISE ((uintptr_t)0x0004)
+/// With MAY_RAISE: the error value of a double is -0.0. Only functions in PyPy's layout have it.
+#define PyNativeCallable_ERROR_IS_NEG_ZERO ((uintptr_t)0x0008)
+/// The C result is an int, nonzero when an exception is set; the value goes through a last pointer
+/// argument, which the signature shows. Goes with NEEDS_THREAD.
+#define PyNativeCallable_RETURNS_STATUS ((uintptr_t)0x0010)
+/// The C function takes `PyObject *self` first, which the signature does not show. Whoever calls it
+/// checks the type of self, as CPython's method descriptors do.
+#define PyNativeCallable_TAKES_SELF ((uintptr_t)0x0020)
+/// errno is part of the result.
+#define PyNativeCallable_SETS_ERRNO ((uintptr_t)0x0040)
+/// On some inputs the result differs from what the Python callable gives (libm returns nan where
+/// `math` raises). Only for consumers that ask for it.
+#define PyNativeCallable_DIFFERS ((uintptr_t)0x0080)
+
+/// All bits that must be understood, and those that have a meaning so far.
+#define PyNativeCallable_MANDATORY_MASK ((uintptr_t)0xffff)
+#define PyNativeCallable_KNOWN_MASK ((uintptr_t)0x00ff)
+
+// Hints, which may be ignored.
+
+/// May run in several threads at once.
+#define PyNativeCallable_THREAD_SAFE ((uintptr_t)0x010000)
+/// Same arguments, same result, no effects.
+#define PyNativeCallable_PURE ((uintptr_t)0x020000)
+/// Does not block.
+#define PyNativeCallable_SHORT ((uintptr_t)0x040000)
+
+/// The custom slot of an instance's table: `objoffset` locates a `PyNativeCallableTable *` inside
+/// the instance, so that each instance has its own and can replace it. Source: SEP 201.
+#define PYCUSTOMSLOT_NATIVECALLABLE_ID PyCustomSlot_ID(PyCustomSlot_REGISTRAR_NUMFOCUS, 0, 0)
+#define PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS 0
+
+/// Can anybody use an entry with these flags? Not if the ABI version, a bit that must be understood
+/// or a bit above the 32nd is unknown, nor if they contradict each other (an entry that may set an
+/// exception needs the thread to set it in).
+/// GIL: none; any thread; any interpreter; no Python function is called.
+static inline int PyNativeCallable_FlagsAreUsable(uintptr_t flags) {
+  const uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS;
+  if (flags > UINT32_MAX || (flags & PyNativeCallable_ABI_MASK) != 0) return 0;
+  if ((flags & PyNativeCallable_MANDATORY_MASK & ~PyNativeCallable_KNOWN_MASK) != 0) return 0;
+  return (flags & raises) == 0 || (flags & PyNativeCallable_NEEDS_THREAD) != 0;
+}
+
+/// The table of an instance whose type has the native-callable slot, or NULL.
+/// Valid while the instance lives; whoever replaces a table keeps the old one for its readers.
+/// GIL: none, as for PyCustomSlots_Find; the caller has a reference to `object`; sets no exception.
+/// Source: SEP 201.
+static inline const PyNativeCallableTable *PyNativeCallable_InstanceTable(PyObject *object) {
+  const PyCustomSlot *slot = PyCustomSlots_Find(object, PYCUSTOMSLOT_NATIVECALLABLE_ID,
+                                                PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS);
+  if (slot == NULL) return NULL;
+  const PyNativeCallableTable *const *where =
+      (const PyNativeCallableTable *const *)(const void *)((const char *)object +
+                                                           slot->data.objoffset);
+  return PyTypedcall_LOAD_ACQUIRE(where);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_NATIVE_CALLABLE_H_

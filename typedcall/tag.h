@@ -1,0 +1,194 @@
+// Tagging: telling an interpreter's side table what the C function behind a PyMethodDef or an
+// object is. For one's own rows at module execution, and for somebody else's, into which nothing is
+// written. Source: shared ABI, section 5.
+#ifndef TYPEDCALL_TAG_H_
+#define TYPEDCALL_TAG_H_
+
+#include "core/rendezvous.h"
+#include "typedcall/typed_method.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// A tag is a promise, like a ctypes prototype: if the address is not a function of that signature,
+// calls through it crash. Everything else about a tag is checked here.
+
+/// Is this a table that may be offered? Returns 0, or -1 with ValueError that says what is wrong
+/// (for a signature: where) in the table of the callable called `name`. GIL: held.
+static inline int PyNativeCallable_CheckTable(const PyNativeCallableTable *table,
+                                              const char *name) {
+  if (table == NULL || table->count < 1) {
+    PyErr_Format(PyExc_ValueError, "%.100s: a tag needs at least one entry", name);
+    return -1;
+  }
+  for (Py_ssize_t i = 0; i < table->count; ++i) {
+    const PyNativeCallableEntry *entry = &table->entries[i];
+    PyNativeSignature parsed;
+    PyNativeSignature_Fault fault;
+    if (entry->signature == NULL || entry->funcptr == NULL) {
+      PyErr_Format(PyExc_ValueError, "%.100s: entry %zd has no signature or no function", name, i);
+      return -1;
+    }
+    if (PyNativeSignature_ParseString(entry->signature, &parsed, &fault) < 0) {
+      PyErr_Format(PyExc_ValueError, "%.100s: signature '%.200s' at position %zu: %s", name,
+                   entry->signature, fault.position, fault.reason);
+      return -1;
+    }
+    if (!PyNativeCallable_FlagsAreUsable(entry->flags)) {
+      PyErr_Format(PyExc_ValueError, "%.100s: entry '%.200s' has unusable flags %p", name,
+                   entry->signature, (void *)entry->flags);
+      return -1;
+    }
+  }
+  return 0;
+}
+
+/// Do two tables say the same: signatures, flags and addresses, in the same order? GIL: none.
+static inline int PyNativeCallable_TablesAreEqual(const PyNativeCallableTable *a,
+                                                  const PyNativeCallableTable *b) {
+  if (a->count != b->count) return 0;
+  for (Py_ssize_t i = 0; i < a->count; ++i) {
+    const PyNativeCallableEntry *x = &a->entries[i], *y = &b->entries[i];
+    if (x->flags != y->flags || x->funcptr != y->funcptr) return 0;
+    if (strcmp(x->signature, y->signature) != 0) return 0;
+  }
+  return 1;
+}
+
+// 1 when the table was taken, 0 when an equal one stands already, -1 with ValueError for a conflict
+// or what the interface's publish raises.
+static inline int PyNativeCallable_Internal_Publish(const PyTypedcall_Interface *interface,
+                                                    int space, const void *key, PyObject *owner,
+                                                    const char *name,
+                                                    const PyNativeCallableTable *table,
+                                                    void (*destroy)(const void *value)) {
+  if (PyNativeCallable_CheckTable(table, name) < 0) return -1;
+  // While another thread untags and tags the same callable, what stands may change between the
+  // calls.
+  for (const void *wanted = table;;) {
+    const void *standing = interface->publish(interface->state, space, key, owner, wanted, destroy);
+    if (standing == NULL) return -1;
+    if (standing == wanted) return wanted == table;
+    const PyNativeCallableTable *other = (const PyNativeCallableTable *)standing;
+    if (!PyNativeCallable_TablesAreEqual(other, table)) {
+      PyErr_Format(PyExc_ValueError,
+                   "%.100s is tagged already: '%.100s' (%zd overloads, first at %p) stands, "
+                   "'%.100s' (%zd overloads, first at %p) was offered",
+                   name, other->entries[0].signature, other->count, other->entries[0].funcptr,
+                   table->entries[0].signature, table->count, table->entries[0].funcptr);
+      return -1;
+    }
+    wanted = standing;
+  }
+}
+
+/// Publishes `table` for `def` while `owner` lives: the module or type whose array holds the def,
+/// or the function object when the def was allocated for it alone. Nothing is written to the def.
+/// `table` must outlive the owner; `destroy` (may be NULL) is called when it is no longer needed.
+///
+/// Returns 1: taken. 0: an equal tag stands already (it now lives as long as this owner, too); the
+/// caller keeps `table`. -1: ValueError for a NULL def or name, a faulty table, or a different tag
+/// standing (both are named); TypeError when `owner` has no weak references; MemoryError. GIL:
+/// held.
+static inline int PyTypedMethod_TagDef(const PyTypedcall_Interface *interface,
+                                       const PyMethodDef *def, PyObject *owner,
+                                       const PyNativeCallableTable *table,
+                                       void (*destroy)(const void *value)) {
+  if (def == NULL || def->ml_name == NULL) {
+    PyErr_SetString(PyExc_ValueError, "typedcall: a def without a name cannot be tagged");
+    return -1;
+  }
+  return PyNativeCallable_Internal_Publish(interface, PyTypedcall_BY_DEF, def, owner, def->ml_name,
+                                           table, destroy);
+}
+
+/// Publishes `table` for one object, for callables without a PyMethodDef. An object without weak
+/// references is kept alive until it is untagged. Otherwise as PyTypedMethod_TagDef. GIL: held.
+static inline int PyNativeCallable_TagObject(const PyTypedcall_Interface *interface,
+                                             PyObject *object, const PyNativeCallableTable *table,
+                                             void (*destroy)(const void *value)) {
+  return PyNativeCallable_Internal_Publish(interface, PyTypedcall_BY_OBJECT, object, object,
+                                           Py_TYPE(object)->tp_name, table, destroy);
+}
+
+/// The def of a builtin function or of a method descriptor (`list.append`), borrowed; NULL without
+/// an exception for anything else. GIL: held.
+static inline PyMethodDef *PyTypedMethod_DefOf(PyObject *callable) {
+  if (PyCFunction_Check(callable)) return ((PyCFunctionObject *)callable)->m_ml;
+  if (Py_TYPE(callable) == &PyMethodDescr_Type) return ((PyMethodDescrObject *)callable)->d_method;
+  return NULL;
+}
+
+/// Publishes `table` for the def behind a builtin function or method descriptor, from outside. The
+/// tag's owner is the module of a module's function, the class of a descriptor, else the function.
+/// Returns as PyTypedMethod_TagDef; TypeError for any other kind of object. GIL: held.
+static inline int PyTypedMethod_TagCallable(const PyTypedcall_Interface *interface,
+                                            PyObject *callable, const PyNativeCallableTable *table,
+                                            void (*destroy)(const void *value)) {
+  PyMethodDef *def = PyTypedMethod_DefOf(callable);
+  PyObject *owner = callable;
+  if (def == NULL) {
+    PyErr_Format(PyExc_TypeError, "'%.100s' objects have no PyMethodDef to tag",
+                 Py_TYPE(callable)->tp_name);
+    return -1;
+  }
+  if (Py_TYPE(callable) == &PyMethodDescr_Type) {
+    owner = (PyObject *)((PyDescrObject *)callable)->d_type;
+  } else {
+    PyObject *self = ((PyCFunctionObject *)callable)->m_self;
+    if (self != NULL && PyModule_Check(self)) owner = self;
+  }
+  return PyTypedMethod_TagDef(interface, def, owner, table, destroy);
+}
+
+// Do PyPy's fields, when they are filled in, say what one of the entries says?
+static inline int PyTypedMethod_Internal_CheckPyPy(const PyTypedMethodMetadata *metadata) {
+  PyNativeCallableEntry entry;
+  char signature[PyTypedMethod_PYPY_LENGTH];
+  const PyPyTypedMethodMetadata *pypy = &metadata->pypy;
+  if (pypy->arg_types == NULL || pypy->arg_types[0] == PyTypedMethod_NOT_FOR_PYPY) return 0;
+  if (PyTypedMethod_Internal_Spell(pypy->arg_types, PyNativeSignature_MAX_ARGS, pypy->ret_type,
+                                   pypy->underlying_func, &entry, signature)) {
+    for (Py_ssize_t i = 0; i < metadata->table->count; ++i) {
+      const PyNativeCallableEntry *offered = &metadata->table->entries[i];
+      if (offered->funcptr == entry.funcptr && strcmp(offered->signature, signature) == 0) return 0;
+    }
+  }
+  PyErr_Format(PyExc_ValueError, "%.100s: PyPy's type codes contradict the signatures",
+               pypy->ml_name);
+  return -1;
+}
+
+/// Tags the rows of `defs` that were written with PyTypedMethod_ROW; `typed` lists their metadata
+/// and ends with NULL. To be called when `owner`, a module or a type, is executed or made; calling
+/// it for every module object made from the same array is right. Rows with flag bits need no side
+/// table and are only checked.
+///
+/// Returns 0, or -1: ValueError as PyTypedMethod_TagDef, SystemError when no row has the name that
+/// a metadata struct holds, ImportError as PyTypedcall_Import. GIL: held.
+static inline int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *defs,
+                                        const PyTypedMethodMetadata *const *typed) {
+  const PyTypedcall_Interface *interface = PyTypedcall_Import();
+  if (interface == NULL) return -1;
+  for (; *typed != NULL; ++typed) {
+    const PyTypedMethodMetadata *metadata = *typed;
+    const PyMethodDef *def = defs;
+    while (def->ml_name != NULL && def->ml_name != metadata->pypy.ml_name) ++def;
+    if (def->ml_name == NULL) {
+      PyErr_Format(PyExc_SystemError, "no row of the method table uses the metadata of '%.99s'",
+                   metadata->pypy.ml_name);
+      return -1;
+    }
+    if (PyNativeCallable_CheckTable(metadata->table, def->ml_name) < 0) return -1;
+    if (PyTypedMethod_Internal_CheckPyPy(metadata) < 0) return -1;
+    if (PyTypedMethod_Table(def) == metadata->table) continue;
+    if (PyTypedMethod_TagDef(interface, def, owner, metadata->table, NULL) < 0) return -1;
+  }
+  return 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_TAG_H_

@@ -1,0 +1,190 @@
+// The one list of native type codes, and what follows from it: enum, letters, sizes, kinds.
+// Needs no Python.h; C99, C11 and C++11 to C++20.
+
+#ifndef TYPEDCALL_TYPE_CODES_H_
+#define TYPEDCALL_TYPE_CODES_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#ifndef __cplusplus
+#include <stdbool.h>
+#endif
+
+/// `static inline`, and `constexpr` as well where the language lets a constexpr function loop
+/// (C++14), so that C++ can check a signature while it compiles.
+#if defined(__cpp_constexpr) && __cpp_constexpr >= 201304L
+#define PyNative_INLINE static inline constexpr
+#else
+#define PyNative_INLINE static inline
+#endif
+
+/// PyObject's own tag, so that a pointer to one has a type here without Python.h.
+struct _object;
+
+/// The complex types as C passes them. C++ gets C's types as well, not `std::complex`: same
+/// layout, but x86-64 returns a `long double _Complex` in registers and a class in memory.
+#if defined(_MSC_VER) && !defined(__clang__)
+typedef struct {
+  float real, imag;
+} PyNativeType_ComplexFloat;
+typedef struct {
+  double real, imag;
+} PyNativeType_ComplexDouble;
+typedef struct {
+  long double real, imag;
+} PyNativeType_ComplexLongDouble;
+#else
+__extension__ typedef float _Complex PyNativeType_ComplexFloat;
+__extension__ typedef double _Complex PyNativeType_ComplexDouble;
+__extension__ typedef long double _Complex PyNativeType_ComplexLongDouble;
+#endif
+
+/// Every code that stands for a value: X(ENUM_NAME, "letters", C type, KIND).
+/// `intptr_t` is Py_ssize_t's width on every platform CPython has. The order is free to change:
+/// between modules signatures travel as text, never as numbers.
+/// Source: PEP 3118; SEP 201; `n`, `N`, `s` as in PyArg_ParseTuple and struct.
+#define PyNativeType_VALUE_LIST(X)                              \
+  X(BOOL, "?", bool, BOOL)                                      \
+  X(SCHAR, "b", signed char, SIGNED)                            \
+  X(UCHAR, "B", unsigned char, UNSIGNED)                        \
+  X(SHORT, "h", short, SIGNED)                                  \
+  X(USHORT, "H", unsigned short, UNSIGNED)                      \
+  X(INT, "i", int, SIGNED)                                      \
+  X(UINT, "I", unsigned int, UNSIGNED)                          \
+  X(LONG, "l", long, SIGNED)                                    \
+  X(ULONG, "L", unsigned long, UNSIGNED)                        \
+  X(LONGLONG, "q", long long, SIGNED)                           \
+  X(ULONGLONG, "Q", unsigned long long, UNSIGNED)               \
+  X(SSIZE, "n", intptr_t, SIGNED)                               \
+  X(SIZE, "N", size_t, UNSIGNED)                                \
+  X(FLOAT, "f", float, FLOATING)                                \
+  X(DOUBLE, "d", double, FLOATING)                              \
+  X(LONGDOUBLE, "g", long double, FLOATING)                     \
+  X(CFLOAT, "Zf", PyNativeType_ComplexFloat, COMPLEX)           \
+  X(CDOUBLE, "Zd", PyNativeType_ComplexDouble, COMPLEX)         \
+  X(CLONGDOUBLE, "Zg", PyNativeType_ComplexLongDouble, COMPLEX) \
+  X(POINTER, "P", void *, POINTER)                              \
+  X(STRING, "s", const char *, STRING)                          \
+  X(OBJECT, "O", struct _object *, OBJECT)
+
+/// Every code. `v` stands apart because `sizeof(void)` is no C, and first so that zeroed memory
+/// says "nothing" and not "bool".
+///
+/// A table with a column of its own, in code order, is one macro:
+///
+///     #define ROW(NAME, LETTERS, TYPE, KIND) my_column_##NAME,
+///     static const my_column table[] = {PyNativeType_LIST(ROW)};
+///     #undef ROW
+///
+/// so a code without an entry there does not compile.
+#define PyNativeType_LIST(X) \
+  X(VOID, "v", void, VOID)   \
+  PyNativeType_VALUE_LIST(X)
+
+/// What a code is called in C: PyNativeType_VOID, PyNativeType_BOOL, ..., dense from 0.
+/// Source: PyNativeType_LIST.
+#define PyNativeType_ROW_(NAME, LETTERS, TYPE, KIND) PyNativeType_##NAME,
+enum PyNativeType_Code { PyNativeType_LIST(PyNativeType_ROW_) PyNativeType_COUNT };
+#undef PyNativeType_ROW_
+
+/// The class of a code: what decides registers, conversions and error values.
+/// Source: ABI.md, section 3 (error values by class; equality by width, signedness and class).
+enum PyNativeKind {
+  PyNativeKind_VOID,
+  PyNativeKind_BOOL,
+  PyNativeKind_SIGNED,
+  PyNativeKind_UNSIGNED,
+  PyNativeKind_FLOATING,
+  PyNativeKind_COMPLEX,
+  PyNativeKind_POINTER,
+  PyNativeKind_STRING,
+  PyNativeKind_OBJECT
+};
+
+// C99 has no alignof, and __alignof__ is the preferred alignment, which i386 makes larger.
+#if defined(__cplusplus)
+#define PyNativeType_ALIGNOF_(TYPE) alignof(TYPE)
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define PyNativeType_ALIGNOF_(TYPE) _Alignof(TYPE)
+#else
+#define PyNativeType_ALIGNOF_(TYPE) \
+  offsetof(                         \
+      struct {                      \
+        char before;                \
+        TYPE value;                 \
+      },                            \
+      value)
+#endif
+
+/// The size of a value of `code`, in bytes. 0 for `v` and for what is no code.
+/// GIL: none; any thread; any interpreter; no Python function is called.
+/// Source: the C compiler's own layout; PyNativeType_LIST.
+PyNative_INLINE size_t PyNativeCode_Size(int code) {
+  switch (code) {
+#define PyNativeType_ROW_(NAME, LETTERS, TYPE, KIND) \
+  case PyNativeType_##NAME:                          \
+    return sizeof(TYPE);
+    PyNativeType_VALUE_LIST(PyNativeType_ROW_)
+#undef PyNativeType_ROW_
+        default : return 0;
+  }
+}
+
+/// The alignment of a value of `code`, in bytes. 1 for `v` and for what is no code, so that
+/// rounding up by it stays defined.
+/// GIL: none; any thread; any interpreter; no Python function is called.
+/// Source: the C compiler's own layout; PyNativeType_LIST.
+PyNative_INLINE size_t PyNativeCode_Alignment(int code) {
+  switch (code) {
+#define PyNativeType_ROW_(NAME, LETTERS, TYPE, KIND) \
+  case PyNativeType_##NAME:                          \
+    return PyNativeType_ALIGNOF_(TYPE);
+    PyNativeType_VALUE_LIST(PyNativeType_ROW_)
+#undef PyNativeType_ROW_
+        default : return 1;
+  }
+}
+
+/// The kind of `code`. PyNativeKind_VOID for `v` and for what is no code.
+/// GIL: none; any thread; any interpreter; no Python function is called.
+/// Source: PyNativeType_LIST.
+PyNative_INLINE enum PyNativeKind PyNativeCode_Kind(int code) {
+  switch (code) {
+#define PyNativeType_ROW_(NAME, LETTERS, TYPE, KIND) \
+  case PyNativeType_##NAME:                          \
+    return PyNativeKind_##KIND;
+    PyNativeType_LIST(PyNativeType_ROW_)
+#undef PyNativeType_ROW_
+        default : return PyNativeKind_VOID;
+  }
+}
+
+/// The letters of `code` in a signature, static text: "d", "Zd". "" for what is no code.
+/// GIL: none; any thread; any interpreter; no Python function is called.
+/// Source: PyNativeType_LIST.
+PyNative_INLINE const char *PyNativeCode_Letters(int code) {
+  switch (code) {
+#define PyNativeType_ROW_(NAME, LETTERS, TYPE, KIND) \
+  case PyNativeType_##NAME:                          \
+    return LETTERS;
+    PyNativeType_LIST(PyNativeType_ROW_)
+#undef PyNativeType_ROW_
+        default : return "";
+  }
+}
+
+/// The code of one or two letters; `second` is '\0' where there is one only. -1 if there is no
+/// such code.
+/// GIL: none; any thread; any interpreter; no Python function is called.
+/// Source: PyNativeType_LIST.
+PyNative_INLINE int PyNativeCode_FromLetters(char first, char second) {
+#define PyNativeType_ROW_(NAME, LETTERS, TYPE, KIND) \
+  if (LETTERS[0] == first && LETTERS[1] == second) { \
+    return PyNativeType_##NAME;                      \
+  }
+  PyNativeType_LIST(PyNativeType_ROW_)
+#undef PyNativeType_ROW_
+      return -1;
+}
+
+#endif  // TYPEDCALL_TYPE_CODES_H_

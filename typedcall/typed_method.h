@@ -1,0 +1,228 @@
+// METH_TYPED: metadata that stands in memory in front of a PyMethodDef's `ml_name`. Its structs,
+// its readers, which call no Python function, and C macros that write a tagged row. Source: M.
+// Bernstein, "Type information for faster Python C extensions"; PyPy's branch
+// py3.10-mb-typed-sig-experiments; shared ABI, section 4.
+#ifndef TYPEDCALL_TYPED_METHOD_H_
+#define TYPEDCALL_TYPED_METHOD_H_
+
+#include "typedcall/native_callable.h"
+#include "typedcall/signature.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// In `ml_flags`: `ml_name` points into a PyPyTypedMethodMetadata.
+#define METH_TYPED 0x1000
+/// With METH_TYPED: that one is the last field of a PyTypedMethodMetadata.
+#define METH_TYPED_EXT 0x2000
+
+/// PyPy's struct, unchanged.
+typedef struct PyPyTypedMethodMetadata {
+  int *arg_types;         ///< T_* codes below, then -1
+  int ret_type;           ///< a T_* code; negated: may raise
+  void *underlying_func;  ///< does not take `self`
+  const char ml_name[100];
+} PyPyTypedMethodMetadata;
+
+/// PyPy's type codes, and in brackets the error values of functions that may raise.
+#ifndef T_C_LONG
+#define T_C_LONG 1     // (-1)
+#define T_C_DOUBLE 2   // (-0.0)
+#define T_PY_OBJECT 3  // (NULL)
+#endif
+/// First in `arg_types` when PyPy's codes cannot say what the function takes: readers that know
+/// only PyPy's struct then leave the typed path alone.
+#define PyTypedMethod_NOT_FOR_PYPY 0x100
+
+/// Our header in front of PyPy's struct. It is read downwards from `ml_name`, so that a newer minor
+/// version puts its fields in front, and `size` grows.
+typedef struct PyTypedMethodMetadata {
+  const void *details;                 ///< NULL so far
+  const PyNativeCallableTable *table;  ///< the overloads; NULL: only what `pypy` says
+  uint32_t size;                       ///< bytes from the first field to `ml_name`
+  uint16_t abi_major, abi_minor;       ///< 1, 0
+  uint64_t magic;                      ///< PyTypedMethod_MAGIC
+  PyPyTypedMethodMetadata pypy;
+} PyTypedMethodMetadata;
+
+#define PyTypedMethod_MAGIC UINT64_C(0x5059545950454431)
+#define PyTypedMethod_ABI_MAJOR 1
+#define PyTypedMethod_ABI_MINOR 0
+/// `size` of version 1.0; a smaller one is none of ours.
+#define PyTypedMethod_SIZE \
+  ((uint32_t)(offsetof(PyTypedMethodMetadata, pypy) + offsetof(PyPyTypedMethodMetadata, ml_name)))
+
+/// The metadata with one argument that the post describes first. Nothing in memory tells it from
+/// PyPy's struct, so only a consumer that knows its provider may read it.
+typedef struct PyTypedMethod_OneArgMetadata {
+  int arg_type;
+  int ret_type;
+  void *underlying_func;
+  const char ml_name[100];
+} PyTypedMethod_OneArgMetadata;
+
+// --- Readers -----------------------------------------------------------------------------------
+//
+// For all of them: `def` may be any PyMethodDef, or NULL. GIL: none; any thread; any interpreter;
+// no Python function is called and no exception is set. Memory in front of `ml_name` is read only
+// as far as the flag bits, and then the header's own size, declare it.
+
+/// Our header in front of the def's name; NULL when the bits do not announce one, or when what
+/// stands there has another magic, another major version or a size below version 1.0's.
+static inline const PyTypedMethodMetadata *PyTypedMethod_Metadata(const PyMethodDef *def) {
+  const int bits = METH_TYPED | METH_TYPED_EXT;
+  if (def == NULL || def->ml_name == NULL || (def->ml_flags & bits) != bits) return NULL;
+  const char *start = def->ml_name - PyTypedMethod_SIZE;
+  if ((uintptr_t)start % sizeof(void *) != 0) return NULL;
+  const PyTypedMethodMetadata *metadata = (const PyTypedMethodMetadata *)(const void *)start;
+  if (metadata->magic != PyTypedMethod_MAGIC) return NULL;
+  if (metadata->abi_major != PyTypedMethod_ABI_MAJOR) return NULL;
+  return metadata->size >= PyTypedMethod_SIZE ? metadata : NULL;
+}
+
+/// The overloads of a def with our header, or NULL. Valid while the def lives.
+static inline const PyNativeCallableTable *PyTypedMethod_Table(const PyMethodDef *def) {
+  const PyTypedMethodMetadata *metadata = PyTypedMethod_Metadata(def);
+  return metadata != NULL ? metadata->table : NULL;
+}
+
+/// Longest signature that PyPy's codes spell, with its NUL.
+#define PyTypedMethod_PYPY_LENGTH (PyNativeSignature_MAX_ARGS + 4)
+
+static inline char PyTypedMethod_Internal_Letter(int code) {
+  return code == T_C_LONG ? 'l' : code == T_C_DOUBLE ? 'd' : code == T_PY_OBJECT ? 'O' : '\0';
+}
+
+// Spells `arg_types` (at most `most` of them) and `ret_type`. 1, or 0 when a code is unknown, there
+// are more arguments, or the function is missing.
+static inline int PyTypedMethod_Internal_Spell(const int *arg_types, int most, int ret_type,
+                                               void *function, PyNativeCallableEntry *entry,
+                                               char signature[PyTypedMethod_PYPY_LENGTH]) {
+  int nargs = 0;
+  if (function == NULL || arg_types == NULL) return 0;
+  for (; arg_types[nargs] != -1; ++nargs) {
+    if (nargs == most) return 0;
+    signature[nargs] = PyTypedMethod_Internal_Letter(arg_types[nargs]);
+    if (signature[nargs] == '\0') return 0;
+  }
+  // INT_MIN has no positive counterpart; no code is anywhere near it.
+  const int raises = ret_type < 0 && ret_type > -PyTypedMethod_NOT_FOR_PYPY;
+  const char result = PyTypedMethod_Internal_Letter(raises ? -ret_type : ret_type);
+  if (result == '\0') return 0;
+  signature[nargs] = '-';
+  signature[nargs + 1] = '>';
+  signature[nargs + 2] = result;
+  signature[nargs + 3] = '\0';
+  entry->signature = signature;
+  entry->funcptr = function;
+  // PyPy keeps the GIL around the call, so the function may count on it.
+  entry->flags = PyNativeCallable_NEEDS_THREAD;
+  if (raises) entry->flags |= PyNativeCallable_MAY_RAISE;
+  if (raises && result == 'd') entry->flags |= PyNativeCallable_ERROR_IS_NEG_ZERO;
+  return 1;
+}
+
+/// Reads PyPy's struct: with METH_TYPED alone, or behind a valid header of ours. Fills `entry`,
+/// whose signature is written to `signature` and lives as long as that. Returns 1, or 0 when the
+/// def is not tagged so or its codes are unknown; it is then called boxed.
+static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallableEntry *entry,
+                                         char signature[PyTypedMethod_PYPY_LENGTH]) {
+  if (def == NULL || def->ml_name == NULL || (def->ml_flags & METH_TYPED) == 0) return 0;
+  if ((def->ml_flags & METH_TYPED_EXT) != 0 && PyTypedMethod_Metadata(def) == NULL) return 0;
+  const char *start = def->ml_name - offsetof(PyPyTypedMethodMetadata, ml_name);
+  if ((uintptr_t)start % sizeof(void *) != 0) return 0;
+  const PyPyTypedMethodMetadata *metadata = (const PyPyTypedMethodMetadata *)(const void *)start;
+  // PyPy looks at two calling conventions only, and the first of them has one argument.
+  const int one = (def->ml_flags & METH_O) != 0;
+  if (!one && (def->ml_flags & METH_FASTCALL) == 0) return 0;
+  if (metadata->arg_types == NULL) return 0;
+  if (one && (metadata->arg_types[0] == -1 || metadata->arg_types[1] != -1)) return 0;
+  return PyTypedMethod_Internal_Spell(metadata->arg_types, PyNativeSignature_MAX_ARGS,
+                                      metadata->ret_type, metadata->underlying_func, entry,
+                                      signature);
+}
+
+/// Reads the layout with one argument, for a consumer that knows that `def` has it: METH_TYPED
+/// alone on a METH_O def. Otherwise as PyTypedMethod_ReadPyPy.
+static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCallableEntry *entry,
+                                           char signature[PyTypedMethod_PYPY_LENGTH]) {
+  const int bits = METH_TYPED | METH_TYPED_EXT | METH_O;
+  if (def == NULL || def->ml_name == NULL || (def->ml_flags & bits) != (METH_TYPED | METH_O)) {
+    return 0;
+  }
+  const char *start = def->ml_name - offsetof(PyTypedMethod_OneArgMetadata, ml_name);
+  if ((uintptr_t)start % sizeof(void *) != 0) return 0;
+  const PyTypedMethod_OneArgMetadata *metadata =
+      (const PyTypedMethod_OneArgMetadata *)(const void *)start;
+  const int arg_types[2] = {metadata->arg_type, -1};
+  if (metadata->arg_type == -1) return 0;
+  return PyTypedMethod_Internal_Spell(arg_types, 1, metadata->ret_type, metadata->underlying_func,
+                                      entry, signature);
+}
+
+// --- Writing a row by hand -----------------------------------------------------------------------
+//
+//   static long inc_impl(long x) { return x + 1; }
+//   static PyObject *inc(PyObject *module, PyObject *x);   // the boxed wrapper, by hand
+//   PyTypedMethod_DEFINE(inc_typed, "inc", {"l->l", 0, (void *)inc_impl});
+//   static PyMethodDef methods[] = {
+//       PyTypedMethod_ROW(inc_typed, inc, METH_O, "Add one."), {NULL, NULL, 0, NULL}};
+//   static const PyTypedMethodMetadata *const typed[] = {&inc_typed, NULL};
+//   // in the module's Py_mod_exec function (typedcall/tag.h):
+//   return PyTypedMethod_AddTags(module, methods, typed);
+
+/// The flag bits that rows get. CPython from 3.11 on compares `ml_flags` for equality where it
+/// specialises calls, so a bit that it does not know costs every call up to a third: rows have none
+/// there and are found in the side table. Define it as 0x3000 before the first include to have the
+/// bits all the same, or as 0.
+#ifndef PyTypedMethod_FLAGS
+#if PY_VERSION_HEX >= 0x030B0000
+#define PyTypedMethod_FLAGS 0
+#else
+#define PyTypedMethod_FLAGS (METH_TYPED | METH_TYPED_EXT)
+#endif
+#endif
+
+/// Defines the static metadata `variable` for a row called `name` (a literal of at most 99 bytes; a
+/// longer one does not compile) with the given PyNativeCallableEntry initialisers as overloads.
+#define PyTypedMethod_DEFINE(variable, name, ...)                                            \
+  PyTypedMethod_DEFINE_PYPY(variable, name, PyTypedMethod_CODES(PyTypedMethod_NOT_FOR_PYPY), \
+                            PyTypedMethod_NOT_FOR_PYPY, NULL, __VA_ARGS__)
+
+/// PyPy's codes of the arguments, at least one.
+#define PyTypedMethod_CODES(...) \
+  { __VA_ARGS__, -1 }
+
+/// The same with PyPy's own fields: `arg_codes` is PyTypedMethod_CODES(T_C_LONG, ...), `ret_code` a
+/// T_* code, negated if the function may raise; `function` is called by PyPy.
+#define PyTypedMethod_DEFINE_PYPY(variable, name, arg_codes, ret_code, function, ...)              \
+  PyTypedcall_STATIC_ASSERT(sizeof(name) <= sizeof(((PyPyTypedMethodMetadata *)0)->ml_name),       \
+                            the_name_of_a_typed_method_has_at_most_99_bytes);                      \
+  static const PyNativeCallableEntry variable##_entries[] __attribute__((unused)) = {__VA_ARGS__}; \
+  static const struct {                                                                            \
+    Py_ssize_t count;                                                                              \
+    PyNativeCallableEntry entries[sizeof(variable##_entries) / sizeof(PyNativeCallableEntry)];     \
+  } variable##_table = {sizeof(variable##_entries) / sizeof(PyNativeCallableEntry),                \
+                        {__VA_ARGS__}};                                                            \
+  static int variable##_arg_codes[] = arg_codes;                                                   \
+  static const PyTypedMethodMetadata variable = {                                                  \
+      NULL,                                                                                        \
+      (const PyNativeCallableTable *)(const void *)&variable##_table,                              \
+      PyTypedMethod_SIZE,                                                                          \
+      PyTypedMethod_ABI_MAJOR,                                                                     \
+      PyTypedMethod_ABI_MINOR,                                                                     \
+      PyTypedMethod_MAGIC,                                                                         \
+      {variable##_arg_codes, ret_code, (void *)(function), name}}
+
+/// A PyMethodDef initialiser whose name is the metadata's; `flags` are the ordinary METH_* ones.
+#define PyTypedMethod_ROW(variable, wrapper, flags, doc)             \
+  {                                                                  \
+    (variable).pypy.ml_name, (PyCFunction)(void (*)(void))(wrapper), \
+        (flags) | PyTypedMethod_FLAGS, doc                           \
+  }
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_TYPED_METHOD_H_
