@@ -1,0 +1,48 @@
+// Calling any Python callable with C values: box, vectorcall, unbox. The way that always works, for
+// consumers whose callable offers no native function.
+#ifndef TYPEDCALL_BOXED_CALL_H_
+#define TYPEDCALL_BOXED_CALL_H_
+
+#include <cstddef>
+
+#include "typedcall/convert.h"
+
+namespace typedcall {
+namespace internal {
+
+template <class T>
+object_ref box_argument(T value) {
+  if constexpr (std::is_same_v<T, PyObject *>) {
+    return object_ref::borrow(value);
+  } else {
+    return object_ref::steal(to_python(value));
+  }
+}
+
+}  // namespace internal
+
+/// Calls `callable` and converts its result to `*result`. False with the exception that the call or
+/// a conversion has set. An object result is a new reference. GIL: held.
+template <class R, class... A>
+bool boxed_call(PyObject *callable, R *result, A... arguments) {
+  constexpr std::size_t count = sizeof...(A);
+  const object_ref boxed[count + 1] = {internal::box_argument<A>(arguments)..., object_ref()};
+  // One place more in front lets a bound method put its self there instead of copying.
+  PyObject *stack[count + 1] = {nullptr};
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!boxed[i]) return false;
+    stack[i + 1] = boxed[i].get();
+  }
+  object_ref returned = object_ref::steal(
+      PyObject_Vectorcall(callable, stack + 1, count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+  if constexpr (std::is_same_v<R, PyObject *>) {
+    *result = returned.release();
+    return *result != nullptr;
+  } else {
+    return returned && from_python(returned.get(), result);
+  }
+}
+
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_BOXED_CALL_H_

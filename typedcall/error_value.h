@@ -1,0 +1,38 @@
+// How a native function says "an exception is set" by its result: one error value per class of
+// types. Source: shared ABI, section 3, MAY_RAISE.
+#ifndef TYPEDCALL_ERROR_VALUE_H_
+#define TYPEDCALL_ERROR_VALUE_H_
+
+#include <type_traits>
+
+namespace typedcall {
+
+/// Does the class of `T` have an error value? bool, void and complex have none: a function with
+/// such a result reports errors by status, or cannot raise.
+template <class T>
+constexpr bool has_error_value =
+    (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) || std::is_pointer_v<T>;
+
+/// -1 for signed, all ones for unsigned, -1.0 for floating types, null for pointers and objects.
+template <class T>
+constexpr T error_value() {
+  static_assert(has_error_value<T>);
+  if constexpr (std::is_pointer_v<T>) {
+    return nullptr;
+  } else {
+    return static_cast<T>(-1);
+  }
+}
+
+/// Might `result` say that an exception is set? If so, PyErr_Occurred() decides.
+template <class T>
+bool is_error_value(T result) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wfloat-equal"
+  return result == error_value<T>();
+#pragma GCC diagnostic pop
+}
+
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_ERROR_VALUE_H_

@@ -1,0 +1,90 @@
+// From C++ types to signatures, at compile time: native_type<long>() and
+// signature_of<double(double, long)>, whose text is "dl->d".
+#ifndef TYPEDCALL_SIGNATURE_OF_H_
+#define TYPEDCALL_SIGNATURE_OF_H_
+
+#include <cstddef>
+#include <type_traits>
+
+#include "typedcall/signature.h"
+
+namespace typedcall {
+namespace internal {
+
+/// The code of a type that stands in the list of codes, or -1. Where two codes are one C++ type
+/// (`l` and `n` on LP64), the first in the list stands for both: requests match by width anyway.
+template <class T>
+constexpr int code_of() {
+#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) \
+  if (std::is_same_v<T, TYPE>) return PyNativeType_##NAME;
+  PyNativeType_LIST(TYPEDCALL_ROW)
+#undef TYPEDCALL_ROW
+      return -1;
+}
+
+template <class T>
+constexpr bool has_code = code_of<T>() >= 0;
+
+}  // namespace internal
+
+/// The code of `T` and whether it stands behind `&`. `const` is dropped: signatures do not show it.
+template <class T>
+constexpr PyNativeType native_type() {
+  using value = std::remove_cv_t<T>;
+  using pointee = std::remove_cv_t<std::remove_pointer_t<value>>;
+  if constexpr (internal::has_code<value>) {
+    return {static_cast<unsigned char>(internal::code_of<value>()), 0};
+  } else if constexpr (std::is_pointer_v<value> && std::is_void_v<pointee>) {
+    return {PyNativeType_POINTER, 0};
+  } else if constexpr (std::is_pointer_v<value> && internal::has_code<pointee>) {
+    return {static_cast<unsigned char>(internal::code_of<pointee>()), 1};
+  } else {
+    static_assert(
+        internal::has_code<value>,
+        "typedcall: this type has no signature code. There are codes for bool, the signed "
+        "and unsigned integers (not plain char), float, double, long double, pointers to "
+        "these, void *, const char * and PyObject *");
+    return {PyNativeType_VOID, 0};
+  }
+}
+
+/// The canonical signature of a C++ function type, as a constant of its own.
+template <class Function>
+struct signature_of;
+
+template <class R, class... A>
+struct signature_of<R(A...)> {
+  static_assert(sizeof...(A) <= PyNativeSignature_MAX_ARGS, "typedcall: more than 127 arguments");
+
+  static constexpr PyNativeSignature parsed() {
+    PyNativeSignature signature{};
+    const PyNativeType args[] = {native_type<A>()..., {PyNativeType_VOID, 0}};
+    signature.nargs = static_cast<int>(sizeof...(A));
+    signature.result = native_type<R>();
+    for (std::size_t i = 0; i < sizeof...(A); ++i) signature.args[i] = args[i];
+    return signature;
+  }
+
+ private:
+  struct storage {
+    char text[3 * sizeof...(A) + 6];
+  };
+  static constexpr storage print() {
+    storage printed{};
+    const PyNativeSignature signature = parsed();
+    PyNativeSignature_Print(&signature, printed.text, sizeof(printed.text));
+    return printed;
+  }
+  static constexpr storage printed = print();
+
+ public:
+  /// NUL-terminated, for the life of the module.
+  static constexpr const char *text = printed.text;
+};
+
+template <class R, class... A>
+struct signature_of<R(A...) noexcept> : signature_of<R(A...)> {};
+
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_SIGNATURE_OF_H_
