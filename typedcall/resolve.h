@@ -4,6 +4,7 @@
 #define TYPEDCALL_RESOLVE_H_
 
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>

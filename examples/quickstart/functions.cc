@@ -1,0 +1,40 @@
+// The provider in C++: each line of the table makes a Python function out of a C++ function and
+// tags it with its signature and address.
+#include "typedcall/provider.h"
+
+namespace {
+
+// Unsigned arithmetic wraps where signed arithmetic is undefined: a native caller may pass
+// LONG_MAX.
+long inc(long x) noexcept { return static_cast<long>(static_cast<unsigned long>(x) + 1); }
+
+double add(double a, double b) noexcept { return a + b; }
+
+long abs_long(long x) noexcept {
+  return x < 0 ? static_cast<long>(0 - static_cast<unsigned long>(x)) : x;
+}
+
+double abs_double(double x) noexcept { return x < 0 ? -x : x + 0.0; }
+
+double div(double a, double b) noexcept {
+  if (b == 0.0) {
+    PyErr_SetString(PyExc_ZeroDivisionError, "division by zero");
+    return typedcall::error_value<double>();
+  }
+  return a / b;
+}
+
+typedcall::method_table methods{
+    typedcall::def<inc>("inc", typedcall::pure | typedcall::thread_safe,
+                        "inc($module, x, /)\n--\n\nAdd one; the largest int wraps round."),
+    typedcall::def<add>("add", typedcall::pure | typedcall::thread_safe,
+                        "add($module, a, b, /)\n--\n\nAdd two floats."),
+    typedcall::def<abs_long, abs_double>("abs", typedcall::pure | typedcall::thread_safe,
+                                         "abs($module, x, /)\n--\n\nOf an int, or of a float."),
+    typedcall::def<div>("div", typedcall::may_raise,
+                        "div($module, a, b, /)\n--\n\nDivide; ZeroDivisionError for b = 0."),
+};
+
+}  // namespace
+
+TYPEDCALL_MODULE(quickstart_functions, "Functions with native signatures.", methods);
