@@ -156,9 +156,10 @@ def standards_test(name, c_src, cxx_src, deps = [], copts = [], size = "small", 
         are called.
       copts: options after those of the standard.
       size: as everywhere.
-      tags: besides "headers".
+      tags: besides "headers", or "python" with @python//:embed.
       **kwargs: for every cc_test.
     """
+    embedded = "@python//:embed" in deps
     variants = [(c_src, standard, []) for standard in _C_STANDARDS]
     variants += [
         (cxx_src, standard, ["-fno-exceptions", "-fno-rtti"])
@@ -171,9 +172,9 @@ def standards_test(name, c_src, cxx_src, deps = [], copts = [], size = "small", 
             name = test,
             srcs = [src],
             copts = _WARNINGS + ["-std=" + standard] + language_copts + copts,
-            env = _sanitized({}),
+            env = _sanitized({}) if embedded else {},
             size = size,
-            tags = tags + ["headers"],
+            tags = tags + (["python"] if embedded else ["headers"]),
             deps = deps + ["@python//:headers"],
             **kwargs
         )
@@ -198,7 +199,6 @@ def fuzz_target(name, srcs, corpus, deps = [], copts = [], tags = [], **kwargs):
     native.filegroup(
         name = name + "_corpus",
         srcs = corpus,
-        tags = ["fuzz_corpus"],
     )
     native.cc_test(
         name = name,

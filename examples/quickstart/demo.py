@@ -91,8 +91,8 @@ def main():
     integrands = [
         ("math.sin", math.sin, 0.0, math.pi),
         ("math.exp", math.exp, 0.0, 1.0),
-        ("quickstart_functions.abs", quickstart_functions.abs, -1.0, 2.0),
-        ("lambda x: x * x", lambda x: x * x, 0.0, 1.0),
+        ("quickstart_functions.abs", quickstart_functions.abs, -1.0, math.e),
+        ("lambda: 1 / (1 + x * x)", lambda x: 1 / (1 + x * x), 0.0, 1.0),
     ]
     for name, function, lower, upper in integrands:
         seconds, found = [], {}

@@ -1,0 +1,138 @@
+# Finds the Python interpreters of this machine and says which of them the project can use.
+# Run as a program it prints the one to build for: $PYTHON_BIN, or the first usable python3.
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+OLDEST = (3, 9)
+INFO_SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bazel/python_info.py")
+NAME = re.compile(r"python3(\.\d+)?(t|d|-dbg)?|pypy3(\.\d+)?")
+
+
+class Interpreter:
+    """One interpreter, and why it cannot be used, if so (an empty string: it can)."""
+
+    def __init__(self, path, info):
+        self.path = path
+        self.info = info
+        self.executable = info["executable"]
+        self.version = tuple(int(n) for n in re.findall(r"\d+", info["version"])[:3])
+        self.reason = self._refusal()
+
+    def _refusal(self):
+        if self.info["implementation"] == "PyPy":
+            return "PyPy is not supported yet"
+        if self.info["implementation"] != "CPython":
+            return "not CPython"
+        if self.version < OLDEST:
+            return "older than %d.%d" % OLDEST
+        if self.info["gil_disabled"]:
+            return "free-threaded builds are not supported yet"
+        if not self.info["include"]:
+            return "no headers"
+        if not self.info["library"]:
+            return "no shared libpython"
+        return ""
+
+    @property
+    def debug(self):
+        return self.info["debug"]
+
+    @property
+    def flavour(self):
+        """Interpreters of one flavour are alike: one of them is run by default."""
+        return self.version[:2], self.debug
+
+    @property
+    def label(self):
+        traits = ((self.info["gil_disabled"], " free-threaded"), (self.debug, " debug"))
+        return "%s %s%s" % (self.info["implementation"], self.info["version"],
+                            "".join(word for is_so, word in traits if is_so))
+
+
+def probe(path):
+    """The Interpreter at path, or None when it does not run (a pyenv shim of no version)."""
+    try:
+        output = subprocess.run([path, "-E", "-s", INFO_SCRIPT], stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL, timeout=60, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return Interpreter(path, json.loads(output))
+
+
+def pyenv_root():
+    if shutil.which("pyenv"):
+        found = subprocess.run(["pyenv", "root"], stdout=subprocess.PIPE, text=True, check=False)
+        if found.returncode == 0:
+            return found.stdout.strip()
+    return os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
+
+
+def candidates():
+    """Paths that may be interpreters, the ones to prefer first."""
+    default = shutil.which("python3")
+    if default:
+        yield default
+    for folder in ["/usr/bin"] + os.environ.get("PATH", "").split(os.pathsep):
+        # pyenv's shims repeat its versions folder.
+        if os.path.isdir(folder) and os.path.basename(folder) != "shims":
+            for name in sorted(os.listdir(folder)):
+                if NAME.fullmatch(name):
+                    yield os.path.join(folder, name)
+    # Newest first: among equals the first is run.
+    versions = glob.glob(os.path.join(glob.escape(pyenv_root()), "versions/*/bin/python"))
+    yield from sorted(versions, reverse=True,
+                      key=lambda path: [int(n) for n in re.findall(r"\d+", path)])
+
+
+def find(extra=()):
+    """All interpreters, each once, those of `extra` first."""
+    found = {}
+    for path in list(extra) + list(candidates()):
+        interpreter = probe(path)
+        if interpreter is None:
+            if path in extra:
+                raise SystemExit("%s is no Python interpreter" % path)
+            continue
+        # A virtual environment has its own executable but shares the library.
+        found.setdefault(os.path.realpath(interpreter.executable), interpreter)
+    return list(found.values())
+
+
+def choose(interpreters, full=False, required=()):
+    """Splits into those to run, by version, and (interpreter, reason) pairs to skip."""
+    chosen, skipped, flavours = [], [], {}
+    for interpreter in interpreters:
+        reason = interpreter.reason
+        if not reason and not full and interpreter.path not in required:
+            if interpreter.debug:
+                reason = "a debug build is run by --full"
+            elif interpreter.flavour in flavours:
+                reason = "%s is run" % flavours[interpreter.flavour].label
+        if reason:
+            skipped.append((interpreter, reason))
+        else:
+            flavours.setdefault(interpreter.flavour, interpreter)
+            chosen.append(interpreter)
+    chosen.sort(key=lambda i: (i.version, i.flavour))
+    skipped.sort(key=lambda pair: (pair[0].info["implementation"], pair[0].version))
+    return chosen, skipped
+
+
+def default():
+    """The interpreter to build for when only one is asked for."""
+    if os.environ.get("PYTHON_BIN"):
+        return os.environ["PYTHON_BIN"]
+    for path in candidates():
+        interpreter = probe(path)
+        if interpreter and not interpreter.reason and not interpreter.debug:
+            return interpreter.executable
+    raise SystemExit("no CPython >= %d.%d with headers and a shared libpython" % OLDEST)
+
+
+if __name__ == "__main__":
+    print(default())

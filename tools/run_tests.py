@@ -1,0 +1,212 @@
+# What tools/test does once the packages are there: format check, every interpreter in turn and,
+# with --full, platforms, compilers, sanitizers and fuzzers; then the summary.
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import interpreters
+import results
+from results import FAILED, NO_TESTS, PASSED, SKIPPED, Case, Run
+
+BAZEL_FLAGS = [
+    "--keep_going",
+    # What is reported has run, now.
+    "--nocache_test_results",
+    # Errors and failing tests' output: the summary has the rest.
+    "--noshow_progress",
+    "--noshow_loading_progress",
+    "--show_result=0",
+    "--test_summary=none",
+]
+
+# Tags of the tests that differ from one interpreter to the next.
+PER_INTERPRETER = "python,headers"
+
+SOURCES = ("*.h", "*.hpp", "*.c", "*.cc", "*.cpp")
+DISK_CACHE_LIMIT = 4 << 30
+
+started = time.monotonic()
+
+
+def progress(text):
+    print("[%4.0f s] %s" % (time.monotonic() - started, text), flush=True)
+
+
+def timed(label, function, *arguments):
+    """The Run of function(*arguments), which returns cases."""
+    progress(label)
+    begin = time.monotonic()
+    try:
+        cases = function(*arguments)
+    except subprocess.CalledProcessError as error:
+        cases = [Case(label, FAILED, str(error))]
+    run = Run(label, cases, time.monotonic() - begin)
+    progress("%s: %d passed, %d failed, %d skipped" %
+             (label, run.count(PASSED), run.count(FAILED), run.count(SKIPPED)))
+    return run
+
+
+def cache_flag():
+    """Bazel 4 never empties its disk cache: above the limit it starts afresh."""
+    folder = os.environ["TYPEDCALL_DISK_CACHE"]
+    size = sum(
+        os.path.getsize(os.path.join(where, name))
+        for where, _, names in os.walk(folder)
+        for name in names)
+    if size > DISK_CACHE_LIMIT:
+        shutil.rmtree(folder)
+    return "--disk_cache=" + folder
+
+
+def format_check():
+    """One case per C and C++ file, untracked ones included."""
+    listed = subprocess.run(
+        # In a container the checkout often belongs to another user.
+        ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others",
+         "--exclude-standard", *SOURCES],
+        stdout=subprocess.PIPE, text=True, check=True)
+    cases = []
+    for path in sorted(set(listed.stdout.split("\0")) - {""}):
+        if os.path.exists(path):
+            checked = subprocess.run(["clang-format", "--dry-run", "--Werror", path],
+                                     stderr=subprocess.PIPE, text=True, check=False)
+            outcome = FAILED if checked.returncode else PASSED
+            cases.append(Case("clang-format " + path, outcome, checked.stderr))
+    return cases
+
+
+def bazel_test(interpreter, flags):
+    """The cases of `bazel test //...` under one interpreter."""
+    with tempfile.TemporaryDirectory() as folder:
+        events = os.path.join(folder, "events.json")
+        ended = subprocess.run(
+            ["bazel", "test", *BAZEL_FLAGS, cache_flag(),
+             "--build_event_json_file=" + events,
+             "--repo_env=PYTHON_BIN=" + interpreter.executable, *flags, "//..."],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if ended.returncode not in (0, NO_TESTS):
+            print(ended.stdout.decode(errors="replace"))
+        if not os.path.exists(events):
+            return [Case("bazel", FAILED, "ended with exit code %d" % ended.returncode)]
+        return results.cases_of_events(events, ended.returncode)
+
+
+def platforms_check():
+    """tools/check_platforms prints one `outcome name: reason` a line."""
+    output = subprocess.run([sys.executable, "tools/check_platforms"], stdout=subprocess.PIPE,
+                            text=True, check=False)
+    cases = []
+    for line in output.stdout.splitlines():
+        outcome, _, rest = line.partition(" ")
+        if outcome in (PASSED, FAILED, SKIPPED):
+            name, _, reason = rest.partition(": ")
+            cases.append(Case("platform " + name, outcome, reason))
+    if output.returncode and not any(case.outcome == FAILED for case in cases):
+        cases.append(Case("tools/check_platforms", FAILED, "exit %d" % output.returncode))
+    return cases
+
+
+def query(expression):
+    found = subprocess.run(
+        ["bazel", "query", "--noshow_progress", "--ui_event_filters=-info", expression],
+        stdout=subprocess.PIPE, text=True, check=True)
+    return found.stdout.split()
+
+
+def path_of(label):
+    """The file of //folder:name, from the project's root."""
+    return label[2:].replace(":", "/").lstrip("/")
+
+
+def fuzz(target, seconds, scratch):
+    """Runs one fuzzer from a copy of its corpus; what it finds stays in the log."""
+    corpus = os.path.join(scratch, path_of(target))
+    os.makedirs(corpus)
+    for label in query("labels(srcs, %s_corpus)" % target[:-len("_fuzz")]):
+        shutil.copy(path_of(label), os.path.join(corpus, path_of(label).replace("/", "_")))
+    environment = dict(os.environ)
+    if target in query("attr(tags, python, %s)" % target):
+        # The interpreter never frees some of what it allocates.
+        environment["ASAN_OPTIONS"] = "detect_leaks=0"
+    ended = subprocess.run(
+        [os.path.join("bazel-bin", path_of(target)), "-max_total_time=%d" % seconds,
+         "-artifact_prefix=" + scratch + "/", corpus],
+        env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    log = ended.stdout.decode(errors="replace")
+    if not ended.returncode:
+        print("  %s: %s" % (target, log.splitlines()[-1]))
+        return Case(target, PASSED)
+    print(log[-8000:])
+    return Case(target, FAILED, "exit %d; its log stands above" % ended.returncode)
+
+
+def fuzz_all(interpreter, seconds):
+    targets = query("attr(tags, '\\bfuzz\\b', kind(cc_binary, //...))")
+    if not targets:
+        return []
+    flags = ["--config=fuzz", cache_flag(), "--repo_env=PYTHON_BIN=" + interpreter.executable]
+    subprocess.run(["bazel", "build", *BAZEL_FLAGS, "--ui_event_filters=-info", *flags, *targets],
+                   check=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        return [fuzz(target, seconds, scratch) for target in targets]
+
+
+def full_runs(chosen, usual, fuzz_seconds):
+    """(label, function, arguments) of what --full adds."""
+    yield "platforms", platforms_check, ()
+    yield "clang, " + usual.label, bazel_test, (usual, ["--config=clang"])
+    yield "optimised, " + usual.label, bazel_test, (usual, ["-c", "opt"])
+    releases = [i for i in chosen if not i.debug]
+    sanitized = [usual] + [i for i in (releases[0], releases[-1]) if i is not usual]
+    for config in ("asan", "ubsan"):
+        for interpreter in sanitized:
+            flags = ["--config=" + config, "--build_tests_only"]
+            if interpreter is not usual:
+                flags.append("--test_tag_filters=" + PER_INTERPRETER)
+            yield "%s, %s" % (config, interpreter.label), bazel_test, (interpreter, flags)
+    yield "tsan, " + usual.label, bazel_test, (usual, ["--config=tsan"])
+    yield "fuzz, " + usual.label, fuzz_all, (usual, fuzz_seconds)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        prog="tools/test", description="Runs every test under every CPython of this machine.")
+    parser.add_argument("--full", action="store_true",
+                        help="every interpreter, compilers, sanitizers, fuzzers, platforms")
+    parser.add_argument("--python", action="append", default=[], metavar="BIN",
+                        help="run this interpreter too, and prefer it (repeatable)")
+    parser.add_argument("--fuzz-seconds", type=int, default=60, metavar="N",
+                        help="how long each fuzzer runs (default: %(default)s)")
+    options = parser.parse_args()
+
+    found = interpreters.find(options.python)
+    chosen, left_out = interpreters.choose(found, options.full, options.python)
+    for interpreter, reason in left_out:
+        if interpreter.path in options.python:
+            sys.exit("%s: %s" % (interpreter.path, reason))
+    if not chosen:
+        sys.exit("no CPython with headers and a shared libpython was found")
+    usual = next(i for i in found if i in chosen and not i.debug)
+
+    # The usual one first: it also runs what needs no interpreter, and builds every target.
+    order = [usual] + [i for i in chosen if i is not usual]
+    plan = [("format", format_check, ())]
+    for interpreter in order:
+        flags = [] if interpreter is usual else [
+            "--build_tests_only", "--test_tag_filters=" + PER_INTERPRETER]
+        plan.append((interpreter.label, bazel_test, (interpreter, flags)))
+    if options.full:
+        plan += full_runs(chosen, usual, options.fuzz_seconds)
+
+    runs = [timed(label, function, *arguments) for label, function, arguments in plan]
+    results.summary(runs, chosen, left_out, time.monotonic() - started)
+    tests_ran = any(run.count(PASSED) for run in runs if run.label != "format")
+    return 0 if tests_ran and not any(run.count(FAILED) for run in runs) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
