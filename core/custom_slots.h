@@ -9,11 +9,11 @@
 extern "C" {
 #endif
 
-// The data that the metaclass adds to every type it makes. Constant once `magic` is set.
+/// The data that the metaclass adds to every type it makes. Constant once `magic` is set.
 typedef struct PyExtensibleTypeData {
   Py_ssize_t count;
   PyCustomSlot *table;
-  uint64_t magic;  // 0: not resolved yet; PyExtensibleType_MAGIC: count and table are final
+  uint64_t magic;  ///< 0: not resolved yet; PyExtensibleType_MAGIC: count and table are final
 } PyExtensibleTypeData;
 
 #define PyExtensibleType_MAGIC UINT64_C(0xd1a0c5b3e7f42961)
@@ -30,8 +30,8 @@ typedef struct PyExtensibleType_Internal_Alignment {
 } PyExtensibleType_Internal_Alignment;
 #define PyExtensibleType_ALIGNMENT offsetof(PyExtensibleType_Internal_Alignment, most_aligned)
 
-// Bytes from the start of a type object to its PyExtensibleTypeData: where PEP 697 puts the data of
-// a metaclass derived from `type`. It depends on the CPython minor version compiled for.
+/// Bytes from the start of a type object to its PyExtensibleTypeData: where PEP 697 puts the data
+/// of a metaclass derived from `type`. It depends on the CPython minor version compiled for.
 #define PyExtensibleType_DATA_OFFSET                                                          \
   ((sizeof(PyHeapTypeObject) + PyExtensibleType_ALIGNMENT - 1) / PyExtensibleType_ALIGNMENT * \
    PyExtensibleType_ALIGNMENT)
@@ -67,31 +67,31 @@ static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Data(PyTypeO
   return PyExtensibleType_Internal_ResolveNow(type, data);
 }
 
-// All functions below: `obj` is any object; the caller has a reference to it or to its type. They
-// need no GIL and set no exception; a thread without an attached thread state finds nothing on a
-// type that nobody has resolved yet. Results are valid while the type lives. The slots are those of
-// the type's creation: assigning to its `__bases__` afterwards changes none of them.
-// Source: SEP 200, "Consumer API".
+/// For all functions below: `obj` is any object; the caller has a reference to it or to its type. They
+/// need no GIL and set no exception; a thread without an attached thread state finds nothing on a
+/// type that nobody has resolved yet. Results are valid while the type lives. The slots are those of
+/// the type's creation: assigning to its `__bases__` afterwards changes none of them.
+/// Source: SEP 200, "Consumer API".
 
-// 1 when the type of `obj` can have custom slots (perhaps it has none), else 0.
+/// 1 when the type of `obj` can have custom slots (perhaps it has none), else 0.
 static inline int PyCustomSlots_Check(PyObject *obj) {
   return PyExtensibleType_Internal_Data(Py_TYPE(obj)) != NULL;
 }
 
-// The length of the slot table, skipped positions included; 0 when the type is not extensible.
+/// The length of the slot table, skipped positions included; 0 when the type is not extensible.
 static inline Py_ssize_t PyCustomSlots_Count(PyObject *obj) {
   const PyExtensibleTypeData *data = PyExtensibleType_Internal_Data(Py_TYPE(obj));
   return data != NULL ? data->count : 0;
 }
 
-// The slot table; NULL when the type is not extensible or its table is empty.
+/// The slot table; NULL when the type is not extensible or its table is empty.
 static inline PyCustomSlot *PyCustomSlots_Table(PyObject *obj) {
   const PyExtensibleTypeData *data = PyExtensibleType_Internal_Data(Py_TYPE(obj));
   return data != NULL ? data->table : NULL;
 }
 
-// The slot with that ID, or NULL; never one with the special IDs 0 and 1. The position where it is
-// expected (any value is safe) is looked at first, the rest of the table only after that.
+/// The slot with that ID, or NULL; never one with the special IDs 0 and 1. The position where it is
+/// expected (any value is safe) is looked at first, the rest of the table only after that.
 static inline PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
                                                Py_ssize_t expected_pos) {
   const PyExtensibleTypeData *data = PyExtensibleType_Internal_Data(Py_TYPE(obj));

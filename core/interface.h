@@ -15,61 +15,66 @@ extern "C" {
 #define PyTypedcall_ABI_MAJOR 1
 #define PyTypedcall_ABI_MINOR 0
 
-// What a row of the side table is keyed by, and what its value then is.
+/// What a row of the side table is keyed by, and what its value then is.
 enum PyTypedcall_Space {
-  PyTypedcall_BY_TYPE = 0,    // a type that cannot take our metaclass: its slot table
-  PyTypedcall_BY_DEF = 1,     // a PyMethodDef without flag bits: const PyNativeCallableTable *
-  PyTypedcall_BY_OBJECT = 2,  // one object: const PyNativeCallableTable *
+  PyTypedcall_BY_TYPE = 0,    ///< a type that cannot take our metaclass: its slot table
+  PyTypedcall_BY_DEF = 1,     ///< a PyMethodDef without flag bits: const PyNativeCallableTable *
+  PyTypedcall_BY_OBJECT = 2,  ///< one object: const PyNativeCallableTable *
   PyTypedcall_SPACES = 3
 };
 
-// Totals since the interface was installed, over all spaces.
+/// Totals since the interface was installed, over all spaces.
 typedef struct PyTypedcall_Counters {
   uint64_t rows_added;
-  uint64_t rows_removed;  // by untagging, or because the last owner died
-  uint64_t conflicts;     // a second, different value offered for a key
-  uint64_t generations;   // arrays published; each is kept until the interpreter ends
+  uint64_t rows_removed;  ///< by untagging, or because the last owner died
+  uint64_t conflicts;     ///< a second, different value offered for a key
+  uint64_t generations;   ///< arrays published; each is kept until the interpreter ends
 } PyTypedcall_Counters;
 
-// One per interpreter, append-only: a newer minor version adds functions behind the last one and
-// raises `size`. Every function but `find` needs the GIL; all take `state` as their first argument.
+/// One per interpreter, append-only: a newer minor version adds functions behind the last one and
+/// raises `size`. Every function but `find` needs the GIL; all take `state` as their first
+/// argument.
 typedef struct PyTypedcall_Interface {
   uint16_t abi_major, abi_minor;
-  uint32_t size;  // bytes of this struct as its installer knows it
+  uint32_t size;  ///< bytes of this struct as its installer knows it
   void *state;
 
-  // The interpreter's one metaclass. Borrowed; lives as long as the interface.
+  /// The interpreter's one metaclass. Borrowed; lives as long as the interface.
   PyTypeObject *(*metaclass)(void *state);
 
-  // Gives `type`, an instance of the metaclass, its slots: `own_count` of its own, and those of its
-  // bases by MRO order. Once per type: on a resolved type with own_count 0 it does nothing.
-  // Returns 0, or -1 with ValueError (an ID that is invalid or stands twice), TypeError (not an
-  // instance of the metaclass), SystemError (own slots for a resolved type) or MemoryError.
+  /// Gives `type`, an instance of the metaclass, its slots: `own_count` of its own, and those of
+  /// its bases by MRO order. Once per type: on a resolved type with own_count 0 it does nothing.
+  /// Returns 0, or -1 with ValueError (an ID that is invalid or stands twice), TypeError (not an
+  /// instance of the metaclass), SystemError (own slots for a resolved type, no table
+  /// or a negative count) or MemoryError.
   int (*resolve)(void *state, PyTypeObject *type, const PyCustomSlot *own, Py_ssize_t own_count);
 
-  // The value published for `key`, or NULL. Takes no lock and no reference, needs no GIL, sets no
-  // exception. The value stays valid while an owner of the row lives and nobody retracts it.
+  /// The value published for `key`, or NULL. Takes no lock and no reference, needs no GIL, sets no
+  /// exception. The value stays valid while an owner of the row lives and nobody retracts it.
   const void *(*find)(void *state, int space, const void *key);
 
-  // Publishes `value` for `key` while `owner` lives. Returns the value that stands afterwards:
-  //  - `value`: it is new, or stood already and has one owner more;
-  //  - another one: `key` was taken; nothing has changed. The caller compares the two, and either
-  //    calls again with the standing value, or reports the conflict;
-  //  - NULL with an exception set: TypeError when `owner` cannot be weakly referenced (only rows
-  //    BY_OBJECT then keep `key`, their owner, alive until retracted), ValueError, MemoryError.
-  // `destroy` (may be NULL) is called once for a value that was taken: when its row's last owner
-  // has died, or at the interpreter's end when the row was retracted or is still there.
+  /// Publishes `value` for `key` while `owner` lives. Returns the value that stands afterwards:
+  ///  - `value`: it is new, or stood already and has one owner more;
+  ///  - another one: `key` was taken; nothing has changed. The caller compares the two, and either
+  ///    calls again with the standing value, or reports the conflict;
+  ///  - NULL with an exception set: TypeError when `owner` cannot be weakly referenced (only a row
+  ///    BY_OBJECT whose `key` is its owner then keeps it alive until retracted), ValueError for an
+  ///    unknown space or a NULL, RuntimeError while the interpreter ends, MemoryError.
+  /// `destroy` (may be NULL) is called once for each time that a value was taken: when its row's
+  /// last owner has died, or at the interpreter's end when the row was retracted or is still there;
+  /// there it must not use the interface. What was retracted is therefore not to be published
+  /// again with a `destroy`.
   const void *(*publish)(void *state, int space, const void *key, PyObject *owner,
                          const void *value, void (*destroy)(const void *value));
 
-  // Removes the row for `key`, whoever owns it. Returns 1, or 0 when there is none. Never fails.
+  /// Removes the row for `key`, whoever owns it. Returns 1, or 0 when there is none. Never fails.
   int (*retract)(void *state, int space, const void *key);
 
-  // Fills the first `size` bytes of a PyTypedcall_Counters, as many as the installer has.
+  /// Fills the first `size` bytes of a PyTypedcall_Counters, as many as the installer has.
   void (*counters)(void *state, PyTypedcall_Counters *out, size_t size);
 } PyTypedcall_Interface;
 
-// Is this interface one that this header's version can use? GIL: none.
+/// Is this interface one that this header's version can use? GIL: none.
 static inline int PyTypedcall_IsUsable(const PyTypedcall_Interface *interface) {
   return interface != NULL && interface->abi_major == PyTypedcall_ABI_MAJOR &&
          interface->size >= sizeof(PyTypedcall_Interface);
@@ -84,14 +89,18 @@ static inline PyObject *PyTypedcall_Internal_ModuleDict(void) {
   return module != NULL && PyModule_Check(module) ? PyModule_GetDict(module) : NULL;
 }
 
-// The interface of the calling interpreter if some module has installed it and it is of our major
-// version, else NULL. Installs nothing, sets no exception, keeps a pending one. GIL: held.
-// Borrowed; valid until the interpreter ends.
+/// The interface of the calling interpreter if some module has installed it and it is of our major
+/// version, else NULL. Installs nothing, sets no exception, keeps a pending one. GIL: held.
+/// Borrowed; valid until the interpreter ends.
 static inline const PyTypedcall_Interface *PyTypedcall_Peek(void) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   const PyTypedcall_Interface *interface = NULL;
-  PyObject *dict = PyTypedcall_Internal_ModuleDict();
-  PyObject *capsule = dict != NULL ? PyDict_GetItemString(dict, PyTypedcall_CAPSULE) : NULL;
+  // The interpreter's own dictionary first: Python code cannot reach it.
+  PyObject *dict = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  PyObject *capsule = dict != NULL ? PyDict_GetItemString(dict, PyTypedcall_CAPSULE_NAME) : NULL;
+  if (capsule == NULL && (dict = PyTypedcall_Internal_ModuleDict()) != NULL) {
+    capsule = PyDict_GetItemString(dict, PyTypedcall_CAPSULE);
+  }
   if (capsule != NULL && PyCapsule_IsValid(capsule, PyTypedcall_CAPSULE_NAME)) {
     interface =
         (const PyTypedcall_Interface *)PyCapsule_GetPointer(capsule, PyTypedcall_CAPSULE_NAME);

@@ -99,8 +99,8 @@ static inline int PyExtensibleType_Internal_IsResolved(PyTypeObject *metaclass, 
              PyExtensibleType_MAGIC;
 }
 
-// Merges into freshly allocated memory; on success the type owns it. `layout` is the first resolved
-// type behind `type` in its MRO: its positions are kept, the values are decided by MRO order.
+// Merges into freshly allocated memory; on success the type owns it. `layout` is the first type in
+// the MRO that has slots, or NULL: its positions are kept, the values are decided by MRO order.
 static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, PyTypeObject *type,
                                                        PyTypeObject *layout,
                                                        const PyCustomSlot *own,
@@ -108,7 +108,7 @@ static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, 
   PyObject *mro = type->tp_mro;
   const Py_ssize_t bases = PyTuple_GET_SIZE(mro);
   Py_ssize_t most = own_count;
-  for (Py_ssize_t i = 1; i < bases; ++i) {
+  for (Py_ssize_t i = 0; i < bases; ++i) {
     PyObject *base = PyTuple_GET_ITEM(mro, i);
     if (!PyExtensibleType_Internal_IsResolved(metaclass, base)) continue;
     most += PyExtensibleType_Internal_DataOf((PyTypeObject *)base)->shared.count;
@@ -132,19 +132,15 @@ static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, 
   if (layout != NULL) {
     const PyExtensibleTypeData *inherited = &PyExtensibleType_Internal_DataOf(layout)->shared;
     merge.count = inherited->count;
-    if (merge.count > 0) {
-      memcpy(merge.slots, inherited->table, (size_t)merge.count * sizeof(PyCustomSlot));
-    }
-  }
-  if (merge.count == 0) {
+    memcpy(merge.slots, inherited->table, (size_t)merge.count * sizeof(PyCustomSlot));
+    PyExtensibleType_Internal_MergeIn(&merge, own, own_count);
+  } else {
     // Nothing inherited: the type's own table is taken as it is, skipped positions included.
     merge.count = own_count;
-    if (own_count > 0) memcpy(merge.slots, own, (size_t)own_count * sizeof(PyCustomSlot));
+    memcpy(merge.slots, own, (size_t)own_count * sizeof(PyCustomSlot));
     memset(merge.decided, 1, (size_t)own_count);
-  } else {
-    PyExtensibleType_Internal_MergeIn(&merge, own, own_count);
   }
-  for (Py_ssize_t i = 1; i < bases; ++i) {
+  for (Py_ssize_t i = 0; i < bases; ++i) {
     PyObject *base = PyTuple_GET_ITEM(mro, i);
     if (!PyExtensibleType_Internal_IsResolved(metaclass, base)) continue;
     Py_ssize_t count;
@@ -153,12 +149,13 @@ static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, 
   }
   PyMem_Free(merge.decided);
 
-  const PyExtensibleTypeData *base_data =
-      layout != NULL ? &PyExtensibleType_Internal_DataOf(layout)->shared : NULL;
-  if (own_count == 0 && base_data != NULL && base_data->count == merge.count &&
-      memcmp(base_data->table, merge.slots, (size_t)merge.count * sizeof(PyCustomSlot)) == 0) {
+  const PyExtensibleType_Internal_TypeData *base_data =
+      layout != NULL ? PyExtensibleType_Internal_DataOf(layout) : NULL;
+  if (own_count == 0 && base_data != NULL && base_data->shared.count == merge.count &&
+      memcmp(base_data->shared.table, merge.slots, (size_t)merge.count * sizeof(PyCustomSlot)) ==
+          0) {
     PyMem_Free(table);
-    table = PyExtensibleType_Internal_DataOf(layout)->table;
+    table = base_data->table;
     ++table->references;
   } else {
     table->references = 1;
@@ -188,12 +185,21 @@ static inline int PyExtensibleType_Internal_Resolve(PyTypeObject *metaclass, PyT
                  type->tp_name);
     return -1;
   }
+  if (own_count < 0 || (own == NULL && own_count > 0)) {
+    PyErr_Format(PyExc_SystemError, "type '%.100s' was given no table of %zd custom slots",
+                 type->tp_name, own_count);
+    return -1;
+  }
   if (type->tp_mro == NULL) return 0;  // still being made: there is nothing to inherit from yet
   if (PyExtensibleType_Internal_ValidateOwn(type, own, own_count) < 0) return -1;
   PyTypeObject *layout = NULL;
-  for (Py_ssize_t i = 1; layout == NULL && i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
+  // From the first entry on: a derived metaclass's mro() can leave the type itself out, and where
+  // it is in, it is passed over as not resolved yet.
+  for (Py_ssize_t i = 0; layout == NULL && i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
     PyObject *base = PyTuple_GET_ITEM(type->tp_mro, i);
-    if (PyExtensibleType_Internal_IsResolved(metaclass, base)) layout = (PyTypeObject *)base;
+    if (!PyExtensibleType_Internal_IsResolved(metaclass, base)) continue;
+    if (PyExtensibleType_Internal_DataOf((PyTypeObject *)base)->shared.count == 0) continue;
+    layout = (PyTypeObject *)base;
   }
   if (PyExtensibleType_Internal_BuildTable(metaclass, type, layout, own, own_count) < 0) return -1;
   PyTypedcall_STORE_RELEASE(&data->shared.magic, PyExtensibleType_MAGIC);

@@ -57,12 +57,12 @@
   typedef char PyTypedcall_JOIN(words##_, __LINE__)[(condition) ? 1 : -1] __attribute__((unused))
 #endif
 
-// Does this thread have an attached thread state (hold the GIL)? Needs neither the GIL nor an
-// interpreter and sets no exception.
-//
-// Up to 3.11 the "current" thread state is a process-wide variable that belongs to whichever thread
-// holds the GIL, so it only counts when it is also this thread's own. A thread that runs a
-// subinterpreter with a second thread state is then taken for detached, which is the safe side.
+/// Does this thread have an attached thread state (hold the GIL)? Needs neither the GIL nor an
+/// interpreter and sets no exception.
+///
+/// Up to 3.11 the "current" thread state is a process-wide variable that belongs to whichever
+/// thread holds the GIL, so it only counts when it is also this thread's own. A thread that runs a
+/// subinterpreter with a second thread state is then taken for detached, which is the safe side.
 static inline int PyTypedcall_IsAttached(void) {
 #if PY_VERSION_HEX >= 0x030D0000
   return PyThreadState_GetUnchecked() != NULL;
@@ -74,7 +74,7 @@ static inline int PyTypedcall_IsAttached(void) {
 #endif
 }
 
-// A pending exception put aside, so that look-ups inside an error path neither see nor lose it.
+/// A pending exception put aside, so that look-ups inside an error path neither see nor lose it.
 typedef struct {
 #if PY_VERSION_HEX >= 0x030C0000
   PyObject *raised;
@@ -83,7 +83,7 @@ typedef struct {
 #endif
 } PyTypedcall_SavedError;
 
-// Takes the pending exception, if any, away from the thread. GIL: held.
+/// Takes the pending exception, if any, away from the thread. GIL: held.
 static inline PyTypedcall_SavedError PyTypedcall_SaveError(void) {
   PyTypedcall_SavedError saved;
 #if PY_VERSION_HEX >= 0x030C0000
@@ -94,7 +94,7 @@ static inline PyTypedcall_SavedError PyTypedcall_SaveError(void) {
   return saved;
 }
 
-// Puts it back, dropping whatever has been set in between. GIL: held.
+/// Puts it back, dropping whatever has been set in between. GIL: held.
 static inline void PyTypedcall_RestoreError(PyTypedcall_SavedError saved) {
 #if PY_VERSION_HEX >= 0x030C0000
   PyErr_SetRaisedException(saved.raised);

@@ -5,234 +5,11 @@
 #define TYPEDCALL_CORE_RENDEZVOUS_H_
 
 #include "core/metaclass.h"
-#include "core/side_table.h"
+#include "core/published_rows.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-// All that belongs to one interpreter. Its capsule stands in `_extensibletype` and, so that modules
-// torn down after that one can still call us, in the interpreter's own dictionary.
-typedef struct PyTypedcall_Internal_State {
-  PyTypedcall_Interface interface;
-  PyTypeObject *metaclass;
-  PyTypedcall_Internal_SideTable tables[PyTypedcall_SPACES];
-  PyObject *owners;  // dict: address of an owner -> capsule of its PyTypedcall_Internal_Owner
-  PyTypedcall_Internal_Row *retracted;
-  PyTypedcall_Counters counters;
-} PyTypedcall_Internal_State;
-
-// Something whose life bounds the life of rows.
-typedef struct PyTypedcall_Internal_Owner {
-  PyTypedcall_Internal_State *state;
-  const void *address;
-  PyObject *reference;  // a weak reference, or the owner itself where it has no weak references
-  size_t count, capacity;
-  PyTypedcall_Internal_Row **rows;
-} PyTypedcall_Internal_Owner;
-
-#define PyTypedcall_Internal_OWNER_NAME PyTypedcall_MODULE ".owner"
-
-static inline void PyTypedcall_Internal_FreeRow(PyTypedcall_Internal_Row *row) {
-  if (row->destroy != NULL) row->destroy(row->value);
-  PyMem_RawFree(row);
-}
-
-static inline void PyTypedcall_Internal_FreeOwner(PyObject *capsule) {
-  PyTypedcall_Internal_Owner *owner =
-      (PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(capsule, PyTypedcall_Internal_OWNER_NAME);
-  Py_XDECREF(owner->reference);
-  PyMem_RawFree(owner->rows);
-  PyMem_RawFree(owner);
-}
-
-// The weak reference's callback: `self` is the owner's capsule.
-static inline PyObject *PyTypedcall_Internal_OwnerDied(PyObject *self, PyObject *reference) {
-  (void)reference;
-  PyTypedcall_Internal_Owner *owner =
-      (PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(self, PyTypedcall_Internal_OWNER_NAME);
-  if (owner == NULL) return NULL;
-  PyTypedcall_Internal_State *state = owner->state;
-  for (size_t i = 0; i < owner->count; ++i) {
-    PyTypedcall_Internal_Row *row = owner->rows[i];
-    if (--row->owners > 0 || row->retracted) continue;
-    PyTypedcall_Internal_TableRemove(&state->tables[row->space], row->key);
-    ++state->counters.rows_removed;
-    PyTypedcall_Internal_FreeRow(row);
-  }
-  owner->count = 0;
-  PyObject *key = PyLong_FromVoidPtr((void *)(uintptr_t)owner->address);
-  if (key == NULL) return NULL;
-  // This may free the owner record: `self` is kept alive by the callback object that runs.
-  int failed = PyDict_DelItem(state->owners, key);
-  Py_DECREF(key);
-  if (failed) return NULL;
-  Py_RETURN_NONE;
-}
-
-static PyMethodDef PyTypedcall_Internal_OwnerDiedDef = {
-    "_typedcall_owner_died", PyTypedcall_Internal_OwnerDied, METH_O, NULL};
-
-// A record and its weak reference keep each other alive by way of the callback; this parts them.
-static inline void PyTypedcall_Internal_ForgetReference(PyTypedcall_Internal_Owner *owner) {
-  PyObject *reference = owner->reference;
-  owner->reference = NULL;
-  Py_XDECREF(reference);
-}
-
-// The record of an owner, made when it has none yet; NULL with an exception. Borrowed from the
-// state.
-static inline PyTypedcall_Internal_Owner *PyTypedcall_Internal_GetOwner(
-    PyTypedcall_Internal_State *state, PyObject *object, int may_be_kept) {
-  PyTypedcall_Internal_Owner *owner = NULL;
-  PyObject *callback = NULL;
-  PyObject *capsule = NULL;
-  PyObject *key = PyLong_FromVoidPtr(object);
-  if (key == NULL) return NULL;
-  capsule = PyDict_GetItemWithError(state->owners, key);
-  if (capsule != NULL || PyErr_Occurred()) {
-    Py_DECREF(key);
-    if (capsule == NULL) return NULL;
-    return (PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(capsule,
-                                                              PyTypedcall_Internal_OWNER_NAME);
-  }
-  owner = (PyTypedcall_Internal_Owner *)PyMem_RawCalloc(1, sizeof(*owner));
-  if (owner == NULL) {
-    Py_DECREF(key);
-    PyErr_NoMemory();
-    return NULL;
-  }
-  owner->state = state;
-  owner->address = object;
-  capsule = PyCapsule_New(owner, PyTypedcall_Internal_OWNER_NAME, PyTypedcall_Internal_FreeOwner);
-  if (capsule == NULL) {
-    PyMem_RawFree(owner);
-    Py_DECREF(key);
-    return NULL;
-  }
-  callback = PyCFunction_New(&PyTypedcall_Internal_OwnerDiedDef, capsule);
-  if (callback != NULL) {
-    owner->reference = PyWeakref_NewRef(object, callback);
-    Py_DECREF(callback);
-    if (owner->reference == NULL && may_be_kept && PyErr_ExceptionMatches(PyExc_TypeError)) {
-      PyErr_Clear();
-      Py_INCREF(object);
-      owner->reference = object;
-    }
-  }
-  if (owner->reference == NULL) {
-    owner = NULL;
-  } else if (PyDict_SetItem(state->owners, key, capsule) < 0) {
-    PyTypedcall_Internal_ForgetReference(owner);
-    owner = NULL;
-  }
-  Py_DECREF(capsule);
-  Py_DECREF(key);
-  return owner;
-}
-
-static inline int PyTypedcall_Internal_Owns(const PyTypedcall_Internal_Owner *owner,
-                                            const PyTypedcall_Internal_Row *row) {
-  for (size_t i = 0; i < owner->count; ++i) {
-    if (owner->rows[i] == row) return 1;
-  }
-  return 0;
-}
-
-// Room for one more row in the owner's list. -1 with MemoryError.
-static inline int PyTypedcall_Internal_OwnerReserve(PyTypedcall_Internal_Owner *owner) {
-  if (owner->count < owner->capacity) return 0;
-  const size_t capacity = owner->capacity == 0 ? 4 : owner->capacity * 2;
-  void *grown = PyMem_RawRealloc(owner->rows, capacity * sizeof(*owner->rows));
-  if (grown == NULL) {
-    PyErr_NoMemory();
-    return -1;
-  }
-  owner->rows = (PyTypedcall_Internal_Row **)grown;
-  owner->capacity = capacity;
-  return 0;
-}
-
-static inline const void *PyTypedcall_Internal_Publish(void *opaque, int space, const void *key,
-                                                       PyObject *object, const void *value,
-                                                       void (*destroy)(const void *value)) {
-  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
-  if (space < 0 || space >= PyTypedcall_SPACES || key == NULL || value == NULL || object == NULL) {
-    PyErr_SetString(PyExc_ValueError,
-                    "typedcall: a row needs a space, a key, an owner and a value");
-    return NULL;
-  }
-  const int may_be_kept = space == PyTypedcall_BY_OBJECT && key == (const void *)object;
-  // Whatever can run Python code (and thereby another publish) comes before the table is looked at.
-  PyTypedcall_Internal_Owner *owner = PyTypedcall_Internal_GetOwner(state, object, may_be_kept);
-  if (owner == NULL || PyTypedcall_Internal_OwnerReserve(owner) < 0) return NULL;
-  PyTypedcall_Internal_SideTable *table = &state->tables[space];
-  PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(table, key);
-  if (row != NULL && row->value != value) {
-    ++state->counters.conflicts;
-    return row->value;
-  }
-  if (row == NULL) {
-    const int reserved = PyTypedcall_Internal_TableReserve(table);
-    if (reserved >= 0) {
-      row = (PyTypedcall_Internal_Row *)PyMem_RawCalloc(1, sizeof(*row));
-    }
-    if (row == NULL) {
-      PyErr_NoMemory();
-      return NULL;
-    }
-    state->counters.generations += (uint64_t)reserved;
-    ++state->counters.rows_added;
-    row->space = space;
-    row->key = key;
-    row->value = value;
-    row->destroy = destroy;
-    PyTypedcall_Internal_TableInsert(table, row);
-  }
-  if (!PyTypedcall_Internal_Owns(owner, row)) {
-    owner->rows[owner->count++] = row;
-    ++row->owners;
-  }
-  return value;
-}
-
-// An object without weak references is kept alive by its record, and let go with its row.
-static inline void PyTypedcall_Internal_ReleaseKept(PyTypedcall_Internal_State *state,
-                                                    const void *address) {
-  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  PyObject *key = PyLong_FromVoidPtr((void *)(uintptr_t)address);
-  PyObject *capsule = key != NULL ? PyDict_GetItemWithError(state->owners, key) : NULL;
-  if (capsule != NULL) {
-    const PyTypedcall_Internal_Owner *owner =
-        (const PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(capsule,
-                                                                 PyTypedcall_Internal_OWNER_NAME);
-    if ((const void *)owner->reference == address) PyDict_DelItem(state->owners, key);
-  }
-  Py_XDECREF(key);
-  PyTypedcall_RestoreError(saved);
-}
-
-static inline int PyTypedcall_Internal_Retract(void *opaque, int space, const void *key) {
-  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
-  if (space < 0 || space >= PyTypedcall_SPACES) return 0;
-  PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(&state->tables[space], key);
-  if (row == NULL) return 0;
-  PyTypedcall_Internal_TableRemove(&state->tables[space], key);
-  ++state->counters.rows_removed;
-  // Somebody may be using the value without a lock, so it is kept, and so is the row for its
-  // owners.
-  row->retracted = 1;
-  row->next = state->retracted;
-  state->retracted = row;
-  if (space == PyTypedcall_BY_OBJECT) PyTypedcall_Internal_ReleaseKept(state, key);
-  return 1;
-}
-
-static inline const void *PyTypedcall_Internal_Find(void *opaque, int space, const void *key) {
-  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
-  if (space < 0 || space >= PyTypedcall_SPACES) return NULL;
-  return PyTypedcall_Internal_TableFind(&state->tables[space], key);
-}
 
 static inline PyTypeObject *PyTypedcall_Internal_Metaclass(void *opaque) {
   return ((PyTypedcall_Internal_State *)opaque)->metaclass;
@@ -251,13 +28,17 @@ static inline void PyTypedcall_Internal_ReadCounters(void *opaque, PyTypedcall_C
 }
 
 static inline void PyTypedcall_Internal_FreeState(PyTypedcall_Internal_State *state) {
-  PyObject *owners = state->owners != NULL ? PyDict_Values(state->owners) : NULL;
-  for (Py_ssize_t i = 0; owners != NULL && i < PyList_GET_SIZE(owners); ++i) {
-    PyTypedcall_Internal_ForgetReference((PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(
-        PyList_GET_ITEM(owners, i), PyTypedcall_Internal_OWNER_NAME));
+  // Letting owners go can run anything, so from here on nobody can become one.
+  PyObject *owners = state->owners;
+  state->owners = NULL;
+  PyObject *capsule;
+  for (Py_ssize_t at = 0; owners != NULL && PyDict_Next(owners, &at, NULL, &capsule);) {
+    PyTypedcall_Internal_Owner *owner = (PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(
+        capsule, PyTypedcall_Internal_OWNER_NAME);
+    PyTypedcall_Internal_ForgetReference(owner);
+    owner->state = NULL;
   }
   Py_XDECREF(owners);
-  Py_XDECREF(state->owners);
   for (int space = 0; space < PyTypedcall_SPACES; ++space) {
     PyTypedcall_Internal_Generation *generation = state->tables[space].current;
     for (size_t i = 0; generation != NULL && i <= generation->mask; ++i) {
@@ -363,36 +144,63 @@ static inline PyObject *PyTypedcall_Internal_MakeModule(void) {
   return PyModule_GetDict(module);
 }
 
-// The interface of the calling interpreter, installed now if no module has done so before. Call it
-// once, when a module is executed, and keep the pointer in the module's state, never in a C static:
-// interpreters do not share it. Borrowed; valid until the interpreter ends.
-//
-// Returns NULL with ImportError when something else stands under our names or another major version
-// was first, MemoryError, or SystemError (a CPython other than the one compiled for). GIL: held.
+// Puts our capsule where it is missing, and takes what stands there if it is usable. `dict` is the
+// module's, `kept` the interpreter's own. Borrowed, or NULL with an exception.
+static inline const PyTypedcall_Interface *PyTypedcall_Internal_Meet(PyObject *dict, PyObject *kept,
+                                                                     PyObject *name,
+                                                                     PyObject *kept_name) {
+  PyObject *standing = PyDict_GetItemWithError(dict, name);
+  PyObject *first =
+      standing != NULL || !PyErr_Occurred() ? PyDict_GetItemWithError(kept, kept_name) : NULL;
+  if (PyErr_Occurred()) return NULL;
+  if (standing == NULL) {
+    // Whoever empties sys.modules takes the module away, but not the interface that others use.
+    PyObject *ours = first;
+    Py_XINCREF(ours);
+    if (ours == NULL) ours = PyTypedcall_Internal_NewCapsule();
+    if (ours == NULL) return NULL;
+    // Making it may have run other threads' code: what stands now counts, not what we made.
+    standing = PyDict_SetDefault(dict, name, ours);
+    Py_DECREF(ours);
+    if (standing == NULL) return NULL;
+  }
+  const PyTypedcall_Interface *interface = PyTypedcall_Internal_Accept(dict, standing);
+  if (interface == NULL) return NULL;
+  first = PyDict_SetDefault(kept, kept_name, standing);
+  if (first == standing) return interface;
+  if (first != NULL) {
+    PyErr_Format(PyExc_ImportError, "%s has been replaced: this interpreter has another one",
+                 PyTypedcall_CAPSULE_NAME);
+  }
+  return NULL;
+}
+
+/// The interface of the calling interpreter, installed now if no module has done so before. Call it
+/// once, when a module is executed, and keep the pointer in the module's state, never in a C
+/// static: interpreters do not share it. Borrowed; valid until the interpreter ends, whatever
+/// becomes of `sys.modules`.
+///
+/// Returns NULL with ImportError when something else stands under our names or another major
+/// version was first, MemoryError, or SystemError (a CPython other than the one compiled for). GIL:
+/// held.
 static inline const PyTypedcall_Interface *PyTypedcall_Import(void) {
+  const PyTypedcall_Interface *interface = NULL;
+  PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
   PyObject *dict = PyTypedcall_Internal_MakeModule();
   if (dict == NULL) return NULL;
-  PyObject *name = PyUnicode_FromString(PyTypedcall_CAPSULE);
-  if (name == NULL) return NULL;
-  const PyTypedcall_Interface *interface = NULL;
-  PyObject *standing = PyDict_GetItemWithError(dict, name);
-  if (standing != NULL) {
-    interface = PyTypedcall_Internal_Accept(dict, standing);
-  } else if (!PyErr_Occurred()) {
-    PyObject *fresh = PyTypedcall_Internal_NewCapsule();
-    // Making it may have run other threads' code: what stands now counts, not what we made.
-    if (fresh != NULL) standing = PyDict_SetDefault(dict, name, fresh);
-    if (standing != NULL) interface = PyTypedcall_Internal_Accept(dict, standing);
-    if (interface != NULL && standing == fresh) {
-      PyObject *keep = PyInterpreterState_GetDict(PyInterpreterState_Get());
-      if (keep == NULL || PyDict_SetItemString(keep, PyTypedcall_CAPSULE_NAME, fresh) < 0) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ImportError, "typedcall: no interpreter dict");
-        interface = NULL;
-      }
-    }
-    Py_XDECREF(fresh);
+  if (kept == NULL) {
+    PyErr_SetString(PyExc_ImportError, "typedcall: this interpreter has no dictionary");
+    return NULL;
   }
-  Py_DECREF(name);
+  PyObject *name = PyUnicode_FromString(PyTypedcall_CAPSULE);
+  PyObject *kept_name = PyUnicode_FromString(PyTypedcall_CAPSULE_NAME);
+  if (name != NULL && kept_name != NULL) {
+    Py_INCREF(dict);
+    interface = PyTypedcall_Internal_Meet(dict, kept, name, kept_name);
+    Py_DECREF(dict);
+  }
+  Py_XDECREF(name);
+  Py_XDECREF(kept_name);
   return interface;
 }
 

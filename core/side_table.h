@@ -1,5 +1,5 @@
 // The side table: rows found by address, without lock or reference, and removed when their owners
-// die. Used by core/rendezvous.h; modules reach it through PyTypedcall_Interface.
+// die. Used by core/published_rows.h; modules reach it through PyTypedcall_Interface.
 #ifndef TYPEDCALL_CORE_SIDE_TABLE_H_
 #define TYPEDCALL_CORE_SIDE_TABLE_H_
 
@@ -35,8 +35,9 @@ typedef struct PyTypedcall_Internal_Row {
   const void *value;
   void (*destroy)(const void *value);
   size_t owners;
-  int retracted;                          // no longer in the table
-  struct PyTypedcall_Internal_Row *next;  // among the retracted ones
+  struct PyTypedcall_Internal_Owner *keeper;  // the owner that is kept alive for this row, or NULL
+  int retracted;                              // no longer in the table
+  struct PyTypedcall_Internal_Row *next;      // among the retracted ones
 } PyTypedcall_Internal_Row;
 
 // One space.
@@ -123,6 +124,7 @@ static inline void PyTypedcall_Internal_TableRemove(PyTypedcall_Internal_SideTab
 
 static inline void PyTypedcall_Internal_TableFree(PyTypedcall_Internal_SideTable *table) {
   PyTypedcall_Internal_Generation *generation = table->current;
+  table->current = NULL;
   while (generation != NULL) {
     PyTypedcall_Internal_Generation *older = generation->older;
     PyMem_RawFree(generation);

@@ -185,17 +185,19 @@ static inline PyTypeObject *PyExtensibleType_Internal_Winner(PyTypeObject *metac
 // Which of `bases` determines the layout (borrowed), and the tp_dealloc of types without their own;
 // NULL with CPython's own exception when these bases do not fit together.
 //
-// CPython has no call for either, and its rules for layouts changed even within 3.10, so this makes
-// an empty plain type and looks at it. Empty, because then nothing refers to it but the MRO, in
-// which every type holds itself: tp_clear cuts that, the type dies here, and no base lists it as a
-// subclass any more. (A type with methods or members dies only when the garbage collector comes
-// by.)
+// CPython has no call for either, and its rules for layouts differ between versions, so this makes
+// an empty plain type and looks at it. Empty, because then nothing refers to it but its own MRO:
+// tp_clear, which is how the garbage collector ends a type, cuts that, the type dies here, and no
+// base lists it as a subclass any more. Methods or members would hold it too.
 static inline PyTypeObject *PyExtensibleType_Internal_BestBase(PyObject *bases,
                                                                destructor *dealloc) {
   PyType_Slot slots[] = {{0, NULL}};
   PyType_Spec spec = {"typedcall.probe", 0, 0, Py_TPFLAGS_DEFAULT, slots};
   PyTypeObject *probe = (PyTypeObject *)PyType_FromSpecWithBases(&spec, bases);
-  if (probe == NULL) return NULL;
+  if (probe == NULL) {
+    if (!PyErr_Occurred()) PyErr_NoMemory();  // 3.11 forgets to, for its copy of the name
+    return NULL;
+  }
   PyTypeObject *base = probe->tp_base;
   *dealloc = probe->tp_dealloc;
   // Another thread can have found it in base.__subclasses__(): then it stays whole.
@@ -226,8 +228,10 @@ static inline void PyExtensibleType_Internal_Fill(PyHeapTypeObject *heap, const 
   type->tp_as_sequence = &heap->as_sequence;
   type->tp_as_mapping = &heap->as_mapping;
   type->tp_as_buffer = &heap->as_buffer;
-  type->tp_basicsize = spec->basicsize;
-  type->tp_itemsize = spec->itemsize;
+  // PyType_Ready inherits sizes too, but if the metaclass is not `type` it compares layouts first.
+  const PyTypeObject *base = type->tp_base;
+  type->tp_basicsize = spec->basicsize != 0 ? spec->basicsize : base->tp_basicsize;
+  type->tp_itemsize = spec->itemsize != 0 ? spec->itemsize : base->tp_itemsize;
   for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
     const size_t offset = PyExtensibleType_Internal_FindSlot(slot->slot);
     if (offset != 0) memcpy((char *)heap + offset, &slot->pfunc, sizeof(slot->pfunc));
@@ -245,22 +249,28 @@ static inline void PyExtensibleType_Internal_Fill(PyHeapTypeObject *heap, const 
 }
 
 // Refuses sizes that would let instances be written out of bounds, as CPython does since 3.12.
-static inline int PyExtensibleType_Internal_CheckSizes(PyTypeObject *type) {
-  const Py_ssize_t size = type->tp_basicsize;
+static inline int PyExtensibleType_Internal_CheckSizes(
+    const PyType_Spec *spec, const PyExtensibleType_Internal_Special *special,
+    const PyTypeObject *base) {
+  const Py_ssize_t size = spec->basicsize != 0 ? spec->basicsize : base->tp_basicsize;
   const Py_ssize_t last = size - (Py_ssize_t)sizeof(PyObject *);
-  if (type->tp_alloc != PyType_GenericAlloc) return 0;  // it may ignore tp_basicsize
-  if (size < type->tp_base->tp_basicsize) {
+  if (size < base->tp_basicsize) {
     PyErr_Format(PyExc_TypeError,
-                 "tp_basicsize for type '%s' (%zd) is too small for base '%s' (%zd)", type->tp_name,
-                 size, type->tp_base->tp_name, type->tp_base->tp_basicsize);
+                 "tp_basicsize for type '%s' (%zd) is too small for base '%s' (%zd)", spec->name,
+                 size, base->tp_name, base->tp_basicsize);
     return -1;
   }
-  if (type->tp_weaklistoffset > last || type->tp_dictoffset > last ||
-      type->tp_vectorcall_offset > last) {
+  allocfunc allocate = base->tp_alloc;
+  for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
+    if (slot->slot == Py_tp_alloc) memcpy(&allocate, &slot->pfunc, sizeof(allocate));
+  }
+  if (allocate != PyType_GenericAlloc) return 0;  // it may give instances more than tp_basicsize
+  if (special->weaklist_offset > last || special->dict_offset > last ||
+      special->vectorcall_offset > last) {
     PyErr_Format(PyExc_TypeError,
                  "weaklist, dict or vectorcall offset is out of bounds for type '%s' "
                  "(tp_basicsize = %zd)",
-                 type->tp_name, size);
+                 spec->name, size);
     return -1;
   }
   return 0;
@@ -287,7 +297,7 @@ static inline int PyExtensibleType_Internal_SetModule(PyTypeObject *type, const 
 // Makes a filled type usable. Returns 0, or -1 with an exception.
 static inline int PyExtensibleType_Internal_Finish(
     PyTypeObject *type, const char *name, const PyExtensibleType_Internal_Special *special) {
-  if (PyType_Ready(type) < 0 || PyExtensibleType_Internal_CheckSizes(type) < 0) return -1;
+  if (PyType_Ready(type) < 0) return -1;
   if (special->weaklist_offset != 0 &&
       PyDict_DelItemString(type->tp_dict, "__weaklistoffset__") < 0) {
     return -1;
@@ -317,7 +327,8 @@ static inline PyObject *PyExtensibleType_Internal_Make(PyTypeObject *metaclass, 
   const char *dot = strrchr(spec->name, '.');
   PyObject *name = NULL;
   char *doc = NULL, *full_name = NULL;
-  int ok = base != NULL && metaclass != NULL;
+  int ok = base != NULL && metaclass != NULL &&
+           PyExtensibleType_Internal_CheckSizes(spec, &special, base) == 0;
   ok = ok && (name = PyUnicode_FromString(dot != NULL ? dot + 1 : spec->name)) != NULL;
   ok = ok && (special.doc == NULL ||
               (doc = PyExtensibleType_Internal_Copy(special.doc, PyObject_Malloc)) != NULL);
@@ -387,7 +398,16 @@ static inline PyObject *PyExtensibleType_FromMetaclass(PyTypeObject *metaclass, 
   PyErr_SetString(PyExc_SystemError, "PyPy cannot make types with a given metaclass from C");
   return NULL;
 #elif PY_VERSION_HEX >= 0x030C0000
-  return PyType_FromMetaclass(metaclass, module, spec, bases);
+  PyObject *type = PyType_FromMetaclass(metaclass, module, spec, bases);
+  if (type == NULL && !PyErr_Occurred()) {
+    // CPython 3.12 and 3.13 forget to say so here.
+    if (bases != NULL && PyTuple_Check(bases) && PyTuple_Size(bases) == 0) {
+      PyErr_SetString(PyExc_TypeError, "a type needs at least one base");
+    } else {
+      PyErr_NoMemory();
+    }
+  }
+  return type;
 #else
   return PyExtensibleType_Internal_Make(metaclass, module, spec, bases);
 #endif

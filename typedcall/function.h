@@ -39,13 +39,17 @@ class function<R(A...)> {
 
   /// After a call of a function that may raise: is an exception set? GIL: held.
   bool raised() const {
-    return (flags_ & PyNativeCallable_MAY_RAISE) != 0 && PyErr_Occurred() != nullptr;
+    const std::uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS;
+    return (flags_ & raises) != 0 && PyErr_Occurred() != nullptr;
   }
   /// The same, but asks CPython only when `result` is the error value, which without an exception
-  /// is a result like any other.
+  /// is a result like any other. GIL: held.
   template <class Result>
   bool raised(Result result) const {
     static_assert(std::is_same_v<Result, R>, "typedcall: pass what the call returned");
+    if constexpr (std::is_same_v<R, int>) {
+      if ((flags_ & PyNativeCallable_RETURNS_STATUS) != 0) return result != 0 && raised();
+    }
     if constexpr (std::is_floating_point_v<R>) {
       if ((flags_ & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0) {
         return std::fpclassify(result) == FP_ZERO && std::signbit(result) && raised();

@@ -47,7 +47,7 @@ template <class Pointer>
 struct function_traits {
   static_assert(!std::is_same_v<Pointer, Pointer>,
                 "typedcall: a method is made from a pointer to a function; for overloaded names "
-                "cast to the one you mean, for lambdas write +[](long x) noexcept { ... }");
+                "cast to the one you mean, for lambdas write a plus sign in front");
 };
 
 template <class R, class... A>
@@ -69,8 +69,12 @@ struct function_traits<R (*)(A...) noexcept> : function_traits<R (*)(A...)> {
 };
 
 /// `Function` as it is offered: with the effects that were stated and those that its type shows.
+///
+/// Hidden, and with it every template over it: two extension modules may each have an `inc(long)`,
+/// and the dynamic linker makes one of all visible static variables of templates, whichever module
+/// they come from. The table of the second module would hold the functions of the first.
 template <auto Function, std::uint64_t Stated>
-struct native {
+struct __attribute__((visibility("hidden"))) native {
   using traits = function_traits<decltype(Function)>;
   using result = typename traits::result;
   using arguments = typename traits::arguments;

@@ -75,8 +75,9 @@ struct pypy_fields {
 };
 
 /// The static table of some overloads: PyNativeCallableTable with as many entries as there are.
+/// Hidden once more although native<> is: gcc shows the initialisation guard of `table` otherwise.
 template <class... Natives>
-struct static_table {
+struct __attribute__((visibility("hidden"))) static_table {
   Py_ssize_t count;
   PyNativeCallableEntry entries[sizeof...(Natives)];
 
@@ -142,6 +143,15 @@ method def(const char (&name)[Length], effects<Effects>, const char *doc = nullp
 template <auto... Functions, std::size_t Length>
 method def(const char (&name)[Length], const char *doc = nullptr) {
   return def<Functions...>(name, effects<0>(), doc);
+}
+
+/// A function object does not compile: it has no address to offer.
+template <class Lambda, std::size_t Length, class = decltype(&Lambda::operator())>
+method def(const char (&)[Length], Lambda, const char * = nullptr) {
+  static_assert(!std::is_class_v<Lambda>,
+                "typedcall: a method is made from a pointer to a function, which stands in angle "
+                "brackets: constexpr auto f = +[](long x) noexcept { ... }; def<f>(\"f\")");
+  return {};
 }
 
 /// The rows of a module and their metadata, for `static` storage: modules keep pointers into it.

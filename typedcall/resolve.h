@@ -130,8 +130,9 @@ inline std::string name_of(PyObject *callable) {
 
 /// What stands in the way of an entry, in brackets; empty when it only has another signature.
 inline std::string obstacles(const PyNativeCallableEntry &entry, honours honoured) {
+  if (entry.funcptr == nullptr) return " (no function)";
   if (!PyNativeCallable_FlagsAreUsable(entry.flags)) return " (flags not understood)";
-  static constexpr std::pair<std::uintptr_t, const char *> words[] = {
+  const std::pair<std::uintptr_t, const char *> words[] = {
       {PyNativeCallable_NEEDS_THREAD, "needs the GIL"},
       {PyNativeCallable_ACQUIRES_GIL, "takes the GIL"},
       {PyNativeCallable_MAY_RAISE, "may raise"},

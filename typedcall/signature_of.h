@@ -50,7 +50,7 @@ constexpr PyNativeType native_type() {
 
 /// The canonical signature of a C++ function type, as a constant of its own.
 template <class Function>
-struct signature_of;
+struct __attribute__((visibility("hidden"))) signature_of;
 
 template <class R, class... A>
 struct signature_of<R(A...)> {

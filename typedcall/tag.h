@@ -65,9 +65,10 @@ static inline int PyNativeCallable_Internal_Publish(const PyTypedcall_Interface 
                                                     void (*destroy)(const void *value)) {
   if (PyNativeCallable_CheckTable(table, name) < 0) return -1;
   // While another thread untags and tags the same callable, what stands may change between the
-  // calls.
+  // calls. A value that stood has the `destroy` it came with; ours is for our table only.
   for (const void *wanted = table;;) {
-    const void *standing = interface->publish(interface->state, space, key, owner, wanted, destroy);
+    const void *standing = interface->publish(interface->state, space, key, owner, wanted,
+                                              wanted == table ? destroy : NULL);
     if (standing == NULL) return -1;
     if (standing == wanted) return wanted == table;
     const PyNativeCallableTable *other = (const PyNativeCallableTable *)standing;
@@ -142,21 +143,26 @@ static inline int PyTypedMethod_TagCallable(const PyTypedcall_Interface *interfa
   return PyTypedMethod_TagDef(interface, def, owner, table, destroy);
 }
 
-// Do PyPy's fields, when they are filled in, say what one of the entries says?
+// Do PyPy's fields, when they are filled in, say what one of the entries says? How the function
+// reports an exception and whether it takes self must be the same, too: PyPy calls it either way.
 static inline int PyTypedMethod_Internal_CheckPyPy(const PyTypedMethodMetadata *metadata) {
   PyNativeCallableEntry entry;
   char signature[PyTypedMethod_PYPY_LENGTH];
+  const uintptr_t protocol = PyNativeCallable_MAY_RAISE | PyNativeCallable_ERROR_IS_NEG_ZERO |
+                             PyNativeCallable_RETURNS_STATUS | PyNativeCallable_TAKES_SELF;
   const PyPyTypedMethodMetadata *pypy = &metadata->pypy;
   if (pypy->arg_types == NULL || pypy->arg_types[0] == PyTypedMethod_NOT_FOR_PYPY) return 0;
   if (PyTypedMethod_Internal_Spell(pypy->arg_types, PyNativeSignature_MAX_ARGS, pypy->ret_type,
                                    pypy->underlying_func, &entry, signature)) {
     for (Py_ssize_t i = 0; i < metadata->table->count; ++i) {
       const PyNativeCallableEntry *offered = &metadata->table->entries[i];
-      if (offered->funcptr == entry.funcptr && strcmp(offered->signature, signature) == 0) return 0;
+      if (offered->funcptr == entry.funcptr && strcmp(offered->signature, signature) == 0 &&
+          ((offered->flags ^ entry.flags) & protocol) == 0) {
+        return 0;
+      }
     }
   }
-  PyErr_Format(PyExc_ValueError, "%.100s: PyPy's type codes contradict the signatures",
-               pypy->ml_name);
+  PyErr_Format(PyExc_ValueError, "%.100s: PyPy's type codes contradict the entries", pypy->ml_name);
   return -1;
 }
 

@@ -90,6 +90,15 @@ static inline const PyNativeCallableTable *PyTypedMethod_Table(const PyMethodDef
 /// Longest signature that PyPy's codes spell, with its NUL.
 #define PyTypedMethod_PYPY_LENGTH (PyNativeSignature_MAX_ARGS + 4)
 
+// PyPy looks at two calling conventions only, METH_O and METH_FASTCALL without keywords. Returns
+// that one, or 0 for any other, or for a mixture that no interpreter would call.
+static inline int PyTypedMethod_Internal_Convention(const PyMethodDef *def) {
+  const int conventions =
+      METH_VARARGS | METH_KEYWORDS | METH_NOARGS | METH_O | METH_FASTCALL | METH_METHOD;
+  const int convention = def->ml_flags & conventions;
+  return convention == METH_O || convention == METH_FASTCALL ? convention : 0;
+}
+
 static inline char PyTypedMethod_Internal_Letter(int code) {
   return code == T_C_LONG ? 'l' : code == T_C_DOUBLE ? 'd' : code == T_PY_OBJECT ? 'O' : '\0';
 }
@@ -133,11 +142,11 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
   const char *start = def->ml_name - offsetof(PyPyTypedMethodMetadata, ml_name);
   if ((uintptr_t)start % sizeof(void *) != 0) return 0;
   const PyPyTypedMethodMetadata *metadata = (const PyPyTypedMethodMetadata *)(const void *)start;
-  // PyPy looks at two calling conventions only, and the first of them has one argument.
-  const int one = (def->ml_flags & METH_O) != 0;
-  if (!one && (def->ml_flags & METH_FASTCALL) == 0) return 0;
-  if (metadata->arg_types == NULL) return 0;
-  if (one && (metadata->arg_types[0] == -1 || metadata->arg_types[1] != -1)) return 0;
+  const int convention = PyTypedMethod_Internal_Convention(def);
+  if (convention == 0 || metadata->arg_types == NULL) return 0;
+  if (convention == METH_O) {
+    if (metadata->arg_types[0] == -1 || metadata->arg_types[1] != -1) return 0;
+  }
   return PyTypedMethod_Internal_Spell(metadata->arg_types, PyNativeSignature_MAX_ARGS,
                                       metadata->ret_type, metadata->underlying_func, entry,
                                       signature);
@@ -147,10 +156,9 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
 /// alone on a METH_O def. Otherwise as PyTypedMethod_ReadPyPy.
 static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCallableEntry *entry,
                                            char signature[PyTypedMethod_PYPY_LENGTH]) {
-  const int bits = METH_TYPED | METH_TYPED_EXT | METH_O;
-  if (def == NULL || def->ml_name == NULL || (def->ml_flags & bits) != (METH_TYPED | METH_O)) {
-    return 0;
-  }
+  const int bits = METH_TYPED | METH_TYPED_EXT;
+  if (def == NULL || def->ml_name == NULL || (def->ml_flags & bits) != METH_TYPED) return 0;
+  if (PyTypedMethod_Internal_Convention(def) != METH_O) return 0;
   const char *start = def->ml_name - offsetof(PyTypedMethod_OneArgMetadata, ml_name);
   if ((uintptr_t)start % sizeof(void *) != 0) return 0;
   const PyTypedMethod_OneArgMetadata *metadata =
@@ -190,7 +198,7 @@ static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCalla
   PyTypedMethod_DEFINE_PYPY(variable, name, PyTypedMethod_CODES(PyTypedMethod_NOT_FOR_PYPY), \
                             PyTypedMethod_NOT_FOR_PYPY, NULL, __VA_ARGS__)
 
-/// PyPy's codes of the arguments, at least one.
+/// PyPy's codes of the arguments, at least one; for a function without any, {-1} does the same.
 #define PyTypedMethod_CODES(...) \
   { __VA_ARGS__, -1 }
 
@@ -198,7 +206,7 @@ static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCalla
 /// T_* code, negated if the function may raise; `function` is called by PyPy.
 #define PyTypedMethod_DEFINE_PYPY(variable, name, arg_codes, ret_code, function, ...)              \
   PyTypedcall_STATIC_ASSERT(sizeof(name) <= sizeof(((PyPyTypedMethodMetadata *)0)->ml_name),       \
-                            the_name_of_a_typed_method_has_at_most_99_bytes);                      \
+                            the_name_of_##variable##_has_at_most_99_bytes);                        \
   static const PyNativeCallableEntry variable##_entries[] __attribute__((unused)) = {__VA_ARGS__}; \
   static const struct {                                                                            \
     Py_ssize_t count;                                                                              \

@@ -74,7 +74,7 @@ static PyMethodDef members_methods[] = {
 static PyType_Slot empty_slots[] = {{0, NULL}};
 
 static PyType_Slot members_slots[] = {
-    {Py_tp_doc, (void *)"Members(number=0)\n--\n\nHas members."},
+    {Py_tp_doc, (void *)"members(number=0)\n--\n\nHas members."},
     {Py_tp_members, members_members},
     {Py_tp_getset, members_getset},
     {Py_tp_methods, members_methods},
@@ -394,7 +394,13 @@ PyMODINIT_FUNC PyInit_fromspec_module(void) {
   Py_XDECREF(type_as_base);
   bases_slots[0].pfunc = PyTuple_Pack(1, (PyObject *)&PyLong_Type);
   if (no_new != NULL) ((PyTypeObject *)no_new)->tp_new = NULL;
+#ifdef Py_REF_DEBUG
+  const long counts_references = 1;
+#else
+  const long counts_references = 0;
+#endif
   if (module == NULL || metaclass == NULL || no_new == NULL || bases_slots[0].pfunc == NULL ||
+      PyModule_AddIntConstant(module, "COUNTS_REFERENCES", counts_references) < 0 ||
       PyModule_AddObject(module, "Metaclass", metaclass) < 0 ||
       PyModule_AddObject(module, "NoNew", no_new) < 0) {
     Py_XDECREF(module);

@@ -18,9 +18,10 @@ except ImportError:  # Debian packages it apart
     _testcapi = None
 
 GOOD = ["empty", "members", "weakdict", "number", "vectorcall", "protocol", "final", "sized",
-        "dotted", "list_base", "tuple_of_bases", "undotted"]
+        "list_base", "tuple_of_bases", "undotted"]
 if sys.version_info >= (3, 10):
-    GOOD += ["immutable", "abstract"]
+    GOOD += ["dotted",  # whose doc is NULL: CPython 3.9 itself crashes on that
+             "immutable", "abstract"]
 IGNORED_FLAG = 1 << 19  # Py_TPFLAGS_VALID_VERSION_TAG: says only what has been looked up
 
 
@@ -81,8 +82,10 @@ class SameAsPlain(unittest.TestCase):
             self.assertEqual(list(ours.__dict__), list(theirs.__dict__))
             for key, value in theirs.__dict__.items():
                 self.assertIs(type(ours.__dict__[key]), type(value), key)
-            for name in ("__name__", "__qualname__", "__doc__", "__module__", "__base__",
-                         "__bases__", "__dictoffset__", "__weakrefoffset__"):
+                if key in ("__doc__", "__module__"):
+                    self.assertEqual(ours.__dict__[key], value)
+            for name in ("__name__", "__qualname__", "__doc__", "__base__", "__bases__",
+                         "__dictoffset__", "__weakrefoffset__"):
                 self.assertEqual(getattr(ours, name), getattr(theirs, name), name)
             self.assertEqual(ours.__mro__[1:], theirs.__mro__[1:])
             self.assertIs(ours.__mro__[0], ours)
@@ -175,13 +178,6 @@ class Behaviour(unittest.TestCase):
         self.assertEqual(one.number, 5)
         self.assertRaises(AttributeError, setattr, one, "real", 1.0)
         self.assertRaises(AttributeError, getattr, one, "object")
-        token = type("Token", (), {})()
-        dead = weakref.ref(token)
-        one.object = token
-        del token
-        self.assertIsNotNone(dead())
-        del one  # CPython finds object members behind the type to drop them
-        self.assertIsNone(dead())
         self.assertEqual(cls().add_one(4), 5)
         self.assertIs(cls.cls(), cls)
         self.assertIsNone(cls.static())
@@ -189,16 +185,21 @@ class Behaviour(unittest.TestCase):
         sub = type(cls)("Sub", (cls,), {})
         self.assertIs(sub().defining_class(), cls)
 
-    def test_object_member_in_a_cycle(self):
-        class Sub(make("members")):
+    def test_object_members_are_traversed_and_cleared(self):
+        class Collected:  # CPython does it for types that inherit it from a class made in Python
+            __slots__ = ()
+
+        class Sub(make("members", fs.Metaclass, Collected)):
             pass
 
-        one = Sub()
-        one.object = one
-        dead = weakref.ref(one)
-        del one
+        one, token = Sub(), Sub()
+        one.object = one  # only the collector finds this
+        one.cycle = token
+        token.object = Sub()  # only the deallocation finds this
+        dead = weakref.ref(one), weakref.ref(token), weakref.ref(token.object)
+        del one, token
         gc.collect()
-        self.assertIsNone(dead())
+        self.assertEqual([ref() for ref in dead], [None] * 3)
 
     def test_weak_references_dict_and_dealloc(self):
         cls = make("weakdict")
@@ -384,7 +385,6 @@ class Refusals(unittest.TestCase):
         self.check(TypeError, "", "empty", fs.Metaclass, (int, 5))
         self.check(SystemError, "not a tuple", "bad_not_a_tuple")
 
-    @unittest.skipIf(sys.version_info >= (3, 12), "CPython fails without an exception there")
     def test_no_bases(self):
         self.check(TypeError, "at least one base", "empty", fs.Metaclass, ())
 
@@ -425,7 +425,8 @@ class Lifetime(unittest.TestCase):
 
     def count(self):
         gc.collect()
-        total = getattr(sys, "gettotalrefcount", lambda: 0)()
+        # Without Py_DEBUG, a debug build's total misses what the extension module does.
+        total = sys.gettotalrefcount() if fs.COUNTS_REFERENCES else 0
         return total, sys.getallocatedblocks()
 
     def assert_no_leak(self, function, times):
@@ -475,6 +476,7 @@ class Lifetime(unittest.TestCase):
         dead = weakref.ref(ours), weakref.ref(Meta)
         del ours, Meta
         gc.collect()
+        gc.collect()  # `type` does not show the collector its own type, so one after the other
         self.assertEqual([ref() for ref in dead], [None, None])
 
     def test_collector_sees_every_stage(self):
@@ -488,28 +490,42 @@ class Lifetime(unittest.TestCase):
             gc.set_threshold(*threshold)
 
     @unittest.skipUnless(hasattr(_testcapi, "set_nomemory"), "needs _testcapi")
+    @unittest.skipIf(sys.version_info >= (3, 12), "CPython's own code: 3.13.0 crashes")
     def test_every_failing_allocation(self):
-        def attempt(kind, first, last, bases):
+        def attempt(kind, metaclass, base, first, last):
             _testcapi.set_nomemory(first, last)
             try:
-                return fs.make(kind, fs.Metaclass, bases)
+                return fs.make(kind, metaclass, base)
             except MemoryError:
                 return None
             finally:
                 _testcapi.remove_mem_hooks()
 
-        for kind, bases in (("empty", None), ("members", None), ("weakdict", object),
-                            ("members", (fs.Metaclass("Base", (), {}),))):
+        def every_allocation(kind, metaclass, only_one):
+            # Out of memory, CPython cannot take a dying type off its base's list of subclasses: a
+            # base of its own takes the entry with it.
+            base = type("Base", (), {"__slots__": ()})
+            failures = 0
+            for first in range(70):
+                last = first + 1 if only_one else 0
+                failures += attempt(kind, metaclass, base, first, last) is None
+                gc.collect()
+            return failures
+
+        for kind in ("empty", "members", "weakdict"):
             for only_one in (True, False):
                 with self.subTest(kind=kind, only_one=only_one):
-                    failures = 0
-                    for first in range(400):
-                        made = attempt(kind, first, first + 1 if only_one else 0, bases)
-                        if made is None:
-                            failures += 1
-                        gc.collect()
-                    self.assertGreater(failures, 15)
-                    self.assertIsNotNone(made)
+                    for metaclass in (fs.Metaclass, type):
+                        failures = every_allocation(kind, metaclass, only_one)
+                        self.assertGreater(failures, 10)
+                        self.assertLess(failures, 60)
+                    # With other metaclasses CPython itself leaks, when it calls their mro().
+                    before = self.count()
+                    for _ in range(20):
+                        every_allocation(kind, type, only_one)
+                    after = self.count()
+                    self.assertLess(after[0] - before[0], 15)
+                    self.assertLess(after[1] - before[1], 15)
 
 
 if __name__ == "__main__":

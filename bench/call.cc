@@ -1,0 +1,109 @@
+// What a call of a known signature costs: a C function pointer, a function that was resolved from a
+// Python callable, the same through libffi, and the same callable called as any Python callable.
+#include <Python.h>
+#include <benchmark/benchmark.h>
+
+#include <string>
+
+#include "bench/callees.h"
+#include "bench/embedded_main.h"
+#include "bench/opaque.h"
+#include "typedcall/boxed_call.h"
+#include "typedcall/ffi_function.h"
+#include "typedcall/provider.h"
+#include "typedcall/resolve.h"
+
+static typedcall::method_table methods{typedcall::def<bench::dd_d>("dd_d"),
+                                       typedcall::def<bench::l_l>("l_l"),
+                                       typedcall::def<bench::dldl_d>("dldl_d")};
+TYPEDCALL_MODULE(bench_callees, "The callees, tagged.", methods);
+
+namespace {
+
+/// The loop of all benchmarks here: call(arguments...) with arguments that the compiler does not
+/// know. What each iteration does besides calling is the same for all of one signature.
+template <class Call, class... A>
+void time_call(benchmark::State &state, const Call &call, A... values) {
+  for (auto _ : state) {
+    [&](A... arguments) {
+      (bench::hide(arguments), ...);
+      bench::consume(call(arguments...));
+    }(values...);
+  }
+}
+
+typedcall::object_ref callee(const char *name) {
+  const auto module = typedcall::object_ref::steal(PyImport_ImportModule("bench_callees"));
+  return typedcall::object_ref::steal(module ? PyObject_GetAttrString(module.get(), name)
+                                             : nullptr);
+}
+
+template <class R, class... A>
+typedcall::function<R(A...)> resolved(const char *name) {
+  const PyTypedcall_Interface *interface = PyTypedcall_Import();
+  const typedcall::object_ref callable = callee(name);
+  if (interface == nullptr || !callable) return {};
+  return typedcall::resolve<R(A...)>(interface, callable.get());
+}
+
+/// The four benchmarks of one signature.
+template <class R, class... A>
+void add_calls(const char *name, R (*address)(A...), A... values) {
+  const std::string prefix = std::string("call/") + name + "/";
+
+  bench::add(prefix + "pointer", [=](benchmark::State &state) {
+    R (*pointer)(A...) = address;
+    bench::hide(pointer);
+    time_call(state, pointer, values...);
+  });
+
+  bench::add(prefix + "direct", [=](benchmark::State &state) {
+    const auto function = resolved<R, A...>(name);
+    if (!function) return bench::fail(state);
+    time_call(state, function, values...);
+  });
+
+  bench::add(prefix + "ffi", [=](benchmark::State &state) {
+    const auto function = resolved<R, A...>(name);
+    if (!function) return bench::fail(state);
+    const auto ffi =
+        typedcall::ffi_function::make(typedcall::signature_of<R(A...)>::text, function.flags(),
+                                      reinterpret_cast<void *>(function.get()));
+    if (!ffi) return state.SkipWithError("libffi refuses the signature");
+    const auto call = [&ffi](A... arguments) {
+      R result;
+      void *const addresses[] = {&arguments...};
+      (*ffi)(&result, addresses);
+      return result;
+    };
+    time_call(state, call, values...);
+  });
+
+  bench::add(prefix + "boxed", [=](benchmark::State &state) {
+    const typedcall::object_ref callable = callee(name);
+    if (!callable) return bench::fail(state);
+    bool failed = false;
+    const auto call = [&](A... arguments) {
+      R result{};
+      if (!typedcall::boxed_call(callable.get(), &result, arguments...)) failed = true;
+      return result;
+    };
+    time_call(state, call, values...);
+    if (failed) bench::fail(state);
+  });
+}
+
+bool add_all() {
+  add_calls<double, double, double>("dd_d", bench::dd_d, 1.5, 2.25);
+  // Not one of the small integers that CPython keeps: their boxes cost nothing.
+  add_calls<long, long>("l_l", bench::l_l, 1234567);
+  add_calls<double, double, long, double, long>("dldl_d", bench::dldl_d, 1.5, 1234567, 2.25, 3);
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+  if (PyImport_AppendInittab("bench_callees", PyInit_bench_callees) < 0) return 1;
+  return bench::run(argc, argv, add_all);
+}

@@ -1,0 +1,131 @@
+// Starts the interpreter the same way in every run, sets the defaults of Google Benchmark, and sums
+// up: a call's nanoseconds depend on the machine, its ratio to a bare call hardly does.
+#include "bench/embedded_main.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "typedcall_python_config.h"
+
+namespace bench {
+namespace {
+
+// Benchmarks take turns in random order, so that a slow spell of the machine meets all of them; the
+// median then leaves it out.
+const char *const kDefaults[] = {
+    "--benchmark_repetitions=15",
+    "--benchmark_enable_random_interleaving=true",
+    "--benchmark_min_time=0.1",
+    "--benchmark_report_aggregates_only=true",
+};
+
+const char kIterations[] = "--iterations=";
+benchmark::IterationCount fixed_iterations = 0;
+
+std::vector<std::string> added;
+
+/// Shows what the reporter chosen by --benchmark_format shows, and keeps the medians.
+class SummingUp : public benchmark::BenchmarkReporter {
+ public:
+  explicit SummingUp(benchmark::BenchmarkReporter *shown) : shown_(shown) {}
+
+  bool ReportContext(const Context &context) override { return shown_->ReportContext(context); }
+
+  void ReportRuns(const std::vector<Run> &runs) override {
+    shown_->ReportRuns(runs);
+    for (const Run &run : runs) {
+      failed_ = failed_ || run.error_occurred;
+      if (run.aggregate_name != "median") continue;
+      medians_[run.run_name.function_name] = run.GetAdjustedCPUTime();
+    }
+  }
+
+  void Finalize() override {
+    shown_->Finalize();
+    // In the order of the program, not in that of the turns; and not to standard output, which may
+    // be JSON.
+    for (const std::string &name : added) {
+      const auto pointer = medians_.find(name.substr(0, name.rfind('/')) + "/pointer");
+      const auto median = medians_.find(name);
+      if (pointer == medians_.end() || median == medians_.end()) continue;
+      std::fprintf(stderr, "%-20s %7.2f ns %7.2f x pointer\n", name.c_str(), median->second,
+                   median->second / pointer->second);
+    }
+  }
+
+  bool failed() const { return failed_; }
+
+ private:
+  std::unique_ptr<benchmark::BenchmarkReporter> shown_;
+  std::map<std::string, double> medians_;
+  bool failed_ = false;
+};
+
+/// Isolated from the user's settings, without site, and with one hash seed: two runs of one program
+/// then differ by what they were told to do only, which counting instructions relies on.
+void start_python() {
+  PyConfig config;
+  PyConfig_InitIsolatedConfig(&config);
+  config.site_import = 0;
+  config.write_bytecode = 0;
+  config.use_hash_seed = 1;
+  config.hash_seed = 0;
+  PyStatus status = PyConfig_SetBytesString(&config, &config.home, TYPEDCALL_PYTHON_HOME);
+  if (!PyStatus_Exception(status)) {
+    status = PyConfig_SetBytesString(&config, &config.executable, TYPEDCALL_PYTHON_EXECUTABLE);
+  }
+  if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
+  PyConfig_Clear(&config);
+  if (PyStatus_Exception(status)) Py_ExitStatusException(status);
+}
+
+/// argv with the defaults behind the program's name, and without our own flag.
+std::vector<char *> with_defaults(int argc, char **argv) {
+  std::vector<char *> arguments = {argv[0]};
+  // Google Benchmark reads flags from left to right and does not write to them.
+  for (const char *flag : kDefaults) arguments.push_back(const_cast<char *>(flag));
+  for (int i = 1; i < argc; ++i) {
+    if (std::strncmp(argv[i], kIterations, std::strlen(kIterations)) == 0) {
+      fixed_iterations = std::atoll(argv[i] + std::strlen(kIterations));
+    } else {
+      arguments.push_back(argv[i]);
+    }
+  }
+  return arguments;
+}
+
+}  // namespace
+
+void prepare(const std::string &name, benchmark::internal::Benchmark *made) {
+  added.push_back(name);
+  if (fixed_iterations > 0) made->Iterations(fixed_iterations);
+}
+
+void fail(benchmark::State &state) {
+  PyErr_Print();
+  state.SkipWithError("a Python exception, printed above");
+}
+
+int run(int argc, char **argv, bool (*add_all)()) {
+  std::vector<char *> arguments = with_defaults(argc, argv);
+  int count = static_cast<int>(arguments.size());
+  benchmark::Initialize(&count, arguments.data());
+  if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
+
+  start_python();
+  benchmark::AddCustomContext("python", Py_GetVersion());
+  if (!add_all()) {
+    PyErr_Print();
+    return 1;
+  }
+  SummingUp reporter(benchmark::CreateDefaultDisplayReporter());
+  benchmark::RunSpecifiedBenchmarks(&reporter);
+  const int unflushed = Py_FinalizeEx();
+  return reporter.failed() || unflushed != 0 ? 1 : 0;
+}
+
+}  // namespace bench

@@ -1,0 +1,35 @@
+// Values that the compiler has to take as they come, and results that it has to compute. Of our
+// own, because gcc 12 was seen to miscompile Google Benchmark's DoNotOptimize in such loops.
+#ifndef TYPEDCALL_BENCH_OPAQUE_H_
+#define TYPEDCALL_BENCH_OPAQUE_H_
+
+#include <type_traits>
+
+#if defined(__x86_64__)
+#define TYPEDCALL_BENCH_FLOATING_REGISTER "x"
+#else
+#define TYPEDCALL_BENCH_FLOATING_REGISTER "w"
+#endif
+
+namespace bench {
+
+/// From here on the compiler knows nothing about `value`. It stays in a register: no memory is
+/// touched, so what stands in memory may be assumed unchanged.
+template <class T>
+inline void hide(T &value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    asm volatile("" : "+" TYPEDCALL_BENCH_FLOATING_REGISTER(value));
+  } else {
+    asm volatile("" : "+r"(value));
+  }
+}
+
+/// `value` must be there, although nobody looks at it.
+template <class T>
+inline void consume(T value) {
+  hide(value);
+}
+
+}  // namespace bench
+
+#endif  // TYPEDCALL_BENCH_OPAQUE_H_

@@ -1,0 +1,71 @@
+// For tag_cost.py: a METH_O and a METH_FASTCALL function, each in three rows that differ in how
+// they are tagged and in nothing else. The wrappers behind them are the same.
+#include <Python.h>
+
+#include "typedcall/tag.h"
+
+static long inc_native(long x) { return (long)((unsigned long)x + 1u); }
+static long add_native(long x, long y) { return (long)((unsigned long)x + (unsigned long)y); }
+
+static PyObject *inc(PyObject *module, PyObject *arg) {
+  (void)module;
+  long x = PyLong_AsLong(arg);
+  if (x == -1 && PyErr_Occurred()) return NULL;
+  return PyLong_FromLong(inc_native(x));
+}
+
+static PyObject *add(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {
+  (void)module;
+  if (nargs != 2) {
+    PyErr_SetString(PyExc_TypeError, "two arguments are needed");
+    return NULL;
+  }
+  long x = PyLong_AsLong(args[0]);
+  if (x == -1 && PyErr_Occurred()) return NULL;
+  long y = PyLong_AsLong(args[1]);
+  if (y == -1 && PyErr_Occurred()) return NULL;
+  return PyLong_FromLong(add_native(x, y));
+}
+
+#define INC_TYPED(variable)                                                               \
+  PyTypedMethod_DEFINE_PYPY(variable, #variable, PyTypedMethod_CODES(T_C_LONG), T_C_LONG, \
+                            inc_native, {"l->l", 0, (void *)inc_native})
+#define ADD_TYPED(variable)                                                               \
+  PyTypedMethod_DEFINE_PYPY(variable, #variable, PyTypedMethod_CODES(T_C_LONG, T_C_LONG), \
+                            T_C_LONG, add_native, {"ll->l", 0, (void *)add_native})
+
+INC_TYPED(o_tagged);
+INC_TYPED(o_flagged);
+ADD_TYPED(fastcall_tagged);
+ADD_TYPED(fastcall_flagged);
+
+// As PyTypedMethod_ROW makes it when PyTypedMethod_FLAGS is 0x3000, on any version.
+#define FLAGGED_ROW(variable, wrapper, flags)                        \
+  {                                                                  \
+    (variable).pypy.ml_name, (PyCFunction)(void (*)(void))(wrapper), \
+        (flags) | METH_TYPED | METH_TYPED_EXT, NULL                  \
+  }
+
+static PyMethodDef methods[] = {
+    {"o_untagged", inc, METH_O, NULL},
+    PyTypedMethod_ROW(o_tagged, inc, METH_O, NULL),
+    FLAGGED_ROW(o_flagged, inc, METH_O),
+    {"fastcall_untagged", (PyCFunction)(void (*)(void))add, METH_FASTCALL, NULL},
+    PyTypedMethod_ROW(fastcall_tagged, add, METH_FASTCALL, NULL),
+    FLAGGED_ROW(fastcall_flagged, add, METH_FASTCALL),
+    {NULL, NULL, 0, NULL},
+};
+
+static const PyTypedMethodMetadata *const typed[] = {&o_tagged, &o_flagged, &fastcall_tagged,
+                                                     &fastcall_flagged, NULL};
+
+static int exec_module(PyObject *module) { return PyTypedMethod_AddTags(module, methods, typed); }
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)exec_module}, {0, NULL}};
+
+static PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
+                                 .m_name = "tag_cost_module",
+                                 .m_methods = methods,
+                                 .m_slots = slots};
+
+PyMODINIT_FUNC PyInit_tag_cost_module(void) { return PyModuleDef_Init(&definition); }

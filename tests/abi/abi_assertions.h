@@ -1,0 +1,212 @@
+// Every struct, offset, size, bit, name and constant that two separately compiled modules must
+// agree on, asserted while compiling: the whole of the shared ABI, for C and C++ alike.
+#ifndef TYPEDCALL_TESTS_ABI_ABI_ASSERTIONS_H_
+#define TYPEDCALL_TESTS_ABI_ABI_ASSERTIONS_H_
+
+#include "core/extensible_type.h"
+#include "typedcall/tag.h"
+#include "typedcall/typed_method.h"
+
+#define SAME(a, b) PyTypedcall_STATIC_ASSERT((a) == (b), abi)
+#define TYPE_OF(Struct, field) (((Struct *)0)->field)
+// Field `field` of `Struct` begins at byte `at` and is `bytes` long.
+#define FIELD(Struct, field, at, bytes) \
+  SAME(offsetof(Struct, field) == (at) && sizeof(TYPE_OF(Struct, field)) == (bytes), 1)
+
+// --- 1. Slots on types ---------------------------------------------------------------------------
+
+FIELD(PyCustomSlot, id, 0, 8);
+FIELD(PyCustomSlot, data, 8, 8);
+FIELD(PyCustomSlot, data.pointer, 8, 8);
+FIELD(PyCustomSlot, data.objoffset, 8, 8);
+FIELD(PyCustomSlot, data.flags, 8, 8);
+SAME(sizeof(PyCustomSlot), 16);
+
+FIELD(PyExtensibleTypeData, count, 0, 8);
+FIELD(PyExtensibleTypeData, table, 8, 8);
+FIELD(PyExtensibleTypeData, magic, 16, 8);
+SAME(sizeof(PyExtensibleTypeData), 24);
+SAME(PyExtensibleType_MAGIC, UINT64_C(0xd1a0c5b3e7f42961));
+
+SAME(PyExtensibleType_ALIGNMENT, 16);
+SAME(PyExtensibleType_DATA_OFFSET % 16, 0);
+PyTypedcall_STATIC_ASSERT(PyExtensibleType_DATA_OFFSET >= sizeof(PyHeapTypeObject), abi);
+PyTypedcall_STATIC_ASSERT(PyExtensibleType_DATA_OFFSET < sizeof(PyHeapTypeObject) + 16, abi);
+// Debug builds have the same layout. What CPython's minor version makes of it on x86-64:
+#if PY_VERSION_HEX < 0x030A0000
+SAME(PyExtensibleType_DATA_OFFSET, 880);
+#elif PY_VERSION_HEX < 0x030B0000
+SAME(PyExtensibleType_DATA_OFFSET, 896);
+#elif PY_VERSION_HEX < 0x030C0000
+SAME(PyExtensibleType_DATA_OFFSET, 912);
+#elif PY_VERSION_HEX < 0x030E0000
+SAME(PyExtensibleType_DATA_OFFSET, 928);
+#endif
+
+FIELD(PyHeapExtensibleTypeObject, etp_heaptype, 0, sizeof(PyHeapTypeObject));
+FIELD(PyHeapExtensibleTypeObject, etp_custom_slot_count, PyExtensibleType_DATA_OFFSET, 8);
+FIELD(PyHeapExtensibleTypeObject, etp_custom_slot_table, PyExtensibleType_DATA_OFFSET + 8, 8);
+FIELD(PyHeapExtensibleTypeObject, etp_magic, PyExtensibleType_DATA_OFFSET + 16, 8);
+
+// --- 2. IDs --------------------------------------------------------------------------------------
+
+SAME(PyCustomSlot_ID_EMPTY, 0);
+SAME(PyCustomSlot_ID_SKIP, 1);
+SAME(PyCustomSlot_ID(0, 0, 0), 0x00000001);
+SAME(PyCustomSlot_ID(0xff, 0, 0), 0xff000001);
+SAME(PyCustomSlot_ID(0, 0xffff, 0), 0x00ffff01);
+SAME(PyCustomSlot_ID(0, 0, 0x7f), 0x000000ff);
+SAME(PyCustomSlot_ID(0x12, 0x3456, 0x78), 0x123456f1);
+SAME(PyCustomSlot_ID_REGISTRAR(0x123456f1), 0x12);
+SAME(PyCustomSlot_ID_IDEA(0x123456f1), 0x3456);
+SAME(PyCustomSlot_ID_VERSION(0x123456f1), 0x78);
+SAME(PyCustomSlot_REGISTRAR_RESERVED, 0);
+SAME(PyCustomSlot_REGISTRAR_PRIVATE, 1);
+SAME(PyCustomSlot_REGISTRAR_CYTHON, 2);
+SAME(PyCustomSlot_REGISTRAR_NUMPY, 3);
+SAME(PyCustomSlot_REGISTRAR_NUMFOCUS, 4);
+SAME(PYCUSTOMSLOT_NATIVECALLABLE_ID, 0x04000001);
+SAME(PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS, 0);
+
+// --- 3. The record -------------------------------------------------------------------------------
+
+FIELD(PyNativeCallableEntry, signature, 0, 8);
+FIELD(PyNativeCallableEntry, flags, 8, 8);
+FIELD(PyNativeCallableEntry, funcptr, 16, 8);
+SAME(sizeof(PyNativeCallableEntry), 24);
+
+FIELD(PyNativeCallableTable, count, 0, 8);
+FIELD(PyNativeCallableTable, entries, 8, 24);
+SAME(sizeof(PyNativeCallableTable), 32);
+
+SAME(PyNativeCallable_ABI_MASK, 0xff000000u);
+SAME(PyNativeCallable_NEEDS_THREAD, 0x0001);
+SAME(PyNativeCallable_ACQUIRES_GIL, 0x0002);
+SAME(PyNativeCallable_MAY_RAISE, 0x0004);
+SAME(PyNativeCallable_ERROR_IS_NEG_ZERO, 0x0008);
+SAME(PyNativeCallable_RETURNS_STATUS, 0x0010);
+SAME(PyNativeCallable_TAKES_SELF, 0x0020);
+SAME(PyNativeCallable_SETS_ERRNO, 0x0040);
+SAME(PyNativeCallable_DIFFERS, 0x0080);
+SAME(PyNativeCallable_MANDATORY_MASK, 0xffff);
+SAME(PyNativeCallable_KNOWN_MASK, 0x00ff);
+SAME(PyNativeCallable_THREAD_SAFE, 0x010000);
+SAME(PyNativeCallable_PURE, 0x020000);
+SAME(PyNativeCallable_SHORT, 0x040000);
+
+// --- 4. METH_TYPED -------------------------------------------------------------------------------
+
+SAME(METH_TYPED, 0x1000);
+SAME(METH_TYPED_EXT, 0x2000);
+// None of CPython's own: a def that carries the bits still loads.
+SAME((METH_TYPED | METH_TYPED_EXT) &
+         (METH_VARARGS | METH_KEYWORDS | METH_NOARGS | METH_O | METH_CLASS | METH_STATIC |
+          METH_COEXIST | METH_FASTCALL | METH_METHOD),
+     0);
+SAME(T_C_LONG, 1);
+SAME(T_C_DOUBLE, 2);
+SAME(T_PY_OBJECT, 3);
+SAME(PyTypedMethod_NOT_FOR_PYPY, 0x100);
+
+FIELD(PyPyTypedMethodMetadata, arg_types, 0, 8);
+FIELD(PyPyTypedMethodMetadata, ret_type, 8, 4);
+FIELD(PyPyTypedMethodMetadata, underlying_func, 16, 8);
+FIELD(PyPyTypedMethodMetadata, ml_name, 24, 100);
+SAME(sizeof(PyPyTypedMethodMetadata), 128);
+
+FIELD(PyTypedMethodMetadata, details, 0, 8);
+FIELD(PyTypedMethodMetadata, table, 8, 8);
+FIELD(PyTypedMethodMetadata, size, 16, 4);
+FIELD(PyTypedMethodMetadata, abi_major, 20, 2);
+FIELD(PyTypedMethodMetadata, abi_minor, 22, 2);
+FIELD(PyTypedMethodMetadata, magic, 24, 8);
+FIELD(PyTypedMethodMetadata, pypy, 32, 128);
+FIELD(PyTypedMethodMetadata, pypy.ml_name, 56, 100);
+SAME(sizeof(PyTypedMethodMetadata), 160);
+SAME(PyTypedMethod_MAGIC, UINT64_C(0x5059545950454431));
+SAME(PyTypedMethod_ABI_MAJOR, 1);
+SAME(PyTypedMethod_ABI_MINOR, 0);
+SAME(PyTypedMethod_SIZE, 56);
+
+FIELD(PyTypedMethod_OneArgMetadata, arg_type, 0, 4);
+FIELD(PyTypedMethod_OneArgMetadata, ret_type, 4, 4);
+FIELD(PyTypedMethod_OneArgMetadata, underlying_func, 8, 8);
+FIELD(PyTypedMethod_OneArgMetadata, ml_name, 16, 100);
+
+#if PY_VERSION_HEX >= 0x030B0000
+SAME(PyTypedMethod_FLAGS, 0);
+#else
+SAME(PyTypedMethod_FLAGS, 0x3000);
+#endif
+
+// --- 5. The interface between modules ------------------------------------------------------------
+
+FIELD(PyTypedcall_Interface, abi_major, 0, 2);
+FIELD(PyTypedcall_Interface, abi_minor, 2, 2);
+FIELD(PyTypedcall_Interface, size, 4, 4);
+FIELD(PyTypedcall_Interface, state, 8, 8);
+// Append-only: what version 1.0 has, stays where it is.
+FIELD(PyTypedcall_Interface, metaclass, 16, 8);
+FIELD(PyTypedcall_Interface, resolve, 24, 8);
+FIELD(PyTypedcall_Interface, find, 32, 8);
+FIELD(PyTypedcall_Interface, publish, 40, 8);
+FIELD(PyTypedcall_Interface, retract, 48, 8);
+FIELD(PyTypedcall_Interface, counters, 56, 8);
+PyTypedcall_STATIC_ASSERT(sizeof(PyTypedcall_Interface) >= 64, abi);
+SAME(PyTypedcall_ABI_MAJOR, 1);
+
+SAME(PyTypedcall_BY_TYPE, 0);
+SAME(PyTypedcall_BY_DEF, 1);
+SAME(PyTypedcall_BY_OBJECT, 2);
+
+FIELD(PyTypedcall_Counters, rows_added, 0, 8);
+FIELD(PyTypedcall_Counters, rows_removed, 8, 8);
+FIELD(PyTypedcall_Counters, conflicts, 16, 8);
+FIELD(PyTypedcall_Counters, generations, 24, 8);
+
+// --- What only a program that runs can say -------------------------------------------------------
+
+static PyCustomSlot abi_slots[] = {{PyCustomSlot_ID_SKIP, {NULL}},
+                                   {PYCUSTOMSLOT_NATIVECALLABLE_ID, {NULL}}};
+
+// SEP 200's positional initialiser: type, count, table. The SEP has no field behind the table, and
+// of the type it sets what it needs.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+static PyHeapExtensibleTypeObject abi_sep200_type = {
+    {{PyVarObject_HEAD_INIT(NULL, 0) "abi.Sep200"}}, 2, abi_slots};
+#pragma GCC diagnostic pop
+
+PyTypedMethod_DEFINE(abi_longest_name,
+                     "123456789012345678901234567890123456789012345678901234567890"
+                     "123456789012345678901234567890123456789",
+                     {"d->d", 0, NULL});
+
+// The number of the first check that failed, or 0.
+static inline int abi_check_at_run_time(void) {
+  if (strcmp(PyTypedcall_MODULE, "_extensibletype") != 0) return 1;
+  if (strcmp(PyTypedcall_CAPSULE, "typedcall_v1") != 0) return 2;
+  if (strcmp(PyTypedcall_CAPSULE_NAME, "_extensibletype.typedcall_v1") != 0) return 3;
+  if (strcmp(PyExtensibleType_ATTRIBUTE, "extensibletype_v2") != 0) return 4;
+  if (abi_sep200_type.etp_custom_slot_count != 2) return 5;
+  if (abi_sep200_type.etp_custom_slot_table != abi_slots) return 6;
+  if (abi_sep200_type.etp_magic != 0) return 7;
+  if (strcmp(abi_sep200_type.etp_heaptype.ht_type.tp_name, "abi.Sep200") != 0) return 8;
+  // What the macro writes is what a reader of either layout finds in front of the name.
+  const char *name = abi_longest_name.pypy.ml_name;
+  if (strlen(name) != 99) return 9;
+  if (name - offsetof(PyPyTypedMethodMetadata, ml_name) !=
+      (const char *)&abi_longest_name.pypy.arg_types) {
+    return 10;
+  }
+  if (abi_longest_name.pypy.arg_types[0] != 0x100) return 11;
+  if (abi_longest_name.size != 56 || abi_longest_name.magic != UINT64_C(0x5059545950454431)) {
+    return 12;
+  }
+  if (abi_longest_name.abi_major != 1 || abi_longest_name.abi_minor != 0) return 13;
+  if (abi_longest_name.table->count != 1) return 14;
+  if (strcmp(abi_longest_name.table->entries[0].signature, "d->d") != 0) return 15;
+  return 0;
+}
+
+#endif  // TYPEDCALL_TESTS_ABI_ABI_ASSERTIONS_H_

@@ -1,0 +1,5 @@
+// The shared ABI as a C compiler sees it.
+// All checks stand in abi_assertions.h, nearly all of them are made while compiling.
+#include "tests/abi/abi_assertions.h"
+
+int main(void) { return abi_check_at_run_time(); }

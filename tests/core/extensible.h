@@ -1,0 +1,64 @@
+// Making extensible types and looking into them, for the tests of core/.
+#ifndef TYPEDCALL_TESTS_CORE_EXTENSIBLE_H_
+#define TYPEDCALL_TESTS_CORE_EXTENSIBLE_H_
+
+#include <string>
+#include <vector>
+
+#include "core/extensible_type.h"
+#include "tests/support/embedded.h"
+
+namespace typedcall_test {
+
+/// IDs of the private registrar.
+constexpr uintptr_t Id(uintptr_t idea) {
+  return PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, idea, 0);
+}
+
+inline PyCustomSlot Slot(uintptr_t id, uintptr_t flags) {
+  PyCustomSlot slot;
+  slot.id = id;
+  slot.data.flags = flags;
+  return slot;
+}
+
+/// A type with these custom slots and nothing else. Empty, with
+/// the exception set, when FromSpec refuses it.
+inline Ref MakeType(const std::vector<PyCustomSlot> &slots, PyObject *bases = nullptr,
+                    const char *name = "test.Extensible") {
+  static PyType_Slot no_slots[] = {{0, nullptr}};
+  PyType_Spec spec = {name, 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, no_slots};
+  return Ref::Steal(PyExtensibleType_FromSpec(nullptr, &spec, bases, slots.data(),
+                                              static_cast<Py_ssize_t>(slots.size())));
+}
+
+/// The metaclass of the calling interpreter.
+inline Ref Metaclass() {
+  return Ref::Steal(reinterpret_cast<PyObject *>(PyExtensibleType_Import()));
+}
+
+/// A new instance of a type without constructor arguments.
+inline Ref New(const Ref &type) { return Ref::Steal(PyObject_CallObject(type.get(), nullptr)); }
+
+/// The flags of the slot that `Find` gives, or -1.
+inline long Value(PyObject *object, uintptr_t id, Py_ssize_t expected_pos = 0) {
+  const PyCustomSlot *slot = PyCustomSlots_Find(object, id, expected_pos);
+  return slot != nullptr ? static_cast<long>(slot->data.flags) : -1;
+}
+
+/// A builtin function find(object, idea) -> flags of the slot, or -1, for Python code.
+inline Ref FindFunction() {
+  static PyMethodDef def = {"find",
+                            [](PyObject *, PyObject *args) -> PyObject * {
+                              PyObject *object;
+                              unsigned long idea;
+                              if (!PyArg_ParseTuple(args, "Ok", &object, &idea)) return nullptr;
+                              return PyLong_FromLong(Value(object, Id(idea)));
+                            },
+                            METH_VARARGS, nullptr};
+  return Ref::Steal(PyCFunction_New(&def, nullptr));
+}
+
+}  // namespace typedcall_test
+
+#endif  // TYPEDCALL_TESTS_CORE_EXTENSIBLE_H_

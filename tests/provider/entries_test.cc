@@ -1,0 +1,189 @@
+// What def() makes for consumers: signature, flags and address of each entry, PyPy's fields, the
+// calling convention; and calls of the entries as consumers make them.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "tests/support/embedded.h"
+#include "typedcall/provider.h"
+
+namespace {
+
+using typedcall_test::TakeError;
+
+constexpr std::uintptr_t kNeedsThread = 0x0001, kMayRaise = 0x0004;
+constexpr std::uintptr_t kThreadSafe = 0x010000, kPure = 0x020000, kShort = 0x040000;
+
+long inc(long x) noexcept { return x + 1; }
+long plain(long x) { return x; }
+double sum(double a, double b) noexcept { return a + b; }
+double nothing() noexcept { return 0; }
+void set(long) noexcept {}
+bool flag(bool x) noexcept { return x; }
+float narrow(signed char, unsigned char, short, unsigned short, int, unsigned, unsigned long,
+             long long, unsigned long long, float) noexcept {
+  return 0;
+}
+PyObject *give(PyObject *x) noexcept {
+  Py_INCREF(x);
+  return x;
+}
+long take(PyObject *) noexcept { return 0; }
+
+template <class T>
+T fails() {
+  throw std::out_of_range("too far");
+}
+
+const PyNativeCallableEntry &only(const typedcall::method &row) {
+  EXPECT_EQ(row.table->count, 1);
+  return row.table->entries[0];
+}
+
+template <class Pointer>
+Pointer pointer(const PyNativeCallableEntry &entry) {
+  return reinterpret_cast<Pointer>(entry.funcptr);
+}
+
+TEST(Signature, IsDeduced) {
+  EXPECT_STREQ(only(typedcall::def<inc>("f")).signature, "l->l");
+  EXPECT_STREQ(only(typedcall::def<sum>("f")).signature, "dd->d");
+  EXPECT_STREQ(only(typedcall::def<nothing>("f")).signature, "->d");
+  EXPECT_STREQ(only(typedcall::def<set>("f")).signature, "l->v");
+  EXPECT_STREQ(only(typedcall::def<flag>("f")).signature, "?->?");
+  EXPECT_STREQ(only(typedcall::def<narrow>("f")).signature, "bBhHiILqQf->f");
+  EXPECT_STREQ(only(typedcall::def<give>("f")).signature, "O->O");
+}
+
+TEST(Address, OfNoexceptFunctionIsItsOwn) {
+  EXPECT_EQ(only(typedcall::def<inc>("f")).funcptr, reinterpret_cast<void *>(&inc));
+  EXPECT_EQ(only(typedcall::def<give>("f")).funcptr, reinterpret_cast<void *>(&give));
+  EXPECT_EQ(only(typedcall::def<set>("f")).funcptr, reinterpret_cast<void *>(&set));
+  EXPECT_EQ(only(typedcall::def<inc>("f", typedcall::may_raise)).funcptr,
+            reinterpret_cast<void *>(&inc));
+}
+
+TEST(Address, OfFunctionThatMayThrowIsAnother) {
+  EXPECT_NE(only(typedcall::def<plain>("f")).funcptr, reinterpret_cast<void *>(&plain));
+  EXPECT_EQ(pointer<long (*)(long)>(only(typedcall::def<plain>("f")))(5), 5);
+  EXPECT_EQ(only(typedcall::def<plain>("f", typedcall::nothrow)).funcptr,
+            reinterpret_cast<void *>(&plain));
+}
+
+TEST(Flags, FollowFromTheType) {
+  EXPECT_EQ(only(typedcall::def<inc>("f")).flags, 0u);
+  EXPECT_EQ(only(typedcall::def<plain>("f")).flags, kMayRaise | kNeedsThread);
+  EXPECT_EQ(only(typedcall::def<plain>("f", typedcall::nothrow)).flags, 0u);
+  EXPECT_EQ(only(typedcall::def<give>("f")).flags, kMayRaise | kNeedsThread);
+  EXPECT_EQ(only(typedcall::def<take>("f")).flags, kNeedsThread);
+}
+
+TEST(Flags, AreStated) {
+  using namespace typedcall;
+  EXPECT_EQ(only(def<inc>("f", may_raise)).flags, kMayRaise | kNeedsThread);
+  EXPECT_EQ(only(def<inc>("f", needs_gil)).flags, kNeedsThread);
+  EXPECT_EQ(only(def<inc>("f", pure | thread_safe | does_not_block)).flags,
+            kPure | kThreadSafe | kShort);
+  EXPECT_EQ(only(def<plain>("f", nothrow | pure)).flags, kPure);
+  EXPECT_EQ(only(def<plain>("f", pure)).flags, kPure | kMayRaise | kNeedsThread);
+}
+
+TEST(Overloads, AreEntriesInOrder) {
+  const typedcall::method row = typedcall::def<inc, sum, plain>("f");
+  ASSERT_EQ(row.table->count, 3);
+  EXPECT_STREQ(row.table->entries[0].signature, "l->l");
+  EXPECT_STREQ(row.table->entries[1].signature, "dd->d");
+  EXPECT_EQ(row.table->entries[0].funcptr, reinterpret_cast<void *>(&inc));
+  EXPECT_EQ(row.table->entries[1].flags, 0u);
+  EXPECT_EQ(row.table->entries[2].flags, kMayRaise | kNeedsThread);
+}
+
+TEST(Convention, FollowsFromTheNumberOfArguments) {
+  EXPECT_EQ(typedcall::def<nothing>("f").flags, METH_NOARGS);
+  EXPECT_EQ(typedcall::def<inc>("f").flags, METH_O);
+  EXPECT_EQ(typedcall::def<sum>("f").flags, METH_FASTCALL);
+  EXPECT_EQ((typedcall::def<inc, take>("f").flags), METH_O);
+  EXPECT_EQ((typedcall::def<inc, sum>("f").flags), METH_FASTCALL);
+  EXPECT_EQ((typedcall::def<nothing, inc>("f").flags), METH_FASTCALL);
+}
+
+// PyPy reads each -1 and -0.0 of a function that may raise as an error, and knows three types.
+TEST(PyPyFields, SayWhatPyPyGetsRight) {
+  const typedcall::method row = typedcall::def<inc>("f");
+  EXPECT_EQ(row.pypy_arg_types[0], 1);
+  EXPECT_EQ(row.pypy_arg_types[1], -1);
+  EXPECT_EQ(row.pypy_ret_type, 1);
+  EXPECT_EQ(row.pypy_function, reinterpret_cast<void *>(&inc));
+  const typedcall::method two = typedcall::def<sum>("f");
+  EXPECT_EQ(two.pypy_arg_types[0], 2);
+  EXPECT_EQ(two.pypy_arg_types[1], 2);
+  EXPECT_EQ(two.pypy_arg_types[2], -1);
+  EXPECT_EQ(two.pypy_ret_type, 2);
+  EXPECT_EQ(typedcall::def<give>("f").pypy_ret_type, -3);
+}
+
+TEST(PyPyFields, RefuseEverythingElse) {
+  for (const typedcall::method &row :
+       {typedcall::def<plain>("f"), typedcall::def<nothing>("f"), typedcall::def<set>("f"),
+        typedcall::def<narrow>("f"), typedcall::def<inc>("f", typedcall::may_raise)}) {
+    EXPECT_EQ(row.pypy_arg_types[0], 0x100);
+    EXPECT_EQ(row.pypy_arg_types[1], -1);
+    EXPECT_EQ(row.pypy_function, nullptr);
+  }
+}
+
+template <class T>
+T call_that_throws() {
+  return pointer<T (*)()>(only(typedcall::def<fails<T>>("f")))();
+}
+
+TEST(Trampoline, ReturnsTheErrorValueWithTheExceptionSet) {
+  const char *const error = "IndexError: too far";
+  EXPECT_EQ(call_that_throws<signed char>(), -1);
+  EXPECT_EQ(TakeError(), error);
+  EXPECT_EQ(call_that_throws<unsigned short>(), 0xffff);
+  EXPECT_EQ(TakeError(), error);
+  EXPECT_EQ(call_that_throws<long long>(), -1);
+  EXPECT_EQ(TakeError(), error);
+  EXPECT_EQ(call_that_throws<std::uint64_t>(), UINT64_MAX);
+  EXPECT_EQ(TakeError(), error);
+  EXPECT_EQ(call_that_throws<float>(), -1.0f);
+  EXPECT_EQ(TakeError(), error);
+  EXPECT_EQ(call_that_throws<double>(), -1.0);
+  EXPECT_EQ(TakeError(), error);
+  EXPECT_EQ(call_that_throws<PyObject *>(), nullptr);
+  EXPECT_EQ(TakeError(), error);
+}
+
+TEST(Trampoline, SetsNothingWithoutAnException) {
+  EXPECT_EQ(pointer<long (*)(long)>(only(typedcall::def<plain>("f")))(-1), -1);
+  EXPECT_EQ(TakeError(), "");
+}
+
+TEST(MethodTable, FillsRowsAndMetadata) {
+  static typedcall::method_table methods{typedcall::def<inc>("inc", "Documented."),
+                                         typedcall::def<sum>("sum")};
+  const PyMethodDef *rows = methods.rows();
+  EXPECT_STREQ(rows[0].ml_name, "inc");
+  EXPECT_STREQ(rows[0].ml_doc, "Documented.");
+  EXPECT_EQ(rows[0].ml_flags, METH_O | PyTypedMethod_FLAGS);
+  EXPECT_STREQ(rows[1].ml_name, "sum");
+  EXPECT_EQ(rows[1].ml_doc, nullptr);
+  EXPECT_EQ(rows[2].ml_name, nullptr);
+  // The metadata stands in front of the name whether the bits announce it or not.
+  PyMethodDef announced = rows[1];
+  announced.ml_flags |= METH_TYPED | METH_TYPED_EXT;
+  const PyNativeCallableTable *table = PyTypedMethod_Table(&announced);
+  ASSERT_NE(table, nullptr);
+  EXPECT_STREQ(table->entries[0].signature, "dd->d");
+  char signature[PyTypedMethod_PYPY_LENGTH];
+  PyNativeCallableEntry entry;
+  ASSERT_EQ(PyTypedMethod_ReadPyPy(&announced, &entry, signature), 1);
+  EXPECT_STREQ(signature, "dd->d");
+  EXPECT_EQ(entry.funcptr, reinterpret_cast<void *>(&sum));
+}
+
+}  // namespace

@@ -1,0 +1,94 @@
+// Functions that raise: by the error value of their result, or by throwing C++ exceptions. And
+// functions that take and give objects.
+
+#include <ios>
+#include <stdexcept>
+
+#include "typedcall/provider.h"
+
+namespace {
+
+// Raises for 42, and hands back everything else, the error value included.
+template <class T>
+T not_42(T value) noexcept {
+  if (value < T{42} || value > T{42}) return value;
+  PyErr_SetString(PyExc_ArithmeticError, "it is 42");
+  return typedcall::error_value<T>();
+}
+
+[[noreturn]] void throw_kind(long kind) {
+  switch (kind) {
+    case 0:
+      throw std::bad_alloc();
+    case 1:
+      throw std::out_of_range("out of range");
+    case 2:
+      throw std::overflow_error("overflow");
+    case 3:
+      throw std::invalid_argument("invalid");
+    case 4:
+      throw std::domain_error("domain");
+    case 5:
+      throw std::length_error("length");
+    case 6:
+      throw std::runtime_error("runtime \xc3\xa9");
+    case 7:
+      throw std::ios_base::failure("stream");
+    case 8:
+      throw std::range_error("range");
+    default:
+      throw 42;
+  }
+}
+
+long throw_long(long kind) {
+  if (kind < 0) return kind;
+  throw_kind(kind);
+}
+unsigned throw_unsigned(long kind) { throw_kind(kind); }
+double throw_double(long kind, double) { throw_kind(kind); }
+PyObject *throw_object(long kind) { throw_kind(kind); }
+float throw_nothing() { throw_kind(6); }
+
+PyObject *identity(PyObject *object) noexcept {
+  Py_INCREF(object);
+  return object;
+}
+PyObject *second(PyObject *, PyObject *object, long) noexcept { return identity(object); }
+PyObject *new_list() noexcept { return PyList_New(0); }
+bool is_none(PyObject *object) noexcept { return object == Py_None; }
+Py_ssize_t length(PyObject *object) noexcept { return PyObject_Size(object); }
+PyObject *null_with_exception(PyObject *object) noexcept {
+  PyErr_SetObject(PyExc_LookupError, object);
+  return nullptr;
+}
+PyObject *null_alone() noexcept { return nullptr; }
+
+typedcall::method_table methods{
+    typedcall::def<not_42<signed char>>("schar", typedcall::may_raise),
+    typedcall::def<not_42<unsigned char>>("uchar", typedcall::may_raise),
+    typedcall::def<not_42<short>>("short", typedcall::may_raise),
+    typedcall::def<not_42<unsigned short>>("ushort", typedcall::may_raise),
+    typedcall::def<not_42<int>>("int", typedcall::may_raise),
+    typedcall::def<not_42<unsigned>>("uint", typedcall::may_raise),
+    typedcall::def<not_42<long>>("long", typedcall::may_raise),
+    typedcall::def<not_42<unsigned long>>("ulong", typedcall::may_raise),
+    typedcall::def<not_42<float>>("float", typedcall::may_raise),
+    typedcall::def<not_42<double>>("double", typedcall::may_raise),
+    typedcall::def<throw_long>("throw_long"),
+    typedcall::def<throw_unsigned>("throw_unsigned"),
+    typedcall::def<throw_double>("throw_double"),
+    typedcall::def<throw_object>("throw_object"),
+    typedcall::def<throw_nothing>("throw_nothing"),
+    typedcall::def<identity>("identity"),
+    typedcall::def<second>("second"),
+    typedcall::def<new_list>("new_list"),
+    typedcall::def<is_none>("is_none"),
+    typedcall::def<length>("length", typedcall::may_raise),
+    typedcall::def<null_with_exception>("null_with_exception"),
+    typedcall::def<null_alone>("null_alone"),
+};
+
+}  // namespace
+
+TYPEDCALL_MODULE(provider_errors, "Raises.", methods);

@@ -1,0 +1,30 @@
+// A module as users write it, for what Python sees of it besides calls.
+
+#include "typedcall/provider.h"
+
+namespace {
+
+long inc(long x) noexcept { return x + 1; }
+double add(double a, double b) noexcept { return a + b; }
+long answer() noexcept { return 42; }
+long throws(long x) {
+  if (x == 0) throw std::invalid_argument("zero");
+  return x;
+}
+
+typedcall::method_table methods{
+    typedcall::def<inc>("inc", "inc($module, x, /)\n--\n\nThe next number."),
+    typedcall::def<add>("add", typedcall::pure | typedcall::thread_safe,
+                        "add($module, a, b, /)\n--\n\nThe sum."),
+    typedcall::def<answer>("answer", "answer($module, /)\n--\n\n"),
+    typedcall::def<throws>("throws", "Plain text."),
+    typedcall::def<static_cast<double (*)(double, double)>(add)>("plus"),
+    // The longest name there can be.
+    typedcall::def<inc>(
+        "name_of_99_bytes_"
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
+};
+
+}  // namespace
+
+TYPEDCALL_MODULE(provider_identity, "What Python sees.", methods);

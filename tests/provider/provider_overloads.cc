@@ -1,0 +1,57 @@
+// Names with several functions, which say by their result which one was called.
+
+#include "typedcall/provider.h"
+
+namespace {
+
+constexpr long kBool = 1, kInt = 2, kFloat = 3, kObject = 4, kNarrow = 32, kWide = 64,
+               kUnsigned = 65;
+
+long of_bool(bool) noexcept { return kBool; }
+long of_int(long) noexcept { return kInt; }
+long of_float(double) noexcept { return kFloat; }
+long of_object(PyObject *) noexcept { return kObject; }
+long of_int32(std::int32_t) noexcept { return kNarrow; }
+long of_int64(std::int64_t) noexcept { return kWide; }
+long of_uint64(std::uint64_t) noexcept { return kUnsigned; }
+
+int calls = 0;
+long raises_overflow(std::int32_t) noexcept {
+  ++calls;
+  PyErr_SetString(PyExc_OverflowError, "from the function");
+  return -1;
+}
+long never_raises(std::int64_t) noexcept {
+  calls += 100;
+  return 0;
+}
+int take_calls() noexcept { return std::exchange(calls, 0); }
+
+double area() noexcept { return 0; }
+double area_of_square(double side) noexcept { return side * side; }
+double area_of_rectangle(double a, double b) noexcept { return a * b; }
+
+long int_float(long, double) noexcept { return 1; }
+long float_float(double, double) noexcept { return 2; }
+long float_int(double, long) noexcept { return 3; }
+
+typedcall::method_table methods{
+    typedcall::def<of_int, of_float>("int_then_float"),
+    typedcall::def<of_float, of_int>("float_then_int"),
+    typedcall::def<of_float, of_int, of_bool>("float_int_bool"),
+    typedcall::def<of_object, of_float, of_int>("object_first"),
+    typedcall::def<of_float, of_object>("float_then_object"),
+    typedcall::def<of_object, of_float>("object_then_float"),
+    typedcall::def<of_int32, of_int64>("widths"),
+    typedcall::def<of_int32, of_int64, of_uint64>("signs"),
+    typedcall::def<of_int32, of_int64, of_float>("widths_and_float"),
+    typedcall::def<of_int32, of_float>("narrow_or_float"),
+    typedcall::def<raises_overflow, never_raises>("raises", typedcall::may_raise),
+    typedcall::def<take_calls>("take_calls"),
+    typedcall::def<area, area_of_square, area_of_rectangle>("area"),
+    typedcall::def<int_float, float_float, float_int>("pairs"),
+};
+
+}  // namespace
+
+TYPEDCALL_MODULE(provider_overloads, "Several functions under one name.", methods);

@@ -1,0 +1,136 @@
+# Which of several functions a call reaches: the exact type, then a base class, then what can be
+# converted, in the table's order; and what happens to numbers that fit nowhere.
+import decimal
+import unittest
+
+import provider_overloads as m
+
+BOOL, INT, FLOAT, OBJECT, NARROW, WIDE, UNSIGNED = 1, 2, 3, 4, 32, 64, 65
+
+
+class Index:
+    def __init__(self, value):
+        self.value = value
+        self.asked = 0
+
+    def __index__(self):
+        self.asked += 1
+        if isinstance(self.value, Exception):
+            raise self.value
+        return self.value
+
+
+class Order(unittest.TestCase):
+    def test_exact(self):
+        for function in (m.int_then_float, m.float_then_int, m.float_int_bool, m.object_first):
+            self.assertEqual((function(1), function(1.0)), (INT, FLOAT), function.__name__)
+        self.assertEqual(m.float_int_bool(True), BOOL)
+
+    def test_subclass_before_conversion(self):
+        class Int(int):
+            pass
+
+        class Float(float):
+            pass
+
+        for function in (m.int_then_float, m.float_then_int, m.object_first):
+            for value in (True, False, Int(3)):
+                self.assertEqual(function(value), INT, function.__name__)
+            self.assertEqual(function(Float(3)), FLOAT, function.__name__)
+
+    def test_conversions_in_the_order_of_the_table(self):
+        for value in (1, True, decimal.Decimal(1)):
+            self.assertEqual(m.float_then_object(value), FLOAT)
+            self.assertEqual(m.object_then_float(value), OBJECT)
+        self.assertEqual((m.int_then_float(Index(1)), m.float_then_int(Index(1))), (INT, FLOAT))
+        self.assertEqual(m.object_first("x"), OBJECT)
+        self.assertEqual(m.float_then_object("x"), OBJECT)
+        self.assertEqual(m.float_then_object(None), OBJECT)
+
+    def test_object_is_no_exact_match(self):
+        self.assertEqual(m.object_first(1.0), FLOAT)
+        self.assertEqual(m.object_first(1), INT)
+
+    def test_worst_argument_decides(self):
+        self.assertEqual(m.pairs(1, 1.0), 1)
+        self.assertEqual(m.pairs(1.0, 1.0), 2)
+        self.assertEqual(m.pairs(1.0, 1), 3)
+        self.assertEqual(m.pairs(True, 1.0), 1)
+        self.assertEqual(m.pairs(1, 1), 1)
+
+    def test_number_of_arguments(self):
+        self.assertEqual((m.area(), m.area(3), m.area(3, 4)), (0, 9, 12))
+
+
+class Overflow(unittest.TestCase):
+    def test_goes_on_to_the_wider_one(self):
+        for value in (0, 1, -1, 2 ** 31 - 1, -2 ** 31):
+            self.assertEqual(m.widths(value), NARROW)
+        for value in (2 ** 31, -2 ** 31 - 1, 2 ** 63 - 1, -2 ** 63):
+            self.assertEqual(m.widths(value), WIDE)
+        self.assertEqual((m.signs(2 ** 63), m.signs(2 ** 64 - 1)), (UNSIGNED, UNSIGNED))
+
+    def test_fits_nowhere(self):
+        for function, value in ((m.widths, 2 ** 63), (m.widths, -2 ** 63 - 1), (m.signs, 2 ** 64),
+                                (m.signs, -2 ** 63 - 1), (m.widths, 2 ** 1000)):
+            with self.assertRaises(OverflowError):
+                function(value)
+
+    def test_never_becomes_a_float(self):
+        for function in (m.int_then_float, m.float_then_int, m.float_int_bool, m.object_first,
+                         m.widths_and_float, m.narrow_or_float):
+            for value in (2 ** 70, -2 ** 70, 2 ** 63):
+                with self.assertRaises(OverflowError, msg=function.__name__):
+                    function(value)
+        with self.assertRaises(OverflowError):
+            m.narrow_or_float(2 ** 31)
+        with self.assertRaises(OverflowError):
+            m.pairs(2 ** 70, 1.0)
+
+    def test_nothing_pending_after_success(self):
+        # A pending exception would surface in the next call that looks for one.
+        self.assertEqual(m.widths(2 ** 40), WIDE)
+        self.assertEqual([m.widths(x) for x in (2 ** 40, 1)], [WIDE, NARROW])
+
+    def test_raised_by_the_function_itself(self):
+        m.take_calls()
+        with self.assertRaisesRegex(OverflowError, "from the function"):
+            m.raises(1)
+        self.assertEqual(m.take_calls(), 1)
+        self.assertEqual(m.raises(2 ** 40), 0)
+        self.assertEqual(m.take_calls(), 100)
+
+
+class Refusals(unittest.TestCase):
+    def test_no_match_lists_what_is_offered(self):
+        for value in ("x", None, [], 1j):
+            with self.assertRaises(TypeError) as caught:
+                m.signs(value)
+            self.assertEqual(
+                str(caught.exception),
+                "signs() has no overload for (%s); it offers 'i->l', 'l->l', 'L->l'"
+                % type(value).__name__)
+
+    def test_wrong_count(self):
+        for args in ((), (1, 2), (1, 2, 3)):
+            with self.assertRaises(TypeError):
+                m.widths(*args)
+        with self.assertRaisesRegex(
+                TypeError, r"area\(\) has no overload for \(int, int, str\); it offers '->d', "
+                           "'d->d', 'dd->d'"):
+            m.area(1, 2, "x")
+
+    def test_no_keywords(self):
+        for function in (m.area, m.widths):
+            with self.assertRaisesRegex(TypeError, "keyword"):
+                function(x=1)
+
+    def test_exceptions_of_conversions(self):
+        with self.assertRaisesRegex(LookupError, "mine"):
+            m.widths(Index(LookupError("mine")))
+        value = Index(2 ** 40)
+        self.assertEqual((m.widths(value), value.asked), (WIDE, 2))
+
+
+if __name__ == "__main__":
+    unittest.main()

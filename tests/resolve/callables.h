@@ -1,0 +1,108 @@
+// What the resolver's tests look at: tables, builtin functions whose metadata a test can spoil, and
+// a short text that says what was found.
+#ifndef TYPEDCALL_TESTS_RESOLVE_CALLABLES_H_
+#define TYPEDCALL_TESTS_RESOLVE_CALLABLES_H_
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstring>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "tests/support/embedded.h"
+#include "typedcall/resolve.h"
+#include "typedcall/tag.h"
+
+namespace resolve_test {
+
+using typedcall_test::Ref;
+using typedcall_test::TakeError;
+
+constexpr int kTyped = 0x1000, kExtended = 0x2000, kBoth = kTyped | kExtended;
+
+// An address that nothing calls; a number tells entries apart.
+inline void *Address(std::uintptr_t number) { return reinterpret_cast<void *>(number); }
+
+// A PyNativeCallableTable with any number of entries.
+class Table {
+ public:
+  Table(std::initializer_list<PyNativeCallableEntry> entries)
+      : words_(1 + entries.size() * sizeof(PyNativeCallableEntry) / sizeof(std::uintptr_t)) {
+    const Py_ssize_t count = static_cast<Py_ssize_t>(entries.size());
+    std::memcpy(words_.data(), &count, sizeof(count));
+    if (count != 0) {
+      std::memcpy(words_.data() + 1, entries.begin(), entries.size() * sizeof(*entries.begin()));
+    }
+  }
+  const PyNativeCallableTable *get() const {
+    return reinterpret_cast<const PyNativeCallableTable *>(words_.data());
+  }
+
+ private:
+  std::vector<std::uintptr_t> words_;
+};
+
+inline PyObject *Boxed(PyObject *, PyObject *) { Py_RETURN_NONE; }
+
+// A builtin function with a def of its own, in front of whose name stand our header and PyPy's
+// struct; `bits` says what of that is announced.
+class Builtin {
+ public:
+  explicit Builtin(int bits, const PyNativeCallableTable *table = nullptr)
+      : def{metadata.pypy.ml_name, Boxed, METH_O | bits, nullptr},
+        object(Ref::Steal(PyCFunction_New(&def, nullptr))) {
+    metadata.table = table;
+  }
+  Builtin(const Builtin &) = delete;
+  Builtin &operator=(const Builtin &) = delete;
+
+  PyObject *get() const { return object.get(); }
+  void SetPyPy(int *arg_types, int ret_type, void *function) {
+    metadata.pypy.arg_types = arg_types;
+    metadata.pypy.ret_type = ret_type;
+    metadata.pypy.underlying_func = function;
+  }
+
+  PyTypedMethodMetadata metadata = {
+      nullptr, nullptr, PyTypedMethod_SIZE, 1, 0, PyTypedMethod_MAGIC, {nullptr, 0, nullptr, "f"}};
+  PyMethodDef def;
+  Ref object;
+};
+
+// A function written in Python, to which no table belongs.
+inline Ref PythonFunction() {
+  typedcall_test::Scope scope;
+  scope.Run("def python_function(x): return x");
+  return scope.Eval("python_function");
+}
+
+inline const PyTypedcall_Interface *Interface() {
+  const PyTypedcall_Interface *interface = PyTypedcall_Import();
+  EXPECT_NE(interface, nullptr) << TakeError();
+  return interface;
+}
+
+// "signature number place" of what find() finds, or "nothing". An exception is a failure.
+inline std::string Find(const PyTypedcall_Interface *interface, PyObject *callable,
+                        const char *signature, typedcall::honours honours = 0) {
+  const auto found = typedcall::find(interface, callable, signature, honours);
+  EXPECT_EQ(TakeError(), "");
+  if (!found) return "nothing";
+  EXPECT_EQ(found->keep_alive.get(), callable);
+  return found->signature + " " + std::to_string(reinterpret_cast<std::uintptr_t>(found->funcptr)) +
+         " " + typedcall::describe(found->where);
+}
+
+// The exception of resolve(), which is expected to find nothing.
+inline std::string Refusal(const PyTypedcall_Interface *interface, PyObject *callable,
+                           const char *signature, typedcall::honours honours = 0) {
+  const auto found = typedcall::resolve(interface, callable, signature, honours);
+  EXPECT_FALSE(found.has_value());
+  return TakeError();
+}
+
+}  // namespace resolve_test
+
+#endif  // TYPEDCALL_TESTS_RESOLVE_CALLABLES_H_

@@ -1,0 +1,41 @@
+#!/bin/sh
+# Compares, in the object files given, the machine code of every NAME_function with that of
+# NAME_pointer, instruction by instruction. A test of the test: checked_function must differ.
+set -eu
+
+objdump -d --no-show-raw-insn --no-addresses "$@" | awk '
+  # "<dd_d_function>:" starts a function; "nop" and its like fill up to the next one.
+  /^<.*>:$/ { name = substr($1, 2, length($1) - 3); order[++names] = name; next }
+  name != "" && NF > 0 {
+    sub(/[ \t]*#.*/, "")
+    if ($0 ~ /^[ \t]*(data16|cs |nop|xchg +%ax,%ax)/) next
+    # Jumps inside a function name it: "jne 3f <loop_function+0x2f>".
+    gsub(name, "SELF")
+    # Without addresses objdump still prints the target of a jump as a number.
+    if ($0 ~ /<SELF/) sub(/[0-9a-f]+ <SELF/, "<SELF")
+    gsub(/[ \t]+/, " ")
+    code[name] = code[name] $0 "\n"
+  }
+  END {
+    for (i = 1; i <= names; ++i) {
+      name = order[i]
+      if (name !~ /_function$/) continue
+      pointer = name
+      sub(/_function$/, "_pointer", pointer)
+      same = code[name] == code[pointer]
+      if (code[name] == "" || code[pointer] == "") {
+        print "FAIL: no code for " name " or " pointer
+        failed = 1
+      } else if (name == "checked_function") {
+        if (same) { print "FAIL: the comparison does not see a check in " name; failed = 1 }
+      } else if (!same) {
+        print "FAIL: " name " is\n" code[name] "but " pointer " is\n" code[pointer]
+        failed = 1
+      } else {
+        ++compared
+      }
+    }
+    print compared " pairs have the same machine code"
+    if (compared != 8) { print "FAIL: 8 pairs are expected"; failed = 1 }
+    exit failed
+  }'

@@ -1,0 +1,112 @@
+// The native-callable slot: each instance of an extensible type has its table, which can be
+// replaced; instances of Python subclasses have one, too.
+
+#include "core/extensible_type.h"
+#include "tests/resolve/callables.h"
+
+namespace {
+
+using namespace resolve_test;
+
+struct Instance {
+  PyObject ob_base;
+  const PyNativeCallableTable *table;
+};
+
+PyObject *Call(PyObject *, PyObject *, PyObject *) { Py_RETURN_NONE; }
+
+class NativeCallable : public testing::Test {
+ protected:
+  NativeCallable() {
+    PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void *>(Call)}, {0, nullptr}};
+    PyType_Spec spec = {"test.Callable", sizeof(Instance), 0,
+                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+    PyCustomSlot slot = {PYCUSTOMSLOT_NATIVECALLABLE_ID, {nullptr}};
+    slot.data.objoffset = offsetof(Instance, table);
+    type = Ref::Steal(PyExtensibleType_FromSpec(nullptr, &spec, nullptr, &slot, 1));
+    EXPECT_TRUE(type) << TakeError();
+    scope.Set("Callable", type.get());
+  }
+  Ref Make(const char *expression, const PyNativeCallableTable *table) {
+    Ref instance = scope.Eval(expression);
+    reinterpret_cast<Instance *>(instance.get())->table = table;
+    return instance;
+  }
+
+  Ref type;
+  typedcall_test::Scope scope;
+  const Table one{{"l->l", 0, Address(1)}};
+  const Table two{{"l->l", 0, Address(2)}, {"d->d", PyNativeCallable_NEEDS_THREAD, Address(3)}};
+};
+
+TEST_F(NativeCallable, EachInstanceHasItsTable) {
+  const Ref a = Make("Callable()", one.get()), b = Make("Callable()", two.get());
+  for (const auto *interface : {static_cast<const PyTypedcall_Interface *>(nullptr), Interface()}) {
+    EXPECT_EQ(Find(interface, a.get(), "l->l"), "l->l 1 native-callable slot");
+    EXPECT_EQ(Find(interface, b.get(), "l->l"), "l->l 2 native-callable slot");
+    EXPECT_EQ(Find(interface, b.get(), "d->d"), "nothing");
+    EXPECT_EQ(Find(interface, b.get(), "d->d", typedcall::holds_gil),
+              "d->d 3 native-callable slot");
+  }
+}
+
+TEST_F(NativeCallable, TableCanBeReplaced) {
+  const Ref a = Make("Callable()", one.get()), b = Make("Callable()", one.get());
+  const auto before = typedcall::find(nullptr, a.get(), "l->l");
+  reinterpret_cast<Instance *>(a.get())->table = two.get();
+  EXPECT_EQ(Find(nullptr, a.get(), "l->l"), "l->l 2 native-callable slot");
+  EXPECT_EQ(Find(nullptr, b.get(), "l->l"), "l->l 1 native-callable slot");
+  ASSERT_TRUE(before.has_value());
+  EXPECT_EQ(before->funcptr, Address(1));
+}
+
+TEST_F(NativeCallable, WithoutTableOffersNothing) {
+  const Ref instance = Make("Callable()", nullptr);
+  EXPECT_EQ(Find(Interface(), instance.get(), "l->l"), "nothing");
+  EXPECT_EQ(Refusal(Interface(), instance.get(), "l->l"),
+            "TypeError: 'test.Callable' object offers no native signature; 'l->l' was asked for");
+}
+
+TEST_F(NativeCallable, TypeItselfOffersNothing) {
+  EXPECT_EQ(Find(Interface(), type.get(), "l->l"), "nothing");
+}
+
+TEST_F(NativeCallable, PythonSubclasses) {
+  scope.Run(
+      "class Sub(Callable): pass\n"
+      "class Slots(Callable): __slots__ = ('x', 'y')\n"
+      "class SubSub(Sub):\n"
+      "    def __init__(self): self.attribute = 1\n"
+      "class Mixin: pass\n"
+      "class Mixed(Mixin, Sub): pass\n");
+  for (const char *expression : {"Sub()", "Slots()", "SubSub()", "Mixed()"}) {
+    const Ref instance = Make(expression, one.get());
+    EXPECT_EQ(Find(nullptr, instance.get(), "l->l"), "l->l 1 native-callable slot") << expression;
+  }
+}
+
+TEST_F(NativeCallable, SlotComesBeforeTheSideTable) {
+  const Table row{{"l->l", 0, Address(7)}, {"f->f", 0, Address(8)}};
+  scope.Run("class Sub(Callable): pass");
+  const Ref instance = Make("Sub()", one.get());
+  ASSERT_EQ(PyNativeCallable_TagObject(Interface(), instance.get(), row.get(), nullptr), 1)
+      << TakeError();
+  EXPECT_EQ(Find(Interface(), instance.get(), "l->l"), "l->l 1 native-callable slot");
+  EXPECT_EQ(Find(Interface(), instance.get(), "f->f"), "f->f 8 side table, by object");
+  EXPECT_EQ(Refusal(Interface(), instance.get(), "g->g"),
+            "TypeError: 'Sub' object does not offer 'g->g'; it offers 'l->l', 'l->l', 'f->f'");
+}
+
+TEST_F(NativeCallable, FindKeepsTheInstanceAlive) {
+  scope.Run("import weakref\nclass Sub(Callable): pass");
+  Ref instance = Make("Sub()", one.get());
+  scope.Set("instance", instance.get());
+  scope.Run("watch = weakref.ref(instance)\ndel instance");
+  auto found = typedcall::find(nullptr, instance.get(), "l->l");
+  instance.reset();
+  EXPECT_EQ(scope.Eval("watch() is None").get(), Py_False);
+  found.reset();
+  EXPECT_EQ(scope.Eval("watch() is None").get(), Py_True);
+}
+
+}  // namespace

@@ -1,0 +1,147 @@
+// What resolve() says when it finds nothing, that find() says nothing, and what becomes of an
+// exception that is pending.
+
+#include "tests/resolve/callables.h"
+
+namespace {
+
+using namespace resolve_test;
+
+TEST(FaultyRequest, IsAValueErrorWithThePosition) {
+  const Builtin function(0);
+  const struct {
+    const char *signature, *message;
+  } faults[] = {
+      {"dd-d", "ValueError: signature 'dd-d' at position 3: expected '->'"},
+      {"", "ValueError: signature '' at position 0: expected '->'"},
+      {"dx->d", "ValueError: signature 'dx->d' at position 1: unknown type code"},
+      {"d->d ", "ValueError: signature 'd->d ' at position 4: spaces are not allowed"},
+      {"dv->d", "ValueError: signature 'dv->d' at position 1: 'v' is only a result"},
+  };
+  for (const auto &fault : faults) {
+    EXPECT_EQ(Refusal(Interface(), function.get(), fault.signature), fault.message);
+  }
+  // The object does not matter.
+  EXPECT_EQ(Refusal(nullptr, Py_None, "x").substr(0, 10), "ValueError");
+  EXPECT_EQ(Refusal(nullptr, Py_None, std::string(100000, 'd').c_str()).substr(0, 10),
+            "ValueError");
+}
+
+TEST(NothingOffered, IsSaid) {
+  const Builtin function(0);
+  EXPECT_EQ(Refusal(Interface(), function.get(), "l->l"),
+            "TypeError: f offers no native signature; 'l->l' was asked for");
+  EXPECT_EQ(Refusal(nullptr, PythonFunction().get(), "l->l"),
+            "TypeError: python_function offers no native signature; 'l->l' was asked for");
+}
+
+TEST(NotCallable, IsSaid) {
+  EXPECT_EQ(Refusal(Interface(), Py_None, "l->l"), "TypeError: 'NoneType' object is not callable");
+  const Ref number = Ref::Steal(PyLong_FromLong(5));
+  EXPECT_EQ(Refusal(nullptr, number.get(), "l->l"), "TypeError: 'int' object is not callable");
+}
+
+TEST(Offered, IsListedWithWhatStandsInTheWay) {
+  const std::uintptr_t thread = PyNativeCallable_NEEDS_THREAD;
+  const Table table{{"d->d", 0, Address(1)},
+                    {"l->l", thread | PyNativeCallable_MAY_RAISE, Address(2)},
+                    {"l->l", std::uintptr_t{1} << 24, Address(3)},
+                    {"l->l", 0, nullptr},
+                    {nullptr, 0, Address(4)}};
+  const Builtin function(kBoth, table.get());
+  EXPECT_EQ(Refusal(nullptr, function.get(), "l->l"),
+            "TypeError: f does not offer 'l->l'; it offers 'd->d', 'l->l' (needs the GIL, may "
+            "raise), 'l->l' (flags not understood), 'l->l' (no function)");
+  EXPECT_EQ(Refusal(nullptr, function.get(), "l->l", typedcall::holds_gil),
+            "TypeError: f does not offer 'l->l'; it offers 'd->d', 'l->l' (may raise), 'l->l' "
+            "(flags not understood), 'l->l' (no function)");
+}
+
+TEST(Offered, EveryObstacleHasItsWords) {
+  const std::uintptr_t thread = PyNativeCallable_NEEDS_THREAD;
+  const struct {
+    std::uintptr_t flags;
+    const char *words;
+  } obstacles[] = {
+      {PyNativeCallable_NEEDS_THREAD, " (needs the GIL)"},
+      {PyNativeCallable_ACQUIRES_GIL, " (takes the GIL)"},
+      {thread | PyNativeCallable_MAY_RAISE, " (needs the GIL, may raise)"},
+      {PyNativeCallable_ERROR_IS_NEG_ZERO, " (error is -0.0)"},
+      {thread | PyNativeCallable_RETURNS_STATUS, " (needs the GIL, returns a status)"},
+      {PyNativeCallable_TAKES_SELF, " (takes self)"},
+      {PyNativeCallable_SETS_ERRNO, " (sets errno)"},
+      {PyNativeCallable_DIFFERS, " (differs from the Python callable)"},
+      {PyNativeCallable_MAY_RAISE, " (flags not understood)"},
+      {0x100, " (flags not understood)"},
+  };
+  for (const auto &obstacle : obstacles) {
+    const Table table{{"l->l", obstacle.flags, Address(1)}};
+    const Builtin function(kBoth, table.get());
+    EXPECT_EQ(Refusal(nullptr, function.get(), "l->l"),
+              std::string("TypeError: f does not offer 'l->l'; it offers 'l->l'") + obstacle.words);
+  }
+}
+
+TEST(Offered, FromEveryPlace) {
+  const Table header{{"l->l", 0, Address(1)}}, by_def{{"d->d", 0, Address(2)}},
+      by_object{{"f->f", 0, Address(3)}};
+  const Builtin function(kBoth, header.get());
+  ASSERT_EQ(PyTypedMethod_TagDef(Interface(), &function.def, function.get(), by_def.get(), nullptr),
+            1);
+  ASSERT_EQ(PyNativeCallable_TagObject(Interface(), function.get(), by_object.get(), nullptr), 1);
+  EXPECT_EQ(Refusal(Interface(), function.get(), "g->g"),
+            "TypeError: f does not offer 'g->g'; it offers 'l->l', 'd->d', 'f->f'");
+  EXPECT_EQ(Refusal(nullptr, function.get(), "g->g"),
+            "TypeError: f does not offer 'g->g'; it offers 'l->l'");
+}
+
+TEST(Name, ThatCannotBeHadIsTheTypes) {
+  typedcall_test::Scope scope;
+  scope.Run(
+      "class Odd:\n"
+      "    def __call__(self): pass\n"
+      "    def __getattr__(self, name): raise ValueError('no name')\n"
+      "class Number(Odd):\n"
+      "    def __getattr__(self, name): return 5\n"
+      "class Surrogate(Odd):\n"
+      "    def __getattr__(self, name): return '\\ud800'\n");
+  for (const char *name : {"Odd", "Number", "Surrogate"}) {
+    const Ref object = scope.Eval(std::string(name) + "()");
+    EXPECT_EQ(Refusal(Interface(), object.get(), "l->l"),
+              "TypeError: '" + std::string(name) +
+                  "' object offers no native signature; 'l->l' was asked for");
+  }
+}
+
+TEST(Typed, SaysTheSame) {
+  const Table table{{"d->d", 0, Address(1)}};
+  const Builtin function(kBoth, table.get());
+  EXPECT_FALSE(typedcall::resolve<long(long)>(nullptr, function.get()));
+  EXPECT_EQ(TakeError(), "TypeError: f does not offer 'l->l'; it offers 'd->d'");
+  EXPECT_FALSE(typedcall::find<long(long)>(nullptr, function.get()));
+  EXPECT_EQ(TakeError(), "");
+  EXPECT_TRUE(typedcall::resolve<double(double)>(nullptr, function.get()));
+  EXPECT_EQ(TakeError(), "");
+}
+
+TEST(Pending, ExceptionIsKeptBySuccessAndByFind) {
+  const Table table{{"l->l", 0, Address(1)}};
+  const Builtin function(kBoth, table.get());
+  const Ref other = PythonFunction();
+  const PyTypedcall_Interface *interface = Interface();
+  PyErr_SetString(PyExc_KeyError, "earlier");
+  EXPECT_TRUE(typedcall::find(interface, function.get(), "l->l").has_value());
+  EXPECT_TRUE(typedcall::resolve(interface, function.get(), "l->l").has_value());
+  EXPECT_FALSE(typedcall::find(interface, function.get(), "d->d").has_value());
+  EXPECT_FALSE(typedcall::find(interface, other.get(), "d->d").has_value());
+  EXPECT_EQ(TakeError(), "KeyError: 'earlier'");
+}
+
+TEST(Pending, ExceptionIsReplacedByARefusal) {
+  const Ref function = PythonFunction();
+  PyErr_SetString(PyExc_KeyError, "earlier");
+  EXPECT_EQ(Refusal(nullptr, function.get(), "l->l"),
+            "TypeError: python_function offers no native signature; 'l->l' was asked for");
+}
+
+}  // namespace

@@ -1,0 +1,212 @@
+// Where the resolver looks: behind ml_name with our header or PyPy's struct alone, in the side
+// table by def and by object; in which order; and headers that are not ours.
+
+#include "tests/resolve/callables.h"
+
+namespace {
+
+using namespace resolve_test;
+
+constexpr auto kPyPyHonours = typedcall::checks_errors;
+int pypy_l[] = {1, -1};
+int pypy_d[] = {2, -1};
+int pypy_o[] = {3, -1};
+int pypy_not[] = {0x100, -1};
+
+TEST(Header, IsFoundWithoutTheInterface) {
+  const Table table{{"l->l", 0, Address(1)}, {"d->d", 0, Address(2)}};
+  const Builtin function(kBoth, table.get());
+  EXPECT_EQ(Find(nullptr, function.get(), "l->l"), "l->l 1 METH_TYPED with header");
+  EXPECT_EQ(Find(Interface(), function.get(), "d->d"), "d->d 2 METH_TYPED with header");
+  EXPECT_EQ(Find(Interface(), function.get(), "dd->d"), "nothing");
+}
+
+TEST(Header, IsNotReadWithoutItsBits) {
+  const Table table{{"l->l", 0, Address(1)}};
+  for (const int bits : {0, kExtended}) {
+    const Builtin function(bits, table.get());
+    EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "nothing") << bits;
+  }
+}
+
+TEST(Header, WithoutTableLeavesPyPysFields) {
+  Builtin function(kBoth, nullptr);
+  function.SetPyPy(pypy_l, 1, Address(3));
+  EXPECT_EQ(Find(nullptr, function.get(), "l->l", kPyPyHonours),
+            "l->l 3 METH_TYPED, PyPy's layout");
+}
+
+TEST(Header, WithTableHidesPyPysFields) {
+  const Table table{{"d->d", 0, Address(1)}};
+  Builtin function(kBoth, table.get());
+  function.SetPyPy(pypy_l, 1, Address(3));
+  EXPECT_EQ(Find(nullptr, function.get(), "l->l", kPyPyHonours), "nothing");
+}
+
+// Broken headers, with PyPy's fields in order: neither is used, only the side table still is.
+class BrokenHeader : public testing::Test {
+ protected:
+  BrokenHeader() { function.SetPyPy(pypy_l, 1, Address(3)); }
+  void ExpectBoxed() {
+    EXPECT_EQ(Find(Interface(), function.get(), "l->l", kPyPyHonours), "nothing");
+    ASSERT_EQ(
+        PyTypedMethod_TagDef(Interface(), &function.def, function.get(), table.get(), nullptr), 1)
+        << TakeError();
+    EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "l->l 1 side table, by PyMethodDef");
+  }
+  const Table table{{"l->l", 0, Address(1)}};
+  Builtin function{kBoth, table.get()};
+};
+
+TEST_F(BrokenHeader, Magic) {
+  function.metadata.magic ^= 1;
+  ExpectBoxed();
+}
+
+TEST_F(BrokenHeader, OtherMajor) {
+  function.metadata.abi_major = 2;
+  ExpectBoxed();
+}
+
+TEST_F(BrokenHeader, MajorZero) {
+  function.metadata.abi_major = 0;
+  ExpectBoxed();
+}
+
+TEST_F(BrokenHeader, TooShort) {
+  function.metadata.size = PyTypedMethod_SIZE - 1;
+  ExpectBoxed();
+}
+
+TEST_F(BrokenHeader, NewerMinorAndLargerAreFine) {
+  function.metadata.abi_minor = 9;
+  function.metadata.size = PyTypedMethod_SIZE + 64;
+  EXPECT_EQ(Find(nullptr, function.get(), "l->l"), "l->l 1 METH_TYPED with header");
+}
+
+TEST(PyPyLayout, Alone) {
+  Builtin function(kTyped);
+  // Nothing in front of PyPy's struct may be looked at.
+  function.metadata.magic = 0;
+  function.metadata.table = reinterpret_cast<const PyNativeCallableTable *>(Address(8));
+  function.SetPyPy(pypy_l, 1, Address(3));
+  EXPECT_EQ(Find(nullptr, function.get(), "l->l", typedcall::holds_gil),
+            "l->l 3 METH_TYPED, PyPy's layout");
+  EXPECT_EQ(Find(nullptr, function.get(), "q->q", typedcall::holds_gil),
+            "l->l 3 METH_TYPED, PyPy's layout");
+  // PyPy's functions may count on the GIL.
+  EXPECT_EQ(Find(nullptr, function.get(), "l->l", 0), "nothing");
+}
+
+TEST(PyPyLayout, MayRaise) {
+  Builtin function(kTyped);
+  function.SetPyPy(pypy_d, -2, Address(3));
+  const auto found = typedcall::find(nullptr, function.get(), "d->d", kPyPyHonours);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->flags, PyNativeCallable_NEEDS_THREAD | PyNativeCallable_MAY_RAISE |
+                              PyNativeCallable_ERROR_IS_NEG_ZERO);
+  for (const auto missing : {PyNativeCallable_NEEDS_THREAD, PyNativeCallable_MAY_RAISE,
+                             PyNativeCallable_ERROR_IS_NEG_ZERO}) {
+    EXPECT_EQ(Find(nullptr, function.get(), "d->d", kPyPyHonours & ~missing), "nothing");
+  }
+  function.SetPyPy(pypy_o, -3, Address(4));
+  EXPECT_EQ(Find(nullptr, function.get(), "O->O",
+                 PyNativeCallable_NEEDS_THREAD | PyNativeCallable_MAY_RAISE),
+            "O->O 4 METH_TYPED, PyPy's layout");
+}
+
+TEST(PyPyLayout, UnknownCodes) {
+  Builtin function(kTyped);
+  function.SetPyPy(pypy_not, 1, Address(3));
+  EXPECT_EQ(Find(nullptr, function.get(), "l->l", kPyPyHonours), "nothing");
+  function.SetPyPy(pypy_l, 4, Address(3));
+  EXPECT_EQ(Find(nullptr, function.get(), "l->l", kPyPyHonours), "nothing");
+}
+
+TEST(SideTable, ByDef) {
+  const Table table{{"l->l", 0, Address(1)}};
+  const Builtin function(0);
+  ASSERT_EQ(PyTypedMethod_TagDef(Interface(), &function.def, function.get(), table.get(), nullptr),
+            1);
+  EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "l->l 1 side table, by PyMethodDef");
+  EXPECT_EQ(Find(nullptr, function.get(), "l->l"), "nothing");
+  // A second function object with the same def is the same function.
+  const Ref again = Ref::Steal(PyCFunction_New(const_cast<PyMethodDef *>(&function.def), nullptr));
+  EXPECT_EQ(Find(Interface(), again.get(), "l->l"), "l->l 1 side table, by PyMethodDef");
+}
+
+TEST(SideTable, ByObject) {
+  const Table table{{"l->l", 0, Address(1)}};
+  const Ref function = PythonFunction(), other = PythonFunction();
+  ASSERT_EQ(PyNativeCallable_TagObject(Interface(), function.get(), table.get(), nullptr), 1);
+  EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "l->l 1 side table, by object");
+  EXPECT_EQ(Find(Interface(), other.get(), "l->l"), "nothing");
+  EXPECT_EQ(Find(nullptr, function.get(), "l->l"), "nothing");
+}
+
+TEST(SideTable, RowGoesWithItsObject) {
+  const Table table{{"l->l", 0, Address(1)}};
+  Ref function = PythonFunction();
+  ASSERT_EQ(PyNativeCallable_TagObject(Interface(), function.get(), table.get(), nullptr), 1);
+  const PyObject *address = function.get();
+  function.reset();
+  typedcall_test::Collect();
+  EXPECT_EQ(Interface()->find(Interface()->state, PyTypedcall_BY_OBJECT, address), nullptr);
+}
+
+TEST(Order, HeaderThenDefThenObject) {
+  const Table header{{"l->l", 0, Address(1)}};
+  const Table by_def{{"l->l", 0, Address(2)}, {"d->d", 0, Address(3)}};
+  const Table by_object{{"l->l", 0, Address(4)}, {"d->d", 0, Address(5)}, {"f->f", 0, Address(6)}};
+  const Builtin function(kBoth, header.get());
+  ASSERT_EQ(PyTypedMethod_TagDef(Interface(), &function.def, function.get(), by_def.get(), nullptr),
+            1);
+  ASSERT_EQ(PyNativeCallable_TagObject(Interface(), function.get(), by_object.get(), nullptr), 1);
+  EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "l->l 1 METH_TYPED with header");
+  // A place that does not have the signature does not end the search.
+  EXPECT_EQ(Find(Interface(), function.get(), "d->d"), "d->d 3 side table, by PyMethodDef");
+  EXPECT_EQ(Find(Interface(), function.get(), "f->f"), "f->f 6 side table, by object");
+  EXPECT_EQ(Find(Interface(), function.get(), "g->g"), "nothing");
+
+  std::string all;
+  typedcall::for_each_entry(
+      Interface(), function.get(), [&](const PyNativeCallableEntry &entry, typedcall::place) {
+        all += std::to_string(reinterpret_cast<std::uintptr_t>(entry.funcptr));
+      });
+  EXPECT_EQ(all, "123456");
+}
+
+TEST(Order, PyPyBeforeSideTable) {
+  const Table by_def{{"l->l", 0, Address(2)}};
+  Builtin function(kTyped);
+  function.SetPyPy(pypy_l, 1, Address(3));
+  ASSERT_EQ(PyTypedMethod_TagDef(Interface(), &function.def, function.get(), by_def.get(), nullptr),
+            1);
+  EXPECT_EQ(Find(Interface(), function.get(), "l->l", typedcall::holds_gil),
+            "l->l 3 METH_TYPED, PyPy's layout");
+  EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "l->l 2 side table, by PyMethodDef");
+}
+
+TEST(OtherObjects, OfferNothing) {
+  typedcall_test::Scope scope;
+  scope.Run("import functools, types\nclass C:\n def __call__(self): pass");
+  for (const char *expression :
+       {"len", "[].append", "list.append", "int", "None", "5", "'x'", "types", "C", "C()",
+        "lambda: 0", "functools.partial(len)", "C().__call__", "type.__call__", "dict.fromkeys"}) {
+    const Ref object = scope.Eval(expression);
+    EXPECT_EQ(Find(Interface(), object.get(), "l->l", ~std::uintptr_t{0}), "nothing") << expression;
+  }
+}
+
+// A function that is called with its defining class has other arguments than its signature shows.
+TEST(OtherObjects, MethodWithDefiningClass) {
+  const Table table{{"l->l", 0, Address(1)}};
+  const Builtin function(kBoth, table.get());
+  PyMethodDef def = function.def;
+  def.ml_flags = METH_METHOD | METH_FASTCALL | METH_KEYWORDS | kBoth;
+  const Ref method = Ref::Steal(PyCMethod_New(&def, Py_None, nullptr, &PyLong_Type));
+  ASSERT_TRUE(method) << TakeError();
+  EXPECT_EQ(Find(Interface(), method.get(), "l->l"), "nothing");
+}
+
+}  // namespace

@@ -1,0 +1,146 @@
+// Which entry of a table is chosen: the very text first, then equal widths; and only entries that
+// the consumer can honour.
+
+#include "tests/resolve/callables.h"
+
+namespace {
+
+using namespace resolve_test;
+
+// The number of the entry that is chosen from `table`, or 0.
+std::uintptr_t Chosen(const Table &table, const char *signature, typedcall::honours honours = 0) {
+  const Builtin function(kBoth, table.get());
+  const auto found = typedcall::find(nullptr, function.get(), signature, honours);
+  EXPECT_EQ(TakeError(), "");
+  return found ? reinterpret_cast<std::uintptr_t>(found->funcptr) : 0;
+}
+
+TEST(Text, ComesBeforeWidth) {
+  const Table table{{"q->q", 0, Address(1)}, {"l->l", 0, Address(2)}, {"n->n", 0, Address(3)}};
+  EXPECT_EQ(Chosen(table, "q->q"), 1u);
+  EXPECT_EQ(Chosen(table, "l->l"), 2u);
+  EXPECT_EQ(Chosen(table, "n->n"), 3u);
+  EXPECT_EQ(Chosen(table, "l->q"), 1u);
+}
+
+TEST(Width, IsEnough) {
+  const char *const offered[] = {"l->l", "q->q", "n->n"};
+  for (const char *signature : offered) {
+    const Table table{{signature, 0, Address(1)}};
+    for (const char *request : {"l->l", "q->q", "n->n", "l->q", "n->l"}) {
+      EXPECT_EQ(Chosen(table, request), 1u) << signature << request;
+    }
+  }
+  EXPECT_EQ(Chosen(Table{{"L&lN->Q", 0, Address(1)}}, "Q&qL->N"), 1u);
+}
+
+TEST(Width, IsNotEverything) {
+  const struct {
+    const char *offered, *request;
+  } pairs[] = {{"l->l", "i->i"},  {"l->l", "L->L"},  {"l->l", "l->L"},   {"l->l", "P->P"},
+               {"d->d", "g->g"},  {"d->d", "q->q"},  {"?->?", "B->B"},   {"P->P", "&d->&d"},
+               {"P->P", "O->O"},  {"s->s", "P->P"},  {"&l->l", "&i->l"}, {"&l->l", "l->l"},
+               {"l->l", "ll->l"}, {"ll->l", "l->l"}, {"l->v", "l->l"},   {"Zf->d", "d->d"}};
+  for (const auto &pair : pairs) {
+    EXPECT_EQ(Chosen(Table{{pair.offered, 0, Address(1)}}, pair.request), 0u)
+        << pair.offered << " for " << pair.request;
+  }
+}
+
+TEST(Width, InTheOrderOfTheTable) {
+  EXPECT_EQ(Chosen(Table{{"q->q", 0, Address(1)}, {"n->n", 0, Address(2)}}, "l->l"), 1u);
+  EXPECT_EQ(Chosen(Table{{"n->n", 0, Address(2)}, {"q->q", 0, Address(1)}}, "l->l"), 2u);
+}
+
+TEST(Text, OfAnEntryThatCannotBeHonouredIsPassedOver) {
+  const Table table{{"l->l", PyNativeCallable_NEEDS_THREAD, Address(1)}, {"q->q", 0, Address(2)}};
+  EXPECT_EQ(Chosen(table, "l->l"), 2u);
+  EXPECT_EQ(Chosen(table, "l->l", typedcall::holds_gil), 1u);
+}
+
+TEST(Entries, SameTextFirstWins) {
+  EXPECT_EQ(Chosen(Table{{"l->l", 0, Address(1)}, {"l->l", 0, Address(2)}}, "l->l"), 1u);
+}
+
+TEST(Entries, IncompleteOnesAreSkipped) {
+  EXPECT_EQ(Chosen(Table{{nullptr, 0, Address(1)}, {"l->l", 0, Address(2)}}, "l->l"), 2u);
+  EXPECT_EQ(Chosen(Table{{"l->l", 0, nullptr}, {"l->l", 0, Address(2)}}, "l->l"), 2u);
+  EXPECT_EQ(Chosen(Table{{"l->l", 0, nullptr}, {"q->q", 0, Address(2)}}, "l->l"), 2u);
+  EXPECT_EQ(Chosen(Table{{nullptr, 0, nullptr}}, "l->l"), 0u);
+  EXPECT_EQ(Chosen(Table{{"l->l", 0, nullptr}}, "l->l"), 0u);
+}
+
+TEST(Entries, FaultySignaturesAreSkipped) {
+  for (const char *faulty :
+       {"", "l", "l->", "l->l ", "v->l", "l -> l", "->", "&&l->l", "l->l->l"}) {
+    const Table table{{faulty, 0, Address(1)}, {"l->l", 0, Address(2)}};
+    EXPECT_EQ(Chosen(table, "l->l"), 2u) << faulty;
+    EXPECT_EQ(Chosen(table, "q->q"), 2u) << faulty;
+  }
+}
+
+TEST(Entries, NoneAtAll) {
+  const Table table{};
+  EXPECT_EQ(Chosen(table, "l->l"), 0u);
+  PyNativeCallableTable negative = {-1, {{"l->l", 0, Address(1)}}};
+  const Builtin function(kBoth, &negative);
+  EXPECT_EQ(Find(nullptr, function.get(), "l->l"), "nothing");
+}
+
+TEST(Signature, IsTheProviders) {
+  const Table table{{"q->q", PyNativeCallable_PURE, Address(1)}};
+  const Builtin function(kBoth, table.get());
+  const auto found = typedcall::find(nullptr, function.get(), "l->n");
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->signature, "q->q");
+  EXPECT_NE(found->signature.c_str(), table.get()->entries[0].signature);
+  EXPECT_EQ(found->flags, PyNativeCallable_PURE);
+}
+
+// Every bit that must be understood.
+class MandatoryBit : public testing::TestWithParam<unsigned> {};
+
+TEST_P(MandatoryBit, RefusesWhoDoesNotHonourIt) {
+  const std::uintptr_t bit = std::uintptr_t{1} << GetParam();
+  const std::uintptr_t thread = PyNativeCallable_NEEDS_THREAD;
+  // Together with the thread, without which some of them are malformed.
+  const Table table{{"l->l", bit | thread, Address(1)}};
+  const bool known = bit < 0x100;
+  EXPECT_EQ(Chosen(table, "l->l", 0), 0u);
+  EXPECT_EQ(Chosen(table, "l->l", ~bit), 0u);
+  EXPECT_EQ(Chosen(table, "q->q", ~bit), 0u);
+  EXPECT_EQ(Chosen(table, "l->l", bit | thread), known ? 1u : 0u);
+  EXPECT_EQ(Chosen(table, "q->q", ~std::uintptr_t{0}), known ? 1u : 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MandatoryBit, testing::Range(0u, 16u));
+
+// Hints, reserved ones included, the ABI byte, and bits that only 64-bit words have.
+class OtherBit : public testing::TestWithParam<unsigned> {};
+
+TEST_P(OtherBit, HintsAreIgnoredTheRestIsNeverOffered) {
+  const unsigned bit = GetParam();
+  const Table table{{"l->l", std::uintptr_t{1} << bit, Address(1)}};
+  const bool hint = bit < 24;
+  EXPECT_EQ(Chosen(table, "l->l", 0), hint ? 1u : 0u);
+  EXPECT_EQ(Chosen(table, "q->q", ~std::uintptr_t{0}), hint ? 1u : 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OtherBit, testing::Range(16u, 64u));
+
+TEST(Flags, RaisingWithoutAThreadIsMalformed) {
+  for (const auto bit : {PyNativeCallable_MAY_RAISE, PyNativeCallable_RETURNS_STATUS}) {
+    EXPECT_EQ(Chosen(Table{{"l->l", bit, Address(1)}}, "l->l", ~std::uintptr_t{0}), 0u);
+  }
+}
+
+TEST(Flags, SeveralAreAllNeeded) {
+  const std::uintptr_t flags = PyNativeCallable_NEEDS_THREAD | PyNativeCallable_MAY_RAISE |
+                               PyNativeCallable_DIFFERS | PyNativeCallable_PURE;
+  const Table table{{"l->l", flags, Address(1)}};
+  EXPECT_EQ(Chosen(table, "l->l", typedcall::checks_errors | typedcall::accepts_differences), 1u);
+  EXPECT_EQ(Chosen(table, "l->l", typedcall::checks_errors), 0u);
+  EXPECT_EQ(Chosen(table, "l->l", typedcall::accepts_differences | typedcall::holds_gil), 0u);
+}
+
+}  // namespace

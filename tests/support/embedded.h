@@ -1,0 +1,73 @@
+// What every GoogleTest program with an interpreter needs: starting and ending it, references that
+// own, and short ways to run Python from C++. //tests/support:embedded_main brings main().
+#ifndef TYPEDCALL_TESTS_SUPPORT_EMBEDDED_H_
+#define TYPEDCALL_TESTS_SUPPORT_EMBEDDED_H_
+
+#include <Python.h>
+
+#include <string>
+#include <utility>
+
+namespace typedcall_test {
+
+/// Starts the interpreter that PYTHON_BIN names; main() has done it before the first test. Ends
+/// the process when that fails: nothing can be tested then.
+void StartPython();
+
+/// Ends it. Py_FinalizeEx's result: 0, or -1 when something could not be flushed.
+int StopPython();
+
+/// An owning reference. GIL: held for everything but moves.
+class Ref {
+ public:
+  Ref() = default;
+  Ref(Ref &&other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref &operator=(Ref &&other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() { Py_XDECREF(object_); }
+
+  /// Takes over a new reference, or NULL.
+  static Ref Steal(PyObject *object) { return Ref(object); }
+  /// Adds a reference to a borrowed one, or NULL.
+  static Ref Borrow(PyObject *object) {
+    Py_XINCREF(object);
+    return Ref(object);
+  }
+
+  PyObject *get() const { return object_; }
+  PyTypeObject *type() const { return reinterpret_cast<PyTypeObject *>(object_); }
+  explicit operator bool() const { return object_ != nullptr; }
+  void reset() { Py_CLEAR(object_); }
+  PyObject *release() { return std::exchange(object_, nullptr); }
+
+ private:
+  explicit Ref(PyObject *object) : object_(object) {}
+  PyObject *object_ = nullptr;
+};
+
+/// A scope of Python code: a dictionary with `__builtins__`, into which objects can be put. What
+/// goes wrong is a test failure, and the exception is printed and cleared.
+class Scope {
+ public:
+  Scope();
+  void Set(const char *name, PyObject *borrowed);
+  /// Runs statements. False when they raise.
+  bool Run(const std::string &code);
+  /// The value of an expression or of a variable.
+  Ref Eval(const std::string &expression);
+
+ private:
+  Ref globals_;
+};
+
+/// The pending exception as "TypeName: text", which is cleared; empty when there is none.
+std::string TakeError();
+
+/// gc.collect(), until it finds nothing more.
+void Collect();
+
+}  // namespace typedcall_test
+
+#endif  // TYPEDCALL_TESTS_SUPPORT_EMBEDDED_H_

@@ -1,0 +1,195 @@
+// Readers of PyPy's struct and of the layout with one argument: what is accepted, what it spells,
+// what is refused. Linked without libpython, which shows that they call no Python function.
+
+#include <gtest/gtest.h>
+
+#include <climits>
+#include <vector>
+
+#include "tests/typed_method/row.h"
+
+namespace {
+
+using namespace typed_method_test;
+
+constexpr uintptr_t kThread = 0x0001, kRaise = 0x0004, kNegativeZero = 0x0008;
+void *const kAddress = function_at(0x1234);
+
+// PyPy's struct alone in front of the name, with METH_TYPED and the convention in `flags`.
+Read pypy(std::vector<int> codes, int ret_type, int flags = METH_FASTCALL,
+          void *function = kAddress) {
+  Row row;
+  put_pypy(row.name(), codes.data(), ret_type, function);
+  return read_pypy(row.def(kTyped | flags));
+}
+
+Read one(int arg_type, int ret_type, int flags = kTyped | METH_O, void *function = kAddress) {
+  Row row;
+  row.set(kOneArgument, arg_type);
+  row.set(kOneReturn, ret_type);
+  row.set(kFunction, function);
+  return read_one(row.def(flags));
+}
+
+void expect_refused(const Read &read) {
+  EXPECT_FALSE(read.accepted);
+  EXPECT_EQ(read.signature, "");
+}
+
+TEST(PyPy, SpellsEveryCode) {
+  const Read read = pypy({1, 2, 3, -1}, 1);
+  EXPECT_TRUE(read.accepted);
+  EXPECT_EQ(read.signature, "ldO->l");
+  EXPECT_EQ(read.function, kAddress);
+  EXPECT_EQ(read.flags, kThread);
+  EXPECT_EQ(pypy({2, -1}, 2).signature, "d->d");
+  EXPECT_EQ(pypy({3, 3, -1}, 3).signature, "OO->O");
+}
+
+TEST(PyPy, NegativeResultMayRaise) {
+  const Read integer = pypy({1, -1}, -1);
+  EXPECT_EQ(integer.signature, "l->l");
+  EXPECT_EQ(integer.flags, kThread | kRaise);
+  const Read floating = pypy({1, -1}, -2);
+  EXPECT_EQ(floating.signature, "l->d");
+  EXPECT_EQ(floating.flags, kThread | kRaise | kNegativeZero);
+  const Read object = pypy({1, -1}, -3);
+  EXPECT_EQ(object.signature, "l->O");
+  EXPECT_EQ(object.flags, kThread | kRaise);
+  // -0.0 is the error value of those that may raise; for the others it is a result.
+  EXPECT_EQ(pypy({1, -1}, 2).flags, kThread);
+  for (int ret_type : {1, 2, 3, -1, -2, -3}) {
+    EXPECT_TRUE(PyNativeCallable_FlagsAreUsable(pypy({1, -1}, ret_type).flags)) << ret_type;
+  }
+}
+
+TEST(PyPy, UnknownResults) {
+  for (int ret_type :
+       {0, 4, 100, 255, 256, 257, INT_MAX, -4, -100, -255, -256, -257, INT_MIN + 1, INT_MIN}) {
+    SCOPED_TRACE(ret_type);
+    expect_refused(pypy({1, -1}, ret_type));
+    expect_refused(one(1, ret_type));
+  }
+}
+
+TEST(PyPy, UnknownArguments) {
+  for (int code : {0, 4, 100, PyTypedMethod_NOT_FOR_PYPY, 0x101, 0x201, INT_MAX, -2, -3, INT_MIN}) {
+    SCOPED_TRACE(code);
+    expect_refused(pypy({code, -1}, 1));
+    expect_refused(pypy({code, -1}, 1, METH_O));
+    expect_refused(pypy({1, code, -1}, 1));
+    expect_refused(one(code, 1));
+  }
+  // Whatever follows the code that is not for PyPy.
+  expect_refused(pypy({PyTypedMethod_NOT_FOR_PYPY, 1, -1}, 1));
+}
+
+TEST(PyPy, MissingParts) {
+  expect_refused(pypy({1, -1}, 1, METH_FASTCALL, nullptr));
+  expect_refused(one(1, 1, kTyped | METH_O, nullptr));
+  Row row;
+  put_pypy(row.name(), nullptr, 1, kAddress);
+  expect_refused(read_pypy(row.def(kTyped | METH_FASTCALL)));
+  expect_refused(read_pypy(row.def(kTyped | METH_O)));
+
+  for (Reader reader : {&PyTypedMethod_ReadPyPy, &PyTypedMethod_ReadOneArg}) {
+    expect_refused(read_with(reader, nullptr));
+    for (int flags : {0, kTyped | METH_O, kTyped | METH_FASTCALL, kBoth | METH_O}) {
+      const PyMethodDef nameless = def_of(nullptr, flags);
+      expect_refused(read_with(reader, &nameless));
+    }
+  }
+}
+
+TEST(PyPy, ManyArguments) {
+  std::vector<int> codes(127, 1);
+  codes.push_back(-1);
+  const Read longest = pypy(codes, 2);
+  EXPECT_EQ(longest.signature, std::string(127, 'l') + "->d");
+  EXPECT_EQ(PyNativeSignature_ParseString(longest.signature.c_str(), nullptr, nullptr), 0);
+
+  codes.insert(codes.begin(), 1);
+  expect_refused(pypy(codes, 2));
+  // 128 codes and no end: none behind them is looked at (AddressSanitizer, guard_page_test.cc).
+  codes.pop_back();
+  codes.shrink_to_fit();
+  expect_refused(pypy(codes, 2));
+}
+
+TEST(PyPy, ArgumentsAgreeWithTheConvention) {
+  EXPECT_EQ(pypy({2, -1}, 2, METH_O).signature, "d->d");
+  expect_refused(pypy({-1}, 2, METH_O));
+  expect_refused(pypy({2, 2, -1}, 2, METH_O));
+  EXPECT_EQ(pypy({-1}, 2).signature, "->d");
+  EXPECT_EQ(pypy({2, -1}, 2).signature, "d->d");
+  EXPECT_EQ(pypy({2, 2, -1}, 2).signature, "dd->d");
+}
+
+TEST(PyPy, OtherConventions) {
+  for (int flags : {0, METH_VARARGS, METH_VARARGS | METH_KEYWORDS, METH_NOARGS,
+                    METH_FASTCALL | METH_KEYWORDS, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
+                    // No interpreter calls these.
+                    METH_O | METH_FASTCALL, METH_O | METH_VARARGS, METH_FASTCALL | METH_VARARGS,
+                    METH_O | METH_NOARGS, METH_O | METH_KEYWORDS}) {
+    SCOPED_TRACE(flags);
+    expect_refused(pypy({1, -1}, 1, flags));
+    expect_refused(one(1, 1, kTyped | flags));
+  }
+  // How a method binds and what replaces what says nothing about its arguments.
+  for (int more : {METH_CLASS, METH_STATIC, METH_COEXIST, 0x4000, INT_MIN}) {
+    SCOPED_TRACE(more);
+    EXPECT_EQ(pypy({1, -1}, 1, METH_O | more).signature, "l->l");
+    EXPECT_EQ(pypy({1, 1, -1}, 1, METH_FASTCALL | more).signature, "ll->l");
+    EXPECT_EQ(one(1, 1, kTyped | METH_O | more).signature, "l->l");
+  }
+}
+
+TEST(PyPy, NeedsTheBit) {
+  const int codes[] = {1, -1};
+  Row row;
+  put_pypy(row.name(), codes, 1, kAddress);
+  for (int flags : {METH_O, METH_FASTCALL, METH_O | kExtended}) {
+    SCOPED_TRACE(flags);
+    expect_refused(read_pypy(row.def(flags)));
+    expect_refused(read_one(row.def(flags)));
+  }
+  expect_refused(read_pypy(row.def(METH_O | kBoth)));  // what stands in front is no header
+  EXPECT_TRUE(read_pypy(row.def(METH_O | kTyped)).accepted);
+}
+
+TEST(PyPy, Misaligned) {
+  alignas(16) char bytes[256] = {};
+  for (size_t shift = 1; shift < 8; ++shift) {
+    SCOPED_TRACE(shift);
+    char *name = bytes + 128 + shift;
+    const int codes[] = {1, -1};
+    put_pypy(name, codes, 1, kAddress);
+    expect_refused(read_pypy(def_of(name, kTyped | METH_O)));
+    put(name, kOneArgument, 1);
+    put(name, kOneReturn, 1);
+    expect_refused(read_one(def_of(name, kTyped | METH_O)));
+  }
+}
+
+TEST(OneArgument, OnlyWhoAsksForItReadsIt) {
+  const Read read = one(2, -2);
+  EXPECT_EQ(read.signature, "d->d");
+  EXPECT_EQ(read.function, kAddress);
+  EXPECT_EQ(read.flags, kThread | kRaise | kNegativeZero);
+  EXPECT_EQ(one(1, 3).signature, "l->O");
+  EXPECT_EQ(one(3, -1).signature, "O->l");
+  expect_refused(one(-1, 1));
+  expect_refused(one(1, 1, kBoth | METH_O));
+  expect_refused(one(1, 1, kTyped | METH_FASTCALL));
+
+  // The usual reader takes what stands there for PyPy's struct; here that has no arguments.
+  Row row;
+  row.set(kArguments, static_cast<const int *>(nullptr));
+  row.set(kOneArgument, 1);
+  row.set(kOneReturn, 1);
+  row.set(kFunction, kAddress);
+  EXPECT_TRUE(read_one(row.def(kTyped | METH_O)).accepted);
+  expect_refused(read_pypy(row.def(kTyped | METH_O)));
+}
+
+}  // namespace
