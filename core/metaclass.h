@@ -60,13 +60,14 @@ static inline int PyExtensibleType_Internal_ValidateOwn(PyTypeObject *type, cons
   for (Py_ssize_t i = 0; i < own_count; ++i) {
     if (own[i].id == PyCustomSlot_ID_SKIP) continue;
     if (!PyCustomSlot_IsValidID(own[i].id)) {
-      PyErr_Format(PyExc_ValueError, "type '%.100s': custom slot %zd has the invalid ID %p",
-                   type->tp_name, i, (void *)own[i].id);
+      PyErr_Format(PyExc_ValueError, "type '%.100s': custom slot %zd has the invalid ID 0x%llx",
+                   type->tp_name, i, (unsigned long long)own[i].id);
       return -1;
     }
     if (PyExtensibleType_Internal_Position(own, i, own[i].id) >= 0) {
-      PyErr_Format(PyExc_ValueError, "type '%.100s': custom slot ID %p stands twice (position %zd)",
-                   type->tp_name, (void *)own[i].id, i);
+      PyErr_Format(PyExc_ValueError,
+                   "type '%.100s': custom slot ID 0x%llx stands twice (position %zd)",
+                   type->tp_name, (unsigned long long)own[i].id, i);
       return -1;
     }
   }

@@ -181,7 +181,8 @@ void for_each_entry(const PyTypedcall_Interface *interface, PyObject *callable, 
 }
 
 /// As find(), but says why not: nothing is returned with ValueError for a faulty `signature` (its
-/// position is named) and TypeError, which lists what is offered, for everything else. GIL: held.
+/// position is named) and TypeError, which lists what is offered, for everything else. These replace
+/// a pending exception; success keeps it. GIL: held.
 inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
                                          const char *signature, honours honoured = 0) {
   PyNativeSignature_Fault fault;
@@ -191,6 +192,8 @@ inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface,
     return std::nullopt;
   }
   if (auto found = find(interface, callable, signature, honoured)) return found;
+  // Attributes are not looked up while an exception is pending; ours replaces it anyway.
+  PyErr_Clear();
   const std::string name = internal::name_of(callable);
   if (!PyCallable_Check(callable)) {
     PyErr_Format(PyExc_TypeError, "%s is not callable", name.c_str());

@@ -19,12 +19,12 @@ constexpr typedcall::honours everything = typedcall::checks_errors | typedcall::
 
 // The compiler must neither know these values nor drop them.
 template <class T>
-void opaque(T &value) {
-  asm volatile("" : "+r,m"(value) : : "memory");
+void opaque(T *&pointer) {
+  asm volatile("" : "+r"(pointer) : : "memory");
 }
 template <class T>
-void use(T value) {
-  asm volatile("" : : "r,x,m"(value));
+void use(const T &value) {
+  asm volatile("" : : "m"(value));
 }
 
 struct timing {
@@ -39,11 +39,11 @@ timing summarise(std::vector<double> samples) {
 
 // ns per call of `call(i)` for i from 0 to calls - 1.
 template <class Call>
-double time_calls(int calls, Call &&call) {
+double time_calls(std::size_t calls, Call &&call) {
   const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < calls; ++i) call(i);
+  for (std::size_t i = 0; i < calls; ++i) call(i);
   const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - start;
-  return taken.count() / calls;
+  return taken.count() / static_cast<double>(calls);
 }
 
 std::string spell(double value) {
@@ -70,12 +70,12 @@ struct instruments<R(A...)> {
   using function = typedcall::function<R(A...)>;
   using arguments = std::tuple<A...>;
 
-  static constexpr int calls_per_round = 4096, rounds = 41, prepared = 256;
+  static constexpr std::size_t calls_per_round = 4096, rounds = 41, prepared = 256;
 
   // Arguments for which the Python callable raises nothing. False when none can be found.
   static bool tame_arguments(PyObject *callable, std::vector<arguments> *tame) {
     generator random(1);
-    for (int tries = 0; tries < 100 * prepared && tame->size() < prepared; ++tries) {
+    for (std::size_t tries = 0; tries < 100 * prepared && tame->size() < prepared; ++tries) {
       const arguments candidate{tame_value<A>(random)...};
       R result;
       if (boxed(callable, candidate, &result)) tame->push_back(candidate);
@@ -97,13 +97,13 @@ struct instruments<R(A...)> {
       return nullptr;
     }
     std::vector<double> direct_ns, ffi_ns, boxed_ns;
-    for (int round = 0; round < rounds; ++round) {
-      direct_ns.push_back(time_calls(calls_per_round, [&](int i) {
+    for (std::size_t round = 0; round < rounds; ++round) {
+      direct_ns.push_back(time_calls(calls_per_round, [&](std::size_t i) {
         const function *called = &direct;
         opaque(called);
         use(std::apply([called](A... args) { return (*called)(args...); }, tame[i % prepared]));
       }));
-      ffi_ns.push_back(time_calls(calls_per_round, [&](int i) {
+      ffi_ns.push_back(time_calls(calls_per_round, [&](std::size_t i) {
         R result;
         std::apply(
             [&](A &...args) {
@@ -113,7 +113,7 @@ struct instruments<R(A...)> {
             tame[i % prepared]);
         use(result);
       }));
-      boxed_ns.push_back(time_calls(calls_per_round, [&](int i) {
+      boxed_ns.push_back(time_calls(calls_per_round, [&](std::size_t i) {
         R result = 0;
         boxed(callable, tame[i % prepared], &result);
         use(result);

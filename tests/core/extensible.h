@@ -22,12 +22,20 @@ inline PyCustomSlot Slot(uintptr_t id, uintptr_t flags) {
   return slot;
 }
 
-/// A type with these custom slots and nothing else. Empty, with
-/// the exception set, when FromSpec refuses it.
+inline int VisitType(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  return 0;
+}
+
+/// A type with these custom slots and nothing else. Empty, with the exception set, when FromSpec
+/// refuses it. Its instances are seen by the garbage collector, as those of Python classes are:
+/// `__bases__` can be assigned only if base and subclass agree in that.
 inline Ref MakeType(const std::vector<PyCustomSlot> &slots, PyObject *bases = nullptr,
                     const char *name = "test.Extensible") {
-  static PyType_Slot no_slots[] = {{0, nullptr}};
-  PyType_Spec spec = {name, 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, no_slots};
+  static PyType_Slot type_slots[] = {{Py_tp_traverse, reinterpret_cast<void *>(VisitType)},
+                                     {0, nullptr}};
+  PyType_Spec spec = {name, 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+                      type_slots};
   return Ref::Steal(PyExtensibleType_FromSpec(nullptr, &spec, bases, slots.data(),
                                               static_cast<Py_ssize_t>(slots.size())));
 }

@@ -1,0 +1,179 @@
+// When a type's slots are settled: types that came past the metaclass's tp_init, look-ups before
+// it, a second one, and what `__bases__` assignment changes afterwards (nothing).
+#include "gtest/gtest.h"
+#include "tests/core/extensible.h"
+
+namespace typedcall_test {
+namespace {
+
+class Resolution : public testing::Test {
+ protected:
+  Resolution() : base_(MakeType({Slot(Id(1), 11), Slot(Id(2), 22)})) {
+    scope_.Set("A", base_.get());
+    scope_.Set("B", MakeType({Slot(Id(2), 222), Slot(Id(3), 333)}).get());
+    scope_.Set("M", Metaclass().get());
+    scope_.Set("find", FindFunction().get());
+  }
+
+  // Is the type's magic set? Asks nobody who would set it.
+  static bool IsResolved(const Ref &type) {
+    return PyExtensibleType_Internal_DataOf(type.type())->shared.magic == PyExtensibleType_MAGIC;
+  }
+
+  Ref base_;
+  Scope scope_;
+};
+
+TEST_F(Resolution, TypeNewGoesPastTpInit) {
+  ASSERT_TRUE(scope_.Run("C = type.__new__(M, 'C', (A,), {})"));
+  Ref type = scope_.Eval("C");
+  EXPECT_FALSE(IsResolved(type));
+  Ref object = New(type);
+  EXPECT_EQ(Value(object.get(), Id(2)), 22);
+  EXPECT_TRUE(IsResolved(type));
+  EXPECT_EQ(PyCustomSlots_Count(object.get()), 2);
+}
+
+TEST_F(Resolution, EveryFunctionResolves) {
+  bool (*const functions[])(PyObject *) = {
+      [](PyObject *object) { return PyCustomSlots_Check(object) == 1; },
+      [](PyObject *object) { return PyCustomSlots_Count(object) == 2; },
+      [](PyObject *object) { return PyCustomSlots_Table(object) != nullptr; },
+      [](PyObject *object) { return Value(object, Id(1)) == 11; },
+  };
+  for (const auto function : functions) {
+    ASSERT_TRUE(scope_.Run("C = type.__new__(M, 'C', (A,), {})"));
+    EXPECT_TRUE(function(scope_.Eval("C()").get()));
+    EXPECT_TRUE(IsResolved(scope_.Eval("C")));
+  }
+}
+
+TEST_F(Resolution, InsideInitSubclass) {
+  ASSERT_TRUE(
+      scope_.Run("seen = []\n"
+                 "class P(A):\n"
+                 "  def __init_subclass__(cls):\n"
+                 "    seen.append((find(cls(), 1), find(cls(), 2), find(cls(), 3)))\n"
+                 "class Q(P): pass\n"
+                 "class R(P, B): pass\n"
+                 "seen += [find(Q(), 1), find(R(), 3)]\n"
+                 "assert seen == [(11, 22, -1), (11, 22, 333), 11, 333], seen"));
+}
+
+// Nobody can know the bases while the metaclass still works them out; afterwards everybody does.
+TEST_F(Resolution, InsideMro) {
+  ASSERT_TRUE(
+      scope_.Run("seen = []\n"
+                 "class Asking(M):\n"
+                 "  def mro(cls):\n"
+                 "    try: seen.append(find(object.__new__(cls), 1))\n"
+                 "    except Exception: seen.append(-1)\n"
+                 "    return super().mro()\n"
+                 "class C(A, metaclass=Asking): pass\n"
+                 "assert seen == [-1] and find(C(), 1) == 11, seen"));
+}
+
+TEST_F(Resolution, MetaclassThatForgetsSuper) {
+  ASSERT_TRUE(
+      scope_.Run("class Forgetful(M):\n"
+                 "  def __init__(cls, *args): pass\n"
+                 "class C(A, metaclass=Forgetful): pass\n"
+                 "class D(C): pass\n"));
+  Ref c = scope_.Eval("C"), d = scope_.Eval("D");
+  EXPECT_FALSE(IsResolved(c));
+  // The subclass first: its base need not be resolved for that.
+  EXPECT_EQ(Value(New(d).get(), Id(1)), 11);
+  EXPECT_FALSE(IsResolved(c));
+  EXPECT_EQ(Value(New(c).get(), Id(1)), 11);
+}
+
+TEST_F(Resolution, MetaclassInitTwiceChangesNothing) {
+  ASSERT_TRUE(scope_.Run("class C(A): pass"));
+  Ref object = scope_.Eval("C()");
+  const PyCustomSlot *table = PyCustomSlots_Table(object.get());
+  ASSERT_TRUE(
+      scope_.Run("M.__init__(C, 'Other', (B,), {})\n"
+                 "M.__init__(A, 'Other', (B,), {})\n"
+                 "type(C).__init__(C, 'C', (), {})\n"));
+  EXPECT_EQ(PyCustomSlots_Table(object.get()), table);
+  EXPECT_EQ(Value(object.get(), Id(1)), 11);
+  EXPECT_EQ(Value(object.get(), Id(3)), -1);
+  EXPECT_EQ(Value(New(base_).get(), Id(2)), 22);
+}
+
+TEST_F(Resolution, MetaclassInitOfSomethingElseIsRefused) {
+  ASSERT_TRUE(
+      scope_.Run("try: M.__init__(int, 'int', (), {})\n"
+                 "except TypeError: pass\n"
+                 "else: assert False\n"));
+}
+
+TEST_F(Resolution, BasesAssignedLaterChangeNothing) {
+  ASSERT_TRUE(
+      scope_.Run("class Old(A): __slots__ = ()\n"
+                 "class New(B): __slots__ = ()\n"
+                 "class C(Old): pass\n"
+                 "c = C()\n"
+                 "C.__bases__ = (New,)\n"
+                 "assert C.__mro__ == (C, New, B, object)\n"
+                 "assert [find(c, i) for i in (1, 2, 3)] == [11, 22, -1]\n"
+                 "assert [find(C(), i) for i in (1, 2, 3)] == [11, 22, -1]\n"));
+}
+
+TEST_F(Resolution, UnresolvedTypeTakesTheBasesOfItsFirstLookUp) {
+  ASSERT_TRUE(
+      scope_.Run("class Old(A): __slots__ = ()\n"
+                 "class New(B): __slots__ = ()\n"
+                 "C = type.__new__(M, 'C', (Old,), {})\n"
+                 "C.__bases__ = (New,)\n"
+                 "assert [find(C(), i) for i in (1, 2, 3)] == [-1, 222, 333]\n"));
+}
+
+// The table is shared with the base that goes: AddressSanitizer sees it if that frees it.
+TEST_F(Resolution, TableSurvivesADroppedBase) {
+  scope_.Set("Gone", MakeType({Slot(Id(1), 11)}).get());
+  ASSERT_TRUE(
+      scope_.Run("import weakref\n"
+                 "class Mid(Gone): __slots__ = ()\n"
+                 "class New(B): __slots__ = ()\n"
+                 "class C(Mid): pass\n"
+                 "dead = weakref.ref(Gone)\n"
+                 "C.__bases__ = (New,)\n"
+                 "del Gone, Mid\n"));
+  Collect();
+  EXPECT_EQ(scope_.Eval("dead()").get(), Py_None);
+  Ref object = scope_.Eval("C()");
+  EXPECT_EQ(Value(object.get(), Id(1)), 11);
+  ASSERT_TRUE(scope_.Run("class D(C): pass"));
+  EXPECT_EQ(Value(scope_.Eval("D()").get(), Id(1)), 11);
+}
+
+TEST_F(Resolution, MetaclassCannotBeChanged) {
+#if PY_VERSION_HEX >= 0x030A0000
+  for (const char *statement :
+       {"M.attribute = 1", "M.__init__ = None", "del M.__init__", "M.__bases__ = (type,)"}) {
+    scope_.Set("statement", Ref::Steal(PyUnicode_FromString(statement)).get());
+    EXPECT_TRUE(
+        scope_.Run("try: exec(statement)\n"
+                   "except TypeError: pass\n"
+                   "else: assert False, statement\n"));
+  }
+#else
+  GTEST_SKIP() << "immutable types came with 3.10";
+#endif
+}
+
+TEST_F(Resolution, MetaclassDoesWhatTypeDoes) {
+  ASSERT_TRUE(
+      scope_.Run("assert issubclass(M, type) and M.__base__ is type\n"
+                 "assert M.__module__ == '_extensibletype' and 'SEP 200' in M.__doc__\n"
+                 "C = M('C', (A,), {'x': 5}, )\n"
+                 "assert C.x == 5 and C.__name__ == 'C' and isinstance(C, M)\n"
+                 "for bad in ((), ('a', 1, {}), ('a', (int, str), {}), ('a', (True,), {})):\n"
+                 "  try: M(*bad)\n"
+                 "  except TypeError: pass\n"
+                 "  else: assert False, bad\n"));
+}
+
+}  // namespace
+}  // namespace typedcall_test
