@@ -21,9 +21,10 @@ TYPEDCALL_MODULE(bench_callees, "The callees, tagged.", methods);
 namespace {
 
 /// The loop of all benchmarks here: call(arguments...) with arguments that the compiler does not
-/// know. What each iteration does besides calling is the same for all of one signature.
+/// know. Not inlined: what surrounds a loop decides whether gcc doubles its body, and pointer and
+/// direct would differ by that.
 template <class Call, class... A>
-void time_call(benchmark::State &state, const Call &call, A... values) {
+__attribute__((noinline)) void time_call(benchmark::State &state, const Call &call, A... values) {
   for (auto _ : state) {
     [&](A... arguments) {
       (bench::hide(arguments), ...);

@@ -59,17 +59,15 @@ static inline int PyExtensibleType_Internal_ValidateOwn(PyTypeObject *type, cons
                                                         Py_ssize_t own_count) {
   for (Py_ssize_t i = 0; i < own_count; ++i) {
     if (own[i].id == PyCustomSlot_ID_SKIP) continue;
-    if (!PyCustomSlot_IsValidID(own[i].id)) {
-      PyErr_Format(PyExc_ValueError, "type '%.100s': custom slot %zd has the invalid ID 0x%llx",
-                   type->tp_name, i, (unsigned long long)own[i].id);
-      return -1;
-    }
-    if (PyExtensibleType_Internal_Position(own, i, own[i].id) >= 0) {
-      PyErr_Format(PyExc_ValueError,
-                   "type '%.100s': custom slot ID 0x%llx stands twice (position %zd)",
-                   type->tp_name, (unsigned long long)own[i].id, i);
-      return -1;
-    }
+    const int valid = PyCustomSlot_IsValidID(own[i].id);
+    if (valid && PyExtensibleType_Internal_Position(own, i, own[i].id) < 0) continue;
+    char id[2 + 2 * sizeof(uintptr_t) + 1];  // before 3.12 PyErr_Format has no %llx
+    PyOS_snprintf(id, sizeof(id), "0x%llx", (unsigned long long)own[i].id);
+    PyErr_Format(PyExc_ValueError,
+                 valid ? "type '%.100s': custom slot %zd has ID %s, which stands there already"
+                       : "type '%.100s': custom slot %zd has the invalid ID %s",
+                 type->tp_name, i, id);
+    return -1;
   }
   return 0;
 }

@@ -67,7 +67,10 @@ static inline const void *PyTypedcall_Internal_TableFind(PyTypedcall_Internal_Si
                                                          const void *key) {
   PyTypedcall_Internal_Generation *generation = PyTypedcall_LOAD_ACQUIRE(&table->current);
   if (generation == NULL || key == NULL) return NULL;
-  return PyTypedcall_LOAD_ACQUIRE(&PyTypedcall_Internal_Probe(generation, key)->value);
+  PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_Probe(generation, key);
+  // A free cell may be taken for another key by now, and has its value before it has its key.
+  if (PyTypedcall_LOAD_RELAXED(&cell->key) != key) return NULL;
+  return PyTypedcall_LOAD_ACQUIRE(&cell->value);
 }
 
 // Makes sure that one more row fits. 1: a new generation was published, 0: not needed, -1: no

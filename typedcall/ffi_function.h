@@ -104,19 +104,9 @@ class ffi_function {
       ffi_call(cif, funcptr_, result, values);
       return;
     }
-    // libffi widens integers that are narrower than a register.
     ffi_arg wide = 0;
     ffi_call(cif, funcptr_, &wide, values);
-    switch (call.result_size) {
-      case 1:
-        store(result, static_cast<std::uint8_t>(wide));
-        break;
-      case 2:
-        store(result, static_cast<std::uint16_t>(wide));
-        break;
-      default:
-        store(result, static_cast<std::uint32_t>(wide));
-    }
+    store_narrow(result, wide, call.result_size);
   }
 
   /// The number of arguments a call takes, self included.
@@ -131,9 +121,15 @@ class ffi_function {
   };
 
   ffi_function() = default;
-  template <class T>
-  static void store(void *result, T value) {
-    std::memcpy(result, &value, sizeof(value));
+
+  // libffi widens integers that are narrower than a register. Not inlined: gcc would warn of it
+  // where a call of another signature passes a null `result`.
+  __attribute__((noinline)) static void store_narrow(void *result, ffi_arg wide, std::size_t size) {
+    const char *narrow = reinterpret_cast<const char *>(&wide);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    narrow += sizeof(wide) - size;
+#endif
+    std::memcpy(result, narrow, size);
   }
 
   void (*funcptr_)() = nullptr;

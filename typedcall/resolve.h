@@ -181,8 +181,8 @@ void for_each_entry(const PyTypedcall_Interface *interface, PyObject *callable, 
 }
 
 /// As find(), but says why not: nothing is returned with ValueError for a faulty `signature` (its
-/// position is named) and TypeError, which lists what is offered, for everything else. These replace
-/// a pending exception; success keeps it. GIL: held.
+/// position is named) and TypeError, which lists what is offered, for everything else. These
+/// replace a pending exception; success keeps it. GIL: held.
 inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
                                          const char *signature, honours honoured = 0) {
   PyNativeSignature_Fault fault;

@@ -46,7 +46,7 @@ TEST(FromSpec, DuplicatesAreRefusedByName) {
   EXPECT_EQ(error.find("ValueError: "), 0u) << error;
   EXPECT_NE(error.find("test.Twice"), std::string::npos) << error;
   EXPECT_NE(error.find("0x1000701"), std::string::npos) << error;
-  EXPECT_NE(error.find("twice"), std::string::npos) << error;
+  EXPECT_NE(error.find("already"), std::string::npos) << error;
 }
 
 TEST(FromSpec, InvalidIdsAreRefusedByName) {

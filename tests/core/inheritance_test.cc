@@ -26,8 +26,8 @@ class Inheritance : public testing::Test {
     if (!scope_.Run(code)) return "no class";
     object_ = scope_.Eval("C()");
     std::string values;
-    for (uintptr_t idea : {1, 2, 3}) {
-      values += (idea == 1 ? "" : " ") + std::to_string(Value(object_.get(), Id(idea)));
+    for (const uintptr_t idea : {1u, 2u, 3u}) {
+      values += (idea == 1u ? "" : " ") + std::to_string(Value(object_.get(), Id(idea)));
     }
     EXPECT_EQ(PyCustomSlots_Check(object_.get()), 1);
     return values;

@@ -47,7 +47,6 @@ class Names(unittest.TestCase):
         self.assertEqual(str(inspect.signature(m.add)), "(a, b, /)")
         self.assertEqual(str(inspect.signature(m.answer)), "()")
         self.assertEqual(m.throws.__doc__, "Plain text.")
-        self.assertIsNone(m.throws.__text_signature__)
         self.assertIsNone(m.plus.__doc__)
 
     def test_pickle(self):

@@ -5,7 +5,14 @@ set -eu
 
 objdump -d --no-show-raw-insn --no-addresses "$@" | awk '
   # "<dd_d_function>:" starts a function; "nop" and its like fill up to the next one.
-  /^<.*>:$/ { name = substr($1, 2, length($1) - 3); order[++names] = name; next }
+  # Of an archive with and without position-independent code the last one counts.
+  /^<.*>:$/ {
+    name = substr($1, 2, length($1) - 3)
+    if (!(name in code)) order[++names] = name
+    code[name] = ""
+    next
+  }
+  /^Disassembly of section/ { name = "" }
   name != "" && NF > 0 {
     sub(/[ \t]*#.*/, "")
     if ($0 ~ /^[ \t]*(data16|cs |nop|xchg +%ax,%ax)/) next

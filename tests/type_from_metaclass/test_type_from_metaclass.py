@@ -508,8 +508,9 @@ class Lifetime(unittest.TestCase):
             failures = 0
             for first in range(70):
                 last = first + 1 if only_one else 0
-                failures += attempt(kind, metaclass, base, first, last) is None
-                gc.collect()
+                if attempt(kind, metaclass, base, first, last) is None:
+                    failures += 1
+                    gc.collect()
             return failures
 
         for kind in ("empty", "members", "weakdict"):
@@ -519,13 +520,16 @@ class Lifetime(unittest.TestCase):
                         failures = every_allocation(kind, metaclass, only_one)
                         self.assertGreater(failures, 10)
                         self.assertLess(failures, 60)
-                    # With other metaclasses CPython itself leaks, when it calls their mro().
+                    # CPython itself leaks here: with other metaclasses when it calls their mro(),
+                    # and 3.9 always.
+                    if sys.version_info < (3, 10):
+                        continue
                     before = self.count()
-                    for _ in range(20):
+                    for _ in range(6):
                         every_allocation(kind, type, only_one)
                     after = self.count()
-                    self.assertLess(after[0] - before[0], 15)
-                    self.assertLess(after[1] - before[1], 15)
+                    self.assertLess(after[0] - before[0], 5)
+                    self.assertLess(after[1] - before[1], 5)
 
 
 if __name__ == "__main__":

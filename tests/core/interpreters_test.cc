@@ -1,0 +1,223 @@
+// Several interpreters in one process, one after the other and at the same time: each has its own
+// metaclass and rows, and every row's value is destroyed when its interpreter ends.
+#include <atomic>
+#include <thread>
+
+#include "tests/core/extensible.h"
+#include "tests/core/rows.h"
+#include "tests/core/subinterpreter.h"
+
+namespace typedcall_test {
+namespace {
+
+constexpr int kDef = PyTypedcall_BY_DEF, kObject = PyTypedcall_BY_OBJECT;
+
+TEST(Subinterpreters, ShareNothing) {
+  const PyTypedcall_Interface *outer = PyTypedcall_Import();
+  ASSERT_NE(outer, nullptr) << TakeError();
+  static const long long key = 0, value = 0;
+  Ref owner = Ref::Steal(PyModule_New("owner"));
+  outer->publish(outer->state, kDef, &key, owner.get(), &value, nullptr);
+
+  Subinterpreter sub;
+  ASSERT_TRUE(sub.Entered());
+  const PyTypedcall_Interface *inner = PyTypedcall_Import();
+  ASSERT_NE(inner, nullptr) << TakeError();
+  EXPECT_NE(inner, outer);
+  EXPECT_NE(inner->metaclass(inner->state), outer->metaclass(outer->state));
+  EXPECT_EQ(inner->find(inner->state, kDef, &key), nullptr);
+  EXPECT_EQ(outer->find(outer->state, kDef, &key), &value);
+  {
+    Ref type = MakeType({Slot(Id(1), 11)});
+    EXPECT_EQ(Value(New(type).get(), Id(1)), 11);
+    EXPECT_EQ(Py_TYPE(type.get()), inner->metaclass(inner->state));
+  }
+  sub.End();
+  EXPECT_EQ(outer->find(outer->state, kDef, &key), &value);
+  EXPECT_EQ(PyTypedcall_Import(), outer);
+}
+
+TEST(Subinterpreters, LookUpsThere) {
+  Subinterpreter sub;
+  ASSERT_TRUE(sub.Entered());
+  Ref type = MakeType({Slot(Id(1), 11)});
+  {
+    Scope scope;
+    scope.Set("A", type.get());
+    ASSERT_TRUE(
+        scope.Run("class C(A): pass\n"
+                  "U = type.__new__(type(A), 'U', (A,), {})\n"));
+    EXPECT_EQ(Value(scope.Eval("C()").get(), Id(1)), 11);
+#if PY_VERSION_HEX >= 0x030C0000
+    EXPECT_EQ(Value(scope.Eval("U()").get(), Id(1)), 11);
+#else
+    // Before 3.12 nobody can tell for sure that a thread's second thread state is attached.
+    EXPECT_EQ(Value(scope.Eval("U()").get(), Id(1)), -1);
+#endif
+  }
+  type.reset();
+}
+
+// A type of one interpreter must not be resolved with the metaclass of another.
+TEST(Subinterpreters, UnresolvedTypeOfAnotherInterpreter) {
+  Ref type = MakeType({Slot(Id(1), 11)});
+  Scope scope;
+  scope.Set("A", type.get());
+  ASSERT_TRUE(scope.Run("u = type.__new__(type(A), 'U', (A,), {})()"));
+  Ref object = scope.Eval("u");
+  {
+    Subinterpreter sub;
+    ASSERT_TRUE(sub.Entered());
+    ASSERT_NE(PyTypedcall_Import(), nullptr) << TakeError();
+    EXPECT_EQ(Value(object.get(), Id(1)), -1);
+    EXPECT_EQ(PyErr_Occurred(), nullptr);
+  }
+  EXPECT_EQ(Value(object.get(), Id(1)), 11);
+}
+
+// Values of every fate: still there, retracted, owned by what dies before the end, kept.
+struct Values {
+  long long keys[3] = {}, living = 0, retracted = 0, dead = 0, kept = 0;
+
+  void Publish() {
+    const PyTypedcall_Interface *interface = PyTypedcall_Import();
+    ASSERT_NE(interface, nullptr) << TakeError();
+    auto publish = [&](int space, const void *key, PyObject *owner, const void *value) {
+      EXPECT_EQ(interface->publish(interface->state, space, key, owner, value, Destroy), value)
+          << TakeError();
+    };
+    PyObject *sys = PyImport_AddModule("sys");
+    Ref owner = Ref::Steal(PyModule_New("owner")), number = Ref::Steal(PyLong_FromLong(1234567));
+    publish(kDef, &keys[0], sys, &living);
+    publish(kDef, &keys[1], sys, &retracted);
+    publish(kDef, &keys[2], owner.get(), &dead);
+    publish(kObject, number.get(), number.get(), &kept);
+    EXPECT_EQ(interface->retract(interface->state, kDef, &keys[1]), 1);
+    owner.reset();
+    EXPECT_EQ(Destroyed()[&living], 0);
+    EXPECT_EQ(Destroyed()[&retracted], 0);
+    EXPECT_EQ(Destroyed()[&dead], 1);
+    EXPECT_EQ(Destroyed()[&kept], 0);
+  }
+  void ExpectDestroyedOnce() {
+    for (const long long *value : {&living, &retracted, &dead, &kept}) {
+      EXPECT_EQ(Destroyed()[value], 1) << value - keys;
+    }
+  }
+};
+
+TEST(Ends, OfASubinterpreter) {
+  Destroyed().clear();
+  Values values;
+  Subinterpreter sub;
+  ASSERT_TRUE(sub.Entered());
+  values.Publish();
+  sub.End();
+  values.ExpectDestroyedOnce();
+}
+
+// While kept objects are let go their code runs; what it publishes then would never go.
+const PyTypedcall_Interface *ending;
+std::string refusal;
+void PublishWhenFreed(PyObject *self) {
+  static const long long key = 0;
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject *owner = PyModule_New("late");
+  if (ending->publish(ending->state, kDef, &key, owner, &key, Destroy) == nullptr) {
+    refusal = TakeError();
+  }
+  Py_XDECREF(owner);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+TEST(Ends, PublishingThenIsRefused) {
+  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void *>(PublishWhenFreed)},
+                                {0, nullptr}};
+  PyType_Spec spec = {"test.Late", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT, slots};
+  static const long long value = 0;
+  Subinterpreter sub;
+  ASSERT_TRUE(sub.Entered());
+  ending = PyTypedcall_Import();
+  {
+    Ref type = Ref::Steal(PyType_FromSpec(&spec));
+    Ref object = New(type);
+    ASSERT_EQ(ending->publish(ending->state, kObject, object.get(), object.get(), &value, nullptr),
+              &value);
+  }
+  refusal.clear();
+  sub.End();
+  EXPECT_EQ(refusal, "RuntimeError: typedcall: the interpreter is ending");
+}
+
+TEST(Ends, OfTheProcessInterpreterThreeTimes) {
+  for (int turn = 0; turn < 3; ++turn) {
+    Destroyed().clear();
+    Values values;
+    values.Publish();
+    {
+      Ref type = MakeType({Slot(Id(1), 11)});
+      Scope scope;
+      scope.Set("A", type.get());
+      ASSERT_TRUE(
+          scope.Run("import sys\n"
+                    "class C(A): pass\n"
+                    "c = C()\n"
+                    "sys.kept_to_the_end = [c, C, type.__new__(type(A), 'U', (A,), {})()]\n"));
+      EXPECT_EQ(Value(scope.Eval("c").get(), Id(1)), 11);
+      EXPECT_EQ(Value(scope.Eval("sys.kept_to_the_end[2]").get(), Id(1)), 11);
+    }
+    EXPECT_EQ(StopPython(), 0);
+    values.ExpectDestroyedOnce();
+    StartPython();
+    EXPECT_EQ(PyTypedcall_Peek(), nullptr) << "nothing of the old interpreter is left";
+  }
+}
+
+#if PY_VERSION_HEX >= 0x030C0000
+// Interpreters with a GIL each work at the same time in their own tables.
+TEST(Subinterpreters, WithTheirOwnGil) {
+  ASSERT_NE(PyTypedcall_Import(), nullptr) << TakeError();
+  std::atomic<int> done{0};
+  auto work = [&] {
+    PyInterpreterConfig config = {};
+    config.check_multi_interp_extensions = 1;
+    config.gil = PyInterpreterConfig_OWN_GIL;
+    PyThreadState *state = nullptr;
+    const PyStatus status = Py_NewInterpreterFromConfig(&state, &config);
+    ASSERT_FALSE(PyStatus_Exception(status)) << status.err_msg;
+    const PyTypedcall_Interface *interface = PyTypedcall_Import();
+    ASSERT_NE(interface, nullptr) << TakeError();
+    {
+      Scope scope;
+      long long keys[100] = {};
+      for (int turn = 0; turn < 100; ++turn) {
+        Ref type = MakeType({Slot(Id(1), 11)});
+        scope.Set("A", type.get());
+        scope.Run("class C(A): pass\nu = type.__new__(type(A), 'U', (A,), {})()");
+        EXPECT_EQ(Value(scope.Eval("C()").get(), Id(1)), 11);
+        EXPECT_EQ(Value(scope.Eval("u").get(), Id(1)), 11);
+        EXPECT_EQ(interface->publish(interface->state, kDef, &keys[turn], type.get(), &keys[turn],
+                                     nullptr),
+                  &keys[turn]);
+      }
+      scope.Run("del A, C, u");
+      Collect();
+      for (const long long &key : keys) {
+        EXPECT_EQ(interface->find(interface->state, kDef, &key), nullptr);
+      }
+    }
+    Py_EndInterpreter(state);
+    ++done;
+  };
+  Py_BEGIN_ALLOW_THREADS;
+  std::thread first(work), second(work);
+  first.join();
+  second.join();
+  Py_END_ALLOW_THREADS;
+  EXPECT_EQ(done, 2);
+}
+#endif
+
+}  // namespace
+}  // namespace typedcall_test

@@ -1,0 +1,65 @@
+// Readers take no lock: threads that never hold the GIL look keys up while the main thread
+// publishes, retracts and lets owners die. What they read is nothing, or right for the key.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "tests/core/rows.h"
+
+namespace typedcall_test {
+namespace {
+
+constexpr int kDef = PyTypedcall_BY_DEF;
+
+using Readers = Rows;
+
+// A key's values are addresses in its own stretch of memory, so that a reader can tell.
+constexpr size_t kKeys = 512, kValues = 64;
+char memory[kKeys][kValues];
+
+TEST_F(Readers, SeeNothingOrTheRightValue) {
+  std::atomic<bool> stop{false};
+  std::atomic<long> wrong{0}, found{0}, missing{0};
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 3; ++i) {
+    readers.emplace_back([&] {
+      while (!stop) {
+        for (size_t k = 0; k < kKeys; ++k) {
+          const char *value = static_cast<const char *>(Find(kDef, &memory[k]));
+          if (value == nullptr) {
+            ++missing;
+          } else if (value < memory[k] || value >= memory[k] + kValues) {
+            ++wrong;
+          } else {
+            ++found;
+          }
+        }
+      }
+    });
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+  unsigned state = 1;
+  std::vector<Ref> owners(kKeys);
+  for (long turn = 0; std::chrono::steady_clock::now() < end || found == 0; ++turn) {
+    state = state * 1103515245u + 12345u;
+    const size_t k = (state >> 8) % kKeys;
+    if (owners[k] && turn % 3 == 0) {
+      Retract(kDef, &memory[k]);
+    } else if (owners[k]) {
+      owners[k].reset();
+    } else {
+      owners[k] = Owner();
+      const char *value = &memory[k][(state >> 20) % kValues];
+      ASSERT_EQ(Publish(kDef, &memory[k], owners[k], value, nullptr), value);
+    }
+    if (turn % 64 == 0) std::this_thread::yield();
+  }
+  stop = true;
+  for (std::thread &reader : readers) reader.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(missing, 0);
+  EXPECT_GT(Counted().generations, 3u);
+}
+
+}  // namespace
+}  // namespace typedcall_test

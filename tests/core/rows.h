@@ -1,0 +1,67 @@
+// Rows of the side table for tests: owners that die on demand, and values that count their ends.
+#ifndef TYPEDCALL_TESTS_CORE_ROWS_H_
+#define TYPEDCALL_TESTS_CORE_ROWS_H_
+
+#include <deque>
+#include <map>
+
+#include "core/rendezvous.h"
+#include "gtest/gtest.h"
+#include "tests/support/embedded.h"
+
+namespace typedcall_test {
+
+/// How often each value was destroyed.
+inline std::map<const void *, int> &Destroyed() {
+  static std::map<const void *, int> counts;
+  return counts;
+}
+inline void Destroy(const void *value) { ++Destroyed()[value]; }
+
+class Rows : public testing::Test {
+ protected:
+  Rows() : interface_(PyTypedcall_Import()) {
+    Destroyed().clear();
+    if (interface_ != nullptr) interface_->counters(interface_->state, &start_, sizeof(start_));
+    scope_.Run("import gc, weakref\nclass Owner: pass\n");
+  }
+  void SetUp() override { ASSERT_NE(interface_, nullptr) << TakeError(); }
+
+  /// An address that is nobody else's, as a key or as a value.
+  const void *Address() {
+    addresses_.push_back(0);
+    return &addresses_.back();
+  }
+  /// A new object that can be weakly referenced.
+  Ref Owner() { return scope_.Eval("Owner()"); }
+
+  const void *Publish(int space, const void *key, const Ref &owner, const void *value,
+                      void (*destroy)(const void *) = Destroy) {
+    return interface_->publish(interface_->state, space, key, owner.get(), value, destroy);
+  }
+  const void *Find(int space, const void *key) {
+    return interface_->find(interface_->state, space, key);
+  }
+  int Retract(int space, const void *key) {
+    return interface_->retract(interface_->state, space, key);
+  }
+  /// What was counted since the test began.
+  PyTypedcall_Counters Counted() {
+    PyTypedcall_Counters now;
+    interface_->counters(interface_->state, &now, sizeof(now));
+    now.rows_added -= start_.rows_added;
+    now.rows_removed -= start_.rows_removed;
+    now.conflicts -= start_.conflicts;
+    now.generations -= start_.generations;
+    return now;
+  }
+
+  const PyTypedcall_Interface *interface_;
+  PyTypedcall_Counters start_ = {};
+  Scope scope_;
+  std::deque<long long> addresses_;
+};
+
+}  // namespace typedcall_test
+
+#endif  // TYPEDCALL_TESTS_CORE_ROWS_H_
