@@ -17,9 +17,9 @@ namespace {
 // Benchmarks take turns in random order, so that a slow spell of the machine meets all of them; the
 // median then leaves it out.
 const char *const kDefaults[] = {
-    "--benchmark_repetitions=15",
+    "--benchmark_repetitions=31",
     "--benchmark_enable_random_interleaving=true",
-    "--benchmark_min_time=0.1",
+    "--benchmark_min_time=0.05",
     "--benchmark_report_aggregates_only=true",
 };
 

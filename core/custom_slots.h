@@ -67,10 +67,10 @@ static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Data(PyTypeO
   return PyExtensibleType_Internal_ResolveNow(type, data);
 }
 
-/// For all functions below: `obj` is any object; the caller has a reference to it or to its type. They
-/// need no GIL and set no exception; a thread without an attached thread state finds nothing on a
-/// type that nobody has resolved yet. Results are valid while the type lives. The slots are those of
-/// the type's creation: assigning to its `__bases__` afterwards changes none of them.
+/// For all functions below: `obj` is any object; the caller has a reference to it or to its type.
+/// They need no GIL and set no exception; a thread without an attached thread state finds nothing
+/// on a type that nobody has resolved yet. Results are valid while the type lives. The slots are
+/// those of the type's creation: assigning to its `__bases__` afterwards changes none of them.
 /// Source: SEP 200, "Consumer API".
 
 /// 1 when the type of `obj` can have custom slots (perhaps it has none), else 0.

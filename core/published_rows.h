@@ -62,8 +62,7 @@ static inline PyObject *PyTypedcall_Internal_OwnerDied(PyObject *self, PyObject 
   if (owner == NULL) return NULL;
   PyTypedcall_Internal_State *state = owner->state;
   // Python code can find weak references of an object and call, or outlive us with, their callback.
-  if (state == NULL || owner->reference == NULL ||
-      ((PyWeakReference *)owner->reference)->wr_object != Py_None) {
+  if (owner->reference == NULL || ((PyWeakReference *)owner->reference)->wr_object != Py_None) {
     Py_RETURN_NONE;
   }
   for (size_t i = 0; i < owner->count; ++i) {

@@ -33,10 +33,8 @@ static inline void PyTypedcall_Internal_FreeState(PyTypedcall_Internal_State *st
   state->owners = NULL;
   PyObject *capsule;
   for (Py_ssize_t at = 0; owners != NULL && PyDict_Next(owners, &at, NULL, &capsule);) {
-    PyTypedcall_Internal_Owner *owner = (PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(
-        capsule, PyTypedcall_Internal_OWNER_NAME);
-    PyTypedcall_Internal_ForgetReference(owner);
-    owner->state = NULL;
+    PyTypedcall_Internal_ForgetReference((PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(
+        capsule, PyTypedcall_Internal_OWNER_NAME));
   }
   Py_XDECREF(owners);
   for (int space = 0; space < PyTypedcall_SPACES; ++space) {

@@ -150,6 +150,35 @@ TEST(Ends, PublishingThenIsRefused) {
   EXPECT_EQ(refusal, "RuntimeError: typedcall: the interpreter is ending");
 }
 
+// Python code can hold on to the weak reference, and so to its callback, longer than we do.
+PyObject *held_owner, *held_reference;
+void DropOwner(const void *value) {
+  Destroy(value);
+  Py_CLEAR(held_owner);
+  Py_CLEAR(held_reference);
+}
+
+TEST(Ends, CallbackThatOutlivesTheInterface) {
+  Destroyed().clear();
+  static const long long key = 0, value = 0;
+  Subinterpreter sub;
+  ASSERT_TRUE(sub.Entered());
+  {
+    const PyTypedcall_Interface *interface = PyTypedcall_Import();
+    ASSERT_NE(interface, nullptr) << TakeError();
+    Scope scope;
+    ASSERT_TRUE(scope.Run("import weakref\nclass Owner: pass\no = Owner()\n"));
+    Ref owner = scope.Eval("o");
+    ASSERT_EQ(interface->publish(interface->state, kDef, &key, owner.get(), &value, DropOwner),
+              &value);
+    held_reference = scope.Eval("weakref.getweakrefs(o)[0]").release();
+    held_owner = owner.release();
+  }
+  sub.End();
+  EXPECT_EQ(held_owner, nullptr);
+  EXPECT_EQ(Destroyed()[&value], 1);
+}
+
 TEST(Ends, OfTheProcessInterpreterThreeTimes) {
   for (int turn = 0; turn < 3; ++turn) {
     Destroyed().clear();

@@ -148,6 +148,49 @@ TEST_F(Resolution, TableSurvivesADroppedBase) {
   EXPECT_EQ(Value(scope_.Eval("D()").get(), Id(1)), 11);
 }
 
+// Makes PyMem_Malloc and PyMem_Calloc fail while it lives.
+class NoMemory {
+ public:
+  NoMemory() {
+    PyMem_GetAllocator(PYMEM_DOMAIN_MEM, &real_);
+    PyMemAllocatorEx failing = real_;
+    failing.malloc = [](void *, size_t) -> void * { return nullptr; };
+    failing.calloc = [](void *, size_t, size_t) -> void * { return nullptr; };
+    PyMem_SetAllocator(PYMEM_DOMAIN_MEM, &failing);
+  }
+  ~NoMemory() { PyMem_SetAllocator(PYMEM_DOMAIN_MEM, &real_); }
+
+ private:
+  PyMemAllocatorEx real_;
+};
+
+// A look-up cannot report it, and must neither lose what is pending nor remember the failure.
+TEST_F(Resolution, LookUpWithoutMemory) {
+  ASSERT_TRUE(scope_.Run("u = type.__new__(M, 'U', (A,), {})()"));
+  Ref object = scope_.Eval("u");
+  PyErr_SetString(PyExc_KeyError, "pending");
+  {
+    NoMemory no_memory;
+    EXPECT_EQ(Value(object.get(), Id(1)), -1);
+  }
+  EXPECT_EQ(TakeError(), "KeyError: 'pending'");
+  EXPECT_EQ(Value(object.get(), Id(1)), 11);
+}
+
+TEST_F(Resolution, ResolveWithoutMemory) {
+  ASSERT_TRUE(scope_.Run("U = type.__new__(M, 'U', (A,), {})"));
+  Ref type = scope_.Eval("U");
+  const PyTypedcall_Interface *interface = PyTypedcall_Import();
+  {
+    NoMemory no_memory;
+    EXPECT_EQ(interface->resolve(interface->state, type.type(), nullptr, 0), -1);
+  }
+  EXPECT_EQ(TakeError().find("MemoryError"), 0u);
+  EXPECT_FALSE(IsResolved(type));
+  EXPECT_EQ(interface->resolve(interface->state, type.type(), nullptr, 0), 0);
+  EXPECT_EQ(Value(New(type).get(), Id(2)), 22);
+}
+
 TEST_F(Resolution, MetaclassCannotBeChanged) {
 #if PY_VERSION_HEX >= 0x030A0000
   for (const char *statement :

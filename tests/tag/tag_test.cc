@@ -1,0 +1,247 @@
+// Tagging: what is refused and in which words, what is one tag and what a conflict, who owns a tag,
+// and that nothing is written to the PyMethodDef.
+#include "typedcall/tag.h"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/support/embedded.h"
+
+namespace typedcall_test {
+namespace {
+
+long Inc(long x) { return x + 1; }
+long Dec(long x) { return x - 1; }
+
+PyObject *Boxed(PyObject *, PyObject *argument) {
+  Py_INCREF(argument);
+  return argument;
+}
+
+int destroyed;
+void CountDestroyed(const void *) { ++destroyed; }
+
+PyNativeCallableTable Table(const char *signature, std::uintptr_t flags = 0,
+                            long (*function)(long) = Inc) {
+  return {1, {{signature, flags, reinterpret_cast<void *>(function)}}};
+}
+
+class Tag : public testing::Test {
+ protected:
+  Tag() : interface_(PyTypedcall_Import()) { destroyed = 0; }
+  void SetUp() override { ASSERT_NE(interface_, nullptr) << TakeError(); }
+
+  const PyNativeCallableTable *Found(const PyMethodDef *def) {
+    return static_cast<const PyNativeCallableTable *>(
+        interface_->find(interface_->state, PyTypedcall_BY_DEF, def));
+  }
+  /// An owner that dies on demand.
+  Ref Owner() { return scope_.Eval("type('Owner', (), {})()"); }
+
+  const PyTypedcall_Interface *interface_;
+  Scope scope_;
+};
+
+TEST_F(Tag, DefsWithoutANameAreRefused) {
+  PyNativeCallableTable table = Table("l->l");
+  PyMethodDef nameless = {nullptr, Boxed, METH_O, nullptr};
+  Ref owner = Owner();
+  for (const PyMethodDef *def :
+       {static_cast<const PyMethodDef *>(nullptr), static_cast<const PyMethodDef *>(&nameless)}) {
+    EXPECT_EQ(PyTypedMethod_TagDef(interface_, def, owner.get(), &table, CountDestroyed), -1);
+    EXPECT_EQ(TakeError(), "ValueError: typedcall: a def without a name cannot be tagged");
+  }
+  EXPECT_EQ(Found(&nameless), nullptr);
+  EXPECT_EQ(destroyed, 0);
+}
+
+TEST_F(Tag, FaultyTablesAreRefusedInPlainWords) {
+  const struct {
+    PyNativeCallableTable table;
+    const char *words;
+  } cases[] = {
+      {Table("d-"), "signature 'd-' at position 2: expected '->'"},
+      {Table("dx->d"), "signature 'dx->d' at position 1: unknown type code"},
+      {Table("d d->d"), "at position 1: spaces are not allowed"},
+      {Table("l->l "), "at position 4"},
+      {Table(""), "at position 0"},
+      {Table(nullptr), "entry 0 has no signature or no function"},
+      {Table("l->l", 0, nullptr), "entry 0 has no signature or no function"},
+      {Table("l->l", 0x8000), "entry 'l->l' has unusable flags"},
+      {Table("l->l", 0x01000000), "unusable flags"},
+      {Table("l->l", std::uintptr_t{1} << 40), "unusable flags"},
+      {Table("l->l", PyNativeCallable_MAY_RAISE), "unusable flags"},
+      {Table("l->l", PyNativeCallable_RETURNS_STATUS), "unusable flags"},
+      {{0, {}}, "a tag needs at least one entry"},
+      {{-1, {}}, "a tag needs at least one entry"},
+  };
+  PyMethodDef def = {"f", Boxed, METH_O, nullptr};
+  Ref owner = Owner();
+  for (const auto &one : cases) {
+    EXPECT_EQ(PyTypedMethod_TagDef(interface_, &def, owner.get(), &one.table, nullptr), -1);
+    const std::string error = TakeError();
+    EXPECT_EQ(error.rfind("ValueError: f: ", 0), 0u) << error;
+    EXPECT_NE(error.find(one.words), std::string::npos) << error << " lacks " << one.words;
+    EXPECT_EQ(PyNativeCallable_CheckTable(&one.table, "f"), -1);
+    TakeError();
+  }
+  EXPECT_EQ(PyNativeCallable_CheckTable(nullptr, "f"), -1);
+  EXPECT_EQ(TakeError(), "ValueError: f: a tag needs at least one entry");
+  EXPECT_EQ(Found(&def), nullptr);
+}
+
+TEST_F(Tag, TheSameTagTwiceIsOneTag) {
+  PyMethodDef def = {"f", Boxed, METH_O, nullptr};
+  PyNativeCallableTable first = Table("l->l"), equal = Table("l->l");
+  Ref owner = Owner(), second_owner = Owner();
+  EXPECT_EQ(PyTypedMethod_TagDef(interface_, &def, owner.get(), &first, CountDestroyed), 1);
+  EXPECT_EQ(PyTypedMethod_TagDef(interface_, &def, owner.get(), &first, CountDestroyed), 1);
+  EXPECT_EQ(PyTypedMethod_TagDef(interface_, &def, second_owner.get(), &equal, CountDestroyed), 0);
+  EXPECT_EQ(Found(&def), &first);
+  owner.reset();
+  EXPECT_EQ(Found(&def), &first) << "the second owner lives";
+  EXPECT_EQ(destroyed, 0);
+  second_owner.reset();
+  EXPECT_EQ(Found(&def), nullptr);
+  EXPECT_EQ(destroyed, 1) << "of the one table that was taken";
+}
+
+TEST_F(Tag, ADifferentTagIsAConflictThatNamesBoth) {
+  PyMethodDef def = {"f", Boxed, METH_O, nullptr};
+  PyNativeCallableTable standing = Table("l->l");
+  Ref owner = Owner();
+  ASSERT_EQ(PyTypedMethod_TagDef(interface_, &def, owner.get(), &standing, nullptr), 1);
+  for (const PyNativeCallableTable &other :
+       {Table("d->d"), Table("l->l", PyNativeCallable_PURE), Table("l->l", 0, Dec)}) {
+    EXPECT_EQ(PyTypedMethod_TagDef(interface_, &def, owner.get(), &other, CountDestroyed), -1);
+    const std::string error = TakeError();
+    EXPECT_EQ(error.rfind("ValueError: f is tagged already: 'l->l'", 0), 0u) << error;
+    EXPECT_NE(error.find(std::string("'") + other.entries[0].signature + "'", 40),
+              std::string::npos)
+        << error;
+    EXPECT_EQ(Found(&def), &standing) << "never last wins";
+  }
+  EXPECT_EQ(destroyed, 0);
+}
+
+TEST_F(Tag, CallablesWithoutADefAreRefused) {
+  PyNativeCallableTable table = Table("l->l");
+  for (const char *expression : {"lambda: 0", "5", "int", "[].__add__", "[].append.__class__"}) {
+    Ref object = scope_.Eval(expression);
+    EXPECT_EQ(PyTypedMethod_TagCallable(interface_, object.get(), &table, nullptr), -1);
+    EXPECT_NE(TakeError().find("objects have no PyMethodDef to tag"), std::string::npos);
+    EXPECT_EQ(PyTypedMethod_DefOf(object.get()), nullptr);
+    EXPECT_EQ(TakeError(), "");
+  }
+}
+
+TEST_F(Tag, WhoOwnsATagFromOutside) {
+  PyNativeCallableTable table = Table("O->O", PyNativeCallable_NEEDS_THREAD);
+  scope_.Run("import types, math\nmodule = types.ModuleType('m')");
+  static PyMethodDef in_module = {"f", Boxed, METH_O, nullptr};
+  static PyMethodDef alone = {"g", Boxed, METH_O, nullptr};
+
+  Ref module = scope_.Eval("module");
+  Ref function = Ref::Steal(PyCFunction_New(&in_module, module.get()));
+  EXPECT_EQ(PyTypedMethod_TagCallable(interface_, function.get(), &table, nullptr), 1);
+  function.reset();
+  EXPECT_EQ(Found(&in_module), &table) << "the module owns it, not one function object";
+  module.reset();
+  scope_.Run("del module");
+  Collect();
+  EXPECT_EQ(Found(&in_module), nullptr);
+
+  function = Ref::Steal(PyCFunction_New(&alone, nullptr));
+  EXPECT_EQ(PyTypedMethod_TagCallable(interface_, function.get(), &table, nullptr), 1);
+  function.reset();
+  EXPECT_EQ(Found(&alone), nullptr) << "a def made for one function goes with it";
+
+  Ref append = scope_.Eval("list.append"), bound = scope_.Eval("[].append");
+  EXPECT_EQ(PyTypedMethod_DefOf(append.get()), PyTypedMethod_DefOf(bound.get()));
+  EXPECT_EQ(PyTypedMethod_TagCallable(interface_, append.get(), &table, nullptr), 1);
+  EXPECT_EQ(Found(PyTypedMethod_DefOf(bound.get())), &table) << "both share one def";
+  EXPECT_EQ(
+      interface_->retract(interface_->state, PyTypedcall_BY_DEF, PyTypedMethod_DefOf(append.get())),
+      1);
+}
+
+TEST_F(Tag, NothingIsWrittenToSomebodyElsesDef) {
+  scope_.Run("import math");
+  Ref sin = scope_.Eval("math.sin");
+  PyMethodDef *def = PyTypedMethod_DefOf(sin.get());
+  ASSERT_NE(def, nullptr);
+  // The whole array of `math`, from sin's row to the row that ends it.
+  std::size_t rows = 0;
+  while (def[rows].ml_name != nullptr) ++rows;
+  std::vector<unsigned char> before((rows + 1) * sizeof(PyMethodDef));
+  std::memcpy(before.data(), def, before.size());
+  const std::string name = def->ml_name;
+  PyNativeCallableTable table = Table("d->d", PyNativeCallable_DIFFERS);
+  ASSERT_EQ(PyTypedMethod_TagCallable(interface_, sin.get(), &table, nullptr), 1);
+  EXPECT_EQ(Found(def), &table);
+  EXPECT_EQ(std::memcmp(before.data(), def, before.size()), 0);
+  EXPECT_EQ(def->ml_name, name);
+  EXPECT_EQ(interface_->retract(interface_->state, PyTypedcall_BY_DEF, def), 1);
+}
+
+TEST_F(Tag, ObjectsWithoutADef) {
+  PyNativeCallableTable table = Table("l->l"), other = Table("d->d");
+  Ref lambda = scope_.Eval("lambda x: x");
+  EXPECT_EQ(PyNativeCallable_TagObject(interface_, lambda.get(), &table, CountDestroyed), 1);
+  EXPECT_EQ(interface_->find(interface_->state, PyTypedcall_BY_OBJECT, lambda.get()), &table);
+  EXPECT_EQ(PyNativeCallable_TagObject(interface_, lambda.get(), &other, nullptr), -1);
+  EXPECT_NE(TakeError().find("is tagged already"), std::string::npos);
+  lambda.reset();
+  EXPECT_EQ(destroyed, 1);
+}
+
+PyTypedMethod_DEFINE(typed_inc, "inc", {"l->l", 0, reinterpret_cast<void *>(Inc)});
+PyTypedMethod_DEFINE(typed_faulty, "faulty", {"l>l", 0, reinterpret_cast<void *>(Inc)});
+PyTypedMethod_DEFINE(typed_stray, "stray", {"l->l", 0, reinterpret_cast<void *>(Inc)});
+PyTypedMethod_DEFINE_PYPY(typed_contradiction, "contradiction", PyTypedMethod_CODES(T_C_DOUBLE),
+                          T_C_DOUBLE, Inc, {"l->l", 0, reinterpret_cast<void *>(Inc)});
+PyTypedMethod_DEFINE_PYPY(typed_raising, "raising", PyTypedMethod_CODES(T_C_LONG), -T_C_LONG, Inc,
+                          {"l->l", 0, reinterpret_cast<void *>(Inc)});
+
+PyMethodDef rows[] = {
+    PyTypedMethod_ROW(typed_inc, Boxed, METH_O, nullptr),
+    PyTypedMethod_ROW(typed_faulty, Boxed, METH_O, nullptr),
+    PyTypedMethod_ROW(typed_contradiction, Boxed, METH_O, nullptr),
+    PyTypedMethod_ROW(typed_raising, Boxed, METH_O, nullptr),
+    // The name is spelt the same, but it is not the metadata's.
+    {"stray", Boxed, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+TEST_F(Tag, OwnRows) {
+  const struct {
+    const PyTypedMethodMetadata *metadata;
+    const char *error;
+  } cases[] = {
+      {&typed_inc, ""},
+      {&typed_faulty, "ValueError: faulty: signature 'l>l' at position 1"},
+      {&typed_stray, "SystemError: no row of the method table uses the metadata of 'stray'"},
+      {&typed_contradiction, "ValueError: contradiction: PyPy's type codes contradict the entries"},
+      {&typed_raising, "ValueError: raising: PyPy's type codes contradict the entries"},
+  };
+  for (const auto &one : cases) {
+    Ref owner = Owner();
+    const PyTypedMethodMetadata *const typed[] = {one.metadata, nullptr};
+    const int result = PyTypedMethod_AddTags(owner.get(), rows, typed);
+    const std::string error = TakeError();
+    EXPECT_EQ(result, error.empty() ? 0 : -1);
+    EXPECT_EQ(error.empty(), *one.error == '\0') << error;
+    EXPECT_EQ(error.rfind(one.error, 0), 0u) << error;
+  }
+  Ref owner = Owner();
+  const PyTypedMethodMetadata *const typed[] = {&typed_inc, nullptr};
+  ASSERT_EQ(PyTypedMethod_AddTags(owner.get(), rows, typed), 0);
+  const bool bits = (PyTypedMethod_FLAGS) != 0;
+  EXPECT_EQ(PyTypedMethod_Table(&rows[0]), bits ? typed_inc.table : nullptr);
+  EXPECT_EQ(Found(&rows[0]), bits ? nullptr : typed_inc.table);
+}
+
+}  // namespace
+}  // namespace typedcall_test
