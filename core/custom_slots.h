@@ -39,8 +39,9 @@ typedef struct PyExtensibleType_Internal_Alignment {
 // The metaclass resolves a type when it has made it. A type that came past that (type.__new__, a
 // look-up inside __init_subclass__, a derived metaclass that forgot super().__init__) is resolved
 // here, which needs the GIL: the MRO of a type may change under whoever reads it without.
-static inline const PyExtensibleTypeData *PyExtensibleType_Internal_ResolveNow(
-    PyTypeObject *type, const PyExtensibleTypeData *data) {
+// Out of line, because inlined it moves the loops of callers about that never come here.
+__attribute__((noinline, cold, unused)) static const PyExtensibleTypeData *
+PyExtensibleType_Internal_ResolveNow(PyTypeObject *type, const PyExtensibleTypeData *data) {
   if (PyTypedcall_LOAD_RELAXED(&data->magic) != 0 || !PyTypedcall_IsAttached()) return NULL;
   const PyTypedcall_Interface *interface = PyTypedcall_Peek();
   if (interface == NULL) return NULL;

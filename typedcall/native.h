@@ -3,6 +3,8 @@
 #ifndef TYPEDCALL_NATIVE_H_
 #define TYPEDCALL_NATIVE_H_
 
+#include <cxxabi.h>
+
 #include <cstddef>
 #include <exception>
 #include <new>
@@ -104,9 +106,15 @@ struct __attribute__((visibility("hidden"))) native {
   struct guarded;
   template <class... A>
   struct guarded<std::tuple<A...>> {
-    static result call(A... arguments) noexcept {
+    static result call(A... arguments) {
       try {
         return Function(arguments...);
+#ifdef __GLIBCXX__
+      } catch (abi::__forced_unwind &) {
+        // pthread_exit, with which CPython before 3.14 ends the threads that ask for the GIL after
+        // the interpreter's end. It must go on, so this function is not noexcept either.
+        throw;
+#endif
       } catch (...) {
         set_error_from_exception();
         return error_value<result>();

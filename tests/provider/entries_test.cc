@@ -2,8 +2,8 @@
 // calling convention; and calls of the entries as consumers make them.
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
-#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -156,6 +156,21 @@ TEST(Trampoline, ReturnsTheErrorValueWithTheExceptionSet) {
   EXPECT_EQ(TakeError(), error);
   EXPECT_EQ(call_that_throws<PyObject *>(), nullptr);
   EXPECT_EQ(TakeError(), error);
+}
+
+// CPython ends threads so, while the C++ code below the trampoline asks for the GIL.
+long exits_thread() { pthread_exit(nullptr); }
+
+TEST(Trampoline, LetsAThreadEnd) {
+  pthread_t thread;
+  const auto run = [](void *) -> void * {
+    pointer<long (*)()>(only(typedcall::def<exits_thread>("f")))();
+    return const_cast<char *>("came back");
+  };
+  ASSERT_EQ(pthread_create(&thread, nullptr, run, nullptr), 0);
+  void *result = nullptr;
+  ASSERT_EQ(pthread_join(thread, &result), 0);
+  EXPECT_EQ(result, nullptr);
 }
 
 TEST(Trampoline, SetsNothingWithoutAnException) {
