@@ -125,6 +125,23 @@ TEST(Find, ForeignMetaclassThatIsAsLargeAsOurs) {
   ExpectNoSlots(scope.Eval("Thing").get(), "the class");
 }
 
+// Behind most types lies somebody else's memory, whatever it says: the metaclass's size decides.
+TEST(Find, BytesBehindAnOrdinaryTypeDoNotCount) {
+  static PyCustomSlot slot = Slot(Id(1), 11);
+  static PyHeapExtensibleTypeObject type = {};
+  Py_SET_TYPE(reinterpret_cast<PyObject *>(&type), &PyType_Type);
+  type.etp_custom_slot_count = 1;
+  type.etp_custom_slot_table = &slot;
+  type.etp_magic = PyExtensibleType_MAGIC;
+  PyObject object = {};
+  Py_SET_TYPE(&object, reinterpret_cast<PyTypeObject *>(&type));
+  ExpectNoSlots(&object, "an instance");
+  // The same bytes count for our metaclass.
+  Ref metaclass = Metaclass();
+  Py_SET_TYPE(reinterpret_cast<PyObject *>(&type), metaclass.type());
+  EXPECT_EQ(Value(&object, Id(1)), 11);
+}
+
 // A type is an object whose type is the metaclass, which has no slots itself.
 TEST(Find, ExtensibleTypesThemselvesOfferNothing) {
   Ref type = MakeType({Slot(Id(1), 11)});

@@ -77,7 +77,7 @@ TEST(Subinterpreters, UnresolvedTypeOfAnotherInterpreter) {
 
 // Values of every fate: still there, retracted, owned by what dies before the end, kept.
 struct Values {
-  long long keys[3] = {}, living = 0, retracted = 0, dead = 0, kept = 0;
+  long long keys[4] = {}, living = 0, retracted = 0, retracted_too = 0, dead = 0, kept = 0;
 
   void Publish() {
     const PyTypedcall_Interface *interface = PyTypedcall_Import();
@@ -91,16 +91,19 @@ struct Values {
     publish(kDef, &keys[0], sys, &living);
     publish(kDef, &keys[1], sys, &retracted);
     publish(kDef, &keys[2], owner.get(), &dead);
+    publish(kDef, &keys[3], owner.get(), &retracted_too);
     publish(kObject, number.get(), number.get(), &kept);
     EXPECT_EQ(interface->retract(interface->state, kDef, &keys[1]), 1);
+    EXPECT_EQ(interface->retract(interface->state, kDef, &keys[3]), 1);
     owner.reset();
     EXPECT_EQ(Destroyed()[&living], 0);
     EXPECT_EQ(Destroyed()[&retracted], 0);
+    EXPECT_EQ(Destroyed()[&retracted_too], 0);
     EXPECT_EQ(Destroyed()[&dead], 1);
     EXPECT_EQ(Destroyed()[&kept], 0);
   }
   void ExpectDestroyedOnce() {
-    for (const long long *value : {&living, &retracted, &dead, &kept}) {
+    for (const long long *value : {&living, &retracted, &retracted_too, &dead, &kept}) {
       EXPECT_EQ(Destroyed()[value], 1) << value - keys;
     }
   }

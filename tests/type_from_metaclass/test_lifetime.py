@@ -1,0 +1,195 @@
+"""What core/type_from_metaclass.h refuses, and what it leaves behind: nothing."""
+
+import gc
+import itertools
+import sys
+import unittest
+import warnings
+import weakref
+
+import fromspec_module as fs
+from specs import _testcapi, GOOD, UnrelatedMetaclass, MetaclassWithNew, make
+
+
+class Refusals(unittest.TestCase):
+    def check(self, error, text, *args):
+        before = object.__subclasses__()
+        with self.assertRaisesRegex(error, text):
+            make(*args)
+        gc.collect()
+        self.assertEqual(object.__subclasses__(), before)
+
+    def test_metaclass(self):
+        class Base(metaclass=UnrelatedMetaclass):
+            pass
+
+        class BaseWithNew(metaclass=MetaclassWithNew):
+            pass
+
+        conflict, custom = "metaclass conflict", "custom tp_new"
+        self.check(TypeError, conflict, "empty", fs.Metaclass, Base)
+        self.check(TypeError, conflict, "empty", fs.Metaclass, (Base, object))
+        self.check(TypeError, conflict, "empty", int)
+        self.check(TypeError, custom, "empty", MetaclassWithNew)
+        if sys.version_info < (3, 12) or sys.version_info >= (3, 14):
+            self.check(TypeError, custom, "empty", None, BaseWithNew)
+
+    def test_bases(self):
+        self.check(TypeError, "not an acceptable base", "empty", fs.Metaclass, bool)
+        self.check(TypeError, "not an acceptable base", "empty", fs.Metaclass, make("final"))
+        self.check(TypeError, "not an acceptable base", "bad_bool_base")
+        self.check(TypeError, "lay-out conflict", "empty", fs.Metaclass, (int, list))
+        self.check(TypeError, "resolution", "empty", fs.Metaclass, (object, int))
+        self.check(TypeError, "", "empty", fs.Metaclass, 5)
+        self.check(TypeError, "", "empty", fs.Metaclass, (int, 5))
+        self.check(SystemError, "not a tuple", "bad_not_a_tuple")
+
+    def test_no_bases(self):
+        self.check(TypeError, "at least one base", "empty", fs.Metaclass, ())
+
+    def test_spec(self):
+        self.check(SystemError, "name", "unnamed")
+        self.check(SystemError, "Multiple Py_tp_doc", "bad_two_docs")
+        self.check(SystemError, "Multiple Py_tp_members", "bad_two_members")
+        self.check(RuntimeError, "invalid slot", "bad_unknown")
+        self.check(RuntimeError, "invalid slot", "bad_negative")
+        self.check(TypeError, "too small", "bad_small")
+        self.check(TypeError, "out of bounds", "bad_offset")
+
+    @unittest.skipIf(sys.version_info >= (3, 12), "CPython can")
+    def test_negative_basicsize(self):
+        self.check(SystemError, "needs Python 3.12", "pep697")
+
+
+class Lifetime(unittest.TestCase):
+    def test_bases_list_nothing_but_the_type(self):
+        class Base(metaclass=fs.Metaclass):
+            pass
+
+        gc.collect()
+        gc.disable()
+        try:
+            for metaclass, bases in ((fs.Metaclass, Base), (type, list), (fs.Metaclass, list)):
+                of = bases.__subclasses__()
+                everything = len(gc.get_objects())
+                ours = make("empty", metaclass, bases)
+                self.assertEqual(set(bases.__subclasses__()) - set(of), {ours})
+                self.assertEqual([o for o in gc.get_objects()[everything:]
+                                  if isinstance(o, type) and o is not ours], [])
+                self.assertRaises(TypeError, make, "bad_small", metaclass, bases)
+                del ours, of
+                gc.collect()
+        finally:
+            gc.enable()
+
+    def count(self):
+        gc.collect()
+        # Without Py_DEBUG, a debug build's total misses what the extension module does.
+        total = sys.gettotalrefcount() if fs.COUNTS_REFERENCES else 0
+        return total, sys.getallocatedblocks()
+
+    def assert_no_leak(self, function, times):
+        for _ in range(300):
+            function()
+        before = self.count()
+        for _ in range(times):
+            function()
+        after = self.count()
+        # Caches of names and versions make a few; a leak makes one per call.
+        self.assertLess(after[0] - before[0], times // 10)
+        self.assertLess(after[1] - before[1], times // 10)
+
+    def test_no_leak(self):
+        kinds = itertools.cycle(GOOD)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.assert_no_leak(lambda: fs.make(next(kinds), fs.Metaclass), 10000)
+
+    def test_no_leak_of_instances_and_metaclasses(self):
+        kinds = itertools.cycle(["members", "weakdict", "number"])
+        self.assert_no_leak(lambda: make(next(kinds))(), 2000)
+
+        def with_its_metaclass():
+            class Meta(fs.Metaclass):
+                pass
+            make("members", Meta)()
+
+        self.assert_no_leak(with_its_metaclass, 1000)
+
+    def test_no_leak_of_refusals(self):
+        cases = itertools.cycle(["bad_two_docs", "bad_two_members", "bad_unknown", "bad_small",
+                                 "bad_bool_base", "bad_not_a_tuple", "bad_offset", "unnamed"])
+        metaclasses = itertools.cycle([fs.Metaclass, MetaclassWithNew, int])
+
+        def refuse():
+            self.assertRaises(Exception, make, next(cases), fs.Metaclass)
+            self.assertRaises(TypeError, make, "members", next(metaclasses), (int, list))
+
+        self.assert_no_leak(refuse, 1000)
+
+    def test_type_is_freed_with_its_metaclass(self):
+        class Meta(fs.Metaclass):
+            pass
+
+        ours = make("members", Meta)
+        dead = weakref.ref(ours), weakref.ref(Meta)
+        del ours, Meta
+        gc.collect()
+        gc.collect()  # `type` does not show the collector its own type, so one after the other
+        self.assertEqual([ref() for ref in dead], [None, None])
+
+    def test_collector_sees_every_stage(self):
+        kinds = itertools.cycle(GOOD)
+        threshold = gc.get_threshold()
+        gc.set_threshold(1, 1, 1)
+        try:
+            for _ in range(100):
+                make(next(kinds))
+        finally:
+            gc.set_threshold(*threshold)
+
+    @unittest.skipUnless(hasattr(_testcapi, "set_nomemory"), "needs _testcapi")
+    @unittest.skipIf(sys.version_info >= (3, 12), "CPython's own code: 3.13.0 crashes")
+    def test_every_failing_allocation(self):
+        def attempt(kind, metaclass, base, first, last):
+            _testcapi.set_nomemory(first, last)
+            try:
+                return fs.make(kind, metaclass, base)
+            except MemoryError:
+                return None
+            finally:
+                _testcapi.remove_mem_hooks()
+
+        def every_allocation(kind, metaclass, only_one):
+            # Out of memory, CPython cannot take a dying type off its base's list of subclasses: a
+            # base of its own takes the entry with it.
+            base = type("Base", (), {"__slots__": ()})
+            failures = 0
+            for first in range(70):
+                last = first + 1 if only_one else 0
+                if attempt(kind, metaclass, base, first, last) is None:
+                    failures += 1
+                    gc.collect()
+            return failures
+
+        for kind in ("empty", "members", "weakdict"):
+            for only_one in (True, False):
+                with self.subTest(kind=kind, only_one=only_one):
+                    for metaclass in (fs.Metaclass, type):
+                        failures = every_allocation(kind, metaclass, only_one)
+                        self.assertGreater(failures, 10)
+                        self.assertLess(failures, 60)
+                    # CPython itself leaks here: with other metaclasses when it calls their mro(),
+                    # and 3.9 always.
+                    if sys.version_info < (3, 10):
+                        continue
+                    before = self.count()
+                    for _ in range(6):
+                        every_allocation(kind, type, only_one)
+                    after = self.count()
+                    self.assertLess(after[0] - before[0], 5)
+                    self.assertLess(after[1] - before[1], 5)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,120 @@
+"""What CPython makes of a spec and what core/type_from_metaclass.h makes of it differ in the
+metaclass only."""
+
+import gc
+import itertools
+import unittest
+
+import fromspec_module as fs
+from specs import GOOD, DerivedMetaclass, make, plain, layout
+
+
+class SameAsPlain(unittest.TestCase):
+    """What CPython makes of a spec and what we make of it differ in the metaclass only."""
+
+    def pairs(self):
+        for kind in GOOD:
+            for metaclass in (fs.Metaclass, DerivedMetaclass, type):
+                with self.subTest(kind=kind, metaclass=metaclass.__name__):
+                    yield make(kind, metaclass), plain(kind), metaclass
+
+    def test_c_struct(self):
+        for ours, theirs, metaclass in self.pairs():
+            self.assertIs(type(ours), metaclass)
+            self.assertEqual(layout(ours), layout(theirs))
+            self.assertEqual(fs.slots(ours), fs.slots(theirs))
+
+    def test_dict_and_names(self):
+        for ours, theirs, _ in self.pairs():
+            self.assertEqual(list(ours.__dict__), list(theirs.__dict__))
+            for key, value in theirs.__dict__.items():
+                self.assertIs(type(ours.__dict__[key]), type(value), key)
+                if key in ("__doc__", "__module__"):
+                    self.assertEqual(ours.__dict__[key], value)
+            for name in ("__name__", "__qualname__", "__doc__", "__base__", "__bases__",
+                         "__dictoffset__", "__weakrefoffset__"):
+                self.assertEqual(getattr(ours, name), getattr(theirs, name), name)
+            self.assertEqual(ours.__mro__[1:], theirs.__mro__[1:])
+            self.assertIs(ours.__mro__[0], ours)
+            self.assertIs(fs.module_of(ours), fs)
+
+    def test_member_definitions_are_behind_the_metaclass_data(self):
+        for ours, theirs, metaclass in self.pairs():
+            where = fs.layout(ours)[-1]
+            if fs.layout(theirs)[-1] is None:
+                self.assertIsNone(where)
+            else:
+                self.assertEqual(where, metaclass.__basicsize__)
+
+    def test_every_slot_id(self):
+        # 48 and 49: bases, 56: doc, 72: members; they are no functions.
+        for slot in sorted(set(range(1, 84)) - {48, 49, 56, 72}):
+            with self.subTest(slot=slot):
+                try:
+                    theirs = fs.one_slot(slot, None)
+                except Exception as error:
+                    with self.assertRaises(type(error)) as caught:
+                        fs.one_slot(slot, fs.Metaclass)
+                    self.assertEqual(str(caught.exception), str(error))
+                    continue
+                ours = fs.one_slot(slot, fs.Metaclass)
+                self.assertEqual(fs.slots(ours), fs.slots(theirs))
+                self.assertEqual(list(ours.__dict__), list(theirs.__dict__))
+
+    def test_bases(self):
+        class Plain:
+            pass
+
+        class Slotted:
+            __slots__ = ("a",)
+
+        class Weak:
+            __slots__ = ("__weakref__",)
+
+        class Dict:
+            __slots__ = ("__dict__",)
+
+        class Item(int):
+            pass
+
+        members, sized, weakdict = plain("members"), plain("sized"), plain("weakdict")
+        pool = [object, Plain, Slotted, Weak, Dict, Item, int, list, Exception, OSError, members,
+                sized, weakdict, make("members"), make("number"), make("empty"), bool, 5]
+        made = 0
+        for bases in itertools.chain(*(itertools.product(pool, repeat=n) for n in (1, 2, 3))):
+            for kind in ("empty",) if len(bases) == 3 else ("empty", "number", "protocol"):
+                if any(type(base) is fs.Metaclass for base in bases):
+                    continue  # CPython before 3.12 makes `type`s even then
+                try:
+                    theirs = plain(kind, bases)
+                except TypeError as error:
+                    with self.assertRaises(TypeError):
+                        make(kind, fs.Metaclass, bases)
+                    continue
+                ours = make(kind, fs.Metaclass, bases)
+                made += 1
+                self.assertIs(ours.__base__, theirs.__base__)
+                self.assertEqual(ours.__bases__, bases)
+                self.assertEqual(ours.__mro__[1:], theirs.__mro__[1:])
+                self.assertEqual(layout(ours), layout(theirs))
+                self.assertEqual(fs.slots(ours), fs.slots(theirs))
+        self.assertGreater(made, 300)
+        gc.collect()
+
+    def test_bases_of_our_metaclass(self):
+        base, other = make("members"), make("number")
+        for bases in (base, (base,), (other, base), (base, list)[:1] + (object,)):
+            ours = make("empty", fs.Metaclass, bases)
+            self.assertIs(ours.__base__, base)
+            self.assertIs(type(ours), fs.Metaclass)
+        with self.assertRaisesRegex(TypeError, "lay-out conflict"):
+            make("empty", fs.Metaclass, (base, list))
+
+    def test_tp_base_slots(self):
+        self.assertEqual(make("list_base").__bases__, (list,))
+        self.assertEqual(make("tuple_of_bases").__bases__, (int,))
+        self.assertEqual(make("tuple_of_bases", fs.Metaclass, str).__bases__, (str,))
+
+
+if __name__ == "__main__":
+    unittest.main()
