@@ -39,8 +39,12 @@ typedef struct PyExtensibleType_Internal_Alignment {
 // The metaclass resolves a type when it has made it. A type that came past that (type.__new__, a
 // look-up inside __init_subclass__, a derived metaclass that forgot super().__init__) is resolved
 // here, which needs the GIL: the MRO of a type may change under whoever reads it without.
-// Out of line, because inlined it moves the loops of callers about that never come here.
-__attribute__((noinline, cold, unused)) static const PyExtensibleTypeData *
+//
+// Out of line, because inlined it moves the loops of callers about that never come here. `inline`
+// all the same: then a program that never asks needs no libpython to link with.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wattributes"
+static inline __attribute__((noinline, cold)) const PyExtensibleTypeData *
 PyExtensibleType_Internal_ResolveNow(PyTypeObject *type, const PyExtensibleTypeData *data) {
   if (PyTypedcall_LOAD_RELAXED(&data->magic) != 0 || !PyTypedcall_IsAttached()) return NULL;
   const PyTypedcall_Interface *interface = PyTypedcall_Peek();
@@ -51,6 +55,7 @@ PyExtensibleType_Internal_ResolveNow(PyTypeObject *type, const PyExtensibleTypeD
   PyTypedcall_RestoreError(saved);
   return !failed && data->magic == PyExtensibleType_MAGIC ? data : NULL;
 }
+#pragma GCC diagnostic pop
 
 // What `type` offers, or NULL when it is not extensible.
 static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Data(PyTypeObject *type) {

@@ -106,7 +106,8 @@ struct __attribute__((visibility("hidden"))) native {
   struct guarded;
   template <class... A>
   struct guarded<std::tuple<A...>> {
-    static result call(A... arguments) {
+    // There is no object behind a __forced_unwind, only an address that is null.
+    __attribute__((no_sanitize("null"))) static result call(A... arguments) {
       try {
         return Function(arguments...);
 #ifdef __GLIBCXX__
