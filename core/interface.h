@@ -45,7 +45,7 @@ typedef struct PyTypedcall_Interface {
   /// Gives `type`, an instance of the metaclass, its slots: `own_count` of its own, and those of
   /// its bases by MRO order. Once per type: on a resolved type with own_count 0 it does nothing.
   /// Returns 0, or -1 with ValueError (an ID that is invalid or stands twice), TypeError (not an
-  /// instance of the metaclass), SystemError (own slots for a resolved type, no table
+  /// instance of the metaclass, or static), SystemError (own slots for a resolved type, no table
   /// or a negative count) or MemoryError.
   int (*resolve)(void *state, PyTypeObject *type, const PyCustomSlot *own, Py_ssize_t own_count);
 

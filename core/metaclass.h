@@ -21,7 +21,8 @@ typedef struct PyExtensibleType_Internal_Table {
   PyCustomSlot slots[1];  // the resolved slots, then the type's own once more
 } PyExtensibleType_Internal_Table;
 
-// What the metaclass really adds: the part that readers know, then what only `resolve` uses.
+// What the metaclass really adds: the part that readers know, then what only `resolve` uses. Static
+// types end with the shared part: the rest is there on heap types only.
 typedef struct PyExtensibleType_Internal_TypeData {
   PyExtensibleTypeData shared;
   PyExtensibleType_Internal_Table *table;
@@ -38,10 +39,15 @@ static inline void PyExtensibleType_Internal_ReleaseTable(PyExtensibleType_Inter
   if (table != NULL && --table->references == 0) PyMem_Free(table);
 }
 
-// The slots that a type brought itself, as opposed to those it inherited.
+// The slots that a type brought itself, as opposed to those it inherited. A static type's all count
+// as its own: nothing says which it inherited.
 static inline const PyCustomSlot *PyExtensibleType_Internal_OwnSlots(PyTypeObject *type,
                                                                      Py_ssize_t *count) {
   const PyExtensibleType_Internal_TypeData *data = PyExtensibleType_Internal_DataOf(type);
+  if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) {
+    *count = data->shared.count;
+    return data->shared.table;
+  }
   *count = data->own_count;
   return data->table != NULL ? data->table->slots + data->shared.count : NULL;
 }
@@ -154,13 +160,17 @@ static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, 
       memcmp(base_data->shared.table, merge.slots, (size_t)merge.count * sizeof(PyCustomSlot)) ==
           0) {
     PyMem_Free(table);
-    table = base_data->table;
-    ++table->references;
-  } else {
-    table->references = 1;
-    if (own_count > 0) {
-      memcpy(table->slots + merge.count, own, (size_t)own_count * sizeof(PyCustomSlot));
-    }
+    data->shared.count = base_data->shared.count;
+    data->shared.table = base_data->shared.table;
+    // A table that came from a static type is nobody's to free.
+    table = (layout->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 ? base_data->table : NULL;
+    if (table != NULL) ++table->references;
+    data->table = table;
+    return 0;
+  }
+  table->references = 1;
+  if (own_count > 0) {
+    memcpy(table->slots + merge.count, own, (size_t)own_count * sizeof(PyCustomSlot));
   }
   data->table = table;
   data->own_count = own_count;
@@ -181,6 +191,11 @@ static inline int PyExtensibleType_Internal_Resolve(PyTypeObject *metaclass, PyT
   if (data->shared.magic == PyExtensibleType_MAGIC) {
     if (own_count == 0) return 0;
     PyErr_Format(PyExc_SystemError, "the custom slots of type '%.100s' are final already",
+                 type->tp_name);
+    return -1;
+  }
+  if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) {
+    PyErr_Format(PyExc_TypeError, "the slots of the static type '%.100s' have not been made ready",
                  type->tp_name);
     return -1;
   }
