@@ -284,13 +284,11 @@ static inline PyTypeObject *PyExtensibleType_Internal_NewMetaclass(void) {
   Py_DECREF(bases);
   if (metaclass == NULL) return NULL;
 #if PY_VERSION_HEX >= 0x030C0000
-  // PyObject_GetTypeData only adds an offset, so any object shows which one.
-  const char *start = (const char *)metaclass;
-  const char *where = (const char *)PyObject_GetTypeData((PyObject *)metaclass, metaclass);
-  if ((size_t)(where - start) != PyExtensibleType_DATA_OFFSET) {
+  const Py_ssize_t where = metaclass->tp_basicsize - PyType_GetTypeDataSize(metaclass);
+  if (where != (Py_ssize_t)PyExtensibleType_DATA_OFFSET) {
     PyErr_Format(PyExc_SystemError,
                  "compiled for a CPython with type data at %zu, but this one has it at %zd",
-                 PyExtensibleType_DATA_OFFSET, (Py_ssize_t)(where - start));
+                 PyExtensibleType_DATA_OFFSET, where);
     Py_DECREF(metaclass);
     return NULL;
   }

@@ -1,0 +1,333 @@
+// C data of one's own in the instances of any type, without knowing the struct of its base (PEP
+// 697), on every CPython since 3.9: CPython's functions from 3.12 on, the same contract before.
+#ifndef TYPEDCALL_CORE_TYPE_DATA_H_
+#define TYPEDCALL_CORE_TYPE_DATA_H_
+
+#include "core/type_from_metaclass.h"
+
+#ifdef Py_LIMITED_API
+#error "core/type_data.h needs the full API; limited API 3.12 has PEP 697's own functions"
+#endif
+#ifdef PYPY_VERSION
+#error "core/type_data.h needs CPython"
+#endif
+
+#include <limits.h>
+#include <stddef.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// In PyMemberDef.flags: the offset counts from the start of the type's own data. For
+/// PyTypeData_FromSpec; before 3.12 no function of CPython itself knows it.
+/// Source: PEP 697, "Relative member offsets".
+#ifndef Py_RELATIVE_OFFSET
+#define Py_RELATIVE_OFFSET 8
+#endif
+
+/// In PyType_Spec.flags: items of variable-size instances stand at their end, as in `type`, so that
+/// subclasses may put data in front of them. Subclasses inherit it. Before 3.12 it stands in a bit
+/// of tp_flags that CPython leaves alone there, and is seen by this header only: ask
+/// PyTypeData_HasItemsAtEnd, not PyType_HasFeature.
+/// Source: PEP 697, "Extending classes with the PyHeapTypeObject-like layout".
+#ifndef Py_TPFLAGS_ITEMS_AT_END
+#define Py_TPFLAGS_ITEMS_AT_END (1UL << 23)
+#endif
+
+// The offset of the field that a special member sets, in PyTypeObject; 0 for any other member.
+static inline size_t PyTypeData_Internal_Special(const PyMemberDef *member) {
+  if (strcmp(member->name, "__weaklistoffset__") == 0) {
+    return offsetof(PyTypeObject, tp_weaklistoffset);
+  }
+  if (strcmp(member->name, "__dictoffset__") == 0) return offsetof(PyTypeObject, tp_dictoffset);
+  if (strcmp(member->name, "__vectorcalloffset__") == 0) {
+    return offsetof(PyTypeObject, tp_vectorcall_offset);
+  }
+  return 0;
+}
+
+// Checks what CPython 3.12 and later check of the members, and what they should. 0, or -1 with
+// SystemError.
+static inline int PyTypeData_Internal_CheckMember(const PyType_Spec *spec,
+                                                  const PyMemberDef *member) {
+#if PY_VERSION_HEX >= 0x030C0000
+  const int offset_type = Py_T_PYSSIZET, offset_flags = Py_READONLY | Py_RELATIVE_OFFSET;
+#else
+  const int offset_type = T_PYSSIZET, offset_flags = READONLY | Py_RELATIVE_OFFSET;
+#endif
+  const int extends = spec->basicsize < 0;
+  const int special = PyTypeData_Internal_Special(member) != 0;
+  // A special member stands for a pointer; how long others are is left to their author.
+  const Py_ssize_t length = special ? (Py_ssize_t)sizeof(PyObject *) : 1;
+  const char *fault = NULL;
+  if (!extends && (member->flags & Py_RELATIVE_OFFSET)) {
+    fault = "with Py_RELATIVE_OFFSET, basicsize must be negative";
+  } else if (!extends) {
+    return 0;
+  } else if (!(member->flags & Py_RELATIVE_OFFSET)) {
+    fault = "with a negative basicsize, members need Py_RELATIVE_OFFSET";
+  } else if (member->offset < 0 || member->offset > -(Py_ssize_t)spec->basicsize - length) {
+    fault = "member offset out of range (0..-basicsize)";
+  } else if (special && (member->type != offset_type || member->flags != offset_flags)) {
+    fault = "must be T_PYSSIZET with READONLY | Py_RELATIVE_OFFSET";
+  } else {
+    return 0;
+  }
+  PyErr_Format(PyExc_SystemError, "type '%.100s', member '%.100s': %s", spec->name, member->name,
+               fault);
+  return -1;
+}
+
+// Checks everything that does not depend on the base. 0, or -1 with SystemError.
+static inline int PyTypeData_Internal_CheckSpec(const PyType_Spec *spec) {
+  const char *fault = NULL;
+  if (spec->name == NULL) {
+    PyErr_SetString(PyExc_SystemError, "Type spec does not define the name field.");
+    return -1;
+  }
+  if (spec->itemsize < 0) fault = "itemsize is negative";
+  if (spec->itemsize > 0 && spec->basicsize < 0) {
+    fault = "with a negative basicsize, itemsize can only be inherited";
+  }
+  if (spec->basicsize == INT_MIN) fault = "basicsize is out of range";  // CPython negates the int
+  if (fault != NULL) {
+    PyErr_Format(PyExc_SystemError, "type '%.100s': %s", spec->name, fault);
+    return -1;
+  }
+  for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
+    if (slot->slot != Py_tp_members) continue;
+    for (const PyMemberDef *m = (const PyMemberDef *)slot->pfunc; m->name != NULL; ++m) {
+      if (PyTypeData_Internal_CheckMember(spec, m) < 0) return -1;
+    }
+  }
+  return 0;
+}
+
+#if PY_VERSION_HEX < 0x030C0000
+
+// CPython rounds to alignof(max_align_t), which C99 does not have.
+typedef struct PyTypeData_Internal_Alignment {
+  char first;
+  union {
+    long double floating;
+    long long integer;
+    void *pointer;
+    void (*function)(void);
+  } most_aligned;
+} PyTypeData_Internal_Alignment;
+
+static inline Py_ssize_t PyTypeData_Internal_Align(Py_ssize_t size) {
+  const Py_ssize_t unit = (Py_ssize_t)offsetof(PyTypeData_Internal_Alignment, most_aligned);
+  return (size + unit - 1) / unit * unit;
+}
+
+// Copies the spec's slots, and its members with absolute offsets, into one block, which the caller
+// frees with PyMem_Free; NULL with MemoryError.
+static inline PyType_Slot *PyTypeData_Internal_Absolute(const PyType_Spec *spec, Py_ssize_t start) {
+  size_t slots = 1, members = 1;
+  for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
+    ++slots;
+    if (slot->slot != Py_tp_members) continue;
+    for (const PyMemberDef *m = (const PyMemberDef *)slot->pfunc; m->name != NULL; ++m) ++members;
+  }
+  char *block =
+      (char *)PyMem_Calloc(1, slots * sizeof(PyType_Slot) + members * sizeof(PyMemberDef));
+  if (block == NULL) {
+    PyErr_NoMemory();
+    return NULL;
+  }
+  PyType_Slot *copy = (PyType_Slot *)(void *)block;
+  PyMemberDef *member = (PyMemberDef *)(void *)(block + slots * sizeof(PyType_Slot));
+  memcpy(copy, spec->slots, slots * sizeof(PyType_Slot));
+  for (PyType_Slot *slot = copy; slot->slot != 0; ++slot) {
+    if (slot->slot != Py_tp_members) continue;
+    const PyMemberDef *m = (const PyMemberDef *)slot->pfunc;
+    slot->pfunc = member;  // a type has one array of members: a second one is refused
+    for (; m->name != NULL; ++m, ++member) {
+      *member = *m;
+      member->offset += start;
+      member->flags &= ~Py_RELATIVE_OFFSET;
+    }
+  }
+  return copy;
+}
+
+#endif  // PY_VERSION_HEX < 0x030C0000
+
+/// 1 when the items of variable-size instances of `type` are known to stand at their end: `type`,
+/// what asserted Py_TPFLAGS_ITEMS_AT_END, and subclasses; else 0. `type` is any ready type. Sets no
+/// exception. GIL: held. Any interpreter.
+/// Source: PEP 697, "Inheriting itemsize".
+static inline int PyTypeData_HasItemsAtEnd(const PyTypeObject *type) {
+#if PY_VERSION_HEX >= 0x030C0000
+  return (type->tp_flags & Py_TPFLAGS_ITEMS_AT_END) != 0;
+#else
+  for (; type != NULL; type = type->tp_base) {
+    if (type == &PyType_Type || (type->tp_flags & Py_TPFLAGS_ITEMS_AT_END)) return 1;
+  }
+  return 0;
+#endif
+}
+
+#if PY_VERSION_HEX < 0x030C0000
+// Makes a type whose spec has a negative basicsize: finds the base, then makes sizes and offsets
+// absolute. A new reference, or NULL with an exception.
+static inline PyObject *PyTypeData_Internal_Extend(PyTypeObject *metaclass, PyObject *module,
+                                                   const PyType_Spec *spec, PyObject *bases) {
+  PyType_Spec absolute = *spec;
+  absolute.basicsize = 0;
+  PyExtensibleType_Internal_Special special;
+  if (PyExtensibleType_Internal_ReadSpec(&absolute, &special) < 0) return NULL;
+  bases = PyExtensibleType_Internal_Bases(bases, &special);
+  if (bases == NULL) return NULL;
+  destructor unused;
+  PyObject *type = NULL;
+  const PyTypeObject *base = PyExtensibleType_Internal_BestBase(bases, &unused);
+  if (base != NULL) {
+    const Py_ssize_t start = PyTypeData_Internal_Align(base->tp_basicsize);
+    const Py_ssize_t size = start + PyTypeData_Internal_Align(-(Py_ssize_t)spec->basicsize);
+    if (base->tp_itemsize != 0 && !(spec->flags & Py_TPFLAGS_ITEMS_AT_END) &&
+        !PyTypeData_HasItemsAtEnd(base)) {
+      PyErr_SetString(PyExc_SystemError,
+                      "Cannot extend variable-size class without Py_TPFLAGS_ITEMS_AT_END.");
+    } else if (size > INT_MAX) {
+      PyErr_Format(PyExc_SystemError, "type '%.100s': basicsize is out of range", spec->name);
+    } else {
+      absolute.basicsize = (int)size;
+      absolute.slots = PyTypeData_Internal_Absolute(spec, start);
+      if (absolute.slots != NULL) {
+        type = PyExtensibleType_FromMetaclass(metaclass, module, &absolute, bases);
+      }
+      PyMem_Free(absolute.slots);
+    }
+  }
+  Py_DECREF(bases);
+  return type;
+}
+#endif
+
+/// How many bytes PyTypeData_Get leads to: -basicsize rounded up to alignof(max_align_t); all may
+/// be used. `cls` must be a type made with a negative basicsize, which is not checked. Cannot fail,
+/// sets no exception. GIL: not needed. Any interpreter.
+/// Source: PEP 697, "Relative basicsize" (PyType_GetTypeDataSize).
+static inline Py_ssize_t PyTypeData_Size(PyTypeObject *cls) {
+#if PY_VERSION_HEX >= 0x030C0000
+  return PyType_GetTypeDataSize(cls);
+#else
+  const Py_ssize_t size = cls->tp_basicsize - PyTypeData_Internal_Align(cls->tp_base->tp_basicsize);
+  return size > 0 ? size : 0;
+#endif
+}
+
+// Sets offsets right that CPython gets wrong, which is possible because nobody has seen the type
+// yet. 0, or -1 with an exception.
+static inline int PyTypeData_Internal_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec) {
+  const Py_ssize_t start = type->tp_basicsize - PyTypeData_Size(type);
+  const size_t dict = offsetof(PyTypeObject, tp_dictoffset);
+  int own_dict = 0;
+#ifdef Py_TPFLAGS_MANAGED_DICT
+  own_dict = (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
+#endif
+  for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
+    if (slot->slot != Py_tp_members) continue;
+    for (const PyMemberDef *m = (const PyMemberDef *)slot->pfunc; m->name != NULL; ++m) {
+      const size_t field = PyTypeData_Internal_Special(m);
+      own_dict = own_dict || field == dict;
+      if (field == 0 || !(m->flags & Py_RELATIVE_OFFSET)) continue;
+      // Some versions (3.12.1 and 3.13.0 among them) take the offset for an absolute one.
+      const Py_ssize_t wanted = start + m->offset;
+      if (memcmp((char *)type + field, &wanted, sizeof(wanted)) == 0) continue;
+      memcpy((char *)type + field, &wanted, sizeof(wanted));
+      // The member itself is no attribute, but one with the offset 0 has been left in the dict.
+      if (m->offset != 0 || field == offsetof(PyTypeObject, tp_vectorcall_offset)) continue;
+      if (PyDict_DelItemString(type->tp_dict, m->name) < 0) return -1;
+      PyType_Modified(type);
+    }
+  }
+  // All versions copy the offset of any base that has a `__dict__`, although only the one that
+  // determines the layout is in the instances: attributes would be stored in somebody's data.
+  if (!own_dict) type->tp_dictoffset = type->tp_base->tp_dictoffset;
+  return 0;
+}
+
+/// A new heap type as PyType_FromMetaclass makes it, with PEP 697's meaning of `spec->basicsize`:
+/// below 0, instances are the base's with at least that many bytes of data appended, zero at first
+/// and aligned for any C type; 0 takes the base's size; above 0 is the size of the whole struct.
+///
+/// The base need not be known: `list`, a class made in Python, another extension's type, and, for
+/// data per class, a metaclass. `metaclass` and `module` may be NULL; `bases` is a type, a tuple of
+/// types, or NULL for the spec's Py_tp_base(s). With a negative basicsize all members, even
+/// `__dictoffset__` and its like, have offsets relative to the data, marked Py_RELATIVE_OFFSET.
+/// Before 3.11 `spec->name` must outlive the type.
+///
+/// Keep objects in writable T_OBJECT_EX members: CPython drops those if the type is collected
+/// (Py_TPFLAGS_HAVE_GC, set or inherited). On top of a class made in Python it also traverses them,
+/// and the spec must not have tp_traverse, tp_clear or tp_dealloc, because the base's cannot be
+/// called from them; elsewhere tp_traverse visits the objects and calls the base's, if any. Release
+/// anything else in tp_finalize.
+/// Before 3.12, do not let Python subclass a variable-size type without `__dict__` other than with
+/// `__slots__ = ()`: CPython puts the subclass's where the last item is.
+///
+/// New reference, or NULL: SystemError when the base has items that may be in the way (it and the
+/// spec lack Py_TPFLAGS_ITEMS_AT_END), for that flag on a type without items, a negative itemsize,
+/// a positive one with a negative basicsize, Py_RELATIVE_OFFSET with a basicsize of 0 or above, a
+/// negative basicsize without it, an offset outside the data, a size that no int holds; else what
+/// PyExtensibleType_FromMetaclass raises. GIL: held; the type belongs to the calling interpreter.
+/// Source: PEP 697, "Relative basicsize", "Inheriting itemsize", "Relative member offsets".
+static inline PyObject *PyTypeData_FromSpec(PyTypeObject *metaclass, PyObject *module,
+                                            PyType_Spec *spec, PyObject *bases) {
+  if (PyTypeData_Internal_CheckSpec(spec) < 0) return NULL;
+  PyObject *type;
+#if PY_VERSION_HEX >= 0x030C0000
+  type = PyExtensibleType_FromMetaclass(metaclass, module, spec, bases);
+#else
+  type = spec->basicsize < 0 ? PyTypeData_Internal_Extend(metaclass, module, spec, bases)
+                             : PyExtensibleType_FromMetaclass(metaclass, module, spec, bases);
+#endif
+  if (type != NULL && PyTypeData_Internal_PlaceSpecial((PyTypeObject *)type, spec) < 0) {
+    Py_CLEAR(type);
+  }
+  if (type != NULL && (spec->flags & Py_TPFLAGS_ITEMS_AT_END) &&
+      ((PyTypeObject *)type)->tp_itemsize == 0) {
+    PyErr_Format(PyExc_SystemError, "type '%.100s': Py_TPFLAGS_ITEMS_AT_END without items",
+                 spec->name);
+    Py_CLEAR(type);
+  }
+  return type;
+}
+
+/// The data that `cls` appended to `obj`: at least -basicsize bytes, aligned to
+/// alignof(max_align_t), valid while `obj` lives. `cls` must be a type made with a negative
+/// basicsize and `obj` an instance of it or of a subclass; neither is checked. Cannot fail, sets no
+/// exception. GIL: not needed for the address while the caller has a reference to `obj`; the data
+/// are as safe as their owner makes them. Any interpreter.
+/// Source: PEP 697, "Relative basicsize" (PyObject_GetTypeData).
+static inline void *PyTypeData_Get(PyObject *obj, PyTypeObject *cls) {
+#if PY_VERSION_HEX >= 0x030C0000
+  return PyObject_GetTypeData(obj, cls);
+#else
+  return (char *)obj + PyTypeData_Internal_Align(cls->tp_base->tp_basicsize);
+#endif
+}
+
+/// The first item of a variable-size object, behind the data of all its types; how many there are
+/// is for the type to know. Valid while `obj` lives. NULL with TypeError unless
+/// PyTypeData_HasItemsAtEnd. GIL: held. Any interpreter.
+/// Source: PEP 697, "Inheriting itemsize" (PyObject_GetItemData).
+static inline void *PyTypeData_Items(PyObject *obj) {
+#if PY_VERSION_HEX >= 0x030C0000
+  return PyObject_GetItemData(obj);
+#else
+  if (PyTypeData_HasItemsAtEnd(Py_TYPE(obj))) return (char *)obj + Py_TYPE(obj)->tp_basicsize;
+  PyErr_Format(PyExc_TypeError, "type '%.200s' does not have Py_TPFLAGS_ITEMS_AT_END",
+               Py_TYPE(obj)->tp_name);
+  return NULL;
+#endif
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_TYPE_DATA_H_

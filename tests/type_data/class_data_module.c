@@ -1,0 +1,117 @@
+// Test module: a wrapper's metaclass, which derives from the one that puts custom slots on types
+// and keeps an int, a pointer and an object for every class.
+#include "core/extensible_type.h"
+#include "core/type_data.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <structmember.h>
+
+#define POINTER(function) ((void *)(uintptr_t)(function))
+
+typedef struct {
+  int kind;
+  const char *native;  // the wrapped class of another type system: here, its name
+  PyObject *origin;
+} ClassData;
+
+static PyTypeObject *metaclass = NULL;  // this module is for one interpreter
+
+static ClassData *data_of(PyObject *cls) { return (ClassData *)PyTypeData_Get(cls, metaclass); }
+
+static int meta_traverse(PyObject *cls, visitproc visit, void *arg) {
+  Py_VISIT(data_of(cls)->origin);
+  return metaclass->tp_base->tp_traverse(cls, visit, arg);
+}
+
+static int meta_clear(PyObject *cls) {
+  Py_CLEAR(data_of(cls)->origin);
+  return metaclass->tp_base->tp_clear(cls);
+}
+
+static PyMemberDef meta_members[] = {
+    {"kind", T_INT, offsetof(ClassData, kind), Py_RELATIVE_OFFSET, NULL},
+    {"native", T_STRING, offsetof(ClassData, native), READONLY | Py_RELATIVE_OFFSET, NULL},
+    {"origin", T_OBJECT_EX, offsetof(ClassData, origin), Py_RELATIVE_OFFSET, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot meta_slots[] = {{Py_tp_members, meta_members},
+                                   {Py_tp_traverse, POINTER(meta_traverse)},
+                                   {Py_tp_clear, POINTER(meta_clear)},
+                                   {0, NULL}};
+static PyType_Spec meta_spec = {"class_data_module.Wrapped", -(int)sizeof(ClassData), 0,
+                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+                                meta_slots};
+
+static PyType_Slot no_slots[] = {{0, NULL}};
+static PyType_Spec class_spec = {"class_data_module.Class", 0, 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, no_slots};
+
+// wrap(kind, origin): a class of ours with its data, made in C.
+static PyObject *wrap(PyObject *module, PyObject *args) {
+  int kind;
+  PyObject *origin;
+  if (!PyArg_ParseTuple(args, "iO", &kind, &origin)) return NULL;
+  PyObject *cls = PyTypeData_FromSpec(metaclass, module, &class_spec, NULL);
+  if (cls == NULL) return NULL;
+  ClassData *data = data_of(cls);
+  data->kind = kind;
+  data->native = "ns::Native";
+  Py_INCREF(origin);
+  data->origin = origin;
+  return cls;
+}
+
+// offer(base, flags): a subclass in C with a custom slot.
+static PyObject *offer(PyObject *module, PyObject *args) {
+  PyObject *base;
+  PyCustomSlot slot;
+  unsigned long flags;
+  if (!PyArg_ParseTuple(args, "Ok", &base, &flags)) return NULL;
+  slot.id = PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 7, 0);
+  slot.data.flags = flags;
+  return PyExtensibleType_FromSpec(module, &class_spec, base, &slot, 1);
+}
+
+// find(object): the slot's flags, or None.
+static PyObject *find(PyObject *module, PyObject *object) {
+  (void)module;
+  const PyCustomSlot *slot =
+      PyCustomSlots_Find(object, PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 7, 0), 0);
+  if (slot == NULL) Py_RETURN_NONE;
+  return PyLong_FromSize_t(slot->data.flags);
+}
+
+// offset(cls): where the data of our metaclass starts in a class.
+static PyObject *offset(PyObject *module, PyObject *cls) {
+  (void)module;
+  return PyLong_FromSsize_t((char *)data_of(cls) - (char *)cls);
+}
+
+static PyMethodDef module_methods[] = {
+    {"wrap", wrap, METH_VARARGS, NULL},
+    {"offer", offer, METH_VARARGS, NULL},
+    {"find", find, METH_O, NULL},
+    {"offset", offset, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT, "class_data_module", NULL, -1, module_methods, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit_class_data_module(void) {
+  PyTypeObject *base = PyExtensibleType_Import();
+  if (base == NULL) return NULL;
+  metaclass = (PyTypeObject *)PyTypeData_FromSpec(NULL, NULL, &meta_spec, (PyObject *)base);
+  Py_DECREF(base);
+  if (metaclass == NULL) return NULL;
+  PyObject *module = PyModule_Create(&module_def);
+  if (module == NULL) return NULL;
+  Py_INCREF(metaclass);
+  if (PyModule_AddObject(module, "Wrapped", (PyObject *)metaclass) < 0) {
+    Py_DECREF(metaclass);
+    Py_CLEAR(module);
+  }
+  return module;
+}

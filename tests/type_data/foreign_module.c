@@ -1,0 +1,124 @@
+// Types of another extension, whose structs nobody outside knows: an odd size, items at the end,
+// items at a fixed place. It is written against Python.h alone.
+#include <Python.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define POINTER(function) ((void *)(uintptr_t)(function))
+
+// 25 bytes: what follows directly is aligned for nothing.
+typedef struct {
+  PyObject_HEAD
+  double real;
+  char mark;
+} Odd;
+
+static PyObject *odd_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  (void)args, (void)kwargs;
+  PyObject *self = type->tp_alloc(type, 0);
+  if (self == NULL) return NULL;
+  ((Odd *)self)->real = 2.5;
+  ((Odd *)self)->mark = 'x';
+  return self;
+}
+
+static PyObject *odd_intact(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return PyBool_FromLong(((Odd *)self)->real == 2.5 && ((Odd *)self)->mark == 'x');
+}
+
+static PyMethodDef odd_methods[] = {{"intact", odd_intact, METH_NOARGS, NULL},
+                                    {NULL, NULL, 0, NULL}};
+static PyType_Slot odd_slots[] = {
+    {Py_tp_new, POINTER(odd_new)}, {Py_tp_methods, odd_methods}, {0, NULL}};
+static PyType_Spec odd_spec = {"foreign_module.Odd", offsetof(Odd, mark) + 1, 0,
+                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, odd_slots};
+
+// A size and that many 4-byte items at the end, wherever that is for the instance's type.
+static int32_t *packet_items(PyObject *self) {
+  return (int32_t *)(void *)((char *)self + Py_TYPE(self)->tp_basicsize);
+}
+
+static PyObject *packet_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  Py_ssize_t count;
+  (void)kwargs;
+  if (!PyArg_ParseTuple(args, "n", &count)) return NULL;
+  PyObject *self = type->tp_alloc(type, count);
+  for (Py_ssize_t i = 0; self != NULL && i < count; ++i) packet_items(self)[i] = (int32_t)i;
+  return self;
+}
+
+static PyObject *packet_items_list(PyObject *self, PyObject *unused) {
+  (void)unused;
+  PyObject *list = PyList_New(0);
+  for (Py_ssize_t i = 0; list != NULL && i < Py_SIZE(self); ++i) {
+    PyObject *item = PyLong_FromLong(packet_items(self)[i]);
+    if (item == NULL || PyList_Append(list, item) < 0) Py_CLEAR(list);
+    Py_XDECREF(item);
+  }
+  return list;
+}
+
+static PyMethodDef packet_methods[] = {{"items", packet_items_list, METH_NOARGS, NULL},
+                                       {NULL, NULL, 0, NULL}};
+static PyType_Slot packet_slots[] = {
+    {Py_tp_new, POINTER(packet_new)}, {Py_tp_methods, packet_methods}, {0, NULL}};
+static PyType_Spec packet_spec = {"foreign_module.Packet", sizeof(PyVarObject), sizeof(int32_t),
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, packet_slots};
+
+// A static type, as most extensions have had them.
+typedef struct {
+  PyObject_HEAD
+  PyObject *held;
+} Static;
+
+static int static_traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(((Static *)self)->held);
+  return 0;
+}
+
+static int static_clear(PyObject *self) {
+  Py_CLEAR(((Static *)self)->held);
+  return 0;
+}
+
+static void static_dealloc(PyObject *self) {
+  PyObject_GC_UnTrack(self);
+  static_clear(self);
+  Py_TYPE(self)->tp_free(self);
+}
+
+static PyObject *static_hold(PyObject *self, PyObject *object) {
+  Py_INCREF(object);
+  Py_XDECREF(((Static *)self)->held);
+  ((Static *)self)->held = object;
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef static_methods[] = {{"hold", static_hold, METH_O, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject Static_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "foreign_module.Static",
+    .tp_basicsize = sizeof(Static),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .tp_traverse = static_traverse,
+    .tp_clear = static_clear,
+    .tp_dealloc = static_dealloc,
+    .tp_new = PyType_GenericNew,
+    .tp_methods = static_methods,
+};
+
+static PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT, "foreign_module", NULL, -1, NULL, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit_foreign_module(void) {
+  PyObject *module = PyModule_Create(&module_def);
+  if (module == NULL) return NULL;
+  if (PyModule_AddType(module, &Static_Type) < 0 ||
+      PyModule_AddObject(module, "Odd", PyType_FromSpec(&odd_spec)) < 0 ||
+      PyModule_AddObject(module, "Packet", PyType_FromSpec(&packet_spec)) < 0) {
+    Py_DECREF(module);
+    return NULL;
+  }
+  return module;
+}

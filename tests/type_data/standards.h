@@ -1,0 +1,52 @@
+// A list with an int behind it, in the common subset of C and C++: the body of type_data_standards.
+#ifndef TYPEDCALL_TESTS_TYPE_DATA_STANDARDS_H_
+#define TYPEDCALL_TESTS_TYPE_DATA_STANDARDS_H_
+
+#include "core/type_data.h"
+#include "typedcall_python_config.h"
+
+typedef struct {
+  int state;
+} SubListState;
+
+// 0 when the list and its state work; otherwise the number of the check that failed.
+static int check_list(void) {
+  PyType_Slot slots[] = {{0, NULL}};
+  PyType_Spec spec = {"standards.SubList", -(int)sizeof(SubListState), 0, 0, slots};
+  spec.flags = Py_TPFLAGS_DEFAULT;
+  PyTypeObject *cls =
+      (PyTypeObject *)PyTypeData_FromSpec(NULL, NULL, &spec, (PyObject *)&PyList_Type);
+  if (cls == NULL) return 1;
+  PyObject *list = PyObject_CallObject((PyObject *)cls, NULL);
+  if (list == NULL) return 2;
+  SubListState *data = (SubListState *)PyTypeData_Get(list, cls);
+  if (data->state != 0) return 3;
+  data->state = 42;
+  if (PyList_Append(list, Py_None) < 0 || PyList_GET_SIZE(list) != 1) return 4;
+  if (((SubListState *)PyTypeData_Get(list, cls))->state != 42) return 5;
+  if (PyTypeData_Size(cls) < (Py_ssize_t)sizeof(SubListState)) return 6;
+  if (PyTypeData_HasItemsAtEnd(cls) || PyTypeData_Items(list) != NULL) return 7;
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) return 8;
+  PyErr_Clear();
+  Py_DECREF(list);
+  Py_DECREF((PyObject *)cls);
+  return 0;
+}
+
+static int run_checks(void) {
+  PyConfig config;
+  PyConfig_InitPythonConfig(&config);
+  config.user_site_directory = 0;
+  PyStatus status = PyConfig_SetBytesString(&config, &config.home, TYPEDCALL_PYTHON_HOME);
+  if (!PyStatus_Exception(status)) {
+    status = PyConfig_SetBytesString(&config, &config.executable, TYPEDCALL_PYTHON_EXECUTABLE);
+  }
+  if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
+  PyConfig_Clear(&config);
+  if (PyStatus_Exception(status)) return 100;
+  int failed = check_list();
+  if (PyErr_Occurred()) PyErr_Print();
+  return Py_FinalizeEx() < 0 ? 101 : failed;
+}
+
+#endif  // TYPEDCALL_TESTS_TYPE_DATA_STANDARDS_H_

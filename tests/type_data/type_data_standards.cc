@@ -1,0 +1,4 @@
+// core/type_data.h under every C++ standard, without exceptions and RTTI.
+#include "tests/type_data/standards.h"
+
+int main() { return run_checks(); }
