@@ -49,7 +49,8 @@ PyExtensibleType_Internal_ResolveNow(PyTypeObject *type, const PyExtensibleTypeD
   if (PyTypedcall_LOAD_RELAXED(&data->magic) != 0 || !PyTypedcall_IsAttached()) return NULL;
   const PyTypedcall_Interface *interface = PyTypedcall_Peek();
   if (interface == NULL) return NULL;
-  if (!PyType_IsSubtype(Py_TYPE(type), interface->metaclass(interface->state))) return NULL;
+  PyTypeObject *metaclass = interface->metaclass(interface->state);
+  if (metaclass == NULL || !PyType_IsSubtype(Py_TYPE(type), metaclass)) return NULL;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   int failed = interface->resolve(interface->state, type, NULL, 0);
   PyTypedcall_RestoreError(saved);

@@ -1,5 +1,5 @@
 // The struct that separately compiled modules of one interpreter share, and how to look for it.
-// Installing it is core/rendezvous.h's work. Source: shared ABI, section 5.
+// Installing it is core/rendezvous.h's work. Source: docs/ABI.md, section 5.
 #ifndef TYPEDCALL_CORE_INTERFACE_H_
 #define TYPEDCALL_CORE_INTERFACE_H_
 
@@ -14,6 +14,8 @@ extern "C" {
 #define PyTypedcall_CAPSULE_NAME PyTypedcall_MODULE "." PyTypedcall_CAPSULE
 #define PyTypedcall_ABI_MAJOR 1
 #define PyTypedcall_ABI_MINOR 0
+/// Bytes of version 1.0's PyTypedcall_Interface, whatever later versions append to it.
+#define PyTypedcall_INTERFACE_SIZE_1_0 64
 
 /// What a row of the side table is keyed by, and what its value then is.
 enum PyTypedcall_Space {
@@ -39,7 +41,8 @@ typedef struct PyTypedcall_Interface {
   uint32_t size;  ///< bytes of this struct as its installer knows it
   void *state;
 
-  /// The interpreter's one metaclass. Borrowed; lives as long as the interface.
+  /// The interpreter's one metaclass. Borrowed; NULL, without an exception, once the interpreter
+  /// has let go of its own dictionary, which is near its very end.
   PyTypeObject *(*metaclass)(void *state);
 
   /// Gives `type`, an instance of the metaclass, its slots: `own_count` of its own, and those of
@@ -53,10 +56,12 @@ typedef struct PyTypedcall_Interface {
   /// exception. The value stays valid while an owner of the row lives and nobody retracts it.
   const void *(*find)(void *state, int space, const void *key);
 
-  /// Publishes `value` for `key` while `owner` lives. Returns the value that stands afterwards:
+  /// Publishes `value` for `key` while `owner` lives. `equal` (may be NULL: only the same address
+  /// is equal) says whether a standing value says the same as the offered one; it must not use the
+  /// interface nor run Python code. Returns the value that stands afterwards:
   ///  - `value`: it is new, or stood already and has one owner more;
-  ///  - another one: `key` was taken; nothing has changed. The caller compares the two, and either
-  ///    calls again with the standing value, or reports the conflict;
+  ///  - another one that is equal: it has one owner more, and `value` was not taken;
+  ///  - another one that is not: a conflict; nothing has changed;
   ///  - NULL with an exception set: TypeError when `owner` cannot be weakly referenced (only a row
   ///    BY_OBJECT whose `key` is its owner then keeps it alive until retracted), ValueError for an
   ///    unknown space or a NULL, RuntimeError while the interpreter ends, MemoryError.
@@ -65,7 +70,8 @@ typedef struct PyTypedcall_Interface {
   /// there it must not use the interface. What was retracted is therefore not to be published
   /// again with a `destroy`.
   const void *(*publish)(void *state, int space, const void *key, PyObject *owner,
-                         const void *value, void (*destroy)(const void *value));
+                         const void *value, int (*equal)(const void *standing, const void *offered),
+                         void (*destroy)(const void *value));
 
   /// Removes the row for `key`, whoever owns it. Returns 1, or 0 when there is none. Never fails.
   int (*retract)(void *state, int space, const void *key);
@@ -77,7 +83,7 @@ typedef struct PyTypedcall_Interface {
 /// Is this interface one that this header's version can use? GIL: none.
 static inline int PyTypedcall_IsUsable(const PyTypedcall_Interface *interface) {
   return interface != NULL && interface->abi_major == PyTypedcall_ABI_MAJOR &&
-         interface->size >= sizeof(PyTypedcall_Interface);
+         interface->size >= PyTypedcall_INTERFACE_SIZE_1_0;
 }
 
 // The dictionary of module `_extensibletype`, borrowed; NULL without an exception when it is not

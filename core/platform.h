@@ -20,16 +20,17 @@
 #error "typedcall: free-threaded builds are not supported yet"
 #endif
 
-// Platforms nobody has run this on can be tried at one's own risk with this macro.
-#ifndef TYPEDCALL_ALLOW_UNTESTED_PLATFORM
 #if defined(_WIN32)
 #error "typedcall: Windows is not supported (tags need address constants from other modules)"
 #elif defined(__wasm__) || defined(__EMSCRIPTEN__)
 #error "typedcall: WebAssembly is not supported (a function's address is an index there)"
-#elif defined(__APPLE__)
-#error "typedcall: macOS has not been tried; define TYPEDCALL_ALLOW_UNTESTED_PLATFORM to go on"
 #elif UINTPTR_MAX != UINT64_MAX
 #error "typedcall: 32-bit platforms are not supported (the ABI is asserted for 64 bits only)"
+#endif
+// Platforms nobody has run this on can be tried at one's own risk with this macro.
+#ifndef TYPEDCALL_ALLOW_UNTESTED_PLATFORM
+#if defined(__APPLE__)
+#error "typedcall: macOS has not been tried; define TYPEDCALL_ALLOW_UNTESTED_PLATFORM to go on"
 #elif !defined(__linux__)
 #error "typedcall: this platform has not been tried; see TYPEDCALL_ALLOW_UNTESTED_PLATFORM"
 #endif
@@ -45,7 +46,6 @@
   __atomic_store_n((address), (value), __ATOMIC_RELEASE)
 
 #define PyTypedcall_LIKELY(condition) __builtin_expect(!!(condition), 1)
-#define PyTypedcall_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 #ifdef __cplusplus
 #define PyTypedcall_STATIC_ASSERT(condition, words) static_assert(condition, #words)

@@ -204,9 +204,9 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_AddRow(
   return row;
 }
 
-static inline const void *PyTypedcall_Internal_Publish(void *opaque, int space, const void *key,
-                                                       PyObject *object, const void *value,
-                                                       void (*destroy)(const void *value)) {
+static inline const void *PyTypedcall_Internal_Publish(
+    void *opaque, int space, const void *key, PyObject *object, const void *value,
+    int (*equal)(const void *standing, const void *offered), void (*destroy)(const void *value)) {
   PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
   if (space < 0 || space >= PyTypedcall_SPACES || key == NULL || value == NULL || object == NULL) {
     PyErr_SetString(PyExc_ValueError,
@@ -219,12 +219,12 @@ static inline const void *PyTypedcall_Internal_Publish(void *opaque, int space, 
   if (owner == NULL) return NULL;
   PyTypedcall_Internal_SideTable *table = &state->tables[space];
   PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(table, key);
-  if (row != NULL && row->value != value) {
+  if (row != NULL && row->value != value && (equal == NULL || !equal(row->value, value))) {
     ++state->counters.conflicts;
     PyTypedcall_Internal_DropIdleOwner(state, owner);
     return row->value;
   }
-  if (row != NULL && PyTypedcall_Internal_Owns(owner, row)) return value;
+  if (row != NULL && PyTypedcall_Internal_Owns(owner, row)) return row->value;
   if (PyTypedcall_Internal_OwnerReserve(owner) < 0 ||
       (row == NULL &&
        (row = PyTypedcall_Internal_AddRow(state, space, key, value, destroy)) == NULL)) {
@@ -235,7 +235,7 @@ static inline const void *PyTypedcall_Internal_Publish(void *opaque, int space, 
   owner->rows[owner->count++] = row;
   ++row->owners;
   if (owner->is_kept) row->keeper = owner;
-  return value;
+  return row->value;
 }
 
 // An object without weak references is kept alive by its record, and let go with its row.

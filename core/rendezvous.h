@@ -1,6 +1,6 @@
 // Where separately compiled modules of one interpreter meet: the first one in installs the
 // metaclass and the side table in module `_extensibletype`, every later one finds them there.
-// Source: SEP 200, "Implementation and lack of runtime dependency"; shared ABI, section 5.
+// Source: SEP 200, "Implementation and lack of runtime dependency"; docs/ABI.md, section 5.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_H_
 
@@ -18,6 +18,10 @@ static inline PyTypeObject *PyTypedcall_Internal_Metaclass(void *opaque) {
 static inline int PyTypedcall_Internal_Resolve(void *opaque, PyTypeObject *type,
                                                const PyCustomSlot *own, Py_ssize_t own_count) {
   PyTypeObject *metaclass = ((PyTypedcall_Internal_State *)opaque)->metaclass;
+  if (metaclass == NULL) {
+    PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
+    return -1;
+  }
   return PyExtensibleType_Internal_Resolve(metaclass, type, own, own_count);
 }
 
@@ -27,7 +31,8 @@ static inline void PyTypedcall_Internal_ReadCounters(void *opaque, PyTypedcall_C
   memcpy(out, &state->counters, size < sizeof(*out) ? size : sizeof(*out));
 }
 
-static inline void PyTypedcall_Internal_FreeState(PyTypedcall_Internal_State *state) {
+// Lets go of everything but the struct itself.
+static inline void PyTypedcall_Internal_EmptyState(PyTypedcall_Internal_State *state) {
   // Letting owners go can run anything, so from here on nobody can become one.
   PyObject *owners = state->owners;
   state->owners = NULL;
@@ -51,13 +56,14 @@ static inline void PyTypedcall_Internal_FreeState(PyTypedcall_Internal_State *st
     PyTypedcall_Internal_FreeRow(state->retracted);
     state->retracted = next;
   }
-  Py_XDECREF(state->metaclass);
-  PyMem_RawFree(state);
+  Py_CLEAR(state->metaclass);
 }
 
 static inline void PyTypedcall_Internal_CapsuleDied(PyObject *capsule) {
   void *interface = PyCapsule_GetPointer(capsule, PyTypedcall_CAPSULE_NAME);
-  PyTypedcall_Internal_FreeState(
+  // The struct stays, some two hundred bytes an interpreter: CPython runs Python code after the
+  // interpreter's dictionary has gone, and that code may call modules that hold the interface.
+  PyTypedcall_Internal_EmptyState(
       (PyTypedcall_Internal_State *)((PyTypedcall_Interface *)interface)->state);
 }
 
@@ -84,7 +90,10 @@ static inline PyObject *PyTypedcall_Internal_NewCapsule(void) {
   if (state->owners != NULL) {
     capsule = PyCapsule_New(interface, PyTypedcall_CAPSULE_NAME, PyTypedcall_Internal_CapsuleDied);
   }
-  if (capsule == NULL) PyTypedcall_Internal_FreeState(state);
+  if (capsule == NULL) {
+    PyTypedcall_Internal_EmptyState(state);
+    PyMem_RawFree(state);
+  }
   return capsule;
 }
 
@@ -107,6 +116,10 @@ static inline const PyTypedcall_Interface *PyTypedcall_Internal_Accept(PyObject 
     return NULL;
   }
   PyObject *metaclass = (PyObject *)interface->metaclass(interface->state);
+  if (metaclass == NULL) {
+    PyErr_SetString(PyExc_ImportError, "typedcall: the interpreter is ending");
+    return NULL;
+  }
   PyObject *standing = NULL;
   PyObject *name = PyUnicode_FromString(PyExtensibleType_ATTRIBUTE);
   if (name == NULL) return NULL;

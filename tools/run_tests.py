@@ -132,9 +132,12 @@ def fuzz(target, seconds, scratch):
     if target in query("attr(tags, python, %s)" % target):
         # The interpreter never frees some of what it allocates.
         environment["ASAN_OPTIONS"] = "detect_leaks=0"
+    # Outlives the run: what crashed the target is needed to mend it.
+    artifacts = os.path.join(os.path.dirname(os.environ["TYPEDCALL_DISK_CACHE"]), "fuzz")
+    os.makedirs(artifacts, exist_ok=True)
     ended = subprocess.run(
         [os.path.join("bazel-bin", path_of(target)), "-max_total_time=%d" % seconds,
-         "-artifact_prefix=" + scratch + "/", corpus],
+         "-artifact_prefix=" + artifacts + "/", corpus],
         env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     log = ended.stdout.decode(errors="replace")
     if not ended.returncode:

@@ -30,7 +30,11 @@ bool boxed_call(PyObject *callable, R *result, A... arguments) {
   // One place more in front lets a bound method put its self there instead of copying.
   PyObject *stack[count + 1] = {nullptr};
   for (std::size_t i = 0; i < count; ++i) {
-    if (!boxed[i]) return false;
+    if (!boxed[i]) {
+      if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_SystemError, "typedcall: a NULL object argument");
+      return false;
+    }
     stack[i + 1] = boxed[i].get();
   }
   object_ref returned = object_ref::steal(

@@ -1,5 +1,5 @@
 // How a native function says "an exception is set" by its result: one error value per class of
-// types. Source: shared ABI, section 3, MAY_RAISE.
+// types. Source: docs/ABI.md, section 3, MAY_RAISE.
 #ifndef TYPEDCALL_ERROR_VALUE_H_
 #define TYPEDCALL_ERROR_VALUE_H_
 

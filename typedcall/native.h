@@ -21,6 +21,8 @@ namespace typedcall::internal {
 
 /// Turns the C++ exception being handled into a Python exception. GIL: held.
 inline void set_error_from_exception() {
+  // A function that has set one and throws to get out means that one.
+  if (PyErr_Occurred()) return;
   PyObject *type = PyExc_RuntimeError;
   try {
     throw;

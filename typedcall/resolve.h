@@ -85,12 +85,31 @@ inline const PyNativeCallableEntry *select(const PyNativeCallableTable &table,
   return nullptr;
 }
 
+/// Is what Python calls on this instance what the slot's type brought? A subclass that overrides
+/// `__call__` inherits the slot, and must not be called past its override. `__call__` is compared
+/// with that of the last type in the MRO that has the slot; a type in between that brings its own
+/// pair is refused too, which costs speed only. GIL: held.
+inline bool slot_is_what_python_calls(PyTypeObject *type) {
+  PyTypeObject *provider = type;
+  PyObject *mro = type->tp_mro;
+  for (Py_ssize_t i = 0; mro != nullptr && i < PyTuple_GET_SIZE(mro); ++i) {
+    auto *base = reinterpret_cast<PyTypeObject *>(PyTuple_GET_ITEM(mro, i));
+    const PyExtensibleTypeData *data = PyExtensibleType_Internal_Data(base);
+    for (Py_ssize_t at = 0; data != nullptr && at < data->count; ++at) {
+      if (data->table[at].id == PYCUSTOMSLOT_NATIVECALLABLE_ID) provider = base;
+    }
+  }
+  return provider->tp_call == type->tp_call;
+}
+
 /// Shows each table of `callable` to `visit(table, place)` until that returns true.
 /// `interface` may be null: then only what needs no side table is looked at.
 template <class Visitor>
 bool visit_tables(const PyTypedcall_Interface *interface, PyObject *callable, Visitor &&visit) {
   if (const auto *table = PyNativeCallable_InstanceTable(callable)) {
-    if (visit(*table, place::instance_slot)) return true;
+    if (slot_is_what_python_calls(Py_TYPE(callable)) && visit(*table, place::instance_slot)) {
+      return true;
+    }
   }
   // Exactly this type: its subtype for METH_METHOD passes the defining class, and PyPy's
   // look-alikes have no def where CPython's have one.
@@ -182,9 +201,12 @@ void for_each_entry(const PyTypedcall_Interface *interface, PyObject *callable, 
 
 /// As find(), but says why not: nothing is returned with ValueError for a faulty `signature` (its
 /// position is named) and TypeError, which lists what is offered, for everything else. These
-/// replace a pending exception; success keeps it. GIL: held.
+/// replace a pending exception; success keeps it, and with a null `interface` it is the answer.
+/// GIL: held.
 inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
                                          const char *signature, honours honoured = 0) {
+  // A failed PyTypedcall_Import() may be passed on as it is: its exception says more than ours.
+  if (interface == nullptr && PyErr_Occurred()) return std::nullopt;
   PyNativeSignature_Fault fault;
   if (PyNativeSignature_ParseString(signature, nullptr, &fault) < 0) {
     PyErr_Format(PyExc_ValueError, "signature '%.200s' at position %zu: %s", signature,

@@ -275,7 +275,7 @@ PyNative_INLINE enum PyNativeKind PyNativeType_Kind(PyNativeType type) {
 /// width, and "P" is not "&d", since it says nothing about what it points to.
 /// A code outside the list is equivalent to nothing.
 /// GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: ABI.md, section 3.
+/// Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeType_Equivalent(PyNativeType a, PyNativeType b) {
   const enum PyNativeKind kind = PyNativeCode_Kind(a.code);
   if (a.code >= PyNativeType_COUNT || !a.is_pointer != !b.is_pointer) {
@@ -292,7 +292,7 @@ PyNative_INLINE int PyNativeType_Equivalent(PyNativeType a, PyNativeType b) {
 /// 1 if the two parsed signatures have as many arguments and their types are pairwise equivalent,
 /// the results' too; else 0. Both must come from a successful parse.
 /// GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: ABI.md, section 3.
+/// Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeSignature_EquivalentParsed(const PyNativeSignature *a,
                                                        const PyNativeSignature *b) {
   int same = a->nargs == b->nargs && PyNativeType_Equivalent(a->result, b->result);
@@ -308,7 +308,7 @@ PyNative_INLINE int PyNativeSignature_EquivalentParsed(const PyNativeSignature *
 /// whether it may. Equal bytes skip the comparison, not that check; whoever knows that one side is
 /// a signature need only compare bytes first.
 /// GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: ABI.md, section 3.
+/// Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeSignature_Equivalent(const char *a, const char *b) {
   size_t i = 0;
   if (!a || !b) {

@@ -1,6 +1,6 @@
 // Tagging: telling an interpreter's side table what the C function behind a PyMethodDef or an
 // object is. For one's own rows at module execution, and for somebody else's, into which nothing is
-// written. Source: shared ABI, section 5.
+// written. Source: docs/ABI.md, section 5.
 #ifndef TYPEDCALL_TAG_H_
 #define TYPEDCALL_TAG_H_
 
@@ -56,6 +56,11 @@ static inline int PyNativeCallable_TablesAreEqual(const PyNativeCallableTable *a
   return 1;
 }
 
+static inline int PyNativeCallable_Internal_AreEqual(const void *a, const void *b) {
+  return PyNativeCallable_TablesAreEqual((const PyNativeCallableTable *)a,
+                                         (const PyNativeCallableTable *)b);
+}
+
 // 1 when the table was taken, 0 when an equal one stands already, -1 with ValueError for a conflict
 // or what the interface's publish raises.
 static inline int PyNativeCallable_Internal_Publish(const PyTypedcall_Interface *interface,
@@ -64,29 +69,24 @@ static inline int PyNativeCallable_Internal_Publish(const PyTypedcall_Interface 
                                                     const PyNativeCallableTable *table,
                                                     void (*destroy)(const void *value)) {
   if (PyNativeCallable_CheckTable(table, name) < 0) return -1;
-  // While another thread untags and tags the same callable, what stands may change between the
-  // calls. A value that stood has the `destroy` it came with; ours is for our table only.
-  for (const void *wanted = table;;) {
-    const void *standing = interface->publish(interface->state, space, key, owner, wanted,
-                                              wanted == table ? destroy : NULL);
-    if (standing == NULL) return -1;
-    if (standing == wanted) return wanted == table;
-    const PyNativeCallableTable *other = (const PyNativeCallableTable *)standing;
-    if (!PyNativeCallable_TablesAreEqual(other, table)) {
-      PyErr_Format(PyExc_ValueError,
-                   "%.100s is tagged already: '%.100s' (%zd overloads, first at %p) stands, "
-                   "'%.100s' (%zd overloads, first at %p) was offered",
-                   name, other->entries[0].signature, other->count, other->entries[0].funcptr,
-                   table->entries[0].signature, table->count, table->entries[0].funcptr);
-      return -1;
-    }
-    wanted = standing;
-  }
+  const void *standing = interface->publish(interface->state, space, key, owner, table,
+                                            PyNativeCallable_Internal_AreEqual, destroy);
+  if (standing == NULL) return -1;
+  if (standing == table) return 1;
+  const PyNativeCallableTable *other = (const PyNativeCallableTable *)standing;
+  if (PyNativeCallable_TablesAreEqual(other, table)) return 0;
+  PyErr_Format(PyExc_ValueError,
+               "%.100s is tagged already: '%.100s' (%zd overloads, first at %p) stands, "
+               "'%.100s' (%zd overloads, first at %p) was offered",
+               name, other->entries[0].signature, other->count, other->entries[0].funcptr,
+               table->entries[0].signature, table->count, table->entries[0].funcptr);
+  return -1;
 }
 
 /// Publishes `table` for `def` while `owner` lives: the module or type whose array holds the def,
 /// or the function object when the def was allocated for it alone. Nothing is written to the def.
-/// `table` must outlive the owner; `destroy` (may be NULL) is called when it is no longer needed.
+/// `table` must outlive the owner; `destroy` (may be NULL) is called when it is no longer needed. A
+/// table that was untagged is not to be tagged again with a `destroy`: it would be called twice.
 ///
 /// Returns 1: taken. 0: an equal tag stands already (it now lives as long as this owner, too); the
 /// caller keeps `table`. -1: ValueError for a NULL def or name, a faulty table, or a different tag
@@ -113,16 +113,31 @@ static inline int PyNativeCallable_TagObject(const PyTypedcall_Interface *interf
                                            Py_TYPE(object)->tp_name, table, destroy);
 }
 
+/// Takes the tag of a def away, whoever owns it. 1, or 0 when there is none. Never fails; the table
+/// is kept until the interpreter ends, because somebody may be reading it. GIL: held.
+static inline int PyTypedMethod_UntagDef(const PyTypedcall_Interface *interface,
+                                         const PyMethodDef *def) {
+  return interface->retract(interface->state, PyTypedcall_BY_DEF, def);
+}
+
+/// The same for an object, which is let go if its tag kept it alive. GIL: held.
+static inline int PyNativeCallable_UntagObject(const PyTypedcall_Interface *interface,
+                                               PyObject *object) {
+  return interface->retract(interface->state, PyTypedcall_BY_OBJECT, object);
+}
+
 /// The def of a builtin function or of a method descriptor (`list.append`), borrowed; NULL without
 /// an exception for anything else. GIL: held.
 static inline PyMethodDef *PyTypedMethod_DefOf(PyObject *callable) {
-  if (PyCFunction_Check(callable)) return ((PyCFunctionObject *)callable)->m_ml;
+  // Exactly this type: what METH_METHOD makes wants the defining class as well.
+  if (Py_TYPE(callable) == &PyCFunction_Type) return ((PyCFunctionObject *)callable)->m_ml;
   if (Py_TYPE(callable) == &PyMethodDescr_Type) return ((PyMethodDescrObject *)callable)->d_method;
   return NULL;
 }
 
 /// Publishes `table` for the def behind a builtin function or method descriptor, from outside. The
-/// tag's owner is the module of a module's function, the class of a descriptor, else the function.
+/// tag's owner is the module of a module's function, the class of a descriptor, else the function
+/// object: to tag a method, pass `list.append`, for `[].append` is an object that dies at once.
 /// Returns as PyTypedMethod_TagDef; TypeError for any other kind of object. GIL: held.
 static inline int PyTypedMethod_TagCallable(const PyTypedcall_Interface *interface,
                                             PyObject *callable, const PyNativeCallableTable *table,

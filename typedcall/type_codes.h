@@ -88,7 +88,7 @@ enum PyNativeType_Code { PyNativeType_LIST(PyNativeType_ROW_) PyNativeType_COUNT
 #undef PyNativeType_ROW_
 
 /// The class of a code: what decides registers, conversions and error values.
-/// Source: ABI.md, section 3 (error values by class; equality by width, signedness and class).
+/// Source: docs/ABI.md, section 3 (error values by class; equality by width, signedness and class).
 enum PyNativeKind {
   PyNativeKind_VOID,
   PyNativeKind_BOOL,

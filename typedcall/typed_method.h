@@ -1,7 +1,7 @@
 // METH_TYPED: metadata that stands in memory in front of a PyMethodDef's `ml_name`. Its structs,
 // its readers, which call no Python function, and C macros that write a tagged row. Source: M.
 // Bernstein, "Type information for faster Python C extensions"; PyPy's branch
-// py3.10-mb-typed-sig-experiments; shared ABI, section 4.
+// py3.10-mb-typed-sig-experiments; docs/ABI.md, section 4.
 #ifndef TYPEDCALL_TYPED_METHOD_H_
 #define TYPEDCALL_TYPED_METHOD_H_
 
@@ -49,12 +49,14 @@ typedef struct PyTypedMethodMetadata {
 #define PyTypedMethod_MAGIC UINT64_C(0x5059545950454431)
 #define PyTypedMethod_ABI_MAJOR 1
 #define PyTypedMethod_ABI_MINOR 0
-/// `size` of version 1.0; a smaller one is none of ours.
+/// `size` of version 1.0, whatever later versions put in front; a smaller one is none of ours.
+#define PyTypedMethod_SIZE_1_0 56
+/// `size` of this header's version.
 #define PyTypedMethod_SIZE \
   ((uint32_t)(offsetof(PyTypedMethodMetadata, pypy) + offsetof(PyPyTypedMethodMetadata, ml_name)))
 
-/// The metadata with one argument that the post describes first. Nothing in memory tells it from
-/// PyPy's struct, so only a consumer that knows its provider may read it.
+/// The metadata with one argument that Bernstein's post describes first. Nothing in memory tells it
+/// from PyPy's struct, so only a consumer that knows its provider may read it.
 typedef struct PyTypedMethod_OneArgMetadata {
   int arg_type;
   int ret_type;
@@ -78,7 +80,7 @@ static inline const PyTypedMethodMetadata *PyTypedMethod_Metadata(const PyMethod
   const PyTypedMethodMetadata *metadata = (const PyTypedMethodMetadata *)(const void *)start;
   if (metadata->magic != PyTypedMethod_MAGIC) return NULL;
   if (metadata->abi_major != PyTypedMethod_ABI_MAJOR) return NULL;
-  return metadata->size >= PyTypedMethod_SIZE ? metadata : NULL;
+  return metadata->size >= PyTypedMethod_SIZE_1_0 ? metadata : NULL;
 }
 
 /// The overloads of a def with our header, or NULL. Valid while the def lives.

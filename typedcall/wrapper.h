@@ -106,7 +106,7 @@ struct overloads {
     return nullptr;
   }
 
-  static void set_no_overload(PyObject *const *args, std::size_t nargs) {
+  static void set_no_overload(PyObject *const *args, std::size_t nargs) noexcept try {
     std::string given;
     for (std::size_t i = 0; i < nargs; ++i) {
       given += (i == 0 ? "" : ", ") + std::string(Py_TYPE(args[i])->tp_name);
@@ -116,6 +116,8 @@ struct overloads {
      ...);
     PyErr_Format(PyExc_TypeError, "%s() has no overload for (%s); it offers %s", name,
                  given.c_str(), offered.c_str());
+  } catch (const std::bad_alloc &) {
+    PyErr_NoMemory();
   }
 };
 

@@ -6,7 +6,10 @@ static long inc_impl(long x) { return (long)((unsigned long)x + 1); }
 
 static PyObject *inc(PyObject *module, PyObject *argument) {
   (void)module;
-  const long x = PyLong_AsLong(argument);
+  PyObject *integer = PyNumber_Index(argument);  // before 3.10 PyLong_AsLong takes floats, too
+  if (integer == NULL) return NULL;
+  const long x = PyLong_AsLong(integer);
+  Py_DECREF(integer);
   if (x == -1 && PyErr_Occurred()) return NULL;
   return PyLong_FromLong(inc_impl(x));
 }
@@ -39,7 +42,7 @@ static PyModuleDef_Slot slots[] = {
 static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     "quickstart_c",
-    "The seed's example in plain C.",
+    "One typed function in plain C.",
     0,
     methods,
     slots,

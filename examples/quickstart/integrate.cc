@@ -55,7 +55,11 @@ class adaptive_simpson {
   }
 
   bool evaluate(point *p) {
-    ++evaluations_;
+    if (++evaluations_ > most_evaluations) {
+      PyErr_SetString(PyExc_ValueError, "integrate() does not reach the tolerance");
+      return false;
+    }
+    if (evaluations_ % 65536 == 0 && PyErr_CheckSignals() < 0) return false;
     return f_(p->x, &p->y);
   }
 
@@ -65,7 +69,8 @@ class adaptive_simpson {
     if (!evaluate(&l) || !evaluate(&r)) return false;
     const double left = simpson(a, l, m), right = simpson(m, r, b);
     const double change = left + right - whole;
-    if (depth == 0 || std::fabs(change) <= 15 * tolerance) {
+    // Negated, so that a nan ends the refinement too.
+    if (depth == 0 || !(std::fabs(change) > 15 * tolerance)) {
       *result = left + right + change / 15;
       return true;
     }
@@ -77,6 +82,8 @@ class adaptive_simpson {
     *result = left_part + right_part;
     return true;
   }
+
+  static constexpr long most_evaluations = 100000000;
 
   const Integrand &f_;
   long evaluations_ = 0;
@@ -103,7 +110,8 @@ PyObject *integrate(PyObject *module, PyObject *args, PyObject *kwargs) {
     return PyErr_Format(PyExc_TypeError, "integrate() needs a callable, not '%.100s'",
                         Py_TYPE(callable)->tp_name);
   }
-  if (!std::isfinite(lower) || !std::isfinite(upper) || !(tolerance > 0)) {
+  // Of two finite bounds the distance may still overflow.
+  if (!std::isfinite(upper - lower) || !(tolerance > 0)) {
     PyErr_SetString(PyExc_ValueError, "integrate() needs finite bounds and a positive tolerance");
     return nullptr;
   }

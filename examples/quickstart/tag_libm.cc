@@ -51,7 +51,8 @@ const libm_tag tags[] = {
     tag("fmod", binary(fmod), differs),
     tag("gamma", unary(tgamma), differs),
     tag("hypot", binary(hypot), differs),
-    tag("lgamma", unary(lgamma), differs),
+    // Writes the global `signgam`: neither pure nor safe in several threads at once.
+    tag("lgamma", unary(lgamma), PyNativeCallable_SHORT | PyNativeCallable_DIFFERS),
     tag("log", unary(log), differs),
     tag("log10", unary(log10), differs),
     tag("log1p", unary(log1p), differs),

@@ -1,5 +1,5 @@
 // Every struct, offset, size, bit, name and constant that two separately compiled modules must
-// agree on, asserted while compiling: the whole of the shared ABI, for C and C++ alike.
+// agree on, asserted while compiling: the whole of docs/ABI.md, for C and C++ alike.
 #ifndef TYPEDCALL_TESTS_ABI_ABI_ASSERTIONS_H_
 #define TYPEDCALL_TESTS_ABI_ABI_ASSERTIONS_H_
 

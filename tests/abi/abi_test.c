@@ -1,4 +1,4 @@
-// The shared ABI as a C compiler sees it.
+// The docs/ABI.md as a C compiler sees it.
 // All checks stand in abi_assertions.h, nearly all of them are made while compiling.
 #include "tests/abi/abi_assertions.h"
 

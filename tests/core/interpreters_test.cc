@@ -17,7 +17,7 @@ TEST(Subinterpreters, ShareNothing) {
   ASSERT_NE(outer, nullptr) << TakeError();
   static const long long key = 0, value = 0;
   Ref owner = Ref::Steal(PyModule_New("owner"));
-  outer->publish(outer->state, kDef, &key, owner.get(), &value, nullptr);
+  outer->publish(outer->state, kDef, &key, owner.get(), &value, nullptr, nullptr);
 
   Subinterpreter sub;
   ASSERT_TRUE(sub.Entered());
@@ -83,7 +83,8 @@ struct Values {
     const PyTypedcall_Interface *interface = PyTypedcall_Import();
     ASSERT_NE(interface, nullptr) << TakeError();
     auto publish = [&](int space, const void *key, PyObject *owner, const void *value) {
-      EXPECT_EQ(interface->publish(interface->state, space, key, owner, value, Destroy), value)
+      EXPECT_EQ(interface->publish(interface->state, space, key, owner, value, nullptr, Destroy),
+                value)
           << TakeError();
     };
     PyObject *sys = PyImport_AddModule("sys");
@@ -126,7 +127,7 @@ void PublishWhenFreed(PyObject *self) {
   static const long long key = 0;
   PyTypeObject *type = Py_TYPE(self);
   PyObject *owner = PyModule_New("late");
-  if (ending->publish(ending->state, kDef, &key, owner, &key, Destroy) == nullptr) {
+  if (ending->publish(ending->state, kDef, &key, owner, &key, nullptr, Destroy) == nullptr) {
     refusal = TakeError();
   }
   Py_XDECREF(owner);
@@ -145,7 +146,8 @@ TEST(Ends, PublishingThenIsRefused) {
   {
     Ref type = Ref::Steal(PyType_FromSpec(&spec));
     Ref object = New(type);
-    ASSERT_EQ(ending->publish(ending->state, kObject, object.get(), object.get(), &value, nullptr),
+    ASSERT_EQ(ending->publish(ending->state, kObject, object.get(), object.get(), &value, nullptr,
+                              nullptr),
               &value);
   }
   refusal.clear();
@@ -172,8 +174,9 @@ TEST(Ends, CallbackThatOutlivesTheInterface) {
     Scope scope;
     ASSERT_TRUE(scope.Run("import weakref\nclass Owner: pass\no = Owner()\n"));
     Ref owner = scope.Eval("o");
-    ASSERT_EQ(interface->publish(interface->state, kDef, &key, owner.get(), &value, DropOwner),
-              &value);
+    ASSERT_EQ(
+        interface->publish(interface->state, kDef, &key, owner.get(), &value, nullptr, DropOwner),
+        &value);
     held_reference = scope.Eval("weakref.getweakrefs(o)[0]").release();
     held_owner = owner.release();
   }
@@ -230,7 +233,7 @@ TEST(Subinterpreters, WithTheirOwnGil) {
         EXPECT_EQ(Value(scope.Eval("C()").get(), Id(1)), 11);
         EXPECT_EQ(Value(scope.Eval("u").get(), Id(1)), 11);
         EXPECT_EQ(interface->publish(interface->state, kDef, &keys[turn], type.get(), &keys[turn],
-                                     nullptr),
+                                     nullptr, nullptr),
                   &keys[turn]);
       }
       scope.Run("del A, C, u");

@@ -99,7 +99,7 @@ static int Exec(PyObject *module) {
   }
   /* Whether executed for the first time or again, the value that stands is the same. */
   const void *standing = state->interface->publish(state->interface->state, PyTypedcall_BY_DEF,
-                                                   methods, module, &value, Destroy);
+                                                   methods, module, &value, NULL, Destroy);
   return standing == &value ? 0 : -1;
 }
 

@@ -37,7 +37,7 @@ class Rows : public testing::Test {
 
   const void *Publish(int space, const void *key, const Ref &owner, const void *value,
                       void (*destroy)(const void *) = Destroy) {
-    return interface_->publish(interface_->state, space, key, owner.get(), value, destroy);
+    return interface_->publish(interface_->state, space, key, owner.get(), value, nullptr, destroy);
   }
   const void *Find(int space, const void *key) {
     return interface_->find(interface_->state, space, key);

@@ -158,6 +158,16 @@ TEST(Trampoline, ReturnsTheErrorValueWithTheExceptionSet) {
   EXPECT_EQ(TakeError(), error);
 }
 
+long sets_and_throws() {
+  PyErr_SetString(PyExc_KeyError, "mine");
+  throw std::runtime_error("to get out");
+}
+
+TEST(Trampoline, KeepsTheExceptionThatTheFunctionSet) {
+  EXPECT_EQ(pointer<long (*)()>(only(typedcall::def<sets_and_throws>("f")))(), -1);
+  EXPECT_EQ(TakeError(), "KeyError: 'mine'");
+}
+
 // CPython ends threads so, while the C++ code below the trampoline asks for the GIL.
 long exits_thread() { pthread_exit(nullptr); }
 

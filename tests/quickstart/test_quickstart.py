@@ -28,10 +28,9 @@ class Functions(unittest.TestCase):
             self.assertEqual(str(inspect.signature(inc)), "(x, /)")
             with self.assertRaises(OverflowError):
                 inc(2**63)
-            with self.assertRaises(TypeError):
-                inc()
-        with self.assertRaises(TypeError):
-            quickstart_functions.inc(1.5)
+            for arguments in ((), (1.5,)):
+                with self.assertRaises(TypeError):
+                    inc(*arguments)
 
     def test_abs_chooses_by_type(self):
         self.assertIs(type(quickstart_functions.abs(-3)), int)
@@ -129,6 +128,11 @@ class Consumer(unittest.TestCase):
             self.integrate(math.sqrt, -1.0, 1.0)
         with self.assertRaises(OverflowError):
             self.integrate(math.exp, 0.0, 1e6)
+
+    def test_an_integrand_that_is_nan_ends(self):
+        value, evaluations, _ = self.integrate(lambda x: math.nan, 0.0, 1.0)
+        self.assertTrue(math.isnan(value))
+        self.assertLess(evaluations, 100)
 
     def test_errors_of_the_integrand(self):
         def fails(x):

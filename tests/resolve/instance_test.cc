@@ -85,6 +85,37 @@ TEST_F(NativeCallable, PythonSubclasses) {
   }
 }
 
+// Python calls the override, so the table that the subclass inherits is not what it stands for.
+TEST_F(NativeCallable, SubclassThatOverridesCall) {
+  scope.Run(
+      "class Override(Callable):\n"
+      "    def __call__(self, x): return -x\n"
+      "class Below(Override): pass\n"
+      "class Mixin:\n"
+      "    def __call__(self, x): return -x\n"
+      "class Before(Mixin, Callable): pass\n");
+  for (const char *expression : {"Override()", "Below()", "Before()"}) {
+    const Ref instance = Make(expression, one.get());
+    EXPECT_EQ(Find(nullptr, instance.get(), "l->l"), "nothing") << expression;
+    EXPECT_EQ(Refusal(Interface(), instance.get(), "l->l").substr(0, 9), "TypeError");
+  }
+}
+
+TEST_F(NativeCallable, SubclassesThatOverrideCallAreNotCalledPastIt) {
+  scope.Run(
+      "class Overrides(Callable):\n"
+      "    def __call__(self, x): return 2\n"
+      "class Inherits(Overrides): pass\n"
+      "class Refuses(Callable): __call__ = None\n"
+      "class Mixin:\n"
+      "    def __call__(self, x): return 3\n"
+      "class Mixed(Mixin, Callable): pass\n");
+  for (const char *expression : {"Overrides()", "Inherits()", "Refuses()", "Mixed()"}) {
+    const Ref instance = Make(expression, one.get());
+    EXPECT_FALSE(typedcall::find(nullptr, instance.get(), "l->l")) << expression;
+  }
+}
+
 TEST_F(NativeCallable, SlotComesBeforeTheSideTable) {
   const Table row{{"l->l", 0, Address(7)}, {"f->f", 0, Address(8)}};
   scope.Run("class Sub(Callable): pass");

@@ -139,9 +139,17 @@ TEST(Pending, ExceptionIsKeptBySuccessAndByFind) {
 
 TEST(Pending, ExceptionIsReplacedByARefusal) {
   const Ref function = PythonFunction();
+  const PyTypedcall_Interface *interface = Interface();
   PyErr_SetString(PyExc_KeyError, "earlier");
-  EXPECT_EQ(Refusal(nullptr, function.get(), "l->l"),
+  EXPECT_EQ(Refusal(interface, function.get(), "l->l"),
             "TypeError: python_function offers no native signature; 'l->l' was asked for");
+}
+
+// resolve(PyTypedcall_Import(), ...) needs no check in between.
+TEST(Pending, ExceptionOfAFailedImportIsKept) {
+  const Ref function = PythonFunction();
+  PyErr_SetString(PyExc_ImportError, "another version");
+  EXPECT_EQ(Refusal(nullptr, function.get(), "l->l"), "ImportError: another version");
 }
 
 }  // namespace

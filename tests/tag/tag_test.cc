@@ -183,7 +183,9 @@ TEST_F(Tag, NothingIsWrittenToSomebodyElsesDef) {
   EXPECT_EQ(Found(def), &table);
   EXPECT_EQ(std::memcmp(before.data(), def, before.size()), 0);
   EXPECT_EQ(def->ml_name, name);
-  EXPECT_EQ(interface_->retract(interface_->state, PyTypedcall_BY_DEF, def), 1);
+  EXPECT_EQ(PyTypedMethod_UntagDef(interface_, def), 1);
+  EXPECT_EQ(PyTypedMethod_UntagDef(interface_, def), 0);
+  EXPECT_EQ(Found(def), nullptr);
 }
 
 TEST_F(Tag, ObjectsWithoutADef) {
@@ -195,6 +197,11 @@ TEST_F(Tag, ObjectsWithoutADef) {
   EXPECT_NE(TakeError().find("is tagged already"), std::string::npos);
   lambda.reset();
   EXPECT_EQ(destroyed, 1);
+  lambda = scope_.Eval("lambda x: x");
+  EXPECT_EQ(PyNativeCallable_TagObject(interface_, lambda.get(), &other, nullptr), 1);
+  EXPECT_EQ(PyNativeCallable_UntagObject(interface_, lambda.get()), 1);
+  EXPECT_EQ(interface_->find(interface_->state, PyTypedcall_BY_OBJECT, lambda.get()), nullptr);
+  EXPECT_EQ(PyNativeCallable_UntagObject(interface_, lambda.get()), 0);
 }
 
 PyTypedMethod_DEFINE(typed_inc, "inc", {"l->l", 0, reinterpret_cast<void *>(Inc)});
