@@ -56,6 +56,16 @@ static inline int PyNativeCallable_TablesAreEqual(const PyNativeCallableTable *a
   return 1;
 }
 
+static inline void PyNativeCallable_Internal_SetConflict(const char *name,
+                                                         const PyNativeCallableTable *other,
+                                                         const PyNativeCallableTable *table) {
+  PyErr_Format(PyExc_ValueError,
+               "%.100s is tagged already: '%.100s' (%zd overloads, first at %p) stands, "
+               "'%.100s' (%zd overloads, first at %p) was offered",
+               name, other->entries[0].signature, other->count, other->entries[0].funcptr,
+               table->entries[0].signature, table->count, table->entries[0].funcptr);
+}
+
 static inline int PyNativeCallable_Internal_AreEqual(const void *a, const void *b) {
   return PyNativeCallable_TablesAreEqual((const PyNativeCallableTable *)a,
                                          (const PyNativeCallableTable *)b);
@@ -75,11 +85,7 @@ static inline int PyNativeCallable_Internal_Publish(const PyTypedcall_Interface 
   if (standing == table) return 1;
   const PyNativeCallableTable *other = (const PyNativeCallableTable *)standing;
   if (PyNativeCallable_TablesAreEqual(other, table)) return 0;
-  PyErr_Format(PyExc_ValueError,
-               "%.100s is tagged already: '%.100s' (%zd overloads, first at %p) stands, "
-               "'%.100s' (%zd overloads, first at %p) was offered",
-               name, other->entries[0].signature, other->count, other->entries[0].funcptr,
-               table->entries[0].signature, table->count, table->entries[0].funcptr);
+  PyNativeCallable_Internal_SetConflict(name, other, table);
   return -1;
 }
 
@@ -98,6 +104,13 @@ static inline int PyTypedMethod_TagDef(const PyTypedcall_Interface *interface,
                                        void (*destroy)(const void *value)) {
   if (def == NULL || def->ml_name == NULL) {
     PyErr_SetString(PyExc_ValueError, "typedcall: a def without a name cannot be tagged");
+    return -1;
+  }
+  const PyNativeCallableTable *behind_name = PyTypedMethod_Table(def);
+  if (behind_name != NULL) {
+    if (PyNativeCallable_CheckTable(table, def->ml_name) < 0) return -1;
+    if (PyNativeCallable_TablesAreEqual(behind_name, table)) return 0;
+    PyNativeCallable_Internal_SetConflict(def->ml_name, behind_name, table);
     return -1;
   }
   return PyNativeCallable_Internal_Publish(interface, PyTypedcall_BY_DEF, def, owner, def->ml_name,

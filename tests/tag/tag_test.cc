@@ -28,6 +28,8 @@ PyNativeCallableTable Table(const char *signature, std::uintptr_t flags = 0,
   return {1, {{signature, flags, reinterpret_cast<void *>(function)}}};
 }
 
+const PyNativeCallableTable typed_table = Table("l->l");
+
 class Tag : public testing::Test {
  protected:
   Tag() : interface_(PyTypedcall_Import()) { destroyed = 0; }
@@ -124,6 +126,23 @@ TEST_F(Tag, ADifferentTagIsAConflictThatNamesBoth) {
     EXPECT_EQ(Found(&def), &standing) << "never last wins";
   }
   EXPECT_EQ(destroyed, 0);
+}
+
+TEST_F(Tag, WhatStandsBehindTheNameCounts) {
+  static const PyTypedMethodMetadata metadata = {nullptr,
+                                                 &typed_table,
+                                                 PyTypedMethod_SIZE,
+                                                 PyTypedMethod_ABI_MAJOR,
+                                                 PyTypedMethod_ABI_MINOR,
+                                                 PyTypedMethod_MAGIC,
+                                                 {nullptr, 0, nullptr, "flagged"}};
+  PyMethodDef def = {metadata.pypy.ml_name, Boxed, METH_O | METH_TYPED | METH_TYPED_EXT, nullptr};
+  Ref owner = Owner();
+  PyNativeCallableTable equal = Table("l->l"), other = Table("l->l", 0, Dec);
+  EXPECT_EQ(PyTypedMethod_TagDef(interface_, &def, owner.get(), &equal, nullptr), 0);
+  EXPECT_EQ(PyTypedMethod_TagDef(interface_, &def, owner.get(), &other, nullptr), -1);
+  EXPECT_EQ(TakeError().rfind("ValueError: flagged is tagged already: 'l->l'", 0), 0u);
+  EXPECT_EQ(Found(&def), nullptr);
 }
 
 TEST_F(Tag, CallablesWithoutADefAreRefused) {
