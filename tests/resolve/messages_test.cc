@@ -85,9 +85,11 @@ TEST(Offered, EveryObstacleHasItsWords) {
 TEST(Offered, FromEveryPlace) {
   const Table header{{"l->l", 0, Address(1)}}, by_def{{"d->d", 0, Address(2)}},
       by_object{{"f->f", 0, Address(3)}};
-  const Builtin function(kBoth, header.get());
+  Builtin function(kBoth);
   ASSERT_EQ(PyTypedMethod_TagDef(Interface(), &function.def, function.get(), by_def.get(), nullptr),
             1);
+  // Only now: with the header there, a row that says something else is a conflict.
+  function.metadata.table = header.get();
   ASSERT_EQ(PyNativeCallable_TagObject(Interface(), function.get(), by_object.get(), nullptr), 1);
   EXPECT_EQ(Refusal(Interface(), function.get(), "g->g"),
             "TypeError: f does not offer 'g->g'; it offers 'l->l', 'd->d', 'f->f'");
