@@ -1,14 +1,14 @@
 // Readers look at no memory that the def's bits, and then the header's own size, do not declare:
 // what they may read stands at the very edge of a page whose neighbour cannot be read.
 
+#include "tests/typed_method/row.h"
+
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <vector>
-
-#include "tests/typed_method/row.h"
 
 namespace {
 

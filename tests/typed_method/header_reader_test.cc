@@ -1,11 +1,11 @@
 // Our header in front of PyPy's struct: versions that are usable, versions and magics that are not,
 // bits that announce it. Linked without libpython: the readers call no Python function.
 
+#include "tests/typed_method/row.h"
+
 #include <gtest/gtest.h>
 
 #include <initializer_list>
-
-#include "tests/typed_method/row.h"
 
 namespace {
 

@@ -1,12 +1,12 @@
 // Readers of PyPy's struct and of the layout with one argument: what is accepted, what it spells,
 // what is refused. Linked without libpython, which shows that they call no Python function.
 
+#include "tests/typed_method/row.h"
+
 #include <gtest/gtest.h>
 
 #include <climits>
 #include <vector>
-
-#include "tests/typed_method/row.h"
 
 namespace {
 
