@@ -31,6 +31,47 @@ static inline PyTypeObject *PyExtensibleType_Import(void) {
   return metaclass;
 }
 
+/// Makes a statically allocated extensible type usable: PyType_Ready, but its metaclass becomes
+/// ours, and its slots are settled. Fill in count and table first; `slot_table_size` is how many
+/// slots the table has room for. What it inherits is put in front of its own slots, so leave room
+/// behind them: slots with the ID 0. A base's slot whose ID the type has itself is not inherited
+/// (unlike in heap types, the own one does not take its position). The table must live as long as
+/// the type, and is written to here only.
+///
+/// Python code can subclass the type if it has Py_TPFLAGS_BASETYPE. Its slots cannot be changed
+/// afterwards. Called again it does nothing; in a new main interpreter after Py_FinalizeEx it must
+/// be called again, as the interpreter's end makes the type a plain one.
+///
+/// Returns 0, or -1: ValueError when the slots do not fit, an ID is invalid or stands twice, or a
+/// slot stands behind the last one counted; TypeError for a heap type, another metaclass, or a base
+/// with a metaclass that cannot be combined with ours; ImportError outside the main interpreter,
+/// because static types are shared and metaclasses are not (use PyExtensibleType_FromSpec there);
+/// else what PyType_Ready or PyTypedcall_Import raise. The slot table is unchanged then.
+/// GIL: held.
+/// Source: SEP 200, "Provider API" and "Subclassing".
+static inline int PyExtensibleType_Ready(PyHeapExtensibleTypeObject *type,
+                                         Py_ssize_t slot_table_size) {
+  const PyTypedcall_Interface *interface = PyTypedcall_Import();
+  if (interface == NULL) return -1;
+  return interface->ready_static(interface->state, &type->etp_heaptype.ht_type, slot_table_size);
+}
+
+/// A metaclass for classes that derive from extensible types and from classes with the metaclasses
+/// in the tuple `metaclasses` (ABCMeta, EnumMeta, ...), which CPython otherwise refuses with
+/// "metaclass conflict". The same set gives the same metaclass, in whatever order; if one of them
+/// derives from ours and from all others already, it is that one. Python code finds this function
+/// as `_extensibletype.combined_metaclass(*metaclasses)`.
+///
+/// Their __new__ and __init__ run as they would alone, in the order of their names; a metaclass's
+/// __init__ that forgets super().__init__ does no harm.
+///
+/// New reference, or NULL: TypeError when one is no metaclass, or has C fields of its own that
+/// leave no room for ours; else what making a class raises. GIL: held; for the calling interpreter.
+static inline PyTypeObject *PyExtensibleType_CombinedMetaclass(PyObject *metaclasses) {
+  const PyTypedcall_Interface *interface = PyTypedcall_Import();
+  return interface != NULL ? interface->combined_metaclass(interface->state, metaclasses) : NULL;
+}
+
 /// A new heap type as PyType_FromModuleAndSpec makes it, with `count` custom slots of its own,
 /// which are copied, and those of its bases.
 ///

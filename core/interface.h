@@ -15,14 +15,15 @@ extern "C" {
 #define PyTypedcall_ABI_MAJOR 1
 #define PyTypedcall_ABI_MINOR 0
 /// Bytes of version 1.0's PyTypedcall_Interface, whatever later versions append to it.
-#define PyTypedcall_INTERFACE_SIZE_1_0 64
+#define PyTypedcall_INTERFACE_SIZE_1_0 88
 
 /// What a row of the side table is keyed by, and what its value then is.
 enum PyTypedcall_Space {
-  PyTypedcall_BY_TYPE = 0,    ///< a type that cannot take our metaclass: its slot table
+  PyTypedcall_BY_TYPE = 0,    ///< a type that cannot take our metaclass: PyForeignSlots_Table *
   PyTypedcall_BY_DEF = 1,     ///< a PyMethodDef without flag bits: const PyNativeCallableTable *
   PyTypedcall_BY_OBJECT = 2,  ///< one object: const PyNativeCallableTable *
-  PyTypedcall_SPACES = 3
+  PyTypedcall_MERGED_BY_TYPE = 3,  ///< a type's BY_TYPE rows and those of its bases, merged
+  PyTypedcall_SPACES = 4
 };
 
 /// Totals since the interface was installed, over all spaces.
@@ -46,10 +47,12 @@ typedef struct PyTypedcall_Interface {
   PyTypeObject *(*metaclass)(void *state);
 
   /// Gives `type`, an instance of the metaclass, its slots: `own_count` of its own, and those of
-  /// its bases by MRO order. Once per type: on a resolved type with own_count 0 it does nothing.
+  /// its bases by MRO order. With own_count 0 they are those of the class body, `__customslots__`.
+  /// Once per type: on a resolved type with own_count 0 it does nothing.
   /// Returns 0, or -1 with ValueError (an ID that is invalid or stands twice), TypeError (not an
-  /// instance of the metaclass, or static), SystemError (own slots for a resolved type, no table
-  /// or a negative count) or MemoryError.
+  /// instance of the metaclass, static and not ready, a malformed `__customslots__`), SystemError
+  /// (own slots for a resolved type, no table or a negative count), MemoryError, or what a
+  /// `__customslots__` other than a dict, list or tuple raised.
   int (*resolve)(void *state, PyTypeObject *type, const PyCustomSlot *own, Py_ssize_t own_count);
 
   /// The value published for `key`, or NULL. Takes no lock and no reference, needs no GIL, sets no
@@ -78,6 +81,17 @@ typedef struct PyTypedcall_Interface {
 
   /// Fills the first `size` bytes of a PyTypedcall_Counters, as many as the installer has.
   void (*counters)(void *state, PyTypedcall_Counters *out, size_t size);
+
+  /// The slot ID that belongs to `name` in this interpreter, given out now if nobody has asked
+  /// before. 0 with ValueError (no name, or all 2^23 IDs are taken), UnicodeDecodeError (the name
+  /// is not UTF-8), RuntimeError while the interpreter ends, or MemoryError.
+  uintptr_t (*slot_id)(void *state, const char *name);
+
+  /// See PyExtensibleType_Ready. `type` is followed by its PyExtensibleTypeData.
+  int (*ready_static)(void *state, PyTypeObject *type, Py_ssize_t slot_table_size);
+
+  /// See PyExtensibleType_CombinedMetaclass. `metaclasses` is a tuple.
+  PyTypeObject *(*combined_metaclass)(void *state, PyObject *metaclasses);
 } PyTypedcall_Interface;
 
 /// Is this interface one that this header's version can use? GIL: none.

@@ -1,12 +1,10 @@
-// The metaclass that puts custom slots on types: its data, its one-time resolution of a type's
-// slots along the MRO, its creation. Used by core/rendezvous.h, which makes one per interpreter.
+// The metaclass that puts custom slots on types: the one-time resolution of a type's slots along
+// the MRO, what the metaclass does at a type's birth and death, its creation. Used by
+// core/rendezvous.h, which makes one per interpreter.
 #ifndef TYPEDCALL_CORE_METACLASS_H_
 #define TYPEDCALL_CORE_METACLASS_H_
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "core/custom_slots.h"
+#include "core/own_slots.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,224 +12,91 @@ extern "C" {
 
 #define PyExtensibleType_ATTRIBUTE "extensibletype_v2"
 
-// A slot table made by `resolve`. Subclasses that add nothing share their base's; it is freed with
-// the last of them, because a base can go before its subclass when `__bases__` is assigned.
-typedef struct PyExtensibleType_Internal_Table {
-  Py_ssize_t references;
-  PyCustomSlot slots[1];  // the resolved slots, then the type's own once more
-} PyExtensibleType_Internal_Table;
-
-// What the metaclass really adds: the part that readers know, then what only `resolve` uses. Static
-// types end with the shared part: the rest is there on heap types only.
-typedef struct PyExtensibleType_Internal_TypeData {
-  PyExtensibleTypeData shared;
-  PyExtensibleType_Internal_Table *table;
-  Py_ssize_t own_count;  // how many slots the type brought itself; they end `table`
-} PyExtensibleType_Internal_TypeData;
-
-static inline PyExtensibleType_Internal_TypeData *PyExtensibleType_Internal_DataOf(
-    PyTypeObject *type) {
-  return (PyExtensibleType_Internal_TypeData *)(void *)((char *)type +
-                                                        PyExtensibleType_DATA_OFFSET);
+// The last step of `resolve`. No Python code runs in here, so with the GIL held nobody sees a type
+// half resolved.
+static inline int PyExtensibleType_Internal_Commit(PyTypeObject *metaclass, PyTypeObject *type,
+                                                   PyObject *mro,
+                                                   const PyExtensibleType_Internal_Own *own) {
+  PyExtensibleType_Internal_TypeData *data = PyExtensibleType_Internal_DataOf(metaclass, type);
+  if (PyExtensibleType_Internal_BuildTable(metaclass, type, mro, own) < 0) return -1;
+  PyTypedcall_STORE_RELEASE(&data->shared.magic, PyExtensibleType_MAGIC);
+  return 0;
 }
 
-static inline void PyExtensibleType_Internal_ReleaseTable(PyExtensibleType_Internal_Table *table) {
-  if (table != NULL && --table->references == 0) PyMem_Free(table);
-}
-
-// The slots that a type brought itself, as opposed to those it inherited. A static type's all count
-// as its own: nothing says which it inherited.
-static inline const PyCustomSlot *PyExtensibleType_Internal_OwnSlots(PyTypeObject *type,
-                                                                     Py_ssize_t *count) {
-  const PyExtensibleType_Internal_TypeData *data = PyExtensibleType_Internal_DataOf(type);
-  if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) {
-    *count = data->shared.count;
-    return data->shared.table;
+// Resolves with the slots of the class body. Reading those can run Python code, and with it another
+// thread or a look-up on this very type: whoever comes first to the end has resolved it.
+static inline int PyExtensibleType_Internal_ResolveBody(PyTypeObject *metaclass,
+                                                        PyTypeObject *type) {
+  PyExtensibleType_Internal_Own own;
+  if (PyExtensibleType_Internal_ReadOwn(type, &own) < 0) return -1;
+  PyObject *mro = PyTypedcall_Internal_Mro(type);
+  int result = 0;
+  if (mro != NULL && PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic == 0) {
+    result = PyExtensibleType_Internal_Commit(metaclass, type, mro, &own);
   }
-  *count = data->own_count;
-  return data->table != NULL ? data->table->slots + data->shared.count : NULL;
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  Py_XDECREF(mro);
+  PyExtensibleType_Internal_DropOwn(&own);  // the table has references of its own to the capsules
+  PyTypedcall_RestoreError(saved);
+  return result;
 }
 
-// Is the slot with this ID among the first `count`? Returns its position, or -1.
-static inline Py_ssize_t PyExtensibleType_Internal_Position(const PyCustomSlot *slots,
-                                                            Py_ssize_t count, uintptr_t id) {
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    if (slots[i].id == id) return i;
-  }
+// Always -1. `format` has one %s, for the type's name.
+static inline int PyExtensibleType_Internal_Refuse(PyTypeObject *type, PyObject *exception,
+                                                   const char *format) {
+  char name[PyTypedcall_Internal_NAME_SIZE];
+  PyErr_Format(exception, format, PyTypedcall_Internal_Name(type, name));
   return -1;
 }
 
-static inline int PyExtensibleType_Internal_ValidateOwn(PyTypeObject *type, const PyCustomSlot *own,
-                                                        Py_ssize_t own_count) {
-  for (Py_ssize_t i = 0; i < own_count; ++i) {
-    if (own[i].id == PyCustomSlot_ID_SKIP) continue;
-    const int valid = PyCustomSlot_IsValidID(own[i].id);
-    if (valid && PyExtensibleType_Internal_Position(own, i, own[i].id) < 0) continue;
-    char id[2 + 2 * sizeof(uintptr_t) + 1];  // before 3.12 PyErr_Format has no %llx
-    PyOS_snprintf(id, sizeof(id), "0x%llx", (unsigned long long)own[i].id);
-    PyErr_Format(PyExc_ValueError,
-                 valid ? "type '%.100s': custom slot %zd has ID %s, which stands there already"
-                       : "type '%.100s': custom slot %zd has the invalid ID %s",
-                 type->tp_name, i, id);
-    return -1;
-  }
-  return 0;
-}
-
-// The merge under way: inherited positions first, so that slots stay where consumers expect them.
-typedef struct PyExtensibleType_Internal_Merge {
-  PyCustomSlot *slots;
-  unsigned char *decided;  // per slot: a type earlier in the MRO has given its value
-  Py_ssize_t count;
-} PyExtensibleType_Internal_Merge;
-
-static inline void PyExtensibleType_Internal_MergeIn(PyExtensibleType_Internal_Merge *merge,
-                                                     const PyCustomSlot *slots, Py_ssize_t count) {
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    if (slots[i].id == PyCustomSlot_ID_SKIP) continue;
-    Py_ssize_t at = PyExtensibleType_Internal_Position(merge->slots, merge->count, slots[i].id);
-    if (at < 0) at = merge->count++;
-    if (merge->decided[at]) continue;
-    merge->slots[at] = slots[i];
-    merge->decided[at] = 1;
-  }
-}
-
-// Is `base` a type whose slots `resolve` has settled?
-static inline int PyExtensibleType_Internal_IsResolved(PyTypeObject *metaclass, PyObject *base) {
-  return PyType_IsSubtype(Py_TYPE(base), metaclass) &&
-         PyExtensibleType_Internal_DataOf((PyTypeObject *)base)->shared.magic ==
-             PyExtensibleType_MAGIC;
-}
-
-// Merges into freshly allocated memory; on success the type owns it. `layout` is the first type in
-// the MRO that has slots, or NULL: its positions are kept, the values are decided by MRO order.
-static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, PyTypeObject *type,
-                                                       PyTypeObject *layout,
-                                                       const PyCustomSlot *own,
-                                                       Py_ssize_t own_count) {
-  PyObject *mro = type->tp_mro;
-  const Py_ssize_t bases = PyTuple_GET_SIZE(mro);
-  Py_ssize_t most = own_count;
-  for (Py_ssize_t i = 0; i < bases; ++i) {
-    PyObject *base = PyTuple_GET_ITEM(mro, i);
-    if (!PyExtensibleType_Internal_IsResolved(metaclass, base)) continue;
-    most += PyExtensibleType_Internal_DataOf((PyTypeObject *)base)->shared.count;
-  }
-  PyExtensibleType_Internal_TypeData *data = PyExtensibleType_Internal_DataOf(type);
-  if (most == 0) return 0;
-
-  PyExtensibleType_Internal_Merge merge = {NULL, NULL, 0};
-  const size_t header = offsetof(PyExtensibleType_Internal_Table, slots);
-  const size_t slot_bytes = (size_t)(most + own_count) * sizeof(PyCustomSlot);
-  PyExtensibleType_Internal_Table *table =
-      (PyExtensibleType_Internal_Table *)PyMem_Malloc(header + slot_bytes);
-  merge.decided = (unsigned char *)PyMem_Calloc((size_t)most, 1);
-  if (table == NULL || merge.decided == NULL) {
-    PyMem_Free(table);
-    PyMem_Free(merge.decided);
-    PyErr_NoMemory();
-    return -1;
-  }
-  merge.slots = table->slots;
-  if (layout != NULL) {
-    const PyExtensibleTypeData *inherited = &PyExtensibleType_Internal_DataOf(layout)->shared;
-    merge.count = inherited->count;
-    memcpy(merge.slots, inherited->table, (size_t)merge.count * sizeof(PyCustomSlot));
-    PyExtensibleType_Internal_MergeIn(&merge, own, own_count);
-  } else {
-    // Nothing inherited: the type's own table is taken as it is, skipped positions included.
-    merge.count = own_count;
-    memcpy(merge.slots, own, (size_t)own_count * sizeof(PyCustomSlot));
-    memset(merge.decided, 1, (size_t)own_count);
-  }
-  for (Py_ssize_t i = 0; i < bases; ++i) {
-    PyObject *base = PyTuple_GET_ITEM(mro, i);
-    if (!PyExtensibleType_Internal_IsResolved(metaclass, base)) continue;
-    Py_ssize_t count;
-    const PyCustomSlot *slots = PyExtensibleType_Internal_OwnSlots((PyTypeObject *)base, &count);
-    PyExtensibleType_Internal_MergeIn(&merge, slots, count);
-  }
-  PyMem_Free(merge.decided);
-
-  const PyExtensibleType_Internal_TypeData *base_data =
-      layout != NULL ? PyExtensibleType_Internal_DataOf(layout) : NULL;
-  if (own_count == 0 && base_data != NULL && base_data->shared.count == merge.count &&
-      memcmp(base_data->shared.table, merge.slots, (size_t)merge.count * sizeof(PyCustomSlot)) ==
-          0) {
-    PyMem_Free(table);
-    data->shared.count = base_data->shared.count;
-    data->shared.table = base_data->shared.table;
-    // A table that came from a static type is nobody's to free.
-    table = (layout->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 ? base_data->table : NULL;
-    if (table != NULL) ++table->references;
-    data->table = table;
-    return 0;
-  }
-  table->references = 1;
-  if (own_count > 0) {
-    memcpy(table->slots + merge.count, own, (size_t)own_count * sizeof(PyCustomSlot));
-  }
-  data->table = table;
-  data->own_count = own_count;
-  data->shared.count = merge.count;
-  data->shared.table = table->slots;
-  return 0;
-}
-
-// See PyTypedcall_Interface.resolve. No Python code runs in here, so with the GIL held nobody sees
-// a type half resolved.
+// See PyTypedcall_Interface.resolve.
 static inline int PyExtensibleType_Internal_Resolve(PyTypeObject *metaclass, PyTypeObject *type,
-                                                    const PyCustomSlot *own, Py_ssize_t own_count) {
-  if (!PyType_IsSubtype(Py_TYPE(type), metaclass)) {
-    PyErr_Format(PyExc_TypeError, "type '%.100s' is not an extensible type", type->tp_name);
-    return -1;
+                                                    const PyCustomSlot *slots, Py_ssize_t count) {
+  if (!PyType_IsSubtype(Py_TYPE((PyObject *)type), metaclass)) {
+    return PyExtensibleType_Internal_Refuse(type, PyExc_TypeError,
+                                            "type '%s' is not an extensible type");
   }
-  PyExtensibleType_Internal_TypeData *data = PyExtensibleType_Internal_DataOf(type);
-  if (data->shared.magic == PyExtensibleType_MAGIC) {
-    if (own_count == 0) return 0;
-    PyErr_Format(PyExc_SystemError, "the custom slots of type '%.100s' are final already",
-                 type->tp_name);
-    return -1;
+  if (PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic == PyExtensibleType_MAGIC) {
+    if (count == 0) return 0;
+    return PyExtensibleType_Internal_Refuse(type, PyExc_SystemError,
+                                            "the custom slots of type '%s' are final already");
   }
-  if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) {
-    PyErr_Format(PyExc_TypeError, "the slots of the static type '%.100s' have not been made ready",
-                 type->tp_name);
-    return -1;
+  if (!PyTypedcall_Internal_IsHeapType(type)) {
+    return PyExtensibleType_Internal_Refuse(
+        type, PyExc_TypeError, "the slots of the static type '%s' have not been made ready");
   }
-  if (own_count < 0 || (own == NULL && own_count > 0)) {
-    PyErr_Format(PyExc_SystemError, "type '%.100s' was given no table of %zd custom slots",
-                 type->tp_name, own_count);
-    return -1;
+  if (count < 0 || (slots == NULL && count > 0)) {
+    return PyExtensibleType_Internal_Refuse(
+        type, PyExc_SystemError,
+        "type '%s' was given a negative number of custom slots, or no table of them");
   }
-  if (type->tp_mro == NULL) return 0;  // still being made: there is nothing to inherit from yet
-  if (PyExtensibleType_Internal_ValidateOwn(type, own, own_count) < 0) return -1;
-  PyTypeObject *layout = NULL;
-  // From the first entry on: a derived metaclass's mro() can leave the type itself out, and where
-  // it is in, it is passed over as not resolved yet.
-  for (Py_ssize_t i = 0; layout == NULL && i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
-    PyObject *base = PyTuple_GET_ITEM(type->tp_mro, i);
-    if (!PyExtensibleType_Internal_IsResolved(metaclass, base)) continue;
-    if (PyExtensibleType_Internal_DataOf((PyTypeObject *)base)->shared.count == 0) continue;
-    layout = (PyTypeObject *)base;
+  PyObject *mro = PyTypedcall_Internal_Mro(type);
+  if (mro == NULL) return 0;  // still being made: there is nothing to inherit from yet
+  int result = -1;
+  if (count == 0) {
+    result = PyExtensibleType_Internal_ResolveBody(metaclass, type);
+  } else if (PyExtensibleType_Internal_ValidateOwn(type, slots, count) == 0) {
+    const PyExtensibleType_Internal_Own own = {slots, count, NULL, 0};
+    result = PyExtensibleType_Internal_Commit(metaclass, type, mro, &own);
   }
-  if (PyExtensibleType_Internal_BuildTable(metaclass, type, layout, own, own_count) < 0) return -1;
-  PyTypedcall_STORE_RELEASE(&data->shared.magic, PyExtensibleType_MAGIC);
-  return 0;
+  Py_DECREF(mro);
+  return result;
 }
 
 // Our metaclass among the ancestors of a type's metaclass: the one that derives from `type` itself,
 // which is always on the way because no other adds data there.
 static inline PyTypeObject *PyExtensibleType_Internal_MetaclassOf(PyTypeObject *type) {
-  PyTypeObject *metaclass = Py_TYPE(type);
-  while (metaclass->tp_base != NULL && metaclass->tp_base != &PyType_Type) {
-    metaclass = metaclass->tp_base;
+  PyTypeObject *metaclass = Py_TYPE((PyObject *)type);
+  for (;;) {
+    PyTypeObject *base = PyTypedcall_Internal_SLOT(PyTypeObject *, metaclass, tp_base);
+    if (base == NULL || base == &PyType_Type) return metaclass;
+    metaclass = base;
   }
-  return metaclass;
 }
 
 static inline int PyExtensibleType_Internal_Init(PyObject *self, PyObject *args, PyObject *kwargs) {
-  if (PyType_Type.tp_init(self, args, kwargs) < 0) return -1;
+  const initproc init = PyTypedcall_Internal_SLOT(initproc, &PyType_Type, tp_init);
+  if (init(self, args, kwargs) < 0) return -1;
   PyTypeObject *type = (PyTypeObject *)self;
   return PyExtensibleType_Internal_Resolve(PyExtensibleType_Internal_MetaclassOf(type), type, NULL,
                                            0);
@@ -239,16 +104,17 @@ static inline int PyExtensibleType_Internal_Init(PyObject *self, PyObject *args,
 
 static inline void PyExtensibleType_Internal_Dealloc(PyObject *self) {
   PyTypeObject *metaclass = Py_TYPE(self);
+  PyTypeObject *type = (PyTypeObject *)self;
   PyExtensibleType_Internal_Table *table =
-      PyExtensibleType_Internal_DataOf((PyTypeObject *)self)->table;
-  PyType_Type.tp_dealloc(self);
+      PyExtensibleType_Internal_DataOf(PyExtensibleType_Internal_MetaclassOf(type), type)->table;
+  PyTypedcall_Internal_SLOT(destructor, &PyType_Type, tp_dealloc)(self);
   PyExtensibleType_Internal_ReleaseTable(table);
   Py_DECREF(metaclass);
 }
 
 static inline int PyExtensibleType_Internal_Traverse(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
-  return PyType_Type.tp_traverse(self, visit, arg);
+  return PyTypedcall_Internal_SLOT(traverseproc, &PyType_Type, tp_traverse)(self, visit, arg);
 }
 
 // A new metaclass for this interpreter. New reference, or NULL with an exception: SystemError when
@@ -256,13 +122,19 @@ static inline int PyExtensibleType_Internal_Traverse(PyObject *self, visitproc v
 static inline PyTypeObject *PyExtensibleType_Internal_NewMetaclass(void) {
   static const char doc[] =
       "Metaclass of types with custom slots (SEP 200).\n\n"
-      "Subclasses of an extensible type inherit its slots; nothing needs to be called.";
+      "Subclasses of an extensible type inherit its slots; nothing needs to be called. A class "
+      "body "
+      "may add or override slots: __customslots__ is a mapping or a list of (id, value), where a "
+      "value is a capsule for a pointer, or an int for flags or an offset. Like a ctypes "
+      "prototype, "
+      "it is a promise: consumers follow the pointers. Assigning to __customslots__ or __bases__ "
+      "afterwards changes no slots.";
   PyType_Slot slots[] = {
       {Py_tp_doc, (void *)(uintptr_t)doc},
       {Py_tp_init, (void *)PyExtensibleType_Internal_Init},
       {Py_tp_dealloc, (void *)PyExtensibleType_Internal_Dealloc},
       {Py_tp_traverse, (void *)PyExtensibleType_Internal_Traverse},
-      {Py_tp_clear, (void *)PyType_Type.tp_clear},
+      {Py_tp_clear, (void *)PyTypedcall_Internal_SLOT(inquiry, &PyType_Type, tp_clear)},
       {0, NULL},
   };
   PyType_Spec spec;

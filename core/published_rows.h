@@ -3,22 +3,11 @@
 #ifndef TYPEDCALL_CORE_PUBLISHED_ROWS_H_
 #define TYPEDCALL_CORE_PUBLISHED_ROWS_H_
 
-#include "core/side_table.h"
+#include "core/interpreter_state.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-// All that belongs to one interpreter. Its capsule stands in `_extensibletype` and, so that modules
-// torn down after that one can still call us, in the interpreter's own dictionary.
-typedef struct PyTypedcall_Internal_State {
-  PyTypedcall_Interface interface;
-  PyTypeObject *metaclass;
-  PyTypedcall_Internal_SideTable tables[PyTypedcall_SPACES];
-  PyObject *owners;  // dict: address of an owner -> capsule of its PyTypedcall_Internal_Owner
-  PyTypedcall_Internal_Row *retracted;
-  PyTypedcall_Counters counters;
-} PyTypedcall_Internal_State;
 
 // Something whose life bounds the life of rows.
 typedef struct PyTypedcall_Internal_Owner {

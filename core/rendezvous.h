@@ -4,8 +4,9 @@
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_H_
 
-#include "core/metaclass.h"
+#include "core/combined_metaclass.h"
 #include "core/published_rows.h"
+#include "core/slot_names.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,15 +16,60 @@ static inline PyTypeObject *PyTypedcall_Internal_Metaclass(void *opaque) {
   return ((PyTypedcall_Internal_State *)opaque)->metaclass;
 }
 
+// Has the interpreter let go of its state? Then RuntimeError is set.
+static inline int PyTypedcall_Internal_IsEnding(const PyTypedcall_Internal_State *state) {
+  if (state->metaclass != NULL) return 0;
+  PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
+  return 1;
+}
+
 static inline int PyTypedcall_Internal_Resolve(void *opaque, PyTypeObject *type,
                                                const PyCustomSlot *own, Py_ssize_t own_count) {
-  PyTypeObject *metaclass = ((PyTypedcall_Internal_State *)opaque)->metaclass;
-  if (metaclass == NULL) {
-    PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
-    return -1;
-  }
-  return PyExtensibleType_Internal_Resolve(metaclass, type, own, own_count);
+  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
+  if (PyTypedcall_Internal_IsEnding(state)) return -1;
+  return PyExtensibleType_Internal_Resolve(state->metaclass, type, own, own_count);
 }
+
+static inline uintptr_t PyTypedcall_Internal_SlotId(void *opaque, const char *name) {
+  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
+  if (PyTypedcall_Internal_IsEnding(state)) return 0;
+  return PyCustomSlot_Internal_IDByName(state->slot_names, name);
+}
+
+static inline int PyTypedcall_Internal_ReadyStatic(void *opaque, PyTypeObject *type,
+                                                   Py_ssize_t slot_table_size) {
+  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
+  if (PyTypedcall_Internal_IsEnding(state)) return -1;
+  return PyExtensibleType_Internal_ReadyStatic(state->metaclass, &state->static_types, type,
+                                               slot_table_size);
+}
+
+static inline PyTypeObject *PyTypedcall_Internal_CombinedMetaclass(void *opaque,
+                                                                   PyObject *metaclasses) {
+  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
+  if (PyTypedcall_Internal_IsEnding(state)) return NULL;
+  return PyExtensibleType_Internal_Combine(state->metaclass, state->combined, metaclasses);
+}
+
+// `_extensibletype.combined_metaclass`, for Python code.
+static inline PyObject *PyTypedcall_Internal_CombinedFromPython(PyObject *self,
+                                                                PyObject *metaclasses) {
+  (void)self;
+  const PyTypedcall_Interface *interface = PyTypedcall_Peek();
+  if (interface != NULL) {
+    return (PyObject *)interface->combined_metaclass(interface->state, metaclasses);
+  }
+  PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
+  return NULL;
+}
+
+static PyMethodDef PyTypedcall_Internal_CombinedDef = {
+    "combined_metaclass", PyTypedcall_Internal_CombinedFromPython, METH_VARARGS,
+    PyDoc_STR("combined_metaclass($module, /, *metaclasses)\n--\n\n"
+              "The metaclass of classes that derive from extensible types and from classes with\n"
+              "these metaclasses: class C(Extensible, abc.ABC, metaclass=combined_metaclass("
+              "abc.ABCMeta)).\n"
+              "The same metaclasses give the same result, in whatever order.")};
 
 static inline void PyTypedcall_Internal_ReadCounters(void *opaque, PyTypedcall_Counters *out,
                                                      size_t size) {
@@ -33,7 +79,9 @@ static inline void PyTypedcall_Internal_ReadCounters(void *opaque, PyTypedcall_C
 
 // Lets go of everything but the struct itself.
 static inline void PyTypedcall_Internal_EmptyState(PyTypedcall_Internal_State *state) {
-  // Letting owners go can run anything, so from here on nobody can become one.
+  // Letting things go can run anything, so from here on nobody can ask for anything.
+  PyTypeObject *metaclass = state->metaclass;
+  state->metaclass = NULL;
   PyObject *owners = state->owners;
   state->owners = NULL;
   PyObject *capsule;
@@ -56,7 +104,10 @@ static inline void PyTypedcall_Internal_EmptyState(PyTypedcall_Internal_State *s
     PyTypedcall_Internal_FreeRow(state->retracted);
     state->retracted = next;
   }
-  Py_CLEAR(state->metaclass);
+  PyExtensibleType_Internal_ForgetStatic(&state->static_types);
+  Py_CLEAR(state->slot_names);
+  Py_CLEAR(state->combined);
+  Py_XDECREF((PyObject *)metaclass);
 }
 
 static inline void PyTypedcall_Internal_CapsuleDied(PyObject *capsule) {
@@ -84,10 +135,15 @@ static inline PyObject *PyTypedcall_Internal_NewCapsule(void) {
   interface->publish = PyTypedcall_Internal_Publish;
   interface->retract = PyTypedcall_Internal_Retract;
   interface->counters = PyTypedcall_Internal_ReadCounters;
+  interface->slot_id = PyTypedcall_Internal_SlotId;
+  interface->ready_static = PyTypedcall_Internal_ReadyStatic;
+  interface->combined_metaclass = PyTypedcall_Internal_CombinedMetaclass;
   PyObject *capsule = NULL;
   state->metaclass = PyExtensibleType_Internal_NewMetaclass();
   if (state->metaclass != NULL) state->owners = PyDict_New();
-  if (state->owners != NULL) {
+  if (state->owners != NULL) state->slot_names = PyDict_New();
+  if (state->slot_names != NULL) state->combined = PyDict_New();
+  if (state->combined != NULL) {
     capsule = PyCapsule_New(interface, PyTypedcall_CAPSULE_NAME, PyTypedcall_Internal_CapsuleDied);
   }
   if (capsule == NULL) {
@@ -95,6 +151,15 @@ static inline PyObject *PyTypedcall_Internal_NewCapsule(void) {
     PyMem_RawFree(state);
   }
   return capsule;
+}
+
+// What stands in `dict` under `name`, `value` if nothing did. Borrowed, or NULL with an exception.
+static inline PyObject *PyTypedcall_Internal_SetDefault(PyObject *dict, const char *name,
+                                                        PyObject *value) {
+  PyObject *key = PyUnicode_FromString(name);
+  PyObject *standing = key != NULL ? PyDict_SetDefault(dict, key, value) : NULL;
+  Py_XDECREF(key);
+  return standing;
 }
 
 // Is what stands in the module one that we can use? ImportError that says what is wrong if not.
@@ -120,16 +185,20 @@ static inline const PyTypedcall_Interface *PyTypedcall_Internal_Accept(PyObject 
     PyErr_SetString(PyExc_ImportError, "typedcall: the interpreter is ending");
     return NULL;
   }
-  PyObject *standing = NULL;
-  PyObject *name = PyUnicode_FromString(PyExtensibleType_ATTRIBUTE);
-  if (name == NULL) return NULL;
-  standing = PyDict_SetDefault(dict, name, metaclass);
-  Py_DECREF(name);
+  PyObject *standing = PyTypedcall_Internal_SetDefault(dict, PyExtensibleType_ATTRIBUTE, metaclass);
   if (standing == NULL) return NULL;
   if (standing != metaclass) {
     PyErr_Format(PyExc_ImportError, "%s.%s is not typedcall's metaclass but a '%.100s'",
                  PyTypedcall_MODULE, PyExtensibleType_ATTRIBUTE, Py_TYPE(standing)->tp_name);
     return NULL;
+  }
+  if (PyDict_GetItemString(dict, PyTypedcall_Internal_CombinedDef.ml_name) == NULL) {
+    PyObject *function = PyCFunction_NewEx(&PyTypedcall_Internal_CombinedDef, NULL, NULL);
+    if (function == NULL) return NULL;
+    standing =
+        PyTypedcall_Internal_SetDefault(dict, PyTypedcall_Internal_CombinedDef.ml_name, function);
+    Py_DECREF(function);
+    if (standing == NULL) return NULL;
   }
   return interface;
 }
@@ -213,6 +282,19 @@ static inline const PyTypedcall_Interface *PyTypedcall_Import(void) {
   Py_XDECREF(name);
   Py_XDECREF(kept_name);
   return interface;
+}
+
+/// The slot ID that belongs to `name` (UTF-8) in the calling interpreter: the same for every
+/// module, whoever asks first. It is for ideas that nobody has registered: prefix the name with the
+/// project's own, as in "scikit-foo.kernel". IDs are given out in the order in which they are asked
+/// for: never keep one in a C static, in a file or in another interpreter.
+///
+/// Returns 0 with ValueError (no name, or all 2^23 IDs are taken), UnicodeDecodeError, RuntimeError
+/// while the interpreter ends, or MemoryError. GIL: held. `interface` is the calling interpreter's.
+/// Source: SEP 200, "Allocated IDs".
+static inline uintptr_t PyCustomSlot_IDByName(const PyTypedcall_Interface *interface,
+                                              const char *name) {
+  return interface->slot_id(interface->state, name);
 }
 
 #ifdef __cplusplus

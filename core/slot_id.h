@@ -31,6 +31,7 @@ typedef struct PyCustomSlot {
 #define PyCustomSlot_REGISTRAR_CYTHON 0x02
 #define PyCustomSlot_REGISTRAR_NUMPY 0x03
 #define PyCustomSlot_REGISTRAR_NUMFOCUS 0x04
+#define PyCustomSlot_REGISTRAR_RUNTIME 0xff  ///< PyCustomSlot_IDByName gives these out
 
 /// The allocated ID for a registrar (0-0xff), an idea (0-0xffff) and the idea's
 /// backwards-incompatible version (0-0x7f), as a constant expression. Bits that do not fit are cut
@@ -38,6 +39,14 @@ typedef struct PyCustomSlot {
 #define PyCustomSlot_ID(registrar, idea, version)                                \
   ((((uintptr_t)(registrar)&0xffu) << 24) | (((uintptr_t)(idea)&0xffffu) << 8) | \
    (((uintptr_t)(version)&0x7fu) << 1) | 1u)
+
+/// The ID that is the address of something which provider and consumer both know, for instance an
+/// object that stands for an interface; the address must be even and not NULL. It names a slot for
+/// as long as nothing else can take that address.
+#define PyCustomSlot_POINTER_ID(address) ((uintptr_t)(const void *)(address))
+
+/// SEP 201's native-callable slot: where in the instance its table of native functions stands.
+#define PyCustomSlot_ID_NATIVECALLABLE PyCustomSlot_ID(PyCustomSlot_REGISTRAR_NUMFOCUS, 0, 0)
 
 #define PyCustomSlot_ID_REGISTRAR(id) ((unsigned)(((id) >> 24) & 0xffu))
 #define PyCustomSlot_ID_IDEA(id) ((unsigned)(((id) >> 8) & 0xffffu))
@@ -50,7 +59,35 @@ static inline int PyCustomSlot_IsValidID(uintptr_t id) {
   return (id & 1u) == 0 || id <= UINT32_MAX;
 }
 
+/// Is `id` an allocated ID, as opposed to an address and to the two special IDs? GIL: none.
+static inline int PyCustomSlot_IsAllocatedID(uintptr_t id) {
+  return (id & 1u) != 0 && PyCustomSlot_IsValidID(id);
+}
+
 #ifdef __cplusplus
 }
+
+#if __cplusplus >= 201402L
+namespace typedcall {
+
+/// PyCustomSlot_ID, but a part that does not fit does not compile.
+template <unsigned registrar, unsigned idea, unsigned version = 0>
+constexpr uintptr_t custom_slot_id() {
+  static_assert(registrar <= 0xff, "a registrar is 0 to 0xff");
+  static_assert(idea <= 0xffff, "an idea is 0 to 0xffff");
+  static_assert(version <= 0x7f, "an idea's version is 0 to 0x7f");
+  static_assert(registrar != 0 || idea != 0 || version != 0, "0x1 is the ID of a skipped slot");
+  static_assert(registrar != PyCustomSlot_REGISTRAR_RUNTIME,
+                "these IDs are given out at run time: PyCustomSlot_IDByName");
+  return PyCustomSlot_ID(registrar, idea, version);
+}
+
+/// The parts of an allocated ID.
+constexpr unsigned custom_slot_registrar(uintptr_t id) { return PyCustomSlot_ID_REGISTRAR(id); }
+constexpr unsigned custom_slot_idea(uintptr_t id) { return PyCustomSlot_ID_IDEA(id); }
+constexpr unsigned custom_slot_version(uintptr_t id) { return PyCustomSlot_ID_VERSION(id); }
+
+}  // namespace typedcall
+#endif
 #endif
 #endif  // TYPEDCALL_CORE_SLOT_ID_H_

@@ -65,7 +65,7 @@ typedef struct PyNativeCallableTable {
 
 /// The custom slot of an instance's table: `objoffset` locates a `PyNativeCallableTable *` inside
 /// the instance, so that each instance has its own and can replace it. Source: SEP 201.
-#define PYCUSTOMSLOT_NATIVECALLABLE_ID PyCustomSlot_ID(PyCustomSlot_REGISTRAR_NUMFOCUS, 0, 0)
+#define PYCUSTOMSLOT_NATIVECALLABLE_ID PyCustomSlot_ID_NATIVECALLABLE
 #define PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS 0
 
 /// Can anybody use an entry with these flags? Not if the ABI version, a bit that must be understood

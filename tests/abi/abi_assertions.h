@@ -152,12 +152,17 @@ FIELD(PyTypedcall_Interface, find, 32, 8);
 FIELD(PyTypedcall_Interface, publish, 40, 8);
 FIELD(PyTypedcall_Interface, retract, 48, 8);
 FIELD(PyTypedcall_Interface, counters, 56, 8);
-PyTypedcall_STATIC_ASSERT(sizeof(PyTypedcall_Interface) >= 64, abi);
+FIELD(PyTypedcall_Interface, slot_id, 64, 8);
+FIELD(PyTypedcall_Interface, ready_static, 72, 8);
+FIELD(PyTypedcall_Interface, combined_metaclass, 80, 8);
+PyTypedcall_STATIC_ASSERT(sizeof(PyTypedcall_Interface) >= 88, abi);
+SAME(PyTypedcall_INTERFACE_SIZE_1_0, 88);
 SAME(PyTypedcall_ABI_MAJOR, 1);
 
 SAME(PyTypedcall_BY_TYPE, 0);
 SAME(PyTypedcall_BY_DEF, 1);
 SAME(PyTypedcall_BY_OBJECT, 2);
+SAME(PyTypedcall_MERGED_BY_TYPE, 3);
 
 FIELD(PyTypedcall_Counters, rows_added, 0, 8);
 FIELD(PyTypedcall_Counters, rows_removed, 8, 8);

@@ -17,7 +17,7 @@ class Resolution : public testing::Test {
 
   // Is the type's magic set? Asks nobody who would set it.
   static bool IsResolved(const Ref &type) {
-    return PyExtensibleType_Internal_DataOf(type.type())->shared.magic == PyExtensibleType_MAGIC;
+    return PyExtensibleType_Internal_DataOf(nullptr, type.type())->shared.magic == PyExtensibleType_MAGIC;
   }
 
   Ref base_;

@@ -1,0 +1,205 @@
+// Metaclasses that are ours and somebody else's at once (ABCMeta, EnumMeta), so that a class can
+// derive from both kinds: one for each set of metaclasses, whoever asks and in whatever order.
+#ifndef TYPEDCALL_CORE_COMBINED_METACLASS_H_
+#define TYPEDCALL_CORE_COMBINED_METACLASS_H_
+
+#include "core/metaclass.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// `__init__` of a combined metaclass: what the others have, then ours, even if one of the others
+// forgets super().__init__, so that a faulty `__customslots__` is reported.
+static inline PyObject *PyExtensibleType_Internal_CombinedInit(PyObject *self,
+                                                               PyTypeObject *defining_class,
+                                                               PyObject *const *args,
+                                                               Py_ssize_t nargs,
+                                                               PyObject *kwnames) {
+  PyObject *super = PyObject_CallFunctionObjArgs((PyObject *)&PySuper_Type,
+                                                 (PyObject *)defining_class, self, NULL);
+  PyObject *init = super != NULL ? PyObject_GetAttrString(super, "__init__") : NULL;
+  PyObject *result = init != NULL ? PyObject_Vectorcall(init, args, (size_t)nargs, kwnames) : NULL;
+  Py_XDECREF(init);
+  Py_XDECREF(super);
+  PyTypeObject *type = (PyTypeObject *)self;
+  if (result != NULL && PyExtensibleType_Internal_Resolve(
+                            PyExtensibleType_Internal_MetaclassOf(type), type, NULL, 0) < 0) {
+    Py_CLEAR(result);
+  }
+  return result;
+}
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wcast-function-type"
+#endif
+static PyMethodDef PyExtensibleType_Internal_CombinedInitDef = {
+    "__init__", (PyCFunction)(void (*)(void))PyExtensibleType_Internal_CombinedInit,
+    METH_METHOD | METH_FASTCALL | METH_KEYWORDS, NULL};
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+// Is another one of the first `count` in `all` the same or derived from `all[at]`? Of two that are
+// the same the first remains.
+static inline int PyExtensibleType_Internal_IsImplied(PyObject *all, Py_ssize_t at) {
+  PyTypeObject *metaclass = (PyTypeObject *)PyList_GetItem(all, at);
+  for (Py_ssize_t i = 0; i < PyList_Size(all); ++i) {
+    PyTypeObject *other = (PyTypeObject *)PyList_GetItem(all, i);
+    if (i != at && PyType_IsSubtype(other, metaclass) && (other != metaclass || i < at)) return 1;
+  }
+  return 0;
+}
+
+// Where a metaclass belongs among the bases: those with our data last, because the others' __init__
+// and __new__ expect to come first; else by name.
+static inline int PyExtensibleType_Internal_ComesBefore(PyTypeObject *ours, PyObject *left,
+                                                        PyObject *right) {
+  char left_name[PyTypedcall_Internal_NAME_SIZE], right_name[PyTypedcall_Internal_NAME_SIZE];
+  const int left_last = PyType_IsSubtype((PyTypeObject *)left, ours);
+  const int right_last = PyType_IsSubtype((PyTypeObject *)right, ours);
+  if (left_last != right_last) return right_last;
+  return strcmp(PyTypedcall_Internal_Name((PyTypeObject *)left, left_name),
+                PyTypedcall_Internal_Name((PyTypeObject *)right, right_name)) < 0;
+}
+
+// The bases of the combined metaclass, in their order: a new list, or NULL with an exception.
+static inline PyObject *PyExtensibleType_Internal_CombinedBases(PyTypeObject *ours,
+                                                                PyObject *metaclasses) {
+  PyObject *all = PySequence_List(metaclasses);
+  if (all == NULL || PyList_Append(all, (PyObject *)ours) < 0) {
+    Py_XDECREF(all);
+    return NULL;
+  }
+  for (Py_ssize_t i = 0; i < PyList_Size(all); ++i) {
+    PyObject *metaclass = PyList_GetItem(all, i);
+    if (PyType_Check(metaclass) && PyType_IsSubtype((PyTypeObject *)metaclass, &PyType_Type)) {
+      continue;
+    }
+    PyErr_Format(PyExc_TypeError, "%R is not a metaclass: it does not derive from type", metaclass);
+    Py_DECREF(all);
+    return NULL;
+  }
+  PyObject *bases = PyList_New(0);
+  for (Py_ssize_t i = 0; bases != NULL && i < PyList_Size(all); ++i) {
+    if (PyExtensibleType_Internal_IsImplied(all, i)) continue;
+    PyObject *metaclass = PyList_GetItem(all, i);
+    Py_ssize_t at = 0;
+    while (at < PyList_Size(bases) &&
+           !PyExtensibleType_Internal_ComesBefore(ours, metaclass, PyList_GetItem(bases, at))) {
+      ++at;
+    }
+    if (PyList_Insert(bases, at, metaclass) < 0) Py_CLEAR(bases);
+  }
+  Py_DECREF(all);
+  return bases;
+}
+
+// A frozenset of addresses: no combined metaclass outlives the metaclasses that it derives from, so
+// none of these is used again while it lives.
+static inline PyObject *PyExtensibleType_Internal_CombinedKey(PyObject *bases) {
+  PyObject *addresses = PyList_New(0);
+  for (Py_ssize_t i = 0; addresses != NULL && i < PyList_Size(bases); ++i) {
+    PyObject *address = PyLong_FromVoidPtr(PyList_GetItem(bases, i));
+    if (address == NULL || PyList_Append(addresses, address) < 0) Py_CLEAR(addresses);
+    Py_XDECREF(address);
+  }
+  PyObject *key = addresses != NULL ? PyFrozenSet_New(addresses) : NULL;
+  Py_XDECREF(addresses);
+  return key;
+}
+
+// What a weak reference still refers to: a new reference; NULL without an exception if it is dead.
+static inline PyObject *PyExtensibleType_Internal_Dereference(PyObject *reference) {
+  PyObject *object = PyObject_CallObject(reference, NULL);
+  if (object != Py_None) return object;
+  Py_DECREF(object);
+  return NULL;
+}
+
+// Drops what is dead from the cache, so that metaclasses made in a loop do not fill it up.
+static inline int PyExtensibleType_Internal_PurgeCombined(PyObject *cache) {
+  PyObject *items = PyDict_Items(cache);
+  int failed = items == NULL;
+  for (Py_ssize_t i = 0; !failed && i < PyList_Size(items); ++i) {
+    PyObject *item = PyList_GetItem(items, i);
+    PyObject *alive = PyExtensibleType_Internal_Dereference(PyTuple_GetItem(item, 1));
+    if (alive == NULL) {
+      failed = PyErr_Occurred() != NULL || PyDict_DelItem(cache, PyTuple_GetItem(item, 0)) < 0;
+    }
+    Py_XDECREF(alive);
+  }
+  Py_XDECREF(items);
+  return failed ? -1 : 0;
+}
+
+// A new metaclass with these bases. New reference, or NULL with an exception.
+static inline PyObject *PyExtensibleType_Internal_NewCombined(PyObject *bases) {
+  char name[PyTypedcall_Internal_NAME_SIZE];
+  PyObject *full_name = PyUnicode_FromString("");
+  for (Py_ssize_t i = 0; full_name != NULL && i < PyList_Size(bases); ++i) {
+    PyTypedcall_Internal_Name((PyTypeObject *)PyList_GetItem(bases, i), name);
+    const char *dot = strrchr(name, '.');
+    PyObject *longer =
+        PyUnicode_FromFormat("%U%s%s", full_name, i > 0 ? "_" : "", dot != NULL ? dot + 1 : name);
+    Py_DECREF(full_name);
+    full_name = longer;
+  }
+  PyObject *tuple = full_name != NULL ? PyList_AsTuple(bases) : NULL;
+  PyObject *combined = NULL;
+  if (tuple != NULL) {
+    combined =
+        PyObject_CallFunction((PyObject *)&PyType_Type, "OO{s:s,s:s}", full_name, tuple,
+                              "__module__", PyTypedcall_MODULE, "__doc__",
+                              "Metaclass of types with custom slots (SEP 200), combined with "
+                              "another metaclass.");
+  }
+  Py_XDECREF(tuple);
+  Py_XDECREF(full_name);
+  if (combined == NULL) return NULL;
+  PyObject *init =
+      PyDescr_NewMethod((PyTypeObject *)combined, &PyExtensibleType_Internal_CombinedInitDef);
+  if (init == NULL || PyObject_SetAttrString(combined, "__init__", init) < 0) Py_CLEAR(combined);
+  Py_XDECREF(init);
+  return combined;
+}
+
+// See PyExtensibleType_CombinedMetaclass. `cache` is the interpreter's dictionary for them.
+static inline PyTypeObject *PyExtensibleType_Internal_Combine(PyTypeObject *ours, PyObject *cache,
+                                                              PyObject *metaclasses) {
+  PyObject *bases = PyExtensibleType_Internal_CombinedBases(ours, metaclasses);
+  if (bases == NULL) return NULL;
+  PyObject *combined = NULL, *key = NULL, *reference = NULL, *standing = NULL;
+  if (PyList_Size(bases) == 1) {
+    combined = PyList_GetItem(bases, 0);
+    Py_INCREF(combined);
+  } else if ((key = PyExtensibleType_Internal_CombinedKey(bases)) != NULL) {
+    standing = PyDict_GetItemWithError(cache, key);
+    if (standing != NULL) combined = PyExtensibleType_Internal_Dereference(standing);
+    if (combined == NULL && !PyErr_Occurred() &&
+        PyExtensibleType_Internal_PurgeCombined(cache) == 0 &&
+        (combined = PyExtensibleType_Internal_NewCombined(bases)) != NULL) {
+      // Making it may have run code that asked for the same: what stands now counts.
+      reference = PyWeakref_NewRef(combined, NULL);
+      standing = reference != NULL ? PyDict_SetDefault(cache, key, reference) : NULL;
+      if (standing != reference || standing == NULL) {
+        Py_CLEAR(combined);
+        if (standing != NULL) combined = PyExtensibleType_Internal_Dereference(standing);
+      }
+    }
+  }
+  Py_XDECREF(reference);
+  Py_XDECREF(key);
+  Py_DECREF(bases);
+  if (combined == NULL && !PyErr_Occurred()) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "typedcall: another thread dropped the metaclass just made");
+  }
+  return (PyTypeObject *)combined;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_COMBINED_METACLASS_H_

@@ -1,0 +1,30 @@
+// All that the interface between modules holds for one interpreter.
+// core/rendezvous.h makes and empties it; the functions behind the interface work on it.
+#ifndef TYPEDCALL_CORE_INTERPRETER_STATE_H_
+#define TYPEDCALL_CORE_INTERPRETER_STATE_H_
+
+#include "core/side_table.h"
+#include "core/static_type.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// All that belongs to one interpreter. Its capsule stands in `_extensibletype` and, so that modules
+// torn down after that one can still call us, in the interpreter's own dictionary.
+typedef struct PyTypedcall_Internal_State {
+  PyTypedcall_Interface interface;
+  PyTypeObject *metaclass;
+  PyTypedcall_Internal_SideTable tables[PyTypedcall_SPACES];
+  PyObject *owners;  // dict: address of an owner -> capsule of its PyTypedcall_Internal_Owner
+  PyTypedcall_Internal_Row *retracted;
+  PyTypedcall_Counters counters;
+  PyObject *slot_names;  // dict: name -> ID, see core/slot_names.h
+  PyObject *combined;    // dict: metaclasses -> weak reference, see core/combined_metaclass.h
+  PyExtensibleType_Internal_StaticTypes static_types;
+} PyTypedcall_Internal_State;
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_INTERPRETER_STATE_H_

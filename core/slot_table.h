@@ -1,0 +1,260 @@
+// The slot tables that the metaclass puts on heap types: what they are made of, who shares them,
+// and how a type's own slots and those of its bases are merged. Used by core/metaclass.h.
+#ifndef TYPEDCALL_CORE_SLOT_TABLE_H_
+#define TYPEDCALL_CORE_SLOT_TABLE_H_
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/custom_slots.h"
+#include "core/type_access.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// A slot table made by `resolve`. Subclasses that add nothing share their base's; it is freed with
+// the last of them, because a base can go before its subclass when `__bases__` is assigned.
+typedef struct PyExtensibleType_Internal_Table {
+  Py_ssize_t references;
+  PyObject **kept;  // the capsules whose pointers stand in the slots, by whichever class; or NULL
+  Py_ssize_t kept_count;
+  PyCustomSlot slots[1];  // the resolved slots, then the type's own once more
+} PyExtensibleType_Internal_Table;
+
+// What the metaclass really adds: the part that readers know, then what only `resolve` uses. Static
+// types end with the shared part: the rest is there on heap types only.
+typedef struct PyExtensibleType_Internal_TypeData {
+  PyExtensibleTypeData shared;
+  PyExtensibleType_Internal_Table *table;
+  Py_ssize_t own_count;  // how many slots the type brought itself; they end `table`
+} PyExtensibleType_Internal_TypeData;
+
+// A type's own slots on their way into its table.
+typedef struct PyExtensibleType_Internal_Own {
+  const PyCustomSlot *slots;
+  Py_ssize_t count;
+  PyObject **kept;  // the capsules that the slots' pointers come from, one reference each
+  Py_ssize_t kept_count;
+} PyExtensibleType_Internal_Own;
+
+// `metaclass` is our own one; `type` one of its instances.
+static inline PyExtensibleType_Internal_TypeData *PyExtensibleType_Internal_DataOf(
+    PyTypeObject *metaclass, PyTypeObject *type) {
+#ifdef Py_LIMITED_API
+  return (PyExtensibleType_Internal_TypeData *)PyObject_GetTypeData((PyObject *)type, metaclass);
+#else
+  (void)metaclass;
+  return (PyExtensibleType_Internal_TypeData *)(void *)((char *)type +
+                                                        PyExtensibleType_DATA_OFFSET);
+#endif
+}
+
+static inline void PyExtensibleType_Internal_ReleaseKept(PyObject **kept, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; ++i) Py_DECREF(kept[i]);
+  PyMem_Free(kept);
+}
+
+static inline void PyExtensibleType_Internal_ReleaseTable(PyExtensibleType_Internal_Table *table) {
+  if (table == NULL || --table->references > 0) return;
+  PyExtensibleType_Internal_ReleaseKept(table->kept, table->kept_count);
+  PyMem_Free(table);
+}
+
+// The slots that a type brought itself, as opposed to those it inherited. A static type's all count
+// as its own: nothing says which it inherited.
+static inline const PyCustomSlot *PyExtensibleType_Internal_OwnSlots(PyTypeObject *metaclass,
+                                                                     PyTypeObject *type,
+                                                                     Py_ssize_t *count) {
+  const PyExtensibleType_Internal_TypeData *data =
+      PyExtensibleType_Internal_DataOf(metaclass, type);
+  if (!PyTypedcall_Internal_IsHeapType(type)) {
+    *count = data->shared.count;
+    return data->shared.table;
+  }
+  *count = data->own_count;
+  return data->table != NULL ? data->table->slots + data->shared.count : NULL;
+}
+
+// Is the slot with this ID among the first `count`? Returns its position, or -1.
+static inline Py_ssize_t PyExtensibleType_Internal_Position(const PyCustomSlot *slots,
+                                                            Py_ssize_t count, uintptr_t id) {
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (slots[i].id == id) return i;
+  }
+  return -1;
+}
+
+// Returns 0, or -1 with ValueError for an ID that is invalid or stands twice.
+static inline int PyExtensibleType_Internal_ValidateOwn(PyTypeObject *type, const PyCustomSlot *own,
+                                                        Py_ssize_t own_count) {
+  for (Py_ssize_t i = 0; i < own_count; ++i) {
+    if (own[i].id == PyCustomSlot_ID_SKIP) continue;
+    const int valid = PyCustomSlot_IsValidID(own[i].id);
+    if (valid && PyExtensibleType_Internal_Position(own, i, own[i].id) < 0) continue;
+    char id[2 + 2 * sizeof(uintptr_t) + 1];  // before 3.12 PyErr_Format has no %llx
+    char name[PyTypedcall_Internal_NAME_SIZE];
+    PyOS_snprintf(id, sizeof(id), "0x%llx", (unsigned long long)own[i].id);
+    PyErr_Format(PyExc_ValueError,
+                 valid ? "type '%s': custom slot %zd has ID %s, which stands there already"
+                       : "type '%s': custom slot %zd has the invalid ID %s",
+                 PyTypedcall_Internal_Name(type, name), i, id);
+    return -1;
+  }
+  return 0;
+}
+
+// The merge under way: inherited positions first, so that slots stay where consumers expect them.
+typedef struct PyExtensibleType_Internal_Merge {
+  PyExtensibleType_Internal_Table *table;
+  unsigned char *decided;  // per slot: a type earlier in the MRO has given its value
+  Py_ssize_t count;
+} PyExtensibleType_Internal_Merge;
+
+static inline void PyExtensibleType_Internal_MergeSlots(PyExtensibleType_Internal_Merge *merge,
+                                                        const PyCustomSlot *slots,
+                                                        Py_ssize_t count) {
+  PyCustomSlot *merged = merge->table->slots;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (slots[i].id == PyCustomSlot_ID_SKIP) continue;
+    Py_ssize_t at = PyExtensibleType_Internal_Position(merged, merge->count, slots[i].id);
+    if (at < 0) at = merge->count++;
+    if (merge->decided[at]) continue;
+    merged[at] = slots[i];
+    merge->decided[at] = 1;
+  }
+}
+
+static inline void PyExtensibleType_Internal_MergeKept(PyExtensibleType_Internal_Table *table,
+                                                       PyObject *const *kept, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    Py_ssize_t at = 0;
+    while (at < table->kept_count && table->kept[at] != kept[i]) ++at;
+    if (at < table->kept_count) continue;
+    Py_INCREF(kept[i]);
+    table->kept[table->kept_count++] = kept[i];
+  }
+}
+
+// Is `base` a type whose slots `resolve` has settled?
+static inline int PyExtensibleType_Internal_IsResolved(PyTypeObject *metaclass, PyObject *base) {
+  return PyType_IsSubtype(Py_TYPE(base), metaclass) &&
+         PyExtensibleType_Internal_DataOf(metaclass, (PyTypeObject *)base)->shared.magic ==
+             PyExtensibleType_MAGIC;
+}
+
+// The first type in the MRO that has slots, or NULL. From the first entry on: a derived metaclass's
+// mro() can leave the type itself out, and where it is in, it is passed over as not resolved yet.
+static inline PyTypeObject *PyExtensibleType_Internal_FirstWithSlots(PyTypeObject *metaclass,
+                                                                     PyObject *mro) {
+  for (Py_ssize_t i = 0; i < PyTuple_Size(mro); ++i) {
+    PyObject *base = PyTuple_GetItem(mro, i);
+    if (!PyExtensibleType_Internal_IsResolved(metaclass, base)) continue;
+    if (PyExtensibleType_Internal_DataOf(metaclass, (PyTypeObject *)base)->shared.count > 0) {
+      return (PyTypeObject *)base;
+    }
+  }
+  return NULL;
+}
+
+// Room for a merge along `mro`: fills `merge` in, or returns -1 without an exception.
+static inline int PyExtensibleType_Internal_BeginMerge(PyExtensibleType_Internal_Merge *merge,
+                                                       PyTypeObject *metaclass, PyObject *mro,
+                                                       const PyExtensibleType_Internal_Own *own) {
+  Py_ssize_t most = own->count, most_kept = own->kept_count;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(mro); ++i) {
+    PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(mro, i);
+    if (!PyExtensibleType_Internal_IsResolved(metaclass, (PyObject *)base)) continue;
+    const PyExtensibleType_Internal_TypeData *data =
+        PyExtensibleType_Internal_DataOf(metaclass, base);
+    most += data->shared.count;
+    if (PyTypedcall_Internal_IsHeapType(base) && data->table != NULL) {
+      most_kept += data->table->kept_count;
+    }
+  }
+  const size_t bytes = offsetof(PyExtensibleType_Internal_Table, slots) +
+                       (size_t)(most + own->count) * sizeof(PyCustomSlot);
+  merge->count = 0;
+  merge->table = (PyExtensibleType_Internal_Table *)PyMem_Calloc(1, bytes);
+  merge->decided = (unsigned char *)PyMem_Calloc((size_t)most, 1);
+  PyObject **kept =
+      most_kept > 0 ? (PyObject **)PyMem_Calloc((size_t)most_kept, sizeof(*kept)) : NULL;
+  if (merge->table == NULL || merge->decided == NULL || (most_kept > 0 && kept == NULL)) {
+    PyMem_Free(merge->table);
+    PyMem_Free(merge->decided);
+    PyMem_Free(kept);
+    return -1;
+  }
+  merge->table->references = 1;
+  merge->table->kept = kept;
+  return 0;
+}
+
+// Merges into freshly allocated memory, which the type then owns. `layout` is the first type in the
+// MRO that has slots, or NULL: its positions are kept, the values are decided by MRO order. Runs no
+// Python code. Returns 0, or -1 with MemoryError.
+static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, PyTypeObject *type,
+                                                       PyObject *mro,
+                                                       const PyExtensibleType_Internal_Own *own) {
+  PyTypeObject *layout = PyExtensibleType_Internal_FirstWithSlots(metaclass, mro);
+  if (layout == NULL && own->count == 0) return 0;
+  PyExtensibleType_Internal_Merge merge;
+  if (PyExtensibleType_Internal_BeginMerge(&merge, metaclass, mro, own) < 0) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  PyExtensibleType_Internal_Table *table = merge.table;
+  const PyExtensibleType_Internal_TypeData *base_data = NULL;
+  if (layout != NULL) {
+    base_data = PyExtensibleType_Internal_DataOf(metaclass, layout);
+    merge.count = base_data->shared.count;
+    memcpy(table->slots, base_data->shared.table, (size_t)merge.count * sizeof(PyCustomSlot));
+    PyExtensibleType_Internal_MergeSlots(&merge, own->slots, own->count);
+  } else {
+    // Nothing inherited: the type's own table is taken as it is, skipped positions included.
+    merge.count = own->count;
+    memcpy(table->slots, own->slots, (size_t)own->count * sizeof(PyCustomSlot));
+    memset(merge.decided, 1, (size_t)own->count);
+  }
+  PyExtensibleType_Internal_MergeKept(table, own->kept, own->kept_count);
+  for (Py_ssize_t i = 0; i < PyTuple_Size(mro); ++i) {
+    PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(mro, i);
+    if (!PyExtensibleType_Internal_IsResolved(metaclass, (PyObject *)base)) continue;
+    Py_ssize_t count;
+    const PyCustomSlot *slots = PyExtensibleType_Internal_OwnSlots(metaclass, base, &count);
+    PyExtensibleType_Internal_MergeSlots(&merge, slots, count);
+    const PyExtensibleType_Internal_TypeData *data =
+        PyExtensibleType_Internal_DataOf(metaclass, base);
+    if (PyTypedcall_Internal_IsHeapType(base) && data->table != NULL) {
+      PyExtensibleType_Internal_MergeKept(table, data->table->kept, data->table->kept_count);
+    }
+  }
+  PyMem_Free(merge.decided);
+
+  PyExtensibleType_Internal_TypeData *data = PyExtensibleType_Internal_DataOf(metaclass, type);
+  if (own->count == 0 && base_data->shared.count == merge.count &&
+      memcmp(base_data->shared.table, table->slots, (size_t)merge.count * sizeof(PyCustomSlot)) ==
+          0) {
+    PyExtensibleType_Internal_ReleaseTable(table);
+    data->shared.count = base_data->shared.count;
+    data->shared.table = base_data->shared.table;
+    // A table that came from a static type is nobody's to free.
+    table = PyTypedcall_Internal_IsHeapType(layout) ? base_data->table : NULL;
+    if (table != NULL) ++table->references;
+    data->table = table;
+    return 0;
+  }
+  if (own->count > 0) {
+    memcpy(table->slots + merge.count, own->slots, (size_t)own->count * sizeof(PyCustomSlot));
+  }
+  data->table = table;
+  data->own_count = own->count;
+  data->shared.count = merge.count;
+  data->shared.table = table->slots;
+  return 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_SLOT_TABLE_H_

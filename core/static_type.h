@@ -1,0 +1,226 @@
+// Extensible types that a C module defines statically: what PyExtensibleType_Ready does, and what
+// happens to them when their interpreter ends. Source: SEP 200, "Provider API" and "Subclassing".
+#ifndef TYPEDCALL_CORE_STATIC_TYPE_H_
+#define TYPEDCALL_CORE_STATIC_TYPE_H_
+
+#include "core/slot_table.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The static types that have been made ready, so that they can be put back: they outlive their
+// interpreter, and with it the metaclass.
+typedef struct PyExtensibleType_Internal_StaticType {
+  PyTypeObject *type;
+  PyExtensibleTypeData *data;
+  Py_ssize_t own_count;  // of the slots that were there before those of the bases were prepended
+} PyExtensibleType_Internal_StaticType;
+
+typedef struct PyExtensibleType_Internal_StaticTypes {
+  PyExtensibleType_Internal_StaticType *items;
+  Py_ssize_t count, capacity;
+} PyExtensibleType_Internal_StaticTypes;
+
+// Room for one more. Returns 0, or -1 with MemoryError.
+static inline int PyExtensibleType_Internal_ReserveStatic(
+    PyExtensibleType_Internal_StaticTypes *types) {
+  if (types->count < types->capacity) return 0;
+  const Py_ssize_t capacity = types->capacity == 0 ? 4 : types->capacity * 2;
+  void *grown = PyMem_RawRealloc(types->items, (size_t)capacity * sizeof(*types->items));
+  if (grown == NULL) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  types->items = (PyExtensibleType_Internal_StaticType *)grown;
+  types->capacity = capacity;
+  return 0;
+}
+
+// Makes the types plain again, as they were before, so that nothing refers to a dead metaclass and
+// the next interpreter can make them ready.
+static inline void PyExtensibleType_Internal_ForgetStatic(
+    PyExtensibleType_Internal_StaticTypes *types) {
+  for (Py_ssize_t i = 0; i < types->count; ++i) {
+    const PyExtensibleType_Internal_StaticType *item = &types->items[i];
+    PyTypedcall_STORE_RELEASE(&item->data->magic, (uint64_t)0);
+    const Py_ssize_t inherited = item->data->count - item->own_count;
+    if (inherited > 0) {
+      PyCustomSlot *table = item->data->table;
+      memmove(table, table + inherited, (size_t)item->own_count * sizeof(*table));
+      memset(table + item->own_count, 0, (size_t)inherited * sizeof(*table));
+      item->data->count = item->own_count;
+    }
+    PyTypeObject *metaclass = Py_TYPE((PyObject *)item->type);
+    Py_SET_TYPE((PyObject *)item->type, &PyType_Type);
+    Py_DECREF((PyObject *)metaclass);
+  }
+  PyMem_RawFree(types->items);
+  memset(types, 0, sizeof(*types));
+}
+
+// Always -1. `fault` follows the type's name and a colon.
+static inline int PyExtensibleType_Internal_RefuseStatic(PyTypeObject *type, PyObject *exception,
+                                                         const char *fault) {
+  char name[PyTypedcall_Internal_NAME_SIZE];
+  PyErr_Format(exception, "static type '%s': %s", PyTypedcall_Internal_Name(type, name), fault);
+  return -1;
+}
+
+// Checks count, table and room. Returns 0, or -1 with ValueError.
+static inline int PyExtensibleType_Internal_CheckStatic(PyTypeObject *type,
+                                                        const PyExtensibleTypeData *data,
+                                                        Py_ssize_t room) {
+  if (data->count < 0 || room < data->count || (room > 0 && data->table == NULL)) {
+    return PyExtensibleType_Internal_RefuseStatic(
+        type, PyExc_ValueError, "the slot table is missing or has less room than slots");
+  }
+  for (Py_ssize_t i = data->count; i < room; ++i) {
+    if (data->table[i].id == PyCustomSlot_ID_EMPTY) continue;
+    return PyExtensibleType_Internal_RefuseStatic(
+        type, PyExc_ValueError, "there are more slots in the table than etp_custom_slot_count");
+  }
+  return PyExtensibleType_Internal_ValidateOwn(type, data->table, data->count);
+}
+
+// Collects what `type` inherits, in its MRO's order, skipped positions of the first base included:
+// into `inherited` if that is not NULL. Returns how many slots.
+static inline Py_ssize_t PyExtensibleType_Internal_InheritStatic(PyTypeObject *metaclass,
+                                                                 PyTypeObject *type, PyObject *mro,
+                                                                 const PyExtensibleTypeData *data,
+                                                                 PyCustomSlot *inherited) {
+  Py_ssize_t count = 0;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(mro); ++i) {
+    PyObject *base = PyTuple_GetItem(mro, i);
+    if (base == (PyObject *)type || !PyExtensibleType_Internal_IsResolved(metaclass, base))
+      continue;
+    const PyExtensibleTypeData *from =
+        &PyExtensibleType_Internal_DataOf(metaclass, (PyTypeObject *)base)->shared;
+    const int is_first = count == 0;
+    for (Py_ssize_t j = 0; j < from->count; ++j) {
+      const PyCustomSlot *slot = &from->table[j];
+      if (slot->id == PyCustomSlot_ID_SKIP
+              ? !is_first
+              : PyExtensibleType_Internal_Position(data->table, data->count, slot->id) >= 0 ||
+                    PyExtensibleType_Internal_Position(inherited, count, slot->id) >= 0) {
+        continue;
+      }
+      inherited[count++] = *slot;
+    }
+  }
+  return count;
+}
+
+// Prepends what `type` inherits to its table. Returns 0, or -1 with MemoryError, or with ValueError
+// when there is no room, and then nothing has changed.
+static inline int PyExtensibleType_Internal_PrependInherited(PyTypeObject *metaclass,
+                                                             PyTypeObject *type,
+                                                             PyExtensibleTypeData *data,
+                                                             Py_ssize_t room) {
+  PyObject *mro = PyTypedcall_Internal_Mro(type);
+  Py_ssize_t most = 1;
+  for (Py_ssize_t i = 0; mro != NULL && i < PyTuple_Size(mro); ++i) {
+    PyObject *base = PyTuple_GetItem(mro, i);
+    if (!PyExtensibleType_Internal_IsResolved(metaclass, base)) continue;
+    most += PyExtensibleType_Internal_DataOf(metaclass, (PyTypeObject *)base)->shared.count;
+  }
+  PyCustomSlot *inherited = (PyCustomSlot *)PyMem_Calloc((size_t)most, sizeof(*inherited));
+  int result = -1;
+  if (inherited == NULL || mro == NULL) {
+    PyErr_NoMemory();
+  } else {
+    const Py_ssize_t count =
+        PyExtensibleType_Internal_InheritStatic(metaclass, type, mro, data, inherited);
+    if (count > room - data->count) {
+      char name[PyTypedcall_Internal_NAME_SIZE];
+      PyErr_Format(
+          PyExc_ValueError,
+          "static type '%s': %zd slots of its own and %zd inherited ones do not fit into a "
+          "table for %zd",
+          PyTypedcall_Internal_Name(type, name), data->count, count, room);
+    } else {
+      if (count > 0) {
+        memmove(data->table + count, data->table, (size_t)data->count * sizeof(*inherited));
+        memcpy(data->table, inherited, (size_t)count * sizeof(*inherited));
+        data->count += count;
+      }
+      result = 0;
+    }
+  }
+  PyMem_Free(inherited);
+  Py_XDECREF(mro);
+  return result;
+}
+
+// Could `type` have our metaclass, seeing those of its bases?
+static inline int PyExtensibleType_Internal_MetaclassFits(PyTypeObject *metaclass,
+                                                          PyTypeObject *type) {
+  PyObject *mro = PyTypedcall_Internal_Mro(type);
+  int fits = mro != NULL;
+  for (Py_ssize_t i = 0; fits && i < PyTuple_Size(mro); ++i) {
+    fits = PyType_IsSubtype(metaclass, Py_TYPE(PyTuple_GetItem(mro, i)));
+  }
+  Py_XDECREF(mro);
+  return fits;
+}
+
+// See PyExtensibleType_Ready. `types` are those of the interpreter.
+static inline int PyExtensibleType_Internal_ReadyStatic(
+    PyTypeObject *metaclass, PyExtensibleType_Internal_StaticTypes *types, PyTypeObject *type,
+    Py_ssize_t room) {
+  PyExtensibleTypeData *data = &PyExtensibleType_Internal_DataOf(metaclass, type)->shared;
+  PyTypeObject *before = Py_TYPE((PyObject *)type);
+  if (PyTypedcall_Internal_IsHeapType(type)) {
+    return PyExtensibleType_Internal_RefuseStatic(type, PyExc_TypeError, "is a heap type");
+  }
+  // The MRO, the dictionary and the slots of a static type would be shared with other interpreters.
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+    return PyExtensibleType_Internal_RefuseStatic(
+        type, PyExc_ImportError,
+        "can be made ready in the main interpreter only; PyExtensibleType_FromSpec makes types for "
+        "any interpreter");
+  }
+  if (before == metaclass && data->magic == PyExtensibleType_MAGIC) return 0;
+  if (before != NULL && before != metaclass && !PyType_IsSubtype(metaclass, before)) {
+    return PyExtensibleType_Internal_RefuseStatic(type, PyExc_TypeError,
+                                                  "has another metaclass already");
+  }
+  if (PyExtensibleType_Internal_CheckStatic(type, data, room) < 0 ||
+      PyExtensibleType_Internal_ReserveStatic(types) < 0) {
+    return -1;
+  }
+  // Without the magic nobody takes it for resolved, whatever PyType_Ready may run.
+  data->magic = 0;
+  Py_INCREF((PyObject *)metaclass);
+  Py_SET_TYPE((PyObject *)type, metaclass);
+  const Py_ssize_t own_count = data->count;
+  int result = PyType_Ready(type);
+  if (result == 0 && !PyExtensibleType_Internal_MetaclassFits(metaclass, type)) {
+    result = PyExtensibleType_Internal_RefuseStatic(
+        type, PyExc_TypeError, "a base has a metaclass that cannot be combined with ours");
+  }
+  if (result == 0) {
+    result = PyExtensibleType_Internal_PrependInherited(metaclass, type, data, room);
+  }
+  // PyType_Ready may have run code that made another static type ready.
+  if (result == 0) result = PyExtensibleType_Internal_ReserveStatic(types);
+  if (result < 0) {
+    PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+    // Bases list it as a subclass by now, so it needs a type.
+    Py_SET_TYPE((PyObject *)type, before != NULL ? before : &PyType_Type);
+    Py_DECREF((PyObject *)metaclass);
+    PyTypedcall_RestoreError(saved);
+    return -1;
+  }
+  PyExtensibleType_Internal_StaticType *item = &types->items[types->count++];
+  item->type = type;
+  item->data = data;
+  item->own_count = own_count;
+  PyTypedcall_STORE_RELEASE(&data->magic, PyExtensibleType_MAGIC);
+  return 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_STATIC_TYPE_H_
