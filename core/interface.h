@@ -15,7 +15,7 @@ extern "C" {
 #define PyTypedcall_ABI_MAJOR 1
 #define PyTypedcall_ABI_MINOR 0
 /// Bytes of version 1.0's PyTypedcall_Interface, whatever later versions append to it.
-#define PyTypedcall_INTERFACE_SIZE_1_0 88
+#define PyTypedcall_INTERFACE_SIZE_1_0 96
 
 /// What a row of the side table is keyed by, and what its value then is.
 enum PyTypedcall_Space {
@@ -92,6 +92,12 @@ typedef struct PyTypedcall_Interface {
 
   /// See PyExtensibleType_CombinedMetaclass. `metaclasses` is a tuple.
   PyTypeObject *(*combined_metaclass)(void *state, PyObject *metaclasses);
+
+  /// Publishes `value` for `key` while `owner` lives, in place of what stands there, whoever owns
+  /// that: readers find the one or the other. The old value is kept until the interpreter ends. Not
+  /// for BY_OBJECT. Returns 0, or -1 as `publish` returns NULL; `destroy` is as there.
+  int (*replace)(void *state, int space, const void *key, PyObject *owner, const void *value,
+                 void (*destroy)(const void *value));
 } PyTypedcall_Interface;
 
 /// Is this interface one that this header's version can use? GIL: none.

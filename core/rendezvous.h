@@ -5,7 +5,7 @@
 #define TYPEDCALL_CORE_RENDEZVOUS_H_
 
 #include "core/combined_metaclass.h"
-#include "core/published_rows.h"
+#include "core/row_replacement.h"
 #include "core/slot_names.h"
 
 #ifdef __cplusplus
@@ -138,6 +138,7 @@ static inline PyObject *PyTypedcall_Internal_NewCapsule(void) {
   interface->slot_id = PyTypedcall_Internal_SlotId;
   interface->ready_static = PyTypedcall_Internal_ReadyStatic;
   interface->combined_metaclass = PyTypedcall_Internal_CombinedMetaclass;
+  interface->replace = PyTypedcall_Internal_Replace;
   PyObject *capsule = NULL;
   state->metaclass = PyExtensibleType_Internal_NewMetaclass();
   if (state->metaclass != NULL) state->owners = PyDict_New();

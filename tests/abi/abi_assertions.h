@@ -4,6 +4,7 @@
 #define TYPEDCALL_TESTS_ABI_ABI_ASSERTIONS_H_
 
 #include "core/extensible_type.h"
+#include "core/foreign_slots.h"
 #include "typedcall/tag.h"
 #include "typedcall/typed_method.h"
 
@@ -155,8 +156,12 @@ FIELD(PyTypedcall_Interface, counters, 56, 8);
 FIELD(PyTypedcall_Interface, slot_id, 64, 8);
 FIELD(PyTypedcall_Interface, ready_static, 72, 8);
 FIELD(PyTypedcall_Interface, combined_metaclass, 80, 8);
-PyTypedcall_STATIC_ASSERT(sizeof(PyTypedcall_Interface) >= 88, abi);
-SAME(PyTypedcall_INTERFACE_SIZE_1_0, 88);
+FIELD(PyTypedcall_Interface, replace, 88, 8);
+PyTypedcall_STATIC_ASSERT(sizeof(PyTypedcall_Interface) >= 96, abi);
+SAME(PyTypedcall_INTERFACE_SIZE_1_0, 96);
+
+FIELD(PyForeignSlots_Table, count, 0, 8);
+FIELD(PyForeignSlots_Table, slots, 8, 16);
 SAME(PyTypedcall_ABI_MAJOR, 1);
 
 SAME(PyTypedcall_BY_TYPE, 0);

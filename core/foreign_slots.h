@@ -1,0 +1,298 @@
+// Custom slots of types that cannot have our metaclass: builtins, numpy.ndarray, types of other
+// binding libraries. Their tables stand in the interpreter's side table; PyCustomSlots_Find knows
+// nothing of them, PyCustomSlots_FindAny does. Source: docs/ABI.md, sections 1 and 5.
+#ifndef TYPEDCALL_CORE_FOREIGN_SLOTS_H_
+#define TYPEDCALL_CORE_FOREIGN_SLOTS_H_
+
+#include "core/slot_table.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The value of a row BY_TYPE, which has what was registered for that type, and of a row
+/// MERGED_BY_TYPE, which has that and what the type inherits. Never changes.
+typedef struct PyForeignSlots_Table {
+  Py_ssize_t count;
+  PyCustomSlot slots[1];  ///< `count` of them
+} PyForeignSlots_Table;
+
+static inline PyForeignSlots_Table *PyForeignSlots_Internal_New(Py_ssize_t room) {
+  return (PyForeignSlots_Table *)PyMem_RawCalloc(
+      1, offsetof(PyForeignSlots_Table, slots) + (size_t)room * sizeof(PyCustomSlot));
+}
+
+static inline void PyForeignSlots_Internal_Destroy(const void *table) {
+  PyMem_RawFree((void *)(uintptr_t)table);
+}
+
+static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Row(
+    const PyTypedcall_Interface *interface, int space, PyTypeObject *type) {
+  return (const PyForeignSlots_Table *)interface->find(interface->state, space, type);
+}
+
+static inline int PyForeignSlots_Internal_Equal(const PyForeignSlots_Table *left,
+                                                const PyForeignSlots_Table *right) {
+  return left != NULL && right != NULL && left->count == right->count &&
+         memcmp(left->slots, right->slots, (size_t)left->count * sizeof(PyCustomSlot)) == 0;
+}
+
+// What `type` offers, seeing its MRO: the first type there that brings an ID wins, and the first
+// with slots keeps its positions. A new table, empty when there is nothing; NULL without an
+// exception when there is no memory or no MRO yet. Runs no Python code.
+static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
+    const PyTypedcall_Interface *interface, PyTypeObject *type) {
+  PyObject *mro = PyTypedcall_Internal_Mro(type);
+  if (mro == NULL) return NULL;
+  Py_ssize_t most = 0;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(mro); ++i) {
+    const PyForeignSlots_Table *row = PyForeignSlots_Internal_Row(
+        interface, PyTypedcall_BY_TYPE, (PyTypeObject *)PyTuple_GetItem(mro, i));
+    if (row != NULL) most += row->count;
+  }
+  PyForeignSlots_Table *merged = PyForeignSlots_Internal_New(most);
+  for (Py_ssize_t i = 0; merged != NULL && i < PyTuple_Size(mro); ++i) {
+    const PyForeignSlots_Table *row = PyForeignSlots_Internal_Row(
+        interface, PyTypedcall_BY_TYPE, (PyTypeObject *)PyTuple_GetItem(mro, i));
+    const int is_first = merged->count == 0;
+    for (Py_ssize_t j = 0; row != NULL && j < row->count; ++j) {
+      const uintptr_t id = row->slots[j].id;
+      if (!is_first && (id == PyCustomSlot_ID_SKIP || PyExtensibleType_Internal_Position(
+                                                          merged->slots, merged->count, id) >= 0)) {
+        continue;
+      }
+      merged->slots[merged->count++] = row->slots[j];
+    }
+  }
+  Py_DECREF(mro);
+  return merged;
+}
+
+// Puts `table` where `standing` (may be NULL) was found. Returns 0, or -1 with an exception; it
+// takes the table in any case. Callers look again afterwards: the first row of a type can run
+// Python code, and with it whatever publishes another one, which then stands; later rows run none.
+static inline int PyForeignSlots_Internal_Put(const PyTypedcall_Interface *interface, int space,
+                                              PyTypeObject *type,
+                                              const PyForeignSlots_Table *standing,
+                                              PyForeignSlots_Table *table) {
+  PyObject *owner = (PyObject *)type;
+  int result;
+  if (standing != NULL) {
+    result = interface->replace(interface->state, space, type, owner, table,
+                                PyForeignSlots_Internal_Destroy);
+    if (result == 0) return 0;
+  } else {
+    const void *stands = interface->publish(interface->state, space, type, owner, table, NULL,
+                                            PyForeignSlots_Internal_Destroy);
+    if (stands == table) return 0;
+    result = stands != NULL ? 0 : -1;
+  }
+  PyForeignSlots_Internal_Destroy(table);
+  return result;
+}
+
+// Makes the merged row of `type` say what its MRO says now. Returns it, or NULL with an exception
+// (without one if the type has no MRO yet). Valid while the type lives.
+static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Refresh(
+    const PyTypedcall_Interface *interface, PyTypeObject *type) {
+  for (;;) {
+    PyForeignSlots_Table *merged = PyForeignSlots_Internal_Merge(interface, type);
+    if (merged == NULL) {
+      PyObject *mro = PyTypedcall_Internal_Mro(type);
+      if (mro != NULL) PyErr_NoMemory();
+      Py_XDECREF(mro);
+      return NULL;
+    }
+    const PyForeignSlots_Table *standing =
+        PyForeignSlots_Internal_Row(interface, PyTypedcall_MERGED_BY_TYPE, type);
+    if (PyForeignSlots_Internal_Equal(standing, merged)) {
+      PyForeignSlots_Internal_Destroy(merged);
+      return standing;
+    }
+    if (PyForeignSlots_Internal_Put(interface, PyTypedcall_MERGED_BY_TYPE, type, standing, merged) <
+        0) {
+      return NULL;
+    }
+  }
+}
+
+// Refreshes the merged rows of `type` and of all classes derived from it; classes that nobody has
+// looked at have none yet. Returns 0, or -1 with an exception.
+static inline int PyForeignSlots_Internal_RefreshAll(const PyTypedcall_Interface *interface,
+                                                     PyTypeObject *type) {
+  if (PyForeignSlots_Internal_Refresh(interface, type) == NULL) return PyErr_Occurred() ? -1 : 0;
+  PyObject *seen = PySet_New(NULL);  // addresses
+  PyObject *types = seen != NULL ? PyList_New(0) : NULL;
+  int result = types != NULL ? PyList_Append(types, (PyObject *)type) : -1;
+  for (Py_ssize_t i = 0; result == 0 && i < PyList_Size(types); ++i) {
+    // `type`'s own method: a metaclass may define another one.
+    PyObject *derived = PyObject_CallMethod((PyObject *)&PyType_Type, "__subclasses__", "O",
+                                            PyList_GetItem(types, i));
+    if (derived == NULL) result = -1;
+    for (Py_ssize_t j = 0; result == 0 && j < PyList_Size(derived); ++j) {
+      PyTypeObject *subtype = (PyTypeObject *)PyList_GetItem(derived, j);
+      PyObject *address = PyLong_FromVoidPtr(subtype);
+      const int known = address != NULL ? PySet_Contains(seen, address) : -1;
+      if (known < 0 || (known == 0 && (PySet_Add(seen, address) < 0 ||
+                                       PyList_Append(types, (PyObject *)subtype) < 0))) {
+        result = -1;
+      } else if (known == 0 &&
+                 PyForeignSlots_Internal_Row(interface, PyTypedcall_MERGED_BY_TYPE, subtype) &&
+                 PyForeignSlots_Internal_Refresh(interface, subtype) == NULL) {
+        result = PyErr_Occurred() ? -1 : 0;
+      }
+      Py_XDECREF(address);
+    }
+    Py_XDECREF(derived);
+  }
+  Py_XDECREF(types);
+  Py_XDECREF(seen);
+  return result;
+}
+
+// `standing` (may be NULL) and those of the new slots that it does not have: a new table, or NULL;
+// then an exception is set if there is a conflict or no memory, and none if there is nothing new.
+static inline PyForeignSlots_Table *PyForeignSlots_Internal_Add(
+    PyTypeObject *type, const PyForeignSlots_Table *standing, const PyCustomSlot *slots,
+    Py_ssize_t count) {
+  const Py_ssize_t before = standing != NULL ? standing->count : 0;
+  PyForeignSlots_Table *table = PyForeignSlots_Internal_New(before + count);
+  if (table == NULL) {
+    PyErr_NoMemory();
+    return NULL;
+  }
+  table->count = before;
+  if (before > 0) memcpy(table->slots, standing->slots, (size_t)before * sizeof(PyCustomSlot));
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const Py_ssize_t at = PyExtensibleType_Internal_Position(table->slots, before, slots[i].id);
+    if (slots[i].id == PyCustomSlot_ID_SKIP) {
+      // Positions are for the first who registers.
+      if (before == 0) table->slots[table->count++] = slots[i];
+    } else if (at < 0) {
+      table->slots[table->count++] = slots[i];
+    } else if (table->slots[at].data.flags != slots[i].data.flags) {
+      char name[PyTypedcall_Internal_NAME_SIZE], id[2 + 2 * sizeof(uintptr_t) + 1];
+      PyOS_snprintf(id, sizeof(id), "0x%llx", (unsigned long long)slots[i].id);
+      PyErr_Format(PyExc_ValueError,
+                   "type '%s' has the custom slot %s already, and it says something else",
+                   PyTypedcall_Internal_Name(type, name), id);
+      table->count = before;
+      break;
+    }
+  }
+  if (table->count > before) return table;
+  PyForeignSlots_Internal_Destroy(table);
+  return NULL;
+}
+
+/// Gives `type`, which is not extensible itself, `count` custom slots for PyCustomSlots_FindAny.
+/// They are copied; subclasses inherit them; they go when the type dies. Several modules can
+/// register slots for one type; the same slot twice is one slot. What slots point to must outlive
+/// the type and its subclasses.
+///
+/// Returns 0, or -1 with ValueError (an ID is invalid, stands twice, or stands there already with
+/// other data: then nothing has changed; no slots), TypeError (an extensible type, or one that has
+/// no weak references), RuntimeError while the interpreter ends, or MemoryError. GIL: held;
+/// `interface` is the calling interpreter's, and for that one alone the slots are registered, even
+/// if the type is shared.
+static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface,
+                                          PyTypeObject *type, const PyCustomSlot *slots,
+                                          Py_ssize_t count) {
+  char name[PyTypedcall_Internal_NAME_SIZE];
+  PyTypeObject *metaclass = interface->metaclass(interface->state);
+  if (metaclass != NULL && PyType_IsSubtype(Py_TYPE((PyObject *)type), metaclass)) {
+    PyErr_Format(PyExc_TypeError, "type '%s' is extensible: it has custom slots of its own",
+                 PyTypedcall_Internal_Name(type, name));
+    return -1;
+  }
+  if (slots == NULL || count <= 0) {
+    PyErr_Format(PyExc_ValueError, "type '%s' was given no custom slots",
+                 PyTypedcall_Internal_Name(type, name));
+    return -1;
+  }
+  if (PyExtensibleType_Internal_ValidateOwn(type, slots, count) < 0) return -1;
+  for (;;) {
+    const PyForeignSlots_Table *standing =
+        PyForeignSlots_Internal_Row(interface, PyTypedcall_BY_TYPE, type);
+    PyForeignSlots_Table *table = PyForeignSlots_Internal_Add(type, standing, slots, count);
+    if (table == NULL) break;
+    if (PyForeignSlots_Internal_Put(interface, PyTypedcall_BY_TYPE, type, standing, table) < 0) {
+      return -1;
+    }
+  }
+  return PyErr_Occurred() ? -1 : PyForeignSlots_Internal_RefreshAll(interface, type);
+}
+
+/// Takes the slot `id` away from what was registered for `type`, whoever registered it. Slots that
+/// have been found stay readable until the interpreter ends. Returns 1, 0 when it was not there, or
+/// -1 with MemoryError. GIL: held, as for PyForeignSlots_Register.
+static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interface,
+                                            PyTypeObject *type, uintptr_t id) {
+  const PyForeignSlots_Table *standing =
+      PyForeignSlots_Internal_Row(interface, PyTypedcall_BY_TYPE, type);
+  const Py_ssize_t at =
+      standing != NULL && id > PyCustomSlot_ID_SKIP
+          ? PyExtensibleType_Internal_Position(standing->slots, standing->count, id)
+          : -1;
+  if (at < 0) return 0;
+  PyForeignSlots_Table *table = PyForeignSlots_Internal_New(standing->count);
+  if (table == NULL) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  table->count = standing->count;
+  memcpy(table->slots, standing->slots, (size_t)table->count * sizeof(PyCustomSlot));
+  table->slots[at].id = PyCustomSlot_ID_SKIP;  // the others keep their positions
+  while (table->count > 0 && table->slots[table->count - 1].id == PyCustomSlot_ID_SKIP) {
+    --table->count;
+  }
+  if (PyForeignSlots_Internal_Put(interface, PyTypedcall_BY_TYPE, type, standing, table) < 0 ||
+      PyForeignSlots_Internal_RefreshAll(interface, type) < 0) {
+    return -1;
+  }
+  return 1;
+}
+
+// The first look at a type: merges what it inherits. Out of line, because it happens once a type.
+static inline __attribute__((noinline, cold)) const PyForeignSlots_Table *
+PyForeignSlots_Internal_FirstLook(const PyTypedcall_Interface *interface, PyTypeObject *type) {
+#ifndef Py_LIMITED_API
+  if (!PyTypedcall_IsAttached()) return NULL;
+#endif
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  const PyForeignSlots_Table *table = PyForeignSlots_Internal_Refresh(interface, type);
+  PyTypedcall_RestoreError(saved);
+  return table;
+}
+
+/// The slot with that ID that the type of `obj` offers, or else that was registered for that type
+/// or one of its bases; NULL when there is none, and for the special IDs. `interface` is the one of
+/// the calling interpreter, from PyTypedcall_Import.
+///
+/// A type's own slots come first. Takes no lock, sets no exception and keeps a pending one. Needs
+/// no GIL, but a thread without an attached thread state finds inherited foreign slots only once
+/// anybody has looked at that class with one. Assigning to `__bases__` after that changes nothing.
+/// Valid while the type lives.
+static inline const PyCustomSlot *PyCustomSlots_FindAny(const PyTypedcall_Interface *interface,
+                                                        PyObject *obj, uintptr_t id,
+                                                        Py_ssize_t expected_pos) {
+  const PyCustomSlot *own = PyCustomSlots_Find(obj, id, expected_pos);
+  if (own != NULL || id <= PyCustomSlot_ID_SKIP) return own;
+  const PyForeignSlots_Table *table =
+      PyForeignSlots_Internal_Row(interface, PyTypedcall_MERGED_BY_TYPE, Py_TYPE(obj));
+  if (table == NULL) table = PyForeignSlots_Internal_FirstLook(interface, Py_TYPE(obj));
+  if (table == NULL) return NULL;
+  const size_t count = (size_t)table->count;
+  if (PyTypedcall_LIKELY((size_t)expected_pos < count && table->slots[expected_pos].id == id)) {
+    return &table->slots[expected_pos];
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (table->slots[i].id == id) return &table->slots[i];
+  }
+  return NULL;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_FOREIGN_SLOTS_H_

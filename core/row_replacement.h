@@ -1,0 +1,72 @@
+// A row whose value changes: readers without a lock find the old value or the new one, never
+// nothing. Used by core/rendezvous.h.
+#ifndef TYPEDCALL_CORE_ROW_REPLACEMENT_H_
+#define TYPEDCALL_CORE_ROW_REPLACEMENT_H_
+
+#include "core/published_rows.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Puts `fresh` into the cell of `old`, which is kept like a retracted row.
+static inline void PyTypedcall_Internal_SwapRows(PyTypedcall_Internal_State *state,
+                                                 PyTypedcall_Internal_Row *old,
+                                                 PyTypedcall_Internal_Row *fresh) {
+  PyTypedcall_Internal_SideTable *table = &state->tables[old->space];
+  PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_Probe(table->current, old->key);
+  cell->row = fresh;
+  PyTypedcall_STORE_RELEASE(&cell->value, fresh->value);
+  ++state->counters.rows_added;
+  ++state->counters.rows_removed;
+  old->retracted = 1;
+  old->next = state->retracted;
+  state->retracted = old;
+}
+
+// See PyTypedcall_Interface.replace.
+static inline int PyTypedcall_Internal_Replace(void *opaque, int space, const void *key,
+                                               PyObject *object, const void *value,
+                                               void (*destroy)(const void *value)) {
+  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
+  // A row BY_OBJECT may keep its owner alive, which changes hands with the row: not supported.
+  if (space < 0 || space >= PyTypedcall_SPACES || space == PyTypedcall_BY_OBJECT || key == NULL ||
+      value == NULL || object == NULL) {
+    PyErr_SetString(PyExc_ValueError,
+                    "typedcall: a row to replace needs a space, a key, an owner and a value");
+    return -1;
+  }
+  // Whatever can run Python code (and thereby another publish) comes before the table is looked at.
+  PyTypedcall_Internal_Owner *owner = PyTypedcall_Internal_GetOwner(state, object, 0);
+  if (owner == NULL) return -1;
+  PyTypedcall_Internal_Row *old = PyTypedcall_Internal_TableRow(&state->tables[space], key);
+  if (old != NULL && old->value == value) return 0;
+  PyTypedcall_Internal_Row *fresh = NULL;
+  if (PyTypedcall_Internal_OwnerReserve(owner) == 0) {
+    if (old == NULL) {
+      fresh = PyTypedcall_Internal_AddRow(state, space, key, value, destroy);
+    } else {
+      fresh = (PyTypedcall_Internal_Row *)PyMem_RawCalloc(1, sizeof(*fresh));
+    }
+  }
+  if (fresh == NULL) {
+    PyTypedcall_Internal_DropIdleOwner(state, owner);
+    PyErr_NoMemory();
+    return -1;
+  }
+  if (old != NULL) {
+    fresh->space = space;
+    fresh->key = key;
+    fresh->value = value;
+    fresh->destroy = destroy;
+    PyTypedcall_Internal_SwapRows(state, old, fresh);
+  }
+  fresh->owners = 1;
+  owner->rows[owner->count++] = fresh;
+  return 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_ROW_REPLACEMENT_H_

@@ -1,0 +1,254 @@
+# The metaclass that is ours and another one at once: one for each set, in any order, and each does
+# what it does alone.
+import abc
+import enum
+import gc
+import threading
+import types
+import typing
+import unittest
+import weakref
+
+from slot_tools import Metaclass, combined, make, table
+
+import _extensibletype  # there since somebody imported the metaclass
+
+A, B = 0x01000101, 0x01000201
+Base = make({A: 1})
+combined_metaclass = _extensibletype.combined_metaclass
+
+
+class Cached(unittest.TestCase):
+    def test_the_same_set_is_the_same_metaclass(self):
+        class Meta(type):
+            pass
+
+        one = combined_metaclass(abc.ABCMeta, Meta)
+        for again in ((Meta, abc.ABCMeta), (abc.ABCMeta, Meta, Metaclass), (Meta, type, abc.ABCMeta),
+                      (abc.ABCMeta, Meta, Meta), (one,), (one, Meta), (Metaclass, one)):
+            self.assertIs(combined_metaclass(*again), one)
+            self.assertIs(combined(*again), one)
+        self.assertTrue(issubclass(one, Metaclass))
+        self.assertTrue(issubclass(one, abc.ABCMeta))
+        self.assertTrue(issubclass(one, Meta))
+
+    def test_nothing_to_combine(self):
+        for nothing in ((), (type,), (Metaclass,), (Metaclass, type)):
+            self.assertIs(combined_metaclass(*nothing), Metaclass)
+        class Derived(Metaclass):
+            pass
+
+        self.assertIs(combined_metaclass(Derived), Derived)
+
+    def test_the_order_of_the_first_request_does_not_matter(self):
+        def pair():
+            class First(type):
+                pass
+
+            class Second(type):
+                pass
+
+            return First, Second
+
+        first, second = pair()
+        one = combined_metaclass(first, second)
+        first, second = pair()
+        other = combined_metaclass(second, first)
+        self.assertEqual([c.__name__ for c in one.__mro__], [c.__name__ for c in other.__mro__])
+
+    def test_name_and_module(self):
+        one = combined_metaclass(abc.ABCMeta)
+        self.assertEqual(one.__module__, "_extensibletype")
+        self.assertEqual(one.__name__, "ABCMeta_extensibletype_v2")
+
+    def test_unused_ones_go(self):
+        class Meta(type):
+            pass
+
+        gone = weakref.ref(combined_metaclass(Meta))
+        gc.collect()
+        self.assertIsNone(gone())
+        again = combined_metaclass(Meta)
+        self.assertIs(combined_metaclass(Meta), again)
+        meta = weakref.ref(Meta)
+        del Meta, again
+        gc.collect()
+        self.assertIsNone(meta())
+
+    def test_addresses_that_are_used_again(self):
+        for _ in range(300):
+            Meta = type("Meta", (type,), {})
+            one = combined_metaclass(Meta)
+            self.assertIn(Meta, one.__mro__)
+            del Meta, one
+            gc.collect(0)
+
+    def test_from_many_threads(self):
+        class Meta(type):
+            pass
+
+        results, start = [], threading.Barrier(8)
+
+        def ask():
+            start.wait()
+            results.append(combined_metaclass(Meta, abc.ABCMeta))
+
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(results), 8)
+        self.assertEqual(len(set(results)), 1)
+
+
+class Used(unittest.TestCase):
+    def test_abstract_classes(self):
+        class Abstract(Base, abc.ABC, metaclass=combined_metaclass(abc.ABCMeta)):
+            __customslots__ = {B: 2}
+
+            @abc.abstractmethod
+            def method(self):
+                pass
+
+        class Concrete(Abstract):
+            def method(self):
+                return 5
+
+        with self.assertRaisesRegex(TypeError, "abstract"):
+            Abstract()
+        self.assertEqual(table(Concrete()), [(A, 1), (B, 2)])
+        self.assertEqual(Concrete().method(), 5)
+        Abstract.register(int)
+        self.assertTrue(issubclass(int, Abstract))
+
+    def test_enumerations(self):
+        class Colour(Base, enum.Enum, metaclass=combined_metaclass(enum.EnumMeta)):
+            __customslots__ = {B: 2}
+            RED = 1
+            BLUE = 2
+
+        self.assertEqual([c.name for c in Colour], ["RED", "BLUE"])
+        self.assertIs(Colour(2), Colour.BLUE)
+        self.assertEqual(table(Colour.RED), [(A, 1), (B, 2)])
+        class Mixed(Base, enum.Enum, metaclass=combined_metaclass(enum.EnumMeta)):
+            pass
+
+        self.assertEqual(table(Mixed("Made", "X Y").X), [(A, 1)])
+
+    def test_protocols(self):
+        meta = combined_metaclass(type(typing.Protocol))
+
+        @typing.runtime_checkable
+        class HasF(typing.Protocol):
+            def f(self):
+                pass
+
+        class Extensible(Base, HasF, metaclass=meta):
+            def f(self):
+                return 5
+
+        T = typing.TypeVar("T")
+
+        class Generic(Base, typing.Generic[T], metaclass=meta):
+            pass
+
+        self.assertIsInstance(Extensible(), HasF)
+        self.assertEqual(table(Extensible()), [(A, 1)])
+        self.assertEqual(table(Generic[int]()), [(A, 1)])
+
+    def test_both_at_once(self):
+        class Both(Base, enum.Enum, metaclass=combined_metaclass(abc.ABCMeta, enum.EnumMeta)):
+            X = 1
+
+        self.assertEqual(table(Both.X), [(A, 1)])
+
+    def test_arguments_reach_every_metaclass(self):
+        seen = []
+
+        class Meta(type):
+            @classmethod
+            def __prepare__(mcs, name, bases, **kwargs):
+                seen.append(("prepare", kwargs))
+                return {}
+
+            def __new__(mcs, name, bases, ns, **kwargs):
+                seen.append(("new", kwargs))
+                return super().__new__(mcs, name, bases, ns)
+
+            def __init__(cls, name, bases, ns, **kwargs):
+                seen.append(("init", kwargs))
+                super().__init__(name, bases, ns)
+
+            def __call__(cls, *args):
+                seen.append(("call", args))
+                return super().__call__()
+
+        class X(Base, metaclass=combined_metaclass(Meta), a=1):
+            __customslots__ = {B: 2}
+
+        x = X(7)
+        self.assertEqual(seen, [("prepare", {"a": 1}), ("new", {"a": 1}), ("init", {"a": 1}),
+                                ("call", (7,))])
+        self.assertEqual(table(x), [(A, 1), (B, 2)])
+
+    def test_faults_are_reported_whatever_the_other_init_does(self):
+        class Forgets(type):
+            def __init__(cls, *args, **kwargs):
+                pass
+
+        with self.assertRaisesRegex(TypeError, "__customslots__"):
+            class X(Base, metaclass=combined_metaclass(Forgets)):
+                __customslots__ = 5
+
+    def test_exceptions_of_the_other_init_pass(self):
+        class Raises(type):
+            def __init__(cls, *args, **kwargs):
+                raise KeyError("mine")
+
+        with self.assertRaisesRegex(KeyError, "mine"):
+            combined_metaclass(Raises)("X", (Base,), {})
+
+    def test_derived_from_a_combined_one(self):
+        class Derived(combined_metaclass(abc.ABCMeta)):
+            def __init__(cls, *args):
+                super().__init__(*args)
+                cls.seen = table(object.__new__(cls))
+
+        class X(Base, metaclass=Derived):
+            pass
+
+        self.assertEqual(X.seen, [(A, 1)])
+        class Other(type):
+            pass
+
+        self.assertIn(Derived, combined_metaclass(Derived, Other).__mro__)
+
+    def test_many_classes_are_freed(self):
+        meta = combined_metaclass(abc.ABCMeta)
+        gone = [weakref.ref(types.new_class("X", (Base, abc.ABC), {"metaclass": meta}))
+                for _ in range(100)]
+        gc.collect()
+        self.assertEqual([r for r in gone if r() is not None], [])
+
+
+class Refused(unittest.TestCase):
+    def test_what_is_no_metaclass(self):
+        for wrong in (5, None, int, object, abc.ABC, "abc"):
+            with self.assertRaisesRegex(TypeError, "is not a metaclass"):
+                combined_metaclass(abc.ABCMeta, wrong)
+
+    def test_metaclasses_that_cannot_be_combined(self):
+        with self.assertRaises(TypeError):
+            class Meta(type):
+                __slots__ = ()  # harmless: no fields
+
+            class Final(Meta):
+                def __init_subclass__(cls):
+                    raise TypeError("no more")
+
+            combined_metaclass(Final)
+
+    def test_keywords(self):
+        with self.assertRaises(TypeError):
+            combined_metaclass(metaclass=abc.ABCMeta)

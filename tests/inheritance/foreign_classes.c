@@ -1,0 +1,93 @@
+/* Another extension that makes subclasses of whatever it is given, in the ways that C code has.
+ * It is written against Python.h alone and knows nothing of this project. */
+#include <Python.h>
+
+/* by_type_call(bases, namespace): as Cython and most C code do it, through `type` itself. */
+static PyObject *ByTypeCall(PyObject *module, PyObject *args) {
+  PyObject *bases, *space;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &bases, &PyDict_Type, &space)) return NULL;
+  return PyObject_CallFunction((PyObject *)&PyType_Type, "sOO", "ByTypeCall", bases, space);
+}
+
+/* by_metaclass_call(bases, namespace): the first base's metaclass is called. */
+static PyObject *ByMetaclassCall(PyObject *module, PyObject *args) {
+  PyObject *bases, *space;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &bases, &PyDict_Type, &space)) return NULL;
+  if (PyTuple_GET_SIZE(bases) == 0) {
+    PyErr_SetString(PyExc_ValueError, "no base whose metaclass could be called");
+    return NULL;
+  }
+  return PyObject_CallFunction((PyObject *)Py_TYPE(PyTuple_GET_ITEM(bases, 0)), "sOO",
+                               "ByMetaclassCall", bases, space);
+}
+
+/* by_type_new(metaclass, bases): type's tp_new alone, tp_init never runs. */
+static PyObject *ByTypeNew(PyObject *module, PyObject *args) {
+  PyTypeObject *metaclass;
+  PyObject *bases;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "O!O!", &PyType_Type, &metaclass, &PyTuple_Type, &bases)) return NULL;
+  PyObject *space = PyDict_New();
+  PyObject *arguments = space != NULL ? Py_BuildValue("sON", "ByTypeNew", bases, space) : NULL;
+  if (arguments == NULL) return NULL;
+  PyObject *type = PyType_Type.tp_new(metaclass, arguments, NULL);
+  Py_DECREF(arguments);
+  return type;
+}
+
+static int Traverse(PyObject *self, visitproc visit, void *arg) {
+  (void)self, (void)visit, (void)arg;
+#if PY_VERSION_HEX >= 0x03090000
+  Py_VISIT(Py_TYPE(self));
+#endif
+  return 0;
+}
+
+static PyType_Slot type_slots[] = {{Py_tp_traverse, (void *)Traverse}, {0, NULL}};
+static PyType_Spec spec = {"foreign_classes.FromSpec", 0, 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+                           type_slots};
+
+/* by_spec(bases): PyType_FromSpecWithBases. Before 3.12 the class gets `type` as its metaclass,
+ * whatever its bases' metaclass is. */
+static PyObject *BySpec(PyObject *module, PyObject *bases) {
+  (void)module;
+  return PyType_FromSpecWithBases(&spec, bases);
+}
+
+/* by_module_and_spec(bases): PyType_FromModuleAndSpec. */
+static PyObject *ByModuleAndSpec(PyObject *module, PyObject *bases) {
+  return PyType_FromModuleAndSpec(module, &spec, bases);
+}
+
+#if PY_VERSION_HEX >= 0x030C0000
+/* by_from_metaclass(metaclass or None, bases): PyType_FromMetaclass. */
+static PyObject *ByFromMetaclass(PyObject *module, PyObject *args) {
+  PyObject *metaclass, *bases;
+  if (!PyArg_ParseTuple(args, "OO", &metaclass, &bases)) return NULL;
+  return PyType_FromMetaclass(metaclass == Py_None ? NULL : (PyTypeObject *)metaclass, module,
+                              &spec, bases);
+}
+#endif
+
+static PyMethodDef methods[] = {
+    {"by_type_call", ByTypeCall, METH_VARARGS, NULL},
+    {"by_metaclass_call", ByMetaclassCall, METH_VARARGS, NULL},
+    {"by_type_new", ByTypeNew, METH_VARARGS, NULL},
+    {"by_spec", BySpec, METH_O, NULL},
+    {"by_module_and_spec", ByModuleAndSpec, METH_O, NULL},
+#if PY_VERSION_HEX >= 0x030C0000
+    {"by_from_metaclass", ByFromMetaclass, METH_VARARGS, NULL},
+#endif
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot module_slots[] = {{0, NULL}};
+
+static PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT, "foreign_classes", NULL, 0, methods, module_slots, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit_foreign_classes(void) { return PyModuleDef_Init(&module_def); }

@@ -1,0 +1,213 @@
+# Thousands of random class hierarchies: types made in C with random tables, Python subclasses, plain
+# classes, mixins, diamonds, types past tp_init, all looked at in random order. What the library says
+# is compared with slot_rule.py.
+#
+# TYPEDCALL_HIERARCHIES says how many (default below); TYPEDCALL_HIERARCHY_SEED repeats one: a failure
+# prints its seed.
+import gc
+import os
+import random
+import unittest
+
+from slot_ids import ID, SKIP, bare, check_answers
+from slot_probe import Metaclass, check, find, make, table
+from slot_rule import Rule
+
+HIERARCHIES = int(os.environ.get("TYPEDCALL_HIERARCHIES", 3000))
+ONE_SEED = os.environ.get("TYPEDCALL_HIERARCHY_SEED")
+IDEAS = range(1, 9)
+# Where a base has not been looked at (type.__new__, a metaclass that forgets super), the positions
+# of a class below it depend on who is looked at first: test_order_of_look_ups.py has that.
+LOOK_AT_BASES_FIRST = True
+POINTER_IDS = [0x7000, 0x7f0000001000]
+
+
+class Reversing(Metaclass):
+    """Python code decides the MRO; the rule goes by whatever it decides."""
+
+    def mro(cls):
+        first, *bases, last = super().mro()
+        return [first] + bases[::-1] + [last]
+
+
+class Forgetful(Metaclass):
+    def __init__(cls, *args):
+        pass
+
+
+class Hierarchy:
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.rule = Rule()
+        self.types = []    # extensible ones
+        # Without a dict: CPython's PyType_From* crashes itself (foreign types too) when a base that
+        # is not the first one has one.
+        self.others = [object] + [type("P", (), {"__slots__": ()}) for _ in range(2)]
+        self.pending = {}  # type that nobody has looked at and nothing has resolved -> own slots
+        self.refused = 0
+
+    def slots(self):
+        ids = [ID(idea) for idea in IDEAS] + POINTER_IDS
+        own = [(slot, self.random.randrange(1, 1 << 62))
+               for slot in self.random.sample(ids, self.random.choice((0, 1, 1, 2, 3, 5)))]
+        for _ in range(self.random.choice((0, 0, 0, 1, 3))):
+            own.insert(self.random.randrange(len(own) + 1), (SKIP, 0))
+        return own
+
+    def body(self):
+        """A class body with own slots or without, and what they are."""
+        space = {"__slots__": ()}
+        own = [pair for pair in self.slots() if pair[0] != SKIP] if self.random.random() < 0.4 else []
+        if own:
+            space["__customslots__"] = self.random.choice((list, tuple, dict))(own)
+        return own, space
+
+    def bases(self):
+        pool = self.types * 3 + self.others
+        chosen = []
+        for _ in range(self.random.choice((1, 1, 2, 2, 3, 4))):
+            base = self.random.choice(pool)
+            if base not in chosen:
+                chosen.append(base)
+        # Later classes first, object last: most MROs are consistent then.
+        if self.random.random() < 0.8:
+            chosen.sort(key=pool.index, reverse=True)
+            chosen.sort(key=lambda base: base is object)
+        return tuple(chosen)
+
+    def settle(self, *classes):
+        """The library settles a type at its first look-up; so does the rule."""
+        for cls in classes:
+            if cls in self.pending:
+                check(bare(cls))
+                self.rule.add(cls, self.pending.pop(cls))
+
+    def made(self, cls, own, past=False):
+        """Enters a class: settled by the metaclass's __init__, or not if that did not run."""
+        self.types.append(cls)
+        if past or isinstance(cls, Forgetful):
+            self.pending[cls] = own
+            if self.random.random() < 0.5:
+                self.settle(cls)
+        else:
+            self.rule.add(cls, own)
+
+    def step(self):
+        bases = self.bases()
+        if LOOK_AT_BASES_FIRST:
+            self.settle(*[each for base in bases for each in base.__mro__[::-1]])
+        extensible = any(issubclass(type(base), Metaclass) for base in bases)
+        kind = self.random.choice(("spec", "spec", "class", "class", "class", "plain", "past",
+                                   "reversing", "forgetful"))
+        try:
+            if kind == "spec" or (not self.types and kind == "class"):
+                own = self.slots()
+                self.types.append(make(own, bases))
+                self.rule.add(self.types[-1], own)
+            elif kind == "plain" and not extensible:
+                self.others.append(type("P", bases, {"__slots__": ()}))
+            elif kind == "class":
+                own, space = self.body()
+                self.made((type if extensible else Metaclass)("C", bases, space), own)
+            elif kind == "reversing":
+                own, space = self.body()
+                self.made(Reversing("R", bases, space), own)
+            elif kind == "forgetful":
+                own, space = self.body()
+                self.made(Forgetful("F", bases, space), own)
+            elif kind == "past":
+                own, space = self.body()
+                self.made(type.__new__(Metaclass, "N", bases, space), own, past=True)
+        except TypeError as error:
+            words = str(error)
+            assert "MRO" in words or "metaclass conflict" in words or "layout" in words, words
+            self.refused += 1
+
+    def compare_one(self, test, cls):
+        obj = bare(cls)
+        expected, fixed = self.rule.tables[cls], self.rule.promised_prefix(cls)
+        found = table(obj) or []
+        test.assertEqual(found[:fixed], expected[:fixed], cls.__mro__)
+        test.assertEqual(sorted(found[fixed:]), sorted(expected[fixed:]), cls.__mro__)
+        check_answers(test, obj, found)
+        for slot in [ID(idea) for idea in IDEAS] + POINTER_IDS:
+            value = dict(expected).get(slot)
+            test.assertEqual(find(obj, slot, self.random.randrange(-2, 12)), value)
+
+    def compare(self, test):
+        self.settle(*self.random.sample(list(self.pending), len(self.pending)))
+        for cls in self.types:
+            child = type("Child", (cls,), {})  # this one's instances have a dict
+            self.rule.add(child)
+            for each in (child, cls):
+                self.compare_one(test, each)
+        for cls in self.others:
+            test.assertFalse(check(cls.__new__(cls)))
+
+
+class RandomHierarchies(unittest.TestCase):
+    def one(self, seed):
+        hierarchy = Hierarchy(seed)
+        try:
+            for _ in range(hierarchy.random.randrange(4, 12)):
+                hierarchy.step()
+            hierarchy.compare(self)
+        except BaseException:
+            print("TYPEDCALL_HIERARCHY_SEED=%d" % seed)
+            raise
+        return hierarchy
+
+    def test_all(self):
+        if ONE_SEED is not None:
+            self.one(int(ONE_SEED))
+            return
+        types = refused = several = 0
+        gc.disable()
+        try:
+            for seed in range(HIERARCHIES):
+                hierarchy = self.one(seed)
+                types += len(hierarchy.types)
+                refused += hierarchy.refused
+                several += sum(len([b for b in cls.__bases__ if issubclass(type(b), Metaclass)]) > 1
+                               for cls in hierarchy.types)
+                if seed % 200 == 199:
+                    gc.collect()
+        finally:
+            gc.enable()
+        # The generator is worth something only if it makes the shapes that matter.
+        self.assertGreater(types, 3 * HIERARCHIES)
+        self.assertGreater(several, HIERARCHIES // 2)
+        self.assertLess(refused, types // 2)
+        print("%d types, %d with several extensible bases, %d refused by Python"
+              % (types, several, refused))
+
+
+class TheRuleItself(unittest.TestCase):
+    """A few tables written down by hand, so that rule and library cannot be wrong together."""
+
+    def check(self, expected, own, *bases):
+        rule = Rule()
+        made = []
+        for each in bases:
+            made.append(make(each))
+            rule.add(made[-1], each)
+        cls = make(own, tuple(made) or None)
+        rule.add(cls, own)
+        self.assertEqual(rule.tables[cls], expected)
+        self.assertEqual(table(bare(cls)), expected or None)
+
+    def test_by_hand(self):
+        one, two, three = (ID(1), 11), (ID(2), 22), (ID(3), 33)
+        skip = (SKIP, 0)
+        self.check([], [])
+        self.check([skip, one, skip], [skip, one, skip])
+        self.check([one], [], [one])
+        self.check([skip, one, two], [two], [skip, one])
+        self.check([(ID(1), 5), two], [(ID(1), 5)], [one, two])
+        self.check([one, two, three], [], [one, two], [(ID(2), 7), three])
+        self.check([(ID(2), 7), three, one], [], [(ID(2), 7), three], [one, two])
+        self.check([one, two], [skip, skip, two], [one])
+
+
+if __name__ == "__main__":
+    unittest.main()
