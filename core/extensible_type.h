@@ -53,7 +53,13 @@ static inline int PyExtensibleType_Ready(PyHeapExtensibleTypeObject *type,
                                          Py_ssize_t slot_table_size) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   if (interface == NULL) return -1;
-  return interface->ready_static(interface->state, &type->etp_heaptype.ht_type, slot_table_size);
+  PyTypeObject *made = &type->etp_heaptype.ht_type;
+  if (made->tp_basicsize == 0 && made->tp_base != NULL) {
+    // PyType_Ready inherits sizes too, but if the metaclass is not `type` it compares layouts first.
+    made->tp_basicsize = made->tp_base->tp_basicsize;
+    if (made->tp_itemsize == 0) made->tp_itemsize = made->tp_base->tp_itemsize;
+  }
+  return interface->ready_static(interface->state, made, slot_table_size);
 }
 
 /// A metaclass for classes that derive from extensible types and from classes with the metaclasses

@@ -164,6 +164,29 @@ static inline int PyExtensibleType_Internal_MetaclassFits(PyTypeObject *metaclas
   return fits;
 }
 
+// Gives a ready static type a `__module__` of its own. Without one, the metaclass's would be found
+// first, and pickle would look for the type in our module. Returns 0, or -1 with an exception.
+static inline int PyExtensibleType_Internal_SetStaticModule(PyTypeObject *type) {
+  PyObject *standing = PyTypedcall_Internal_OwnAttribute(type, "__module__");
+  if (standing != NULL || PyErr_Occurred()) {
+    Py_XDECREF(standing);
+    return standing != NULL ? 0 : -1;
+  }
+  // The metaclass has our own `__module__`: only `type`'s getter knows that of a static type.
+  PyObject *attributes = PyObject_GetAttrString((PyObject *)&PyType_Type, "__dict__");
+  PyObject *getter = attributes != NULL ? PyMapping_GetItemString(attributes, "__module__") : NULL;
+  PyObject *module = getter != NULL ? PyObject_CallMethod(getter, "__get__", "O", type) : NULL;
+  PyObject *name = module != NULL ? PyUnicode_FromString("__module__") : NULL;
+  // Straight into its dictionary: a static type refuses assignments, but nobody has seen it yet.
+  const int result = name != NULL ? PyObject_GenericSetAttr((PyObject *)type, name, module) : -1;
+  if (result == 0) PyType_Modified(type);
+  Py_XDECREF(name);
+  Py_XDECREF(module);
+  Py_XDECREF(getter);
+  Py_XDECREF(attributes);
+  return result;
+}
+
 // See PyExtensibleType_Ready. `types` are those of the interpreter.
 static inline int PyExtensibleType_Internal_ReadyStatic(
     PyTypeObject *metaclass, PyExtensibleType_Internal_StaticTypes *types, PyTypeObject *type,
@@ -199,6 +222,7 @@ static inline int PyExtensibleType_Internal_ReadyStatic(
     result = PyExtensibleType_Internal_RefuseStatic(
         type, PyExc_TypeError, "a base has a metaclass that cannot be combined with ours");
   }
+  if (result == 0) result = PyExtensibleType_Internal_SetStaticModule(type);
   if (result == 0) {
     result = PyExtensibleType_Internal_PrependInherited(metaclass, type, data, room);
   }

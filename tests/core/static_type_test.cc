@@ -16,8 +16,8 @@ constexpr std::uintptr_t kSecond = PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVAT
 int first, second;
 PyCustomSlot slots[] = {{kFirst, {&first}}, {kSecond, {&second}}};
 
-/// What PyExtensibleType_Ready will do, without the subclassing rules. For the length of the
-/// process, as static types are; made on the heap so that ASan sees a read behind it.
+/// A static type that did not come by PyExtensibleType_Ready: only the struct. For the length of
+/// the process, as static types are; made on the heap so that ASan sees a read behind it.
 PyHeapExtensibleTypeObject *NewStaticType(const char *name, std::uint64_t magic) {
   auto *made = static_cast<PyHeapExtensibleTypeObject *>(
       std::aligned_alloc(alignof(PyHeapExtensibleTypeObject), sizeof(PyHeapExtensibleTypeObject)));

@@ -1,0 +1,329 @@
+// PyExtensibleType_Ready: what it refuses, what static types inherit and hand down, and that they
+// outlive their interpreter.
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "core/extensible_type.h"
+#include "gtest/gtest.h"
+#include "tests/core/extensible.h"
+#include "tests/core/subinterpreter.h"
+#include "tests/support/embedded.h"
+
+namespace typedcall_test {
+namespace {
+
+using Slots = std::vector<PyCustomSlot>;
+using Pairs = std::vector<std::pair<uintptr_t, uintptr_t>>;
+
+constexpr PyCustomSlot kEmpty = {PyCustomSlot_ID_EMPTY, {nullptr}};
+constexpr PyCustomSlot kSkip = {PyCustomSlot_ID_SKIP, {nullptr}};
+
+/// A static type and its table, on the heap so that ASan sees a read or write beside them. They
+/// live as long as the process, as static types do.
+struct Static {
+  explicit Static(const char *name, const Slots &slots, size_t room, PyTypeObject *base = nullptr)
+      : made(new PyHeapExtensibleTypeObject()), room(static_cast<Py_ssize_t>(room)) {
+    PyTypeObject *type = this->type();
+    type->tp_name = name;
+    type->tp_basicsize = sizeof(PyObject);
+    type->tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
+    type->tp_new = PyType_GenericNew;
+    type->tp_base = base;
+    Py_SET_REFCNT(reinterpret_cast<PyObject *>(type), 1);
+    made->etp_custom_slot_count = static_cast<Py_ssize_t>(slots.size());
+    made->etp_custom_slot_table = room > 0 ? new PyCustomSlot[room]() : nullptr;
+    for (size_t i = 0; i < slots.size() && i < room; ++i) made->etp_custom_slot_table[i] = slots[i];
+  }
+  PyTypeObject *type() const { return &made->etp_heaptype.ht_type; }
+  PyObject *object() const { return reinterpret_cast<PyObject *>(type()); }
+  int Ready() const { return PyExtensibleType_Ready(made, room); }
+
+  /// The table as it stands, the empty positions included.
+  Pairs Table() const {
+    Pairs pairs;
+    for (Py_ssize_t i = 0; i < room; ++i) {
+      const PyCustomSlot &slot = made->etp_custom_slot_table[i];
+      pairs.emplace_back(slot.id, slot.data.flags);
+    }
+    return pairs;
+  }
+
+  PyHeapExtensibleTypeObject *made;
+  Py_ssize_t room;
+};
+
+/// What an instance of a type offers, in the table's order.
+Pairs Offered(PyObject *type) {
+  Pairs pairs;
+  Ref object = Ref::Steal(PyObject_CallObject(type, nullptr));
+  if (!object) {
+    ADD_FAILURE() << TakeError();
+    return pairs;
+  }
+  const PyCustomSlot *table = PyCustomSlots_Table(object.get());
+  for (Py_ssize_t i = 0; i < PyCustomSlots_Count(object.get()); ++i) {
+    pairs.emplace_back(table[i].id, table[i].data.flags);
+  }
+  return pairs;
+}
+
+PyCustomSlot S(unsigned idea, uintptr_t flags) { return Slot(Id(idea), flags); }
+
+TEST(Ready, MakesTheTypeExtensible) {
+  static const Static made("test.Made", {S(1, 11), S(2, 22)}, 2);
+  ASSERT_EQ(made.Ready(), 0) << TakeError();
+  EXPECT_EQ(Offered(made.object()), (Pairs{{Id(1), 11}, {Id(2), 22}}));
+  Ref object = Ref::Steal(PyObject_CallObject(made.object(), nullptr));
+  EXPECT_EQ(PyCustomSlots_Find(object.get(), Id(2), 1), &made.made->etp_custom_slot_table[1])
+      << "the module's own table, not a copy";
+  Ref metaclass = Metaclass();
+  EXPECT_EQ(reinterpret_cast<PyObject *>(Py_TYPE(made.object())), metaclass.get());
+  EXPECT_EQ(made.type()->tp_flags & Py_TPFLAGS_HEAPTYPE, 0u);
+}
+
+TEST(Ready, TwiceIsOnce) {
+  static const Static base("test.Base", {kSkip, S(1, 11)}, 2);
+  static const Static child("test.Child", {S(2, 22)}, 9, base.type());
+  ASSERT_EQ(base.Ready(), 0) << TakeError();
+  ASSERT_EQ(child.Ready(), 0) << TakeError();
+  const Pairs once = child.Table();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(child.Ready(), 0) << TakeError();
+  EXPECT_EQ(child.Table(), once);
+}
+
+TEST(Ready, WithoutSlots) {
+  static const Static made("test.Empty", {}, 0);
+  ASSERT_EQ(made.Ready(), 0) << TakeError();
+  Ref object = Ref::Steal(PyObject_CallObject(made.object(), nullptr));
+  EXPECT_EQ(PyCustomSlots_Check(object.get()), 1);
+  EXPECT_EQ(PyCustomSlots_Count(object.get()), 0);
+}
+
+TEST(Ready, AfterPyTypeReady) {
+  static const Static made("test.Before", {S(1, 11)}, 1);
+  ASSERT_EQ(PyType_Ready(made.type()), 0);
+  ASSERT_EQ(made.Ready(), 0) << TakeError();
+  EXPECT_EQ(Offered(made.object()), (Pairs{{Id(1), 11}}));
+}
+
+TEST(Inheriting, PrependsTheParentsSlots) {
+  static const Static base("test.Parent", {S(1, 11), S(2, 22)}, 2);
+  static const Static child("test.Prepends", {S(3, 33)}, 5, base.type());
+  ASSERT_EQ(base.Ready(), 0) << TakeError();
+  ASSERT_EQ(child.Ready(), 0) << TakeError();
+  EXPECT_EQ(child.made->etp_custom_slot_count, 3);
+  EXPECT_EQ(child.Table(), (Pairs{{Id(1), 11}, {Id(2), 22}, {Id(3), 33}, {0, 0}, {0, 0}}));
+  EXPECT_EQ(Offered(child.object()), (Pairs{{Id(1), 11}, {Id(2), 22}, {Id(3), 33}}));
+  EXPECT_EQ(Offered(base.object()), (Pairs{{Id(1), 11}, {Id(2), 22}}));
+}
+
+TEST(Inheriting, TheSameIdIsNotInherited) {
+  static const Static base("test.Parent", {S(1, 11), S(2, 22), S(3, 33)}, 3);
+  static const Static child("test.Overrides", {S(2, 222), S(4, 44)}, 4, base.type());
+  ASSERT_EQ(base.Ready(), 0) << TakeError();
+  ASSERT_EQ(child.Ready(), 0) << "four slots fit exactly: " << TakeError();
+  EXPECT_EQ(child.Table(), (Pairs{{Id(1), 11}, {Id(3), 33}, {Id(2), 222}, {Id(4), 44}}));
+}
+
+TEST(Inheriting, SkippedPositionsAreCopied) {
+  static const Static base("test.Parent", {kSkip, S(2, 22)}, 2);
+  static const Static child("test.Skips", {kSkip, S(4, 44)}, 4, base.type());
+  ASSERT_EQ(base.Ready(), 0) << TakeError();
+  ASSERT_EQ(child.Ready(), 0) << TakeError();
+  EXPECT_EQ(child.Table(), (Pairs{{1, 0}, {Id(2), 22}, {1, 0}, {Id(4), 44}}));
+}
+
+TEST(Inheriting, WithoutSlotsOfItsOwn) {
+  static const Static base("test.Parent", {S(1, 11)}, 1);
+  static const Static child("test.Inherits", {}, 1, base.type());
+  static const Static grandchild("test.InheritsAgain", {S(2, 22)}, 2, child.type());
+  ASSERT_EQ(base.Ready(), 0) << TakeError();
+  ASSERT_EQ(child.Ready(), 0) << TakeError();
+  ASSERT_EQ(grandchild.Ready(), 0) << TakeError();
+  EXPECT_EQ(grandchild.Table(), (Pairs{{Id(1), 11}, {Id(2), 22}}));
+}
+
+TEST(Inheriting, SeveralBasesInMroOrder) {
+  static const Static left("test.Left", {S(1, 11), S(2, 22)}, 2);
+  static const Static right("test.Right", {S(2, 222), S(3, 333)}, 2);
+  static const Static child("test.Both", {S(4, 44)}, 4, left.type());
+  ASSERT_EQ(left.Ready(), 0) << TakeError();
+  ASSERT_EQ(right.Ready(), 0) << TakeError();
+  child.type()->tp_bases = PyTuple_Pack(2, left.object(), right.object());
+  ASSERT_EQ(child.Ready(), 0) << TakeError();
+  EXPECT_EQ(child.Table(), (Pairs{{Id(1), 11}, {Id(2), 22}, {Id(3), 333}, {Id(4), 44}}));
+}
+
+TEST(Inheriting, NoRoom) {
+  static const Static base("test.Parent", {S(1, 11), S(2, 22)}, 2);
+  static const Static child("test.Full", {S(3, 33)}, 2, base.type());
+  ASSERT_EQ(base.Ready(), 0) << TakeError();
+  EXPECT_EQ(child.Ready(), -1);
+  EXPECT_EQ(TakeError(),
+            "ValueError: static type 'test.Full': 1 slots of its own and 2 inherited ones do not "
+            "fit into a table for 2");
+  EXPECT_EQ(child.Table(), (Pairs{{Id(3), 33}, {0, 0}})) << "nothing has changed";
+  EXPECT_EQ(child.made->etp_custom_slot_count, 1);
+  EXPECT_EQ(Py_TYPE(child.object()), &PyType_Type) << "a plain type";
+  EXPECT_EQ(Offered(child.object()), Pairs{});
+  // The author can try again with a larger table.
+  child.made->etp_custom_slot_table = new PyCustomSlot[3]{S(3, 33), kEmpty, kEmpty};
+  ASSERT_EQ(PyExtensibleType_Ready(child.made, 3), 0) << TakeError();
+  EXPECT_EQ(Offered(child.object()), (Pairs{{Id(1), 11}, {Id(2), 22}, {Id(3), 33}}));
+}
+
+TEST(Inheriting, FromAPlainStaticType) {
+  static const Static made("test.OfList", {S(1, 11)}, 1, &PyList_Type);
+  made.type()->tp_basicsize = 0;
+  made.type()->tp_new = nullptr;
+  ASSERT_EQ(made.Ready(), 0) << TakeError();
+  EXPECT_EQ(Offered(made.object()), (Pairs{{Id(1), 11}}));
+}
+
+TEST(PythonSubclasses, Inherit) {
+  static const Static base("test.Parent", {S(1, 11), S(2, 22)}, 2);
+  static const Static child("test.ForPython", {S(1, 111)}, 3, base.type());
+  ASSERT_EQ(base.Ready(), 0) << TakeError();
+  ASSERT_EQ(child.Ready(), 0) << TakeError();
+  Scope scope;
+  scope.Set("Base", base.object());
+  scope.Set("Child", child.object());
+  ASSERT_TRUE(
+      scope.Run("import typing\n"
+                "class Plain: pass\n"
+                "class One(Child): pass\n"
+                "class Mixed(Plain, Child, typing.Generic[typing.TypeVar('T')]): pass\n"
+                "class Body(Child): __customslots__ = {0x01000201: 222, 0x01000301: 333}\n"));
+  const Pairs inherited = {{Id(2), 22}, {Id(1), 111}};
+  EXPECT_EQ(Offered(scope.Eval("One").get()), inherited);
+  EXPECT_EQ(Offered(scope.Eval("Mixed").get()), inherited);
+  EXPECT_EQ(Offered(scope.Eval("Body").get()), (Pairs{{Id(2), 222}, {Id(1), 111}, {Id(3), 333}}));
+}
+
+TEST(Refused, Tables) {
+  const struct {
+    Slots slots;
+    size_t room;
+    Py_ssize_t count;
+    const char *fault;
+  } cases[] = {
+      {{S(1, 1)}, 1, -1, "the slot table is missing or has less room than slots"},
+      {{S(1, 1)}, 1, 2, "the slot table is missing or has less room than slots"},
+      {{}, 0, 1, "the slot table is missing or has less room than slots"},
+      {{S(1, 1), S(2, 2)}, 3, 1, "there are more slots in the table than etp_custom_slot_count"},
+  };
+  for (const auto &one : cases) {
+    const Static made("test.Refused", one.slots, one.room);
+    made.made->etp_custom_slot_count = one.count;
+    EXPECT_EQ(made.Ready(), -1);
+    EXPECT_EQ(TakeError(), std::string("ValueError: static type 'test.Refused': ") + one.fault);
+    EXPECT_EQ(Py_TYPE(made.object()), nullptr) << "nothing has been done to it";
+  }
+}
+
+TEST(Refused, Ids) {
+  const Static twice("test.Twice", {S(1, 1), S(1, 1)}, 2);
+  EXPECT_EQ(twice.Ready(), -1);
+  EXPECT_EQ(TakeError(),
+            "ValueError: type 'test.Twice': custom slot 1 has ID 0x1000101, which stands there "
+            "already");
+  const Static empty("test.Hole", {kEmpty, S(1, 1)}, 2);
+  EXPECT_EQ(empty.Ready(), -1);
+  EXPECT_EQ(TakeError(), "ValueError: type 'test.Hole': custom slot 0 has the invalid ID 0x0");
+}
+
+TEST(Refused, HeapTypes) {
+  Ref type = MakeType({Slot(Id(1), 1)});
+  EXPECT_EQ(PyExtensibleType_Ready(reinterpret_cast<PyHeapExtensibleTypeObject *>(type.get()), 1),
+            -1);
+  EXPECT_EQ(TakeError(), "TypeError: static type 'test.Extensible': is a heap type");
+}
+
+/// A metaclass that has nothing to do with ours, as static types of other libraries have them.
+PyTypeObject *OtherMetaclass() {
+  static PyTypeObject other = [] {
+    PyTypeObject type = {};
+    type.tp_name = "test.OtherMetaclass";
+    type.tp_base = &PyType_Type;
+    type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
+    Py_SET_REFCNT(reinterpret_cast<PyObject *>(&type), 1);
+    return type;
+  }();
+  return PyType_Ready(&other) == 0 ? &other : nullptr;
+}
+
+TEST(Refused, AnotherMetaclass) {
+  static const Static made("test.HasAnother", {S(1, 1)}, 1);
+  Py_SET_TYPE(made.object(), OtherMetaclass());
+  EXPECT_EQ(made.Ready(), -1);
+  EXPECT_EQ(TakeError(), "TypeError: static type 'test.HasAnother': has another metaclass already");
+  EXPECT_EQ(Py_TYPE(made.object()), OtherMetaclass());
+}
+
+TEST(Refused, ABaseWithAnotherMetaclass) {
+  static const Static base("test.OtherBase", {}, 0);
+  Py_SET_TYPE(base.object(), OtherMetaclass());
+  ASSERT_EQ(PyType_Ready(base.type()), 0);
+  static const Static made("test.OnOtherBase", {S(1, 1)}, 1, base.type());
+  EXPECT_EQ(made.Ready(), -1);
+  EXPECT_EQ(TakeError(),
+            "TypeError: static type 'test.OnOtherBase': a base has a metaclass that cannot be "
+            "combined with ours");
+  EXPECT_EQ(Offered(made.object()), Pairs{});
+}
+
+TEST(Refused, AHeapTypeAsBase) {
+  Ref base = MakeType({Slot(Id(1), 1)});
+  static const Static made("test.OnHeapType", {S(2, 2)}, 2, base.type());
+  EXPECT_EQ(made.Ready(), -1) << "CPython refuses it";
+  EXPECT_EQ(TakeError().find("TypeError: "), 0u);
+  // A failed PyType_Ready leaves a type that refers to its base: CPython does not undo it.
+  base.release();
+}
+
+TEST(Refused, OtherInterpreters) {
+  static const Static made("test.OfMain", {S(1, 11)}, 1);
+  Subinterpreter other;
+  ASSERT_TRUE(other.Entered());
+  EXPECT_EQ(made.Ready(), -1);
+  EXPECT_EQ(TakeError().find("ImportError: static type 'test.OfMain': can be made ready in the "
+                             "main interpreter only"),
+            0u);
+  other.Leave();
+  ASSERT_EQ(made.Ready(), 0) << TakeError();
+  EXPECT_EQ(Offered(made.object()), (Pairs{{Id(1), 11}}));
+}
+
+// Last: it ends the interpreter. Static types are there before and after.
+TEST(Zz, TheInterpretersEnd) {
+  static const Static base("test.Lasting", {kSkip, S(1, 11), S(2, 22)}, 3);
+  static const Static child("test.LastingChild", {S(2, 222), S(3, 33)}, 4, base.type());
+  const Pairs own = {{Id(2), 222}, {Id(3), 33}, {0, 0}, {0, 0}};
+  const Pairs all = {{1, 0}, {Id(1), 11}, {Id(2), 222}, {Id(3), 33}};
+  for (int turn = 0; turn < 3; ++turn) {
+    EXPECT_EQ(child.Table(), own) << "as its author wrote it";
+    ASSERT_EQ(base.Ready(), 0) << TakeError();
+    ASSERT_EQ(child.Ready(), 0) << TakeError();
+    EXPECT_EQ(child.Table(), all);
+    {
+      Scope scope;
+      scope.Set("Child", child.object());
+      ASSERT_TRUE(
+          scope.Run("import sys\n"
+                    "class Heir(Child): __customslots__ = {0x01000301: 333}\n"
+                    "sys.kept_to_the_end = [Heir, Heir(), Child()]"));
+      EXPECT_EQ(Offered(child.object()), all);
+      EXPECT_EQ(Offered(scope.Eval("Heir").get()),
+                (Pairs{{1, 0}, {Id(1), 11}, {Id(2), 222}, {Id(3), 333}}));
+    }
+    ASSERT_EQ(StopPython(), 0);
+    EXPECT_EQ(Py_TYPE(child.object()), &PyType_Type) << "nothing refers to the dead metaclass";
+    EXPECT_EQ(child.made->etp_magic, 0u);
+    StartPython();
+    EXPECT_EQ(Offered(child.object()), Pairs{}) << "a plain type until it is made ready again";
+  }
+}
+
+}  // namespace
+}  // namespace typedcall_test
