@@ -253,7 +253,10 @@ static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interfa
   return 1;
 }
 
-// The first look at a type: merges what it inherits. Out of line, because it happens once a type.
+// The first look at a type: merges what it inherits. Out of line, because it happens once a type;
+// `inline` for the reason given in core/custom_slots.h.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wattributes"
 static inline __attribute__((noinline, cold)) const PyForeignSlots_Table *
 PyForeignSlots_Internal_FirstLook(const PyTypedcall_Interface *interface, PyTypeObject *type) {
 #ifndef Py_LIMITED_API
@@ -264,6 +267,7 @@ PyForeignSlots_Internal_FirstLook(const PyTypedcall_Interface *interface, PyType
   PyTypedcall_RestoreError(saved);
   return table;
 }
+#pragma GCC diagnostic pop
 
 /// The slot with that ID that the type of `obj` offers, or else that was registered for that type
 /// or one of its bases; NULL when there is none, and for the special IDs. `interface` is the one of

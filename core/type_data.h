@@ -3,6 +3,7 @@
 #ifndef TYPEDCALL_CORE_TYPE_DATA_H_
 #define TYPEDCALL_CORE_TYPE_DATA_H_
 
+#include "core/custom_slots.h"
 #include "core/type_from_metaclass.h"
 
 #ifdef Py_LIMITED_API
@@ -107,19 +108,9 @@ static inline int PyTypeData_Internal_CheckSpec(const PyType_Spec *spec) {
 
 #if PY_VERSION_HEX < 0x030C0000
 
-// CPython rounds to alignof(max_align_t), which C99 does not have.
-typedef struct PyTypeData_Internal_Alignment {
-  char first;
-  union {
-    long double floating;
-    long long integer;
-    void *pointer;
-    void (*function)(void);
-  } most_aligned;
-} PyTypeData_Internal_Alignment;
-
+// CPython rounds to alignof(max_align_t), too.
 static inline Py_ssize_t PyTypeData_Internal_Align(Py_ssize_t size) {
-  const Py_ssize_t unit = (Py_ssize_t)offsetof(PyTypeData_Internal_Alignment, most_aligned);
+  const Py_ssize_t unit = (Py_ssize_t)PyExtensibleType_ALIGNMENT;
   return (size + unit - 1) / unit * unit;
 }
 

@@ -1,0 +1,54 @@
+# Slots registered for the types of other people's modules.
+import collections
+import datetime
+import enum
+import unittest
+
+from foreign_tools import find, register
+
+A, B = 0x01000101, 0x01000201
+
+
+class ForeignTypes(unittest.TestCase):
+    def test_builtins_and_standard_library(self):
+        class Colour(enum.Enum):
+            RED = 1
+
+        for number, (kind, make) in enumerate([
+                (dict, dict), (complex, complex), (bytes, bytes), (Exception, Exception),
+                (datetime.date, lambda: datetime.date(2000, 1, 1)),
+                (collections.OrderedDict, collections.OrderedDict),
+                (Colour, lambda: Colour.RED)]):
+            register(kind, {A: number})
+            self.assertEqual(find(make(), A), number)
+        self.assertEqual(find(collections.Counter(), A), 0, "a dict")
+        self.assertEqual(find(datetime.datetime(2000, 1, 1), A), 4)
+        self.assertEqual(find(KeyError(), A), 3)
+        self.assertIsNone(find([], A))
+        with self.assertRaisesRegex(ValueError, "says something else"):
+            register(dict, {A: 5})
+
+    def test_abstract_subclasses_are_no_subclasses(self):
+        class Virtual(collections.abc.Sized):
+            pass
+
+        register(Virtual, {A: 1})
+        Virtual.register(str)
+        self.assertIsNone(find("a", A))
+
+    def test_numpy(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("numpy is not installed for this interpreter")
+        register(numpy.ndarray, {A: 5})
+        register(numpy.float64, {B: 6})
+
+        class Sub(numpy.ndarray):
+            pass
+
+        self.assertEqual(find(numpy.zeros(3), A), 5)
+        self.assertEqual(find(numpy.zeros(3).view(Sub), A), 5)
+        self.assertEqual(find(numpy.ma.zeros(3), A), 5)
+        self.assertEqual(find(numpy.float64(1), B), 6)
+        self.assertIsNone(find(numpy.float32(1), B))
