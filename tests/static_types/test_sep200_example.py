@@ -1,35 +1,68 @@
-#SEP 200's own example, built as C99 and as C++ 17 : a static type, a static subclass of it, \
-    and what
-#Python code derives from them.
-import sys import typing import unittest
+# SEP 200's own example, built as C99 and as C++17: a static type, a static subclass of it, and what
+# Python code derives from them.
+import sys
+import typing
+import unittest
 
-    import sep200_example import sep200_example_cxx
+import sep200_example
+import sep200_example_cxx
 
-    class Example(unittest.TestCase) :def each(self) : return (sep200_example, sep200_example_cxx)
+MODULES = (sep200_example, sep200_example_cxx)
 
-                                                                   def test_the_slot_is_found(self) : for m in self.each() :self.assertEqual(m.call(m.Provider(4.0)), 8.0) self.assertEqual(m.call(m.Subtype(4.0)), 12.0) self.assertEqual((m.count(m.Provider(0)), m.count(m.Subtype(0))), (2, 2))
 
-                                                                                                                                                                                                                                                                                                def test_each_finds_the_others(self) :self.assertEqual(sep200_example.call(sep200_example_cxx.Provider(4.0)), 8.0) self.assertEqual(sep200_example_cxx.call(sep200_example.Subtype(4.0)), 12.0)
+class Example(unittest.TestCase):
+    def test_the_slot_is_found(self):
+        for m in MODULES:
+            self.assertEqual(m.call(m.Provider(4.0)), 8.0)
+            self.assertEqual(m.call(m.Subtype(4.0)), 12.0)
+            self.assertEqual((m.count(m.Provider(0)), m.count(m.Subtype(0))), (2, 2))
 
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                def test_the_type_works(self) : for m in self.each() :self.assertEqual(m.Provider(1.5) + 2.0, 3.5) self.assertEqual(m.Provider.__module__, m.__name__) self.assertEqual(m.Provider.__name__, "myprovidertype") self.assertEqual(repr(m.Subtype), "<class '%s.mysubtype'>" % m.__name__) self.assertTrue(issubclass(m.Subtype, m.Provider)) with self.assertRaises(TypeError) :m.Provider("x")
+    def test_each_finds_the_others(self):
+        self.assertEqual(sep200_example.call(sep200_example_cxx.Provider(4.0)), 8.0)
+        self.assertEqual(sep200_example_cxx.call(sep200_example.Subtype(4.0)), 12.0)
 
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                      def test_python_subclasses(self) : for m in self.each() : class Plain:pass
+    def test_the_type_works(self):
+        for m in MODULES:
+            self.assertEqual(m.Provider(1.5) + 2.0, 3.5)
+            self.assertEqual(m.Provider.__module__, m.__name__)
+            self.assertEqual(m.Provider.__name__, "myprovidertype")
+            self.assertEqual(repr(m.Subtype), "<class '%s.mysubtype'>" % m.__name__)
+            self.assertTrue(issubclass(m.Subtype, m.Provider))
+            with self.assertRaises(TypeError):
+                m.Provider("x")
 
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                 class One(m.Provider) :pass
+    def test_python_subclasses(self):
+        for m in MODULES:
+            class Plain:
+                pass
 
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                           class Two(Plain, m.Subtype) :__slots__ =("x", )
+            class One(m.Provider):
+                pass
 
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        class Three(One, typing.Generic[typing.TypeVar("T")]) :pass
+            class Two(Plain, m.Subtype):
+                __slots__ = ("x",)
 
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        self.assertEqual([m.call(c(4.0)) for c in(One, Two, Three)], [8.0, 12.0, 8.0]) self.assertEqual(m.call(type(m.Provider)("X", (m.Provider, ), {})(4.0)), 8.0)
+            class Three(One, typing.Generic[typing.TypeVar("T")]):
+                pass
 
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                    def test_it_cannot_be_changed_from_python(self) : for m in self.each() :with self.assertRaises(TypeError) :m.Provider.attribute = 5 with self.assertRaises(TypeError) :m.Provider.__bases__ =(m.Subtype, )
+            self.assertEqual([m.call(c(4.0)) for c in (One, Two, Three)], [8.0, 12.0, 8.0])
+            self.assertEqual(m.call(type(m.Provider)("X", (m.Provider,), {})(4.0)), 8.0)
 
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                      def test_ordinary_objects_have_no_slots(self) : for m in self.each() : for ordinary in(5, None, "a", [], object(), m.Provider, type(m.Provider), m) :self.assertIsNone(m.call(ordinary))
+    def test_it_cannot_be_changed_from_python(self):
+        for m in MODULES:
+            with self.assertRaises(TypeError):
+                m.Provider.attribute = 5
+            with self.assertRaises(TypeError):
+                m.Provider.__bases__ = (m.Subtype,)
 
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                 def test_match_statements_bind_as_ever(self) : ""
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                "SEP 200's flag bit would have meant to `match` that one positional pattern is allowed."
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                "" if sys.version_info< (3, 10):
+    def test_ordinary_objects_have_no_slots(self):
+        for m in MODULES:
+            for ordinary in (5, None, "a", [], object(), m.Provider, type(m.Provider), m):
+                self.assertIsNone(m.call(ordinary))
+
+    def test_match_statements_bind_as_ever(self):
+        """SEP 200's flag bit would have told `match` that one positional pattern is allowed."""
+        if sys.version_info < (3, 10):
             self.skipTest("the match statement came with 3.10")
         scope = {"Provider": sep200_example.Provider}
         exec("def f(x):\n match x:\n  case Provider(y): return y\n", scope)
