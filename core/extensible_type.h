@@ -10,6 +10,26 @@
 extern "C" {
 #endif
 
+// How classes come by their slots, when nobody gives them any from C:
+//
+// - Class statements, `type(Base)(name, bases, ns)`, types.new_class, dataclasses, other C code: a
+//   class inherits the slots of all its bases by MRO order, wherever the extensible ones stand, and
+//   has those of its own `__customslots__` (core/own_slots.h). With nothing extensible among the
+//   bases, `Meta("X", (object,), {})` has none.
+// - Past the metaclass's __init__ (type.__new__, a derived metaclass whose __init__ forgets super,
+//   Enum("X", ...)), and before it (__init_subclass__, __set_name__): the same, settled by the
+//   first look-up in an attached thread; a thread that is not attached finds nothing until then. A
+//   faulty
+//   `__customslots__` is reported by __init__ only: past it, such a class offers nothing.
+// - Inside a metaclass's mro(): nothing, as there are no bases yet.
+// - `__class__` assignment: an instance has the slots of the class that it has now.
+// - `__bases__` assignment: the slots stay those that the class has; classes derived afterwards
+//   inherit by the new MRO. What slots point to must therefore outlive every subclass, also those
+//   that have left: pointers from C are static or kept by the module; capsules are kept by the
+//   tables.
+// - A metaclass other than ours among the bases: CPython's "metaclass conflict", unless the class
+//   statement names the combined one, see PyExtensibleType_CombinedMetaclass.
+
 /// A statically allocated extensible type: SEP 200's struct, with the SEP's field names, and the
 /// magic behind it. The SEP's positional initialiser compiles; the magic is set when the type is
 /// made ready.
@@ -55,7 +75,8 @@ static inline int PyExtensibleType_Ready(PyHeapExtensibleTypeObject *type,
   if (interface == NULL) return -1;
   PyTypeObject *made = &type->etp_heaptype.ht_type;
   if (made->tp_basicsize == 0 && made->tp_base != NULL) {
-    // PyType_Ready inherits sizes too, but if the metaclass is not `type` it compares layouts first.
+    // PyType_Ready inherits sizes too, but if the metaclass is not `type` it compares layouts
+    // first.
     made->tp_basicsize = made->tp_base->tp_basicsize;
     if (made->tp_itemsize == 0) made->tp_itemsize = made->tp_base->tp_itemsize;
   }
