@@ -148,26 +148,52 @@ static inline PyMethodDef *PyTypedMethod_DefOf(PyObject *callable) {
   return NULL;
 }
 
+// The class that `type` has the row `def` from, by its name; NULL without an exception if that name
+// leads elsewhere. Borrowed; runs no Python code.
+static inline PyObject *PyTypedMethod_Internal_ClassOf(PyTypeObject *type, const PyMethodDef *def) {
+  PyObject *name = PyUnicode_FromString(def->ml_name);
+  PyObject *found = name != NULL ? _PyType_Lookup(type, name) : NULL;
+  Py_XDECREF(name);
+  PyErr_Clear();
+  if (found == NULL) return NULL;
+  if (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyClassMethodDescr_Type) {
+    const PyMethodDescrObject *descriptor = (PyMethodDescrObject *)found;
+    return descriptor->d_method == def ? (PyObject *)PyDescr_TYPE(descriptor) : NULL;
+  }
+  return NULL;
+}
+
+// Whose death means that the def of a builtin function is gone, as far as one can know.
+static inline PyObject *PyTypedMethod_Internal_OwnerOf(PyObject *function, const PyMethodDef *def) {
+  PyObject *self = ((PyCFunctionObject *)function)->m_self, *owner = NULL;
+  if (self == NULL) return function;
+  if (PyModule_Check(self)) return self;
+  if (PyType_Check(self)) {
+    // A static method's self is the class that has the row.
+    owner = (def->ml_flags & METH_STATIC) != 0
+                ? self
+                : PyTypedMethod_Internal_ClassOf((PyTypeObject *)self, def);
+  }
+  if (owner == NULL) owner = PyTypedMethod_Internal_ClassOf(Py_TYPE(self), def);
+  return owner != NULL ? owner : function;
+}
+
 /// Publishes `table` for the def behind a builtin function or method descriptor, from outside. The
-/// tag's owner is the module of a module's function, the class of a descriptor, else the function
-/// object: to tag a method, pass `list.append`, for `[].append` is an object that dies at once.
-/// Returns as PyTypedMethod_TagDef; TypeError for any other kind of object. GIL: held.
+/// tag's owner is the module of a module's function, and the class of a method, bound or not
+/// (`list.append`, `[].append`, `dict.fromkeys`); a function that neither can be found for is its
+/// own owner. Returns as PyTypedMethod_TagDef; TypeError for any other kind of object. GIL: held.
 static inline int PyTypedMethod_TagCallable(const PyTypedcall_Interface *interface,
                                             PyObject *callable, const PyNativeCallableTable *table,
                                             void (*destroy)(const void *value)) {
   PyMethodDef *def = PyTypedMethod_DefOf(callable);
-  PyObject *owner = callable;
   if (def == NULL) {
     PyErr_Format(PyExc_TypeError, "'%.100s' objects have no PyMethodDef to tag",
                  Py_TYPE(callable)->tp_name);
     return -1;
   }
-  if (Py_TYPE(callable) == &PyMethodDescr_Type) {
-    owner = (PyObject *)((PyDescrObject *)callable)->d_type;
-  } else {
-    PyObject *self = ((PyCFunctionObject *)callable)->m_self;
-    if (self != NULL && PyModule_Check(self)) owner = self;
-  }
+  PyObject *owner = Py_TYPE(callable) == &PyMethodDescr_Type
+                        ? (PyObject *)((PyDescrObject *)callable)->d_type
+                        : PyTypedMethod_Internal_OwnerOf(callable, def);
   return PyTypedMethod_TagDef(interface, def, owner, table, destroy);
 }
 

@@ -75,15 +75,63 @@ TEST_F(TagOwner, OfADescriptorIsItsClass) {
   EXPECT_EQ(destroyed[&table], 1);
 }
 
-TEST_F(TagOwner, OfABoundMethodIsThatOneObject) {
+// What is bound dies at once: its class is what has the def.
+TEST_F(TagOwner, OfABoundMethodIsItsClass) {
+  static PyMethodDef methods[] = {{"method", Boxed, METH_O, nullptr},
+                                  {"class_method", Boxed, METH_O | METH_CLASS, nullptr},
+                                  {"static_method", Boxed, METH_O | METH_STATIC, nullptr},
+                                  {nullptr, nullptr, 0, nullptr}};
+  static PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
+  for (const char *bound : {"T().method", "D().method", "T.class_method", "D.class_method",
+                            "T.static_method", "D.static_method"}) {
+    PyType_Spec spec = {"test.WithMethods", sizeof(PyObject), 0,
+                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+    Ref type = Ref::Steal(PyType_FromSpec(&spec));
+    ASSERT_TRUE(type) << TakeError();
+    scope_.Set("T", type.get());
+    scope_.Run("class D(T): pass");
+    PyNativeCallableTable table = Table();
+    destroyed.clear();
+    Ref callable = scope_.Eval(bound);
+    const PyMethodDef *def = PyTypedMethod_DefOf(callable.get());
+    ASSERT_EQ(TagCallable(callable, &table), 1) << bound << TakeError();
+    callable.reset();
+    scope_.Run("del D");
+    Collect();
+    EXPECT_EQ(Found(interface_, def), &table) << bound;
+    scope_.Run("del T");
+    type.reset();
+    Collect();
+    EXPECT_EQ(Found(interface_, def), nullptr) << bound;
+    EXPECT_EQ(destroyed[&table], 1) << bound;
+  }
+}
+
+TEST_F(TagOwner, OfBuiltinTypesMethods) {
+  for (const char *bound : {"[].append", "dict.fromkeys", "str.maketrans", "int.mro"}) {
+    PyNativeCallableTable table = Table();
+    Ref callable = scope_.Eval(bound);
+    const PyMethodDef *def = PyTypedMethod_DefOf(callable.get());
+    ASSERT_EQ(TagCallable(callable, &table), 1) << bound << TakeError();
+    callable.reset();
+    Collect();
+    EXPECT_EQ(Found(interface_, def), &table) << bound << ": builtin types live on";
+    EXPECT_EQ(PyTypedMethod_UntagDef(interface_, def), 1);
+  }
+}
+
+// A class whose attribute of that name is something else: nobody knows whose the def is.
+TEST_F(TagOwner, OfAHiddenMethodIsTheFunction) {
+  scope_.Run("class Hides(list):\n  append = None\nf = super(Hides, Hides()).append");
   PyNativeCallableTable table = Table();
-  Ref bound = scope_.Eval("[].append");
-  const PyMethodDef *def = PyTypedMethod_DefOf(bound.get());
-  ASSERT_EQ(TagCallable(bound, &table), 1) << TakeError();
+  Ref callable = scope_.Eval("f");
+  const PyMethodDef *def = PyTypedMethod_DefOf(callable.get());
+  ASSERT_EQ(TagCallable(callable, &table), 1) << TakeError();
+  callable.reset();
   EXPECT_EQ(Found(interface_, def), &table);
-  bound.reset();
+  scope_.Run("del f");
+  Collect();
   EXPECT_EQ(Found(interface_, def), nullptr);
-  EXPECT_EQ(destroyed[&table], 1);
 }
 
 TEST_F(TagOwner, WithoutWeakReferences) {
