@@ -1,5 +1,6 @@
-# The rule of inheritance as docs/ABI.md and PyExtensibleType_FromSpec state it, in plain Python and
-# without a look at the C code: what the differential test compares the library with.
+# The rule of inheritance as docs/ABI.md ("Merging") and PyExtensibleType_FromSpec state it, in
+# plain Python and without a look at the C code: what the differential test compares the library
+# with.
 from slot_ids import SKIP
 
 

@@ -1,5 +1,5 @@
-# What libraries and the standard library do to classes: dataclasses, enum, abc, namedtuple, copying,
-# pickling, caching, and class decorators that make the class again.
+# What libraries and the standard library do to classes: dataclasses, enum, abc, namedtuple,
+# copying, pickling, caching, and class decorators that make the class again.
 import abc
 import collections
 import collections.abc

@@ -1,9 +1,9 @@
-# Thousands of random class hierarchies: types made in C with random tables, Python subclasses, plain
-# classes, mixins, diamonds, types past tp_init, all looked at in random order. What the library says
-# is compared with slot_rule.py.
+# Thousands of random class hierarchies: types made in C with random tables, Python subclasses,
+# plain classes, mixins, diamonds, types past tp_init, all looked at in random order. What the
+# library says is compared with slot_rule.py.
 #
-# TYPEDCALL_HIERARCHIES says how many (default below); TYPEDCALL_HIERARCHY_SEED repeats one: a failure
-# prints its seed.
+# TYPEDCALL_HIERARCHIES says how many (default below); TYPEDCALL_HIERARCHY_SEED repeats one: a
+# failure prints its seed.
 import gc
 import os
 import random
@@ -57,7 +57,8 @@ class Hierarchy:
     def body(self):
         """A class body with own slots or without, and what they are."""
         space = {"__slots__": ()}
-        own = [pair for pair in self.slots() if pair[0] != SKIP] if self.random.random() < 0.4 else []
+        own = self.slots() if self.random.random() < 0.4 else []
+        own = [pair for pair in own if pair[0] != SKIP]
         if own:
             space["__customslots__"] = self.random.choice((list, tuple, dict))(own)
         return own, space

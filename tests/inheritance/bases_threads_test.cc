@@ -1,0 +1,165 @@
+// Threads look slots up while another one assigns `__bases__` again and again, makes classes and
+// drops them: with the GIL, without it, and never having had it. Nobody may crash, and what is
+// found is right for the object or nothing.
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/core/extensible.h"
+
+namespace typedcall_test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// TYPEDCALL_TOGGLE_SECONDS makes it longer.
+Clock::duration HowLong() {
+  const char *seconds = std::getenv("TYPEDCALL_TOGGLE_SECONDS");
+  return std::chrono::milliseconds(seconds != nullptr ? 1000 * std::atol(seconds) : 2000);
+}
+
+// What a look-up of slots 1, 2 and 3 may give on an object, whoever asks.
+struct Watched {
+  PyObject *object;
+  long values[3];
+  bool may_be_unresolved;
+};
+
+class BasesWhileReading : public testing::Test {
+ protected:
+  BasesWhileReading()
+      : left_(MakeType({Slot(Id(1), 11), Slot(Id(2), 22)})),
+        right_(MakeType({Slot(Id(2), 222), Slot(Id(3), 333)})) {
+    scope_.Set("A", left_.get());
+    scope_.Set("B", right_.get());
+    scope_.Set("M", Metaclass().get());
+    scope_.Run(
+        "class L(A): __slots__ = ()\n"
+        "class R(B): __slots__ = ()\n"
+        "class C(L): pass\n"
+        "class D(C): pass\n"
+        "class Wide(L, R): pass\n"
+        "kept = [C(), D(), Wide()]\n"
+        "late = [type.__new__(M, 'U', (C,), {})() for _ in range(40)]\n");
+    kept_ = scope_.Eval("kept");
+    late_ = scope_.Eval("late");
+    watched_.push_back({PyList_GetItem(kept_.get(), 0), {11, 22, -1}, false});
+    watched_.push_back({PyList_GetItem(kept_.get(), 1), {11, 22, -1}, false});
+    watched_.push_back({PyList_GetItem(kept_.get(), 2), {11, 22, 333}, false});
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(late_.get()); ++i) {
+      watched_.push_back({PyList_GetItem(late_.get(), i), {}, true});
+    }
+  }
+
+  // One look at everything. Types that were never resolved take the bases of their first look-up:
+  // C's own slots come first in any case.
+  void Look(bool attached) {
+    for (const Watched &each : watched_) {
+      long found[3];
+      for (std::uintptr_t idea = 1; idea <= 3; ++idea) {
+        found[idea - 1] = Value(each.object, Id(idea), static_cast<Py_ssize_t>(idea) - 1);
+      }
+      const bool is_base = found[0] == 11 && found[1] == 22 && (found[2] == -1 || found[2] == 333);
+      const bool is_other = found[0] == 11 && found[1] == 222 && found[2] == 333;
+      if (!each.may_be_unresolved) {
+        for (int i = 0; i < 3; ++i) wrong_ += found[i] != each.values[i];
+      } else if (attached) {
+        wrong_ += !is_base && !is_other;
+      } else {
+        // Somebody may resolve it between two of the three look-ups.
+        for (int i = 0; i < 3; ++i) {
+          wrong_ += found[i] != -1 && found[i] != 11 * (i + 1) && found[i] != 111 * (i + 1);
+        }
+      }
+      ++looks_;
+    }
+  }
+
+  // Until `stop`: look without a thread state, or with the GIL taken anew for every round.
+  void ReadDetached() {
+    for (; !stop_; std::this_thread::yield()) Look(false);
+  }
+  void ReadAttached() {
+    while (!stop_) {
+      const PyGILState_STATE state = PyGILState_Ensure();
+      Look(true);
+      wrong_ += PyErr_Occurred() != nullptr;
+      PyGILState_Release(state);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+
+  Ref left_, right_, kept_, late_;
+  Scope scope_;
+  std::vector<Watched> watched_;
+  std::atomic<bool> stop_{false};
+  std::atomic<long> wrong_{0}, looks_{0};
+};
+
+TEST_F(BasesWhileReading, NobodyCrashesAndNobodyIsWrong) {
+  ASSERT_TRUE(
+      scope_.Run("import gc\n"
+                 "def toggle(turn):\n"
+                 "  C.__bases__ = (R,)\n"
+                 "  C.__bases__ = (R, L) if turn % 2 else (L, R)\n"
+                 "  # A base that is dropped at once: its MRO and its table go.\n"
+                 "  C.__bases__ = (type('Gone', (A,), {'__slots__': ()}),)\n"
+                 "  C.__bases__ = (L,)\n"
+                 "  L.__bases__ = (A,) if turn % 2 else (type('G', (A,), {'__slots__': ()}),)\n"
+                 "  type('E', (D, R) if turn % 3 else (C,), {})\n"
+                 "  if turn % 20 == 0: gc.collect()\n"));
+  Ref toggle = scope_.Eval("toggle");
+  std::vector<std::thread> readers;
+  readers.emplace_back([this] { ReadDetached(); });
+  readers.emplace_back([this] { ReadDetached(); });
+  readers.emplace_back([this] { ReadAttached(); });
+  const auto end = Clock::now() + HowLong();
+  long turns = 0;
+  bool failed = false;
+  for (; !failed && Clock::now() < end; ++turns) {
+    failed = !Ref::Steal(PyObject_CallFunction(toggle.get(), "l", turns));
+    Py_BEGIN_ALLOW_THREADS;
+    std::this_thread::yield();
+    Py_END_ALLOW_THREADS;
+  }
+  EXPECT_FALSE(failed) << TakeError();
+  stop_ = true;
+  Py_BEGIN_ALLOW_THREADS;
+  for (std::thread &reader : readers) reader.join();
+  Py_END_ALLOW_THREADS;
+  EXPECT_EQ(wrong_, 0);
+  EXPECT_GT(turns, 20);
+  EXPECT_GT(looks_, 10000);
+  Look(true);  // and resolved they all stay
+  EXPECT_EQ(wrong_, 0);
+}
+
+// `__class__` follows the object, so a reader sees the slots of one class or of the other.
+TEST_F(BasesWhileReading, ClassAssignment) {
+  ASSERT_TRUE(
+      scope_.Run("class One(A): pass\n"
+                 "class Two(A, B): pass\n"
+                 "obj = One()\n"
+                 "def switch(turn): obj.__class__ = Two if turn % 2 else One\n"));
+  Ref toggle = scope_.Eval("switch"), object = scope_.Eval("obj");
+  std::thread reader([&] {
+    while (!stop_) {
+      const long third = Value(object.get(), Id(3), 2);
+      wrong_ += Value(object.get(), Id(1)) != 11 || (third != -1 && third != 333);
+      ++looks_;
+    }
+  });
+  const auto end = Clock::now() + HowLong() / 8;
+  for (long turn = 0; Clock::now() < end || looks_ < 1000; ++turn) {
+    ASSERT_TRUE(Ref::Steal(PyObject_CallFunction(toggle.get(), "l", turn))) << TakeError();
+  }
+  stop_ = true;
+  reader.join();
+  EXPECT_EQ(wrong_, 0);
+}
+
+}  // namespace
+}  // namespace typedcall_test

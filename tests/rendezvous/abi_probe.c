@@ -1,0 +1,59 @@
+/* Which interface does this interpreter have? A consumer for the tests of the rendezvous. */
+#include "core/rendezvous.h"
+
+/* abi(): (major, minor, size, address) of what PyTypedcall_Import gives. */
+static PyObject *Abi(PyObject *module, PyObject *unused) {
+  (void)module, (void)unused;
+  const PyTypedcall_Interface *interface = PyTypedcall_Import();
+  if (interface == NULL) return NULL;
+  return Py_BuildValue("iiIN", (int)interface->abi_major, (int)interface->abi_minor,
+                       (unsigned)interface->size, PyLong_FromVoidPtr((void *)(uintptr_t)interface));
+}
+
+/* peek(): its address, or None when nobody has installed one that is usable. */
+static PyObject *Peek(PyObject *module, PyObject *unused) {
+  (void)module, (void)unused;
+  const PyTypedcall_Interface *interface = PyTypedcall_Peek();
+  if (interface == NULL) Py_RETURN_NONE;
+  return PyLong_FromVoidPtr((void *)(uintptr_t)interface);
+}
+
+/* find(object, idea): the flags of a slot, or None. Imports nothing first. */
+static PyObject *Find(PyObject *module, PyObject *args) {
+  PyObject *object;
+  unsigned long idea;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "Ok", &object, &idea)) return NULL;
+  const PyCustomSlot *slot =
+      PyCustomSlots_Find(object, PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, idea, 0), 0);
+  if (slot == NULL) Py_RETURN_NONE;
+  return PyLong_FromSize_t(slot->data.flags);
+}
+
+static PyMethodDef methods[] = {
+    {"abi", Abi, METH_NOARGS, NULL},
+    {"peek", Peek, METH_NOARGS, NULL},
+    {"find", Find, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static int Exec(PyObject *module) {
+  return PyModule_AddIntConstant(module, "SIZE_1_0", PyTypedcall_INTERFACE_SIZE_1_0) |
+         PyModule_AddIntConstant(module, "SIZE", (long)sizeof(PyTypedcall_Interface)) |
+         PyModule_AddIntConstant(module, "MAJOR", PyTypedcall_ABI_MAJOR) |
+         PyModule_AddIntConstant(module, "MINOR", PyTypedcall_ABI_MINOR);
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, (void *)Exec},
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+    {0, NULL},
+};
+
+static PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT, "abi_probe", NULL, 0, methods, module_slots, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit_abi_probe(void) { return PyModuleDef_Init(&module_def); }

@@ -1,0 +1,62 @@
+/* A provider that was compiled against another version of the ABI than this tree's, as far as a
+ * test can have one: it installs an interface of FAKED_MAJOR.FAKED_MINOR with FAKED_SIZE bytes
+ * before it is executed, unless there is one already. The memory of the struct ends where that size
+ * says, so that AddressSanitizer sees who reads on. What it does afterwards is provider.h's.
+ *
+ * Its functions are those of the real interface of the interpreter, which stays behind it.
+ */
+#ifndef TYPEDCALL_TESTS_RENDEZVOUS_FAKED_ABI_H_
+#define TYPEDCALL_TESTS_RENDEZVOUS_FAKED_ABI_H_
+
+#include "core/extensible_type.h"
+
+static void FakedCapsuleDied(PyObject *capsule) {
+  PyMem_RawFree(PyCapsule_GetPointer(capsule, PyTypedcall_CAPSULE_NAME));
+  Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule));
+}
+
+/* The real capsule is taken out of where it stands, and is kept by the one that takes its place. */
+static PyObject *FakedCapsule(PyObject *kept, PyObject *dict) {
+  PyObject *real = PyDict_GetItemString(kept, PyTypedcall_CAPSULE_NAME);
+  const PyTypedcall_Interface *known = PyTypedcall_Peek();
+  if (real == NULL || known == NULL) return NULL;
+  const size_t copied = FAKED_SIZE < sizeof(*known) ? FAKED_SIZE : sizeof(*known);
+  unsigned char *bytes = (unsigned char *)PyMem_RawCalloc(1, FAKED_SIZE);
+  if (bytes == NULL) return PyErr_NoMemory();
+  PyTypedcall_Interface header = *known;
+  header.abi_major = FAKED_MAJOR;
+  header.abi_minor = FAKED_MINOR;
+  header.size = (uint32_t)FAKED_SIZE;
+  memcpy(bytes, &header, copied);
+  memset(bytes + copied, 0xaa, FAKED_SIZE - copied); /* functions that this tree does not know */
+  PyObject *capsule = PyCapsule_New(bytes, PyTypedcall_CAPSULE_NAME, FakedCapsuleDied);
+  if (capsule == NULL) return NULL;
+  Py_INCREF(real);
+  if (PyCapsule_SetContext(capsule, real) < 0 ||
+      PyDict_SetItemString(dict, PyTypedcall_CAPSULE, capsule) < 0 ||
+      PyDict_SetItemString(kept, PyTypedcall_CAPSULE_NAME, capsule) < 0) {
+    Py_CLEAR(capsule);
+  }
+  return capsule;
+}
+
+/* Returns 0, or -1 with an exception. */
+static int InstallFaked(void) {
+  if (PyTypedcall_Peek() != NULL) return 0;
+  if (PyTypedcall_Import() == NULL) return -1;
+  PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  PyObject *module = PyImport_AddModule(PyTypedcall_MODULE);
+  if (kept == NULL || module == NULL) return -1;
+  PyObject *capsule = FakedCapsule(kept, PyModule_GetDict(module));
+  if (capsule == NULL) return -1;
+  Py_DECREF(capsule);
+  return 0;
+}
+
+#define FAKED_INIT(name)                  \
+  PyMODINIT_FUNC PyInit_##name(void) {    \
+    if (InstallFaked() < 0) return NULL;  \
+    return PyModuleDef_Init(&module_def); \
+  }
+
+#endif /* TYPEDCALL_TESTS_RENDEZVOUS_FAKED_ABI_H_ */

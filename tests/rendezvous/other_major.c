@@ -1,0 +1,13 @@
+/* What a library of the next major version would install. It uses nothing of its own interface:
+ * this tree's headers, with which it is compiled, must refuse it. */
+#define FAKED_MAJOR (PyTypedcall_ABI_MAJOR + 1)
+#define FAKED_MINOR 5
+#define FAKED_SIZE (sizeof(PyTypedcall_Interface) + 3 * sizeof(void *))
+
+#include "tests/rendezvous/faked_abi.h"
+
+static PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT, "other_major", NULL, 0, NULL, NULL, NULL, NULL, NULL,
+};
+
+FAKED_INIT(other_major)
