@@ -52,9 +52,14 @@ PyExtensibleType_Internal_ResolveNow(PyTypeObject *type, const PyExtensibleTypeD
   PyTypeObject *metaclass = interface->metaclass(interface->state);
   if (metaclass == NULL || !PyType_IsSubtype(Py_TYPE(type), metaclass)) return NULL;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  int failed = interface->resolve(interface->state, type, NULL, 0);
+  // Reading the class body's slots can run code that lets go of the type.
+  Py_INCREF((PyObject *)type);
+  const int failed = interface->resolve(interface->state, type, NULL, 0);
+  const int found =
+      !failed && data->magic == PyExtensibleType_MAGIC && Py_REFCNT((PyObject *)type) > 1;
+  Py_DECREF((PyObject *)type);
   PyTypedcall_RestoreError(saved);
-  return !failed && data->magic == PyExtensibleType_MAGIC ? data : NULL;
+  return found ? data : NULL;
 }
 #pragma GCC diagnostic pop
 

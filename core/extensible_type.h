@@ -12,10 +12,14 @@ extern "C" {
 
 // How classes come by their slots, when nobody gives them any from C:
 //
-// - Class statements, `type(Base)(name, bases, ns)`, types.new_class, dataclasses, other C code: a
-//   class inherits the slots of all its bases by MRO order, wherever the extensible ones stand, and
-//   has those of its own `__customslots__` (core/own_slots.h). With nothing extensible among the
-//   bases, `Meta("X", (object,), {})` has none.
+// - Class statements, `type(Base)(name, bases, ns)`, types.new_class, dataclasses, C code that
+// calls
+//   the metaclass: a class inherits the slots of all its bases by MRO order, wherever the
+//   extensible ones stand, and has those of its own `__customslots__` (core/own_slots.h). With
+//   nothing extensible among the bases, `Meta("X", (object,), {})` has none.
+// - C code that makes a subclass with PyType_FromSpec and its kin: the same from 3.12 on. Before,
+//   CPython gives such a type the metaclass `type`, and with it no slots; a class below it that has
+//   our metaclass inherits them again.
 // - Past the metaclass's __init__ (type.__new__, a derived metaclass whose __init__ forgets super,
 //   Enum("X", ...)), and before it (__init_subclass__, __set_name__): the same, settled by the
 //   first look-up in an attached thread; a thread that is not attached finds nothing until then. A
@@ -24,9 +28,9 @@ extern "C" {
 // - Inside a metaclass's mro(): nothing, as there are no bases yet.
 // - `__class__` assignment: an instance has the slots of the class that it has now.
 // - `__bases__` assignment: the slots stay those that the class has; classes derived afterwards
-//   inherit by the new MRO. What slots point to must therefore outlive every subclass, also those
-//   that have left: pointers from C are static or kept by the module; capsules are kept by the
-//   tables.
+//   inherit by the new MRO, and what their bases have kept. What slots point to must therefore
+//   outlive every subclass, also those that have left: pointers from C are static or kept by the
+//   module; capsules are kept by the tables.
 // - A metaclass other than ours among the bases: CPython's "metaclass conflict", unless the class
 //   statement names the combined one, see PyExtensibleType_CombinedMetaclass.
 
@@ -103,7 +107,8 @@ static inline PyTypeObject *PyExtensibleType_CombinedMetaclass(PyObject *metacla
 /// which are copied, and those of its bases.
 ///
 /// `module` may be NULL; `bases` is NULL, a type or a tuple of types. Inherited slots keep their
-/// positions and come first; an own slot with the ID of an inherited one takes its place; with
+/// positions and come first, those of the first base in the MRO that has any; an own slot with the
+/// ID of an inherited one takes its place; behind the own ones stands what other bases bring; with
 /// nothing inherited the own table is taken as it stands, skipped positions included. Python
 /// subclasses inherit the slots; in classes with several bases the first in MRO order that brings
 /// an ID wins.

@@ -263,7 +263,11 @@ PyForeignSlots_Internal_FirstLook(const PyTypedcall_Interface *interface, PyType
   if (!PyTypedcall_IsAttached()) return NULL;
 #endif
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  // Making the first row of a type can run code that lets go of it.
+  Py_INCREF((PyObject *)type);
   const PyForeignSlots_Table *table = PyForeignSlots_Internal_Refresh(interface, type);
+  if (Py_REFCNT((PyObject *)type) == 1) table = NULL;
+  Py_DECREF((PyObject *)type);
   PyTypedcall_RestoreError(saved);
   return table;
 }

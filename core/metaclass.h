@@ -23,20 +23,52 @@ static inline int PyExtensibleType_Internal_Commit(PyTypeObject *metaclass, PyTy
   return 0;
 }
 
-// Resolves with the slots of the class body. Reading those can run Python code, and with it another
-// thread or a look-up on this very type: whoever comes first to the end has resolved it.
-static inline int PyExtensibleType_Internal_ResolveBody(PyTypeObject *metaclass,
-                                                        PyTypeObject *type) {
-  PyExtensibleType_Internal_Own own;
-  if (PyExtensibleType_Internal_ReadOwn(type, &own) < 0) return -1;
+static inline int PyExtensibleType_Internal_Resolve(PyTypeObject *metaclass, PyTypeObject *type,
+                                                    const PyCustomSlot *slots, Py_ssize_t count);
+
+// Resolves those bases that came past the metaclass's __init__ and that nobody has looked at yet:
+// what `type` inherits must not depend on who looked first. Returns 0, or -1 with the exception
+// that a base's declaration causes. May run Python code.
+static inline int PyExtensibleType_Internal_ResolveBases(PyTypeObject *metaclass,
+                                                         PyTypeObject *type) {
   PyObject *mro = PyTypedcall_Internal_Mro(type);
   int result = 0;
+  // The last ones first: they are bases of the others, and the recursion stays flat.
+  for (Py_ssize_t i = mro != NULL ? PyTuple_Size(mro) - 1 : -1; result == 0 && i >= 0; --i) {
+    PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(mro, i);
+    if (base == type || !PyTypedcall_Internal_IsHeapType(base) ||
+        !PyType_IsSubtype(Py_TYPE((PyObject *)base), metaclass) ||
+        PyExtensibleType_Internal_DataOf(metaclass, base)->shared.magic != 0) {
+      continue;
+    }
+    // Two metaclasses' mro() can put two classes into the MRO of each other.
+    if (Py_EnterRecursiveCall(" while custom slots are inherited") != 0) {
+      result = -1;
+    } else {
+      result = PyExtensibleType_Internal_Resolve(metaclass, base, NULL, 0);
+      Py_LeaveRecursiveCall();
+    }
+  }
+  Py_XDECREF(mro);
+  return result;
+}
+
+// Resolves with the slots of the class body, or with `given` ones. Reading the body's can run
+// Python code, and with it another thread or a look-up on this very type: whoever comes first to
+// the end has resolved it.
+static inline int PyExtensibleType_Internal_ResolveWith(
+    PyTypeObject *metaclass, PyTypeObject *type, const PyExtensibleType_Internal_Own *given) {
+  PyExtensibleType_Internal_Own body = {NULL, 0, NULL, 0};
+  PyObject *mro = NULL;
+  int result = given == NULL ? PyExtensibleType_Internal_ReadOwn(type, &body) : 0;
+  if (result == 0) result = PyExtensibleType_Internal_ResolveBases(metaclass, type);
+  if (result == 0) mro = PyTypedcall_Internal_Mro(type);
   if (mro != NULL && PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic == 0) {
-    result = PyExtensibleType_Internal_Commit(metaclass, type, mro, &own);
+    result = PyExtensibleType_Internal_Commit(metaclass, type, mro, given != NULL ? given : &body);
   }
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   Py_XDECREF(mro);
-  PyExtensibleType_Internal_DropOwn(&own);  // the table has references of its own to the capsules
+  PyExtensibleType_Internal_DropOwn(&body);  // the table has references of its own to the capsules
   PyTypedcall_RestoreError(saved);
   return result;
 }
@@ -72,15 +104,11 @@ static inline int PyExtensibleType_Internal_Resolve(PyTypeObject *metaclass, PyT
   }
   PyObject *mro = PyTypedcall_Internal_Mro(type);
   if (mro == NULL) return 0;  // still being made: there is nothing to inherit from yet
-  int result = -1;
-  if (count == 0) {
-    result = PyExtensibleType_Internal_ResolveBody(metaclass, type);
-  } else if (PyExtensibleType_Internal_ValidateOwn(type, slots, count) == 0) {
-    const PyExtensibleType_Internal_Own own = {slots, count, NULL, 0};
-    result = PyExtensibleType_Internal_Commit(metaclass, type, mro, &own);
-  }
   Py_DECREF(mro);
-  return result;
+  if (count == 0) return PyExtensibleType_Internal_ResolveWith(metaclass, type, NULL);
+  if (PyExtensibleType_Internal_ValidateOwn(type, slots, count) < 0) return -1;
+  const PyExtensibleType_Internal_Own own = {slots, count, NULL, 0};
+  return PyExtensibleType_Internal_ResolveWith(metaclass, type, &own);
 }
 
 // Our metaclass among the ancestors of a type's metaclass: the one that derives from `type` itself,
@@ -108,7 +136,7 @@ static inline void PyExtensibleType_Internal_Dealloc(PyObject *self) {
   PyExtensibleType_Internal_Table *table =
       PyExtensibleType_Internal_DataOf(PyExtensibleType_Internal_MetaclassOf(type), type)->table;
   PyTypedcall_Internal_SLOT(destructor, &PyType_Type, tp_dealloc)(self);
-  PyExtensibleType_Internal_ReleaseTable(table);
+  PyExtensibleType_Internal_ReleaseTable(table, type);
   Py_DECREF(metaclass);
 }
 

@@ -17,17 +17,19 @@ extern "C" {
 // the last of them, because a base can go before its subclass when `__bases__` is assigned.
 typedef struct PyExtensibleType_Internal_Table {
   Py_ssize_t references;
+  PyTypeObject *owner;   // the type it was made for, NULL once that is dead; only compared
+  Py_ssize_t own_count;  // how many slots the owner brought itself; they end the table
   PyObject **kept;  // the capsules whose pointers stand in the slots, by whichever class; or NULL
   Py_ssize_t kept_count;
   PyCustomSlot slots[1];  // the resolved slots, then the type's own once more
 } PyExtensibleType_Internal_Table;
 
 // What the metaclass really adds: the part that readers know, then what only `resolve` uses. Static
-// types end with the shared part: the rest is there on heap types only.
+// types end with the shared part: the rest is there on heap types only. Every word counts here: it
+// is there for each class.
 typedef struct PyExtensibleType_Internal_TypeData {
   PyExtensibleTypeData shared;
   PyExtensibleType_Internal_Table *table;
-  Py_ssize_t own_count;  // how many slots the type brought itself; they end `table`
 } PyExtensibleType_Internal_TypeData;
 
 // A type's own slots on their way into its table.
@@ -55,8 +57,12 @@ static inline void PyExtensibleType_Internal_ReleaseKept(PyObject **kept, Py_ssi
   PyMem_Free(kept);
 }
 
-static inline void PyExtensibleType_Internal_ReleaseTable(PyExtensibleType_Internal_Table *table) {
-  if (table == NULL || --table->references > 0) return;
+// `type` (may be NULL) no longer needs the table.
+static inline void PyExtensibleType_Internal_ReleaseTable(PyExtensibleType_Internal_Table *table,
+                                                          const PyTypeObject *type) {
+  if (table == NULL) return;
+  if (table->owner == type) table->owner = NULL;
+  if (--table->references > 0) return;
   PyExtensibleType_Internal_ReleaseKept(table->kept, table->kept_count);
   PyMem_Free(table);
 }
@@ -72,8 +78,9 @@ static inline const PyCustomSlot *PyExtensibleType_Internal_OwnSlots(PyTypeObjec
     *count = data->shared.count;
     return data->shared.table;
   }
-  *count = data->own_count;
-  return data->table != NULL ? data->table->slots + data->shared.count : NULL;
+  const PyExtensibleType_Internal_Table *table = data->table;
+  *count = table != NULL && table->owner == type ? table->own_count : 0;
+  return table != NULL ? table->slots + data->shared.count : NULL;
 }
 
 // Is the slot with this ID among the first `count`? Returns its position, or -1.
@@ -229,13 +236,20 @@ static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, 
       PyExtensibleType_Internal_MergeKept(table, data->table->kept, data->table->kept_count);
     }
   }
+  // What a base has from bases that it has no longer is still its own to hand down.
+  for (Py_ssize_t i = 0; i < PyTuple_Size(mro); ++i) {
+    PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(mro, i);
+    if (!PyExtensibleType_Internal_IsResolved(metaclass, (PyObject *)base)) continue;
+    const PyExtensibleTypeData *shared = &PyExtensibleType_Internal_DataOf(metaclass, base)->shared;
+    PyExtensibleType_Internal_MergeSlots(&merge, shared->table, shared->count);
+  }
   PyMem_Free(merge.decided);
 
   PyExtensibleType_Internal_TypeData *data = PyExtensibleType_Internal_DataOf(metaclass, type);
   if (own->count == 0 && base_data->shared.count == merge.count &&
       memcmp(base_data->shared.table, table->slots, (size_t)merge.count * sizeof(PyCustomSlot)) ==
           0) {
-    PyExtensibleType_Internal_ReleaseTable(table);
+    PyExtensibleType_Internal_ReleaseTable(table, NULL);
     data->shared.count = base_data->shared.count;
     data->shared.table = base_data->shared.table;
     // A table that came from a static type is nobody's to free.
@@ -247,8 +261,9 @@ static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, 
   if (own->count > 0) {
     memcpy(table->slots + merge.count, own->slots, (size_t)own->count * sizeof(PyCustomSlot));
   }
+  table->owner = type;
+  table->own_count = own->count;
   data->table = table;
-  data->own_count = own->count;
   data->shared.count = merge.count;
   data->shared.table = table->slots;
   return 0;

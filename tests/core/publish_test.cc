@@ -52,7 +52,10 @@ TEST_F(Publishing, Refusals) {
   const struct {
     int space;
     const void *key, *value;
-  } cases[] = {{-1, key, value}, {PyTypedcall_SPACES, key, value}, {kDef, nullptr, value}, {kDef, key, nullptr}};
+  } cases[] = {{-1, key, value},
+               {PyTypedcall_SPACES, key, value},
+               {kDef, nullptr, value},
+               {kDef, key, nullptr}};
   for (const auto &one : cases) {
     EXPECT_EQ(Publish(one.space, one.key, owner, one.value), nullptr);
     EXPECT_EQ(TakeError().find("ValueError: "), 0u);

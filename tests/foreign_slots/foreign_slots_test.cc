@@ -350,24 +350,28 @@ TEST_F(Foreign, ReplaceRefuses) {
   EXPECT_EQ(TakeError(), "TypeError: cannot create weak reference to 'float' object");
 }
 
-TEST_F(Foreign, ReplacedValuesLastUntilTheEnd) {
+// Without the fixture, whose scope would outlive the interpreter.
+TEST(ForeignAtTheEnd, ReplacedValuesLastUntilThen) {
   static int destroyed;
   destroyed = 0;
   static const int key = 0, first = 0, second = 0;
   const auto destroy = [](const void *) { ++destroyed; };
-  Ref owner = Class("class X: pass");
-  for (const void *value : {static_cast<const void *>(&first), static_cast<const void *>(&second),
-                            static_cast<const void *>(&second)}) {
-    EXPECT_EQ(interface_->replace(interface_->state, PyTypedcall_BY_DEF, &key, owner.get(), value,
-                                  destroy),
-              0);
-    EXPECT_EQ(interface_->find(interface_->state, PyTypedcall_BY_DEF, &key), value);
+  const PyTypedcall_Interface *interface = PyTypedcall_Import();
+  {
+    Scope scope;
+    scope.Run("class X: pass");
+    Ref owner = scope.Eval("X");
+    for (const void *value : {static_cast<const void *>(&first), static_cast<const void *>(&second),
+                              static_cast<const void *>(&second)}) {
+      EXPECT_EQ(interface->replace(interface->state, PyTypedcall_BY_DEF, &key, owner.get(), value,
+                                   destroy),
+                0);
+      EXPECT_EQ(interface->find(interface->state, PyTypedcall_BY_DEF, &key), value);
+    }
+    EXPECT_EQ(destroyed, 0);
   }
-  EXPECT_EQ(destroyed, 0);
-  owner.reset();
-  scope_.Run("del X");
   Collect();
-  EXPECT_EQ(interface_->find(interface_->state, PyTypedcall_BY_DEF, &key), nullptr);
+  EXPECT_EQ(interface->find(interface->state, PyTypedcall_BY_DEF, &key), nullptr);
   EXPECT_EQ(destroyed, 1) << "the one that stood; the other may still be read";
   ASSERT_EQ(StopPython(), 0);
   EXPECT_EQ(destroyed, 2);

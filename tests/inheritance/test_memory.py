@@ -14,7 +14,7 @@ class Memory(unittest.TestCase):
     def test_a_type_object(self):
         more = Metaclass.__basicsize__ - type.__basicsize__
         self.assertGreaterEqual(more, 24, "count, table and magic")
-        self.assertLessEqual(more, ALLOWED + (8 if sys.version_info[:2] == (3, 12) else 0))
+        self.assertLessEqual(more, ALLOWED)
         self.assertEqual(Metaclass.__itemsize__, type.__itemsize__)
 
     def test_derived_metaclasses_add_nothing_of_ours(self):

@@ -1,0 +1,284 @@
+// Calls put together at run time, by every way there is, against the direct call: every code,
+// every mix of registers, narrow and wide values, bit by bit.
+#include "typedcall/invoker.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "typedcall/signature_of.h"
+
+namespace {
+
+using typedcall::invoker;
+using typedcall::native_value;
+using typedcall::way;
+
+constexpr way kWays[] = {way::thunk, way::image, way::ffi};
+const char *Name(way how) {
+  return how == way::thunk ? "thunk" : how == way::image ? "image" : "ffi";
+}
+
+std::mt19937_64 engine(20261121);
+
+/// A value of T with random bits, or an edge of its range.
+template <class T>
+T Any() {
+  const unsigned choice = static_cast<unsigned>(engine() % 6);
+  if constexpr (std::is_same_v<T, bool>) {
+    return choice % 2 != 0;
+  } else if constexpr (std::is_integral_v<T>) {
+    const T edges[] = {std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), T(0),
+                       static_cast<T>(-1)};
+    return choice < 4 ? edges[choice] : static_cast<T>(engine());
+  } else if constexpr (std::is_floating_point_v<T>) {
+    const T edges[] = {T(-0.0), std::numeric_limits<T>::infinity(),
+                       std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::lowest()};
+    return choice < 4 ? edges[choice] : static_cast<T>(static_cast<double>(engine()) / 3);
+  } else if constexpr (std::is_pointer_v<T>) {
+    return reinterpret_cast<T>(engine());
+  } else {
+    T value;
+    __real__ value = Any<decltype(__real__ value)>();
+    __imag__ value = Any<decltype(__imag__ value)>();
+    return value;
+  }
+}
+
+/// Values as text that differs when they do, -0.0 and all.
+template <class T>
+std::string Text(T value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%La", static_cast<long double>(value));
+    return text;
+  } else if constexpr (std::is_integral_v<T>) {
+    return std::to_string(value);
+  } else if constexpr (std::is_pointer_v<T>) {
+    return std::to_string(reinterpret_cast<std::uintptr_t>(value));
+  } else {
+    return Text(__real__ value) + "," + Text(__imag__ value);
+  }
+}
+
+/// What the callee was given, and what it is to return.
+std::vector<std::string> seen;
+template <class R>
+R answer;
+
+template <class R, class... A>
+R Callee(A... arguments) {
+  seen = {Text(arguments)...};
+  if constexpr (!std::is_void_v<R>) return answer<R>;
+}
+
+template <class T>
+native_value Pass(const T &value) {
+  if constexpr (sizeof(T) > sizeof(std::uint64_t)) {
+    return native_value::at(&value);
+  } else {
+    return native_value::of(value);
+  }
+}
+
+/// Calls R(A...) with random values by every way that can; which ways could.
+template <class R, class... A>
+std::vector<way> Check() {
+  const std::string signature = typedcall::signature_of<R(A...)>::text;
+  std::vector<way> able;
+  for (const way how : kWays) {
+    const auto call =
+        invoker::make(signature.c_str(), 0, reinterpret_cast<void *>(&Callee<R, A...>), how);
+    if (!call) continue;
+    able.push_back(how);
+    EXPECT_EQ(call->how(), how);
+    EXPECT_EQ(call->arity(), sizeof...(A));
+    for (int turn = 0; turn < 20; ++turn) {
+      const std::tuple<A...> values{Any<A>()...};
+      const std::vector<std::string> expected =
+          std::apply([](auto... v) { return std::vector<std::string>{Text(v)...}; }, values);
+      // One more than needed: an array cannot be empty.
+      const std::array<native_value, sizeof...(A) + 1> arguments = std::apply(
+          [](const auto &...v) {
+            return std::array<native_value, sizeof...(A) + 1>{Pass(v)..., native_value{0}};
+          },
+          values);
+      seen = {"nothing"};
+      if constexpr (std::is_void_v<R>) {
+        EXPECT_EQ((*call)(arguments.data()).bits, 0u) << signature;
+      } else if constexpr (sizeof(R) > sizeof(std::uint64_t)) {
+        answer<R> = Any<R>();
+        R wide{};
+        EXPECT_EQ((*call)(arguments.data(), &wide).bits, 0u);
+        EXPECT_EQ(Text(wide), Text(answer<R>)) << signature << " by " << Name(how);
+      } else {
+        answer<R> = Any<R>();
+        const native_value result = (*call)(arguments.data());
+        EXPECT_EQ(Text(result.template get<R>()), Text(answer<R>))
+            << signature << " by " << Name(how);
+        EXPECT_EQ(result.bits, native_value::of(answer<R>).bits)
+            << signature << " by " << Name(how) << ": no rubbish beside a narrow result";
+      }
+      EXPECT_EQ(seen, expected) << signature << " by " << Name(how);
+    }
+  }
+  const auto chosen =
+      invoker::make(signature.c_str(), 0, reinterpret_cast<void *>(&Callee<R, A...>));
+  EXPECT_TRUE(chosen) << signature;
+  if (chosen && !able.empty()) EXPECT_EQ(chosen->how(), able.front()) << "the fastest";
+  return able;
+}
+
+template <class T>
+class EveryCode : public testing::Test {};
+
+#define TYPE(NAME, LETTERS, TYPE, KIND) , TYPE
+template <class Ignored, class... T>
+struct tail {
+  using types = testing::Types<T...>;
+};
+using AllTypes = tail<void PyNativeType_VALUE_LIST(TYPE)>::types;
+#undef TYPE
+TYPED_TEST_SUITE(EveryCode, AllTypes);
+
+TYPED_TEST(EveryCode, AsArgumentAndResult) {
+  using T = TypeParam;
+  Check<T>();
+  Check<T, T>();
+  Check<void, T>();
+  Check<T, double, T, int>();
+  Check<double, T, T, T, T>();
+  Check<T, T, T, T, T, T>();
+  Check<T, float, T, long, T, double, T, short, T>();
+}
+
+using Ways = std::vector<way>;
+const Ways kScalars =
+    TYPEDCALL_REGISTER_IMAGE ? Ways{way::thunk, way::image, way::ffi} : Ways{way::ffi};
+const Ways kImage = TYPEDCALL_REGISTER_IMAGE ? Ways{way::image, way::ffi} : Ways{way::ffi};
+
+TEST(Ways, FewScalarsHaveAThunk) {
+  EXPECT_EQ((Check<double, double, double>()), kScalars);
+  EXPECT_EQ((Check<long, long>()), kScalars);
+  EXPECT_EQ((Check<double, double, long, double, long>()), kScalars);
+  EXPECT_EQ((Check<void>()), kScalars);
+  EXPECT_EQ((Check<float, float, double, float, double>()), kScalars);
+}
+
+TEST(Ways, MoreScalarsAreAnImage) {
+  EXPECT_EQ((Check<double, double, long, double, long, double, long, double, long>()), kImage);
+  EXPECT_EQ((Check<long, long, long, long, long, long, long>()), kImage);
+  EXPECT_EQ((Check<double, float, float, float, float, float, float, float, float>()), kImage);
+  EXPECT_EQ((Check<int, double, double, double, double, double, double, double, double, char *,
+                   bool, signed char, unsigned short, void *, long long>()),
+            kImage);
+}
+
+TEST(Ways, TheRestIsLibffis) {
+  EXPECT_EQ(
+      (Check<double, double, double, double, double, double, double, double, double, double>()),
+      Ways{way::ffi});
+  EXPECT_EQ((Check<long double, long double>()), Ways{way::ffi});
+  EXPECT_EQ((Check<double, PyNativeType_ComplexDouble>()), Ways{way::ffi});
+}
+
+// Every mix of four classes, each position narrow and wide, in every order.
+template <class R, class... A>
+void Mix() {
+  Check<R, A...>();
+  if constexpr (sizeof...(A) < 4) {
+    Mix<R, A..., double>();
+    Mix<R, A..., signed char>();
+    Mix<R, A..., float>();
+  }
+}
+TEST(Mixes, UpToFourArguments) {
+  Mix<double>();
+  Mix<unsigned short>();
+}
+
+template <std::size_t... i>
+auto Sum127(std::index_sequence<i...>) {
+  using function = double (*)(decltype(double(i))...);
+  return +[](decltype(double(i))... v) -> double { return (v + ...); };
+}
+
+TEST(Limits, ManyArguments) {
+  const auto sum = Sum127(std::make_index_sequence<127>());
+  const std::string signature = std::string(127, 'd') + "->d";
+  const auto call = invoker::make(signature.c_str(), 0, reinterpret_cast<void *>(sum));
+  ASSERT_TRUE(call);
+  EXPECT_EQ(call->how(), way::ffi);
+  native_value arguments[127];
+  for (int i = 0; i < 127; ++i) arguments[i] = native_value::of(double(i));
+  EXPECT_EQ((*call)(arguments).get<double>(), 126 * 127 / 2);
+}
+
+TEST(Self, IsTheFirstArgument) {
+  const auto f = +[](void *self, double x) { return x + *static_cast<double *>(self); };
+  double self = 40;
+  for (const way how : kWays) {
+    const auto call =
+        invoker::make("d->d", PyNativeCallable_TAKES_SELF, reinterpret_cast<void *>(f), how);
+    if (!call) continue;
+    EXPECT_EQ(call->arity(), 2u);
+    const native_value arguments[] = {native_value::of(&self), native_value::of(2.0)};
+    EXPECT_EQ((*call)(arguments).get<double>(), 42.0) << Name(how);
+  }
+}
+
+// A callee may leave anything in the upper bits of a narrow result.
+TEST(Narrowing, RubbishIsCutOff) {
+  const auto rubbish = +[](long x) { return x; };
+  const native_value minus_two = native_value::of(long{0x5a5a5a5a5a5a00fe});
+  for (const way how : kWays) {
+    const struct {
+      const char *signature;
+      std::uint64_t bits;
+    } cases[] = {{"l->b", static_cast<std::uint64_t>(-2)},
+                 {"l->B", 0xfe},
+                 {"l->h", 0xfe},
+                 {"l->i", 0x5a5a00fe},
+                 {"l->v", 0},
+                 {"l->l", 0x5a5a5a5a5a5a00fe}};
+    for (const auto &one : cases) {
+      const auto call = invoker::make(one.signature, 0, reinterpret_cast<void *>(rubbish), how);
+      ASSERT_TRUE(call || !TYPEDCALL_REGISTER_IMAGE);
+      if (call) EXPECT_EQ((*call)(&minus_two).bits, one.bits) << one.signature << Name(how);
+    }
+  }
+}
+
+TEST(Refused, WhatIsNoSignature) {
+  PyNativeSignature_Fault fault = {};
+  EXPECT_FALSE(invoker::make("dx->d", 0, nullptr, std::nullopt, &fault));
+  EXPECT_EQ(fault.position, 1u);
+  EXPECT_NE(fault.reason, nullptr);
+}
+
+TEST(Refused, AWayThatCannot) {
+  PyNativeSignature_Fault fault = {};
+  EXPECT_FALSE(invoker::make("g->d", 0, nullptr, way::image, &fault));
+  EXPECT_EQ(fault.position, 4u);
+  EXPECT_STREQ(fault.reason, "not a signature that this way can call");
+  EXPECT_FALSE(invoker::make("ddddd->d", 0, nullptr, way::thunk));
+  EXPECT_FALSE(invoker::make("ddddddddd->d", 0, nullptr, way::image));
+  EXPECT_FALSE(invoker::make("lllllllllllll->d", 0, nullptr, way::image));
+}
+
+TEST(Copies, CallTheSame) {
+  const auto f = +[](double x) { return 2 * x; };
+  auto first = invoker::make("d->d", 0, reinterpret_cast<void *>(f));
+  invoker copy = *first;
+  first.reset();
+  const native_value x = native_value::of(21.0);
+  EXPECT_EQ(copy(&x).get<double>(), 42.0);
+}
+
+}  // namespace
