@@ -13,8 +13,7 @@ extern "C" {
 // How classes come by their slots, when nobody gives them any from C:
 //
 // - Class statements, `type(Base)(name, bases, ns)`, types.new_class, dataclasses, C code that
-// calls
-//   the metaclass: a class inherits the slots of all its bases by MRO order, wherever the
+//   calls the metaclass: a class inherits the slots of all its bases by MRO order, wherever the
 //   extensible ones stand, and has those of its own `__customslots__` (core/own_slots.h). With
 //   nothing extensible among the bases, `Meta("X", (object,), {})` has none.
 // - C code that makes a subclass with PyType_FromSpec and its kin: the same from 3.12 on. Before,
@@ -22,9 +21,8 @@ extern "C" {
 //   our metaclass inherits them again.
 // - Past the metaclass's __init__ (type.__new__, a derived metaclass whose __init__ forgets super,
 //   Enum("X", ...)), and before it (__init_subclass__, __set_name__): the same, settled by the
-//   first look-up in an attached thread; a thread that is not attached finds nothing until then. A
-//   faulty
-//   `__customslots__` is reported by __init__ only: past it, such a class offers nothing.
+//   first look-up in an attached thread; a thread that is not attached finds nothing until then.
+//   A faulty `__customslots__` is reported by __init__ only: past it, such a class offers nothing.
 // - Inside a metaclass's mro(): nothing, as there are no bases yet.
 // - `__class__` assignment: an instance has the slots of the class that it has now.
 // - `__bases__` assignment: the slots stay those that the class has; classes derived afterwards

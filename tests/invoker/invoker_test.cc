@@ -10,6 +10,7 @@
 #include <random>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "typedcall/signature_of.h"
@@ -45,8 +46,9 @@ T Any() {
     return reinterpret_cast<T>(engine());
   } else {
     T value;
-    __real__ value = Any<decltype(__real__ value)>();
-    __imag__ value = Any<decltype(__imag__ value)>();
+    using part = std::remove_reference_t<decltype(__real__ value)>;
+    __real__ value = Any<part>();
+    __imag__ value = Any<part>();
     return value;
   }
 }
@@ -131,7 +133,9 @@ std::vector<way> Check() {
   const auto chosen =
       invoker::make(signature.c_str(), 0, reinterpret_cast<void *>(&Callee<R, A...>));
   EXPECT_TRUE(chosen) << signature;
-  if (chosen && !able.empty()) EXPECT_EQ(chosen->how(), able.front()) << "the fastest";
+  if (chosen && !able.empty()) {
+    EXPECT_EQ(chosen->how(), able.front()) << "the fastest";
+  }
   return able;
 }
 
@@ -175,8 +179,8 @@ TEST(Ways, MoreScalarsAreAnImage) {
   EXPECT_EQ((Check<double, double, long, double, long, double, long, double, long>()), kImage);
   EXPECT_EQ((Check<long, long, long, long, long, long, long>()), kImage);
   EXPECT_EQ((Check<double, float, float, float, float, float, float, float, float>()), kImage);
-  EXPECT_EQ((Check<int, double, double, double, double, double, double, double, double, char *,
-                   bool, signed char, unsigned short, void *, long long>()),
+  EXPECT_EQ((Check<int, double, double, double, double, double, double, double, double,
+                   const char *, bool, signed char, unsigned short, void *, long long>()),
             kImage);
 }
 
@@ -205,7 +209,6 @@ TEST(Mixes, UpToFourArguments) {
 
 template <std::size_t... i>
 auto Sum127(std::index_sequence<i...>) {
-  using function = double (*)(decltype(double(i))...);
   return +[](decltype(double(i))... v) -> double { return (v + ...); };
 }
 
@@ -250,7 +253,9 @@ TEST(Narrowing, RubbishIsCutOff) {
     for (const auto &one : cases) {
       const auto call = invoker::make(one.signature, 0, reinterpret_cast<void *>(rubbish), how);
       ASSERT_TRUE(call || !TYPEDCALL_REGISTER_IMAGE);
-      if (call) EXPECT_EQ((*call)(&minus_two).bits, one.bits) << one.signature << Name(how);
+      if (call) {
+        EXPECT_EQ((*call)(&minus_two).bits, one.bits) << one.signature << Name(how);
+      }
     }
   }
 }

@@ -1,0 +1,285 @@
+// The provider's side of SEP 201's slot: what an instance holds so that its table of native
+// functions can be replaced while others read it. Readers need typedcall/native_callable.h only.
+#ifndef TYPEDCALL_NATIVE_CALLABLE_SLOT_H_
+#define TYPEDCALL_NATIVE_CALLABLE_SLOT_H_
+
+#include <string.h>
+
+#include "typedcall/native_callable.h"
+#include "typedcall/signature.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// How a type gets it:
+//
+//     typedef struct {
+//       PyObject_HEAD
+//       PyNativeCallableTables native;
+//       double factor;
+//     } Scale;
+//
+//     static double scale_d_d(PyObject *self, double x) { return ((Scale *)self)->factor * x; }
+//
+//     static PyObject *scale_new(PyTypeObject *type, PyObject *args, PyObject *kwds) {
+//       const PyNativeCallableEntry entry = {
+//           "d->d", PyNativeCallable_TAKES_SELF | PyNativeCallable_THREAD_SAFE, (void *)scale_d_d};
+//       Scale *self = (Scale *)type->tp_alloc(type, 0);
+//       ... PyNativeCallableTables_Set(&self->native, &entry, 1) ...
+//     }
+//     static void scale_dealloc(PyObject *self) {
+//       PyNativeCallableTables_Release(&((Scale *)self)->native);
+//       ...
+//     }
+//
+//     const PyCustomSlot slots[] = {PyNativeCallableTables_SLOT(Scale, native)};
+//     PyObject *type = PyExtensibleType_FromSpec(module, &spec, NULL, slots, 1);
+//
+// The type needs a tp_call (or vectorcall) that does the same as its entries: the slot only says
+// how to do it faster. Consumers do not use the table of a class that overrides `__call__`. Python
+// classes can be derived from the type, beside others too: an instance's C fields stay where they
+// are.
+//
+// TAKES_SELF: the function gets the instance that the table was found on, as its first argument.
+// The slot's type has vouched for it, so there is nothing else to check. Such a function reads
+// fields of the instance, perhaps in several threads at once without the GIL: either they never
+// change while the table offers it, or it says NEEDS_THREAD.
+
+// A published table and the text of its signatures, in one block of memory.
+typedef struct PyNativeCallableTables_Internal_Block {
+  struct PyNativeCallableTables_Internal_Block *next;
+  // PyNativeCallableTable, and behind its entries their signatures
+} PyNativeCallableTables_Internal_Block;
+
+/// The part of an instance that the slot locates. All zero, as tp_alloc makes it, is right at the
+/// beginning: nothing is offered. Source: SEP 201, "Description of custom slot".
+typedef struct PyNativeCallableTables {
+  const PyNativeCallableTable *table;             ///< NULL: nothing is offered; for readers
+  PyNativeCallableTables_Internal_Block *blocks;  ///< every table ever published, newest first
+} PyNativeCallableTables;
+
+/// The slot for the PyNativeCallableTables that stand `objoffset` bytes behind the start of an
+/// instance. It belongs at the first position of a type's own slots, where consumers expect it.
+/// GIL: none.
+static inline PyCustomSlot PyNativeCallableTables_SlotAt(Py_ssize_t objoffset) {
+  PyCustomSlot slot;
+  slot.id = PYCUSTOMSLOT_NATIVECALLABLE_ID;
+  slot.data.objoffset = objoffset;
+  return slot;
+}
+
+/// The same as an initialiser, from the struct of the instances and the name of its field; in C a
+/// constant one, for static tables.
+#ifdef __cplusplus
+#define PyNativeCallableTables_SLOT(Instance, field) \
+  PyNativeCallableTables_SlotAt((Py_ssize_t)offsetof(Instance, field))
+#else
+#define PyNativeCallableTables_SLOT(Instance, field)                                       \
+  {                                                                                        \
+    PYCUSTOMSLOT_NATIVECALLABLE_ID, { .objoffset = (Py_ssize_t)offsetof(Instance, field) } \
+  }
+#endif
+
+// What a table is to say: `count` entries, and one more unless that is NULL.
+typedef struct PyNativeCallableTables_Internal_Content {
+  const PyNativeCallableEntry *entries;
+  Py_ssize_t count;
+  const PyNativeCallableEntry *one_more;
+} PyNativeCallableTables_Internal_Content;
+
+static inline Py_ssize_t PyNativeCallableTables_Internal_Count(
+    const PyNativeCallableTables_Internal_Content *content) {
+  return content->count + (content->one_more != NULL);
+}
+
+static inline const PyNativeCallableEntry *PyNativeCallableTables_Internal_At(
+    const PyNativeCallableTables_Internal_Content *content, Py_ssize_t i) {
+  return i < content->count ? &content->entries[i] : content->one_more;
+}
+
+static inline PyNativeCallableTable *PyNativeCallableTables_Internal_TableOf(
+    PyNativeCallableTables_Internal_Block *block) {
+  return (PyNativeCallableTable *)(void *)(block + 1);
+}
+
+static inline int PyNativeCallableTables_Internal_SameEntry(const PyNativeCallableEntry *a,
+                                                            const PyNativeCallableEntry *b) {
+  return a->flags == b->flags && a->funcptr == b->funcptr &&
+         strcmp(a->signature, b->signature) == 0;
+}
+
+static inline int PyNativeCallableTables_Internal_Says(
+    const PyNativeCallableTable *table, const PyNativeCallableTables_Internal_Content *content) {
+  if (table->count != PyNativeCallableTables_Internal_Count(content)) return 0;
+  for (Py_ssize_t i = 0; i < table->count; ++i) {
+    const PyNativeCallableEntry *entry = PyNativeCallableTables_Internal_At(content, i);
+    if (!PyNativeCallableTables_Internal_SameEntry(&table->entries[i], entry)) return 0;
+  }
+  return 1;
+}
+
+// A table of its own, or NULL when there is no memory. The raw allocator: needs no GIL, so that the
+// part that readers see can be tested, and used, without an interpreter.
+static inline PyNativeCallableTables_Internal_Block *PyNativeCallableTables_Internal_Copy(
+    const PyNativeCallableTables_Internal_Content *content) {
+  const Py_ssize_t count = PyNativeCallableTables_Internal_Count(content);
+  const size_t table_size =
+      offsetof(PyNativeCallableTable, entries) + (size_t)count * sizeof(PyNativeCallableEntry);
+  size_t text_size = 0;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    text_size += strlen(PyNativeCallableTables_Internal_At(content, i)->signature) + 1;
+  }
+  PyNativeCallableTables_Internal_Block *block =
+      (PyNativeCallableTables_Internal_Block *)PyMem_RawMalloc(sizeof(*block) + table_size +
+                                                               text_size);
+  if (block == NULL) return NULL;
+  PyNativeCallableTable *table = PyNativeCallableTables_Internal_TableOf(block);
+  char *text = (char *)table + table_size;
+  table->count = count;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const PyNativeCallableEntry *entry = PyNativeCallableTables_Internal_At(content, i);
+    const size_t length = strlen(entry->signature) + 1;
+    table->entries[i] = *entry;
+    table->entries[i].signature = (const char *)memcpy(text, entry->signature, length);
+    text += length;
+  }
+  return block;
+}
+
+// Publishes a table that says this: one that was published before if there is one. Returns 0, or -1
+// without an exception when there is no memory, and then nothing has changed.
+static inline int PyNativeCallableTables_Internal_Publish(
+    PyNativeCallableTables *tables, const PyNativeCallableTables_Internal_Content *content) {
+  PyNativeCallableTables_Internal_Block *block = tables->blocks;
+  while (block != NULL && !PyNativeCallableTables_Internal_Says(
+                              PyNativeCallableTables_Internal_TableOf(block), content)) {
+    block = block->next;
+  }
+  if (block == NULL) {
+    block = PyNativeCallableTables_Internal_Copy(content);
+    if (block == NULL) return -1;
+    block->next = tables->blocks;
+    tables->blocks = block;
+  }
+  const PyNativeCallableTable *table = PyNativeCallableTables_Internal_TableOf(block);
+  PyTypedcall_STORE_RELEASE(&tables->table, table);
+  return 0;
+}
+
+// Can this be entry number `i`? Returns 0, or -1 with ValueError.
+static inline int PyNativeCallableTables_Internal_Check(const PyNativeCallableEntry *entry,
+                                                        Py_ssize_t i) {
+  PyNativeSignature_Fault fault;
+  if (entry->signature == NULL) {
+    PyErr_Format(PyExc_ValueError, "native callable: entry %zd has no signature", i);
+  } else if (PyNativeSignature_ParseString(entry->signature, NULL, &fault) < 0) {
+    PyErr_Format(PyExc_ValueError,
+                 "native callable: entry %zd: signature '%.200s' at position %zu: %s", i,
+                 entry->signature, fault.position, fault.reason);
+  } else if (entry->funcptr == NULL) {
+    PyErr_Format(PyExc_ValueError, "native callable: entry %zd, '%.200s', has no function", i,
+                 entry->signature);
+  } else if (!PyNativeCallable_FlagsAreUsable(entry->flags)) {
+    const int needs_thread =
+        PyNativeCallable_FlagsAreUsable(entry->flags | PyNativeCallable_NEEDS_THREAD);
+    PyErr_Format(PyExc_ValueError, "native callable: entry %zd, '%.200s', has flags %p, %s", i,
+                 entry->signature, (void *)entry->flags,
+                 needs_thread ? "which may set an exception without NEEDS_THREAD"
+                              : "of which some bits have no meaning");
+  } else {
+    return 0;
+  }
+  return -1;
+}
+
+/// Starts with no table, where tp_alloc has not done so. Once for every instance, before anything
+/// else: in tp_new, not in tp_init, which Python code can call again. GIL: none.
+static inline void PyNativeCallableTables_Init(PyNativeCallableTables *tables) {
+  tables->table = NULL;
+  tables->blocks = NULL;
+}
+
+/// Stops offering anything. Never fails. Whoever has read the table before can go on using it, as
+/// with PyNativeCallableTables_Set; GIL: as there.
+static inline void PyNativeCallableTables_Withdraw(PyNativeCallableTables *tables) {
+  PyTypedcall_STORE_RELEASE(&tables->table, (const PyNativeCallableTable *)NULL);
+}
+
+/// Offers these entries, in this order, and nothing else; with `count` 0 as
+/// PyNativeCallableTables_Withdraw. Entries and signatures are copied; they may come from a table
+/// of this or of another instance.
+///
+/// Others may be reading, without the GIL and without a lock: each look finds the whole old or the
+/// whole new table. Readers have a reference to the instance and nothing else, so a table that was
+/// once offered, and the functions in it, stay valid until the instance dies; what is replaced is
+/// kept for that long. A table that says what one has said before is not made again: switching
+/// between a few costs no memory, a new set of entries costs its size. Offer the overloads that are
+/// known at the beginning together.
+///
+/// Returns 0, or -1 and nothing has changed: ValueError, which names the entry and what is wrong
+/// with it (a signature that is no canonical one, no function, flags that nobody can use), for a
+/// negative `count` and for no entries at all where some are counted; MemoryError. GIL: held; so
+/// writers of one instance take turns. Runs no Python code when it succeeds.
+/// Source: SEP 201, "Description of custom slot".
+static inline int PyNativeCallableTables_Set(PyNativeCallableTables *tables,
+                                             const PyNativeCallableEntry *entries,
+                                             Py_ssize_t count) {
+  if (count < 0 || (count > 0 && entries == NULL)) {
+    PyErr_Format(PyExc_ValueError, "native callable: %zd entries%s", count,
+                 count < 0 ? "" : ", but no array");
+    return -1;
+  }
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (PyNativeCallableTables_Internal_Check(&entries[i], i) < 0) return -1;
+  }
+  if (count == 0) {
+    PyNativeCallableTables_Withdraw(tables);
+    return 0;
+  }
+  const PyNativeCallableTables_Internal_Content content = {entries, count, NULL};
+  if (PyNativeCallableTables_Internal_Publish(tables, &content) == 0) return 0;
+  PyErr_NoMemory();
+  return -1;
+}
+
+/// Offers one overload more, behind those that are offered now. An entry that is offered already,
+/// with the same signature, flags and function, is not offered twice. Otherwise, and for what it
+/// returns and needs, as PyNativeCallableTables_Set.
+static inline int PyNativeCallableTables_Append(PyNativeCallableTables *tables,
+                                                const PyNativeCallableEntry *entry) {
+  const PyNativeCallableTable *table = tables->table;
+  PyNativeCallableTables_Internal_Content content = {NULL, 0, entry};
+  if (entry == NULL) {
+    PyErr_SetString(PyExc_ValueError, "native callable: no entry");
+    return -1;
+  }
+  if (table != NULL) {
+    content.entries = table->entries;
+    content.count = table->count;
+  }
+  if (PyNativeCallableTables_Internal_Check(entry, content.count) < 0) return -1;
+  for (Py_ssize_t i = 0; i < content.count; ++i) {
+    if (PyNativeCallableTables_Internal_SameEntry(&content.entries[i], entry)) return 0;
+  }
+  if (PyNativeCallableTables_Internal_Publish(tables, &content) == 0) return 0;
+  PyErr_NoMemory();
+  return -1;
+}
+
+/// Frees every table. For tp_dealloc, when nobody has a reference any more, and nowhere else:
+/// tp_finalize and tp_clear have readers. Never fails; can be called twice. GIL: none.
+static inline void PyNativeCallableTables_Release(PyNativeCallableTables *tables) {
+  PyNativeCallableTables_Internal_Block *block = tables->blocks;
+  PyNativeCallableTables_Init(tables);
+  while (block != NULL) {
+    PyNativeCallableTables_Internal_Block *next = block->next;
+    PyMem_RawFree(block);
+    block = next;
+  }
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_NATIVE_CALLABLE_SLOT_H_
