@@ -182,7 +182,7 @@ static inline PyTypeObject *PyExtensibleType_Internal_Combine(PyTypeObject *ours
         (combined = PyExtensibleType_Internal_NewCombined(bases)) != NULL) {
       // Making it may have run code that asked for the same: what stands now counts.
       reference = PyWeakref_NewRef(combined, NULL);
-      standing = reference != NULL ? PyDict_SetDefault(cache, key, reference) : NULL;
+      standing = reference != NULL ? PyTypedcall_Internal_SetDefault(cache, key, reference) : NULL;
       if (standing != reference || standing == NULL) {
         Py_CLEAR(combined);
         if (standing != NULL) combined = PyExtensibleType_Internal_Dereference(standing);

@@ -18,6 +18,8 @@ typedef struct PyExtensibleTypeData {
 
 #define PyExtensibleType_MAGIC UINT64_C(0xd1a0c5b3e7f42961)
 
+#ifndef Py_LIMITED_API  // core/custom_slots_limited.h has the functions for the limited API
+
 // alignof(max_align_t) for C99 and C++ alike.
 typedef struct PyExtensibleType_Internal_Alignment {
   char first;
@@ -118,6 +120,8 @@ static inline PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
   }
   return NULL;
 }
+
+#endif  // Py_LIMITED_API
 
 #ifdef __cplusplus
 }

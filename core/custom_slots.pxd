@@ -1,5 +1,6 @@
 # core/custom_slots.h for Cython, the consumer's side: which slots does the type of an object offer?
-# The header has the documentation. Nothing here is imported at run time.
+# The header has the documentation. Nothing here is imported at run time. All of it may be called
+# `with nogil`.
 from core.slot_id cimport PyCustomSlot
 from libc.stdint cimport uintptr_t
 

@@ -32,6 +32,8 @@ extern "C" {
 // - A metaclass other than ours among the bases: CPython's "metaclass conflict", unless the class
 //   statement names the combined one, see PyExtensibleType_CombinedMetaclass.
 
+#ifndef Py_LIMITED_API  // which does not say how large a type is
+
 /// A statically allocated extensible type: SEP 200's struct, with the SEP's field names, and the
 /// magic behind it. The SEP's positional initialiser compiles; the magic is set when the type is
 /// made ready.
@@ -42,6 +44,8 @@ typedef struct PyHeapExtensibleTypeObject {
   uint64_t etp_magic;
 } PyHeapExtensibleTypeObject;
 
+#endif  // Py_LIMITED_API
+
 /// The interpreter's metaclass, installed now if nobody has done so before. New reference, or NULL
 /// with the exceptions of PyTypedcall_Import. GIL: held.
 /// Source: SEP 200, "Provider API".
@@ -49,9 +53,11 @@ static inline PyTypeObject *PyExtensibleType_Import(void) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   if (interface == NULL) return NULL;
   PyTypeObject *metaclass = interface->metaclass(interface->state);
-  Py_INCREF(metaclass);
+  Py_INCREF((PyObject *)metaclass);
   return metaclass;
 }
+
+#ifndef Py_LIMITED_API
 
 /// Makes a statically allocated extensible type usable: PyType_Ready, but its metaclass becomes
 /// ours, and its slots are settled. Fill in count and table first; `slot_table_size` is how many
@@ -84,6 +90,8 @@ static inline int PyExtensibleType_Ready(PyHeapExtensibleTypeObject *type,
   }
   return interface->ready_static(interface->state, made, slot_table_size);
 }
+
+#endif  // Py_LIMITED_API
 
 /// A metaclass for classes that derive from extensible types and from classes with the metaclasses
 /// in the tuple `metaclasses` (ABCMeta, EnumMeta, ...), which CPython otherwise refuses with

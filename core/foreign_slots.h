@@ -18,12 +18,12 @@ typedef struct PyForeignSlots_Table {
 } PyForeignSlots_Table;
 
 static inline PyForeignSlots_Table *PyForeignSlots_Internal_New(Py_ssize_t room) {
-  return (PyForeignSlots_Table *)PyMem_RawCalloc(
+  return (PyForeignSlots_Table *)PyTypedcall_RAW_CALLOC(
       1, offsetof(PyForeignSlots_Table, slots) + (size_t)room * sizeof(PyCustomSlot));
 }
 
 static inline void PyForeignSlots_Internal_Destroy(const void *table) {
-  PyMem_RawFree((void *)(uintptr_t)table);
+  PyTypedcall_RAW_FREE((void *)(uintptr_t)table);
 }
 
 static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Row(
@@ -273,19 +273,18 @@ PyForeignSlots_Internal_FirstLook(const PyTypedcall_Interface *interface, PyType
 }
 #pragma GCC diagnostic pop
 
-/// The slot with that ID that the type of `obj` offers, or else that was registered for that type
-/// or one of its bases; NULL when there is none, and for the special IDs. `interface` is the one of
-/// the calling interpreter, from PyTypedcall_Import.
+/// The slot with that ID that was registered for the type of `obj` or for one of its bases; NULL
+/// when there is none, and for the special IDs. Slots that the type has itself are not looked at.
+/// `interface` is the one of the calling interpreter, from PyTypedcall_Import.
 ///
-/// A type's own slots come first. Takes no lock, sets no exception and keeps a pending one. Needs
-/// no GIL, but a thread without an attached thread state finds inherited foreign slots only once
-/// anybody has looked at that class with one. Assigning to `__bases__` after that changes nothing.
-/// Valid while the type lives.
-static inline const PyCustomSlot *PyCustomSlots_FindAny(const PyTypedcall_Interface *interface,
-                                                        PyObject *obj, uintptr_t id,
-                                                        Py_ssize_t expected_pos) {
-  const PyCustomSlot *own = PyCustomSlots_Find(obj, id, expected_pos);
-  if (own != NULL || id <= PyCustomSlot_ID_SKIP) return own;
+/// Takes no lock, sets no exception and keeps a pending one. Needs no GIL, but a thread without an
+/// attached thread state finds inherited slots only once anybody has looked at that class with one;
+/// compiled for the limited API, which cannot tell, it needs the GIL. Assigning to `__bases__`
+/// after that changes nothing. Valid while the type lives.
+static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interface *interface,
+                                                      PyObject *obj, uintptr_t id,
+                                                      Py_ssize_t expected_pos) {
+  if (id <= PyCustomSlot_ID_SKIP) return NULL;
   const PyForeignSlots_Table *table =
       PyForeignSlots_Internal_Row(interface, PyTypedcall_MERGED_BY_TYPE, Py_TYPE(obj));
   if (table == NULL) table = PyForeignSlots_Internal_FirstLook(interface, Py_TYPE(obj));
@@ -299,6 +298,17 @@ static inline const PyCustomSlot *PyCustomSlots_FindAny(const PyTypedcall_Interf
   }
   return NULL;
 }
+
+#ifndef Py_LIMITED_API
+/// The slot with that ID that the type of `obj` offers (PyCustomSlots_Find), or else the one that
+/// was registered for it (PyForeignSlots_Find, whose rules hold here).
+static inline const PyCustomSlot *PyCustomSlots_FindAny(const PyTypedcall_Interface *interface,
+                                                        PyObject *obj, uintptr_t id,
+                                                        Py_ssize_t expected_pos) {
+  const PyCustomSlot *own = PyCustomSlots_Find(obj, id, expected_pos);
+  return own != NULL ? own : PyForeignSlots_Find(interface, obj, id, expected_pos);
+}
+#endif
 
 #ifdef __cplusplus
 }

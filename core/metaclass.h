@@ -168,7 +168,7 @@ static inline PyTypeObject *PyExtensibleType_Internal_NewMetaclass(void) {
   PyType_Spec spec;
   memset(&spec, 0, sizeof(spec));
   spec.name = PyTypedcall_MODULE "." PyExtensibleType_ATTRIBUTE;
-#if PY_VERSION_HEX >= 0x030C0000
+#if defined(Py_LIMITED_API) || PY_VERSION_HEX >= 0x030C0000
   spec.basicsize = -(int)sizeof(PyExtensibleType_Internal_TypeData);  // PEP 697
 #else
   spec.basicsize = (int)(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleType_Internal_TypeData));
@@ -183,7 +183,9 @@ static inline PyTypeObject *PyExtensibleType_Internal_NewMetaclass(void) {
   PyTypeObject *metaclass = (PyTypeObject *)PyType_FromSpecWithBases(&spec, bases);
   Py_DECREF(bases);
   if (metaclass == NULL) return NULL;
-#if PY_VERSION_HEX >= 0x030C0000
+#ifdef Py_LIMITED_API
+    // Nothing is compiled in: PyObject_GetTypeData says where the data is.
+#elif PY_VERSION_HEX >= 0x030C0000
   const Py_ssize_t where = metaclass->tp_basicsize - PyType_GetTypeDataSize(metaclass);
   if (where != (Py_ssize_t)PyExtensibleType_DATA_OFFSET) {
     PyErr_Format(PyExc_SystemError,

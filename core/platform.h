@@ -6,6 +6,7 @@
 #include <Python.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #ifdef PYPY_VERSION
 #error "typedcall: PyPy's cpyext has no room for data on a metaclass; PyPy is not supported yet"
@@ -13,8 +14,8 @@
 #if PY_VERSION_HEX < 0x03090000
 #error "typedcall: needs CPython 3.9 or later"
 #endif
-#ifdef Py_LIMITED_API
-#error "typedcall: the limited API is not supported yet; undefine Py_LIMITED_API"
+#if defined(Py_LIMITED_API) && Py_LIMITED_API + 0 < 0x030C0000
+#error "typedcall: the limited API is supported from 3.12 on (PEP 697): Py_LIMITED_API=0x030C0000"
 #endif
 #ifdef Py_GIL_DISABLED
 #error "typedcall: free-threaded builds are not supported yet"
@@ -57,6 +58,19 @@
   typedef char PyTypedcall_JOIN(words##_, __LINE__)[(condition) ? 1 : -1] __attribute__((unused))
 #endif
 
+// Memory that outlives an interpreter or is freed without the GIL. Each module frees only what it
+// has allocated itself, so it does not matter that the limited API knows only C's own.
+#ifdef Py_LIMITED_API
+#define PyTypedcall_RAW_CALLOC(count, size) calloc((count), (size))
+#define PyTypedcall_RAW_REALLOC(memory, size) realloc((memory), (size))
+#define PyTypedcall_RAW_FREE(memory) free(memory)
+#else
+#define PyTypedcall_RAW_CALLOC(count, size) PyMem_RawCalloc((count), (size))
+#define PyTypedcall_RAW_REALLOC(memory, size) PyMem_RawRealloc((memory), (size))
+#define PyTypedcall_RAW_FREE(memory) PyMem_RawFree(memory)
+#endif
+
+#ifndef Py_LIMITED_API
 /// Does this thread have an attached thread state (hold the GIL)? Needs neither the GIL nor an
 /// interpreter and sets no exception.
 ///
@@ -73,6 +87,7 @@ static inline int PyTypedcall_IsAttached(void) {
   return current != NULL && current == PyGILState_GetThisThreadState();
 #endif
 }
+#endif  // Py_LIMITED_API: it has no function that says so
 
 /// A pending exception put aside, so that look-ups inside an error path neither see nor lose it.
 typedef struct {

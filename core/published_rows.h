@@ -23,7 +23,7 @@ typedef struct PyTypedcall_Internal_Owner {
 
 static inline void PyTypedcall_Internal_FreeRow(PyTypedcall_Internal_Row *row) {
   if (row->destroy != NULL) row->destroy(row->value);
-  PyMem_RawFree(row);
+  PyTypedcall_RAW_FREE(row);
 }
 
 static inline void PyTypedcall_Internal_FreeOwner(PyObject *capsule) {
@@ -31,8 +31,8 @@ static inline void PyTypedcall_Internal_FreeOwner(PyObject *capsule) {
       (PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(capsule, PyTypedcall_Internal_OWNER_NAME);
   Py_XDECREF(owner->reference);
   Py_XDECREF(owner->key);
-  PyMem_RawFree(owner->rows);
-  PyMem_RawFree(owner);
+  PyTypedcall_RAW_FREE(owner->rows);
+  PyTypedcall_RAW_FREE(owner);
 }
 
 // A record and its weak reference keep each other alive by way of the callback; this parts them.
@@ -51,7 +51,7 @@ static inline PyObject *PyTypedcall_Internal_OwnerDied(PyObject *self, PyObject 
   if (owner == NULL) return NULL;
   PyTypedcall_Internal_State *state = owner->state;
   // Python code can find weak references of an object and call, or outlive us with, their callback.
-  if (owner->reference == NULL || ((PyWeakReference *)owner->reference)->wr_object != Py_None) {
+  if (owner->reference == NULL || !PyTypedcall_Internal_IsDead(owner->reference)) {
     Py_RETURN_NONE;
   }
   for (size_t i = 0; i < owner->count; ++i) {
@@ -78,12 +78,12 @@ static inline PyObject *PyTypedcall_Internal_NewOwner(PyTypedcall_Internal_State
                                                       PyObject *object, PyObject *key,
                                                       int may_be_kept) {
   PyTypedcall_Internal_Owner *owner =
-      (PyTypedcall_Internal_Owner *)PyMem_RawCalloc(1, sizeof(*owner));
+      (PyTypedcall_Internal_Owner *)PyTypedcall_RAW_CALLOC(1, sizeof(*owner));
   if (owner == NULL) return PyErr_NoMemory();
   PyObject *capsule =
       PyCapsule_New(owner, PyTypedcall_Internal_OWNER_NAME, PyTypedcall_Internal_FreeOwner);
   if (capsule == NULL) {
-    PyMem_RawFree(owner);
+    PyTypedcall_RAW_FREE(owner);
     return NULL;
   }
   owner->state = state;
@@ -120,7 +120,7 @@ static inline PyTypedcall_Internal_Owner *PyTypedcall_Internal_GetOwner(
     PyObject *fresh = PyTypedcall_Internal_NewOwner(state, object, key, may_be_kept);
     if (fresh != NULL) {
       // Making it may have collected garbage and thereby run anything: what stands now counts.
-      standing = PyDict_SetDefault(state->owners, key, fresh);
+      standing = PyTypedcall_Internal_SetDefault(state->owners, key, fresh);
       if (standing != fresh) {
         PyTypedcall_Internal_ForgetReference((PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(
             fresh, PyTypedcall_Internal_OWNER_NAME));
@@ -134,8 +134,9 @@ static inline PyTypedcall_Internal_Owner *PyTypedcall_Internal_GetOwner(
       (PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(standing, PyTypedcall_Internal_OWNER_NAME);
   if (owner->is_kept && !may_be_kept) {
     // Kept for its own row alone: nobody would see it die.
-    PyErr_Format(PyExc_TypeError, "cannot create weak reference to '%.100s' object",
-                 Py_TYPE(object)->tp_name);
+    char kind[PyTypedcall_Internal_NAME_SIZE];
+    PyErr_Format(PyExc_TypeError, "cannot create weak reference to '%s' object",
+                 PyTypedcall_Internal_Name(Py_TYPE(object), kind));
     return NULL;
   }
   return owner;
@@ -166,7 +167,7 @@ static inline int PyTypedcall_Internal_Owns(const PyTypedcall_Internal_Owner *ow
 static inline int PyTypedcall_Internal_OwnerReserve(PyTypedcall_Internal_Owner *owner) {
   if (owner->count < owner->capacity) return 0;
   const size_t capacity = owner->capacity == 0 ? 4 : owner->capacity * 2;
-  void *grown = PyMem_RawRealloc(owner->rows, capacity * sizeof(*owner->rows));
+  void *grown = PyTypedcall_RAW_REALLOC(owner->rows, capacity * sizeof(*owner->rows));
   if (grown == NULL) return -1;
   owner->rows = (PyTypedcall_Internal_Row **)grown;
   owner->capacity = capacity;
@@ -177,10 +178,11 @@ static inline int PyTypedcall_Internal_OwnerReserve(PyTypedcall_Internal_Owner *
 static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_AddRow(
     PyTypedcall_Internal_State *state, int space, const void *key, const void *value,
     void (*destroy)(const void *value)) {
-  PyTypedcall_Internal_Row *row = (PyTypedcall_Internal_Row *)PyMem_RawCalloc(1, sizeof(*row));
+  PyTypedcall_Internal_Row *row =
+      (PyTypedcall_Internal_Row *)PyTypedcall_RAW_CALLOC(1, sizeof(*row));
   const int reserved = row != NULL ? PyTypedcall_Internal_TableReserve(&state->tables[space]) : -1;
   if (reserved < 0) {
-    PyMem_RawFree(row);
+    PyTypedcall_RAW_FREE(row);
     return NULL;
   }
   state->counters.generations += (uint64_t)reserved;

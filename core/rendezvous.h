@@ -122,7 +122,7 @@ static inline void PyTypedcall_Internal_CapsuleDied(PyObject *capsule) {
 // exception.
 static inline PyObject *PyTypedcall_Internal_NewCapsule(void) {
   PyTypedcall_Internal_State *state =
-      (PyTypedcall_Internal_State *)PyMem_RawCalloc(1, sizeof(*state));
+      (PyTypedcall_Internal_State *)PyTypedcall_RAW_CALLOC(1, sizeof(*state));
   if (state == NULL) return PyErr_NoMemory();
   PyTypedcall_Interface *interface = &state->interface;
   interface->abi_major = PyTypedcall_ABI_MAJOR;
@@ -149,16 +149,16 @@ static inline PyObject *PyTypedcall_Internal_NewCapsule(void) {
   }
   if (capsule == NULL) {
     PyTypedcall_Internal_EmptyState(state);
-    PyMem_RawFree(state);
+    PyTypedcall_RAW_FREE(state);
   }
   return capsule;
 }
 
-// What stands in `dict` under `name`, `value` if nothing did. Borrowed, or NULL with an exception.
-static inline PyObject *PyTypedcall_Internal_SetDefault(PyObject *dict, const char *name,
-                                                        PyObject *value) {
+// The same by a C string.
+static inline PyObject *PyTypedcall_Internal_SetDefaultString(PyObject *dict, const char *name,
+                                                              PyObject *value) {
   PyObject *key = PyUnicode_FromString(name);
-  PyObject *standing = key != NULL ? PyDict_SetDefault(dict, key, value) : NULL;
+  PyObject *standing = key != NULL ? PyTypedcall_Internal_SetDefault(dict, key, value) : NULL;
   Py_XDECREF(key);
   return standing;
 }
@@ -166,9 +166,10 @@ static inline PyObject *PyTypedcall_Internal_SetDefault(PyObject *dict, const ch
 // Is what stands in the module one that we can use? ImportError that says what is wrong if not.
 static inline const PyTypedcall_Interface *PyTypedcall_Internal_Accept(PyObject *dict,
                                                                        PyObject *capsule) {
+  char kind[PyTypedcall_Internal_NAME_SIZE];
   if (!PyCapsule_IsValid(capsule, PyTypedcall_CAPSULE_NAME)) {
-    PyErr_Format(PyExc_ImportError, "%s is not typedcall's interface but a '%.100s'",
-                 PyTypedcall_CAPSULE_NAME, Py_TYPE(capsule)->tp_name);
+    PyErr_Format(PyExc_ImportError, "%s is not typedcall's interface but a '%s'",
+                 PyTypedcall_CAPSULE_NAME, PyTypedcall_Internal_Name(Py_TYPE(capsule), kind));
     return NULL;
   }
   const PyTypedcall_Interface *interface =
@@ -186,18 +187,20 @@ static inline const PyTypedcall_Interface *PyTypedcall_Internal_Accept(PyObject 
     PyErr_SetString(PyExc_ImportError, "typedcall: the interpreter is ending");
     return NULL;
   }
-  PyObject *standing = PyTypedcall_Internal_SetDefault(dict, PyExtensibleType_ATTRIBUTE, metaclass);
+  PyObject *standing =
+      PyTypedcall_Internal_SetDefaultString(dict, PyExtensibleType_ATTRIBUTE, metaclass);
   if (standing == NULL) return NULL;
   if (standing != metaclass) {
-    PyErr_Format(PyExc_ImportError, "%s.%s is not typedcall's metaclass but a '%.100s'",
-                 PyTypedcall_MODULE, PyExtensibleType_ATTRIBUTE, Py_TYPE(standing)->tp_name);
+    PyErr_Format(PyExc_ImportError, "%s.%s is not typedcall's metaclass but a '%s'",
+                 PyTypedcall_MODULE, PyExtensibleType_ATTRIBUTE,
+                 PyTypedcall_Internal_Name(Py_TYPE(standing), kind));
     return NULL;
   }
   if (PyDict_GetItemString(dict, PyTypedcall_Internal_CombinedDef.ml_name) == NULL) {
     PyObject *function = PyCFunction_NewEx(&PyTypedcall_Internal_CombinedDef, NULL, NULL);
     if (function == NULL) return NULL;
-    standing =
-        PyTypedcall_Internal_SetDefault(dict, PyTypedcall_Internal_CombinedDef.ml_name, function);
+    standing = PyTypedcall_Internal_SetDefaultString(dict, PyTypedcall_Internal_CombinedDef.ml_name,
+                                                     function);
     Py_DECREF(function);
     if (standing == NULL) return NULL;
   }
@@ -212,14 +215,18 @@ static inline PyObject *PyTypedcall_Internal_MakeModule(void) {
     return NULL;
   }
   PyObject *name = PyUnicode_FromString(PyTypedcall_MODULE);
-  PyObject *fresh = name != NULL ? PyModule_New(PyTypedcall_MODULE) : NULL;
-  PyObject *module = fresh != NULL ? PyDict_SetDefault(modules, name, fresh) : NULL;
-  Py_XDECREF(fresh);
+  PyObject *module = name != NULL ? PyDict_GetItemWithError(modules, name) : NULL;
+  if (module == NULL && !PyErr_Occurred()) {
+    PyObject *fresh = PyModule_New(PyTypedcall_MODULE);
+    if (fresh != NULL) module = PyTypedcall_Internal_SetDefault(modules, name, fresh);
+    Py_XDECREF(fresh);
+  }
   Py_XDECREF(name);
   if (module == NULL) return NULL;
   if (!PyModule_Check(module)) {
-    PyErr_Format(PyExc_ImportError, "sys.modules['%s'] is not a module but a '%.100s'",
-                 PyTypedcall_MODULE, Py_TYPE(module)->tp_name);
+    char kind[PyTypedcall_Internal_NAME_SIZE];
+    PyErr_Format(PyExc_ImportError, "sys.modules['%s'] is not a module but a '%s'",
+                 PyTypedcall_MODULE, PyTypedcall_Internal_Name(Py_TYPE(module), kind));
     return NULL;
   }
   return PyModule_GetDict(module);
@@ -241,13 +248,13 @@ static inline const PyTypedcall_Interface *PyTypedcall_Internal_Meet(PyObject *d
     if (ours == NULL) ours = PyTypedcall_Internal_NewCapsule();
     if (ours == NULL) return NULL;
     // Making it may have run other threads' code: what stands now counts, not what we made.
-    standing = PyDict_SetDefault(dict, name, ours);
+    standing = PyTypedcall_Internal_SetDefault(dict, name, ours);
     Py_DECREF(ours);
     if (standing == NULL) return NULL;
   }
   const PyTypedcall_Interface *interface = PyTypedcall_Internal_Accept(dict, standing);
   if (interface == NULL) return NULL;
-  first = PyDict_SetDefault(kept, kept_name, standing);
+  first = PyTypedcall_Internal_SetDefault(kept, kept_name, standing);
   if (first == standing) return interface;
   if (first != NULL) {
     PyErr_Format(PyExc_ImportError, "%s has been replaced: this interpreter has another one",

@@ -46,7 +46,7 @@ static inline int PyTypedcall_Internal_Replace(void *opaque, int space, const vo
     if (old == NULL) {
       fresh = PyTypedcall_Internal_AddRow(state, space, key, value, destroy);
     } else {
-      fresh = (PyTypedcall_Internal_Row *)PyMem_RawCalloc(1, sizeof(*fresh));
+      fresh = (PyTypedcall_Internal_Row *)PyTypedcall_RAW_CALLOC(1, sizeof(*fresh));
     }
   }
   if (fresh == NULL) {

@@ -83,7 +83,7 @@ static inline int PyTypedcall_Internal_TableReserve(PyTypedcall_Internal_SideTab
   const size_t bytes =
       offsetof(PyTypedcall_Internal_Generation, cells) + length * sizeof(PyTypedcall_Internal_Cell);
   PyTypedcall_Internal_Generation *fresh =
-      (PyTypedcall_Internal_Generation *)PyMem_RawCalloc(1, bytes);
+      (PyTypedcall_Internal_Generation *)PyTypedcall_RAW_CALLOC(1, bytes);
   if (fresh == NULL) return -1;
   fresh->older = old;
   fresh->mask = length - 1;
@@ -130,7 +130,7 @@ static inline void PyTypedcall_Internal_TableFree(PyTypedcall_Internal_SideTable
   table->current = NULL;
   while (generation != NULL) {
     PyTypedcall_Internal_Generation *older = generation->older;
-    PyMem_RawFree(generation);
+    PyTypedcall_RAW_FREE(generation);
     generation = older;
   }
 }

@@ -27,7 +27,7 @@ static inline int PyExtensibleType_Internal_ReserveStatic(
     PyExtensibleType_Internal_StaticTypes *types) {
   if (types->count < types->capacity) return 0;
   const Py_ssize_t capacity = types->capacity == 0 ? 4 : types->capacity * 2;
-  void *grown = PyMem_RawRealloc(types->items, (size_t)capacity * sizeof(*types->items));
+  void *grown = PyTypedcall_RAW_REALLOC(types->items, (size_t)capacity * sizeof(*types->items));
   if (grown == NULL) {
     PyErr_NoMemory();
     return -1;
@@ -55,7 +55,7 @@ static inline void PyExtensibleType_Internal_ForgetStatic(
     Py_SET_TYPE((PyObject *)item->type, &PyType_Type);
     Py_DECREF((PyObject *)metaclass);
   }
-  PyMem_RawFree(types->items);
+  PyTypedcall_RAW_FREE(types->items);
   memset(types, 0, sizeof(*types));
 }
 

@@ -74,6 +74,32 @@ static inline PyObject *PyTypedcall_Internal_OwnAttribute(PyTypeObject *type, co
 #endif
 }
 
+// Does a weak reference refer to nothing any more? Keeps a pending exception.
+static inline int PyTypedcall_Internal_IsDead(PyObject *reference) {
+#ifdef Py_LIMITED_API
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  PyObject *object = PyObject_CallObject(reference, NULL);
+  const int dead = object == Py_None;
+  Py_XDECREF(object);
+  PyTypedcall_RestoreError(saved);
+  return dead;
+#else
+  return ((PyWeakReference *)reference)->wr_object == Py_None;
+#endif
+}
+
+// What stands in `dict` under `key`, `value` if nothing did. Borrowed, or NULL with an exception.
+static inline PyObject *PyTypedcall_Internal_SetDefault(PyObject *dict, PyObject *key,
+                                                        PyObject *value) {
+#ifdef Py_LIMITED_API
+  PyObject *standing = PyDict_GetItemWithError(dict, key);
+  if (standing != NULL || PyErr_Occurred()) return standing;
+  return PyDict_SetItem(dict, key, value) == 0 ? value : NULL;
+#else
+  return PyDict_SetDefault(dict, key, value);
+#endif
+}
+
 #define PyTypedcall_Internal_NAME_SIZE 128
 
 // The name of `type` for an error message, cut to the buffer. Keeps a pending exception.

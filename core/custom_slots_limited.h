@@ -1,0 +1,115 @@
+// The consumer's side of SEP 200 for modules compiled for the limited API (3.12 or later): the
+// place of the slots is not a constant there, so it is asked for once. Same answers as
+// custom_slots.h.
+#ifndef TYPEDCALL_CORE_CUSTOM_SLOTS_LIMITED_H_
+#define TYPEDCALL_CORE_CUSTOM_SLOTS_LIMITED_H_
+
+#include "core/rendezvous.h"
+
+#if !defined(Py_LIMITED_API) && PY_VERSION_HEX < 0x030C0000
+#error "core/custom_slots_limited.h needs CPython 3.12 (PEP 697); core/custom_slots.h does not"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Where the slots are in the calling interpreter. Belongs into module state, never into a C
+/// static.
+typedef struct PyCustomSlots_Limited {
+  const PyTypedcall_Interface *interface;
+  PyTypeObject *metaclass;  ///< borrowed: it lives as long as the interpreter
+  Py_ssize_t offset;        ///< bytes from the start of a type to its PyExtensibleTypeData
+} PyCustomSlots_Limited;
+
+/// Fills `out` in; once, when the module is executed. Returns 0, or -1 with the exceptions of
+/// PyTypedcall_Import. GIL: held.
+static inline int PyCustomSlots_LimitedImport(PyCustomSlots_Limited *out) {
+  out->interface = PyTypedcall_Import();
+  if (out->interface == NULL) return -1;
+  out->metaclass = out->interface->metaclass(out->interface->state);
+  PyObject *any = (PyObject *)out->metaclass;
+  out->offset = (char *)PyObject_GetTypeData(any, out->metaclass) - (char *)any;
+  return 0;
+}
+
+// What `type` offers, or NULL when it is not extensible. Walking a metaclass's MRO needs the GIL,
+// as somebody may be changing it.
+static inline const PyExtensibleTypeData *PyCustomSlots_Internal_LimitedData(
+    const PyCustomSlots_Limited *api, PyTypeObject *type, int attached) {
+  PyTypeObject *metaclass = Py_TYPE((PyObject *)type);
+  if (metaclass != api->metaclass && (!attached || !PyType_IsSubtype(metaclass, api->metaclass))) {
+    return NULL;
+  }
+  const PyExtensibleTypeData *data =
+      (const PyExtensibleTypeData *)(const void *)((const char *)type + api->offset);
+  if (PyTypedcall_LIKELY(PyTypedcall_LOAD_ACQUIRE(&data->magic) == PyExtensibleType_MAGIC)) {
+    return data;
+  }
+  if (!attached) return NULL;
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  // Reading the class body's slots can run code that lets go of the type.
+  Py_INCREF((PyObject *)type);
+  const int failed = api->interface->resolve(api->interface->state, type, NULL, 0);
+  const int found =
+      !failed && data->magic == PyExtensibleType_MAGIC && Py_REFCNT((PyObject *)type) > 1;
+  Py_DECREF((PyObject *)type);
+  PyTypedcall_RestoreError(saved);
+  return found ? data : NULL;
+}
+
+static inline PyCustomSlot *PyCustomSlots_Internal_LimitedSlot(const PyExtensibleTypeData *data,
+                                                               uintptr_t id,
+                                                               Py_ssize_t expected_pos) {
+  if (data == NULL || id <= PyCustomSlot_ID_SKIP) return NULL;
+  PyCustomSlot *table = data->table;
+  const size_t count = (size_t)data->count;
+  if (PyTypedcall_LIKELY((size_t)expected_pos < count && table[expected_pos].id == id)) {
+    return &table[expected_pos];
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (table[i].id == id) return &table[i];
+  }
+  return NULL;
+}
+
+/// As their namesakes in core/custom_slots.h, but for the GIL, which these need held; `api` is the
+/// calling interpreter's. They set no exception and keep a pending one. Source: SEP 200.
+
+static inline int PyCustomSlots_LimitedCheck(const PyCustomSlots_Limited *api, PyObject *obj) {
+  return PyCustomSlots_Internal_LimitedData(api, Py_TYPE(obj), 1) != NULL;
+}
+
+static inline Py_ssize_t PyCustomSlots_LimitedCount(const PyCustomSlots_Limited *api,
+                                                    PyObject *obj) {
+  const PyExtensibleTypeData *data = PyCustomSlots_Internal_LimitedData(api, Py_TYPE(obj), 1);
+  return data != NULL ? data->count : 0;
+}
+
+static inline PyCustomSlot *PyCustomSlots_LimitedTable(const PyCustomSlots_Limited *api,
+                                                       PyObject *obj) {
+  const PyExtensibleTypeData *data = PyCustomSlots_Internal_LimitedData(api, Py_TYPE(obj), 1);
+  return data != NULL ? data->table : NULL;
+}
+
+static inline PyCustomSlot *PyCustomSlots_LimitedFind(const PyCustomSlots_Limited *api,
+                                                      PyObject *obj, uintptr_t id,
+                                                      Py_ssize_t expected_pos) {
+  return PyCustomSlots_Internal_LimitedSlot(
+      PyCustomSlots_Internal_LimitedData(api, Py_TYPE(obj), 1), id, expected_pos);
+}
+
+/// PyCustomSlots_LimitedFind without the GIL: the limited API cannot tell whether a thread has it,
+/// so this is another function. It finds slots of types whose metaclass is ours itself and that
+/// somebody has resolved; others offer nothing here.
+static inline PyCustomSlot *PyCustomSlots_LimitedFindDetached(const PyCustomSlots_Limited *api,
+                                                              PyObject *obj, uintptr_t id,
+                                                              Py_ssize_t expected_pos) {
+  return PyCustomSlots_Internal_LimitedSlot(
+      PyCustomSlots_Internal_LimitedData(api, Py_TYPE(obj), 0), id, expected_pos);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_CUSTOM_SLOTS_LIMITED_H_
