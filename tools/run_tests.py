@@ -81,12 +81,16 @@ def format_check():
 
 def bazel_test(interpreter, flags):
     """The cases of `bazel test //...` under one interpreter."""
+    # A limited-API module is tried under the others, too: tests cannot see the user's environment.
+    others = os.pathsep.join(
+        i.executable for i in interpreters.find() if i.info["implementation"] == "CPython")
     with tempfile.TemporaryDirectory() as folder:
         events = os.path.join(folder, "events.json")
         ended = subprocess.run(
             ["bazel", "test", *BAZEL_FLAGS, cache_flag(),
              "--build_event_json_file=" + events,
-             "--repo_env=PYTHON_BIN=" + interpreter.executable, *flags, "//..."],
+             "--repo_env=PYTHON_BIN=" + interpreter.executable,
+             "--test_env=TYPEDCALL_PYTHONS=" + others, *flags, "//..."],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         if ended.returncode not in (0, NO_TESTS):
             print(ended.stdout.decode(errors="replace"))

@@ -79,8 +79,10 @@ static inline int PyNativeCallable_FlagsAreUsable(uintptr_t flags) {
   return (flags & raises) == 0 || (flags & PyNativeCallable_NEEDS_THREAD) != 0;
 }
 
+#ifndef Py_LIMITED_API  // core/custom_slots_limited.h finds the slot there
 /// The table of an instance whose type has the native-callable slot, or NULL.
-/// Valid while the instance lives; whoever replaces a table keeps the old one for its readers.
+/// Valid while the instance lives; whoever replaces a table keeps the old one for its readers, as
+/// typedcall/native_callable_slot.h does.
 /// GIL: none, as for PyCustomSlots_Find; the caller has a reference to `object`; sets no exception.
 /// Source: SEP 201.
 static inline const PyNativeCallableTable *PyNativeCallable_InstanceTable(PyObject *object) {
@@ -92,6 +94,7 @@ static inline const PyNativeCallableTable *PyNativeCallable_InstanceTable(PyObje
                                                            slot->data.objoffset);
   return PyTypedcall_LOAD_ACQUIRE(where);
 }
+#endif
 
 #ifdef __cplusplus
 }

@@ -213,8 +213,9 @@ static inline void PyNativeCallableTables_Withdraw(PyNativeCallableTables *table
 /// Others may be reading, without the GIL and without a lock: each look finds the whole old or the
 /// whole new table. Readers have a reference to the instance and nothing else, so a table that was
 /// once offered, and the functions in it, stay valid until the instance dies; what is replaced is
-/// kept for that long. A table that says what one has said before is not made again: switching
-/// between a few costs no memory, a new set of entries costs its size. Offer the overloads that are
+/// kept for that long. A table that says what one has said before is not made again, it is looked
+/// for: switching between a few costs no memory, a new set of entries costs its size, and a call
+/// takes longer the more there have been. Offer the overloads that are
 /// known at the beginning together.
 ///
 /// Returns 0, or -1 and nothing has changed: ValueError, which names the entry and what is wrong

@@ -1,0 +1,55 @@
+"""Extension modules for CPython's limited API: one binary for 3.12 and everything after it."""
+
+load("@python//:version.bzl", "PYTHON_MINOR")
+load("//bazel:defs.bzl", "C_COPTS", "standards_test")
+
+LIMITED_API = "-DPy_LIMITED_API=0x030C0000"
+
+def abi3_module(name, srcs, deps = [], testonly = False, **kwargs):
+    """The shared object <name>.abi3.so, which `import <name>` loads under 3.12 and later.
+
+    For an older PYTHON_BIN there is nothing: PEP 697 came with 3.12. Tests skip themselves then.
+
+    Args:
+      name: the module's name.
+      srcs: sources, all C.
+      deps: libraries besides the Python headers.
+      testonly: as everywhere.
+      **kwargs: for cc_binary.
+    """
+    file = name + ".abi3.so"
+    if PYTHON_MINOR < 12:
+        # Not nothing: whoever needs the module asks for the path of one file.
+        file = name + ".needs_3_12"
+        native.genrule(
+            name = file + "_",
+            outs = [file],
+            cmd = "touch $@",
+        )
+    else:
+        native.cc_binary(
+            name = file,
+            srcs = srcs,
+            copts = C_COPTS + ["-fvisibility=hidden", LIMITED_API],
+            linkshared = True,
+            testonly = testonly,
+            deps = deps + ["@python//:headers"],
+            **kwargs
+        )
+    native.filegroup(
+        name = name,
+        srcs = [file],
+        testonly = testonly,
+        visibility = kwargs.get("visibility"),
+    )
+
+def abi3_standards_test(name, c_src, cxx_src, deps):
+    """standards_test with the limited API, where PYTHON_BIN has it."""
+    if PYTHON_MINOR >= 12:
+        standards_test(
+            name = name,
+            c_src = c_src,
+            cxx_src = cxx_src,
+            copts = [LIMITED_API],
+            deps = deps,
+        )

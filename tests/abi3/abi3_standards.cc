@@ -1,0 +1,12 @@
+// All headers that the limited API can use, under every language standard: see BUILD.
+#include "core/custom_slots_limited.h"
+#include "core/extensible_type.h"
+#include "core/foreign_slots.h"
+#include "typedcall/native_callable.h"
+
+int main(void) {
+  return PyCustomSlot_IsValidID(PyCustomSlot_ID_NATIVECALLABLE) &&
+                 PyNativeCallable_FlagsAreUsable(PyNativeCallable_PURE)
+             ? 0
+             : 1;
+}

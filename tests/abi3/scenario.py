@@ -1,0 +1,174 @@
+# What one interpreter is put through with the limited-API module, and with a module compiled for
+# the full API if there is one: test_abi3.py runs this in a process of its own.
+# Usage: scenario.py limited | limited,full | full,limited
+import abc
+import enum
+import gc
+import sys
+import typing
+import weakref
+
+A, B, C = 0x01000101, 0x01000201, 0x01000301
+
+
+def check(what, expected):
+    if what != expected:
+        raise AssertionError("%r, not %r" % (what, expected))
+
+
+def expect(exception, function, *arguments):
+    try:
+        function(*arguments)
+    except exception as error:
+        return str(error)
+    raise AssertionError("no %s" % exception.__name__)
+
+
+def of_one_module(m):
+    Base = m.make({A: 11, B: 22})
+    check(m.table(Base()), [(A, 11), (B, 22)])
+    check([m.find(Base(), B, p) for p in (0, 1, -1, 99, sys.maxsize)], [22] * 5)
+    check([m.find(Base(), i) for i in (0, 1, C)], [None] * 3)
+    check([m.table(x) for x in (5, None, "a", Base, object())], [None] * 5)
+
+    class Plain:
+        pass
+
+    class One(Base):
+        pass
+
+    class Two(Plain, One, typing.Generic[typing.TypeVar("T")]):
+        __customslots__ = {A: 1, C: 3}
+
+    check(m.table(One()), [(A, 11), (B, 22)])
+    check(m.table(Two()), [(A, 1), (B, 22), (C, 3)])
+    check(m.table(m.make({C: 33}, Two)()), [(A, 1), (B, 22), (C, 33)])
+    check(m.table(type(Base)("X", (object,), {})()), [])
+
+    class Forgets(m.Metaclass):
+        def __init__(cls, *args):
+            pass
+
+    class Three(Base, metaclass=Forgets):
+        __customslots__ = [(A, 5)]
+
+    class Four(Three, metaclass=Forgets):
+        pass
+
+    check(m.table(Four()), [(A, 5), (B, 22)])
+    new = type.__new__(m.Metaclass, "New", (Base,), {})
+    check(m.table(new()), [(A, 11), (B, 22)])
+
+    class Wanted(Base, abc.ABC, metaclass=m.combined(abc.ABCMeta)):
+        @abc.abstractmethod
+        def f(self):
+            pass
+
+    expect(TypeError, Wanted)
+    check(m.table(type("Got", (Wanted,), {"f": 1})()), [(A, 11), (B, 22)])
+
+    class Colour(Base, enum.Enum, metaclass=m.combined(enum.EnumMeta)):
+        RED = 1
+
+    check(m.find(Colour.RED, B), 22)
+    expect(TypeError, m.combined, int)
+    for wrong in (5, {A: None}, [(A, 1), (A, 2)], {0: 1}):
+        expect((TypeError, ValueError), m.Metaclass, "X", (Base,), {"__customslots__": wrong})
+    assert "custom slot 0 has the invalid ID 0x0" in expect(ValueError, m.make, {0: 1})
+    check(m.id_by_name("some.name"), m.id_by_name("some.name"))
+    expect(ValueError, m.id_by_name, "")
+
+
+def detached(m):
+    Base = m.make({A: 11})
+
+    class Derived(m.Metaclass):
+        pass
+
+    class D(Base, metaclass=Derived):
+        pass
+
+    unresolved = type.__new__(m.Metaclass, "U", (Base,), {})()
+    check(m.find_detached(Base(), A), 11)
+    check(m.find_detached(5, A), None)
+    check(m.find_detached(D(), A), None)  # its metaclass's MRO may change meanwhile
+    check(m.find_detached(unresolved, A), None)
+    check((m.find(D(), A), m.find(unresolved, A)), (11, 11))
+    check(m.find_detached(unresolved, A), 11)
+
+
+def foreign(m):
+    class Theirs:
+        pass
+
+    class Sub(Theirs):
+        pass
+
+    m.register(Theirs, {A: 7})
+    m.register(Theirs, {B: 8})
+    check([m.find_foreign(Sub(), i) for i in (A, B, C)], [7, 8, None])
+    check(m.find(Sub(), A), None)
+    assert "says something else" in expect(ValueError, m.register, Theirs, {A: 9})
+    expect(TypeError, m.register, m.make({A: 1}), {A: 1})
+
+
+def freed(m):
+    Base = m.make({A: 11})
+    gone = [weakref.ref(type("X", (Base,), {"__customslots__": {B: i}})) for i in range(200)]
+    gone.append(weakref.ref(m.make({A: 1})))
+    gc.collect()
+    check([r for r in gone if r() is not None], [])
+
+
+def both(limited, full):
+    check(limited.Metaclass, full.Metaclass)
+    for maker in (limited, full):
+        Base = maker.make({A: 11})
+        Child = type("Child", (Base,), {"__customslots__": {B: 22}})
+        late = type.__new__(maker.Metaclass, "Late", (Child,), {})
+        for reader in (limited, full):
+            check(reader.table(Child()), [(A, 11), (B, 22)])
+        check(full.table(late()), [(A, 11), (B, 22)])
+        check(limited.table(late()), [(A, 11), (B, 22)])
+    mixed = type("Mixed", (limited.make({A: 1}), full.make({B: 2})), {})
+    check([sorted(m.table(mixed())) for m in (limited, full)], [[(A, 1), (B, 2)]] * 2)
+    check(limited.id_by_name("both"), full.id_by_name(b"both"))
+    check(limited.combined(abc.ABCMeta), full.combined(abc.ABCMeta))
+
+
+def in_other_interpreters(names):
+    try:
+        import _interpreters as interpreters
+    except ImportError:
+        import _xxsubinterpreters as interpreters
+    code = ("import sys; sys.path[:] = %r\n"
+            "import limited_slots as m\n"
+            "B = m.make({5 << 8 | 0x01000001: 5})\n"
+            "class C(B): __customslots__ = {6 << 8 | 0x01000001: 6}\n"
+            "assert [v for _, v in m.table(C())] == [5, 6]\n"
+            "import _extensibletype\n"
+            "assert id(_extensibletype.extensibletype_v2) != %d\n" % (
+                sys.path, id(sys.modules["_extensibletype"].extensibletype_v2)))
+    for _ in range(3):
+        other = interpreters.create()
+        error = interpreters.run_string(other, code)  # 3.12 raises, 3.13 returns it
+        check(error, None)
+        interpreters.destroy(other)
+
+
+def main():
+    names = sys.argv[1].split(",")
+    modules = [__import__({"limited": "limited_slots", "full": "slot_tools"}[n]) for n in names]
+    limited = sys.modules["limited_slots"]
+    for _ in range(3):
+        of_one_module(limited)
+        detached(limited)
+        foreign(limited)
+        freed(limited)
+        if len(modules) > 1:
+            both(limited, sys.modules["slot_tools"])
+    in_other_interpreters(names)
+    print("%s offset %d" % (",".join(names), limited.offset()))
+
+
+main()
