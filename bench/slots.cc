@@ -3,20 +3,24 @@
 #include <Python.h>
 #include <benchmark/benchmark.h>
 
+#include <vector>
+
 #include "bench/callees.h"
 #include "bench/embedded_main.h"
 #include "bench/opaque.h"
 #include "core/custom_slots.h"
 #include "core/extensible_type.h"
+#include "core/foreign_slots.h"
 
 namespace {
 
 using function = double (*)(double, double);
 
 constexpr char kCapsule[] = "bench.dd_d";
-constexpr Py_ssize_t kSlots = 5;
+constexpr unsigned kSlots = 8;
+constexpr unsigned kForeignTypes = 64;
 
-/// Slot 0 stands where its consumers expect it, and slot 4 where they do not.
+/// Slot 0 stands where its consumers expect it, and the last one where they do not.
 constexpr uintptr_t slot_id(unsigned position) {
   return PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 0x100 + position, 0);
 }
@@ -24,7 +28,12 @@ constexpr uintptr_t slot_id(unsigned position) {
 // Created once; the interpreter's end is the program's.
 PyObject *extensible = nullptr;
 PyObject *ordinary = nullptr;
+PyObject *integer = nullptr;
+PyObject *foreign = nullptr;     // its type has kSlots slots registered while Foreign lives
+PyObject *derived = nullptr;     // its type inherits them
+std::vector<PyObject *> others;  // more such types
 PyObject *attribute = nullptr;
+const PyTypedcall_Interface *interface = nullptr;
 
 void *address() { return reinterpret_cast<void *>(bench::dd_d); }
 
@@ -66,17 +75,66 @@ void add_slot(const char *name, PyObject **object, Find find) {
   });
 }
 
+/// The slots of every type here that has any.
+std::vector<PyCustomSlot> slots() {
+  std::vector<PyCustomSlot> made(kSlots);
+  for (unsigned i = 0; i < kSlots; ++i) {
+    made[i].id = slot_id(i);
+    made[i].data.pointer = address();
+  }
+  return made;
+}
+
+/// While it lives, slots are registered for types that are not extensible.
+class Foreign {
+ public:
+  Foreign() {
+    const std::vector<PyCustomSlot> all = slots();
+    registered_ = add(Py_TYPE(foreign), all);
+    for (PyObject *type : others) {
+      registered_ = registered_ && add(reinterpret_cast<PyTypeObject *>(type), all);
+    }
+  }
+  ~Foreign() {
+    remove(Py_TYPE(foreign));
+    for (PyObject *type : others) remove(reinterpret_cast<PyTypeObject *>(type));
+  }
+  Foreign(const Foreign &) = delete;
+  Foreign &operator=(const Foreign &) = delete;
+
+  explicit operator bool() const { return registered_; }
+
+ private:
+  static bool add(PyTypeObject *type, const std::vector<PyCustomSlot> &all) {
+    return PyForeignSlots_Register(interface, type, all.data(), kSlots) == 0;
+  }
+  static void remove(PyTypeObject *type) {
+    for (unsigned i = 0; i < kSlots; ++i) PyForeignSlots_Unregister(interface, type, slot_id(i));
+  }
+  bool registered_ = false;
+};
+
+/// add_slot() while foreign types are registered.
+template <class Find>
+void add_with_foreign(const char *name, PyObject **object, Find find) {
+  bench::add(name, [=](benchmark::State &state) {
+    const Foreign registered;
+    if (!registered) return bench::fail(state);
+    find(*object);  // the first look at a class merges what it inherits
+    const function other = other_function();
+    time_lookup(state, *object, [=](PyObject *any) {
+      const PyCustomSlot *slot = find(any);
+      return slot != nullptr ? reinterpret_cast<function>(slot->data.pointer) : other;
+    });
+  });
+}
+
 /// A heap type with kSlots slots, and the capsule in its dictionary; or null.
 PyObject *make_extensible_type() {
   static PyType_Slot type_slots[] = {{0, nullptr}};
   static PyType_Spec spec = {"bench.Extensible", static_cast<int>(sizeof(PyObject)), 0,
                              Py_TPFLAGS_DEFAULT, type_slots};
-  PyCustomSlot slots[kSlots] = {};
-  for (unsigned i = 0; i < kSlots; ++i) {
-    slots[i].id = slot_id(i);
-    slots[i].data.pointer = address();
-  }
-  PyObject *type = PyExtensibleType_FromSpec(nullptr, &spec, nullptr, slots, kSlots);
+  PyObject *type = PyExtensibleType_FromSpec(nullptr, &spec, nullptr, slots().data(), kSlots);
   PyObject *capsule = PyCapsule_New(address(), kCapsule, nullptr);
   if (type != nullptr && (capsule == nullptr || PyObject_SetAttr(type, attribute, capsule) < 0)) {
     Py_CLEAR(type);
@@ -85,44 +143,77 @@ PyObject *make_extensible_type() {
   return type;
 }
 
+/// A plain Python class; or null. Most objects that a consumer meets are of such a kind.
+PyObject *make_class(const char *name, PyObject *base = nullptr) {
+  PyObject *metaclass = reinterpret_cast<PyObject *>(&PyType_Type);
+  return base != nullptr ? PyObject_CallFunction(metaclass, "s(O){}", name, base)
+                         : PyObject_CallFunction(metaclass, "s(){}", name);
+}
+
+/// An instance of `type`, whose reference it takes; or null.
+PyObject *instance_of(PyObject *type) {
+  PyObject *instance = type != nullptr ? PyObject_CallObject(type, nullptr) : nullptr;
+  Py_XDECREF(type);
+  return instance;
+}
+
 bool make_objects() {
+  interface = PyTypedcall_Import();
   attribute = PyUnicode_InternFromString("bench_pointer");
-  if (attribute == nullptr) return false;
-  PyObject *type = make_extensible_type();
-  if (type == nullptr) return false;
-  extensible = PyObject_CallObject(type, nullptr);
-  Py_DECREF(type);
-  // An instance of a plain Python class: most objects that a consumer meets are of such a kind.
-  PyObject *plain =
-      PyObject_CallFunction(reinterpret_cast<PyObject *>(&PyType_Type), "s(){}", "Ordinary");
-  ordinary = plain != nullptr ? PyObject_CallObject(plain, nullptr) : nullptr;
-  Py_XDECREF(plain);
-  return extensible != nullptr && ordinary != nullptr;
+  if (interface == nullptr || attribute == nullptr) return false;
+  extensible = instance_of(make_extensible_type());
+  ordinary = instance_of(make_class("Ordinary"));
+  integer = PyLong_FromLong(5);
+  foreign = instance_of(make_class("Foreign"));
+  if (foreign == nullptr) return false;
+  derived = instance_of(make_class("Derived", reinterpret_cast<PyObject *>(Py_TYPE(foreign))));
+  while (others.size() < kForeignTypes) {
+    others.push_back(make_class("Other"));
+    if (others.back() == nullptr) return false;
+  }
+  return extensible != nullptr && ordinary != nullptr && integer != nullptr && derived != nullptr;
+}
+
+PyCustomSlot *find(PyObject *object, unsigned position) {
+  return PyCustomSlots_Find(object, slot_id(position), 0);
+}
+const PyCustomSlot *find_any(PyObject *object, unsigned position) {
+  return PyCustomSlots_FindAny(interface, object, slot_id(position), 0);
 }
 
 /// Does every look-up yield what its name says? Otherwise another one is being timed.
 bool check_objects() {
   const PyCustomSlot *table = PyCustomSlots_Table(extensible);
-  const bool right = PyCustomSlots_Count(extensible) == kSlots && table != nullptr &&
-                     PyCustomSlots_Find(extensible, slot_id(0), 0) == &table[0] &&
-                     PyCustomSlots_Find(extensible, slot_id(4), 0) == &table[4] &&
-                     PyCustomSlots_Find(ordinary, slot_id(0), 0) == nullptr;
+  bool right = PyCustomSlots_Count(extensible) == kSlots && table != nullptr &&
+               find(extensible, 0) == &table[0] &&
+               find(extensible, kSlots - 1) == &table[kSlots - 1] && find(ordinary, 0) == nullptr &&
+               find(integer, 0) == nullptr;
+  {
+    const Foreign registered;
+    if (!registered) return false;
+    const PyCustomSlot *own = find_any(foreign, 0), *inherited = find_any(derived, 0);
+    right = right && own != nullptr && own->data.pointer == address() && inherited != nullptr &&
+            inherited->data.pointer == address() && find_any(ordinary, 0) == nullptr &&
+            find(foreign, 0) == nullptr && find_any(extensible, 0) == &table[0];
+  }
+  right = right && find_any(foreign, 0) == nullptr && find_any(derived, 0) == nullptr;
   if (!right) PyErr_SetString(PyExc_SystemError, "the slots are not where they were put");
   return right;
 }
 
-bool add_all() {
-  if (!make_objects() || !check_objects()) return false;
-
+/// PyCustomSlots_Find, and what it is compared with.
+void add_own() {
   bench::add("slots/pointer", [](benchmark::State &state) {
     time_lookup(state, static_cast<function>(bench::dd_d), [](function any) { return any; });
   });
   add_slot("slots/expected", &extensible,
            [](PyObject *any) { return PyCustomSlots_Find(any, slot_id(0), 0); });
   add_slot("slots/scan", &extensible,
-           [](PyObject *any) { return PyCustomSlots_Find(any, slot_id(4), 0); });
-  add_slot("slots/miss", &ordinary,
-           [](PyObject *any) { return PyCustomSlots_Find(any, slot_id(0), 0); });
+           [](PyObject *any) { return PyCustomSlots_Find(any, slot_id(kSlots - 1), 0); });
+  const auto find_first = [](PyObject *any) { return PyCustomSlots_Find(any, slot_id(0), 0); };
+  add_slot("slots/miss", &ordinary, find_first);
+  add_slot("slots/miss_int", &integer, find_first);
+  add_with_foreign("slots/miss_rows", &ordinary, find_first);
   add_lookup("slots/dict", &extensible, [](PyObject *any) {
     PyObject *capsule = PyDict_GetItemWithError(Py_TYPE(any)->tp_dict, attribute);
     return reinterpret_cast<function>(PyCapsule_GetPointer(capsule, kCapsule));
@@ -133,6 +224,23 @@ bool add_all() {
     Py_DECREF(capsule);
     return found;
   });
+}
+
+/// PyCustomSlots_FindAny, which looks at foreign types, too.
+void add_foreign() {
+  const auto find_first = [](PyObject *any) {
+    return PyCustomSlots_FindAny(interface, any, slot_id(0), 0);
+  };
+  add_with_foreign("slots/any_own", &extensible, find_first);
+  add_with_foreign("slots/any_foreign", &foreign, find_first);
+  add_with_foreign("slots/any_inherited", &derived, find_first);
+  add_with_foreign("slots/any_miss", &ordinary, find_first);
+}
+
+bool add_all() {
+  if (!make_objects() || !check_objects()) return false;
+  add_own();
+  add_foreign();
   return true;
 }
 

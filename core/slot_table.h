@@ -18,10 +18,11 @@ extern "C" {
 typedef struct PyExtensibleType_Internal_Table {
   Py_ssize_t references;
   PyTypeObject *owner;   // the type it was made for, NULL once that is dead; only compared
-  Py_ssize_t own_count;  // how many slots the owner brought itself; they end the table
+  Py_ssize_t own_count;  // how many slots the owner brought itself
+  Py_ssize_t own_at;     // where they stand: at 0 if that is all, else behind the resolved ones
   PyObject **kept;  // the capsules whose pointers stand in the slots, by whichever class; or NULL
   Py_ssize_t kept_count;
-  PyCustomSlot slots[1];  // the resolved slots, then the type's own once more
+  PyCustomSlot slots[1];  // the resolved slots, then, if they are others, the owner's own
 } PyExtensibleType_Internal_Table;
 
 // What the metaclass really adds: the part that readers know, then what only `resolve` uses. Static
@@ -80,7 +81,7 @@ static inline const PyCustomSlot *PyExtensibleType_Internal_OwnSlots(PyTypeObjec
   }
   const PyExtensibleType_Internal_Table *table = data->table;
   *count = table != NULL && table->owner == type ? table->own_count : 0;
-  return table != NULL ? table->slots + data->shared.count : NULL;
+  return table != NULL ? table->slots + table->own_at : NULL;
 }
 
 // Is the slot with this ID among the first `count`? Returns its position, or -1.
@@ -258,8 +259,15 @@ static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, 
     data->table = table;
     return 0;
   }
-  if (own->count > 0) {
+  table->own_at = layout == NULL && merge.count == own->count ? 0 : merge.count;
+  if (table->own_at > 0 && own->count > 0) {
     memcpy(table->slots + merge.count, own->slots, (size_t)own->count * sizeof(PyCustomSlot));
+  } else {
+    // Shrinking in place; if it fails, some bytes are wasted.
+    const size_t bytes = offsetof(PyExtensibleType_Internal_Table, slots) +
+                         (size_t)merge.count * sizeof(PyCustomSlot);
+    void *shrunk = PyMem_Realloc(table, bytes);
+    if (shrunk != NULL) table = (PyExtensibleType_Internal_Table *)shrunk;
   }
   table->owner = type;
   table->own_count = own->count;

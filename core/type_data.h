@@ -9,9 +9,6 @@
 #ifdef Py_LIMITED_API
 #error "core/type_data.h needs the full API; limited API 3.12 has PEP 697's own functions"
 #endif
-#ifdef PYPY_VERSION
-#error "core/type_data.h needs CPython"
-#endif
 
 #include <limits.h>
 #include <stddef.h>
@@ -216,16 +213,10 @@ static inline Py_ssize_t PyTypeData_Size(PyTypeObject *cls) {
 // yet. 0, or -1 with an exception.
 static inline int PyTypeData_Internal_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec) {
   const Py_ssize_t start = type->tp_basicsize - PyTypeData_Size(type);
-  const size_t dict = offsetof(PyTypeObject, tp_dictoffset);
-  int own_dict = 0;
-#ifdef Py_TPFLAGS_MANAGED_DICT
-  own_dict = (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
-#endif
   for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
     if (slot->slot != Py_tp_members) continue;
     for (const PyMemberDef *m = (const PyMemberDef *)slot->pfunc; m->name != NULL; ++m) {
       const size_t field = PyTypeData_Internal_Special(m);
-      own_dict = own_dict || field == dict;
       if (field == 0 || !(m->flags & Py_RELATIVE_OFFSET)) continue;
       // Some versions (3.12.1 and 3.13.0 among them) take the offset for an absolute one.
       const Py_ssize_t wanted = start + m->offset;
@@ -237,9 +228,6 @@ static inline int PyTypeData_Internal_PlaceSpecial(PyTypeObject *type, const PyT
       PyType_Modified(type);
     }
   }
-  // All versions copy the offset of any base that has a `__dict__`, although only the one that
-  // determines the layout is in the instances: attributes would be stored in somebody's data.
-  if (!own_dict) type->tp_dictoffset = type->tp_base->tp_dictoffset;
   return 0;
 }
 

@@ -1,0 +1,59 @@
+"""Extension modules written in Cython, on machines that have it (see cython.bzl)."""
+
+load("@cython//:cython.bzl", "CYTHON", "CYTHON_VERSION", "NO_CYTHON")
+
+# -Wextra of Cython is about the .pyx; what gcc says about the C code in between is not ours.
+_COPTS = ["-fvisibility=hidden", "-w"]
+
+def cython_module(name, src, srcs = [], pxds = [], deps = [], visibility = None, testonly = False):
+    """The module <name>.so, which `import <name>` loads; without Cython, nothing of that name.
+
+    Args:
+      name: the module's name.
+      src: the .pyx.
+      srcs: C sources to compile in.
+      pxds: what the .pyx cimports, searched for from the project's root.
+      deps: libraries besides the Python headers.
+      visibility: as everywhere.
+      testonly: as everywhere.
+    """
+    if CYTHON:
+        native.genrule(
+            name = name + "_c",
+            srcs = [src] + pxds,
+            outs = [name + ".c"],
+            # The version stands there so that another one makes the code anew.
+            cmd = ": %s; %s -3 -Wextra -Werror -I . --module-name %s -o $@ $(location %s)" % (
+                CYTHON_VERSION,
+                CYTHON,
+                name,
+                src,
+            ),
+            testonly = testonly,
+        )
+        native.cc_binary(
+            name = name + ".so",
+            srcs = [name + ".c"] + srcs,
+            copts = _COPTS,
+            linkshared = True,
+            deps = deps + ["@python//:headers"],
+            visibility = visibility,
+            testonly = testonly,
+        )
+    else:
+        native.filegroup(
+            name = name + ".so",
+            srcs = [],
+            visibility = visibility,
+            testonly = testonly,
+        )
+
+def with_cython(modules):
+    """`modules` where there is a Cython, else nothing: for the `modules` of a python_test."""
+    return modules if CYTHON else []
+
+# For the `env` of a python_test, which skips with the reason when there is one.
+CYTHON_ENV = {
+    "TYPEDCALL_CYTHON": CYTHON,
+    "TYPEDCALL_NO_CYTHON": NO_CYTHON,
+}

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# Measures six ways to keep a C pointer for a Python class: nanoseconds per access, bytes per class,
+# and what a subclass made in Python finds. The designs are in class_data_designs.cc.
+import argparse
+import gc
+import importlib
+import os
+import platform
+import random
+import statistics
+import sys
+import tracemalloc
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILT = os.path.join(os.path.dirname(HERE), "bazel-bin", "bench")
+PLAIN = "plain"
+
+
+def load_module():
+    # Behind PYTHONPATH, which tools/bench sets.
+    sys.path.append(BUILT)
+    try:
+        return importlib.import_module("class_data_designs")
+    except ImportError as error:
+        sys.exit("%s\nbuild it: PYTHON_BIN=%s bazel build -c opt //bench:class_data_designs"
+                 % (error, sys.executable))
+
+
+def subclass(*bases):
+    """What `class Sub(*bases): __slots__ = ()` makes; the slots keep `__dict__` out of the count."""
+    return type(bases[-1])("Sub", bases, {"__slots__": ()})
+
+
+def subjects(designs, name):
+    """Instances to look the pointer up from."""
+    cls = designs.make(name, designs.base())
+    mixins = [type("Mixin%d" % i, (), {"__slots__": ()}) for i in range(4)]
+    return {"class": cls(), "subclass": subclass(cls)(), "mixed": subclass(*mixins, cls)()}
+
+
+def of_two(designs, name):
+    """What happens with a subclass of two classes of the design, the second greeting's first."""
+    base = designs.base()
+    try:
+        hello, morning = designs.make(name, base), designs.make(name, base, True)
+        found = designs.find(name, subclass(morning, hello)())
+    except (TypeError, NotImplementedError) as error:
+        return str(error).partition(":")[0]
+    return "right" if found == "Good morning" else "nothing" if found is None else "wrong"
+
+
+def bytes_each(make, count):
+    """What each of `count` classes takes from CPython's allocators; caches and lists are there."""
+    kept = [None] * count
+    kept[0] = make()
+    gc.collect()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for i in range(count):
+        kept[i] = make()
+    gc.collect()
+    taken = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    return taken / count
+
+
+def measure_memory(designs, count):
+    """{design: (bytes of a class, bytes of a Python subclass)}"""
+    memory = {}
+    for name in designs.designs:
+        # Each with a base of its own, whose list of subclasses grows in the same steps.
+        base = designs.base()
+        own = bytes_each(lambda: designs.make(name, base), count)
+        # The variable itself; it stands in no allocator's memory.
+        own += 8 if name == "module variable" else 0
+        cls = designs.make(name, base)
+        memory[name] = own, bytes_each(lambda: subclass(cls), count)
+    return memory
+
+
+def measure_time(designs, rounds, accesses):
+    """{(design, subject, chained): [nanoseconds of each round]}, and what finds nothing."""
+    times, nothing, instances = {}, set(), {}
+    for name in designs.designs:
+        for subject, instance in subjects(designs, name).items():
+            if designs.find(name, instance) is None:
+                nothing.add((name, subject))
+                continue
+            for chained in (False, True):
+                instances[name, subject, chained] = instance
+                times[name, subject, chained] = []
+    for _ in range(rounds):
+        # In random order, so that a slow spell of the machine meets all of them.
+        for key in random.sample(list(times), len(times)):
+            name, _, chained = key
+            times[key].append(designs.measure(name, instances[key], accesses, chained))
+    return times, nothing
+
+
+def spread(values):
+    low, median, high = statistics.quantiles(values, n=4)
+    return "%.2f ± %.2f" % (median, (high - low) / 2)
+
+
+def print_table(designs, times, nothing, memory):
+    def cell(name, subject, chained):
+        return "nothing" if (name, subject) in nothing else spread(times[name, subject, chained])
+
+    print("| | class | Python subclass | behind 4 mixins | overlapping | bytes per class"
+          " | per Python subclass | subclass of one | of two |")
+    print("|---" * 9 + "|")
+    for name in designs.designs:
+        cells = [cell(name, subject, True) for subject in ("class", "subclass", "mixed")]
+        cells.append(cell(name, "class", False))
+        cells += ["%+.0f" % (own - plain) if name != PLAIN else "%.0f" % plain
+                  for own, plain in zip(memory[name], memory[PLAIN])]
+        cells += ["nothing" if (name, "subclass") in nothing else "right", of_two(designs, name)]
+        if name == PLAIN:
+            cells[-2:] = ["", ""]  # there is nothing to find
+        print("| %s | %s |" % (name, " | ".join(cells)))
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Six ways to keep a C pointer for a class.")
+    parser.add_argument("--rounds", type=int, default=101, help="of each loop (default: 101)")
+    parser.add_argument("--accesses", type=int, default=200000, help="per loop (default: 200000)")
+    parser.add_argument("--classes", type=int, default=1000, help="to count (default: 1000)")
+    options = parser.parse_args()
+    designs = load_module()
+    memory = measure_memory(designs, options.classes)
+    times, nothing = measure_time(designs, options.rounds, options.accesses)
+    print("%s %s, %s" % (platform.python_implementation(), platform.python_version(),
+                         platform.machine()))
+    print("Nanoseconds, median and half the distance of the quartiles. Bytes above the plain class.")
+    print_table(designs, times, nothing, memory)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,307 @@
+// Six ways to keep a C pointer for a Python class and to find it from an instance: the five of a
+// blog post on Cython metaclasses, and a custom slot. All are written the same way, so that what
+// differs is the design. bench/class_data.py measures them, tests/class_data tests them.
+#include <time.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "bench/opaque.h"
+#include "core/custom_slots.h"
+#include "core/extensible_type.h"
+#include "examples/class_data/greeting_slot.h"
+#include "examples/class_data/greetings.h"
+
+namespace {
+
+// C statics, as in the original of most of these: the module is for the main interpreter.
+PyTypeObject *greet_type = nullptr;  // a metaclass with a C field
+PyTypeObject *greet_metatype = nullptr;
+PyTypeObject *holder_type = nullptr;
+PyObject *holders = nullptr;  // class -> holder
+// Volatile: as if the function that reads it stood elsewhere.
+const greeting_class *volatile hello_greeting = nullptr;
+
+// A class object with a C field of its own behind CPython's. `greet_type` and `greet_metatype` make
+// such classes.
+struct class_with_field {
+  PyHeapTypeObject heap_type;
+  const greeting_class *greeting;
+};
+
+struct holder {
+  PyObject_HEAD
+  const greeting_class *greeting;
+};
+
+const greeting_class *field_of(PyTypeObject *type) {
+  return reinterpret_cast<class_with_field *>(type)->greeting;
+}
+
+// A class like its base, with `metaclass`; methods may be NULL. New reference.
+PyObject *make_class(PyTypeObject *metaclass, PyObject *base, PyMethodDef *methods = nullptr) {
+  PyType_Slot slots[] = {{methods != nullptr ? Py_tp_methods : 0, methods}, {0, nullptr}};
+  // Before 3.11 types refer to the spec's name; all may have the same.
+  PyType_Spec spec = {"class_data_designs.Made", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                      slots};
+  return PyExtensibleType_FromMetaclass(metaclass, nullptr, &spec, base);
+}
+
+PyObject *make_with_field(PyTypeObject *metaclass, PyObject *base, const greeting_class *greeting) {
+  PyObject *made = make_class(metaclass, base);
+  if (made != nullptr) reinterpret_cast<class_with_field *>(made)->greeting = greeting;
+  return made;
+}
+
+// A class that carries nothing: what all others are compared with.
+struct plain {
+  static PyObject *make(PyObject *base, const greeting_class *) {
+    return make_class(&PyType_Type, base);
+  }
+  static const greeting_class *find(PyObject *) {
+    const greeting_class *known = greetings;
+    bench::hide(known);
+    return known;
+  }
+};
+
+// A variable, and a class with a method that reads it, for every greeting: written out, because
+// code that runs cannot make more of them. So only the first greeting has one.
+struct module_variable {
+  static PyObject *method(PyObject *self, PyObject *) {
+    return PyUnicode_FromString(find(self)->sentence);
+  }
+  static PyObject *make(PyObject *base, const greeting_class *greeting) {
+    static PyMethodDef methods[] = {{"greet", method, METH_NOARGS, nullptr},
+                                    {nullptr, nullptr, 0, nullptr}};
+    if (greeting != greetings) {
+      PyErr_SetString(PyExc_NotImplementedError, "every greeting needs code of its own");
+      return nullptr;
+    }
+    hello_greeting = greeting;
+    return make_class(&PyType_Type, base, methods);
+  }
+  static const greeting_class *find(PyObject *) { return hello_greeting; }
+};
+
+struct dictionary {
+  static PyObject *make(PyObject *base, const greeting_class *greeting) {
+    PyObject *made = make_class(&PyType_Type, base);
+    PyObject *held = made != nullptr ? holder_type->tp_alloc(holder_type, 0) : nullptr;
+    if (held != nullptr) reinterpret_cast<holder *>(held)->greeting = greeting;
+    if (held == nullptr || PyDict_SetItem(holders, made, held) < 0) Py_CLEAR(made);
+    Py_XDECREF(held);
+    return made;
+  }
+  static const greeting_class *find(PyObject *any) {
+    PyObject *type = reinterpret_cast<PyObject *>(Py_TYPE(any));
+    PyObject *held = PyDict_GetItemWithError(holders, type);
+    return held != nullptr ? reinterpret_cast<holder *>(held)->greeting : nullptr;
+  }
+};
+
+struct metaclass {
+  static PyObject *make(PyObject *base, const greeting_class *greeting) {
+    return make_with_field(greet_type, base, greeting);
+  }
+  static const greeting_class *find(PyObject *any) { return field_of(Py_TYPE(any)); }
+};
+
+struct metaclass_mro : metaclass {
+  static const greeting_class *find(PyObject *any) {
+    const greeting_class *own = field_of(Py_TYPE(any));
+    if (PyTypedcall_LIKELY(own != nullptr)) return own;
+    PyObject *mro = Py_TYPE(any)->tp_mro;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
+      PyObject *parent = PyTuple_GET_ITEM(mro, i);
+      if (!PyObject_TypeCheck(parent, greet_type)) continue;
+      const greeting_class *inherited = field_of(reinterpret_cast<PyTypeObject *>(parent));
+      if (inherited != nullptr) return inherited;
+    }
+    return nullptr;
+  }
+};
+
+// A metaclass for every class. What carries the field is the metaclass.
+struct meta_metaclass {
+  static PyObject *make(PyObject *base, const greeting_class *greeting) {
+    PyObject *own =
+        make_with_field(greet_metatype, reinterpret_cast<PyObject *>(&PyType_Type), greeting);
+    if (own == nullptr) return nullptr;
+    PyObject *made = make_class(reinterpret_cast<PyTypeObject *>(own), base);
+    Py_DECREF(own);
+    return made;
+  }
+  static const greeting_class *find(PyObject *any) { return field_of(Py_TYPE(Py_TYPE(any))); }
+};
+
+struct custom_slot {
+  static PyObject *make(PyObject *base, const greeting_class *greeting) {
+    PyType_Slot no_slots[] = {{0, nullptr}};
+    PyType_Spec spec = {"class_data_designs.Made", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                        no_slots};
+    PyCustomSlot slot = {};
+    slot.id = GREETING_SLOT_ID;
+    slot.data.pointer = const_cast<greeting_class *>(greeting);
+    return PyExtensibleType_FromSpec(nullptr, &spec, base, &slot, 1);
+  }
+  static const greeting_class *find(PyObject *any) {
+    const PyCustomSlot *slot = PyCustomSlots_Find(any, GREETING_SLOT_ID, 0);
+    return slot != nullptr ? static_cast<const greeting_class *>(slot->data.pointer) : nullptr;
+  }
+};
+
+// The thread's own time: the machine may have other work.
+double nanoseconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+// Nanoseconds per access. Either the processor may begin with the next access while the last one is
+// under way, or (chained) the address of the next instance depends on what the last one found.
+template <class Design, bool chained>
+__attribute__((noinline)) double measure(PyObject *instance, long count) {
+  std::uintptr_t zero = 0;
+  bench::hide(zero);
+  const double start = nanoseconds();
+  PyObject *any = instance;
+  for (long i = 0; i < count; ++i) {
+    bench::hide(any);
+    auto found = reinterpret_cast<std::uintptr_t>(Design::find(any));
+    bench::hide(found);
+    if (chained)
+      any = reinterpret_cast<PyObject *>(reinterpret_cast<char *>(instance) + (found & zero));
+  }
+  return (nanoseconds() - start) / static_cast<double>(count);
+}
+
+struct design {
+  const char *name;
+  PyObject *(*make)(PyObject *base, const greeting_class *);
+  const greeting_class *(*find)(PyObject *);
+  double (*overlapping)(PyObject *, long);
+  double (*chained)(PyObject *, long);
+};
+
+template <class Design>
+constexpr design describe(const char *name) {
+  return {name, Design::make, Design::find, measure<Design, false>, measure<Design, true>};
+}
+
+constexpr design designs[] = {
+    describe<plain>("plain"),
+    describe<module_variable>("module variable"),
+    describe<dictionary>("dictionary"),
+    describe<metaclass>("metaclass"),
+    describe<metaclass_mro>("metaclass, MRO walk"),
+    describe<meta_metaclass>("meta-metaclass"),
+    describe<custom_slot>("custom slot"),
+};
+
+// NULL with ValueError.
+const design *find_design(const char *name) {
+  for (const design &each : designs) {
+    if (std::strcmp(each.name, name) == 0) return &each;
+  }
+  PyErr_Format(PyExc_ValueError, "no design is called '%s'", name);
+  return nullptr;
+}
+
+// A type of that size, derived from `base` (NULL: object).
+PyTypeObject *make_type(const char *name, std::size_t size, PyTypeObject *base) {
+  PyType_Slot no_slots[] = {{0, nullptr}};
+  PyType_Spec spec = {name, static_cast<int>(size), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                      no_slots};
+  PyObject *bases = base != nullptr ? PyTuple_Pack(1, base) : nullptr;
+  if (base != nullptr && bases == nullptr) return nullptr;
+  PyObject *made = PyType_FromSpecWithBases(&spec, bases);
+  Py_XDECREF(bases);
+  return reinterpret_cast<PyTypeObject *>(made);
+}
+
+PyObject *py_base(PyObject *, PyObject *) {
+  return reinterpret_cast<PyObject *>(
+      make_type("class_data_designs.Greet", sizeof(PyObject), nullptr));
+}
+
+PyObject *py_make(PyObject *, PyObject *args) {
+  const char *name;
+  PyObject *base;
+  int second = 0;
+  if (!PyArg_ParseTuple(args, "sO!|p", &name, &PyType_Type, &base, &second)) return nullptr;
+  const design *chosen = find_design(name);
+  return chosen != nullptr ? chosen->make(base, &greetings[second]) : nullptr;
+}
+
+// Every design but ours reads memory of the class unchecked, so the classes must be its own.
+PyObject *py_find(PyObject *, PyObject *args) {
+  const char *name;
+  PyObject *instance;
+  if (!PyArg_ParseTuple(args, "sO", &name, &instance)) return nullptr;
+  const design *chosen = find_design(name);
+  if (chosen == nullptr) return nullptr;
+  const greeting_class *found = chosen->find(instance);
+  if (found != nullptr) return PyUnicode_FromString(found->sentence);
+  if (PyErr_Occurred()) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyObject *py_measure(PyObject *, PyObject *args) {
+  const char *name;
+  PyObject *instance;
+  long count;
+  int chained;
+  if (!PyArg_ParseTuple(args, "sOlp", &name, &instance, &count, &chained)) return nullptr;
+  const design *chosen = find_design(name);
+  if (chosen == nullptr) return nullptr;
+  if (chosen->find(instance) == nullptr || count <= 0) {
+    return PyErr_Format(PyExc_ValueError, "'%s' finds nothing there, or no count", name);
+  }
+  return PyFloat_FromDouble((chained ? chosen->chained : chosen->overlapping)(instance, count));
+}
+
+PyMethodDef methods[] = {
+    {"base", py_base, METH_NOARGS, "base(): a new common base of classes."},
+    {"make", py_make, METH_VARARGS,
+     "make(design, base, second=False): a new class with that greeting."},
+    {"find", py_find, METH_VARARGS, "find(design, instance): the sentence of its class, or None."},
+    {"measure", py_measure, METH_VARARGS,
+     "measure(design, instance, count, chained): nanoseconds per access."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    "class_data_designs",
+    nullptr,
+    -1,
+    methods,
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
+};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit_class_data_designs() {
+  greet_type = make_type("class_data_designs.GreetType", sizeof(class_with_field), &PyType_Type);
+  greet_metatype =
+      make_type("class_data_designs.GreetMetaType", sizeof(class_with_field), &PyType_Type);
+  holder_type = make_type("class_data_designs.Holder", sizeof(holder), nullptr);
+  holders = PyDict_New();
+  PyObject *module = PyModule_Create(&definition);
+  PyObject *names = PyList_New(0);
+  bool failed = greet_type == nullptr || greet_metatype == nullptr || holder_type == nullptr ||
+                holders == nullptr || module == nullptr || names == nullptr;
+  for (const design &each : designs) {
+    PyObject *name = failed ? nullptr : PyUnicode_FromString(each.name);
+    failed = name == nullptr || PyList_Append(names, name) < 0;
+    Py_XDECREF(name);
+  }
+  if (!failed) failed = PyObject_SetAttrString(module, "designs", names) < 0;
+  Py_XDECREF(names);
+  if (failed) Py_CLEAR(module);
+  return module;
+}

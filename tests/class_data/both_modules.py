@@ -1,0 +1,26 @@
+"""A base for test cases that run once for each module of the example."""
+
+import importlib
+import os
+import unittest
+
+NO_CYTHON = os.environ.get("TYPEDCALL_NO_CYTHON", "")
+
+
+class InCpp(unittest.TestCase):
+    """Test cases derive from this, and then from the case itself and InCython."""
+
+    module_name = "greetings_cpp"
+    NO_MODULE = ""  # or why there is none
+
+    @classmethod
+    def setUpClass(cls):
+        cls.module = importlib.import_module(cls.module_name)
+        cls.Greet, cls.Hello = cls.module.Greet, cls.module.Hello
+        cls.GoodMorning = cls.module.GoodMorning
+
+
+@unittest.skipIf(NO_CYTHON, NO_CYTHON)
+class InCython(InCpp):
+    module_name = "greetings_cython"
+    NO_MODULE = NO_CYTHON

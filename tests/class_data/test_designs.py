@@ -1,0 +1,109 @@
+"""What subclasses of the six designs of bench/class_data_designs.cc find: the claims of the example's
+table. Nothing here follows the NULL that two of them find."""
+
+import subprocess
+import sys
+import unittest
+
+import class_data_designs as designs
+
+DYNAMIC = [name for name in designs.designs if name not in ("plain", "module variable")]
+INHERITED = ["metaclass, MRO walk", "meta-metaclass", "custom slot"]
+
+
+def below(*bases):
+    return type(bases[-1])("Below", bases, {})
+
+
+class Plain:
+    pass
+
+
+def table_rows(text):
+    """{design: cells} of the table in `text`."""
+    rows = {}
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) == 11 and cells[1] in designs.designs:
+            rows[cells[1]] = cells[2:-1]
+    return rows
+
+
+def words_of(cells):
+    """The cells that are not figures, which differ from one machine to the next."""
+    return [None if cell[:1].isdigit() or cell[:1] in "+-" else cell for cell in cells]
+
+
+class Designs(unittest.TestCase):
+    def find(self, name, cls):
+        return designs.find(name, cls())
+
+    def test_there_are_six_and_the_plain_class(self):
+        self.assertEqual(len(designs.designs), 7)
+        self.assertEqual(len(DYNAMIC), 5)
+
+    def test_every_class_itself(self):
+        for name in DYNAMIC:
+            base = designs.base()
+            hello, morning = designs.make(name, base), designs.make(name, base, True)
+            self.assertEqual(self.find(name, hello), "Hello", name)
+            self.assertEqual(self.find(name, morning), "Good morning", name)
+
+    def test_one_variable_has_one_class(self):
+        name, base = "module variable", designs.base()
+        cls = designs.make(name, base)
+        self.assertEqual(self.find(name, below(cls)), "Hello")
+        self.assertEqual(cls().greet(), "Hello")
+        with self.assertRaises(NotImplementedError):
+            designs.make(name, base, True)
+
+    def test_subclasses(self):
+        for name in DYNAMIC:
+            cls = designs.make(name, designs.base(), True)
+            for made in (below(cls), below(below(cls)), below(Plain, cls), below(Plain, below(cls))):
+                found = self.find(name, made)
+                self.assertEqual(found, "Good morning" if name in INHERITED else None, name)
+
+    def test_of_two(self):
+        for name in INHERITED:
+            base = designs.base()
+            hello, morning = designs.make(name, base), designs.make(name, base, True)
+            if name == "meta-metaclass":
+                with self.assertRaisesRegex(TypeError, "metaclass conflict"):
+                    below(morning, hello)
+            else:
+                self.assertEqual(self.find(name, below(morning, hello)), "Good morning", name)
+                self.assertEqual(self.find(name, below(hello, morning)), "Hello", name)
+
+    def test_measuring_what_is_not_found_is_refused(self):
+        cls = designs.make("metaclass", designs.base())
+        with self.assertRaises(ValueError):
+            designs.measure("metaclass", below(cls)(), 10, True)
+        with self.assertRaises(ValueError):
+            designs.find("no such design", cls())
+
+    def test_the_table(self):
+        ended = subprocess.run(
+            [sys.executable, "bench/class_data.py", "--rounds=3", "--accesses=100", "--classes=20"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        self.assertEqual(ended.returncode, 0, ended.stdout)
+        rows = table_rows(ended.stdout)
+        self.assertEqual(list(rows), designs.designs, ended.stdout)
+        for name, cells in rows.items():
+            self.assertRegex(cells[0], r"^\d+\.\d+ ± \d+\.\d+$")
+            if name in DYNAMIC:
+                self.assertEqual(cells[6], "right" if name in INHERITED else "nothing")
+        self.assertEqual(rows["metaclass"][1:3], ["nothing", "nothing"])
+        self.assertEqual([rows[name][7] for name in INHERITED],
+                         ["right", "metaclass conflict", "right"])
+        with open("examples/class_data/README.md", encoding="utf-8") as file:
+            printed = table_rows(file.read())
+        for name, cells in rows.items():
+            self.assertEqual(words_of(printed[name]), words_of(cells), name)
+        # Three objects for a class instead of one; and the most that ours may take.
+        self.assertGreater(int(rows["meta-metaclass"][4]), 1000)
+        self.assertLess(int(rows["custom slot"][4]), 48 + 8 + 72)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,91 @@
+"""The README of the example: its commands build and run the modules, its code is the modules' code."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import unittest
+
+FOLDER = "examples/class_data"
+NO_CYTHON = os.environ.get("TYPEDCALL_NO_CYTHON", "")
+
+
+def read(name):
+    with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def blocks(language):
+    return re.findall(r"^```%s\n(.*?)^```" % language, read("README.md"), re.MULTILINE | re.DOTALL)
+
+
+class Readme(unittest.TestCase):
+    def run_block(self, text):
+        includes = {sysconfig.get_path("include"), sysconfig.get_path("platinclude")}
+        text = text.replace("$(python3-config --includes)",
+                            " ".join("-I" + path for path in sorted(includes)))
+        text = re.sub(r"^(PYTHONPATH=\w+) python3 ", r"\1 %s " % sys.executable, text)
+        text = re.sub(r"^cython\b", os.environ["TYPEDCALL_CYTHON"], text, flags=re.MULTILINE)
+        # Compilers must not be preloaded with a sanitizer's runtime.
+        environment = {key: value for key, value in os.environ.items()
+                       if key not in ("LD_PRELOAD", "PYTHONPATH")}
+        ended = subprocess.run(["sh", "-e", "-c", text], cwd=self.root, env=environment, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        self.assertEqual(ended.returncode, 0, text + ended.stdout)
+        return ended.stdout
+
+    def setUp(self):
+        # Where `build` may be made, with nothing in it but what an adopter has.
+        self.root = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.root)
+        for folder in ("core", FOLDER):
+            shutil.copytree(folder, os.path.join(self.root, folder))
+
+    def test_the_commands(self):
+        in_cxx, in_cython, run = blocks("sh")
+        self.run_block(in_cxx)
+        output = self.run_block(run)
+        self.assertIn("greetings_cython has not been built", output)
+        self.check_output(output, "greetings_cpp")
+
+        if NO_CYTHON:
+            self.skipTest("after the C++ half: " + NO_CYTHON)
+        self.run_block(in_cython)
+        output = self.run_block(run)
+        in_cxx, _, in_cython = output.partition("== greetings_cython\n")
+        self.check_output(in_cxx, "greetings_cpp")
+        self.check_output(in_cython, "greetings_cython")
+
+    def check_output(self, output, module):
+        for line in ("Hello().greet() -> Hello World!",
+                     "GoodMorning().greet() -> Good morning World!",
+                     "FriendlyHello().greet() -> Hello World!",
+                     "LoudMorning().greet() -> GOOD MORNING WORLD!",
+                     "Greet().greet() -> TypeError: <class '%s.Greet'> has no greeting" % module):
+            self.assertIn(line, output)
+        self.assertRegex(output, r"Both\(\)\.greet\(\) -> Good morning World!")
+
+    def test_the_code_is_that_of_the_modules(self):
+        cxx = read("greetings_cpp.cc")
+        lines = "".join(blocks("cpp")).splitlines()
+        self.assertEqual(len(lines), 5)
+        for line in lines:
+            self.assertIn(line, cxx)
+        cython = read("greetings_cython.pyx")
+        for words in ("from core.custom_slots cimport PyCustomSlots_Find",
+                      "from core.extensible_type cimport PyExtensibleType_Import",
+                      '"__customslots__": {GREETING_SLOT_ID: PyCapsule_New(<void *>greeting, NULL, NULL)}'):
+            self.assertIn(words, cython)
+            self.assertIn(words, "".join(blocks("cython")))
+
+    def test_every_file_is_described(self):
+        table = re.findall(r"`([\w.]+)`", read("README.md").partition("| file |")[2].partition("##")[0])
+        there = set(os.listdir(FOLDER)) - {"README.md", "BUILD"}
+        self.assertEqual(set(table), there)
+
+
+if __name__ == "__main__":
+    unittest.main()
