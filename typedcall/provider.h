@@ -7,6 +7,11 @@
 #ifndef TYPEDCALL_PROVIDER_H_
 #define TYPEDCALL_PROVIDER_H_
 
+#ifdef Py_LIMITED_API
+#error \
+    "typedcall/provider.h needs the full API: it looks into builtin functions and method descriptors"
+#endif
+
 #include <array>
 #include <cstring>
 #include <new>

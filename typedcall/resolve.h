@@ -3,6 +3,11 @@
 #ifndef TYPEDCALL_RESOLVE_H_
 #define TYPEDCALL_RESOLVE_H_
 
+#ifdef Py_LIMITED_API
+#error \
+    "typedcall/resolve.h needs the full API: it looks into builtin functions and method descriptors"
+#endif
+
 #include <cstdint>
 #include <cstring>
 #include <optional>

@@ -4,6 +4,10 @@
 #ifndef TYPEDCALL_TAG_H_
 #define TYPEDCALL_TAG_H_
 
+#ifdef Py_LIMITED_API
+#error "typedcall/tag.h needs the full API: it looks into builtin functions and method descriptors"
+#endif
+
 #include "core/rendezvous.h"
 #include "typedcall/typed_method.h"
 
