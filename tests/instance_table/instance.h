@@ -1,0 +1,100 @@
+// Instances that carry the native-callable slot's part, for the C++ tests: their type, short ways
+// to write entries, and texts that say what a table offers and what the resolver finds.
+#ifndef TYPEDCALL_TESTS_INSTANCE_TABLE_INSTANCE_H_
+#define TYPEDCALL_TESTS_INSTANCE_TABLE_INSTANCE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/extensible_type.h"
+#include "gtest/gtest.h"
+#include "tests/support/embedded.h"
+#include "typedcall/native_callable_slot.h"
+#include "typedcall/resolve.h"
+
+namespace typedcall_test {
+
+struct Instance {
+  PyObject ob_base;
+  PyNativeCallableTables native;
+};
+
+inline PyNativeCallableTables *TablesOf(const Ref &instance) {
+  return &reinterpret_cast<Instance *>(instance.get())->native;
+}
+
+inline PyObject *CallBoxed(PyObject *, PyObject *, PyObject *) { Py_RETURN_NONE; }
+
+inline void Dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  PyNativeCallableTables_Release(&reinterpret_cast<Instance *>(self)->native);
+  type->tp_free(self);
+  Py_DECREF(reinterpret_cast<PyObject *>(type));
+}
+
+inline Ref MakeCallableType() {
+  PyType_Slot type_slots[] = {{Py_tp_call, reinterpret_cast<void *>(CallBoxed)},
+                              {Py_tp_dealloc, reinterpret_cast<void *>(Dealloc)},
+                              {0, nullptr}};
+  PyType_Spec spec = {"test.Callable", sizeof(Instance), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, type_slots};
+  const PyCustomSlot slots[] = {PyNativeCallableTables_SLOT(Instance, native)};
+  return Ref::Steal(PyExtensibleType_FromSpec(nullptr, &spec, nullptr, slots, 1));
+}
+
+/// An address that nothing calls; a number tells entries apart.
+inline void *Address(std::uintptr_t number) { return reinterpret_cast<void *>(number); }
+
+using Entries = std::vector<PyNativeCallableEntry>;
+
+inline int Set(PyNativeCallableTables *tables, const Entries &entries) {
+  return PyNativeCallableTables_Set(tables, entries.data(),
+                                    static_cast<Py_ssize_t>(entries.size()));
+}
+
+/// "d->d 1, f->f 2": signatures and addresses; "nothing" without a table.
+inline std::string Offered(const PyNativeCallableTable *table) {
+  if (table == nullptr) return "nothing";
+  std::string text;
+  for (Py_ssize_t i = 0; i < table->count; ++i) {
+    const PyNativeCallableEntry &entry = table->entries[i];
+    if (i != 0) text += ", ";
+    text += std::string(entry.signature) + " " +
+            std::to_string(reinterpret_cast<std::uintptr_t>(entry.funcptr));
+  }
+  return text;
+}
+
+/// What the resolver finds on `object`, in the same form. An exception is a failure.
+inline std::string Found(const Ref &object, const char *signature, typedcall::honours honours = 0) {
+  const auto found = typedcall::find(nullptr, object.get(), signature, honours);
+  EXPECT_EQ(TakeError(), "");
+  if (!found) return "nothing";
+  EXPECT_EQ(found->where, typedcall::place::instance_slot);
+  return found->signature + " " + std::to_string(reinterpret_cast<std::uintptr_t>(found->funcptr));
+}
+
+/// Each test has the type as `Callable` in its scope, and one instance.
+class InstanceTable : public testing::Test {
+ protected:
+  InstanceTable() : type(MakeCallableType()) {
+    EXPECT_TRUE(type) << TakeError();
+    scope.Set("Callable", type.get());
+    object = scope.Eval("Callable()");
+    tables = TablesOf(object);
+  }
+  ~InstanceTable() override { EXPECT_EQ(TakeError(), ""); }
+
+  const PyNativeCallableTable *Read() const { return PyNativeCallable_InstanceTable(object.get()); }
+  std::string Offers() const { return Offered(Read()); }
+
+  Ref type;
+  Scope scope;
+  Ref object;
+  PyNativeCallableTables *tables = nullptr;
+};
+
+}  // namespace typedcall_test
+
+#endif  // TYPEDCALL_TESTS_INSTANCE_TABLE_INSTANCE_H_

@@ -1,0 +1,117 @@
+// What cannot be offered, and in which words: each refusal leaves the table as it was.
+#include "tests/instance_table/instance.h"
+
+namespace typedcall_test {
+namespace {
+
+const PyNativeCallableEntry kGood = {"d->d", 0, Address(1)};
+
+class Refusals : public InstanceTable {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(Set(tables, {kGood}), 0);
+    before_ = Read();
+  }
+  void TearDown() override { EXPECT_EQ(Read(), before_); }
+
+  // The exception of an attempt that is expected to fail.
+  std::string SetFails(const Entries &entries) {
+    EXPECT_EQ(Set(tables, entries), -1);
+    return TakeError();
+  }
+  std::string AppendFails(const PyNativeCallableEntry &entry) {
+    EXPECT_EQ(PyNativeCallableTables_Append(tables, &entry), -1);
+    return TakeError();
+  }
+
+ private:
+  const PyNativeCallableTable *before_ = nullptr;
+};
+
+TEST_F(Refusals, Counts) {
+  EXPECT_EQ(PyNativeCallableTables_Set(tables, &kGood, -1), -1);
+  EXPECT_EQ(TakeError(), "ValueError: native callable: -1 entries");
+  EXPECT_EQ(PyNativeCallableTables_Set(tables, nullptr, 2), -1);
+  EXPECT_EQ(TakeError(), "ValueError: native callable: 2 entries, but no array");
+  EXPECT_EQ(PyNativeCallableTables_Append(tables, nullptr), -1);
+  EXPECT_EQ(TakeError(), "ValueError: native callable: no entry");
+}
+
+TEST_F(Refusals, Signatures) {
+  EXPECT_EQ(SetFails({kGood, {nullptr, 0, Address(1)}}),
+            "ValueError: native callable: entry 1 has no signature");
+  EXPECT_EQ(SetFails({{"dx->d", 0, Address(1)}}),
+            "ValueError: native callable: entry 0: signature 'dx->d' at position 1: "
+            "unknown type code");
+  EXPECT_EQ(SetFails({kGood, kGood, {"d->d ", 0, Address(1)}}),
+            "ValueError: native callable: entry 2: signature 'd->d ' at position 4: "
+            "spaces are not allowed");
+  EXPECT_EQ(SetFails({{"", 0, Address(1)}}),
+            "ValueError: native callable: entry 0: signature '' at position 0: expected '->'");
+}
+
+TEST_F(Refusals, SignatureWithoutAnEndIsReadNoFurtherThanTheLongestOne) {
+  const std::string endless(PyNativeSignature_MAX_LENGTH + 1, 'd');
+  const std::string error = SetFails({{endless.c_str(), 0, Address(1)}});
+  EXPECT_EQ(error.substr(0, 60), "ValueError: native callable: entry 0: signature 'ddddddddddd");
+  EXPECT_NE(error.find("at position 127: more than 127 arguments"), std::string::npos) << error;
+}
+
+TEST_F(Refusals, Functions) {
+  EXPECT_EQ(SetFails({kGood, {"f->f", 0, nullptr}}),
+            "ValueError: native callable: entry 1, 'f->f', has no function");
+}
+
+TEST_F(Refusals, Flags) {
+  const char *const meaningless =
+      "ValueError: native callable: entry 0, 'd->d', has flags 0x%s, of which some bits have no "
+      "meaning";
+  const std::pair<std::uintptr_t, const char *> cases[] = {
+      {0x01000000u, "1000000"},   // another ABI
+      {0xff000000u, "ff000000"},  //
+      {0x0100u, "100"},           // a reserved bit that must be understood
+      {0x8000u, "8000"},          //
+      {std::uintptr_t{1} << 32, "100000000"},
+      {0x0100u | PyNativeCallable_MAY_RAISE, "104"},
+  };
+  for (const auto &[flags, digits] : cases) {
+    std::string expected = meaningless;
+    expected.replace(expected.find("%s"), 2, digits);
+    EXPECT_EQ(SetFails({{"d->d", flags, Address(1)}}), expected);
+  }
+}
+
+TEST_F(Refusals, ExceptionWithoutAThread) {
+  for (const std::uintptr_t flag : {PyNativeCallable_MAY_RAISE, PyNativeCallable_RETURNS_STATUS}) {
+    const std::string error = SetFails({{"d->d", flag, Address(1)}});
+    EXPECT_NE(error.find("entry 0, 'd->d', has flags 0x"), std::string::npos) << error;
+    EXPECT_NE(error.find("which may set an exception without NEEDS_THREAD"), std::string::npos)
+        << error;
+  }
+}
+
+TEST_F(Refusals, AppendCountsOnFromWhatIsOffered) {
+  EXPECT_EQ(AppendFails({"d-d", 0, Address(1)}),
+            "ValueError: native callable: entry 1: signature 'd-d' at position 2: expected '->'");
+  EXPECT_EQ(AppendFails({nullptr, 0, Address(1)}),
+            "ValueError: native callable: entry 1 has no signature");
+  EXPECT_EQ(AppendFails({"d->d", 0, nullptr}),
+            "ValueError: native callable: entry 1, 'd->d', has no function");
+  EXPECT_EQ(AppendFails({"d->d", 0x0200, Address(1)}),
+            "ValueError: native callable: entry 1, 'd->d', has flags 0x200, of which some bits "
+            "have no meaning");
+}
+
+// All flags and hints that have a meaning can be offered.
+TEST_F(InstanceTable, EveryKnownFlag) {
+  for (int bit = 0; bit < 24; ++bit) {
+    const std::uintptr_t flag = std::uintptr_t{1} << bit;
+    const bool known = bit < 8 || bit >= 16;
+    const PyNativeCallableEntry entry = {"d->d", flag | PyNativeCallable_NEEDS_THREAD, Address(1)};
+    EXPECT_EQ(PyNativeCallableTables_Set(tables, &entry, 1), known ? 0 : -1) << bit;
+    EXPECT_EQ(TakeError().empty(), known) << bit;
+  }
+}
+
+}  // namespace
+}  // namespace typedcall_test
