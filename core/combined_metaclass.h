@@ -96,8 +96,8 @@ static inline PyObject *PyExtensibleType_Internal_CombinedBases(PyTypeObject *ou
   return bases;
 }
 
-// A frozenset of addresses: no combined metaclass outlives the metaclasses that it derives from, so
-// none of these is used again while it lives.
+// A frozenset of addresses. One can be used again if somebody assigns to the `__bases__` of what
+// was made: what is found is therefore looked at again.
 static inline PyObject *PyExtensibleType_Internal_CombinedKey(PyObject *bases) {
   PyObject *addresses = PyList_New(0);
   for (Py_ssize_t i = 0; addresses != NULL && i < PyList_Size(bases); ++i) {
@@ -134,8 +134,23 @@ static inline int PyExtensibleType_Internal_PurgeCombined(PyObject *cache) {
   return failed ? -1 : 0;
 }
 
+// Is `object` a type that has the layout of ours, and that derives from all `bases`?
+static inline int PyExtensibleType_Internal_DerivesFrom(PyTypeObject *ours, PyObject *object,
+                                                        PyObject *bases) {
+  if (!PyType_Check(object)) return 0;
+  for (Py_ssize_t i = 0; i < PyList_Size(bases); ++i) {
+    PyTypeObject *base = (PyTypeObject *)PyList_GetItem(bases, i);
+    if (!PyType_IsSubtype((PyTypeObject *)object, base)) return 0;
+  }
+  PyTypeObject *type = (PyTypeObject *)object;
+  while (type != NULL && type != ours) {
+    type = PyTypedcall_Internal_SLOT(PyTypeObject *, type, tp_base);
+  }
+  return type == ours;
+}
+
 // A new metaclass with these bases. New reference, or NULL with an exception.
-static inline PyObject *PyExtensibleType_Internal_NewCombined(PyObject *bases) {
+static inline PyObject *PyExtensibleType_Internal_NewCombined(PyTypeObject *ours, PyObject *bases) {
   char name[PyTypedcall_Internal_NAME_SIZE];
   PyObject *full_name = PyUnicode_FromString("");
   for (Py_ssize_t i = 0; full_name != NULL && i < PyList_Size(bases); ++i) {
@@ -158,6 +173,13 @@ static inline PyObject *PyExtensibleType_Internal_NewCombined(PyObject *bases) {
   Py_XDECREF(tuple);
   Py_XDECREF(full_name);
   if (combined == NULL) return NULL;
+  // The metaclass of one of the bases decides what comes out of that call.
+  if (!PyExtensibleType_Internal_DerivesFrom(ours, combined, bases)) {
+    PyErr_Format(PyExc_TypeError, "%R: a metaclass's own metaclass made something else of it",
+                 combined);
+    Py_DECREF(combined);
+    return NULL;
+  }
   PyObject *init =
       PyDescr_NewMethod((PyTypeObject *)combined, &PyExtensibleType_Internal_CombinedInitDef);
   if (init == NULL || PyObject_SetAttrString(combined, "__init__", init) < 0) Py_CLEAR(combined);
@@ -177,12 +199,18 @@ static inline PyTypeObject *PyExtensibleType_Internal_Combine(PyTypeObject *ours
   } else if ((key = PyExtensibleType_Internal_CombinedKey(bases)) != NULL) {
     standing = PyDict_GetItemWithError(cache, key);
     if (standing != NULL) combined = PyExtensibleType_Internal_Dereference(standing);
+    if (combined != NULL && !PyExtensibleType_Internal_DerivesFrom(ours, combined, bases)) {
+      // Somebody has assigned to its `__bases__`.
+      Py_CLEAR(combined);
+      if (PyDict_DelItem(cache, key) < 0) PyErr_Clear();
+    }
     if (combined == NULL && !PyErr_Occurred() &&
         PyExtensibleType_Internal_PurgeCombined(cache) == 0 &&
-        (combined = PyExtensibleType_Internal_NewCombined(bases)) != NULL) {
+        (combined = PyExtensibleType_Internal_NewCombined(ours, bases)) != NULL) {
       // Making it may have run code that asked for the same: what stands now counts.
       reference = PyWeakref_NewRef(combined, NULL);
       standing = reference != NULL ? PyTypedcall_Internal_SetDefault(cache, key, reference) : NULL;
+      PyTypedcall_Internal_Hide(cache);
       if (standing != reference || standing == NULL) {
         Py_CLEAR(combined);
         if (standing != NULL) combined = PyExtensibleType_Internal_Dereference(standing);

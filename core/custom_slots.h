@@ -65,6 +65,15 @@ PyExtensibleType_Internal_ResolveNow(PyTypeObject *type, const PyExtensibleTypeD
 }
 #pragma GCC diagnostic pop
 
+// Does a static type really end with our data? An ordinary one whose base is extensible has our
+// metaclass, too, for CPython gives it that; but only PyExtensibleType_Ready points tp_as_buffer to
+// the struct behind the type, and a subtype inherits the pointer to its base's.
+static inline int PyExtensibleType_Internal_HasData(const PyTypeObject *type) {
+  if (PyTypedcall_LIKELY((type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0)) return 1;
+  return (const char *)type->tp_as_buffer ==
+         (const char *)type + offsetof(PyHeapTypeObject, as_buffer);
+}
+
 // What `type` offers, or NULL when it is not extensible.
 static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Data(PyTypeObject *type) {
   // The metaclass's size says whether the bytes are there at all, the magic whether they are ours.
@@ -72,6 +81,7 @@ static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Data(PyTypeO
       (Py_ssize_t)(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleTypeData))) {
     return NULL;
   }
+  if (!PyExtensibleType_Internal_HasData(type)) return NULL;
   const PyExtensibleTypeData *data =
       (const PyExtensibleTypeData *)(const void *)((const char *)type +
                                                    PyExtensibleType_DATA_OFFSET);

@@ -28,9 +28,8 @@ static inline int PyCustomSlots_LimitedImport(PyCustomSlots_Limited *out) {
   out->interface = PyTypedcall_Import();
   if (out->interface == NULL) return -1;
   out->metaclass = out->interface->metaclass(out->interface->state);
-  PyObject *any = (PyObject *)out->metaclass;
-  out->offset = (char *)PyObject_GetTypeData(any, out->metaclass) - (char *)any;
-  return 0;
+  out->offset = PyTypedcall_Internal_TypeDataOffset(out->metaclass);
+  return out->offset < 0 ? -1 : 0;
 }
 
 // What `type` offers, or NULL when it is not extensible. Walking a metaclass's MRO needs the GIL,
@@ -39,6 +38,11 @@ static inline const PyExtensibleTypeData *PyCustomSlots_Internal_LimitedData(
     const PyCustomSlots_Limited *api, PyTypeObject *type, int attached) {
   PyTypeObject *metaclass = Py_TYPE((PyObject *)type);
   if (metaclass != api->metaclass && (!attached || !PyType_IsSubtype(metaclass, api->metaclass))) {
+    return NULL;
+  }
+  // Whether a static type has the data stands in its dictionary.
+  if (!PyTypedcall_Internal_IsHeapType(type) &&
+      (!attached || !PyExtensibleType_Internal_HasData(type))) {
     return NULL;
   }
   const PyExtensibleTypeData *data =
@@ -52,7 +56,7 @@ static inline const PyExtensibleTypeData *PyCustomSlots_Internal_LimitedData(
   Py_INCREF((PyObject *)type);
   const int failed = api->interface->resolve(api->interface->state, type, NULL, 0);
   const int found =
-      !failed && data->magic == PyExtensibleType_MAGIC && Py_REFCNT((PyObject *)type) > 1;
+      !failed && data->magic == PyExtensibleType_MAGIC && !PyTypedcall_Internal_IsUnshared(type);
   Py_DECREF((PyObject *)type);
   PyTypedcall_RestoreError(saved);
   return found ? data : NULL;
@@ -100,8 +104,8 @@ static inline PyCustomSlot *PyCustomSlots_LimitedFind(const PyCustomSlots_Limite
 }
 
 /// PyCustomSlots_LimitedFind without the GIL: the limited API cannot tell whether a thread has it,
-/// so this is another function. It finds slots of types whose metaclass is ours itself and that
-/// somebody has resolved; others offer nothing here.
+/// so this is another function. It finds slots of heap types whose metaclass is ours itself and
+/// that somebody has resolved; others offer nothing here.
 static inline PyCustomSlot *PyCustomSlots_LimitedFindDetached(const PyCustomSlots_Limited *api,
                                                               PyObject *obj, uintptr_t id,
                                                               Py_ssize_t expected_pos) {

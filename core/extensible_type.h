@@ -53,7 +53,8 @@ static inline PyTypeObject *PyExtensibleType_Import(void) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   if (interface == NULL) return NULL;
   PyTypeObject *metaclass = interface->metaclass(interface->state);
-  Py_INCREF((PyObject *)metaclass);
+  if (metaclass == NULL) PyErr_SetString(PyExc_ImportError, "typedcall: the interpreter is ending");
+  Py_XINCREF((PyObject *)metaclass);
   return metaclass;
 }
 
@@ -65,6 +66,9 @@ static inline PyTypeObject *PyExtensibleType_Import(void) {
 /// behind them: slots with the ID 0. A base's slot whose ID the type has itself is not inherited
 /// (unlike in heap types, the own one does not take its position). The table must live as long as
 /// the type, and is written to here only.
+///
+/// Bases come first: a type cannot be made ready after one that derives from it. tp_as_buffer is
+/// pointed to the struct behind the type, whose contents stay.
 ///
 /// Python code can subclass the type if it has Py_TPFLAGS_BASETYPE. Its slots cannot be changed
 /// afterwards. Called again it does nothing; in a new main interpreter after Py_FinalizeEx it must
@@ -88,6 +92,11 @@ static inline int PyExtensibleType_Ready(PyHeapExtensibleTypeObject *type,
     made->tp_basicsize = made->tp_base->tp_basicsize;
     if (made->tp_itemsize == 0) made->tp_itemsize = made->tp_base->tp_itemsize;
   }
+  // The mark of types made ready, see custom_slots.h: no subtype inherits it.
+  if (made->tp_as_buffer != NULL && made->tp_as_buffer != &type->etp_heaptype.as_buffer) {
+    type->etp_heaptype.as_buffer = *made->tp_as_buffer;
+  }
+  made->tp_as_buffer = &type->etp_heaptype.as_buffer;
   return interface->ready_static(interface->state, made, slot_table_size);
 }
 

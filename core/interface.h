@@ -106,13 +106,19 @@ static inline int PyTypedcall_IsUsable(const PyTypedcall_Interface *interface) {
          interface->size >= PyTypedcall_INTERFACE_SIZE_1_0;
 }
 
-// The dictionary of module `_extensibletype`, borrowed; NULL without an exception when it is not
-// there, and when what stands under that name is no module. GIL: held.
-static inline PyObject *PyTypedcall_Internal_ModuleDict(void) {
-  PyObject *modules = PySys_GetObject("modules");
-  if (modules == NULL || !PyDict_Check(modules)) return NULL;
-  PyObject *module = PyDict_GetItemString(modules, PyTypedcall_MODULE);
-  return module != NULL && PyModule_Check(module) ? PyModule_GetDict(module) : NULL;
+// What stands under `name` in `dict`, which may be NULL or no dictionary: a new reference, or NULL.
+// Sets no exception and, unlike PyDict_GetItemString, reports none to sys.unraisablehook.
+static inline PyObject *PyTypedcall_Internal_Look(PyObject *dict, const char *name) {
+  if (dict == NULL || !PyDict_Check(dict)) return NULL;
+  // Comparing keys can run Python code, and that can let go of the dictionary.
+  Py_INCREF(dict);
+  PyObject *key = PyUnicode_FromString(name);
+  PyObject *value = key != NULL ? PyDict_GetItemWithError(dict, key) : NULL;
+  Py_XINCREF(value);
+  PyErr_Clear();
+  Py_XDECREF(key);
+  Py_DECREF(dict);
+  return value;
 }
 
 /// The interface of the calling interpreter if some module has installed it and it is of our major
@@ -121,16 +127,21 @@ static inline PyObject *PyTypedcall_Internal_ModuleDict(void) {
 static inline const PyTypedcall_Interface *PyTypedcall_Peek(void) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   const PyTypedcall_Interface *interface = NULL;
-  // The interpreter's own dictionary first: Python code cannot reach it.
-  PyObject *dict = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  PyObject *capsule = dict != NULL ? PyDict_GetItemString(dict, PyTypedcall_CAPSULE_NAME) : NULL;
-  if (capsule == NULL && (dict = PyTypedcall_Internal_ModuleDict()) != NULL) {
-    capsule = PyDict_GetItemString(dict, PyTypedcall_CAPSULE);
+  // The interpreter's own dictionary first: assignments in Python do not reach it.
+  PyObject *capsule = PyTypedcall_Internal_Look(
+      PyInterpreterState_GetDict(PyInterpreterState_Get()), PyTypedcall_CAPSULE_NAME);
+  if (capsule == NULL) {
+    PyObject *module = PyTypedcall_Internal_Look(PySys_GetObject("modules"), PyTypedcall_MODULE);
+    if (module != NULL && PyModule_Check(module)) {
+      capsule = PyTypedcall_Internal_Look(PyModule_GetDict(module), PyTypedcall_CAPSULE);
+    }
+    Py_XDECREF(module);
   }
   if (capsule != NULL && PyCapsule_IsValid(capsule, PyTypedcall_CAPSULE_NAME)) {
     interface =
         (const PyTypedcall_Interface *)PyCapsule_GetPointer(capsule, PyTypedcall_CAPSULE_NAME);
   }
+  Py_XDECREF(capsule);
   PyTypedcall_RestoreError(saved);
   return PyTypedcall_IsUsable(interface) ? interface : NULL;
 }

@@ -23,6 +23,17 @@ static inline int PyExtensibleType_Internal_Commit(PyTypeObject *metaclass, PyTy
   return 0;
 }
 
+// Always -1. `format` has one %s, for the type's name.
+static inline int PyExtensibleType_Internal_Refuse(PyTypeObject *type, PyObject *exception,
+                                                   const char *format) {
+  char name[PyTypedcall_Internal_NAME_SIZE];
+  PyErr_Format(exception, format, PyTypedcall_Internal_Name(type, name));
+  return -1;
+}
+
+// The magic of a type whose bases are being resolved.
+#define PyExtensibleType_Internal_ON_THE_WAY ((uint64_t)1)
+
 static inline int PyExtensibleType_Internal_Resolve(PyTypeObject *metaclass, PyTypeObject *type,
                                                     const PyCustomSlot *slots, Py_ssize_t count);
 
@@ -32,7 +43,8 @@ static inline int PyExtensibleType_Internal_Resolve(PyTypeObject *metaclass, PyT
 static inline int PyExtensibleType_Internal_ResolveBases(PyTypeObject *metaclass,
                                                          PyTypeObject *type) {
   PyObject *mro = PyTypedcall_Internal_Mro(type);
-  int result = 0;
+  int result = mro == NULL && PyErr_Occurred() ? -1 : 0;
+  uint64_t *magic = &PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic;
   // The last ones first: they are bases of the others, and the recursion stays flat.
   for (Py_ssize_t i = mro != NULL ? PyTuple_Size(mro) - 1 : -1; result == 0 && i >= 0; --i) {
     PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(mro, i);
@@ -41,7 +53,9 @@ static inline int PyExtensibleType_Internal_ResolveBases(PyTypeObject *metaclass
         PyExtensibleType_Internal_DataOf(metaclass, base)->shared.magic != 0) {
       continue;
     }
-    // Two metaclasses' mro() can put two classes into the MRO of each other.
+    // Metaclasses' mro() can put classes into the MRO of each other: who is on the way is passed
+    // over, and offers nothing meanwhile.
+    if (*magic == 0) *magic = PyExtensibleType_Internal_ON_THE_WAY;
     if (Py_EnterRecursiveCall(" while custom slots are inherited") != 0) {
       result = -1;
     } else {
@@ -49,6 +63,7 @@ static inline int PyExtensibleType_Internal_ResolveBases(PyTypeObject *metaclass
       Py_LeaveRecursiveCall();
     }
   }
+  if (*magic == PyExtensibleType_Internal_ON_THE_WAY) *magic = 0;
   Py_XDECREF(mro);
   return result;
 }
@@ -62,23 +77,21 @@ static inline int PyExtensibleType_Internal_ResolveWith(
   PyObject *mro = NULL;
   int result = given == NULL ? PyExtensibleType_Internal_ReadOwn(type, &body) : 0;
   if (result == 0) result = PyExtensibleType_Internal_ResolveBases(metaclass, type);
-  if (result == 0) mro = PyTypedcall_Internal_Mro(type);
+  if (result == 0) {
+    mro = PyTypedcall_Internal_Mro(type);
+    if (mro == NULL && PyErr_Occurred()) result = -1;
+  }
   if (mro != NULL && PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic == 0) {
     result = PyExtensibleType_Internal_Commit(metaclass, type, mro, given != NULL ? given : &body);
+  } else if (result == 0 && given != NULL) {
+    result = PyExtensibleType_Internal_Refuse(
+        type, PyExc_SystemError, "somebody else has settled the custom slots of type '%s'");
   }
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   Py_XDECREF(mro);
   PyExtensibleType_Internal_DropOwn(&body);  // the table has references of its own to the capsules
   PyTypedcall_RestoreError(saved);
   return result;
-}
-
-// Always -1. `format` has one %s, for the type's name.
-static inline int PyExtensibleType_Internal_Refuse(PyTypeObject *type, PyObject *exception,
-                                                   const char *format) {
-  char name[PyTypedcall_Internal_NAME_SIZE];
-  PyErr_Format(exception, format, PyTypedcall_Internal_Name(type, name));
-  return -1;
 }
 
 // See PyTypedcall_Interface.resolve.
@@ -88,11 +101,16 @@ static inline int PyExtensibleType_Internal_Resolve(PyTypeObject *metaclass, PyT
     return PyExtensibleType_Internal_Refuse(type, PyExc_TypeError,
                                             "type '%s' is not an extensible type");
   }
+  if (!PyExtensibleType_Internal_HasData(type)) {
+    return PyExtensibleType_Internal_Refuse(
+        type, PyExc_TypeError, "the slots of the static type '%s' have not been made ready");
+  }
   if (PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic == PyExtensibleType_MAGIC) {
     if (count == 0) return 0;
     return PyExtensibleType_Internal_Refuse(type, PyExc_SystemError,
                                             "the custom slots of type '%s' are final already");
   }
+  if (PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic != 0 && count == 0) return 0;
   if (!PyTypedcall_Internal_IsHeapType(type)) {
     return PyExtensibleType_Internal_Refuse(
         type, PyExc_TypeError, "the slots of the static type '%s' have not been made ready");
@@ -103,7 +121,8 @@ static inline int PyExtensibleType_Internal_Resolve(PyTypeObject *metaclass, PyT
         "type '%s' was given a negative number of custom slots, or no table of them");
   }
   PyObject *mro = PyTypedcall_Internal_Mro(type);
-  if (mro == NULL) return 0;  // still being made: there is nothing to inherit from yet
+  // Without one it is still being made: there is nothing to inherit from yet.
+  if (mro == NULL) return PyErr_Occurred() ? -1 : 0;
   Py_DECREF(mro);
   if (count == 0) return PyExtensibleType_Internal_ResolveWith(metaclass, type, NULL);
   if (PyExtensibleType_Internal_ValidateOwn(type, slots, count) < 0) return -1;
@@ -111,13 +130,20 @@ static inline int PyExtensibleType_Internal_Resolve(PyTypeObject *metaclass, PyT
   return PyExtensibleType_Internal_ResolveWith(metaclass, type, &own);
 }
 
-// Our metaclass among the ancestors of a type's metaclass: the one that derives from `type` itself,
-// which is always on the way because no other adds data there.
+static inline void PyExtensibleType_Internal_Dealloc(PyObject *self);
+
+// Our metaclass among the ancestors of a type's metaclass: the one that has our tp_dealloc, which
+// Python code cannot give to another one. It is always on the way, because no other base of it adds
+// data. (On 3.9 it is mutable, and its own `__bases__` can be assigned.)
 static inline PyTypeObject *PyExtensibleType_Internal_MetaclassOf(PyTypeObject *type) {
   PyTypeObject *metaclass = Py_TYPE((PyObject *)type);
   for (;;) {
     PyTypeObject *base = PyTypedcall_Internal_SLOT(PyTypeObject *, metaclass, tp_base);
-    if (base == NULL || base == &PyType_Type) return metaclass;
+    if (base == NULL || base == &PyType_Type ||
+        PyTypedcall_Internal_SLOT(destructor, metaclass, tp_dealloc) ==
+            PyExtensibleType_Internal_Dealloc) {
+      return metaclass;
+    }
     metaclass = base;
   }
 }
@@ -182,9 +208,12 @@ static inline PyTypeObject *PyExtensibleType_Internal_NewMetaclass(void) {
   if (bases == NULL) return NULL;
   PyTypeObject *metaclass = (PyTypeObject *)PyType_FromSpecWithBases(&spec, bases);
   Py_DECREF(bases);
-  if (metaclass == NULL) return NULL;
+  if (metaclass == NULL) {
+    if (!PyErr_Occurred()) PyErr_NoMemory();  // CPython forgets to, for its copy of the name
+    return NULL;
+  }
 #ifdef Py_LIMITED_API
-    // Nothing is compiled in: PyObject_GetTypeData says where the data is.
+  // Nothing is compiled in: PyObject_GetTypeData says where the data is.
 #elif PY_VERSION_HEX >= 0x030C0000
   const Py_ssize_t where = metaclass->tp_basicsize - PyType_GetTypeDataSize(metaclass);
   if (where != (Py_ssize_t)PyExtensibleType_DATA_OFFSET) {

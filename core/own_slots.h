@@ -85,24 +85,39 @@ static inline int PyExtensibleType_Internal_ReadEntry(PyTypeObject *type, Py_ssi
                                         &slot->data.flags);
 }
 
-// The entries of a mapping, list or tuple as a tuple of its own: a new reference, or NULL with an
-// exception. May run Python code if the object is not exactly a dict, list or tuple.
-static inline PyObject *PyExtensibleType_Internal_Entries(PyTypeObject *type, PyObject *given) {
-  if (PyList_Check(given) || PyTuple_Check(given)) return PySequence_Tuple(given);
-  if (PyMapping_Check(given) && !PyUnicode_Check(given) && !PyBytes_Check(given)) {
-    PyObject *items = PyMapping_Items(given);
-    PyObject *entries = items != NULL ? PySequence_Tuple(items) : NULL;
-    Py_XDECREF(items);
-    if (entries != NULL || !PyErr_ExceptionMatches(PyExc_AttributeError)) return entries;
-    PyErr_Clear();
-  }
+static inline void PyExtensibleType_Internal_RefuseKind(PyTypeObject *type, PyObject *given) {
   char name[PyTypedcall_Internal_NAME_SIZE], kind[PyTypedcall_Internal_NAME_SIZE];
   PyErr_Format(PyExc_TypeError,
                "type '%s': " PyExtensibleType_OWN_SLOTS
                " must be a mapping or a list of (id, value), not '%s'",
                PyTypedcall_Internal_Name(type, name),
                PyTypedcall_Internal_Name(Py_TYPE(given), kind));
-  return NULL;
+}
+
+// The entries of a mapping, list or tuple as a tuple of its own: a new reference, or NULL with an
+// exception. May run Python code if the object is not exactly a dict, list or tuple.
+static inline PyObject *PyExtensibleType_Internal_Entries(PyTypeObject *type, PyObject *given) {
+  if (PyList_Check(given) || PyTuple_Check(given)) return PySequence_Tuple(given);
+  PyObject *items = NULL;
+  if (PyDict_CheckExact(given)) {
+    items = PyDict_Items(given);
+  } else {
+    // Sequences pass for mappings in C: what has items() is one.
+    PyObject *method = PyMapping_Check(given) && !PyType_Check(given)
+                           ? PyObject_GetAttrString(given, "items")
+                           : NULL;
+    if (method != NULL) items = PyObject_CallObject(method, NULL);
+    const int is_mapping =
+        method != NULL || (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_AttributeError));
+    Py_XDECREF(method);
+    if (!is_mapping) {
+      PyErr_Clear();
+      PyExtensibleType_Internal_RefuseKind(type, given);
+    }
+  }
+  PyObject *entries = items != NULL ? PySequence_Tuple(items) : NULL;
+  Py_XDECREF(items);
+  return entries;
 }
 
 static inline void PyExtensibleType_Internal_DropOwn(PyExtensibleType_Internal_Own *own) {

@@ -17,6 +17,9 @@
 #if defined(Py_LIMITED_API) && Py_LIMITED_API + 0 < 0x030C0000
 #error "typedcall: the limited API is supported from 3.12 on (PEP 697): Py_LIMITED_API=0x030C0000"
 #endif
+#if defined(Py_LIMITED_API) && PY_VERSION_HEX < 0x030C0000
+#error "typedcall: the limited API of 3.12 needs the headers of CPython 3.12 or later"
+#endif
 #ifdef Py_GIL_DISABLED
 #error "typedcall: free-threaded builds are not supported yet"
 #endif

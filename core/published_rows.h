@@ -121,6 +121,7 @@ static inline PyTypedcall_Internal_Owner *PyTypedcall_Internal_GetOwner(
     if (fresh != NULL) {
       // Making it may have collected garbage and thereby run anything: what stands now counts.
       standing = PyTypedcall_Internal_SetDefault(state->owners, key, fresh);
+      PyTypedcall_Internal_Hide(state->owners);
       if (standing != fresh) {
         PyTypedcall_Internal_ForgetReference((PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(
             fresh, PyTypedcall_Internal_OWNER_NAME));

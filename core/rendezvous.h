@@ -154,13 +154,41 @@ static inline PyObject *PyTypedcall_Internal_NewCapsule(void) {
   return capsule;
 }
 
-// The same by a C string.
-static inline PyObject *PyTypedcall_Internal_SetDefaultString(PyObject *dict, const char *name,
-                                                              PyObject *value) {
+// What stands in `dict` under `name`, `value` if nothing did: a new reference, because comparing
+// keys can run Python code; or NULL with an exception.
+static inline PyObject *PyTypedcall_Internal_Settle(PyObject *dict, const char *name,
+                                                    PyObject *value) {
   PyObject *key = PyUnicode_FromString(name);
   PyObject *standing = key != NULL ? PyTypedcall_Internal_SetDefault(dict, key, value) : NULL;
+  Py_XINCREF(standing);
   Py_XDECREF(key);
   return standing;
+}
+
+// Puts the metaclass and what Python code can call into the module's dictionary. Returns 0, or -1
+// with ImportError when another metaclass stands there.
+static inline int PyTypedcall_Internal_ShowMetaclass(PyObject *dict, PyObject *metaclass) {
+  char kind[PyTypedcall_Internal_NAME_SIZE];
+  PyObject *standing = PyTypedcall_Internal_Settle(dict, PyExtensibleType_ATTRIBUTE, metaclass);
+  if (standing == NULL) return -1;
+  const int is_other = standing != metaclass;
+  if (is_other) {
+    PyErr_Format(PyExc_ImportError, "%s.%s is not typedcall's metaclass but a '%s'",
+                 PyTypedcall_MODULE, PyExtensibleType_ATTRIBUTE,
+                 PyTypedcall_Internal_Name(Py_TYPE(standing), kind));
+  }
+  Py_DECREF(standing);
+  if (is_other) return -1;
+  standing = PyTypedcall_Internal_Look(dict, PyTypedcall_Internal_CombinedDef.ml_name);
+  if (standing == NULL) {
+    PyObject *function = PyCFunction_NewEx(&PyTypedcall_Internal_CombinedDef, NULL, NULL);
+    if (function == NULL) return -1;
+    standing =
+        PyTypedcall_Internal_Settle(dict, PyTypedcall_Internal_CombinedDef.ml_name, function);
+    Py_DECREF(function);
+  }
+  Py_XDECREF(standing);
+  return standing != NULL ? 0 : -1;
 }
 
 // Is what stands in the module one that we can use? ImportError that says what is wrong if not.
@@ -187,80 +215,80 @@ static inline const PyTypedcall_Interface *PyTypedcall_Internal_Accept(PyObject 
     PyErr_SetString(PyExc_ImportError, "typedcall: the interpreter is ending");
     return NULL;
   }
-  PyObject *standing =
-      PyTypedcall_Internal_SetDefaultString(dict, PyExtensibleType_ATTRIBUTE, metaclass);
-  if (standing == NULL) return NULL;
-  if (standing != metaclass) {
-    PyErr_Format(PyExc_ImportError, "%s.%s is not typedcall's metaclass but a '%s'",
-                 PyTypedcall_MODULE, PyExtensibleType_ATTRIBUTE,
-                 PyTypedcall_Internal_Name(Py_TYPE(standing), kind));
-    return NULL;
-  }
-  if (PyDict_GetItemString(dict, PyTypedcall_Internal_CombinedDef.ml_name) == NULL) {
-    PyObject *function = PyCFunction_NewEx(&PyTypedcall_Internal_CombinedDef, NULL, NULL);
-    if (function == NULL) return NULL;
-    standing = PyTypedcall_Internal_SetDefaultString(dict, PyTypedcall_Internal_CombinedDef.ml_name,
-                                                     function);
-    Py_DECREF(function);
-    if (standing == NULL) return NULL;
-  }
-  return interface;
+  Py_INCREF(metaclass);
+  const int shown = PyTypedcall_Internal_ShowMetaclass(dict, metaclass);
+  Py_DECREF(metaclass);
+  return shown == 0 ? interface : NULL;
 }
 
-// The dictionary of module `_extensibletype`, which is made when it is not there yet. Borrowed.
+// The dictionary of module `_extensibletype`, which is made when it is not there yet: a new
+// reference, or NULL with an exception.
 static inline PyObject *PyTypedcall_Internal_MakeModule(void) {
-  PyObject *modules = PySys_GetObject("modules");
+  PyObject *modules = PySys_GetObject("modules"), *dict = NULL;
   if (modules == NULL || !PyDict_Check(modules)) {
     PyErr_SetString(PyExc_ImportError, "typedcall: sys.modules is not there");
     return NULL;
   }
-  PyObject *name = PyUnicode_FromString(PyTypedcall_MODULE);
-  PyObject *module = name != NULL ? PyDict_GetItemWithError(modules, name) : NULL;
-  if (module == NULL && !PyErr_Occurred()) {
+  Py_INCREF(modules);
+  PyObject *module = PyTypedcall_Internal_Look(modules, PyTypedcall_MODULE);
+  if (module == NULL) {
     PyObject *fresh = PyModule_New(PyTypedcall_MODULE);
-    if (fresh != NULL) module = PyTypedcall_Internal_SetDefault(modules, name, fresh);
+    if (fresh != NULL) module = PyTypedcall_Internal_Settle(modules, PyTypedcall_MODULE, fresh);
     Py_XDECREF(fresh);
   }
-  Py_XDECREF(name);
+  Py_DECREF(modules);
   if (module == NULL) return NULL;
-  if (!PyModule_Check(module)) {
+  if (PyModule_Check(module)) dict = PyModule_GetDict(module);
+  if (dict == NULL) {
     char kind[PyTypedcall_Internal_NAME_SIZE];
     PyErr_Format(PyExc_ImportError, "sys.modules['%s'] is not a module but a '%s'",
                  PyTypedcall_MODULE, PyTypedcall_Internal_Name(Py_TYPE(module), kind));
-    return NULL;
   }
-  return PyModule_GetDict(module);
+  Py_XINCREF(dict);
+  Py_DECREF(module);
+  return dict;
 }
 
-// Puts our capsule where it is missing, and takes what stands there if it is usable. `dict` is the
-// module's, `kept` the interpreter's own. Borrowed, or NULL with an exception.
-static inline const PyTypedcall_Interface *PyTypedcall_Internal_Meet(PyObject *dict, PyObject *kept,
-                                                                     PyObject *name,
-                                                                     PyObject *kept_name) {
-  PyObject *standing = PyDict_GetItemWithError(dict, name);
-  PyObject *first =
-      standing != NULL || !PyErr_Occurred() ? PyDict_GetItemWithError(kept, kept_name) : NULL;
-  if (PyErr_Occurred()) return NULL;
-  if (standing == NULL) {
-    // Whoever empties sys.modules takes the module away, but not the interface that others use.
-    PyObject *ours = first;
-    Py_XINCREF(ours);
-    if (ours == NULL) ours = PyTypedcall_Internal_NewCapsule();
-    if (ours == NULL) return NULL;
-    // Making it may have run other threads' code: what stands now counts, not what we made.
-    standing = PyTypedcall_Internal_SetDefault(dict, name, ours);
-    Py_DECREF(ours);
-    if (standing == NULL) return NULL;
+// The capsule that stands, ours if there was none: a new reference, or NULL with an exception.
+// `dict` is the module's, `kept` the interpreter's own.
+static inline PyObject *PyTypedcall_Internal_StandingCapsule(PyObject *dict, PyObject *kept) {
+  PyObject *standing = PyTypedcall_Internal_Look(dict, PyTypedcall_CAPSULE);
+  if (standing != NULL) return standing;
+  // Whoever empties sys.modules takes the module away, but not the interface that others use.
+  PyObject *ours = PyTypedcall_Internal_Look(kept, PyTypedcall_CAPSULE_NAME);
+  if (ours == NULL) {
+    // Making it may run other code: what stands now counts, not what we made.
+    PyObject *fresh = PyTypedcall_Internal_NewCapsule();
+    if (fresh == NULL) return NULL;
+    standing = PyTypedcall_Internal_Look(dict, PyTypedcall_CAPSULE);
+    ours = standing != NULL ? standing
+                            : PyTypedcall_Internal_Settle(kept, PyTypedcall_CAPSULE_NAME, fresh);
+    Py_DECREF(fresh);
+    if (standing != NULL || ours == NULL) return ours;
   }
+  standing = PyTypedcall_Internal_Settle(dict, PyTypedcall_CAPSULE, ours);
+  Py_DECREF(ours);
+  return standing;
+}
+
+// Puts our capsule where it is missing, and takes what stands there if it is usable. Borrowed, or
+// NULL with an exception.
+static inline const PyTypedcall_Interface *PyTypedcall_Internal_Meet(PyObject *dict,
+                                                                     PyObject *kept) {
+  PyObject *standing = PyTypedcall_Internal_StandingCapsule(dict, kept);
+  if (standing == NULL) return NULL;
   const PyTypedcall_Interface *interface = PyTypedcall_Internal_Accept(dict, standing);
-  if (interface == NULL) return NULL;
-  first = PyTypedcall_Internal_SetDefault(kept, kept_name, standing);
-  if (first == standing) return interface;
-  if (first != NULL) {
-    PyErr_Format(PyExc_ImportError, "%s has been replaced: this interpreter has another one",
-                 PyTypedcall_CAPSULE_NAME);
+  if (interface != NULL) {
+    PyObject *first = PyTypedcall_Internal_Settle(kept, PyTypedcall_CAPSULE_NAME, standing);
+    if (first != NULL && first != standing) {
+      PyErr_Format(PyExc_ImportError, "%s has been replaced: this interpreter has another one",
+                   PyTypedcall_CAPSULE_NAME);
+    }
+    if (first != standing) interface = NULL;
+    Py_XDECREF(first);
   }
-  return NULL;
+  Py_DECREF(standing);
+  return interface;
 }
 
 /// The interface of the calling interpreter, installed now if no module has done so before. Call it
@@ -272,23 +300,16 @@ static inline const PyTypedcall_Interface *PyTypedcall_Internal_Meet(PyObject *d
 /// version was first, MemoryError, or SystemError (a CPython other than the one compiled for). GIL:
 /// held.
 static inline const PyTypedcall_Interface *PyTypedcall_Import(void) {
-  const PyTypedcall_Interface *interface = NULL;
-  PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
   PyObject *dict = PyTypedcall_Internal_MakeModule();
   if (dict == NULL) return NULL;
-  if (kept == NULL) {
+  const PyTypedcall_Interface *interface = NULL;
+  PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  if (kept != NULL) {
+    interface = PyTypedcall_Internal_Meet(dict, kept);
+  } else if (!PyErr_Occurred()) {
     PyErr_SetString(PyExc_ImportError, "typedcall: this interpreter has no dictionary");
-    return NULL;
   }
-  PyObject *name = PyUnicode_FromString(PyTypedcall_CAPSULE);
-  PyObject *kept_name = PyUnicode_FromString(PyTypedcall_CAPSULE_NAME);
-  if (name != NULL && kept_name != NULL) {
-    Py_INCREF(dict);
-    interface = PyTypedcall_Internal_Meet(dict, kept, name, kept_name);
-    Py_DECREF(dict);
-  }
-  Py_XDECREF(name);
-  Py_XDECREF(kept_name);
+  Py_DECREF(dict);
   return interface;
 }
 

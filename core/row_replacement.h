@@ -40,7 +40,10 @@ static inline int PyTypedcall_Internal_Replace(void *opaque, int space, const vo
   PyTypedcall_Internal_Owner *owner = PyTypedcall_Internal_GetOwner(state, object, 0);
   if (owner == NULL) return -1;
   PyTypedcall_Internal_Row *old = PyTypedcall_Internal_TableRow(&state->tables[space], key);
-  if (old != NULL && old->value == value) return 0;
+  if (old != NULL && old->value == value) {
+    PyTypedcall_Internal_DropIdleOwner(state, owner);
+    return 0;
+  }
   PyTypedcall_Internal_Row *fresh = NULL;
   if (PyTypedcall_Internal_OwnerReserve(owner) == 0) {
     if (old == NULL) {

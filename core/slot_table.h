@@ -144,9 +144,28 @@ static inline void PyExtensibleType_Internal_MergeKept(PyExtensibleType_Internal
   }
 }
 
+#define PyExtensibleType_READY_MARK "__extensible_type_ready__"
+#define PyExtensibleType_READY_NAME PyTypedcall_MODULE ".ready"
+
+#ifdef Py_LIMITED_API
+// As in core/custom_slots.h. The limited API does not see tp_as_buffer, but what ready_static has
+// put into the type's dictionary. GIL: held; keeps a pending exception.
+static inline int PyExtensibleType_Internal_HasData(PyTypeObject *type) {
+  if (PyTypedcall_Internal_IsHeapType(type)) return 1;
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  PyObject *mark = PyTypedcall_Internal_OwnAttribute(type, PyExtensibleType_READY_MARK);
+  const int has_data = mark != NULL && PyCapsule_IsValid(mark, PyExtensibleType_READY_NAME) &&
+                       PyCapsule_GetPointer(mark, PyExtensibleType_READY_NAME) == (void *)type;
+  Py_XDECREF(mark);
+  PyTypedcall_RestoreError(saved);
+  return has_data;
+}
+#endif
+
 // Is `base` a type whose slots `resolve` has settled?
 static inline int PyExtensibleType_Internal_IsResolved(PyTypeObject *metaclass, PyObject *base) {
   return PyType_IsSubtype(Py_TYPE(base), metaclass) &&
+         PyExtensibleType_Internal_HasData((PyTypeObject *)base) &&
          PyExtensibleType_Internal_DataOf(metaclass, (PyTypeObject *)base)->shared.magic ==
              PyExtensibleType_MAGIC;
 }

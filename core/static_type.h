@@ -51,9 +51,9 @@ static inline void PyExtensibleType_Internal_ForgetStatic(
       memset(table + item->own_count, 0, (size_t)inherited * sizeof(*table));
       item->data->count = item->own_count;
     }
-    PyTypeObject *metaclass = Py_TYPE((PyObject *)item->type);
+    // Its reference to the metaclass is never given back: ordinary static types that derive from it
+    // have the same metaclass without a reference, and nobody lists them.
     Py_SET_TYPE((PyObject *)item->type, &PyType_Type);
-    Py_DECREF((PyObject *)metaclass);
   }
   PyTypedcall_RAW_FREE(types->items);
   memset(types, 0, sizeof(*types));
@@ -164,34 +164,57 @@ static inline int PyExtensibleType_Internal_MetaclassFits(PyTypeObject *metaclas
   return fits;
 }
 
-// Gives a ready static type a `__module__` of its own. Without one, the metaclass's would be found
-// first, and pickle would look for the type in our module. Returns 0, or -1 with an exception.
-static inline int PyExtensibleType_Internal_SetStaticModule(PyTypeObject *type) {
-  PyObject *standing = PyTypedcall_Internal_OwnAttribute(type, "__module__");
-  if (standing != NULL || PyErr_Occurred()) {
-    Py_XDECREF(standing);
-    return standing != NULL ? 0 : -1;
+// Puts an attribute straight into the dictionary of a static type, which refuses assignments,
+// unless it has it. Nobody has seen the type yet. Steals `value`, which may be NULL with an
+// exception. Returns 0, or -1 with an exception.
+static inline int PyExtensibleType_Internal_SetStatic(PyTypeObject *type, const char *name,
+                                                      PyObject *value) {
+  PyObject *standing = value != NULL ? PyTypedcall_Internal_OwnAttribute(type, name) : NULL;
+  int result = standing != NULL ? 0 : -1;
+  if (standing == NULL && !PyErr_Occurred()) {
+    PyObject *key = PyUnicode_FromString(name);
+    result = key != NULL ? PyObject_GenericSetAttr((PyObject *)type, key, value) : -1;
+    if (result == 0) PyType_Modified(type);
+    Py_XDECREF(key);
   }
-  // The metaclass has our own `__module__`: only `type`'s getter knows that of a static type.
+  Py_XDECREF(standing);
+  Py_XDECREF(value);
+  return result;
+}
+
+// What `type`'s own getter says of `__module__`. The metaclass has one of ours, which would be
+// found first: pickle would look for the type in our module. New reference, or NULL with an
+// exception.
+static inline PyObject *PyExtensibleType_Internal_StaticModule(PyTypeObject *type) {
   PyObject *attributes = PyObject_GetAttrString((PyObject *)&PyType_Type, "__dict__");
   PyObject *getter = attributes != NULL ? PyMapping_GetItemString(attributes, "__module__") : NULL;
   PyObject *module = getter != NULL ? PyObject_CallMethod(getter, "__get__", "O", type) : NULL;
-  PyObject *name = module != NULL ? PyUnicode_FromString("__module__") : NULL;
-  // Straight into its dictionary: a static type refuses assignments, but nobody has seen it yet.
-  const int result = name != NULL ? PyObject_GenericSetAttr((PyObject *)type, name, module) : -1;
-  if (result == 0) PyType_Modified(type);
-  Py_XDECREF(name);
-  Py_XDECREF(module);
   Py_XDECREF(getter);
   Py_XDECREF(attributes);
-  return result;
+  return module;
+}
+
+// Has a type been made ready before one of its bases, and so missed the base's slots?
+static inline int PyExtensibleType_Internal_IsLate(
+    const PyExtensibleType_Internal_StaticTypes *types, PyTypeObject *type) {
+  for (Py_ssize_t i = 0; i < types->count; ++i) {
+    if (PyType_IsSubtype(types->items[i].type, type)) return 1;
+  }
+  return 0;
 }
 
 // See PyExtensibleType_Ready. `types` are those of the interpreter.
 static inline int PyExtensibleType_Internal_ReadyStatic(
     PyTypeObject *metaclass, PyExtensibleType_Internal_StaticTypes *types, PyTypeObject *type,
     Py_ssize_t room) {
+#ifdef Py_LIMITED_API
+  // PyObject_GetTypeData would want a type that has the metaclass already.
+  const Py_ssize_t offset = PyTypedcall_Internal_TypeDataOffset(metaclass);
+  if (offset < 0) return -1;
+  PyExtensibleTypeData *data = (PyExtensibleTypeData *)(void *)((char *)type + offset);
+#else
   PyExtensibleTypeData *data = &PyExtensibleType_Internal_DataOf(metaclass, type)->shared;
+#endif
   PyTypeObject *before = Py_TYPE((PyObject *)type);
   if (PyTypedcall_Internal_IsHeapType(type)) {
     return PyExtensibleType_Internal_RefuseStatic(type, PyExc_TypeError, "is a heap type");
@@ -208,6 +231,10 @@ static inline int PyExtensibleType_Internal_ReadyStatic(
     return PyExtensibleType_Internal_RefuseStatic(type, PyExc_TypeError,
                                                   "has another metaclass already");
   }
+  if (PyExtensibleType_Internal_IsLate(types, type)) {
+    return PyExtensibleType_Internal_RefuseStatic(
+        type, PyExc_TypeError, "must be made ready before the types that derive from it");
+  }
   if (PyExtensibleType_Internal_CheckStatic(type, data, room) < 0 ||
       PyExtensibleType_Internal_ReserveStatic(types) < 0) {
     return -1;
@@ -222,7 +249,14 @@ static inline int PyExtensibleType_Internal_ReadyStatic(
     result = PyExtensibleType_Internal_RefuseStatic(
         type, PyExc_TypeError, "a base has a metaclass that cannot be combined with ours");
   }
-  if (result == 0) result = PyExtensibleType_Internal_SetStaticModule(type);
+  if (result == 0) {
+    result = PyExtensibleType_Internal_SetStatic(type, "__module__",
+                                                 PyExtensibleType_Internal_StaticModule(type));
+  }
+  if (result == 0) {
+    result = PyExtensibleType_Internal_SetStatic(
+        type, PyExtensibleType_READY_MARK, PyCapsule_New(type, PyExtensibleType_READY_NAME, NULL));
+  }
   if (result == 0) {
     result = PyExtensibleType_Internal_PrependInherited(metaclass, type, data, room);
   }

@@ -100,6 +100,36 @@ static PyObject *FindForeign(PyObject *module, PyObject *args) {
   return Result(PyForeignSlots_Find(Api(module)->interface, object, (uintptr_t)id, 0));
 }
 
+// find_under_error(object, id): find() with an exception pending, which must be the same
+// afterwards.
+static PyObject *FindUnderError(PyObject *module, PyObject *args) {
+  PyObject *object;
+  unsigned long long id;
+  if (!PyArg_ParseTuple(args, "OK", &object, &id)) return NULL;
+  PyErr_SetString(PyExc_LookupError, "pending");
+  PyObject *pending = PyErr_GetRaisedException();
+  Py_INCREF(pending);
+  PyErr_SetRaisedException(pending);
+  const PyCustomSlot *slot = PyCustomSlots_LimitedFind(Api(module), object, (uintptr_t)id, 0);
+  PyObject *raised = PyErr_GetRaisedException();
+  const int same = raised == pending;
+  Py_XDECREF(raised);
+  Py_DECREF(pending);
+  if (same) return Result(slot);
+  PyErr_SetString(PyExc_AssertionError, "the pending exception is gone");
+  return NULL;
+}
+
+// counters() -> (rows added, rows removed)
+static PyObject *Counters(PyObject *module, PyObject *unused) {
+  (void)unused;
+  const PyTypedcall_Interface *interface = Api(module)->interface;
+  PyTypedcall_Counters counters = {0, 0, 0, 0};
+  interface->counters(interface->state, &counters, sizeof(counters));
+  return Py_BuildValue("KK", (unsigned long long)counters.rows_added,
+                       (unsigned long long)counters.rows_removed);
+}
+
 static PyObject *IdByName(PyObject *module, PyObject *args) {
   const char *name;
   if (!PyArg_ParseTuple(args, "s", &name)) return NULL;
@@ -120,9 +150,11 @@ static PyObject *Offset(PyObject *module, PyObject *unused) {
 static PyMethodDef methods[] = {{"make", Make, METH_VARARGS, NULL},
                                 {"find", Find, METH_VARARGS, NULL},
                                 {"find_detached", FindDetached, METH_VARARGS, NULL},
+                                {"find_under_error", FindUnderError, METH_VARARGS, NULL},
                                 {"table", Table, METH_O, NULL},
                                 {"register", Register, METH_VARARGS, NULL},
                                 {"find_foreign", FindForeign, METH_VARARGS, NULL},
+                                {"counters", Counters, METH_NOARGS, NULL},
                                 {"id_by_name", IdByName, METH_VARARGS, NULL},
                                 {"combined", Combined, METH_VARARGS, NULL},
                                 {"offset", Offset, METH_NOARGS, NULL},

@@ -5,6 +5,7 @@ import abc
 import enum
 import gc
 import sys
+import threading
 import typing
 import weakref
 
@@ -79,6 +80,24 @@ def of_one_module(m):
     expect(ValueError, m.id_by_name, "")
 
 
+def during_creation(m):
+    """Look-ups on classes that nobody has resolved yet, and with an exception pending."""
+    Base, seen = m.make({A: 11}), []
+
+    class Looks(Base):
+        def __init_subclass__(cls):
+            seen.append(m.table(cls.__new__(cls)))
+
+    class X(Looks):
+        __customslots__ = {B: 2}
+
+    check(seen, [[(A, 11), (B, 2)]])
+    late = type.__new__(m.Metaclass, "Late", (Base,), {"__customslots__": {A: 1}})
+    faulty = type.__new__(m.Metaclass, "Faulty", (Base,), {"__customslots__": 5})
+    check(m.find_under_error(late(), A), 1)
+    check([m.find_under_error(x, A) for x in (faulty(), 5, X())], [None, None, 11])
+
+
 def detached(m):
     Base = m.make({A: 11})
 
@@ -110,6 +129,37 @@ def foreign(m):
     check(m.find(Sub(), A), None)
     assert "says something else" in expect(ValueError, m.register, Theirs, {A: 9})
     expect(TypeError, m.register, m.make({A: 1}), {A: 1})
+    added, removed = m.counters()
+    del Theirs, Sub
+    gc.collect()
+    check(m.counters(), (added, removed + 3))  # the rows of both, and what Sub inherited
+
+
+def out_of_memory(m):
+    """Whatever allocation fails, __init__ says so, and nothing is lost that a base has."""
+    try:
+        import _testcapi
+    except ImportError:
+        return
+    Base, failures = m.make({A: 1}), 0
+    for start in range(1, 1000):
+        # Past __init__, because CPython's own type.__new__ leaks when memory runs out.
+        late = type.__new__(m.Metaclass, "Late", (Base,), {"__customslots__": {B: 2}})
+        X = type.__new__(m.Metaclass, "X", (late,), {"__customslots__": {C: 3}})
+        arguments = X, "X", (late,), {}
+        _testcapi.set_nomemory(start, start + 1)
+        try:
+            m.Metaclass.__init__(*arguments)
+        except MemoryError:
+            failures += 1
+        else:
+            start = 0
+        finally:
+            _testcapi.remove_mem_hooks()
+        check(m.table(X()), [(A, 1), (B, 2), (C, 3)])
+        if start == 0:
+            break
+    assert failures > 20, failures
 
 
 def freed(m):
@@ -118,6 +168,23 @@ def freed(m):
     gone.append(weakref.ref(m.make({A: 1})))
     gc.collect()
     check([r for r in gone if r() is not None], [])
+
+
+def nothing_leaks(m):
+    """Blocks of Python's allocators after ever the same work."""
+    blocks = []
+    for _ in range(6):
+        of_one_module(m)
+        during_creation(m)
+        foreign(m)
+        freed(m)
+        for _ in range(3):
+            gc.collect()
+        sys._clear_type_cache()
+        blocks.append(sys.getallocatedblocks())
+    # The first rounds fill caches. One object a round would be one block or more.
+    grown = [later - earlier for earlier, later in zip(blocks[2:], blocks[3:])]
+    assert min(grown) <= 0, blocks
 
 
 def both(limited, full):
@@ -149,11 +216,41 @@ def in_other_interpreters(names):
             "import _extensibletype\n"
             "assert id(_extensibletype.extensibletype_v2) != %d\n" % (
                 sys.path, id(sys.modules["_extensibletype"].extensibletype_v2)))
-    for _ in range(3):
-        other = interpreters.create()
-        error = interpreters.run_string(other, code)  # 3.12 raises, 3.13 returns it
-        check(error, None)
-        interpreters.destroy(other)
+    errors = []
+
+    def several():
+        for _ in range(3):
+            other = interpreters.create()  # by default with a GIL of its own
+            try:
+                error = interpreters.run_string(other, code)  # 3.12 raises, 3.13 returns it
+            except Exception as raised:
+                error = raised
+            if error is not None:
+                errors.append(error)
+            interpreters.destroy(other)
+
+    threads = [threading.Thread(target=several) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    check(errors, [])
+
+
+def at_the_end(m):
+    """Something that looks slots up and makes types while the interpreter goes."""
+    Base = m.make({A: 11})
+
+    class Late(Base):
+        def __del__(self, m=m, A=A, Error=(RuntimeError, ImportError)):
+            if m.find(self, A) not in (11, None):
+                print("wrong at the end")
+            try:
+                m.make({A: 1})
+            except Error:
+                pass
+
+    sys.kept = Late()
 
 
 def main():
@@ -162,12 +259,16 @@ def main():
     limited = sys.modules["limited_slots"]
     for _ in range(3):
         of_one_module(limited)
+        during_creation(limited)
         detached(limited)
         foreign(limited)
+        out_of_memory(limited)
         freed(limited)
         if len(modules) > 1:
             both(limited, sys.modules["slot_tools"])
+    nothing_leaks(limited)
     in_other_interpreters(names)
+    at_the_end(limited)
     print("%s offset %d" % (",".join(names), limited.offset()))
 
 

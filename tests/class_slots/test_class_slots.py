@@ -292,6 +292,12 @@ class Refused(unittest.TestCase):
 
         self.check(Faulty(), KeyError, "mine")
 
+        class Missing(dict):
+            def items(self):
+                return self.no_such_attribute
+
+        self.check(Missing(), AttributeError, "no_such_attribute")
+
     def test_classes_that_come_past_tp_init_offer_nothing(self):
         X = type.__new__(Metaclass, "X", (make({A: 1}),), {"__customslots__": 5})
         self.assertIsNone(table(X()))

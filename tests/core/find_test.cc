@@ -136,7 +136,8 @@ TEST(Find, BytesBehindAnOrdinaryTypeDoNotCount) {
   PyObject object = {};
   Py_SET_TYPE(&object, reinterpret_cast<PyTypeObject *>(&type));
   ExpectNoSlots(&object, "an instance");
-  // The same bytes count for our metaclass.
+  // The same bytes count for our metaclass, in a type that was made ready.
+  type.etp_heaptype.ht_type.tp_as_buffer = &type.etp_heaptype.as_buffer;
   Ref metaclass = Metaclass();
   Py_SET_TYPE(reinterpret_cast<PyObject *>(&type), metaclass.type());
   EXPECT_EQ(Value(&object, Id(1)), 11);

@@ -27,6 +27,7 @@ PyHeapExtensibleTypeObject *NewStaticType(const char *name, std::uint64_t magic)
   type->tp_basicsize = sizeof(PyObject);
   type->tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
   type->tp_new = PyType_GenericNew;
+  type->tp_as_buffer = &made->etp_heaptype.as_buffer;
   made->etp_custom_slot_count = 2;
   made->etp_custom_slot_table = slots;
   made->etp_magic = magic;

@@ -22,6 +22,7 @@ struct MadeUpType {
       : bytes(new char[kExtensibleSize + 16]()) {
     metaclass.tp_basicsize = metaclass_size;
     Py_SET_TYPE(reinterpret_cast<PyObject *>(type()), &metaclass);
+    type()->tp_flags = Py_TPFLAGS_HEAPTYPE;
     Py_SET_TYPE(&instance, type());
   }
   PyTypeObject *type() {

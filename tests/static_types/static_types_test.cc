@@ -181,6 +181,60 @@ TEST(Inheriting, FromAPlainStaticType) {
   EXPECT_EQ(Offered(made.object()), (Pairs{{Id(1), 11}}));
 }
 
+TEST(Inheriting, BasesComeFirst) {
+  static const Static base("test.LateBase", {S(1, 11)}, 1);
+  static const Static child("test.EarlyChild", {S(2, 22)}, 2, base.type());
+  ASSERT_EQ(child.Ready(), 0) << TakeError();
+  EXPECT_EQ(base.Ready(), -1);
+  EXPECT_EQ(TakeError(),
+            "TypeError: static type 'test.LateBase': must be made ready before the types that "
+            "derive from it");
+}
+
+/// An ordinary static type on top of an extensible one: CPython gives it our metaclass, but there
+/// is nothing behind it. Its end is the end of its memory, so that ASan sees a look behind it.
+PyTypeObject *OrdinarySubtype(const char *name, PyTypeObject *base) {
+  auto *type = new PyTypeObject();
+  type->tp_name = name;
+  type->tp_basicsize = sizeof(PyObject);
+  type->tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
+  type->tp_base = base;
+  Py_SET_REFCNT(reinterpret_cast<PyObject *>(type), 1);
+  return PyType_Ready(type) == 0 ? type : nullptr;
+}
+
+TEST(OrdinaryStaticSubtypes, OfferNothingAndAreNotReadBehind) {
+  static const Static base("test.Extensible", {S(1, 11)}, 1);
+  ASSERT_EQ(base.Ready(), 0) << TakeError();
+  PyTypeObject *type = OrdinarySubtype("test.Ordinary", base.type());
+  ASSERT_NE(type, nullptr) << TakeError();
+  auto *object = reinterpret_cast<PyObject *>(type);
+  EXPECT_EQ(Offered(object), Pairs{});
+  Scope scope;
+  scope.Set("Ordinary", object);
+  scope.Set("find", FindFunction().get());
+  ASSERT_TRUE(
+      scope.Run("assert find(Ordinary(), 1) == -1\n"
+                "class Python(Ordinary): __customslots__ = {0x01000201: 22}\n"
+                "late = type.__new__(type(Ordinary), 'Late', (Ordinary,), {})\n"
+                "found = [find(Python(), 1), find(Python(), 2), find(late(), 1)]\n"));
+  EXPECT_EQ(Offered(scope.Eval("Python").get()), (Pairs{{Id(1), 11}, {Id(2), 22}}))
+      << "from the extensible type behind it in the MRO";
+  const PyTypedcall_Interface *interface = PyTypedcall_Import();
+  EXPECT_EQ(interface->resolve(interface->state, type, nullptr, 0), -1);
+  EXPECT_EQ(TakeError(),
+            "TypeError: the slots of the static type 'test.Ordinary' have not been made ready");
+}
+
+TEST(Ready, KeepsTheBufferFunctions) {
+  static PyBufferProcs procs = {[](PyObject *, Py_buffer *, int) { return -1; }, nullptr};
+  static const Static made("test.Buffer", {S(1, 11)}, 1);
+  made.type()->tp_as_buffer = &procs;
+  ASSERT_EQ(made.Ready(), 0) << TakeError();
+  EXPECT_EQ(made.type()->tp_as_buffer->bf_getbuffer, procs.bf_getbuffer);
+  EXPECT_EQ(Offered(made.object()), (Pairs{{Id(1), 11}}));
+}
+
 TEST(PythonSubclasses, Inherit) {
   static const Static base("test.Parent", {S(1, 11), S(2, 22)}, 2);
   static const Static child("test.ForPython", {S(1, 111)}, 3, base.type());
@@ -299,6 +353,7 @@ TEST(Refused, OtherInterpreters) {
 TEST(Zz, TheInterpretersEnd) {
   static const Static base("test.Lasting", {kSkip, S(1, 11), S(2, 22)}, 3);
   static const Static child("test.LastingChild", {S(2, 222), S(3, 33)}, 4, base.type());
+  static PyTypeObject *ordinary = nullptr;
   const Pairs own = {{Id(2), 222}, {Id(3), 33}, {0, 0}, {0, 0}};
   const Pairs all = {{1, 0}, {Id(1), 11}, {Id(2), 222}, {Id(3), 33}};
   for (int turn = 0; turn < 3; ++turn) {
@@ -306,6 +361,8 @@ TEST(Zz, TheInterpretersEnd) {
     ASSERT_EQ(base.Ready(), 0) << TakeError();
     ASSERT_EQ(child.Ready(), 0) << TakeError();
     EXPECT_EQ(child.Table(), all);
+    if (ordinary == nullptr) ordinary = OrdinarySubtype("test.LastingOrdinary", base.type());
+    ASSERT_NE(ordinary, nullptr) << TakeError();
     {
       Scope scope;
       scope.Set("Child", child.object());
@@ -321,6 +378,7 @@ TEST(Zz, TheInterpretersEnd) {
     EXPECT_EQ(Py_TYPE(child.object()), &PyType_Type) << "nothing refers to the dead metaclass";
     EXPECT_EQ(child.made->etp_magic, 0u);
     StartPython();
+    EXPECT_EQ(Offered(reinterpret_cast<PyObject *>(ordinary)), Pairs{});
     EXPECT_EQ(Offered(child.object()), Pairs{}) << "a plain type until it is made ready again";
   }
 }

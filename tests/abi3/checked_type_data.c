@@ -1,0 +1,12 @@
+// Loaded ahead of libpython, this checks what CPython's debug builds assert: whoever asks for a
+// metaclass's data in a type must have a type that is an instance of the metaclass.
+#include <Python.h>
+
+void *PyObject_GetTypeData(PyObject *object, PyTypeObject *cls) {
+  if (!PyObject_TypeCheck(object, cls)) {
+    Py_FatalError("PyObject_GetTypeData: the object is no instance of the class");
+  }
+  const size_t behind_base = (size_t)cls->tp_base->tp_basicsize;
+  const size_t alignment = 16;  // alignof(max_align_t) on x86-64 and AArch64
+  return (char *)object + (behind_base + alignment - 1) / alignment * alignment;
+}

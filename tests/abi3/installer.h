@@ -1,0 +1,17 @@
+// What the limited-API half of a test program offers to the full-API half, which cannot be compiled
+// with the same options.
+#ifndef TYPEDCALL_TESTS_ABI3_INSTALLER_H_
+#define TYPEDCALL_TESTS_ABI3_INSTALLER_H_
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// 1: the interpreter's interface is one that code compiled for the limited API has installed.
+/// 0: somebody else's is there. -1: an exception is set. GIL: held.
+int InstallLimited(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_TESTS_ABI3_INSTALLER_H_
