@@ -249,6 +249,35 @@ class Refused(unittest.TestCase):
 
             combined_metaclass(Final)
 
+    def test_a_metaclass_of_a_metaclass_that_makes_something_else(self):
+        class Unrelated(type):
+            pass
+
+        for result in (object(), int, Unrelated, Metaclass):
+            class MetaMeta(type):
+                def __new__(mcs, *args, armed=False):
+                    return result if MetaMeta.armed else type.__new__(mcs, *args)
+
+            MetaMeta.armed = False
+
+            class Meta(type, metaclass=MetaMeta):
+                pass
+
+            MetaMeta.armed = True
+            with self.assertRaisesRegex(TypeError, "made something else of it"):
+                combined_metaclass(Meta)
+
+    def test_bases_assigned_later(self):
+        def meta():
+            return type("Meta", (type,), {})
+
+        first, second = meta(), meta()
+        one = combined_metaclass(first)
+        one.__bases__ = (second, Metaclass)
+        other = combined_metaclass(first)
+        self.assertIn(first, other.__mro__)
+        self.assertIsNot(other, one)
+
     def test_keywords(self):
         with self.assertRaises(TypeError):
             combined_metaclass(metaclass=abc.ABCMeta)

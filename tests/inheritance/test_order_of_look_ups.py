@@ -77,6 +77,20 @@ class OrderOfLookUps(unittest.TestCase):
             self.assertIn(table(bare(cls)), (None, [], slots((1, 11))))
 
 
+class GivenByC(unittest.TestCase):
+    def test_slots_from_c_are_never_dropped(self):
+        """A base's declaration looks up the class that is just being made in C."""
+        class Asking(dict):
+            def items(self):
+                for cls in asking.__subclasses__():
+                    find(bare(cls), ID(1))
+                return [(ID(5), 55)]
+
+        asking = type.__new__(Metaclass, "Asking", (), {"__customslots__": Asking()})
+        made = make(slots((6, 66)), (asking,))
+        check_answers(self, bare(made), slots((5, 55), (6, 66)))
+
+
 class LettingGo(unittest.TestCase):
     def test_of_the_class_being_read(self):
         """The declaration's code drops the last reference to the class whose slots are sought."""
