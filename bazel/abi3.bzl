@@ -43,6 +43,32 @@ def abi3_module(name, srcs, deps = [], testonly = False, **kwargs):
         visibility = kwargs.get("visibility"),
     )
 
+def abi3_library(name, srcs, hdrs = [], deps = [], **kwargs):
+    """C code compiled for the limited API, to link into a test program of PYTHON_BIN.
+
+    For an older PYTHON_BIN there is no such target: use with_abi3() for what depends on it.
+
+    Args:
+      name: the target's name.
+      srcs: sources, all C.
+      hdrs: headers; what they declare is the same with the full API.
+      deps: libraries besides the Python headers.
+      **kwargs: for cc_library.
+    """
+    if PYTHON_MINOR >= 12:
+        native.cc_library(
+            name = name,
+            srcs = srcs,
+            hdrs = hdrs,
+            copts = C_COPTS + [LIMITED_API],
+            deps = deps + ["@python//:headers"],
+            **kwargs
+        )
+
+def with_abi3(names):
+    """`names` where PYTHON_BIN has the limited API of 3.12, else nothing."""
+    return names if PYTHON_MINOR >= 12 else []
+
 def abi3_standards_test(name, c_src, cxx_src, deps):
     """standards_test with the limited API, where PYTHON_BIN has it."""
     if PYTHON_MINOR >= 12:

@@ -46,13 +46,13 @@ typedef struct PyExtensibleType_Internal_Alignment {
 // all the same: then a program that never asks needs no libpython to link with.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
-static inline __attribute__((noinline, cold)) const PyExtensibleTypeData *
-PyExtensibleType_Internal_ResolveNow(PyTypeObject *type, const PyExtensibleTypeData *data) {
-  if (PyTypedcall_LOAD_RELAXED(&data->magic) != 0 || !PyTypedcall_IsAttached()) return NULL;
+static inline __attribute__((noinline, cold)) int PyExtensibleType_Internal_ResolveNow(
+    PyTypeObject *type, const PyExtensibleTypeData *data) {
+  if (PyTypedcall_LOAD_RELAXED(&data->magic) != 0 || !PyTypedcall_IsAttached()) return 0;
   const PyTypedcall_Interface *interface = PyTypedcall_Peek();
-  if (interface == NULL) return NULL;
+  if (interface == NULL) return 0;
   PyTypeObject *metaclass = interface->metaclass(interface->state);
-  if (metaclass == NULL || !PyType_IsSubtype(Py_TYPE(type), metaclass)) return NULL;
+  if (metaclass == NULL || !PyType_IsSubtype(Py_TYPE(type), metaclass)) return 0;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   // Reading the class body's slots can run code that lets go of the type.
   Py_INCREF((PyObject *)type);
@@ -61,17 +61,18 @@ PyExtensibleType_Internal_ResolveNow(PyTypeObject *type, const PyExtensibleTypeD
       !failed && data->magic == PyExtensibleType_MAGIC && Py_REFCNT((PyObject *)type) > 1;
   Py_DECREF((PyObject *)type);
   PyTypedcall_RestoreError(saved);
-  return found ? data : NULL;
+  return found;
 }
 #pragma GCC diagnostic pop
 
-// Does a static type really end with our data? An ordinary one whose base is extensible has our
-// metaclass, too, for CPython gives it that; but only PyExtensibleType_Ready points tp_as_buffer to
-// the struct behind the type, and a subtype inherits the pointer to its base's.
+// Does the type end with our data, if its metaclass is ours? An ordinary static type whose base is
+// extensible has our metaclass, too, for CPython gives it that. But tp_as_buffer points to the
+// struct behind the type in heap types, where CPython puts it, and in static ones that
+// PyExtensibleType_Ready has seen; other static types have their own, or inherit the pointer.
 static inline int PyExtensibleType_Internal_HasData(const PyTypeObject *type) {
-  if (PyTypedcall_LIKELY((type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0)) return 1;
-  return (const char *)type->tp_as_buffer ==
-         (const char *)type + offsetof(PyHeapTypeObject, as_buffer);
+  return PyTypedcall_LIKELY((const char *)type->tp_as_buffer ==
+                            (const char *)type + offsetof(PyHeapTypeObject, as_buffer)) ||
+         (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
 }
 
 // What `type` offers, or NULL when it is not extensible.
@@ -88,7 +89,7 @@ static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Data(PyTypeO
   if (PyTypedcall_LIKELY(PyTypedcall_LOAD_ACQUIRE(&data->magic) == PyExtensibleType_MAGIC)) {
     return data;
   }
-  return PyExtensibleType_Internal_ResolveNow(type, data);
+  return PyExtensibleType_Internal_ResolveNow(type, data) ? data : NULL;
 }
 
 /// For all functions below: `obj` is any object; the caller has a reference to it or to its type.
@@ -125,6 +126,7 @@ static inline PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
   if (PyTypedcall_LIKELY((size_t)expected_pos < count && table[expected_pos].id == id)) {
     return &table[expected_pos];
   }
+#pragma GCC unroll 8
   for (size_t i = 0; i < count; ++i) {
     if (table[i].id == id) return &table[i];
   }

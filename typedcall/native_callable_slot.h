@@ -215,8 +215,8 @@ static inline void PyNativeCallableTables_Withdraw(PyNativeCallableTables *table
 /// once offered, and the functions in it, stay valid until the instance dies; what is replaced is
 /// kept for that long. A table that says what one has said before is not made again, it is looked
 /// for: switching between a few costs no memory, a new set of entries costs its size, and a call
-/// takes longer the more there have been. Offer the overloads that are
-/// known at the beginning together.
+/// takes longer the more there have been. Offer the overloads that are known at the beginning
+/// together.
 ///
 /// Returns 0, or -1 and nothing has changed: ValueError, which names the entry and what is wrong
 /// with it (a signature that is no canonical one, no function, flags that nobody can use), for a

@@ -147,6 +147,12 @@ static PyObject *Offset(PyObject *module, PyObject *unused) {
   return PyLong_FromSsize_t(Api(module)->offset);
 }
 
+// installed() -> has this module installed the interface?
+static PyObject *Installed(PyObject *module, PyObject *unused) {
+  (void)unused;
+  return PyBool_FromLong(Api(module)->interface->resolve == PyTypedcall_Internal_Resolve);
+}
+
 static PyMethodDef methods[] = {{"make", Make, METH_VARARGS, NULL},
                                 {"find", Find, METH_VARARGS, NULL},
                                 {"find_detached", FindDetached, METH_VARARGS, NULL},
@@ -157,6 +163,7 @@ static PyMethodDef methods[] = {{"make", Make, METH_VARARGS, NULL},
                                 {"counters", Counters, METH_NOARGS, NULL},
                                 {"id_by_name", IdByName, METH_VARARGS, NULL},
                                 {"combined", Combined, METH_VARARGS, NULL},
+                                {"installed", Installed, METH_NOARGS, NULL},
                                 {"offset", Offset, METH_NOARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
 

@@ -22,7 +22,9 @@ struct MadeUpType {
       : bytes(new char[kExtensibleSize + 16]()) {
     metaclass.tp_basicsize = metaclass_size;
     Py_SET_TYPE(reinterpret_cast<PyObject *>(type()), &metaclass);
+    // As CPython makes heap types.
     type()->tp_flags = Py_TPFLAGS_HEAPTYPE;
+    type()->tp_as_buffer = &reinterpret_cast<PyHeapTypeObject *>(type())->as_buffer;
     Py_SET_TYPE(&instance, type());
   }
   PyTypeObject *type() {
