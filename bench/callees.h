@@ -7,7 +7,11 @@ namespace bench {
 
 double dd_d(double x, double y) noexcept;
 long l_l(long x) noexcept;
+long ll_l(long x, long y) noexcept;
 double dldl_d(double x, long m, double y, long n) noexcept;
+double ldldldld_d(long a, double b, long c, double d, long e, double f, long g, double h) noexcept;
+/// More integers than x86-64 has registers for.
+long llllllll_l(long a, long b, long c, long d, long e, long f, long g, long h) noexcept;
 
 }  // namespace bench
 

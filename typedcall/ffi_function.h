@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "typedcall/native_callable.h"
@@ -60,23 +61,21 @@ inline ffi_type *ffi_type_of(PyNativeType type) {
 
 }  // namespace internal
 
-/// An address with a prepared call interface. Does not keep the address valid: hold on to the
-/// resolution that it came from. Movable; may be called from several threads at once where the
-/// function behind it may.
-class ffi_function {
+/// A signature with a call interface that libffi has prepared, for any number of functions.
+/// Movable; may be used from several threads at once.
+class ffi_signature {
  public:
-  /// `signature` as in an entry; with `flags` containing TAKES_SELF the first argument is self,
-  /// which the signature does not show. Nothing, with the position of the fault, when the text is
-  /// no signature or libffi refuses it (position: its end). GIL: none; no exception is set.
-  static std::optional<ffi_function> make(const char *signature, std::uintptr_t flags,
-                                          void *funcptr, PyNativeSignature_Fault *fault = nullptr) {
+  /// `signature` as in an entry; `takes_self`: the first argument is self, which the signature does
+  /// not show. Nothing, with the position of the fault, when the text is no signature or libffi
+  /// refuses it (position: its end). GIL: none; no exception is set.
+  static std::optional<ffi_signature> make(const char *signature, bool takes_self,
+                                           PyNativeSignature_Fault *fault = nullptr) {
     PyNativeSignature parsed;
     if (PyNativeSignature_ParseString(signature, &parsed, fault) < 0) return std::nullopt;
-    ffi_function made;
-    made.funcptr_ = FFI_FN(funcptr);
+    ffi_signature made;
     made.prepared_ = std::make_unique<prepared>();
     prepared &call = *made.prepared_;
-    if ((flags & PyNativeCallable_TAKES_SELF) != 0) call.types.push_back(&ffi_type_pointer);
+    if (takes_self) call.types.push_back(&ffi_type_pointer);
     for (int i = 0; i < parsed.nargs; ++i) {
       call.types.push_back(internal::ffi_type_of(parsed.args[i]));
     }
@@ -93,20 +92,20 @@ class ffi_function {
     return made;
   }
 
-  /// `arguments` holds the address of each argument, each of its C type; `result` points to room
-  /// for the C result (unused for `v`). What the entry's flags ask of the caller holds here too.
-  void operator()(void *result, void *const *arguments) const {
-    const prepared &call = *prepared_;
+  /// Calls `funcptr`. `arguments` holds the address of each argument, each of its C type; `result`
+  /// points to room for the C result (unused for `v`). What the entry's flags ask of the caller
+  /// holds here too.
+  void call(void *funcptr, void *result, void *const *arguments) const {
     // libffi only reads the cif and the argument addresses, but its prototypes do not say so.
-    ffi_cif *cif = const_cast<ffi_cif *>(&call.cif);
+    ffi_cif *cif = const_cast<ffi_cif *>(&prepared_->cif);
     void **values = const_cast<void **>(arguments);
-    if (!call.narrow) {
-      ffi_call(cif, funcptr_, result, values);
+    if (!prepared_->narrow) {
+      ffi_call(cif, FFI_FN(funcptr), result, values);
       return;
     }
     ffi_arg wide = 0;
-    ffi_call(cif, funcptr_, &wide, values);
-    store_narrow(result, wide, call.result_size);
+    ffi_call(cif, FFI_FN(funcptr), &wide, values);
+    store_narrow(result, wide, prepared_->result_size);
   }
 
   /// The number of arguments a call takes, self included.
@@ -120,7 +119,7 @@ class ffi_function {
     bool narrow = false;
   };
 
-  ffi_function() = default;
+  ffi_signature() = default;
 
   // libffi widens integers that are narrower than a register. Not inlined: gcc would warn of it
   // where a call of another signature passes a null `result`.
@@ -132,8 +131,37 @@ class ffi_function {
     std::memcpy(result, narrow, size);
   }
 
-  void (*funcptr_)() = nullptr;
   std::unique_ptr<prepared> prepared_;
+};
+
+/// An address with its prepared signature. Does not keep the address valid: hold on to the
+/// resolution that it came from. Movable; may be called from several threads at once where the
+/// function behind it may.
+class ffi_function {
+ public:
+  /// As ffi_signature::make(), with an entry's flags.
+  static std::optional<ffi_function> make(const char *signature, std::uintptr_t flags,
+                                          void *funcptr, PyNativeSignature_Fault *fault = nullptr) {
+    auto prepared =
+        ffi_signature::make(signature, (flags & PyNativeCallable_TAKES_SELF) != 0, fault);
+    if (!prepared) return std::nullopt;
+    return ffi_function(funcptr, std::move(*prepared));
+  }
+
+  /// As ffi_signature::call().
+  void operator()(void *result, void *const *arguments) const {
+    signature_.call(funcptr_, result, arguments);
+  }
+
+  /// The number of arguments a call takes, self included.
+  std::size_t arity() const { return signature_.arity(); }
+
+ private:
+  ffi_function(void *funcptr, ffi_signature signature)
+      : funcptr_(funcptr), signature_(std::move(signature)) {}
+
+  void *funcptr_;
+  ffi_signature signature_;
 };
 
 }  // namespace typedcall

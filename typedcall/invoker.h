@@ -3,25 +3,15 @@
 #ifndef TYPEDCALL_INVOKER_H_
 #define TYPEDCALL_INVOKER_H_
 
+#include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
-#include "typedcall/ffi_function.h"
-#include "typedcall/native_callable.h"
-#include "typedcall/register_image.h"
+#include "typedcall/call_plan.h"
 
 namespace typedcall {
-
-/// How an invoker calls.
-enum class way {
-  thunk,  ///< up to four scalars: compiled for their classes
-  image,  ///< scalars that fit into registers
-  ffi,    ///< everything else
-};
 
 /// An address, and how to call it with arguments in an array. Does not keep the address valid: hold
 /// on to the resolution that it came from. Copyable; may be called from several threads at once
@@ -31,29 +21,19 @@ class invoker {
   /// `signature` as in an entry; with `flags` containing TAKES_SELF the first argument is self,
   /// which the signature does not show. `asked`: this way and no other. Nothing, with the position
   /// of the fault, when the text is no signature, or when it cannot be called that way (position:
-  /// its end). GIL: none; any thread; any interpreter; no exception is set.
+  /// its end). Throws std::bad_alloc. GIL: none; any thread; any interpreter; no exception is set.
   static std::optional<invoker> make(const char *signature, std::uintptr_t flags, void *funcptr,
                                      std::optional<way> asked = std::nullopt,
                                      PyNativeSignature_Fault *fault = nullptr) {
-    PyNativeSignature parsed;
-    if (PyNativeSignature_ParseString(signature, &parsed, fault) < 0) return std::nullopt;
     invoker made;
+    made.keep_ = internal::call_plan::get(signature, (flags & PyNativeCallable_TAKES_SELF) != 0,
+                                          asked, fault);
+    if (!made.keep_) return std::nullopt;
+    made.plan_ = made.keep_.get();
+    made.thunk_ = made.plan_->thunk;
     made.funcptr_ = funcptr;
-    made.set_narrowing(parsed.result);
-    auto plan = std::make_shared<prepared>();
-    made.plan_ = plan.get();
-    const bool found =
-        (!asked || *asked != way::ffi ? made.use_registers(parsed, flags, asked, *plan) : false) ||
-        (!asked || *asked == way::ffi
-             ? made.use_ffi(signature, parsed, flags, funcptr, *plan, fault)
-             : false);
-    if (!found) {
-      if (fault != nullptr && asked && *asked != way::ffi) {
-        *fault = {std::strlen(signature), "not a signature that this way can call"};
-      }
-      return std::nullopt;
-    }
-    made.keep_ = std::move(plan);
+    made.set_narrowing(made.plan_->result);
+    made.flags_ = flags;
     return made;
   }
 
@@ -67,23 +47,24 @@ class invoker {
     return result;
   }
 
+  /// After a call of a function that may raise: is an exception set? CPython is asked only when the
+  /// result is the error value of its class, or a nonzero status; `wide_result` as in the call.
+  /// GIL: held.
+  bool raised(native_value result, const void *wide_result = nullptr) const {
+    if ((flags_ & (PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS)) == 0) {
+      return false;
+    }
+    return may_be_error(result, wide_result) && PyErr_Occurred() != nullptr;
+  }
+
   /// The number of arguments a call takes, self included.
   std::size_t arity() const { return plan_->arity; }
   way how() const { return plan_->how; }
+  /// PyNativeCallable_* bits, as they were given.
+  std::uintptr_t flags() const { return flags_; }
 
  private:
-  struct prepared {
-    std::size_t arity = 0;
-    way how = way::thunk;
-    internal::image_plan image;
-    std::optional<ffi_function> ffi;
-    std::vector<std::uint8_t> by_address;  // per argument: does its value hold an address?
-    bool wide_result = false;
-  };
-
   invoker() = default;
-
-  static bool is_wide(PyNativeType type) { return PyNativeType_Size(type) > sizeof(std::uint64_t); }
 
   // Which bits of the result register belong to the result.
   void set_narrowing(PyNativeType result) {
@@ -100,62 +81,60 @@ class invoker {
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(bits) >> narrow_by_);
   }
 
-  bool use_registers(const PyNativeSignature &parsed, std::uintptr_t flags,
-                     std::optional<way> asked, prepared &plan) {
-    if (!TYPEDCALL_REGISTER_IMAGE) return false;
-    internal::register_class classes[PyNativeSignature_MAX_ARGS + 1];
-    std::size_t count = 0;
-    if ((flags & PyNativeCallable_TAKES_SELF) != 0) {
-      classes[count++] = internal::register_class::integer;
+  template <class Real>
+  bool is_error(Real result) const {
+    if ((flags_ & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0) {
+      return std::fpclassify(result) == FP_ZERO && std::signbit(result);
     }
-    for (int i = 0; i < parsed.nargs; ++i) {
-      classes[count] = internal::register_class_of(parsed.args[i]);
-      if (classes[count++] == internal::register_class::none) return false;
-    }
-    internal::register_class result = internal::register_class_of(parsed.result);
-    if (result == internal::register_class::none) {
-      if (PyNativeType_Kind(parsed.result) != PyNativeKind_VOID) return false;
-      result = internal::register_class::integer;  // whatever is there: narrowed to nothing
-    }
-    plan.arity = count;
-    if (!asked || *asked == way::thunk) thunk_ = internal::find_thunk(result, classes, count);
-    plan.how = thunk_ != nullptr ? way::thunk : way::image;
-    return thunk_ != nullptr || ((!asked || *asked == way::image) &&
-                                 internal::plan_image(result, classes, count, &plan.image));
+    return !(result < Real(-1)) && !(result > Real(-1)) && !std::isnan(result);
   }
 
-  bool use_ffi(const char *signature, const PyNativeSignature &parsed, std::uintptr_t flags,
-               void *funcptr, prepared &plan, PyNativeSignature_Fault *fault) {
-    plan.ffi = ffi_function::make(signature, flags, funcptr, fault);
-    if (!plan.ffi) return false;
-    plan.how = way::ffi;
-    plan.arity = plan.ffi->arity();
-    plan.by_address.resize(plan.arity - static_cast<std::size_t>(parsed.nargs), 0);
-    for (int i = 0; i < parsed.nargs; ++i) plan.by_address.push_back(is_wide(parsed.args[i]));
-    plan.wide_result = is_wide(parsed.result);
+  // Source: docs/ABI.md, section 3. A class without an error value is asked about every time.
+  bool may_be_error(native_value result, const void *wide_result) const {
+    const PyNativeType type = plan_->result;
+    if ((flags_ & PyNativeCallable_RETURNS_STATUS) != 0) return result.bits != 0;
+    switch (PyNativeType_Kind(type)) {
+      case PyNativeKind_SIGNED:
+      case PyNativeKind_UNSIGNED:
+        // All ones in the width of the type, which is what both error values are.
+        return (~result.bits << narrow_by_) == 0;
+      case PyNativeKind_FLOATING:
+        if (type.code == PyNativeType_FLOAT) return is_error(result.get<float>());
+        if (type.code == PyNativeType_DOUBLE) return is_error(result.get<double>());
+        return wide_result == nullptr || is_error(*static_cast<const long double *>(wide_result));
+      case PyNativeKind_POINTER:
+      case PyNativeKind_STRING:
+      case PyNativeKind_OBJECT:
+        return result.bits == 0;
+      case PyNativeKind_VOID:
+      case PyNativeKind_BOOL:
+      case PyNativeKind_COMPLEX:
+        break;
+    }
     return true;
   }
 
   __attribute__((noinline)) native_value run_slowly(const native_value *arguments,
                                                     void *wide_result) const {
     if (plan_->how == way::image) return internal::run_image(plan_->image, funcptr_, arguments);
-    void *addresses[PyNativeSignature_MAX_ARGS + 1];
+    void *addresses[internal::most_arguments];
     for (std::size_t i = 0; i < plan_->arity; ++i) {
       // libffi only reads them, but its prototype does not say so.
       addresses[i] = plan_->by_address[i] != 0 ? arguments[i].get<void *>()
                                                : const_cast<native_value *>(&arguments[i]);
     }
     native_value result{0};
-    (*plan_->ffi)(plan_->wide_result ? wide_result : &result, addresses);
+    plan_->ffi->call(funcptr_, plan_->wide_result ? wide_result : &result, addresses);
     return result;
   }
 
   internal::thunk thunk_ = nullptr;
   void *funcptr_ = nullptr;
-  const prepared *plan_ = nullptr;
+  const internal::call_plan *plan_ = nullptr;
   std::uint8_t narrow_by_ = 0;  // 64: no result
   bool is_signed_ = false;
-  std::shared_ptr<const prepared> keep_;
+  std::uintptr_t flags_ = 0;
+  std::shared_ptr<const internal::call_plan> keep_;
 };
 
 }  // namespace typedcall

@@ -1,5 +1,5 @@
 // Calls of scalar functions whose signature is known only at run time, without libffi: a calling
-// convention assigns registers by class, so one prototype serves many signatures.
+// convention assigns registers by class, so a few prototypes serve all signatures.
 // Source: System V AMD64 ABI, 3.2.3; AAPCS64, 6.8.2; docs/ABI.md, section 7.
 #ifndef TYPEDCALL_REGISTER_IMAGE_H_
 #define TYPEDCALL_REGISTER_IMAGE_H_
@@ -128,36 +128,42 @@ inline thunk find_thunk(register_class result, const register_class *arguments, 
   return result == register_class::floating ? floating[shape] : integer[shape];
 }
 
-// --- Images: every argument register filled, whatever the signature asks for ---------------------
+// --- Images: every argument register filled, whatever the signature asks for, then the stack -----
 
 inline constexpr int image_registers = integer_registers + floating_registers;
+inline constexpr std::size_t most_arguments = PyNativeSignature_MAX_ARGS + 1;  // and self
 
-/// Where each argument goes: integer registers first, then floating ones.
+/// Where each argument goes: integer registers first, then floating ones, then the words that the
+/// stack holds. Source: both conventions give a scalar on the stack eight bytes, in order.
 struct image_plan {
-  std::array<std::uint8_t, image_registers> where = {};
+  std::array<std::uint8_t, most_arguments> where = {};
   std::uint8_t count = 0;
   std::uint8_t floating_count = 0;
+  std::uint8_t stack_count = 0;
   register_class result = register_class::integer;
 };
 
-/// False when the arguments do not fit into registers.
-inline bool plan_image(register_class result, const register_class *arguments, std::size_t count,
-                       image_plan *plan) {
-  int integers = 0, floatings = 0;
-  if (count > image_registers) return false;
+/// What fits into no register goes to the stack, so every signature of scalars has a plan.
+inline image_plan plan_image(register_class result, const register_class *arguments,
+                             std::size_t count) {
+  image_plan plan;
+  int integers = 0, floatings = 0, words = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    if (arguments[i] == register_class::floating) {
-      if (floatings == floating_registers) return false;
-      plan->where[i] = static_cast<std::uint8_t>(integer_registers + floatings++);
+    int place;
+    if (arguments[i] == register_class::floating && floatings < floating_registers) {
+      place = integer_registers + floatings++;
+    } else if (arguments[i] == register_class::integer && integers < integer_registers) {
+      place = integers++;
     } else {
-      if (integers == integer_registers) return false;
-      plan->where[i] = static_cast<std::uint8_t>(integers++);
+      place = image_registers + words++;
     }
+    plan.where[i] = static_cast<std::uint8_t>(place);
   }
-  plan->count = static_cast<std::uint8_t>(count);
-  plan->floating_count = static_cast<std::uint8_t>(floatings);
-  plan->result = result;
-  return true;
+  plan.count = static_cast<std::uint8_t>(count);
+  plan.floating_count = static_cast<std::uint8_t>(floatings);
+  plan.stack_count = static_cast<std::uint8_t>(words);
+  plan.result = result;
+  return plan;
 }
 
 template <std::size_t>
@@ -165,32 +171,48 @@ using word = std::uint64_t;
 template <std::size_t>
 using real = double;
 
-template <class Result, std::size_t... i, std::size_t... f>
+template <class Result, std::size_t... i, std::size_t... f, std::size_t... s>
 TYPEDCALL_OTHER_PROTOTYPE native_value call_image(void *funcptr, const native_value *image,
                                                   std::index_sequence<i...>,
-                                                  std::index_sequence<f...>) {
-  using function = Result (*)(word<i>..., real<f>...);
+                                                  std::index_sequence<f...>,
+                                                  std::index_sequence<s...>) {
+  using function = Result (*)(word<i>..., real<f>..., word<s>...);
   return as_value(reinterpret_cast<function>(funcptr)(image[i].bits...,
-                                                      floating(image[integer_registers + f])...));
+                                                      floating(image[integer_registers + f])...,
+                                                      image[image_registers + s].bits...));
 }
 
-template <class Result, std::size_t floatings>
+/// What a register holds that the callee does not look at does not matter, nor does what stands
+/// above its arguments on the stack: the caller has put it there and takes it away.
+template <class Result, std::size_t floatings, std::size_t words>
 native_value fill_image(const image_plan &plan, void *funcptr, const native_value *arguments) {
-  native_value image[image_registers] = {};
+  native_value image[image_registers + words] = {};
   for (std::size_t i = 0; i < plan.count; ++i) image[plan.where[i]] = arguments[i];
   return call_image<Result>(funcptr, image, std::make_index_sequence<integer_registers>(),
-                            std::make_index_sequence<floatings>());
+                            std::make_index_sequence<floatings>(),
+                            std::make_index_sequence<words>());
 }
 
-/// Calls by image. What a register that the callee does not look at holds does not matter.
+template <class Result>
+native_value run_image_for(const image_plan &plan, void *funcptr, const native_value *arguments) {
+  constexpr std::size_t all = floating_registers;
+  if (plan.stack_count == 0) {
+    if (plan.floating_count == 0) return fill_image<Result, 0, 0>(plan, funcptr, arguments);
+    if (plan.floating_count <= 4) return fill_image<Result, 4, 0>(plan, funcptr, arguments);
+    return fill_image<Result, all, 0>(plan, funcptr, arguments);
+  }
+  // Stack words come after all registers: for the compiler to put them there, those must be full.
+  if (plan.stack_count <= 4) return fill_image<Result, all, 4>(plan, funcptr, arguments);
+  if (plan.stack_count <= 16) return fill_image<Result, all, 16>(plan, funcptr, arguments);
+  return fill_image<Result, all, most_arguments - integer_registers>(plan, funcptr, arguments);
+}
+
+/// Calls by image.
 inline native_value run_image(const image_plan &plan, void *funcptr,
                               const native_value *arguments) {
-  if (plan.result == register_class::floating) {
-    return plan.floating_count <= 4 ? fill_image<double, 4>(plan, funcptr, arguments)
-                                    : fill_image<double, 8>(plan, funcptr, arguments);
-  }
-  if (plan.floating_count == 0) return fill_image<std::uint64_t, 0>(plan, funcptr, arguments);
-  return fill_image<std::uint64_t, 8>(plan, funcptr, arguments);
+  return plan.result == register_class::floating
+             ? run_image_for<double>(plan, funcptr, arguments)
+             : run_image_for<std::uint64_t>(plan, funcptr, arguments);
 }
 
 }  // namespace typedcall::internal

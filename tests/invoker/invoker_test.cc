@@ -184,10 +184,14 @@ TEST(Ways, MoreScalarsAreAnImage) {
             kImage);
 }
 
-TEST(Ways, TheRestIsLibffis) {
+TEST(Ways, WhatFitsIntoNoRegisterIsInTheImageToo) {
   EXPECT_EQ(
       (Check<double, double, double, double, double, double, double, double, double, double>()),
-      Ways{way::ffi});
+      kImage);
+  EXPECT_EQ((Check<long, long, short, long, bool, long, int, signed char, long, float>()), kImage);
+}
+
+TEST(Ways, TheRestIsLibffis) {
   EXPECT_EQ((Check<long double, long double>()), Ways{way::ffi});
   EXPECT_EQ((Check<double, PyNativeType_ComplexDouble>()), Ways{way::ffi});
 }
@@ -215,12 +219,14 @@ auto Sum127(std::index_sequence<i...>) {
 TEST(Limits, ManyArguments) {
   const auto sum = Sum127(std::make_index_sequence<127>());
   const std::string signature = std::string(127, 'd') + "->d";
-  const auto call = invoker::make(signature.c_str(), 0, reinterpret_cast<void *>(sum));
-  ASSERT_TRUE(call);
-  EXPECT_EQ(call->how(), way::ffi);
   native_value arguments[127];
   for (int i = 0; i < 127; ++i) arguments[i] = native_value::of(double(i));
-  EXPECT_EQ((*call)(arguments).get<double>(), 126 * 127 / 2);
+  for (const way how : {way::image, way::ffi}) {
+    const auto call = invoker::make(signature.c_str(), 0, reinterpret_cast<void *>(sum), how);
+    if (!call && !TYPEDCALL_REGISTER_IMAGE) continue;
+    ASSERT_TRUE(call);
+    EXPECT_EQ((*call)(arguments).get<double>(), 126 * 127 / 2);
+  }
 }
 
 TEST(Self, IsTheFirstArgument) {
@@ -273,8 +279,33 @@ TEST(Refused, AWayThatCannot) {
   EXPECT_EQ(fault.position, 4u);
   EXPECT_STREQ(fault.reason, "not a signature that this way can call");
   EXPECT_FALSE(invoker::make("ddddd->d", 0, nullptr, way::thunk));
-  EXPECT_FALSE(invoker::make("ddddddddd->d", 0, nullptr, way::image));
-  EXPECT_FALSE(invoker::make("lllllllllllll->d", 0, nullptr, way::image));
+  EXPECT_FALSE(invoker::make("d->Zd", 0, nullptr, way::image));
+}
+
+TEST(Plans, AreSharedBySignatureAndWay) {
+  using typedcall::internal::call_plan;
+  const auto plan = call_plan::get("dd->d", false, std::nullopt, nullptr);
+  EXPECT_EQ(call_plan::get("dd->d", false, std::nullopt, nullptr), plan);
+  EXPECT_NE(call_plan::get("dd->d", true, std::nullopt, nullptr), plan);
+  EXPECT_NE(call_plan::get("dd->d", false, way::ffi, nullptr), plan);
+  EXPECT_NE(call_plan::get("dd->f", false, std::nullopt, nullptr), plan);
+}
+
+TEST(Plans, OutliveTheCache) {
+  const auto f = +[](double x) { return 2 * x; };
+  const auto call = invoker::make("d->d", 0, reinterpret_cast<void *>(f), way::ffi);
+  // More signatures than are kept.
+  const char codes[] = "bBhHiIlLqQnNfdPs?";
+  for (const char *a = codes; *a != 0; ++a) {
+    for (const char *b = codes; *b != 0; ++b) {
+      for (const char *c = codes; *c != 0 && c < codes + 3; ++c) {
+        const char signature[] = {*a, *b, *c, '-', '>', 'd', 0};
+        ASSERT_TRUE(invoker::make(signature, 0, nullptr));
+      }
+    }
+  }
+  const native_value x = native_value::of(21.0);
+  EXPECT_EQ((*call)(&x).get<double>(), 42.0);
 }
 
 TEST(Copies, CallTheSame) {
