@@ -22,13 +22,16 @@ extern "C" {
 // - Past the metaclass's __init__ (type.__new__, a derived metaclass whose __init__ forgets super,
 //   Enum("X", ...)), and before it (__init_subclass__, __set_name__): the same, settled by the
 //   first look-up in an attached thread; a thread that is not attached finds nothing until then.
-//   A faulty `__customslots__` is reported by __init__ only: past it, such a class offers nothing.
+//   A faulty `__customslots__` is reported by __init__ only: past it, such a class offers nothing,
+//   and classes that derive from it cannot be made: the fault is reported there.
 // - Inside a metaclass's mro(): nothing, as there are no bases yet.
 // - `__class__` assignment: an instance has the slots of the class that it has now.
 // - `__bases__` assignment: the slots stay those that the class has; classes derived afterwards
 //   inherit by the new MRO, and what their bases have kept. What slots point to must therefore
 //   outlive every subclass, also those that have left: pointers from C are static or kept by the
 //   module; capsules are kept by the tables.
+// - A Protocol that is runtime_checkable: `__customslots__` in its body counts as a member that
+//   isinstance() asks for, as CPython counts every name it does not know; give such slots from C.
 // - A metaclass other than ours among the bases: CPython's "metaclass conflict", unless the class
 //   statement names the combined one, see PyExtensibleType_CombinedMetaclass.
 

@@ -186,9 +186,10 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Add(
 }
 
 /// Gives `type`, which is not extensible itself, `count` custom slots for PyCustomSlots_FindAny.
-/// They are copied; subclasses inherit them; they go when the type dies. Several modules can
-/// register slots for one type; the same slot twice is one slot. What slots point to must outlive
-/// the type and its subclasses.
+/// They are copied; subclasses inherit them by MRO order; they go when the type dies. Several
+/// modules can register slots for one type; the same slot twice is one slot. Subclasses that have
+/// been looked at before are brought up to date, as far as `type.__subclasses__()` leads to them.
+/// What slots point to must outlive the type and its subclasses.
 ///
 /// Returns 0, or -1 with ValueError (an ID is invalid, stands twice, or stands there already with
 /// other data: then nothing has changed; no slots), TypeError (an extensible type, or one that has
@@ -280,7 +281,9 @@ PyForeignSlots_Internal_FirstLook(const PyTypedcall_Interface *interface, PyType
 /// Takes no lock, sets no exception and keeps a pending one. Needs no GIL, but a thread without an
 /// attached thread state finds inherited slots only once anybody has looked at that class with one;
 /// compiled for the limited API, which cannot tell, it needs the GIL. Assigning to `__bases__`
-/// after that changes nothing. Valid while the type lives.
+/// after that changes nothing until slots are registered for one of the bases. Without memory for
+/// the first look at a class nothing is found, and the next look-up tries again. Valid while the
+/// type lives.
 static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interface *interface,
                                                       PyObject *obj, uintptr_t id,
                                                       Py_ssize_t expected_pos) {

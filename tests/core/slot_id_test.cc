@@ -40,6 +40,36 @@ TEST(SlotId, IsAConstantExpression) {
   EXPECT_EQ(static_cast<int>(id), 0x01000703);
 }
 
+TEST(SlotId, ConstexprFunctionsSayTheSame) {
+  constexpr uintptr_t id = typedcall::custom_slot_id<PyCustomSlot_REGISTRAR_NUMPY, 0xabcd, 0x55>();
+  static_assert(id == PyCustomSlot_ID(PyCustomSlot_REGISTRAR_NUMPY, 0xabcd, 0x55), "");
+  static_assert(typedcall::custom_slot_registrar(id) == PyCustomSlot_REGISTRAR_NUMPY, "");
+  static_assert(typedcall::custom_slot_idea(id) == 0xabcd, "");
+  static_assert(typedcall::custom_slot_version(id) == 0x55, "");
+  static_assert(typedcall::custom_slot_id<PyCustomSlot_REGISTRAR_NUMFOCUS, 0>() ==
+                    PyCustomSlot_ID_NATIVECALLABLE,
+                "SEP 201");
+  EXPECT_TRUE(PyCustomSlot_IsAllocatedID(id));
+}
+
+TEST(SlotId, RegistrarsAreTheSeps) {
+  EXPECT_EQ(PyCustomSlot_REGISTRAR_PRIVATE, 1);
+  EXPECT_EQ(PyCustomSlot_ID_NATIVECALLABLE, uintptr_t{0x04000001});
+  EXPECT_EQ(PyCustomSlot_ID_REGISTRAR(PyCustomSlot_ID_NATIVECALLABLE),
+            unsigned{PyCustomSlot_REGISTRAR_NUMFOCUS});
+}
+
+TEST(SlotId, AddressesAreIDsOfTheirOwn) {
+  static const int something = 0;
+  const uintptr_t id = PyCustomSlot_POINTER_ID(&something);
+  EXPECT_EQ(id, reinterpret_cast<uintptr_t>(&something));
+  EXPECT_TRUE(PyCustomSlot_IsValidID(id));
+  EXPECT_FALSE(PyCustomSlot_IsAllocatedID(id));
+  EXPECT_FALSE(PyCustomSlot_IsAllocatedID(PyCustomSlot_ID_EMPTY));
+  EXPECT_FALSE(PyCustomSlot_IsAllocatedID(PyCustomSlot_ID_SKIP));
+  EXPECT_FALSE(PyCustomSlot_IsAllocatedID(0x100000001));
+}
+
 TEST(SlotId, Validity) {
   static const int something = 0;
   EXPECT_FALSE(PyCustomSlot_IsValidID(PyCustomSlot_ID_EMPTY));
