@@ -53,19 +53,133 @@ static inline int PyExtensibleType_Internal_IsImplied(PyObject *all, Py_ssize_t 
 }
 
 // Where a metaclass belongs among the bases: those with our data last, because the others' __init__
-// and __new__ expect to come first; else by name.
+// and __new__ expect to come first; else by name; of one name, by address, so that it does not
+// matter who asks first.
 static inline int PyExtensibleType_Internal_ComesBefore(PyTypeObject *ours, PyObject *left,
                                                         PyObject *right) {
   char left_name[PyTypedcall_Internal_NAME_SIZE], right_name[PyTypedcall_Internal_NAME_SIZE];
   const int left_last = PyType_IsSubtype((PyTypeObject *)left, ours);
   const int right_last = PyType_IsSubtype((PyTypeObject *)right, ours);
   if (left_last != right_last) return right_last;
-  return strcmp(PyTypedcall_Internal_Name((PyTypeObject *)left, left_name),
-                PyTypedcall_Internal_Name((PyTypeObject *)right, right_name)) < 0;
+  const int names = strcmp(PyTypedcall_Internal_Name((PyTypeObject *)left, left_name),
+                           PyTypedcall_Internal_Name((PyTypeObject *)right, right_name));
+  return names != 0 ? names < 0 : (uintptr_t)left < (uintptr_t)right;
+}
+
+// Puts a metaclass where it belongs in `bases` from `start` on. 0, or -1 with MemoryError.
+static inline int PyExtensibleType_Internal_InsertBase(PyTypeObject *ours, PyObject *bases,
+                                                       Py_ssize_t start, PyObject *metaclass) {
+  Py_ssize_t at = start;
+  while (at < PyList_Size(bases) &&
+         !PyExtensibleType_Internal_ComesBefore(ours, metaclass, PyList_GetItem(bases, at))) {
+    ++at;
+  }
+  return PyList_Insert(bases, at, metaclass);
+}
+
+// What a weak reference still refers to: a new reference; NULL without an exception if it is dead.
+static inline PyObject *PyExtensibleType_Internal_Dereference(PyObject *reference) {
+  PyObject *object = PyObject_CallObject(reference, NULL);
+  if (object != Py_None) return object;
+  Py_DECREF(object);
+  return NULL;
+}
+
+// The living ones among the combined metaclasses of this interpreter: a new list, or NULL.
+static inline PyObject *PyExtensibleType_Internal_AllCombined(PyObject *cache) {
+  PyObject *references = PyDict_Values(cache);
+  PyObject *all = references != NULL ? PyList_New(0) : NULL;
+  for (Py_ssize_t i = 0; all != NULL && i < PyList_Size(references); ++i) {
+    PyObject *alive = PyExtensibleType_Internal_Dereference(PyList_GetItem(references, i));
+    if (alive == NULL ? PyErr_Occurred() != NULL : PyList_Append(all, alive) < 0) Py_CLEAR(all);
+    Py_XDECREF(alive);
+  }
+  Py_XDECREF(references);
+  return all;
+}
+
+static inline int PyExtensibleType_Internal_IsCombined(PyObject *all_combined,
+                                                       PyObject *metaclass) {
+  for (Py_ssize_t i = 0; i < PyList_Size(all_combined); ++i) {
+    PyObject *combined = PyList_GetItem(all_combined, i);
+    if (PyType_IsSubtype((PyTypeObject *)metaclass, (PyTypeObject *)combined)) return 1;
+  }
+  return 0;
+}
+
+static inline int PyExtensibleType_Internal_AppendOnce(PyObject *list, PyObject *item) {
+  for (Py_ssize_t i = 0; i < PyList_Size(list); ++i) {
+    if (PyList_GetItem(list, i) == item) return 0;
+  }
+  return PyList_Append(list, item);
+}
+
+// Appends what `metaclass`, which derives from combined ones, was combined from. 0, or -1.
+static inline int PyExtensibleType_Internal_AppendComponents(PyObject *all_combined,
+                                                             PyObject *metaclass,
+                                                             PyObject *components) {
+  for (Py_ssize_t i = 0; i < PyList_Size(all_combined); ++i) {
+    PyTypeObject *combined = (PyTypeObject *)PyList_GetItem(all_combined, i);
+    if (!PyType_IsSubtype((PyTypeObject *)metaclass, combined)) continue;
+    PyObject *bases = PyTypedcall_Internal_SLOT(PyObject *, combined, tp_bases);
+    Py_XINCREF(bases);
+    int failed = 0;
+    for (Py_ssize_t at = 0; !failed && bases != NULL && at < PyTuple_Size(bases); ++at) {
+      PyObject *base = PyTuple_GetItem(bases, at);
+      if (PyExtensibleType_Internal_IsCombined(all_combined, base)) continue;
+      failed = PyExtensibleType_Internal_AppendOnce(components, base) < 0;
+    }
+    Py_XDECREF(bases);
+    if (failed) return -1;
+  }
+  return 0;
+}
+
+// Those of `all` that no other one derives from: a new list, or NULL.
+static inline PyObject *PyExtensibleType_Internal_NotImplied(PyObject *all) {
+  PyObject *rest = PyList_New(0);
+  for (Py_ssize_t i = 0; rest != NULL && i < PyList_Size(all); ++i) {
+    if (PyExtensibleType_Internal_IsImplied(all, i)) continue;
+    if (PyList_Append(rest, PyList_GetItem(all, i)) < 0) Py_CLEAR(rest);
+  }
+  return rest;
+}
+
+// The bases for `wanted`, none of which implies another: combined ones first, then everything that
+// they and the others consist of, although that is implied. So all combined metaclasses agree about
+// the order of any two others, and can themselves be combined. A new list, or NULL.
+static inline PyObject *PyExtensibleType_Internal_OrderedBases(PyTypeObject *ours, PyObject *cache,
+                                                               PyObject *wanted) {
+  PyObject *all_combined = PyExtensibleType_Internal_AllCombined(cache);
+  PyObject *components = all_combined != NULL ? PyList_New(0) : NULL;
+  PyObject *bases = components != NULL ? PyList_New(0) : NULL, *rest = NULL;
+  int failed = bases == NULL;
+  for (Py_ssize_t i = 0; !failed && i < PyList_Size(wanted); ++i) {
+    PyObject *metaclass = PyList_GetItem(wanted, i);
+    if (PyExtensibleType_Internal_IsCombined(all_combined, metaclass)) {
+      failed = PyExtensibleType_Internal_InsertBase(ours, bases, 0, metaclass) < 0 ||
+               PyExtensibleType_Internal_AppendComponents(all_combined, metaclass, components) < 0;
+    } else {
+      failed = PyExtensibleType_Internal_AppendOnce(components, metaclass) < 0;
+    }
+  }
+  if (!failed) {
+    rest = PyExtensibleType_Internal_NotImplied(components);
+    failed = rest == NULL;
+  }
+  const Py_ssize_t start = failed ? 0 : PyList_Size(bases);
+  for (Py_ssize_t i = 0; !failed && i < PyList_Size(rest); ++i) {
+    failed = PyExtensibleType_Internal_InsertBase(ours, bases, start, PyList_GetItem(rest, i)) < 0;
+  }
+  Py_XDECREF(rest);
+  Py_XDECREF(components);
+  Py_XDECREF(all_combined);
+  if (failed) Py_CLEAR(bases);
+  return bases;
 }
 
 // The bases of the combined metaclass, in their order: a new list, or NULL with an exception.
-static inline PyObject *PyExtensibleType_Internal_CombinedBases(PyTypeObject *ours,
+static inline PyObject *PyExtensibleType_Internal_CombinedBases(PyTypeObject *ours, PyObject *cache,
                                                                 PyObject *metaclasses) {
   PyObject *all = PySequence_List(metaclasses);
   if (all == NULL || PyList_Append(all, (PyObject *)ours) < 0) {
@@ -81,18 +195,13 @@ static inline PyObject *PyExtensibleType_Internal_CombinedBases(PyTypeObject *ou
     Py_DECREF(all);
     return NULL;
   }
-  PyObject *bases = PyList_New(0);
-  for (Py_ssize_t i = 0; bases != NULL && i < PyList_Size(all); ++i) {
-    if (PyExtensibleType_Internal_IsImplied(all, i)) continue;
-    PyObject *metaclass = PyList_GetItem(all, i);
-    Py_ssize_t at = 0;
-    while (at < PyList_Size(bases) &&
-           !PyExtensibleType_Internal_ComesBefore(ours, metaclass, PyList_GetItem(bases, at))) {
-      ++at;
-    }
-    if (PyList_Insert(bases, at, metaclass) < 0) Py_CLEAR(bases);
-  }
+  PyObject *bases = PyExtensibleType_Internal_NotImplied(all);
   Py_DECREF(all);
+  if (bases != NULL && PyList_Size(bases) > 1) {
+    PyObject *ordered = PyExtensibleType_Internal_OrderedBases(ours, cache, bases);
+    Py_DECREF(bases);
+    bases = ordered;
+  }
   return bases;
 }
 
@@ -108,14 +217,6 @@ static inline PyObject *PyExtensibleType_Internal_CombinedKey(PyObject *bases) {
   PyObject *key = addresses != NULL ? PyFrozenSet_New(addresses) : NULL;
   Py_XDECREF(addresses);
   return key;
-}
-
-// What a weak reference still refers to: a new reference; NULL without an exception if it is dead.
-static inline PyObject *PyExtensibleType_Internal_Dereference(PyObject *reference) {
-  PyObject *object = PyObject_CallObject(reference, NULL);
-  if (object != Py_None) return object;
-  Py_DECREF(object);
-  return NULL;
 }
 
 // Drops what is dead from the cache, so that metaclasses made in a loop do not fill it up.
@@ -190,7 +291,7 @@ static inline PyObject *PyExtensibleType_Internal_NewCombined(PyTypeObject *ours
 // See PyExtensibleType_CombinedMetaclass. `cache` is the interpreter's dictionary for them.
 static inline PyTypeObject *PyExtensibleType_Internal_Combine(PyTypeObject *ours, PyObject *cache,
                                                               PyObject *metaclasses) {
-  PyObject *bases = PyExtensibleType_Internal_CombinedBases(ours, metaclasses);
+  PyObject *bases = PyExtensibleType_Internal_CombinedBases(ours, cache, metaclasses);
   if (bases == NULL) return NULL;
   PyObject *combined = NULL, *key = NULL, *reference = NULL, *standing = NULL;
   if (PyList_Size(bases) == 1) {

@@ -92,10 +92,12 @@ static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Data(PyTypeO
   return PyExtensibleType_Internal_ResolveNow(type, data) ? data : NULL;
 }
 
-/// For all functions below: `obj` is any object; the caller has a reference to it or to its type.
-/// They need no GIL and set no exception; a thread without an attached thread state finds nothing
-/// on a type that nobody has resolved yet. Results are valid while the type lives. The slots are
-/// those of the type's creation: assigning to its `__bases__` afterwards changes none of them.
+/// For all functions below: `obj` is any object; the caller has a reference to it. They need no GIL
+/// and set no exception. But a thread without the GIL must have a reference to the type as well, or
+/// know that nobody assigns to the object's `__class__` meanwhile: the object may be all that keeps
+/// the old class alive. A thread without an attached thread state finds nothing on a type that
+/// nobody has resolved yet. Results are valid while the type lives. The slots are those of the
+/// type's creation: assigning to its `__bases__` afterwards changes none of them.
 /// Source: SEP 200, "Consumer API".
 
 /// 1 when the type of `obj` can have custom slots (perhaps it has none), else 0.

@@ -107,11 +107,12 @@ static inline int PyExtensibleType_Ready(PyHeapExtensibleTypeObject *type,
 
 /// A metaclass for classes that derive from extensible types and from classes with the metaclasses
 /// in the tuple `metaclasses` (ABCMeta, EnumMeta, ...), which CPython otherwise refuses with
-/// "metaclass conflict". The same set gives the same metaclass, in whatever order; if one of them
-/// derives from ours and from all others already, it is that one. Python code finds this function
-/// as `_extensibletype.combined_metaclass(*metaclasses)`.
+/// "metaclass conflict". The same set gives the same metaclass, in whatever order; combined ones
+/// can be combined further; if one of them derives from ours and from all others already, it is
+/// that one. Python code finds this function as `_extensibletype.combined_metaclass(*metaclasses)`.
 ///
-/// Their __new__ and __init__ run as they would alone, in the order of their names; a metaclass's
+/// Their __new__ and __init__ run as they would alone, in the order of their names (of one name: in
+/// an order that is the same for the life of the process); a metaclass's
 /// __init__ that forgets super().__init__ does no harm.
 ///
 /// New reference, or NULL: TypeError when one is no metaclass, or has C fields of its own that

@@ -189,7 +189,9 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Add(
 /// They are copied; subclasses inherit them by MRO order; they go when the type dies. Several
 /// modules can register slots for one type; the same slot twice is one slot. Subclasses that have
 /// been looked at before are brought up to date, as far as `type.__subclasses__()` leads to them.
-/// What slots point to must outlive the type and its subclasses.
+/// What slots point to must outlive the type and its subclasses, also those that have left it. A
+/// class that the garbage collector has found dead, and that a finalizer brings back to life, has
+/// lost them.
 ///
 /// Returns 0, or -1 with ValueError (an ID is invalid, stands twice, or stands there already with
 /// other data: then nothing has changed; no slots), TypeError (an extensible type, or one that has
@@ -278,12 +280,17 @@ PyForeignSlots_Internal_FirstLook(const PyTypedcall_Interface *interface, PyType
 /// when there is none, and for the special IDs. Slots that the type has itself are not looked at.
 /// `interface` is the one of the calling interpreter, from PyTypedcall_Import.
 ///
-/// Takes no lock, sets no exception and keeps a pending one. Needs no GIL, but a thread without an
-/// attached thread state finds inherited slots only once anybody has looked at that class with one;
-/// compiled for the limited API, which cannot tell, it needs the GIL. Assigning to `__bases__`
-/// after that changes nothing until slots are registered for one of the bases. Without memory for
-/// the first look at a class nothing is found, and the next look-up tries again. Valid while the
-/// type lives.
+/// Takes no lock, sets no exception and keeps a pending one. Needs no GIL (without it the caller
+/// has a reference to the type, too, as for PyCustomSlots_Find), but a thread without an attached
+/// thread state finds inherited slots only once anybody has looked at that class with one; compiled
+/// for the limited API, which cannot tell, it needs the GIL. On CPython 3.9 to 3.11 a
+/// subinterpreter that runs on the main thread counts as not attached.
+///
+/// What a class inherits is settled by the first look, and again, by the MRO of that time, whenever
+/// slots are registered for one of its bases or taken away from one; assigning to `__bases__` alone
+/// changes nothing. Without memory for the first look nothing is found, and the next look tries
+/// again. Every class looked at costs some 50 bytes, which come back when the interpreter ends.
+/// Valid while the type lives.
 static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interface *interface,
                                                       PyObject *obj, uintptr_t id,
                                                       Py_ssize_t expected_pos) {

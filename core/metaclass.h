@@ -54,7 +54,7 @@ static inline int PyExtensibleType_Internal_ResolveBases(PyTypeObject *metaclass
       continue;
     }
     // Metaclasses' mro() can put classes into the MRO of each other: who is on the way is passed
-    // over, and offers nothing meanwhile.
+    // over, offers nothing meanwhile, and those below it are not settled before it is.
     if (*magic == 0) *magic = PyExtensibleType_Internal_ON_THE_WAY;
     if (Py_EnterRecursiveCall(" while custom slots are inherited") != 0) {
       result = -1;
@@ -66,6 +66,24 @@ static inline int PyExtensibleType_Internal_ResolveBases(PyTypeObject *metaclass
   if (*magic == PyExtensibleType_Internal_ON_THE_WAY) *magic = 0;
   Py_XDECREF(mro);
   return result;
+}
+
+// Is one of the bases being resolved, by somebody whose Python code has led here or by another
+// thread? What `type` would inherit now lacks what that base is about to have. Runs no Python code.
+static inline int PyExtensibleType_Internal_BaseIsOnTheWay(PyTypeObject *metaclass,
+                                                           PyTypeObject *type, PyObject *mro) {
+  for (Py_ssize_t i = 0; i < PyTuple_Size(mro); ++i) {
+    PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(mro, i);
+    if (base == type || !PyTypedcall_Internal_IsHeapType(base) ||
+        !PyType_IsSubtype(Py_TYPE((PyObject *)base), metaclass)) {
+      continue;
+    }
+    if (PyExtensibleType_Internal_DataOf(metaclass, base)->shared.magic ==
+        PyExtensibleType_Internal_ON_THE_WAY) {
+      return 1;
+    }
+  }
+  return 0;
 }
 
 // Resolves with the slots of the class body, or with `given` ones. Reading the body's can run
@@ -81,7 +99,13 @@ static inline int PyExtensibleType_Internal_ResolveWith(
     mro = PyTypedcall_Internal_Mro(type);
     if (mro == NULL && PyErr_Occurred()) result = -1;
   }
-  if (mro != NULL && PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic == 0) {
+  if (mro != NULL && PyExtensibleType_Internal_BaseIsOnTheWay(metaclass, type, mro)) {
+    // The next look-up settles it. Given slots would be lost till then.
+    if (given != NULL) {
+      result = PyExtensibleType_Internal_Refuse(
+          type, PyExc_RuntimeError, "the custom slots of a base of type '%s' are being settled");
+    }
+  } else if (mro != NULL && PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic == 0) {
     result = PyExtensibleType_Internal_Commit(metaclass, type, mro, given != NULL ? given : &body);
   } else if (result == 0 && given != NULL) {
     result = PyExtensibleType_Internal_Refuse(

@@ -3,6 +3,7 @@
 import abc
 import enum
 import gc
+import itertools
 import threading
 import types
 import typing
@@ -55,6 +56,59 @@ class Cached(unittest.TestCase):
         first, second = pair()
         other = combined_metaclass(second, first)
         self.assertEqual([c.__name__ for c in one.__mro__], [c.__name__ for c in other.__mro__])
+
+    def test_metaclasses_of_one_name(self):
+        def orders(first_asked):
+            left, right = (type("Meta", (type,), {}) for _ in range(2))
+            asked = (left, right) if first_asked == "left" else (right, left)
+            one = combined_metaclass(*asked)
+            self.assertIs(combined_metaclass(*reversed(asked)), one)
+            return (one.__mro__.index(left) < one.__mro__.index(right)) == (id(left) < id(right))
+
+        self.assertEqual({orders(first) for first in ("left", "right") * 5}, {True})
+
+    def test_combined_ones_can_be_combined(self):
+        """In whatever steps: all agree about the order of what they were combined from."""
+        metas = [type(name, (type,), {}) for name in ("Aa", "Mm", "Zz")]
+        made = {combined_metaclass(*metas)}
+        for some in itertools.permutations(metas):
+            in_steps = combined_metaclass(combined_metaclass(*some[:2]), some[2])
+            one_by_one = combined_metaclass(some[0], combined_metaclass(some[1]), some[2])
+            made |= {in_steps, one_by_one, combined_metaclass(in_steps, one_by_one)}
+        self.assertGreater(len(made), 4)
+        for left, right in itertools.combinations(made, 2):
+            both = combined_metaclass(left, right)
+            self.assertTrue(issubclass(both, left) and issubclass(both, right))
+            self.assertIs(combined_metaclass(right, left), both)
+            order = [both.__mro__.index(meta) for meta in metas + [Metaclass]]
+            self.assertEqual(order, sorted(order))
+
+    def test_classes_of_combined_metaclasses_meet(self):
+        class Abstract(Base, abc.ABC, metaclass=combined_metaclass(abc.ABCMeta)):
+            pass
+
+        class Zz(type):
+            pass
+
+        one_step = combined_metaclass(Zz, abc.ABCMeta)
+        two_steps = combined_metaclass(Zz, type(Abstract))
+
+        class Left(Base, metaclass=one_step):
+            pass
+
+        class Right(Abstract, metaclass=two_steps):
+            __customslots__ = {B: 2}
+
+        class Both(Left, Right, metaclass=combined_metaclass(one_step, two_steps)):
+            pass
+
+        self.assertEqual(sorted(table(object.__new__(Both))), [(A, 1), (B, 2)])
+
+        class Derived(type(Abstract)):
+            pass
+
+        meta = combined_metaclass(Derived, two_steps, one_step)
+        self.assertTrue(issubclass(meta, Derived) and issubclass(meta, one_step))
 
     def test_name_and_module(self):
         one = combined_metaclass(abc.ABCMeta)

@@ -77,6 +77,41 @@ class OrderOfLookUps(unittest.TestCase):
             self.assertIn(table(bare(cls)), (None, [], slots((1, 11))))
 
 
+    def test_a_class_derived_while_its_base_is_being_settled(self):
+        """Reading the declaration of a base's base makes a class below that base."""
+        made = []
+
+        class Deriving(dict):
+            def items(self):
+                if not made:
+                    made.append(None)
+                    (middle,) = declared.__subclasses__()
+                    made[0] = type("Child", (middle,), {"__customslots__": {ID(4): 44}})
+                    # The metaclass has not settled it: what it would inherit is not there yet.
+                    self.seen = find(bare(made[0]), ID(3))
+                    self.refused = None
+                    try:
+                        make(slots((5, 55)), (middle,))
+                    except RuntimeError as error:
+                        self.refused = str(error)
+                return super().items()
+
+        declaration = Deriving({ID(2): 22})
+        declared = type.__new__(Metaclass, "Declared", (object,), {"__customslots__": declaration})
+
+        class Middle(declared, Base):
+            __customslots__ = {ID(3): 33}
+
+        child = made[0]
+        self.assertIsNone(declaration.seen)
+        self.assertIn("are being settled", declaration.refused)
+        expected = slots((1, 11), (2, 22), (3, 33))
+        self.assertEqual(sorted(table(bare(Middle))), expected)
+        for below, own in ((child, (4, 44)), (type("Below", (child,), {}), (4, 44)),
+                           (make(slots((5, 55)), (Middle,)), (5, 55))):
+            self.assertEqual(sorted(table(bare(below))), expected + slots(own))
+
+
 class GivenByC(unittest.TestCase):
     def test_slots_from_c_are_never_dropped(self):
         """A base's declaration looks up the class that is just being made in C."""
