@@ -255,6 +255,7 @@ static inline PyObject *PyExtensibleType_Internal_NewCombined(PyTypeObject *ours
   char name[PyTypedcall_Internal_NAME_SIZE];
   PyObject *full_name = PyUnicode_FromString("");
   for (Py_ssize_t i = 0; full_name != NULL && i < PyList_Size(bases); ++i) {
+    if (PyExtensibleType_Internal_IsImplied(bases, i)) continue;  // in the name of another one
     PyTypedcall_Internal_Name((PyTypeObject *)PyList_GetItem(bases, i), name);
     const char *dot = strrchr(name, '.');
     PyObject *longer =
