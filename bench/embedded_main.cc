@@ -17,7 +17,7 @@ namespace {
 // Benchmarks take turns in random order, so that a slow spell of the machine meets all of them; the
 // median then leaves it out.
 const char *const kDefaults[] = {
-    "--benchmark_repetitions=31",
+    "--benchmark_repetitions=32",
     "--benchmark_enable_random_interleaving=true",
     "--benchmark_min_time=0.05",
     "--benchmark_report_aggregates_only=true",

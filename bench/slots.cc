@@ -3,6 +3,8 @@
 #include <Python.h>
 #include <benchmark/benchmark.h>
 
+#include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "bench/callees.h"
@@ -37,12 +39,17 @@ const PyTypedcall_Interface *interface = nullptr;
 
 void *address() { return reinterpret_cast<void *>(bench::dd_d); }
 
+/// The places in a cache line where each loop is measured. A loop of six cycles takes one more or
+/// one less depending on where it stands, which says nothing about what it does.
+constexpr std::size_t kPlaces = 16;
+
 /// find(subject) yields a function, which is called. The compiler does not know the subject, so
 /// nothing that is read through it can be kept from one iteration to the next. Not inlined: where
 /// two benchmarks do the same with different objects, they run the same machine code.
-template <class Subject, class Find>
-__attribute__((noinline)) void time_lookup(benchmark::State &state, Subject subject,
-                                           const Find &find) {
+template <std::size_t place, class Subject, class Find>
+__attribute__((noinline)) void time_lookup_at(benchmark::State &state, Subject subject,
+                                              const Find &find) {
+  if constexpr (place > 0) asm volatile(".skip %c0, 0x90" : : "i"(place * 64 / kPlaces));  // nops
   for (auto _ : state) {
     Subject any = subject;
     double x = 1.5, y = 2.25;
@@ -52,6 +59,25 @@ __attribute__((noinline)) void time_lookup(benchmark::State &state, Subject subj
     bench::consume(find(any)(x, y));
   }
 }
+
+/// Every repetition of a benchmark is in another place: `turn` counts them.
+template <class Subject, class Find, std::size_t... place>
+void time_lookup(benchmark::State &state, std::size_t turn, Subject subject, const Find &find,
+                 std::index_sequence<place...>) {
+  static constexpr void (*const places[])(
+      benchmark::State &, Subject, const Find &) = {&time_lookup_at<place, Subject, Find>...};
+  places[turn % sizeof...(place)](state, subject, find);
+}
+
+/// Registers a benchmark, body(state, turn).
+template <class Body>
+void add(const char *name, Body body) {
+  bench::add(name, [body, turn = std::size_t{0}](benchmark::State &state) mutable {
+    body(state, turn++);
+  });
+}
+
+using every_place = std::make_index_sequence<kPlaces>;
 
 /// What a consumer does when it finds no slot: it has another function.
 template <class Find>
@@ -65,21 +91,24 @@ struct OrElse {
 };
 
 template <class Find>
-void time_slot(benchmark::State &state, PyObject *object, Find find) {
+void time_slot(benchmark::State &state, std::size_t turn, PyObject *object, Find find) {
   function other = bench::dd_d;
   bench::hide(other);
-  time_lookup(state, object, OrElse<Find>{find, other});
+  time_lookup(state, turn, object, OrElse<Find>{find, other}, every_place());
 }
 
 template <class Find>
 void add_lookup(const char *name, PyObject **object, Find find) {
-  bench::add(name, [=](benchmark::State &state) { time_lookup(state, *object, find); });
+  add(name, [=](benchmark::State &state, std::size_t turn) {
+    time_lookup(state, turn, *object, find, every_place());
+  });
 }
 
 /// A benchmark that finds a slot, or else calls another function.
 template <class Find>
 void add_slot(const char *name, PyObject **object, Find find) {
-  bench::add(name, [=](benchmark::State &state) { time_slot(state, *object, find); });
+  add(name,
+      [=](benchmark::State &state, std::size_t turn) { time_slot(state, turn, *object, find); });
 }
 
 /// The slots of every type here that has any.
@@ -97,9 +126,9 @@ class Foreign {
  public:
   Foreign() {
     const std::vector<PyCustomSlot> all = slots();
-    registered_ = add(Py_TYPE(foreign), all);
+    registered_ = give(Py_TYPE(foreign), all);
     for (PyObject *type : others) {
-      registered_ = registered_ && add(reinterpret_cast<PyTypeObject *>(type), all);
+      registered_ = registered_ && give(reinterpret_cast<PyTypeObject *>(type), all);
     }
   }
   ~Foreign() {
@@ -112,7 +141,7 @@ class Foreign {
   explicit operator bool() const { return registered_; }
 
  private:
-  static bool add(PyTypeObject *type, const std::vector<PyCustomSlot> &all) {
+  static bool give(PyTypeObject *type, const std::vector<PyCustomSlot> &all) {
     return PyForeignSlots_Register(interface, type, all.data(), kSlots) == 0;
   }
   static void remove(PyTypeObject *type) {
@@ -124,11 +153,11 @@ class Foreign {
 /// add_slot() while foreign types are registered.
 template <class Find>
 void add_with_foreign(const char *name, PyObject **object, Find find) {
-  bench::add(name, [=](benchmark::State &state) {
+  add(name, [=](benchmark::State &state, std::size_t turn) {
     const Foreign registered;
     if (!registered) return bench::fail(state);
     find(*object);  // the first look at a class merges what it inherits
-    time_slot(state, *object, find);
+    time_slot(state, turn, *object, find);
   });
 }
 
@@ -206,8 +235,9 @@ bool check_objects() {
 
 /// PyCustomSlots_Find, and what it is compared with.
 void add_own() {
-  bench::add("slots/pointer", [](benchmark::State &state) {
-    time_lookup(state, static_cast<function>(bench::dd_d), [](function any) { return any; });
+  add("slots/pointer", [](benchmark::State &state, std::size_t turn) {
+    const auto itself = [](function any) { return any; };
+    time_lookup(state, turn, static_cast<function>(bench::dd_d), itself, every_place());
   });
   // Lambdas that read alike are types of their own, and so their loops are call sites of their own.
   add_slot("slots/expected", &extensible,
