@@ -74,6 +74,11 @@ static PyMethodDef PyTypedcall_Internal_CombinedDef = {
 static inline void PyTypedcall_Internal_ReadCounters(void *opaque, PyTypedcall_Counters *out,
                                                      size_t size) {
   const PyTypedcall_Internal_State *state = (const PyTypedcall_Internal_State *)opaque;
+  // What call sites ask for each time they see a callable again: a copy without a call.
+  if (size == 2 * sizeof(uint64_t)) {
+    memcpy(out, &state->counters, 2 * sizeof(uint64_t));
+    return;
+  }
   memcpy(out, &state->counters, size < sizeof(*out) ? size : sizeof(*out));
 }
 
@@ -88,6 +93,10 @@ static inline void PyTypedcall_Internal_EmptyState(PyTypedcall_Internal_State *s
   for (Py_ssize_t at = 0; owners != NULL && PyDict_Next(owners, &at, NULL, &capsule);) {
     PyTypedcall_Internal_ForgetReference((PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(
         capsule, PyTypedcall_Internal_OWNER_NAME));
+  }
+  // Who remembers what it found compares counters, and must not take these rows for alive.
+  for (int space = 0; space < PyTypedcall_SPACES; ++space) {
+    state->counters.rows_removed += state->tables[space].live;
   }
   Py_XDECREF(owners);
   for (int space = 0; space < PyTypedcall_SPACES; ++space) {

@@ -3,9 +3,9 @@
 #ifndef TYPEDCALL_CORE_SIDE_TABLE_H_
 #define TYPEDCALL_CORE_SIDE_TABLE_H_
 
-#include <string.h>
-
 #include "core/interface.h"
+
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {

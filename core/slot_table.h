@@ -3,11 +3,11 @@
 #ifndef TYPEDCALL_CORE_SLOT_TABLE_H_
 #define TYPEDCALL_CORE_SLOT_TABLE_H_
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "core/custom_slots.h"
 #include "core/type_access.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {

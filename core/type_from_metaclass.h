@@ -3,9 +3,9 @@
 #ifndef TYPEDCALL_CORE_TYPE_FROM_METACLASS_H_
 #define TYPEDCALL_CORE_TYPE_FROM_METACLASS_H_
 
-#include <string.h>
-
 #include "core/platform.h"
+
+#include <string.h>
 
 #if PY_VERSION_HEX < 0x030C0000
 #include "core/type_from_metaclass_backport.h"

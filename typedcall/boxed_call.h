@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "typedcall/convert.h"
+#include "typedcall/stats.h"
 
 namespace typedcall {
 namespace internal {
@@ -26,6 +27,7 @@ object_ref box_argument(T value) {
 template <class R, class... A>
 bool boxed_call(PyObject *callable, R *result, A... arguments) {
   constexpr std::size_t count = sizeof...(A);
+  stats::add(event::boxed);
   const object_ref boxed[count + 1] = {internal::box_argument<A>(arguments)..., object_ref()};
   // One place more in front lets a bound method put its self there instead of copying.
   PyObject *stack[count + 1] = {nullptr};

@@ -1,36 +1,30 @@
 // typedcall::function<double(double, double)>: a C function pointer found behind a Python callable,
-// and the reference that keeps it valid. Calling it is calling the pointer.
+// and the reference that keeps it valid. Calling it is calling the pointer. Beside it the same for
+// functions that take self first, bound to one or not.
 #ifndef TYPEDCALL_FUNCTION_H_
 #define TYPEDCALL_FUNCTION_H_
 
+#include "typedcall/places.h"
+// places.h comes first, because of Python.h.
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "typedcall/error_value.h"
 #include "typedcall/native_callable.h"
 #include "typedcall/object_ref.h"
 #include "typedcall/signature_of.h"
+#include "typedcall/stats.h"
 
 namespace typedcall {
+namespace internal {
 
-template <class Signature>
-class function;
-
-/// Empty, or an entry of signature R(A...). Copying and destroying a non-empty one needs the GIL;
-/// calling it needs what its flags say and nothing else.
+/// An address, its flags, and what a result of it means.
 template <class R, class... A>
-class function<R(A...)> {
+class native_pointer {
  public:
   using pointer = R (*)(A...);
-
-  function() = default;
-  /// `keep_alive` is what the pointer's validity depends on; it may be empty.
-  function(pointer address, std::uintptr_t flags, object_ref keep_alive)
-      : pointer_(address), flags_(flags), keep_alive_(std::move(keep_alive)) {}
-
-  /// Undefined when empty.
-  R operator()(A... args) const { return pointer_(args...); }
 
   explicit operator bool() const { return pointer_ != nullptr; }
   pointer get() const { return pointer_; }
@@ -61,10 +55,119 @@ class function<R(A...)> {
     return raised();
   }
 
+ protected:
+  native_pointer() = default;
+  native_pointer(pointer address, std::uintptr_t flags) : pointer_(address), flags_(flags) {}
+
+  R call(A... args) const {
+    stats::add(event::direct);
+    return pointer_(args...);
+  }
+
  private:
   pointer pointer_ = nullptr;
   std::uintptr_t flags_ = 0;
+};
+
+}  // namespace internal
+
+template <class Signature>
+class function_view;
+
+/// Empty, or an entry of signature R(A...), without a reference: valid while the caller has one to
+/// the callable that it was found behind. Copying it costs nothing and needs no GIL.
+template <class R, class... A>
+class function_view<R(A...)> : public internal::native_pointer<R, A...> {
+ public:
+  function_view() = default;
+  function_view(R (*address)(A...), std::uintptr_t flags)
+      : internal::native_pointer<R, A...>(address, flags) {}
+
+  /// Undefined when empty.
+  R operator()(A... args) const { return this->call(args...); }
+};
+
+template <class Signature>
+class function;
+
+/// Empty, or an entry of signature R(A...). Copying and destroying a non-empty one needs the GIL;
+/// calling it needs what its flags say and nothing else.
+template <class R, class... A>
+class function<R(A...)> : public internal::native_pointer<R, A...> {
+ public:
+  using pointer = R (*)(A...);
+
+  function() = default;
+  /// `keep_alive` is what the pointer's validity depends on; it may be empty.
+  function(pointer address, std::uintptr_t flags, object_ref keep_alive)
+      : internal::native_pointer<R, A...>(address, flags), keep_alive_(std::move(keep_alive)) {}
+
+  /// Undefined when empty.
+  R operator()(A... args) const { return this->call(args...); }
+
+ private:
   object_ref keep_alive_;
+};
+
+template <class Signature>
+class bound_function;
+
+/// Empty, or an entry R(A...) that takes self first, and that self: the instance or class of a
+/// bound method, the module of a module's function, an instance with a table of its own.
+/// GIL: as for function.
+template <class R, class... A>
+class bound_function<R(A...)> : public internal::native_pointer<R, PyObject *, A...> {
+ public:
+  using pointer = R (*)(PyObject *, A...);
+
+  bound_function() = default;
+  /// `self` must be of the type that the function expects; `keep_alive` as for function.
+  bound_function(pointer address, std::uintptr_t flags, object_ref self, object_ref keep_alive)
+      : internal::native_pointer<R, PyObject *, A...>(address, flags),
+        self_(std::move(self)),
+        keep_alive_(std::move(keep_alive)) {}
+
+  /// Undefined when empty.
+  R operator()(A... args) const { return this->call(self_.get(), args...); }
+
+  /// Borrowed; null when empty.
+  PyObject *self() const { return self_.get(); }
+
+ private:
+  object_ref self_, keep_alive_;
+};
+
+template <class Signature>
+class unbound_function;
+
+/// Empty, or an entry R(A...) that takes self first, of a method that is not bound (`Type.method`).
+/// GIL: as for function.
+template <class R, class... A>
+class unbound_function<R(A...)> : public internal::native_pointer<R, PyObject *, A...> {
+ public:
+  using pointer = R (*)(PyObject *, A...);
+
+  unbound_function() = default;
+  /// `descriptor` is what the entry was found behind.
+  unbound_function(pointer address, std::uintptr_t flags, object_ref descriptor)
+      : internal::native_pointer<R, PyObject *, A...>(address, flags),
+        descriptor_(std::move(descriptor)) {}
+
+  /// May `self` be passed? False with the TypeError that Python's own call raises. Of a non-empty
+  /// one. GIL: held.
+  bool check(PyObject *self) const { return check_self(descriptor_.get(), self); }
+
+  /// Undefined when empty, or when check(self) is not true.
+  R operator()(PyObject *self, A... args) const { return this->call(self, args...); }
+
+  /// Bound to `self`, or empty with the exception of check(). GIL: held.
+  bound_function<R(A...)> bind(PyObject *self) const {
+    if (!check(self)) return {};
+    return {this->get(), this->flags(), object_ref::borrow(self), descriptor_};
+  }
+
+ private:
+  object_ref descriptor_;
 };
 
 }  // namespace typedcall

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "typedcall/call_plan.h"
+#include "typedcall/stats.h"
 
 namespace typedcall {
 
@@ -41,8 +42,13 @@ class invoker {
   /// does not fit (`g`, `Zd`, `Zg`) goes to `wide_result`, and 0 is returned. What the entry's
   /// flags ask of the caller holds here too.
   native_value operator()(const native_value *arguments, void *wide_result = nullptr) const {
-    native_value result =
-        thunk_ != nullptr ? thunk_(funcptr_, arguments) : run_slowly(arguments, wide_result);
+    native_value result{};
+    if (thunk_ != nullptr) {
+      stats::add(event::thunk);
+      result = thunk_(funcptr_, arguments);
+    } else {
+      result = run_slowly(arguments, wide_result);
+    }
     if (narrow_by_ != 0) result.bits = narrowed(result.bits);
     return result;
   }
@@ -116,7 +122,11 @@ class invoker {
 
   __attribute__((noinline)) native_value run_slowly(const native_value *arguments,
                                                     void *wide_result) const {
-    if (plan_->how == way::image) return internal::run_image(plan_->image, funcptr_, arguments);
+    if (plan_->how == way::image) {
+      stats::add(event::image);
+      return internal::run_image(plan_->image, funcptr_, arguments);
+    }
+    stats::add(event::ffi);
     void *addresses[internal::most_arguments];
     for (std::size_t i = 0; i < plan_->arity; ++i) {
       // libffi only reads them, but its prototype does not say so.

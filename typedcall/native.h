@@ -1,51 +1,18 @@
-// What is known of one C++ function at compile time: its type, its signature, its entry in a table,
-// and a version of it that throws nothing.
+// What is known of one C++ function at compile time: what Python passes and gets, its entry in a
+// table, and, where consumers cannot call it as it is, an adapter that they can call.
 #ifndef TYPEDCALL_NATIVE_H_
 #define TYPEDCALL_NATIVE_H_
 
-#include <cxxabi.h>
-
-#include <cstddef>
-#include <exception>
-#include <new>
-#include <stdexcept>
-#include <tuple>
-#include <type_traits>
-
-#include "typedcall/convert.h"
+#include "typedcall/c_type.h"
 #include "typedcall/effects.h"
 #include "typedcall/error_value.h"
+#include "typedcall/exceptions.h"
 #include "typedcall/signature_of.h"
 
-namespace typedcall::internal {
+// Behind Python.h.
+#include <cxxabi.h>
 
-/// Turns the C++ exception being handled into a Python exception. GIL: held.
-inline void set_error_from_exception() {
-  // A function that has set one and throws to get out means that one.
-  if (PyErr_Occurred()) return;
-  PyObject *type = PyExc_RuntimeError;
-  try {
-    throw;
-  } catch (const std::bad_alloc &) {
-    PyErr_NoMemory();
-    return;
-  } catch (const std::out_of_range &error) {
-    PyErr_SetString(PyExc_IndexError, error.what());
-    return;
-  } catch (const std::overflow_error &error) {
-    PyErr_SetString(PyExc_OverflowError, error.what());
-    return;
-  } catch (const std::logic_error &error) {
-    // invalid_argument, domain_error and length_error: the caller's values are wrong.
-    PyErr_SetString(PyExc_ValueError, error.what());
-    return;
-  } catch (const std::exception &error) {
-    PyErr_SetString(type, error.what());
-    return;
-  } catch (...) {
-    PyErr_SetString(type, "unknown C++ exception");
-  }
-}
+namespace typedcall::internal {
 
 template <class Pointer>
 struct function_traits {
@@ -56,20 +23,45 @@ struct function_traits {
 
 template <class R, class... A>
 struct function_traits<R (*)(A...)> {
-  using type = R(A...);
   using result = R;
-  using arguments = std::tuple<std::remove_cv_t<A>...>;
+  using parameters = std::tuple<std::remove_cv_t<A>...>;
   static constexpr bool is_noexcept = false;
-  static constexpr std::size_t arity = sizeof...(A);
-  static constexpr bool has_objects =
-      std::is_same_v<R, PyObject *> || (std::is_same_v<std::remove_cv_t<A>, PyObject *> || ...);
-  static constexpr bool converts = (std::is_void_v<R> || is_convertible_type<R>)&&(
-      is_convertible_type<std::remove_cv_t<A>> && ...);
+  static constexpr std::size_t count = sizeof...(A);
+  static constexpr bool has_std_complex =
+      is_std_complex<R> || (is_std_complex<std::remove_cv_t<A>> || ...);
 };
 
 template <class R, class... A>
 struct function_traits<R (*)(A...) noexcept> : function_traits<R (*)(A...)> {
   static constexpr bool is_noexcept = true;
+};
+
+template <class Parameters>
+struct parameter_checks;
+template <class... A>
+struct parameter_checks<std::tuple<A...>> {
+  static constexpr bool can_pass = (python_can_pass<A> && ...);
+  static constexpr bool has_objects =
+      (std::is_same_v<A, PyObject *> || ...) || (std::is_same_v<A, PyObject **> || ...);
+};
+
+/// The last of a function's parameters; void if there is none.
+template <class Parameters, std::size_t Count>
+struct last_parameter {
+  using type = std::tuple_element_t<Count - 1, Parameters>;
+};
+template <class Parameters>
+struct last_parameter<Parameters, 0> {
+  using type = void;
+};
+
+template <class Parameters>
+struct first_parameter {
+  using type = void;
+};
+template <class First, class... Rest>
+struct first_parameter<std::tuple<First, Rest...>> {
+  using type = First;
 };
 
 /// `Function` as it is offered: with the effects that were stated and those that its type shows.
@@ -80,38 +72,131 @@ struct function_traits<R (*)(A...) noexcept> : function_traits<R (*)(A...)> {
 template <auto Function, std::uint64_t Stated>
 struct __attribute__((visibility("hidden"))) native {
   using traits = function_traits<decltype(Function)>;
-  using result = typename traits::result;
-  using arguments = typename traits::arguments;
-  static constexpr std::size_t arity = traits::arity;
+  using own_result = typename traits::result;
+  using own_parameters = typename traits::parameters;
 
-  /// A function that may throw is offered through a caller that turns exceptions into Python's, for
-  /// consumers need not be C++ and may have no frame to unwind.
+  // --- What the parameters are for -----------------------------------------------------------
+
+  static constexpr bool takes_self = (Stated & PyNativeCallable_TAKES_SELF) != 0;
+  static constexpr bool states_status = (Stated & PyNativeCallable_RETURNS_STATUS) != 0;
+  using last = typename last_parameter<own_parameters, traits::count>::type;
+  static constexpr bool has_place = states_status &&
+                                    traits::count > (takes_self ? 1 : 0) && is_typed_pointer<last>;
+
+  static_assert(!takes_self || is_self_pointer<typename first_parameter<own_parameters>::type>,
+                "typedcall: with takes_self the first parameter is self, a PyObject * or a pointer "
+                "to the object's struct");
+  static_assert(!states_status || std::is_same_v<own_result, int>,
+                "typedcall: with returns_status the result is an int, 0 when all is well; the "
+                "value goes through the last parameter");
+  static_assert(!has_place || !std::is_const_v<std::remove_pointer_t<last>>,
+                "typedcall: with returns_status a last parameter that points to a value is where "
+                "the result goes, so it cannot point to const; put it further in front");
+
+  static constexpr std::size_t arity =
+      traits::count - (takes_self && traits::count > 0 ? 1 : 0) - (has_place ? 1 : 0);
+  /// What Python passes, as C types.
+  using arguments = typename c_slice<own_parameters, takes_self ? 1 : 0, arity>::type;
+
+  // --- How it reports errors -----------------------------------------------------------------
+
+  /// A function that may throw is offered through an adapter that turns exceptions into Python's,
+  /// for consumers need not be C++ and may have no frame to unwind.
   static constexpr bool throws = !traits::is_noexcept && (Stated & cannot_throw) == 0;
-  static constexpr bool returns_object = std::is_same_v<result, PyObject *>;
+  /// If there is no error value for its result, the adapter returns a status.
+  static constexpr bool gets_status =
+      throws && !states_status && !has_error_value<c_type_of<own_result>>;
+  static constexpr bool is_status = states_status || gets_status;
+
+  /// What Python gets, as a C type; void is None.
+  using value = std::conditional_t<
+      states_status, std::conditional_t<has_place, std::remove_pointer_t<c_type_of<last>>, void>,
+      c_type_of<own_result>>;
+  static constexpr bool has_value = !std::is_void_v<value>;
+
+  static_assert(
+      parameter_checks<arguments>::can_pass && python_can_get<value>,
+      "typedcall: Python callers can pass and get bool, the signed and unsigned integers (plain "
+      "char is neither: write signed char or unsigned char), float, double, long double, complex, "
+      "const char *, void *, pointers to these, and PyObject *; this function has another type");
+
+  // --- What consumers see --------------------------------------------------------------------
+
+  using entry_result = std::conditional_t<is_status, int, value>;
+  using place = std::conditional_t<is_status && has_value, std::tuple<std::add_pointer_t<value>>,
+                                   std::tuple<>>;
+  using shown_parameters = typename joined<arguments, place>::type;
+  using entry_parameters =
+      typename joined<std::conditional_t<takes_self, std::tuple<PyObject *>, std::tuple<>>,
+                      shown_parameters>::type;
+  /// The function type that the signature spells, and the one that Python sees.
+  using shown_type = typename function_type<entry_result, shown_parameters>::type;
+  using python_type = typename function_type<value, arguments>::type;
+
+  static constexpr bool returns_object = std::is_same_v<value, PyObject *>;
+  static constexpr bool has_objects =
+      takes_self ||
+      parameter_checks<typename joined<arguments, std::tuple<value *>>::type>::has_objects ||
+      returns_object;
+  static constexpr bool raises_by_value =
+      !is_status && (throws || returns_object || (Stated & PyNativeCallable_MAY_RAISE) != 0);
 
   static constexpr std::uintptr_t flags =
-      static_cast<std::uintptr_t>(Stated & ~cannot_throw) |
-      (throws || returns_object ? PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD : 0) |
-      (traits::has_objects ? PyNativeCallable_NEEDS_THREAD : 0);
+      static_cast<std::uintptr_t>(Stated & entry_bits &
+                                  ~std::uint64_t{PyNativeCallable_MAY_RAISE}) |
+      (raises_by_value ? PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD : 0) |
+      (is_status ? PyNativeCallable_RETURNS_STATUS | PyNativeCallable_NEEDS_THREAD : 0) |
+      (has_objects ? PyNativeCallable_NEEDS_THREAD : 0);
   static constexpr bool may_raise = (flags & PyNativeCallable_MAY_RAISE) != 0;
 
-  static_assert(!may_raise || has_error_value<result>,
+  static_assert(!may_raise || has_error_value<value>,
                 "typedcall: a function whose result is bool, void or complex cannot say by it that "
-                "an exception is set. Make it noexcept (or state typedcall::nothrow for a C "
-                "function), or return an integer");
+                "an exception is set. State typedcall::returns_status and return an int, the value "
+                "through a last parameter; or throw a C++ exception");
+  static constexpr bool releases_gil = (Stated & without_gil) != 0;
   static_assert(
-      traits::converts,
-      "typedcall: Python callers can pass and get bool, the signed and unsigned integers, "
-      "float, double and PyObject *; this function has another type");
+      !releases_gil || (flags & PyNativeCallable_NEEDS_THREAD) == 0,
+      "typedcall: with releases_gil the function runs without the GIL: it takes and "
+      "gives no objects, no self, raises nothing and is noexcept (or typedcall::nothrow)");
 
-  template <class Arguments>
-  struct guarded;
+  // --- Calling it ----------------------------------------------------------------------------
+
+  /// Of the entry's type; calls the function with its own.
+  template <class Parameters>
+  struct adapter;
   template <class... A>
-  struct guarded<std::tuple<A...>> {
+  struct adapter<std::tuple<A...>> {
+    static own_result plain(A... values) {
+      return run(std::make_index_sequence<traits::count>(), std::tuple<A...>(values...));
+    }
+    template <std::size_t... I>
+    static own_result run(std::index_sequence<I...>, const std::tuple<A...> &values) {
+      (void)values;
+      return Function(from_c<std::tuple_element_t<I, own_parameters>>(std::get<I>(values))...);
+    }
+
+    static entry_result converted(A... values) {
+      if constexpr (gets_status) {
+        if constexpr (has_value) {
+          std::tuple<A...> all(values...);
+          const auto result = run(std::make_index_sequence<traits::count>(), all);
+          *std::get<sizeof...(A) - 1>(all) = to_c(result);
+        } else {
+          plain(values...);
+        }
+        // It may use the C API, and has no other way to say that something went wrong there.
+        return PyErr_Occurred() != nullptr ? -1 : 0;
+      } else if constexpr (std::is_void_v<entry_result>) {
+        plain(values...);
+      } else {
+        return to_c(plain(values...));
+      }
+    }
+
     // There is no object behind a __forced_unwind, only an address that is null.
-    __attribute__((no_sanitize("null"))) static result call(A... arguments) {
+    __attribute__((no_sanitize("null"))) static entry_result guarded(A... values) {
       try {
-        return Function(arguments...);
+        return converted(values...);
 #ifdef __GLIBCXX__
       } catch (abi::__forced_unwind &) {
         // pthread_exit, with which CPython before 3.14 ends the threads that ask for the GIL after
@@ -120,22 +205,35 @@ struct __attribute__((visibility("hidden"))) native {
 #endif
       } catch (...) {
         set_error_from_exception();
-        return error_value<result>();
+        return error_value<entry_result>();
       }
     }
   };
+  using own_adapter = adapter<entry_parameters>;
 
-  /// What consumers call, and what the wrapper calls.
+  /// What consumers call: of the type that the signature spells, after self.
   static constexpr auto address() {
     if constexpr (throws) {
-      return &guarded<arguments>::call;
+      return &own_adapter::guarded;
+    } else if constexpr (traits::has_std_complex) {
+      return &own_adapter::converted;
     } else {
       return Function;
     }
   }
 
+  /// What the wrapper calls: the same, but with no pointer in between.
+  template <class... A>
+  static entry_result call(A... values) {
+    if constexpr (throws) {
+      return own_adapter::guarded(values...);
+    } else {
+      return own_adapter::converted(values...);
+    }
+  }
+
   static PyNativeCallableEntry entry() {
-    return {signature_of<typename traits::type>::text, flags, reinterpret_cast<void *>(address())};
+    return {signature_of<shown_type>::text, flags, reinterpret_cast<void *>(address())};
   }
 };
 

@@ -3,10 +3,10 @@
 #ifndef TYPEDCALL_NATIVE_CALLABLE_SLOT_H_
 #define TYPEDCALL_NATIVE_CALLABLE_SLOT_H_
 
-#include <string.h>
-
 #include "typedcall/native_callable.h"
 #include "typedcall/signature.h"
+
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {

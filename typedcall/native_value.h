@@ -51,7 +51,7 @@ struct native_value {
       return static_cast<T>(bits);
     } else {
       T value;
-      std::memcpy(&value, &bits, sizeof(value));
+      std::memcpy(static_cast<void *>(&value), &bits, sizeof(value));
       return value;
     }
   }

@@ -1,5 +1,6 @@
 // The resolver: does this Python object offer a native function of that signature? Looks in every
-// place where a table can be and yields one entry, or a TypeError that lists what is offered.
+// place where a table can be (places.h), picks the entry that answers a request best (request.h),
+// or says what is offered instead (refusals.h).
 #ifndef TYPEDCALL_RESOLVE_H_
 #define TYPEDCALL_RESOLVE_H_
 
@@ -8,54 +9,21 @@
     "typedcall/resolve.h needs the full API: it looks into builtin functions and method descriptors"
 #endif
 
+#include "core/rendezvous.h"
+#include "typedcall/places.h"
+// The C headers come first: they want Python.h ahead of all standard headers.
 #include <cstdint>
-#include <cstring>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "core/rendezvous.h"
 #include "typedcall/function.h"
-#include "typedcall/typed_method.h"
+#include "typedcall/refusals.h"
+#include "typedcall/request.h"
+#include "typedcall/stats.h"
 
 namespace typedcall {
-
-/// Where an entry was found, in the order in which the places are looked at.
-enum class place {
-  instance_slot,      ///< the native-callable slot of an extensible type (SEP 201)
-  method_def,         ///< behind `ml_name`, with our header (METH_TYPED | METH_TYPED_EXT)
-  pypy_method_def,    ///< behind `ml_name`, PyPy's struct alone (METH_TYPED)
-  side_table_def,     ///< the interpreter's side table, by PyMethodDef
-  side_table_object,  ///< the interpreter's side table, by object
-};
-
-/// A place in plain words, static text.
-inline const char *describe(place where) {
-  switch (where) {
-    case place::instance_slot:
-      return "native-callable slot";
-    case place::method_def:
-      return "METH_TYPED with header";
-    case place::pypy_method_def:
-      return "METH_TYPED, PyPy's layout";
-    case place::side_table_def:
-      return "side table, by PyMethodDef";
-    case place::side_table_object:
-      return "side table, by object";
-  }
-  return "";
-}
-
-/// What a consumer can honour beyond calling: the sum of PyNativeCallable_* bits that must be
-/// understood and that it does understand. An entry that asks for more is not offered to it.
-using honours = std::uintptr_t;
-
-/// For a consumer that calls with the GIL held and asks function::raised() after each call.
-inline constexpr honours holds_gil = PyNativeCallable_NEEDS_THREAD;
-inline constexpr honours checks_errors =
-    PyNativeCallable_NEEDS_THREAD | PyNativeCallable_MAY_RAISE | PyNativeCallable_ERROR_IS_NEG_ZERO;
-/// For a consumer that takes what the C function does on inputs where the Python callable differs.
-inline constexpr honours accepts_differences = PyNativeCallable_DIFFERS;
 
 /// An entry that was found, with its own copy of the signature.
 struct resolution {
@@ -63,134 +31,112 @@ struct resolution {
   std::uintptr_t flags = 0;
   void *funcptr = nullptr;
   place where = place::instance_slot;
-  object_ref keep_alive;  ///< as long as it lives, `funcptr` is valid
+  /// The callable. As long as it lives, `funcptr` and `self` are valid: it has references to the
+  /// module, instance or class that it is bound to, or to the type that it is a method of, and with
+  /// them to whatever owns its PyMethodDef. What is untagged stays callable, too.
+  object_ref keep_alive;
+  /// safe: the consumer converts from and to what it asked for (typedcall/casting.h).
+  casting how = casting::exact;
+  /// With TAKES_SELF, the first argument: see self_of(). Null for an unbound method, where the
+  /// consumer checks a self of its own with check_self(). Borrowed from `keep_alive`.
+  PyObject *self = nullptr;
+  /// Of a METH_METHOD function: the class that its Python wrapper is given. Native functions are
+  /// not; one that wants it asks self's type for its module. Borrowed from `keep_alive`.
+  PyTypeObject *defining_class = nullptr;
 };
 
 namespace internal {
 
-inline bool can_honour(const PyNativeCallableEntry &entry, honours honoured) {
-  return PyNativeCallable_FlagsAreUsable(entry.flags) &&
-         (entry.flags & PyNativeCallable_MANDATORY_MASK & ~honoured) == 0;
+inline event found_in(place where) {
+  return static_cast<event>(static_cast<unsigned>(event::found_instance_slot) +
+                            static_cast<unsigned>(where));
 }
 
-/// The first entry with the very text, else the first of the same widths and classes, else null.
-inline const PyNativeCallableEntry *select(const PyNativeCallableTable &table,
-                                           const char *signature, honours honoured) {
-  for (Py_ssize_t i = 0; i < table.count; ++i) {
-    const PyNativeCallableEntry &entry = table.entries[i];
-    if (entry.signature == nullptr || entry.funcptr == nullptr) continue;
-    if (std::strcmp(entry.signature, signature) == 0 && can_honour(entry, honoured)) return &entry;
-  }
-  for (Py_ssize_t i = 0; i < table.count; ++i) {
-    const PyNativeCallableEntry &entry = table.entries[i];
-    if (entry.signature == nullptr || entry.funcptr == nullptr) continue;
-    if (!can_honour(entry, honoured)) continue;
-    if (PyNativeSignature_Equivalent(entry.signature, signature)) return &entry;
-  }
-  return nullptr;
+/// The cheapest entry that the consumer could convert for. As find_entry().
+template <class Found>
+bool find_safe_entry(const PyTypedcall_Interface *interface, PyObject *callable,
+                     const request &asked, const Found &found) {
+  PyNativeSignature parsed;
+  if (PyNativeSignature_ParseString(asked.signature, &parsed, nullptr) < 0) return false;
+  int best = std::numeric_limits<int>::max();
+  visit_tables(interface, callable, [&](const PyNativeCallableTable &table, place) {
+    select_cheapest(table, asked, parsed, &best);
+    return false;
+  });
+  // A table may last for the visit only, so the entry is looked for once more.
+  int below = best == std::numeric_limits<int>::max() ? 0 : best + 1;
+  return visit_tables(interface, callable, [&](const PyNativeCallableTable &table, place where) {
+    const auto *entry = select_cheapest(table, asked, parsed, &below);
+    if (entry == nullptr) return false;
+    found(*entry, where, casting::safe);
+    return true;
+  });
 }
 
-/// Is what Python calls on this instance what the slot's type brought? A subclass that overrides
-/// `__call__` inherits the slot, and must not be called past its override. `__call__` is compared
-/// with that of the last type in the MRO that has the slot; a type in between that brings its own
-/// pair is refused too, which costs speed only. GIL: held.
-inline bool slot_is_what_python_calls(PyTypeObject *type) {
-  PyTypeObject *provider = type;
-  PyObject *mro = type->tp_mro;
-  for (Py_ssize_t i = 0; mro != nullptr && i < PyTuple_GET_SIZE(mro); ++i) {
-    auto *base = reinterpret_cast<PyTypeObject *>(PyTuple_GET_ITEM(mro, i));
-    const PyExtensibleTypeData *data = PyExtensibleType_Internal_Data(base);
-    for (Py_ssize_t at = 0; data != nullptr && at < data->count; ++at) {
-      if (data->table[at].id == PYCUSTOMSLOT_NATIVECALLABLE_ID) provider = base;
-    }
+/// Calls found(entry, place, casting) with the best entry, which may last for that call only.
+/// False if there is none. Sets no exception. GIL: held.
+template <class Found>
+bool find_entry(const PyTypedcall_Interface *interface, PyObject *callable, const request &asked,
+                const Found &found) {
+  if (is_unbound(callable)) {
+    if (!asked.unbound) return false;
+  } else if ((asked.honoured & PyNativeCallable_TAKES_SELF) != 0 && self_of(callable) == nullptr) {
+    request without_self = asked;
+    without_self.honoured &= ~PyNativeCallable_TAKES_SELF;
+    return find_entry(interface, callable, without_self, found);
   }
-  return provider->tp_call == type->tp_call;
+  const bool is_found =
+      visit_tables(interface, callable, [&](const PyNativeCallableTable &table, place where) {
+        const auto *entry = select(table, asked);
+        if (entry == nullptr) return false;
+        const bool is_exact = is_same_text(entry->signature, asked.signature);
+        found(*entry, where, is_exact ? casting::exact : casting::equivalent);
+        return true;
+      });
+  if (is_found || asked.allowed != casting::safe) return is_found;
+  return find_safe_entry(interface, callable, asked, found);
 }
 
-/// Shows each table of `callable` to `visit(table, place)` until that returns true.
-/// `interface` may be null: then only what needs no side table is looked at.
-template <class Visitor>
-bool visit_tables(const PyTypedcall_Interface *interface, PyObject *callable, Visitor &&visit) {
-  if (const auto *table = PyNativeCallable_InstanceTable(callable)) {
-    if (slot_is_what_python_calls(Py_TYPE(callable)) && visit(*table, place::instance_slot)) {
-      return true;
-    }
-  }
-  // Exactly this type: its subtype for METH_METHOD passes the defining class, and PyPy's
-  // look-alikes have no def where CPython's have one.
-  if (Py_TYPE(callable) == &PyCFunction_Type) {
-    const PyMethodDef *def = reinterpret_cast<PyCFunctionObject *>(callable)->m_ml;
-    if (const auto *table = PyTypedMethod_Table(def)) {
-      if (visit(*table, place::method_def)) return true;
-    } else {
-      PyNativeCallableTable single = {1, {}};
-      char signature[PyTypedMethod_PYPY_LENGTH];
-      if (PyTypedMethod_ReadPyPy(def, &single.entries[0], signature)) {
-        if (visit(single, place::pypy_method_def)) return true;
-      }
-    }
-    if (interface != nullptr) {
-      const auto *table = static_cast<const PyNativeCallableTable *>(
-          interface->find(interface->state, PyTypedcall_BY_DEF, def));
-      if (table != nullptr && visit(*table, place::side_table_def)) return true;
-    }
-  }
-  if (interface != nullptr) {
-    const auto *table = static_cast<const PyNativeCallableTable *>(
-        interface->find(interface->state, PyTypedcall_BY_OBJECT, callable));
-    if (table != nullptr && visit(*table, place::side_table_object)) return true;
-  }
-  return false;
-}
-
-/// The name for messages: `__qualname__` if there is one, else the type's.
-inline std::string name_of(PyObject *callable) {
-  const object_ref name = object_ref::steal(PyObject_GetAttrString(callable, "__qualname__"));
-  const char *text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
-  PyErr_Clear();
-  if (text != nullptr) return text;
-  return std::string("'") + Py_TYPE(callable)->tp_name + "' object";
-}
-
-/// What stands in the way of an entry, in brackets; empty when it only has another signature.
-inline std::string obstacles(const PyNativeCallableEntry &entry, honours honoured) {
-  if (entry.funcptr == nullptr) return " (no function)";
-  if (!PyNativeCallable_FlagsAreUsable(entry.flags)) return " (flags not understood)";
-  const std::pair<std::uintptr_t, const char *> words[] = {
-      {PyNativeCallable_NEEDS_THREAD, "needs the GIL"},
-      {PyNativeCallable_ACQUIRES_GIL, "takes the GIL"},
-      {PyNativeCallable_MAY_RAISE, "may raise"},
-      {PyNativeCallable_ERROR_IS_NEG_ZERO, "error is -0.0"},
-      {PyNativeCallable_RETURNS_STATUS, "returns a status"},
-      {PyNativeCallable_TAKES_SELF, "takes self"},
-      {PyNativeCallable_SETS_ERRNO, "sets errno"},
-      {PyNativeCallable_DIFFERS, "differs from the Python callable"},
-  };
-  std::string text;
-  for (const auto &[bit, word] : words) {
-    if ((entry.flags & ~honoured & bit) == 0) continue;
-    text += text.empty() ? " (" : ", ";
-    text += word;
-  }
-  return text.empty() ? text : text + ")";
+/// Counts what find_entry() has found.
+inline void count_found(bool is_found, place where) {
+  stats::add(is_found ? found_in(where) : event::found_nothing);
 }
 
 }  // namespace internal
 
-/// The entry of `callable` for `signature` (canonical text), or nothing, without an exception.
-/// `interface` comes from PyTypedcall_Import(); null: only what needs no side table is looked at.
-/// GIL: held. The object may be anything.
+/// The entry of `callable` that answers `asked` best. Place by place, in the order of
+/// typedcall::place: the very text, else the first of the same widths and classes. If no place has
+/// one and that is asked for, the entry of them all with the cheapest safe conversions, the first
+/// of several. Nothing, without an exception, when there is none. `interface` comes from
+/// PyTypedcall_Import(); null: only what needs no side table is looked at. The object may be
+/// anything. GIL: held.
+inline std::optional<resolution> find(const PyTypedcall_Interface *interface, PyObject *callable,
+                                      const request &asked) {
+  std::optional<resolution> made;
+  internal::find_entry(interface, callable, asked,
+                       [&](const PyNativeCallableEntry &entry, place where, casting how) {
+                         made.emplace();
+                         made->signature = entry.signature;
+                         made->flags = entry.flags;
+                         made->funcptr = entry.funcptr;
+                         made->where = where;
+                         made->keep_alive = object_ref::borrow(callable);
+                         made->how = how;
+                         made->self = self_of(callable);
+                         made->defining_class = defining_class_of(callable);
+                       });
+  internal::count_found(made.has_value(), made ? made->where : place());
+  return made;
+}
+
+/// The same for a signature (canonical text) and what the consumer can honour. With TAKES_SELF
+/// among that it passes `resolution::self`. GIL: held.
 inline std::optional<resolution> find(const PyTypedcall_Interface *interface, PyObject *callable,
                                       const char *signature, honours honoured = 0) {
-  std::optional<resolution> found;
-  internal::visit_tables(interface, callable, [&](const PyNativeCallableTable &table, place where) {
-    const auto *entry = internal::select(table, signature, honoured);
-    if (entry == nullptr) return false;
-    found = resolution{entry->signature, entry->flags, entry->funcptr, where,
-                       object_ref::borrow(callable)};
-    return true;
-  });
-  return found;
+  request asked;
+  asked.signature = signature;
+  asked.honoured = honoured;
+  return find(interface, callable, asked);
 }
 
 /// Every entry of `callable`, usable or not: visit(entry, place) is called for each. GIL: held.
@@ -204,62 +150,166 @@ void for_each_entry(const PyTypedcall_Interface *interface, PyObject *callable, 
   });
 }
 
-/// As find(), but says why not: nothing is returned with ValueError for a faulty `signature` (its
-/// position is named) and TypeError, which lists what is offered, for everything else. These
-/// replace a pending exception; success keeps it, and with a null `interface` it is the answer.
-/// GIL: held.
+/// As find(), but says why not: nothing is returned with ValueError for a faulty signature (its
+/// position is named) and TypeError, which lists what is offered or says what kind of callable this
+/// is and what to do instead, for everything else. These replace a pending exception; success keeps
+/// it, and with a null `interface` it is the answer. GIL: held.
 inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
-                                         const char *signature, honours honoured = 0) {
+                                         const request &asked) {
   // A failed PyTypedcall_Import() may be passed on as it is: its exception says more than ours.
   if (interface == nullptr && PyErr_Occurred()) return std::nullopt;
   PyNativeSignature_Fault fault;
-  if (PyNativeSignature_ParseString(signature, nullptr, &fault) < 0) {
-    PyErr_Format(PyExc_ValueError, "signature '%.200s' at position %zu: %s", signature,
+  if (PyNativeSignature_ParseString(asked.signature, nullptr, &fault) < 0) {
+    PyErr_Format(PyExc_ValueError, "signature '%.200s' at position %zu: %s", asked.signature,
                  fault.position, fault.reason);
     return std::nullopt;
   }
-  if (auto found = find(interface, callable, signature, honoured)) return found;
-  // Attributes are not looked up while an exception is pending; ours replaces it anyway.
-  PyErr_Clear();
-  const std::string name = internal::name_of(callable);
-  if (!PyCallable_Check(callable)) {
-    PyErr_Format(PyExc_TypeError, "%s is not callable", name.c_str());
-    return std::nullopt;
-  }
-  std::string offered;
-  for_each_entry(interface, callable, [&](const PyNativeCallableEntry &entry, place) {
-    offered += (offered.empty() ? "'" : ", '") + std::string(entry.signature) + "'" +
-               internal::obstacles(entry, honoured);
-  });
-  if (offered.empty()) {
-    PyErr_Format(PyExc_TypeError, "%s offers no native signature; '%s' was asked for", name.c_str(),
-                 signature);
-  } else {
-    PyErr_Format(PyExc_TypeError, "%s does not offer '%s'; it offers %s", name.c_str(), signature,
-                 offered.c_str());
-  }
-  return std::nullopt;
+  auto found = find(interface, callable, asked);
+  if (!found) internal::set_refusal(interface, callable, asked);
+  return found;
 }
 
+inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
+                                         const char *signature, honours honoured = 0) {
+  request asked;
+  asked.signature = signature;
+  asked.honoured = honoured;
+  return resolve(interface, callable, asked);
+}
+
+namespace internal {
+
+/// The request for a function that is called with its arguments alone.
+template <class Signature>
+request plain_request(honours honoured) {
+  request asked;
+  asked.signature = signature_of<Signature>::text;
+  asked.honoured = honoured & ~PyNativeCallable_TAKES_SELF;
+  return asked;
+}
+
+/// The request for one that is called with self first.
+template <class Signature>
+request self_request(honours honoured, bool unbound) {
+  request asked = plain_request<Signature>(honoured);
+  asked.honoured |= PyNativeCallable_TAKES_SELF;
+  asked.required = PyNativeCallable_TAKES_SELF;
+  asked.unbound = unbound;
+  return asked;
+}
+
+/// The function that answers a request, made by `make(address, flags)`, or an empty one. The text
+/// needs no check: it comes from a C++ type.
+template <class Made, class Make>
+Made find_typed(const PyTypedcall_Interface *interface, PyObject *callable, const request &asked,
+                bool explain, const Make &make) {
+  // See resolve().
+  if (explain && interface == nullptr && PyErr_Occurred()) return {};
+  void *funcptr = nullptr;
+  std::uintptr_t flags = 0;
+  place found_at = place();
+  find_entry(interface, callable, asked,
+             [&](const PyNativeCallableEntry &entry, place where, casting) {
+               funcptr = entry.funcptr;
+               flags = entry.flags;
+               found_at = where;
+             });
+  count_found(funcptr != nullptr, found_at);
+  if (funcptr != nullptr) return make(reinterpret_cast<typename Made::pointer>(funcptr), flags);
+  if (explain) set_refusal(interface, callable, asked);
+  return {};
+}
+
+template <class Signature>
+function<Signature> find_function(const PyTypedcall_Interface *interface, PyObject *callable,
+                                  honours honoured, bool explain) {
+  using made = function<Signature>;
+  return find_typed<made>(interface, callable, plain_request<Signature>(honoured), explain,
+                          [&](typename made::pointer address, std::uintptr_t flags) {
+                            return made(address, flags, object_ref::borrow(callable));
+                          });
+}
+
+template <class Signature>
+bound_function<Signature> find_bound(const PyTypedcall_Interface *interface, PyObject *callable,
+                                     honours honoured, bool explain) {
+  using made = bound_function<Signature>;
+  return find_typed<made>(interface, callable, self_request<Signature>(honoured, false), explain,
+                          [&](typename made::pointer address, std::uintptr_t flags) {
+                            return made(address, flags, object_ref::borrow(self_of(callable)),
+                                        object_ref::borrow(callable));
+                          });
+}
+
+template <class Signature>
+unbound_function<Signature> find_unbound(const PyTypedcall_Interface *interface, PyObject *callable,
+                                         honours honoured, bool explain) {
+  using made = unbound_function<Signature>;
+  return find_typed<made>(interface, callable, self_request<Signature>(honoured, true), explain,
+                          [&](typename made::pointer address, std::uintptr_t flags) {
+                            return made(address, flags, object_ref::borrow(callable));
+                          });
+}
+
+/// Sets the TypeError that a callable which is no unbound method gets where one is wanted.
+inline bool expect_unbound(const PyTypedcall_Interface *interface, PyObject *callable) {
+  if (is_unbound(callable) || (interface == nullptr && PyErr_Occurred())) return true;
+  PyErr_Clear();
+  PyErr_Format(PyExc_TypeError, "%s is not an unbound method of a type; ask for a bound function",
+               name_of(callable).c_str());
+  return false;
+}
+
+}  // namespace internal
+
 /// find<double(double)>(interface, callable): the typed function, or an empty one without an
-/// exception. GIL: held.
+/// exception. Entries that take self are never among what is found, whatever `honoured` says: they
+/// have another C type. GIL: held.
 template <class Signature>
 function<Signature> find(const PyTypedcall_Interface *interface, PyObject *callable,
                          honours honoured = 0) {
-  auto found = find(interface, callable, signature_of<Signature>::text, honoured);
-  if (!found) return {};
-  return {reinterpret_cast<typename function<Signature>::pointer>(found->funcptr), found->flags,
-          std::move(found->keep_alive)};
+  return internal::find_function<Signature>(interface, callable, honoured, false);
 }
 
 /// As find<Signature>(), but an empty function comes with the exception of resolve(). GIL: held.
 template <class Signature>
 function<Signature> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
                             honours honoured = 0) {
-  auto found = resolve(interface, callable, signature_of<Signature>::text, honoured);
-  if (!found) return {};
-  return {reinterpret_cast<typename function<Signature>::pointer>(found->funcptr), found->flags,
-          std::move(found->keep_alive)};
+  return internal::find_function<Signature>(interface, callable, honoured, true);
+}
+
+/// Of a bound method, a module's function or an instance with a table: the entry that takes self,
+/// and that self; `Signature` does not show it. Empty, without an exception, when there is no such
+/// entry. GIL: held.
+template <class Signature>
+bound_function<Signature> find_bound(const PyTypedcall_Interface *interface, PyObject *callable,
+                                     honours honoured = 0) {
+  return internal::find_bound<Signature>(interface, callable, honoured, false);
+}
+
+/// As find_bound(), with the exception of resolve(). GIL: held.
+template <class Signature>
+bound_function<Signature> resolve_bound(const PyTypedcall_Interface *interface, PyObject *callable,
+                                        honours honoured = 0) {
+  return internal::find_bound<Signature>(interface, callable, honoured, true);
+}
+
+/// Of an unbound method (`Type.method`, or a class method in its type's dictionary): the entry that
+/// takes self. Empty, without an exception, when there is none. GIL: held.
+template <class Signature>
+unbound_function<Signature> find_unbound(const PyTypedcall_Interface *interface, PyObject *callable,
+                                         honours honoured = 0) {
+  if (!internal::is_unbound(callable)) return {};
+  return internal::find_unbound<Signature>(interface, callable, honoured, false);
+}
+
+/// As find_unbound(), with the exception of resolve(), or a TypeError for what is no unbound
+/// method. GIL: held.
+template <class Signature>
+unbound_function<Signature> resolve_unbound(const PyTypedcall_Interface *interface,
+                                            PyObject *callable, honours honoured = 0) {
+  if (!internal::expect_unbound(interface, callable)) return {};
+  return internal::find_unbound<Signature>(interface, callable, honoured, true);
 }
 
 }  // namespace typedcall

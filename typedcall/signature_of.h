@@ -42,8 +42,8 @@ constexpr PyNativeType native_type() {
     static_assert(
         internal::has_code<value>,
         "typedcall: this type has no signature code. There are codes for bool, the signed "
-        "and unsigned integers (not plain char), float, double, long double, pointers to "
-        "these, void *, const char * and PyObject *");
+        "and unsigned integers (not plain char), float, double, long double, C's complex types, "
+        "pointers to these, void *, const char * and PyObject *");
     return {PyNativeType_VOID, 0};
   }
 }

@@ -8,6 +8,7 @@
 #error "typedcall/tag.h needs the full API: it looks into builtin functions and method descriptors"
 #endif
 
+#include "core/platform.h"
 #include "core/rendezvous.h"
 #include "typedcall/typed_method.h"
 
@@ -18,6 +19,12 @@ extern "C" {
 // A tag is a promise, like a ctypes prototype: if the address is not a function of that signature,
 // calls through it crash. Everything else about a tag is checked here.
 
+// Has the class of a result an error value? docs/ABI.md, section 3, MAY_RAISE.
+static inline int PyNativeCallable_Internal_HasErrorValue(PyNativeType result) {
+  const enum PyNativeKind kind = PyNativeType_Kind(result);
+  return kind != PyNativeKind_VOID && kind != PyNativeKind_BOOL && kind != PyNativeKind_COMPLEX;
+}
+
 /// Is this a table that may be offered? Returns 0, or -1 with ValueError that says what is wrong
 /// (for a signature: where) in the table of the callable called `name`. GIL: held.
 static inline int PyNativeCallable_CheckTable(const PyNativeCallableTable *table,
@@ -26,8 +33,9 @@ static inline int PyNativeCallable_CheckTable(const PyNativeCallableTable *table
     PyErr_Format(PyExc_ValueError, "%.100s: a tag needs at least one entry", name);
     return -1;
   }
-  for (Py_ssize_t i = 0; i < table->count; ++i) {
-    const PyNativeCallableEntry *entry = &table->entries[i];
+  // By pointer: what is indexed as an array of one has one element for some compilers' options.
+  const PyNativeCallableEntry *entry = table->entries;
+  for (Py_ssize_t i = 0; i < table->count; ++i, ++entry) {
     PyNativeSignature parsed;
     PyNativeSignature_Fault fault;
     if (entry->signature == NULL || entry->funcptr == NULL) {
@@ -44,6 +52,15 @@ static inline int PyNativeCallable_CheckTable(const PyNativeCallableTable *table
                    entry->signature, (void *)entry->flags);
       return -1;
     }
+    if ((entry->flags & PyNativeCallable_MAY_RAISE) != 0 &&
+        (entry->flags & PyNativeCallable_RETURNS_STATUS) == 0 &&
+        !PyNativeCallable_Internal_HasErrorValue(parsed.result)) {
+      PyErr_Format(PyExc_ValueError,
+                   "%.100s: entry '%.200s' may raise, but its result cannot say so; "
+                   "report errors by status (RETURNS_STATUS)",
+                   name, entry->signature);
+      return -1;
+    }
   }
   return 0;
 }
@@ -52,8 +69,8 @@ static inline int PyNativeCallable_CheckTable(const PyNativeCallableTable *table
 static inline int PyNativeCallable_TablesAreEqual(const PyNativeCallableTable *a,
                                                   const PyNativeCallableTable *b) {
   if (a->count != b->count) return 0;
-  for (Py_ssize_t i = 0; i < a->count; ++i) {
-    const PyNativeCallableEntry *x = &a->entries[i], *y = &b->entries[i];
+  const PyNativeCallableEntry *x = a->entries, *y = b->entries;
+  for (Py_ssize_t i = 0; i < a->count; ++i, ++x, ++y) {
     if (x->flags != y->flags || x->funcptr != y->funcptr) return 0;
     if (strcmp(x->signature, y->signature) != 0) return 0;
   }
@@ -143,12 +160,18 @@ static inline int PyNativeCallable_UntagObject(const PyTypedcall_Interface *inte
   return interface->retract(interface->state, PyTypedcall_BY_OBJECT, object);
 }
 
-/// The def of a builtin function or of a method descriptor (`list.append`), borrowed; NULL without
-/// an exception for anything else. GIL: held.
+/// The def of a builtin function, bound or not, or of a method or class method as its type has it
+/// (`list.append`, `dict.__dict__['fromkeys']`), borrowed; NULL without an exception for anything
+/// else. GIL: held.
 static inline PyMethodDef *PyTypedMethod_DefOf(PyObject *callable) {
-  // Exactly this type: what METH_METHOD makes wants the defining class as well.
-  if (Py_TYPE(callable) == &PyCFunction_Type) return ((PyCFunctionObject *)callable)->m_ml;
-  if (Py_TYPE(callable) == &PyMethodDescr_Type) return ((PyMethodDescrObject *)callable)->d_method;
+  // Exactly these types: PyPy's look-alikes have no def where CPython's have one.
+  const PyTypeObject *type = Py_TYPE(callable);
+  if (type == &PyCFunction_Type || type == &PyCMethod_Type) {
+    return ((PyCFunctionObject *)callable)->m_ml;
+  }
+  if (type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type) {
+    return ((PyMethodDescrObject *)callable)->d_method;
+  }
   return NULL;
 }
 
@@ -182,7 +205,7 @@ static inline PyObject *PyTypedMethod_Internal_OwnerOf(PyObject *function, const
   return owner != NULL ? owner : function;
 }
 
-/// Publishes `table` for the def behind a builtin function or method descriptor, from outside. The
+/// Publishes `table` for the def that PyTypedMethod_DefOf finds, from outside. The
 /// tag's owner is the module of a module's function, and the class of a method, bound or not
 /// (`list.append`, `[].append`, `dict.fromkeys`); a function that neither can be found for is its
 /// own owner. Returns as PyTypedMethod_TagDef; TypeError for any other kind of object. GIL: held.
@@ -195,9 +218,10 @@ static inline int PyTypedMethod_TagCallable(const PyTypedcall_Interface *interfa
                  Py_TYPE(callable)->tp_name);
     return -1;
   }
-  PyObject *owner = Py_TYPE(callable) == &PyMethodDescr_Type
-                        ? (PyObject *)((PyDescrObject *)callable)->d_type
-                        : PyTypedMethod_Internal_OwnerOf(callable, def);
+  const int is_function =
+      Py_TYPE(callable) == &PyCFunction_Type || Py_TYPE(callable) == &PyCMethod_Type;
+  PyObject *owner = is_function ? PyTypedMethod_Internal_OwnerOf(callable, def)
+                                : (PyObject *)((PyDescrObject *)callable)->d_type;
   return PyTypedMethod_TagDef(interface, def, owner, table, destroy);
 }
 
@@ -212,8 +236,8 @@ static inline int PyTypedMethod_Internal_CheckPyPy(const PyTypedMethodMetadata *
   if (pypy->arg_types == NULL || pypy->arg_types[0] == PyTypedMethod_NOT_FOR_PYPY) return 0;
   if (PyTypedMethod_Internal_Spell(pypy->arg_types, PyNativeSignature_MAX_ARGS, pypy->ret_type,
                                    pypy->underlying_func, &entry, signature)) {
-    for (Py_ssize_t i = 0; i < metadata->table->count; ++i) {
-      const PyNativeCallableEntry *offered = &metadata->table->entries[i];
+    const PyNativeCallableEntry *offered = metadata->table->entries;
+    for (Py_ssize_t i = 0; i < metadata->table->count; ++i, ++offered) {
       if (offered->funcptr == entry.funcptr && strcmp(offered->signature, signature) == 0 &&
           ((offered->flags ^ entry.flags) & protocol) == 0) {
         return 0;
@@ -224,17 +248,16 @@ static inline int PyTypedMethod_Internal_CheckPyPy(const PyTypedMethodMetadata *
   return -1;
 }
 
-/// Tags the rows of `defs` that were written with PyTypedMethod_ROW; `typed` lists their metadata
-/// and ends with NULL. To be called when `owner`, a module or a type, is executed or made; calling
-/// it for every module object made from the same array is right. Rows with flag bits need no side
-/// table and are only checked.
+/// Tags the rows of `defs` that were written with PyTypedMethod_ROW, or changed by
+/// typedcall/tag_array.h; `typed` lists their metadata and ends with NULL. To be called when
+/// `owner`, a module or a type, is executed or made; calling it for every module or type object
+/// made from the same array is right. Rows with flag bits need no side table and are only checked.
 ///
 /// Returns 0, or -1: ValueError as PyTypedMethod_TagDef, SystemError when no row has the name that
 /// a metadata struct holds, ImportError as PyTypedcall_Import. GIL: held.
 static inline int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *defs,
                                         const PyTypedMethodMetadata *const *typed) {
-  const PyTypedcall_Interface *interface = PyTypedcall_Import();
-  if (interface == NULL) return -1;
+  const PyTypedcall_Interface *interface = NULL;  // until a row wants it
   for (; *typed != NULL; ++typed) {
     const PyTypedMethodMetadata *metadata = *typed;
     const PyMethodDef *def = defs;
@@ -247,6 +270,7 @@ static inline int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *defs
     if (PyNativeCallable_CheckTable(metadata->table, def->ml_name) < 0) return -1;
     if (PyTypedMethod_Internal_CheckPyPy(metadata) < 0) return -1;
     if (PyTypedMethod_Table(def) == metadata->table) continue;
+    if (interface == NULL && (interface = PyTypedcall_Import()) == NULL) return -1;
     if (PyTypedMethod_TagDef(interface, def, owner, metadata->table, NULL) < 0) return -1;
   }
   return 0;

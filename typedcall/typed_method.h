@@ -181,6 +181,11 @@ static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCalla
 //   static const PyTypedMethodMetadata *const typed[] = {&inc_typed, NULL};
 //   // in the module's Py_mod_exec function (typedcall/tag.h):
 //   return PyTypedMethod_AddTags(module, methods, typed);
+//
+// The same for an array in Py_tp_methods, with the type instead of the module once it is made.
+// Class and static methods and all calling conventions are written as usual.
+// typedcall/typed_entry.h has entries whose function the compiler checks, typedcall/tag_array.h
+// tags rows that exist already.
 
 /// The flag bits that rows get. CPython from 3.11 on compares `ml_flags` for equality where it
 /// specialises calls, so a bit that it does not know costs every call up to a third: rows have none
@@ -216,14 +221,14 @@ static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCalla
   } variable##_table = {sizeof(variable##_entries) / sizeof(PyNativeCallableEntry),                \
                         {__VA_ARGS__}};                                                            \
   static int variable##_arg_codes[] = arg_codes;                                                   \
-  static const PyTypedMethodMetadata variable = {                                                  \
-      NULL,                                                                                        \
-      (const PyNativeCallableTable *)(const void *)&variable##_table,                              \
-      PyTypedMethod_SIZE,                                                                          \
-      PyTypedMethod_ABI_MAJOR,                                                                     \
-      PyTypedMethod_ABI_MINOR,                                                                     \
-      PyTypedMethod_MAGIC,                                                                         \
-      {variable##_arg_codes, ret_code, (void *)(function), name}}
+  static const PyTypedMethodMetadata variable                                                      \
+      __attribute__((unused)) = {NULL,                                                             \
+                                 (const PyNativeCallableTable *)(const void *)&variable##_table,   \
+                                 PyTypedMethod_SIZE,                                               \
+                                 PyTypedMethod_ABI_MAJOR,                                          \
+                                 PyTypedMethod_ABI_MINOR,                                          \
+                                 PyTypedMethod_MAGIC,                                              \
+                                 {variable##_arg_codes, ret_code, (void *)(function), name}}
 
 /// A PyMethodDef initialiser whose name is the metadata's; `flags` are the ordinary METH_* ones.
 #define PyTypedMethod_ROW(variable, wrapper, flags, doc)             \
@@ -231,6 +236,33 @@ static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCalla
     (variable).pypy.ml_name, (PyCFunction)(void (*)(void))(wrapper), \
         (flags) | PyTypedMethod_FLAGS, doc                           \
   }
+
+// --- Sibling symbols -----------------------------------------------------------------------------
+
+/// What a sibling symbol `_PyPyTyped_<name>` is: whose table it is, and the table. It needs neither
+/// flag bits nor the side table, and readers compare the address of the def, so that a symbol is
+/// never taken for another function's. typedcall/sibling_symbol.h reads it.
+typedef struct PyTypedMethod_Sibling {
+  const PyMethodDef *def;
+  const PyNativeCallableTable *table;
+} PyTypedMethod_Sibling;
+
+#ifdef __cplusplus
+#define PyTypedMethod_Internal_SYMBOL extern "C"
+#else
+#define PyTypedMethod_Internal_SYMBOL extern
+#endif
+
+/// Defines the sibling symbol of `row`, an element of a static array that is called `name` (no
+/// quotes), with the table of the metadata `variable`: PyTypedMethod_SIBLING(inc, methods[0],
+/// inc_typed). To stand at file scope, behind the array, outside of C++ namespaces. It is exported
+/// whatever -fvisibility says, but not past a linker's version script. One name a shared object:
+/// two types of a module cannot both have it.
+#define PyTypedMethod_SIBLING(name, row, variable)                        \
+  PyTypedMethod_Internal_SYMBOL __attribute__((visibility("default")))    \
+  const PyTypedMethod_Sibling _PyPyTyped_##name;                          \
+  const PyTypedMethod_Sibling _PyPyTyped_##name __attribute__((used)) = { \
+      &(row), (const PyNativeCallableTable *)(const void *)&variable##_table}
 
 #ifdef __cplusplus
 }

@@ -1,123 +1,203 @@
-// The PyObject * wrappers that Python calls: generated from C++ functions, one or several overloads
-// under one name.
+// The PyObject * wrappers that Python calls, for one function: with plain arguments, and with names
+// and defaults. Several functions under one name are in overloads.h.
 #ifndef TYPEDCALL_WRAPPER_H_
 #define TYPEDCALL_WRAPPER_H_
 
-#include <algorithm>
-#include <string>
-#include <utility>
-
-#include "typedcall/native.h"
+#include "typedcall/keywords.h"
 
 namespace typedcall::internal {
 
-/// False with the exception of the argument that does not fit.
-template <class Arguments, std::size_t... I>
-bool convert_arguments(PyObject *const *args, Arguments *values, std::index_sequence<I...>) {
-  (void)args, (void)values;
-  return (from_python(args[I], &std::get<I>(*values)) && ...);
-}
+template <class Arguments>
+struct held_arguments;
+template <class... A>
+struct held_arguments<std::tuple<A...>> {
+  using type = std::tuple<argument<A>...>;
+};
 
-/// Calls, and converts the result. NULL with the exception of whichever failed.
+/// The arguments of one call, from the objects to what the function gets.
 template <class Native>
-PyObject *call_converted(const typename Native::arguments &values) {
-  if constexpr (std::is_void_v<typename Native::result>) {
-    std::apply(Native::address(), values);
-    Py_RETURN_NONE;
-  } else {
-    const typename Native::result result = std::apply(Native::address(), values);
-    if constexpr (Native::may_raise) {
-      if (is_error_value(result) && PyErr_Occurred()) return nullptr;
+struct call_frame {
+  using indices = std::make_index_sequence<Native::arity>;
+  typename held_arguments<typename Native::arguments>::type held;
+
+  /// False with the exception of the argument that does not fit.
+  bool convert(PyObject *const *args) { return convert(args, indices()); }
+  /// Calls, and converts the result. NULL with the exception of whichever failed.
+  PyObject *call(PyObject *self) { return call(self, indices()); }
+
+ private:
+  template <std::size_t... I>
+  bool convert(PyObject *const *args, std::index_sequence<I...>) {
+    (void)args;
+    return (std::get<I>(held).convert(args[I]) && ...);
+  }
+
+  /// The function's own result. `place` is where a status function puts its value, if it has one.
+  template <std::size_t... I, class... Place>
+  typename Native::entry_result run(PyObject *self, std::index_sequence<I...>, Place... place) {
+    (void)self;
+    if constexpr (Native::takes_self) {
+      return Native::call(self, std::get<I>(held).value..., place...);
+    } else if constexpr (!Native::releases_gil) {
+      return Native::call(std::get<I>(held).value..., place...);
+    } else if constexpr (std::is_void_v<typename Native::entry_result>) {
+      PyThreadState *state = release(indices());
+      Native::call(std::get<I>(held).value...);
+      acquire(state, indices());
+    } else {
+      PyThreadState *state = release(indices());
+      const auto result = Native::call(std::get<I>(held).value...);
+      acquire(state, indices());
+      return result;
     }
-    return to_python(result);
-  }
-}
-
-template <class Native, std::size_t... I>
-match worst_match(PyObject *const *args, std::index_sequence<I...>) {
-  match worst = match::exact;
-  (void)args;
-  ((worst =
-        std::max(worst, match_of<std::tuple_element_t<I, typename Native::arguments>>(args[I]))),
-   ...);
-  return worst;
-}
-
-/// All overloads of one name. `Natives` are native<Function, Effects>.
-template <class... Natives>
-struct overloads {
-  static constexpr std::size_t count = sizeof...(Natives);
-  using first = std::tuple_element_t<0, std::tuple<Natives...>>;
-  static constexpr bool all_have_arity(std::size_t arity) {
-    return ((Natives::arity == arity) && ...);
   }
 
-  /// The name in messages. The same functions under a second name share it.
+  template <std::size_t... I>
+  PyThreadState *release(std::index_sequence<I...>) {
+    (std::get<I>(held).let_go(), ...);
+    return PyEval_SaveThread();
+  }
+  template <std::size_t... I>
+  void acquire(PyThreadState *state, std::index_sequence<I...>) {
+    PyEval_RestoreThread(state);
+    (std::get<I>(held).take_back(), ...);
+  }
+
+  template <std::size_t... I>
+  PyObject *call(PyObject *self, std::index_sequence<I...> all) {
+    if constexpr (Native::is_status) {
+      if constexpr (Native::has_value) {
+        typename Native::value value{};
+        if (run(self, all, &value) != 0) return failed();
+        return to_python(value);
+      } else {
+        if (run(self, all) != 0) return failed();
+        Py_RETURN_NONE;
+      }
+    } else if constexpr (!Native::has_value) {
+      run(self, all);
+      Py_RETURN_NONE;
+    } else {
+      const typename Native::value result = run(self, all);
+      if constexpr (Native::may_raise && !Native::returns_object) {
+        if (is_error_value(result) && PyErr_Occurred()) return nullptr;
+      }
+      return to_python(result);
+    }
+  }
+
+  static PyObject *failed() {
+    if (!PyErr_Occurred()) {
+      PyErr_SetString(PyExc_SystemError, "a native function reported an error without setting one");
+    }
+    return nullptr;
+  }
+};
+
+/// One function, every argument by position.
+template <class Native>
+struct single_function {
+  /// The name in messages. The same function under a second name shares it.
   static inline const char *name = "";
+  static constexpr bool all_have_arity(std::size_t arity) { return Native::arity == arity; }
 
-  static PyObject *no_args(PyObject *, PyObject *) { return dispatch(nullptr, 0); }
-  static PyObject *one_arg(PyObject *, PyObject *argument) { return dispatch(&argument, 1); }
-  static PyObject *fast(PyObject *, PyObject *const *args, Py_ssize_t nargs) {
-    return dispatch(args, static_cast<std::size_t>(nargs));
+  static PyObject *no_args(PyObject *self, PyObject *) {
+    call_frame<Native> frame;
+    return frame.call(self);
+  }
+  static PyObject *one_arg(PyObject *self, PyObject *argument) {
+    call_frame<Native> frame;
+    return frame.convert(&argument) ? frame.call(self) : nullptr;
+  }
+  static PyObject *fast(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
+    if (nargs != static_cast<Py_ssize_t>(Native::arity)) {
+      set_wrong_count(name, Native::arity, static_cast<std::size_t>(nargs));
+      return nullptr;
+    }
+    call_frame<Native> frame;
+    return frame.convert(args) ? frame.call(self) : nullptr;
+  }
+};
+
+/// One function whose parameters have names or defaults. `Parameters` are parameter<...>.
+///
+/// Names and defaults are run-time values, so the same function has one set of them.
+template <class Native, class... Parameters>
+struct named_function {
+  using shape = parameter_shape<std::tuple<Parameters...>>;
+  static_assert(shape::count == Native::arity,
+                "typedcall: as many typedcall::arg() and positional() as the function has "
+                "parameters (without self and a status function's last), or none at all");
+  static_assert(shape::is_ordered(),
+                "typedcall: positional() parameters come before arg() ones, and those without a "
+                "default before those with one");
+
+  static inline const char *names[shape::count + 1] = {};
+  static inline typename Native::arguments defaults = {};
+  static inline parameter_list list = {};
+
+  /// Null, or why the row cannot be made.
+  static const char *set(const char *function, const Parameters &...parameters) {
+    return set(std::make_index_sequence<shape::count>(), function, parameters...);
+  }
+
+  static PyObject *fast(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
+    return dispatch(self, args, static_cast<std::size_t>(nargs), nullptr);
+  }
+  static PyObject *with_keywords(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                                 PyObject *keywords) {
+    return dispatch(self, args, static_cast<std::size_t>(nargs), keywords);
   }
 
  private:
-  template <class Native>
-  using indices = std::make_index_sequence<Native::arity>;
-
-  static PyObject *dispatch(PyObject *const *args, std::size_t nargs) {
-    if constexpr (count == 1) {
-      if (nargs != first::arity) {
-        PyErr_Format(PyExc_TypeError, "%s() takes exactly %zu argument%s (%zu given)", name,
-                     first::arity, first::arity == 1 ? "" : "s", nargs);
-        return nullptr;
+  template <std::size_t... I>
+  static const char *set(std::index_sequence<I...>, const char *function,
+                         const Parameters &...parameters) {
+    const char *const given[] = {parameters.name..., nullptr};
+    typename Native::arguments values{
+        default_value<std::tuple_element_t<I, typename Native::arguments>>(parameters.value)...};
+    if (!(default_fits<std::tuple_element_t<I, typename Native::arguments>>(parameters.value) &&
+          ...)) {
+      return "a default does not fit its parameter";
+    }
+    if (list.function != nullptr) {
+      if (!(same_name(names[I], given[I]) && ...) ||
+          !(same_default(std::get<I>(defaults), std::get<I>(values)) && ...)) {
+        return "the same C++ function has other names or defaults in another row: wrap it in a "
+               "function of its own";
       }
-      typename first::arguments values;
-      if (!convert_arguments(args, &values, indices<first>())) return nullptr;
-      return call_converted<first>(values);
-    } else {
-      return choose(args, nargs);
+      return nullptr;
     }
-  }
-
-  /// True when this overload was the one: it was called, or a conversion failed for good. False,
-  /// and perhaps an OverflowError, when the next one may suit.
-  template <class Native>
-  static bool try_one(PyObject *const *args, std::size_t nargs, match wanted, PyObject **result) {
-    if (nargs != Native::arity) return false;
-    if (worst_match<Native>(args, indices<Native>()) != wanted) return false;
-    PyErr_Clear();
-    typename Native::arguments values;
-    if (!convert_arguments(args, &values, indices<Native>())) {
-      return !PyErr_ExceptionMatches(PyExc_OverflowError);
-    }
-    *result = call_converted<Native>(values);
-    return true;
-  }
-
-  static PyObject *choose(PyObject *const *args, std::size_t nargs) {
-    PyObject *result = nullptr;
-    for (const match wanted : {match::exact, match::subclass, match::safe}) {
-      if ((try_one<Natives>(args, nargs, wanted, &result) || ...)) return result;
-      // It fits none of the overloads made for its type, and must not lose digits in another.
-      if (PyErr_Occurred()) return nullptr;
-    }
-    set_no_overload(args, nargs);
+    (void)given;
+    ((names[I] = given[I]), ...);
+    defaults = values;
+    list = {function, names, shape::count, shape::positional, shape::required};
     return nullptr;
   }
+  static bool same_name(const char *a, const char *b) { return std::strcmp(a, b) == 0; }
 
-  static void set_no_overload(PyObject *const *args, std::size_t nargs) noexcept try {
-    std::string given;
-    for (std::size_t i = 0; i < nargs; ++i) {
-      given += (i == 0 ? "" : ", ") + std::string(Py_TYPE(args[i])->tp_name);
+  static PyObject *dispatch(PyObject *self, PyObject *const *args, std::size_t nargs,
+                            PyObject *keywords) {
+    call_frame<Native> frame;
+    if (nargs == shape::count && keywords == nullptr) {
+      return frame.convert(args) ? frame.call(self) : nullptr;
     }
-    std::string offered;
-    ((offered += (offered.empty() ? "'" : ", '") + std::string(Natives::entry().signature) + "'"),
-     ...);
-    PyErr_Format(PyExc_TypeError, "%s() has no overload for (%s); it offers %s", name,
-                 given.c_str(), offered.c_str());
-  } catch (const std::bad_alloc &) {
-    PyErr_NoMemory();
+    PyObject *values[shape::count + 1];
+    if (!place_arguments(list, args, nargs, keywords, values)) return nullptr;
+    if (!convert(&frame, values, std::make_index_sequence<shape::count>())) return nullptr;
+    return frame.call(self);
+  }
+
+  template <std::size_t... I>
+  static bool convert(call_frame<Native> *frame, PyObject *const *values,
+                      std::index_sequence<I...>) {
+    return (convert_one(&std::get<I>(frame->held), values[I], std::get<I>(defaults)) && ...);
+  }
+  template <class Argument, class T>
+  static bool convert_one(Argument *argument, PyObject *value, const T &otherwise) {
+    if (value != nullptr) return argument->convert(value);
+    argument->set(otherwise);
+    return true;
   }
 };
 

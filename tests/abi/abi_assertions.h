@@ -115,6 +115,10 @@ FIELD(PyPyTypedMethodMetadata, underlying_func, 16, 8);
 FIELD(PyPyTypedMethodMetadata, ml_name, 24, 100);
 SAME(sizeof(PyPyTypedMethodMetadata), 128);
 
+FIELD(PyTypedMethod_Sibling, def, 0, 8);
+FIELD(PyTypedMethod_Sibling, table, 8, 8);
+SAME(sizeof(PyTypedMethod_Sibling), 16);
+
 FIELD(PyTypedMethodMetadata, details, 0, 8);
 FIELD(PyTypedMethodMetadata, table, 8, 8);
 FIELD(PyTypedMethodMetadata, size, 16, 4);

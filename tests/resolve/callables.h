@@ -50,9 +50,9 @@ inline PyObject *Boxed(PyObject *, PyObject *) { Py_RETURN_NONE; }
 // struct; `bits` says what of that is announced.
 class Builtin {
  public:
-  explicit Builtin(int bits, const PyNativeCallableTable *table = nullptr)
+  explicit Builtin(int bits, const PyNativeCallableTable *table = nullptr, PyObject *self = nullptr)
       : def{metadata.pypy.ml_name, Boxed, METH_O | bits, nullptr},
-        object(Ref::Steal(PyCFunction_New(&def, nullptr))) {
+        object(Ref::Steal(PyCFunction_New(&def, self))) {
     metadata.table = table;
   }
   Builtin(const Builtin &) = delete;
@@ -83,6 +83,11 @@ inline const PyTypedcall_Interface *Interface() {
   EXPECT_NE(interface, nullptr) << TakeError();
   return interface;
 }
+
+// What resolve() says of callables that can have no table; see typedcall/refusals.h.
+constexpr char kPythonFunction[] =
+    ": it is a Python function, which has no C function behind it; call it boxed";
+constexpr char kUntagged[] = ": nobody has tagged it (typedcall/tag.h)";
 
 // "signature number place" of what find() finds, or "nothing". An exception is a failure.
 inline std::string Find(const PyTypedcall_Interface *interface, PyObject *callable,

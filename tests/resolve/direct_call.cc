@@ -4,12 +4,30 @@
 #include "typedcall/function.h"
 
 using typedcall::function;
+using typedcall::function_view;
+
+/// What a bound_function is, by hand.
+struct method_and_self {
+  double (*pointer)(PyObject *, double);
+  unsigned long flags;
+  PyObject *self;
+};
 
 extern "C" {
 
 double dd_d_pointer(double (*const *f)(double, double), double a, double b) { return (*f)(a, b); }
 double dd_d_function(const function<double(double, double)> *f, double a, double b) {
   return (*f)(a, b);
+}
+
+double view_pointer(double (*const *f)(double, double), double a, double b) { return (*f)(a, b); }
+double view_function(const function_view<double(double, double)> *f, double a, double b) {
+  return (*f)(a, b);
+}
+
+double bound_pointer(const method_and_self *f, double x) { return f->pointer(f->self, x); }
+double bound_function(const typedcall::bound_function<double(double)> *f, double x) {
+  return (*f)(x);
 }
 
 long l_l_pointer(long (*const *f)(long), long x) { return (*f)(x); }

@@ -43,6 +43,6 @@ objdump -d --no-show-raw-insn --no-addresses "$@" | awk '
       }
     }
     print compared " pairs have the same machine code"
-    if (compared != 8) { print "FAIL: 8 pairs are expected"; failed = 1 }
+    if (compared != 10) { print "FAIL: 10 pairs are expected"; failed = 1 }
     exit failed
   }'

@@ -64,7 +64,8 @@ TEST_F(NativeCallable, WithoutTableOffersNothing) {
   const Ref instance = Make("Callable()", nullptr);
   EXPECT_EQ(Find(Interface(), instance.get(), "l->l"), "nothing");
   EXPECT_EQ(Refusal(Interface(), instance.get(), "l->l"),
-            "TypeError: 'test.Callable' object offers no native signature; 'l->l' was asked for");
+            "TypeError: 'test.Callable' object offers no native signature; 'l->l' was asked for: "
+            "its native-callable slot (SEP 201) has nothing in it now");
 }
 
 TEST_F(NativeCallable, TypeItselfOffersNothing) {
@@ -97,7 +98,11 @@ TEST_F(NativeCallable, SubclassThatOverridesCall) {
   for (const char *expression : {"Override()", "Below()", "Before()"}) {
     const Ref instance = Make(expression, one.get());
     EXPECT_EQ(Find(nullptr, instance.get(), "l->l"), "nothing") << expression;
-    EXPECT_EQ(Refusal(Interface(), instance.get(), "l->l").substr(0, 9), "TypeError");
+    const std::string refusal = Refusal(Interface(), instance.get(), "l->l");
+    EXPECT_NE(
+        refusal.find("overrides __call__, of which its native-callable slot (SEP 201) is not"),
+        std::string::npos)
+        << refusal;
   }
 }
 
@@ -126,6 +131,22 @@ TEST_F(NativeCallable, SlotComesBeforeTheSideTable) {
   EXPECT_EQ(Find(Interface(), instance.get(), "f->f"), "f->f 8 side table, by object");
   EXPECT_EQ(Refusal(Interface(), instance.get(), "g->g"),
             "TypeError: 'Sub' object does not offer 'g->g'; it offers 'l->l', 'l->l', 'f->f'");
+}
+
+// The instance itself is self.
+TEST_F(NativeCallable, SelfIsTheInstance) {
+  const auto doubled = +[](PyObject *self, long x) noexcept { return Py_TYPE(self) ? 2 * x : 0; };
+  const Table table{{"l->l", PyNativeCallable_TAKES_SELF, reinterpret_cast<void *>(doubled)}};
+  const Ref instance = Make("Callable()", table.get());
+  EXPECT_FALSE(typedcall::find<long(long)>(nullptr, instance.get(), typedcall::passes_self));
+  const Py_ssize_t before = Py_REFCNT(instance.get());
+  {
+    const auto bound = typedcall::resolve_bound<long(long)>(nullptr, instance.get());
+    ASSERT_TRUE(bound) << TakeError();
+    EXPECT_EQ(bound.self(), instance.get());
+    EXPECT_EQ(bound(21), 42);
+  }
+  EXPECT_EQ(Py_REFCNT(instance.get()), before);
 }
 
 TEST_F(NativeCallable, FindKeepsTheInstanceAlive) {

@@ -7,6 +7,9 @@ namespace {
 
 using namespace resolve_test;
 
+// A self whose type is no part of the function's name: a module.
+Ref Self() { return Ref::Borrow(PyImport_AddModule("__main__")); }
+
 TEST(FaultyRequest, IsAValueErrorWithThePosition) {
   const Builtin function(0);
   const struct {
@@ -29,10 +32,16 @@ TEST(FaultyRequest, IsAValueErrorWithThePosition) {
 
 TEST(NothingOffered, IsSaid) {
   const Builtin function(0);
-  EXPECT_EQ(Refusal(Interface(), function.get(), "l->l"),
-            "TypeError: f offers no native signature; 'l->l' was asked for");
+  EXPECT_EQ(
+      Refusal(Interface(), function.get(), "l->l"),
+      std::string("TypeError: f offers no native signature; 'l->l' was asked for") + kUntagged);
+  EXPECT_EQ(Refusal(nullptr, function.get(), "l->l"),
+            "TypeError: f offers no native signature; 'l->l' was asked for: only its flag bits and "
+            "symbol were looked at, without an interface");
   EXPECT_EQ(Refusal(nullptr, PythonFunction().get(), "l->l"),
-            "TypeError: python_function offers no native signature; 'l->l' was asked for");
+            std::string("TypeError: python_function offers no native signature; 'l->l' was asked "
+                        "for") +
+                kPythonFunction);
 }
 
 TEST(NotCallable, IsSaid) {
@@ -76,7 +85,7 @@ TEST(Offered, EveryObstacleHasItsWords) {
   };
   for (const auto &obstacle : obstacles) {
     const Table table{{"l->l", obstacle.flags, Address(1)}};
-    const Builtin function(kBoth, table.get());
+    const Builtin function(kBoth, table.get(), Self().get());
     EXPECT_EQ(Refusal(nullptr, function.get(), "l->l"),
               std::string("TypeError: f does not offer 'l->l'; it offers 'l->l'") + obstacle.words);
   }
@@ -97,6 +106,81 @@ TEST(Offered, FromEveryPlace) {
             "TypeError: f does not offer 'g->g'; it offers 'l->l'");
 }
 
+// What the consumer requires and an entry does not promise.
+TEST(Offered, WhatIsMissingIsSaid) {
+  const Table table{{"l->l", PyNativeCallable_PURE, Address(1)}};
+  const Builtin function(kBoth, table.get(), Self().get());
+  typedcall::request asked;
+  asked.signature = "l->l";
+  const struct {
+    std::uintptr_t required;
+    const char *words;
+  } missing[] = {
+      {PyNativeCallable_TAKES_SELF, "does not take self"},
+      {PyNativeCallable_THREAD_SAFE, "is not thread-safe"},
+      {PyNativeCallable_SHORT | PyNativeCallable_THREAD_SAFE, "is not thread-safe, may block"},
+      {PyNativeCallable_NEEDS_THREAD, "not: needs the GIL"},
+  };
+  for (const auto &one : missing) {
+    asked.required = one.required;
+    EXPECT_FALSE(typedcall::resolve(nullptr, function.get(), asked));
+    EXPECT_EQ(TakeError(), std::string("TypeError: f does not offer 'l->l'; it offers 'l->l' (") +
+                               one.words + ")");
+  }
+  asked.required = PyNativeCallable_PURE;
+  EXPECT_TRUE(typedcall::resolve(nullptr, function.get(), asked)) << TakeError();
+}
+
+// Callables that can have no table: what they are, and what to do instead.
+TEST(OtherKinds, AreNamed) {
+  typedcall_test::Scope scope;
+  scope.Run(
+      "import functools\n"
+      "class C:\n"
+      "    def method(self): pass\n"
+      "    def __call__(self): pass\n"
+      "class S:\n"
+      "    static = staticmethod(len)\n");
+  const struct {
+    const char *expression, *name, *words;
+  } kinds[] = {
+      {"lambda: 0", "<lambda>", kPythonFunction + 2},
+      {"C.method", "C.method", kPythonFunction + 2},
+      {"C().method", "C.method",
+       "it is a bound method of Python; resolve its __func__ and pass its __self__ first"},
+      {"functools.partial(len)", "'functools.partial' object",
+       "it is a functools.partial; resolve its func and pass its arguments along"},
+      {"int", "int",
+       "it is a type, which makes instances; resolve a function that makes them, or call it boxed"},
+      {"C", "C",
+       "it is a type, which makes instances; resolve a function that makes them, or call it boxed"},
+      {"int.__add__", "int.__add__",
+       "it wraps a slot of a type and has no PyMethodDef; call it boxed"},
+      {"(5).__add__", "int.__add__",
+       "it wraps a slot of a type and has no PyMethodDef; call it boxed"},
+      {"C()", "'C' object",
+       "'C' objects are no builtin functions, and this one has neither a native-callable slot (SEP "
+       "201) nor a tag"},
+      {"len", "len", kUntagged + 2},
+      {"[].append", "list.append", kUntagged + 2},
+      {"list.append", "list.append", kUntagged + 2},
+      {"S.static", "len", kUntagged + 2},
+      {"dict.fromkeys", "dict.fromkeys", kUntagged + 2},
+      {"dict.__dict__['fromkeys']", "dict.fromkeys", kUntagged + 2},
+  };
+  for (const auto &kind : kinds) {
+    EXPECT_EQ(Refusal(Interface(), scope.Eval(kind.expression).get(), "l->l"),
+              std::string("TypeError: ") + kind.name +
+                  " offers no native signature; 'l->l' was asked for: " + kind.words)
+        << kind.expression;
+  }
+#if PY_VERSION_HEX >= 0x030A0000  // there static methods can be called by themselves
+  EXPECT_EQ(Refusal(Interface(), scope.Eval("S.__dict__['static']").get(), "l->l"),
+            "TypeError: len offers no native signature; 'l->l' was asked for: it is a staticmethod "
+            "object; resolve what a class gives for it");
+#endif
+}
+
 TEST(Name, ThatCannotBeHadIsTheTypes) {
   typedcall_test::Scope scope;
   scope.Run(
@@ -111,7 +195,9 @@ TEST(Name, ThatCannotBeHadIsTheTypes) {
     const Ref object = scope.Eval(std::string(name) + "()");
     EXPECT_EQ(Refusal(Interface(), object.get(), "l->l"),
               "TypeError: '" + std::string(name) +
-                  "' object offers no native signature; 'l->l' was asked for");
+                  "' object offers no native signature; 'l->l' was asked for: '" + name +
+                  "' objects are no builtin functions, and this one has neither a "
+                  "native-callable slot (SEP 201) nor a tag");
   }
 }
 
@@ -144,7 +230,9 @@ TEST(Pending, ExceptionIsReplacedByARefusal) {
   const PyTypedcall_Interface *interface = Interface();
   PyErr_SetString(PyExc_KeyError, "earlier");
   EXPECT_EQ(Refusal(interface, function.get(), "l->l"),
-            "TypeError: python_function offers no native signature; 'l->l' was asked for");
+            std::string("TypeError: python_function offers no native signature; 'l->l' was asked "
+                        "for") +
+                kPythonFunction);
 }
 
 // resolve(PyTypedcall_Import(), ...) needs no check in between.

@@ -200,15 +200,4 @@ TEST(OtherObjects, OfferNothing) {
   }
 }
 
-// A function that is called with its defining class has other arguments than its signature shows.
-TEST(OtherObjects, MethodWithDefiningClass) {
-  const Table table{{"l->l", 0, Address(1)}};
-  const Builtin function(kBoth, table.get());
-  PyMethodDef def = function.def;
-  def.ml_flags = METH_METHOD | METH_FASTCALL | METH_KEYWORDS | kBoth;
-  const Ref method = Ref::Steal(PyCMethod_New(&def, Py_None, nullptr, &PyLong_Type));
-  ASSERT_TRUE(method) << TakeError();
-  EXPECT_EQ(Find(Interface(), method.get(), "l->l"), "nothing");
-}
-
 }  // namespace

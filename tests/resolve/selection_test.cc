@@ -9,7 +9,7 @@ using namespace resolve_test;
 
 // The number of the entry that is chosen from `table`, or 0.
 std::uintptr_t Chosen(const Table &table, const char *signature, typedcall::honours honours = 0) {
-  const Builtin function(kBoth, table.get());
+  const Builtin function(kBoth, table.get(), Py_None);
   const auto found = typedcall::find(nullptr, function.get(), signature, honours);
   EXPECT_EQ(TakeError(), "");
   return found ? reinterpret_cast<std::uintptr_t>(found->funcptr) : 0;

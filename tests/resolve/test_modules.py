@@ -9,6 +9,7 @@ import resolve_consumer as consumer
 import resolve_with_bits
 import resolve_without_bits
 import resolve_default
+import resolve_sibling
 
 BITS = "METH_TYPED with header"
 SIDE_TABLE = "side table, by PyMethodDef"
@@ -31,6 +32,39 @@ class Places(unittest.TestCase):
     def test_default(self):
         place = SIDE_TABLE if sys.version_info >= (3, 11) else BITS
         self.assertEqual(consumer.resolve(resolve_default.inc, "l->l"), ("l->l", place))
+
+
+    def test_sibling_symbol(self):
+        m = resolve_sibling
+        for resolve in (consumer.resolve, consumer.resolve_alone):
+            for _ in range(3):
+                self.assertEqual(resolve(m.inc, "l->l"), ("l->l", "sibling symbol"))
+                self.assertEqual(resolve(m.inc, "q->n"), ("l->l", "sibling symbol"))
+                with self.assertRaisesRegex(TypeError, "inc does not offer 'd->d'; it offers 'l->l'"):
+                    resolve(m.inc, "d->d")
+                # Of the same name, or of the same module: not what the symbol is about.
+                for function in (m.other(), m.untagged, m.other):
+                    with self.assertRaisesRegex(TypeError, "offers no native signature"):
+                        resolve(function, "l->l")
+        self.assertEqual(consumer.call_long(m.inc, 41), 42)
+
+
+class CallSites(unittest.TestCase):
+    """What a call site remembers of functions that live in modules."""
+
+    def test_modules(self):
+        for m in (resolve_with_bits, resolve_without_bits, resolve_default, resolve_sibling):
+            self.assertEqual(consumer.by_site(m.inc, 100), (100, 99, 1, 0), m.__name__)
+
+    def test_refusal(self):
+        for function in (resolve_sibling.untagged, len):
+            with self.assertRaisesRegex(TypeError, "nobody has tagged it"):
+                consumer.by_site(function, 1)
+
+    def test_kinds_that_are_not_remembered(self):
+        self.assertEqual(consumer.by_site(resolve_default.twice, 10), (18, 9, 1, 0))
+        with self.assertRaisesRegex(TypeError, "it is a Python function"):
+            consumer.by_site(lambda x: x, 1)
 
 
 class Calls(unittest.TestCase):

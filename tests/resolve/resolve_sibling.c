@@ -1,0 +1,42 @@
+/* A provider whose rows are found by sibling symbols alone: no flag bits, nothing is executed. */
+#include "typedcall/typed_method.h"
+
+static long add_one(long x) { return x + 1; }
+
+static PyObject *boxed(PyObject *self, PyObject *x) {
+  (void)self;
+  const long value = PyLong_AsLong(x);
+  return value == -1 && PyErr_Occurred() ? NULL : PyLong_FromLong(value + 1);
+}
+
+PyTypedMethod_DEFINE(inc_typed, "inc", {"l->l", 0, (void *)add_one});
+
+static PyMethodDef methods[] = {
+    {"inc", boxed, METH_O, NULL},
+    {"untagged", boxed, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+PyTypedMethod_SIBLING(inc, methods[0], inc_typed);
+
+/* A function of the same name that the symbol is not about. */
+static PyMethodDef other_inc = {"inc", boxed, METH_O, NULL};
+
+static PyObject *other(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return PyCFunction_New(&other_inc, self);
+}
+static PyMethodDef other_def = {"other", other, METH_NOARGS, NULL};
+
+static int exec(PyObject *module) {
+  PyObject *function = PyCFunction_New(&other_def, module);
+  if (function == NULL) return -1;
+  if (PyModule_AddObject(module, "other", function) == 0) return 0;
+  Py_DECREF(function);
+  return -1;
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)exec}, {0, NULL}};
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "resolve_sibling", NULL, 0, methods, slots, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit_resolve_sibling(void) { return PyModuleDef_Init(&definition); }

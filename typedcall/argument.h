@@ -1,0 +1,139 @@
+// One argument of a generated wrapper: the value that the C function gets, and whatever must last
+// as long as the call; and how well an object suits a parameter, for choosing among overloads.
+#ifndef TYPEDCALL_ARGUMENT_H_
+#define TYPEDCALL_ARGUMENT_H_
+
+#include "typedcall/convert.h"
+
+namespace typedcall {
+
+/// How well an object suits an overload's parameter, best first.
+enum class match {
+  exact,     ///< its type is the very one: bool for bool, int, float, complex, str; a capsule
+  subclass,  ///< an instance of a subclass: a bool for an int
+  safe,      ///< a conversion that CPython makes by itself: an int for a float, either for a
+             ///< complex, __index__, a buffer for a pointer, anything for an object
+  none
+};
+
+namespace internal {
+
+/// Numbers and objects: nothing needs to be released.
+template <class T, class = void>
+struct argument {
+  T value;
+
+  /// False with an exception. `object` is borrowed for as long as this exists.
+  bool convert(PyObject *object) { return from_python(object, &value); }
+  void set(T ready) { value = ready; }
+  // Around a call without the GIL.
+  void let_go() {}
+  void take_back() {}
+};
+
+/// A str, as UTF-8 that the object keeps: it lives as long as the caller's reference.
+template <>
+struct argument<const char *> {
+  const char *value;
+
+  bool convert(PyObject *object) {
+    if (!PyUnicode_Check(object)) {
+      PyErr_Format(PyExc_TypeError, "a str is needed, not '%.100s'", Py_TYPE(object)->tp_name);
+      return false;
+    }
+    Py_ssize_t length;
+    value = PyUnicode_AsUTF8AndSize(object, &length);
+    if (value == nullptr) return false;
+    if (std::strlen(value) == static_cast<std::size_t>(length)) return true;
+    PyErr_SetString(PyExc_ValueError, "embedded null character");
+    return false;
+  }
+  void set(const char *ready) { value = ready; }
+  void let_go() {}
+  void take_back() {}
+};
+
+template <class T>
+struct argument<T, std::enable_if_t<has_pointer_code<T> && !std::is_same_v<T, const char *>>> {
+  T value;
+
+  argument() { view_.obj = nullptr; }
+  argument(const argument &) = delete;
+  argument &operator=(const argument &) = delete;
+  ~argument() {
+    if (held_ != nullptr) PyBuffer_Release(&view_);
+  }
+
+  bool convert(PyObject *object) {
+    void *pointer;
+    if (!pointer_from_python(object, wanted_pointer<T>(), &pointer, &view_)) return false;
+    take_back();
+    value = static_cast<T>(pointer);
+    return true;
+  }
+  void set(T ready) { value = ready; }
+  // Getting the GIL back may end the thread at the interpreter's end. The stack is unwound then,
+  // and nothing must be released without the GIL.
+  void let_go() { held_ = nullptr; }
+  void take_back() { held_ = view_.obj; }
+
+ private:
+  Py_buffer view_;
+  PyObject *held_ = nullptr;
+};
+
+/// Does a value of T come from a Python caller, or go to one?
+template <class T>
+constexpr bool python_can_pass = is_convertible_type<T> || has_pointer_code<T>;
+template <class T>
+constexpr bool python_can_get = std::is_void_v<T> || python_can_pass<T>;
+
+inline bool has_complex_method(PyTypeObject *type) {
+  const object_ref name = object_ref::steal(PyUnicode_FromString("__complex__"));
+  const bool found = name && _PyType_Lookup(type, name.get()) != nullptr;
+  PyErr_Clear();
+  return found;
+}
+
+}  // namespace internal
+
+/// GIL: held; sets no exception, keeps none, and runs no Python code unless a pointer is matched
+/// with an object whose class defines `__buffer__` in Python.
+template <class T>
+match match_of(PyObject *object) {
+  PyTypeObject *type = Py_TYPE(object);
+  const PyNumberMethods *number = type->tp_as_number;
+  const bool has_index = number != nullptr && number->nb_index != nullptr;
+  const bool has_float = has_index || (number != nullptr && number->nb_float != nullptr);
+  if constexpr (std::is_same_v<T, PyObject *>) {
+    return match::safe;
+  } else if constexpr (std::is_same_v<T, const char *>) {
+    if (PyUnicode_CheckExact(object)) return match::exact;
+    return PyUnicode_Check(object) ? match::subclass : match::none;
+  } else if constexpr (std::is_pointer_v<T>) {
+    internal::argument<T> trial;
+    if (trial.convert(object)) {
+      return PyCapsule_CheckExact(object) ? match::exact : match::safe;
+    }
+    PyErr_Clear();
+    return match::none;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return PyBool_Check(object) ? match::exact : match::none;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    if (PyFloat_CheckExact(object)) return match::exact;
+    if (PyFloat_Check(object)) return match::subclass;
+    return has_float ? match::safe : match::none;
+  } else if constexpr (is_complex_type<T>) {
+    if (PyComplex_CheckExact(object)) return match::exact;
+    if (PyComplex_Check(object)) return match::subclass;
+    return has_float || internal::has_complex_method(type) ? match::safe : match::none;
+  } else {
+    if (PyLong_CheckExact(object)) return match::exact;
+    if (PyLong_Check(object)) return match::subclass;
+    return has_index ? match::safe : match::none;
+  }
+}
+
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_ARGUMENT_H_

@@ -1,0 +1,226 @@
+// A place in a consumer's code that sees the same callables again: call_site<double(double)> finds
+// in a few nanoseconds what find() found before, and never what a callable that is gone had.
+#ifndef TYPEDCALL_CALL_SITE_H_
+#define TYPEDCALL_CALL_SITE_H_
+
+#include "typedcall/resolve.h"
+// resolve.h comes first, because of Python.h.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "typedcall/site_memory.h"
+
+namespace typedcall {
+namespace internal {
+
+/// One search for a callable that is not remembered, and what may be remembered of it. Counts it.
+class site_search {
+ public:
+  site_search(const PyTypedcall_Interface *interface, PyObject *callable)
+      : callable_(callable),
+        has_interface_(interface != nullptr),
+        evidence_(site_memory::stamp(interface)) {}
+
+  /// To be called while the entry lasts.
+  void found(site_memory &memory, const PyNativeCallableEntry &entry, place where) {
+    is_found_ = true;
+    where_ = where;
+    may_remember_ = memory.may_remember(callable_, &entry, where, evidence_, &evidence_);
+  }
+
+  /// To be called when the search is over.
+  bool may_remember(site_memory &memory) {
+    if (!is_found_) {
+      may_remember_ = memory.may_remember(callable_, nullptr, where_, evidence_, &evidence_);
+    }
+    // Without an interface there is no stamp, and the next one may have one.
+    if (!has_interface_ && where_ != place::method_def) may_remember_ = false;
+    count_found(is_found_, where_);
+    stats::add(may_remember_ ? event::cache_miss : event::cache_bypassed);
+    return may_remember_;
+  }
+
+  std::uint64_t evidence() const { return evidence_; }
+  place where() const { return where_; }
+
+ private:
+  PyObject *callable_;
+  bool has_interface_, is_found_ = false, may_remember_ = false;
+  place where_ = place::instance_slot;
+  std::uint64_t evidence_;
+};
+
+/// Is this text, which may be any, that of the C++ type? Unrolled, and read up to the first
+/// difference only.
+template <class Signature, std::size_t... i>
+bool is_text_of(const char *text, std::index_sequence<i...>) {
+  return ((text[i] == signature_of<Signature>::text[i]) && ...);
+}
+
+/// The entry with the very text in the table behind a function's name, or null: what find() comes
+/// upon first, without what it does for everything else.
+template <class Signature>
+const PyNativeCallableEntry *first_with(PyObject *callable, const request &asked) {
+  constexpr std::size_t length = std::char_traits<char>::length(signature_of<Signature>::text) + 1;
+  if (!is_builtin(callable)) return nullptr;
+  const PyNativeCallableTable *table = PyTypedMethod_Table(def_of(callable));
+  if (table == nullptr) return nullptr;
+  for (Py_ssize_t i = 0; i < table->count; ++i) {
+    const PyNativeCallableEntry &entry = table->entries[i];
+    if (entry.signature == nullptr) continue;
+    if (!is_text_of<Signature>(entry.signature, std::make_index_sequence<length>())) continue;
+    if (is_open(entry, asked)) return &entry;
+  }
+  return nullptr;
+}
+
+}  // namespace internal
+
+/// What a run-time call site finds: an entry, without references.
+struct site_entry {
+  const char *signature = nullptr;  ///< as the provider spells it; null: nothing was found
+  std::uintptr_t flags = 0;
+  void *funcptr = nullptr;
+  PyObject *self = nullptr;  ///< as resolution::self
+  place where = place::instance_slot;
+  casting how = casting::exact;
+
+  explicit operator bool() const { return funcptr != nullptr; }
+};
+
+/// Answers one request for many callables, whatever the request is. Belongs to one interpreter: it
+/// is made with that interpreter's interface (null: nothing is remembered, and only what needs no
+/// side table is looked at) and kept in module state. Methods: GIL held. It holds no reference to
+/// any callable; what it finds is valid while the caller has one and nobody untags the callable.
+class dynamic_call_site {
+ public:
+  /// `asked` is what each callable is asked. Copies the signature. Throws std::bad_alloc.
+  dynamic_call_site(const PyTypedcall_Interface *interface, const request &asked)
+      : interface_(interface), signature_(asked.signature), asked_(asked) {
+    asked_.signature = signature_.c_str();
+  }
+  dynamic_call_site(const dynamic_call_site &) = delete;
+  dynamic_call_site &operator=(const dynamic_call_site &) = delete;
+
+  /// What find(interface, callable, request) finds, or nothing without an exception. The signature
+  /// lives as long as the call site. Throws std::bad_alloc.
+  site_entry find(PyObject *callable) {
+    if (const internal::remembered *known = memory_.recall(interface_, callable)) {
+      PyObject *self = self_of(callable);
+      // Another function of the same def may stand at the address now, and have no self.
+      const bool takes_self = (known->flags & PyNativeCallable_TAKES_SELF) != 0;
+      if (!takes_self || self != nullptr || internal::is_unbound(callable)) {
+        stats::add(event::cache_hit);
+        if (known->funcptr == nullptr) return {};
+        return {memory_.spelling(known->spelling),
+                known->flags,
+                known->funcptr,
+                self,
+                static_cast<place>(known->where),
+                static_cast<casting>(known->how)};
+      }
+    }
+    return look(callable);
+  }
+
+  /// The same, but nothing comes with the exception of resolve().
+  site_entry resolve(PyObject *callable) {
+    const site_entry found = find(callable);
+    if (!found) typedcall::resolve(interface_, callable, asked_);  // says why
+    return found;
+  }
+
+ private:
+  __attribute__((noinline)) site_entry look(PyObject *callable) {
+    site_entry found;
+    internal::site_search search(interface_, callable);
+    std::uint32_t spelling = 0;
+    internal::find_entry(interface_, callable, asked_,
+                         [&](const PyNativeCallableEntry &entry, place where, casting how) {
+                           spelling = memory_.spell(entry.signature);
+                           found = {memory_.spelling(spelling), entry.flags, entry.funcptr,
+                                    self_of(callable),          where,       how};
+                           search.found(memory_, entry, where);
+                         });
+    // A function of the same def may have a self where this one has none, and be offered more.
+    const bool depends_on_self =
+        (asked_.honoured & PyNativeCallable_TAKES_SELF) != 0 && self_of(callable) == nullptr;
+    if (search.may_remember(memory_) && (found || !depends_on_self)) {
+      memory_.remember(callable, search.evidence(), found.funcptr, found.flags, found.where,
+                       found.how, spelling);
+    }
+    return found;
+  }
+
+  const PyTypedcall_Interface *interface_;
+  std::string signature_;
+  request asked_;
+  internal::site_memory memory_;
+};
+
+template <class Signature>
+class call_site;
+
+/// The same for a signature that is known at compile time, and functions that take their arguments
+/// alone. Find once for each call, then call: `if (auto f = site.find(callable)) y = f(x);`.
+template <class R, class... A>
+class call_site<R(A...)> {
+ public:
+  /// As dynamic_call_site; throws nothing.
+  explicit call_site(const PyTypedcall_Interface *interface, honours honoured = 0)
+      : interface_(interface), asked_(internal::plain_request<R(A...)>(honoured)) {}
+  call_site(const call_site &) = delete;
+  call_site &operator=(const call_site &) = delete;
+
+  /// What find<R(A...)>(interface, callable, honours) finds, or an empty function without an
+  /// exception.
+  function_view<R(A...)> find(PyObject *callable) {
+    if (const internal::remembered *known = memory_.recall(interface_, callable)) {
+      stats::add(event::cache_hit);
+      return {reinterpret_cast<R (*)(A...)>(known->funcptr), known->flags};
+    }
+    return look(callable);
+  }
+
+  /// The same, but an empty function comes with the exception of resolve().
+  function_view<R(A...)> resolve(PyObject *callable) {
+    const auto found = find(callable);
+    if (!found) typedcall::resolve(interface_, callable, asked_);  // says why
+    return found;
+  }
+
+ private:
+  __attribute__((noinline)) function_view<R(A...)> look(PyObject *callable) {
+    // Of what is on the heap, the table behind the name is read on every call.
+    if (const auto *entry = internal::first_with<R(A...)>(callable, asked_)) {
+      if (memory_.is_read_anew(callable)) {
+        stats::add(event::cache_bypassed);
+        return {reinterpret_cast<R (*)(A...)>(entry->funcptr), entry->flags};
+      }
+    }
+    internal::site_search search(interface_, callable);
+    void *funcptr = nullptr;
+    std::uintptr_t flags = 0;
+    internal::find_entry(interface_, callable, asked_,
+                         [&](const PyNativeCallableEntry &entry, place where, casting) {
+                           funcptr = entry.funcptr;
+                           flags = entry.flags;
+                           search.found(memory_, entry, where);
+                         });
+    if (search.may_remember(memory_)) {
+      memory_.remember(callable, search.evidence(), funcptr, flags, search.where(), casting::exact,
+                       0);
+    }
+    return {reinterpret_cast<R (*)(A...)>(funcptr), flags};
+  }
+
+  const PyTypedcall_Interface *interface_;
+  request asked_;
+  internal::site_memory memory_;
+};
+
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_CALL_SITE_H_

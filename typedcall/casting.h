@@ -1,0 +1,162 @@
+// Safe casting, the consumer's part: from the arguments of the signature that was asked for to
+// those of the entry that was found, and back from its result. No value changes on the way.
+#ifndef TYPEDCALL_CASTING_H_
+#define TYPEDCALL_CASTING_H_
+
+#include "typedcall/request.h"
+// request.h comes first, because of Python.h.
+#include <cstddef>
+#include <cstring>
+#include <optional>
+
+#include "typedcall/native_value.h"
+
+namespace typedcall {
+
+/// Room for one number that does not fit a native_value: `g`, `Zd` and `Zg`.
+struct alignas(16) wide_value {
+  unsigned char bytes[32];
+};
+
+namespace internal {
+
+/// A number as the widest types hold it: without loss, for what conversion_cost() allows.
+struct wide_number {
+  std::uint64_t integer = 0;  // extended by its signedness
+  long double real = 0, imaginary = 0;
+};
+
+template <class Real>
+Real read_part(const void *from, std::size_t part) {
+  Real value;
+  std::memcpy(&value, static_cast<const Real *>(from) + part, sizeof(value));
+  return value;
+}
+
+/// `from` is where the value stands: in a native_value, or where that one points to.
+inline wide_number read_number(PyNativeType type, const void *from) {
+  wide_number number;
+  switch (type.code) {
+    case PyNativeType_FLOAT:
+      number.real = read_part<float>(from, 0);
+      break;
+    case PyNativeType_DOUBLE:
+      number.real = read_part<double>(from, 0);
+      break;
+    case PyNativeType_LONGDOUBLE:
+      number.real = read_part<long double>(from, 0);
+      break;
+    case PyNativeType_CFLOAT:
+      number.real = read_part<float>(from, 0);
+      number.imaginary = read_part<float>(from, 1);
+      break;
+    case PyNativeType_CDOUBLE:
+      number.real = read_part<double>(from, 0);
+      number.imaginary = read_part<double>(from, 1);
+      break;
+    case PyNativeType_CLONGDOUBLE:
+      number.real = read_part<long double>(from, 0);
+      number.imaginary = read_part<long double>(from, 1);
+      break;
+    default:
+      number.integer = read_part<std::uint64_t>(from, 0);
+      number.real = PyNativeCode_Kind(type.code) == PyNativeKind_SIGNED
+                        ? static_cast<long double>(static_cast<std::int64_t>(number.integer))
+                        : static_cast<long double>(number.integer);
+  }
+  return number;
+}
+
+template <class Real>
+void write_parts(void *to, const wide_number &number, bool is_complex) {
+  const Real parts[2] = {static_cast<Real>(number.real), static_cast<Real>(number.imaginary)};
+  std::memcpy(to, parts, is_complex ? sizeof(parts) : sizeof(parts[0]));
+}
+
+inline void write_number(PyNativeType type, void *to, const wide_number &number) {
+  const bool is_complex = PyNativeCode_Kind(type.code) == PyNativeKind_COMPLEX;
+  switch (type.code) {
+    case PyNativeType_FLOAT:
+    case PyNativeType_CFLOAT:
+      return write_parts<float>(to, number, is_complex);
+    case PyNativeType_DOUBLE:
+    case PyNativeType_CDOUBLE:
+      return write_parts<double>(to, number, is_complex);
+    case PyNativeType_LONGDOUBLE:
+    case PyNativeType_CLONGDOUBLE:
+      return write_parts<long double>(to, number, is_complex);
+    default:
+      std::memcpy(to, &number.integer, sizeof(number.integer));
+  }
+}
+
+inline bool is_wide(PyNativeType type) { return PyNativeType_Size(type) > sizeof(std::uint64_t); }
+
+}  // namespace internal
+
+/// Between two signatures of which one answers the other by safe casting (or the same). Made once,
+/// then used for every call:
+///
+///     native_value given[kMost]; wide_value room[kMost];
+///     cast->arguments(asked, given, room);
+///     wide_value wide; native_value result = call(given, &wide);
+///     result = cast->result(result, &wide, &wide_answer);
+class safe_cast {
+ public:
+  /// Nothing when one of the texts is no signature, or when a value could be lost. GIL: none; any
+  /// thread.
+  static std::optional<safe_cast> make(const char *asked, const char *offered) {
+    safe_cast made;
+    if (PyNativeSignature_ParseString(asked, &made.asked_, nullptr) < 0 ||
+        PyNativeSignature_ParseString(offered, &made.offered_, nullptr) < 0 ||
+        internal::casting_cost(made.asked_, made.offered_) < 0) {
+      return std::nullopt;
+    }
+    return made;
+  }
+
+  std::size_t arity() const { return static_cast<std::size_t>(asked_.nargs); }
+
+  /// Converts arity() arguments, which do not contain self. `given` and `room` hold as many each;
+  /// `given` may point into `room`, which must last until the call is over. GIL: none; any thread.
+  void arguments(const native_value *asked, native_value *given, wide_value *room) const {
+    for (std::size_t i = 0; i < arity(); ++i) {
+      given[i] = convert(asked[i], asked_.args[i], offered_.args[i], &room[i]);
+    }
+  }
+
+  /// Converts a result. `wide` is where the call has put one that does not fit, and `answer` where
+  /// one that was asked for and does not fit is to go; the value returned then is its address. Only
+  /// after asking whether the call has raised: error values are those of the entry's own signature.
+  /// GIL: none; any thread.
+  native_value result(native_value result, const wide_value *wide, wide_value *answer) const {
+    if (internal::is_wide(offered_.result)) result = native_value::at(wide);
+    return convert(result, offered_.result, asked_.result, answer);
+  }
+
+ private:
+  static native_value convert(native_value value, PyNativeType from, PyNativeType to,
+                              wide_value *room) {
+    if (PyNativeType_Equivalent(from, to)) {
+      if (!internal::is_wide(to)) return value;
+      std::memcpy(room, value.get<const void *>(), PyNativeType_Size(to));
+      return native_value::at(room);
+    }
+    const void *stands = &value;
+    if (internal::is_wide(from)) stands = value.get<const void *>();
+    const internal::wide_number number = internal::read_number(from, stands);
+    if (internal::is_wide(to)) {
+      internal::write_number(to, room, number);
+      return native_value::at(room);
+    }
+    native_value made{0};
+    internal::write_number(to, &made, number);
+    return made;
+  }
+
+  PyNativeSignature asked_ = {}, offered_ = {};
+};
+
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_CASTING_H_

@@ -1,0 +1,299 @@
+// typedcall::loop: a native function applied to arrays, element by element, in the shape of NumPy's
+// inner loops but without NumPy. What to call and how is decided once, outside. Link with -lffi.
+#ifndef TYPEDCALL_LOOP_H_
+#define TYPEDCALL_LOOP_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "typedcall/loop_elements.h"
+#include "typedcall/loop_kernels.h"
+#include "typedcall/resolve.h"
+
+namespace typedcall {
+
+/// What a loop can honour: for find() and resolve(). With a self at hand, add
+/// PyNativeCallable_TAKES_SELF; accepts_differences is the consumer's to add.
+inline constexpr honours loops_honour = checks_errors | PyNativeCallable_RETURNS_STATUS;
+
+/// How a loop gets from one element to the next.
+enum class loop_kernel {
+  compiled,  ///< by code for its types, which calls the pointer
+  invoker,   ///< by type codes and an invoker, for every signature
+};
+
+struct loop_options {
+  /// Passed to entries with TAKES_SELF, refused for others. Whoever makes the loop has checked its
+  /// type, as CPython's method descriptors do.
+  object_ref self;
+  /// This kernel and no other.
+  std::optional<loop_kernel> asked;
+};
+
+/// A function over arrays. Semantics: for i from 0 on the inputs' elements i are read, the function
+/// is called, the result is stored as element i of the output. So outputs may overlap inputs, and a
+/// later element then sees an earlier result. Elements need not be aligned, strides (in bytes) may
+/// be anything: negative, or 0 for a scalar.
+///
+/// The arrays are those of the arguments in order, then one for the result; none for a result `v`.
+/// With RETURNS_STATUS the last argument is the address of the result: its array is the last one,
+/// with elements of the type that it points to, and the status has none. Objects are borrowed from
+/// the inputs, where NULL counts as None; a result is a new reference that replaces the output's,
+/// if there is one.
+///
+/// Copying and destroying needs the GIL. One loop may run in several threads at once where the
+/// function behind it may.
+class loop {
+ public:
+  /// Elements from which on run() lets the GIL go: giving it back and taking it again costs as much
+  /// as some twenty calls of a short function (bench/loops.cc), that is 2 % of this many; when
+  /// other threads wait for it, it may also be away for a switch interval.
+  static constexpr std::intptr_t detach_from = 1000;
+
+  /// Prepares; `signature`, `flags` and `funcptr` as in an entry. `keep_alive` is what the address
+  /// depends on. Whether DIFFERS matters is decided when an entry is chosen. Nothing with
+  /// ValueError (faulty signature, flags that are not understood or contradict the signature),
+  /// TypeError (needs something of the caller that a loop cannot give, or self missing or too many)
+  /// or MemoryError. No exception on success. GIL: held.
+  static std::optional<loop> make(const char *signature, std::uintptr_t flags, void *funcptr,
+                                  object_ref keep_alive = {}, loop_options options = {}) {
+    loop made;
+    try {
+      if (!made.prepare(signature, flags, funcptr, options)) return std::nullopt;
+    } catch (const std::bad_alloc &) {
+      PyErr_NoMemory();
+      return std::nullopt;
+    }
+    made.keep_alive_ = std::move(keep_alive);
+    made.self_ = std::move(options.self);
+    return made;
+  }
+
+  /// Of what the resolver has found.
+  static std::optional<loop> make(resolution found, loop_options options = {}) {
+    return make(found.signature.c_str(), found.flags, found.funcptr, std::move(found.keep_alive),
+                std::move(options));
+  }
+
+  /// Over `dimensions[0]` elements; 0 or less: nothing is called. `args` and `steps` have one
+  /// element for each array; nothing is read of the steps when there is one element only. Lets the
+  /// GIL go meanwhile when may_detach() and there are detach_from elements or more.
+  /// Returns 0, or -1 with the exception of the first call that failed: its output and those after
+  /// it are as they were. `*done`, if it is not null, is the number of elements before that.
+  /// GIL: held. No exception may be pending when needs_thread().
+  int run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
+          std::intptr_t *done = nullptr) const {
+    if (!may_detach() || dimensions[0] < detach_from) {
+      return run_attached(args, dimensions, steps, done);
+    }
+    PyThreadState *const thread = PyEval_SaveThread();
+    const int result = apply(args, dimensions[0], steps, done);
+    PyEval_RestoreThread(thread);
+    return result;
+  }
+
+  /// The same, but never lets the GIL go. GIL: held.
+  int run_attached(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
+                   std::intptr_t *done = nullptr) const {
+    return apply(args, dimensions[0], steps, done);
+  }
+
+  /// The same for a thread that has let the GIL go already, or never was Python's: uses nothing of
+  /// Python. Unless may_detach(), the caller sees to it that one thread at a time calls the
+  /// function. Returns 0; -1, without an exception and without a call, when needs_thread().
+  /// GIL: none.
+  int run_detached(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
+                   std::intptr_t *done = nullptr) const {
+    if (needs_thread()) {
+      if (done != nullptr) *done = 0;
+      return -1;
+    }
+    return apply(args, dimensions[0], steps, done);
+  }
+
+  /// A loop as a PyUFuncGenericFunction; `data` is the `const loop *`. NumPy lets the GIL go around
+  /// loops without objects: a loop that needs_thread() is for types `O` only, and NumPy looks for
+  /// the exception itself. GIL: held when needs_thread().
+  static void ufunc_loop(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
+                         void *data) {
+    static_cast<const loop *>(data)->apply(args, dimensions[0], steps, nullptr);
+  }
+
+  loop_kernel kernel() const {
+    return strided_ != nullptr ? loop_kernel::compiled : loop_kernel::invoker;
+  }
+  /// Must the thread be attached while it runs? So it must where exceptions may be set or objects
+  /// are stored, whatever else the flags say.
+  bool needs_thread() const {
+    return plan_.stores_objects() || (flags_ & PyNativeCallable_NEEDS_THREAD) != 0;
+  }
+  /// May it run in several threads at once, none of them attached?
+  bool may_detach() const {
+    return !needs_thread() && (flags_ & PyNativeCallable_THREAD_SAFE) != 0;
+  }
+
+  /// The element types of the input arrays, in order.
+  const std::vector<PyNativeType> &inputs() const { return plan_.inputs; }
+  /// The element type of the output array; `v`: there is none.
+  PyNativeType output() const { return plan_.output; }
+  /// PyNativeCallable_* bits, as they were given.
+  std::uintptr_t flags() const { return flags_; }
+
+ private:
+  loop() = default;
+
+  static bool fail(PyObject *type, const char *signature, const char *reason) {
+    PyErr_Format(type, "typedcall: no loop over '%.200s': %s", signature, reason);
+    return false;
+  }
+
+  bool prepare(const char *signature, std::uintptr_t flags, void *funcptr,
+               const loop_options &options) {
+    PyNativeSignature parsed;
+    PyNativeSignature_Fault fault;
+    if (PyNativeSignature_ParseString(signature, &parsed, &fault) < 0) {
+      PyErr_Format(PyExc_ValueError, "signature '%.200s' at position %zu: %s",
+                   signature != nullptr ? signature : "", fault.position, fault.reason);
+      return false;
+    }
+    funcptr_ = funcptr;
+    flags_ = flags;
+    if (!check(signature, static_cast<bool>(options.self))) return false;
+    plan_.returns_status = (flags & PyNativeCallable_RETURNS_STATUS) != 0;
+    plan_.inputs.assign(parsed.args, parsed.args + parsed.nargs);
+    plan_.output = parsed.result;
+    if (plan_.returns_status && !take_status(signature)) return false;
+    if (options.asked != loop_kernel::invoker) compile(static_cast<bool>(options.self));
+    if (strided_ != nullptr) return true;
+    if (options.asked == loop_kernel::compiled) {
+      return fail(PyExc_TypeError, signature, "there is no compiled kernel for it");
+    }
+    invoke_ = invoker::make(signature, flags, funcptr, std::nullopt, &fault);
+    return invoke_ || fail(PyExc_TypeError, signature, fault.reason);
+  }
+
+  // Can a loop give what the entry asks of its caller?
+  bool check(const char *signature, bool has_self) const {
+    if (funcptr_ == nullptr) return fail(PyExc_ValueError, signature, "no function");
+    if (!PyNativeCallable_FlagsAreUsable(flags_)) {
+      return fail(PyExc_ValueError, signature, "flags that are not understood");
+    }
+    if ((flags_ & PyNativeCallable_ACQUIRES_GIL) != 0) {
+      return fail(PyExc_TypeError, signature, "the function takes the GIL itself");
+    }
+    if ((flags_ & PyNativeCallable_SETS_ERRNO) != 0) {
+      return fail(PyExc_TypeError, signature,
+                  "the function sets errno, which a loop cannot keep for each element");
+    }
+    const bool takes_self = (flags_ & PyNativeCallable_TAKES_SELF) != 0;
+    if (takes_self && !has_self) {
+      return fail(PyExc_TypeError, signature, "the function takes self, and none was given");
+    }
+    return takes_self || !has_self ||
+           fail(PyExc_TypeError, signature, "a self was given that the function does not take");
+  }
+
+  // The output is behind the last pointer, the result is the status.
+  bool take_status(const char *signature) {
+    constexpr PyNativeType status = {PyNativeType_INT, 0};
+    if (!PyNativeType_Equivalent(plan_.output, status)) {
+      return fail(PyExc_ValueError, signature, "a status is an int");
+    }
+    if (plan_.inputs.empty() || plan_.inputs.back().is_pointer == 0) {
+      return fail(PyExc_ValueError, signature,
+                  "a function that returns a status has a last argument '&' for its result");
+    }
+    plan_.output = {plan_.inputs.back().code, 0};
+    plan_.inputs.pop_back();
+    return true;
+  }
+
+  // Looks for compiled loops. To them self is an argument like others that never moves, and a
+  // function without result has one that nobody looks at.
+  void compile(bool has_self) {
+    const bool raises = (flags_ & PyNativeCallable_MAY_RAISE) != 0;
+    const PyNativeKind result = PyNativeType_Kind(plan_.output);
+    const bool is_void = result == PyNativeKind_VOID;
+    // Compiled ones pass pointers as integers, whose error value is another.
+    const bool other_errors = is_void || result == PyNativeKind_POINTER ||
+                              result == PyNativeKind_STRING ||
+                              (flags_ & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0;
+    const std::size_t count = plan_.inputs.size() + (has_self ? 1 : 0);
+    if (plan_.returns_status || (raises && other_errors)) return;
+    if (count > internal::kernel_arguments || (is_void && !TYPEDCALL_REGISTER_IMAGE)) return;
+
+    constexpr PyNativeType pointer = {PyNativeType_POINTER, 0};
+    unsigned classes[internal::kernel_arguments];
+    unsigned *next = classes;
+    if (has_self) *next++ = internal::kernel_class(pointer);
+    for (const PyNativeType type : plan_.inputs) *next++ = internal::kernel_class(type);
+    const auto *found = internal::find_compiled(
+        internal::kernel_class(is_void ? pointer : plan_.output), classes, count);
+    if (found == nullptr) return;
+    strided_ = raises ? found->checked : found->strided;
+    // Something that stands still is among the arrays, or errors are looked for.
+    contiguous_ = raises || is_void || has_self ? strided_ : found->contiguous;
+    for (std::size_t i = 0; i < plan_.inputs.size(); ++i) {
+      sizes_[i] = static_cast<std::intptr_t>(PyNativeType_Size(plan_.inputs[i]));
+    }
+    sizes_[plan_.inputs.size()] = static_cast<std::intptr_t>(PyNativeType_Size(plan_.output));
+  }
+
+  // The loop itself; the caller has seen to the GIL.
+  int apply(char *const *args, std::intptr_t count, const std::intptr_t *steps,
+            std::intptr_t *done) const {
+    std::intptr_t reached = 0;
+    if (count > 0)
+      reached =
+          strided_ != nullptr ? run_compiled(args, count, steps) : run_by_codes(args, count, steps);
+    if (done != nullptr) *done = reached;
+    return reached < count ? -1 : 0;
+  }
+
+  std::intptr_t run_compiled(char *const *args, std::intptr_t count,
+                             const std::intptr_t *steps) const {
+    const std::size_t arrays = plan_.inputs.size() + (plan_.has_output() ? 1 : 0);
+    if (!self_ && plan_.has_output()) {
+      if (std::equal(steps, steps + arrays, sizes_.begin())) {
+        return contiguous_(funcptr_, args, steps, count);
+      }
+      if (count > 1) return strided_(funcptr_, args, steps, count);
+    }
+    std::uint64_t unused;
+    PyObject *self = self_.get();
+    char *all_args[internal::kernel_arguments + 1] = {};
+    // Zero: what is there once does not move, and NumPy's step of a single element may be anything.
+    std::intptr_t all_steps[internal::kernel_arguments + 1] = {};
+    std::size_t first = 0;
+    if (self_) all_args[first++] = reinterpret_cast<char *>(&self);
+    std::copy_n(args, arrays, all_args + first);
+    if (count > 1) std::copy_n(steps, arrays, all_steps + first);
+    if (!plan_.has_output()) all_args[first + arrays] = reinterpret_cast<char *>(&unused);
+    return strided_(funcptr_, all_args, all_steps, count);
+  }
+
+  std::intptr_t run_by_codes(char *const *args, std::intptr_t count,
+                             const std::intptr_t *steps) const {
+    return internal::run_elements(plan_, *invoke_, self_.get(), args, steps, count);
+  }
+
+  internal::element_plan plan_;
+  internal::kernel contiguous_ = nullptr, strided_ = nullptr;             // null: use invoke_
+  std::array<std::intptr_t, internal::kernel_arguments + 1> sizes_ = {};  // of the elements
+  std::optional<invoker> invoke_;
+  void *funcptr_ = nullptr;
+  std::uintptr_t flags_ = 0;
+  object_ref self_;
+  object_ref keep_alive_;
+};
+
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_LOOP_H_

@@ -1,0 +1,178 @@
+// Reading sibling symbols: the table of a PyMethodDef that stands in a static array, found by a
+// symbol of the same shared object. PyTypedMethod_SIBLING (typedcall/typed_method.h) writes them.
+// Source: M. Bernstein, "Type information for faster Python C extensions"; docs/ABI.md, section 4.
+#ifndef TYPEDCALL_SIBLING_SYMBOL_H_
+#define TYPEDCALL_SIBLING_SYMBOL_H_
+
+#include "typedcall/typed_method.h"
+
+#ifdef __ELF__
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+#if defined(__GLIBC__) && !defined(__USE_GNU)
+#error "typedcall/sibling_symbol.h: Python.h must be included before all standard headers"
+#endif
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifdef __ELF__
+
+// Parts of one shared object that it has mapped, readable. Linkers make three or four of them; what
+// stands in others is not looked at.
+#define PyTypedMethod_Internal_MOST_SEGMENTS 12
+
+typedef struct PyTypedMethod_Internal_Object {
+  const void *address;  // something in it: what was searched for
+  const char *name;     // as the dynamic linker knows it; NULL for the program itself
+  int objects_seen, segments;
+  struct {
+    uintptr_t start, end;
+  } segment[PyTypedMethod_Internal_MOST_SEGMENTS];
+} PyTypedMethod_Internal_Object;
+
+// How many bytes from `address` on are part of the object: 0 when it is elsewhere.
+static inline size_t PyTypedMethod_Internal_Room(const PyTypedMethod_Internal_Object *object,
+                                                 const void *address) {
+  const uintptr_t at = (uintptr_t)address;
+  for (int i = 0; i < object->segments; ++i) {
+    if (at >= object->segment[i].start && at < object->segment[i].end) {
+      return object->segment[i].end - at;
+    }
+  }
+  return 0;
+}
+
+// Is there a struct of `size` bytes at `address`, aligned for pointers, all of it in the object?
+static inline int PyTypedMethod_Internal_Holds(const PyTypedMethod_Internal_Object *object,
+                                               const void *address, size_t size) {
+  return (uintptr_t)address % sizeof(void *) == 0 &&
+         PyTypedMethod_Internal_Room(object, address) >= size;
+}
+
+// The length of a text, or `limit` when it does not end inside the object before that.
+static inline size_t PyTypedMethod_Internal_Length(const PyTypedMethod_Internal_Object *object,
+                                                   const char *text, size_t limit) {
+  const size_t room = PyTypedMethod_Internal_Room(object, text);
+  const void *end = room > 0 ? memchr(text, '\0', room < limit ? room : limit) : NULL;
+  return end != NULL ? (size_t)((const char *)end - text) : limit;
+}
+
+// For dl_iterate_phdr: stops at the object that `address` is in, with its segments noted.
+static inline int PyTypedMethod_Internal_Note(struct dl_phdr_info *info, size_t size,
+                                              void *opaque) {
+  PyTypedMethod_Internal_Object *object = (PyTypedMethod_Internal_Object *)opaque;
+  (void)size;
+  object->segments = 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+    if (header->p_type != PT_LOAD || (header->p_flags & PF_R) == 0) continue;
+    if (object->segments == PyTypedMethod_Internal_MOST_SEGMENTS) break;
+    const uintptr_t start = (uintptr_t)(info->dlpi_addr + header->p_vaddr);
+    object->segment[object->segments].start = start;
+    object->segment[object->segments].end = start + (uintptr_t)header->p_memsz;
+    ++object->segments;
+  }
+  // The program itself comes first.
+  object->name = object->objects_seen++ > 0 ? info->dlpi_name : NULL;
+  return PyTypedMethod_Internal_Room(object, object->address) > 0;
+}
+
+// Does the symbol table say that an object of this size stands exactly there? musl cannot tell.
+static inline int PyTypedMethod_Internal_IsSymbol(const void *address, size_t size) {
+#ifdef __GLIBC__
+  Dl_info info;
+  void *extra = NULL;
+  if (dladdr1(address, &info, &extra, RTLD_DL_SYMENT) == 0 || extra == NULL) return 0;
+  const ElfW(Sym) *symbol = (const ElfW(Sym) *)extra;
+  return info.dli_saddr == address && symbol->st_size == size &&
+         (symbol->st_info & 0xf) == STT_OBJECT;
+#else
+  (void)address;
+  (void)size;
+  return 1;
+#endif
+}
+
+// `_PyPyTyped_<name>` as the object's own dynamic symbol table has it, or NULL.
+static inline const PyTypedMethod_Sibling *PyTypedMethod_Internal_Symbol(
+    const PyTypedMethod_Internal_Object *object, const char *name, size_t length) {
+  static const char prefix[] = "_PyPyTyped_";
+  char symbol[sizeof(prefix) + sizeof(((PyPyTypedMethodMetadata *)0)->ml_name)];
+  memcpy(symbol, prefix, sizeof(prefix) - 1);
+  memcpy(symbol + sizeof(prefix) - 1, name, length + 1);
+  // Loads nothing: it is there. The name of a library that is gone is not found.
+  void *handle = dlopen(object->name, RTLD_LAZY | RTLD_NOLOAD);
+  void *address = handle != NULL ? dlsym(handle, symbol) : NULL;
+  if (handle == NULL || address == NULL) dlerror();  // nobody else's next dlerror() is to say it
+  if (handle != NULL) dlclose(handle);
+  // Libraries that this one was linked with are searched, too; their symbols are not about it.
+  if (!PyTypedMethod_Internal_Holds(object, address, sizeof(PyTypedMethod_Sibling))) return NULL;
+  if (!PyTypedMethod_Internal_IsSymbol(address, sizeof(PyTypedMethod_Sibling))) return NULL;
+  return (const PyTypedMethod_Sibling *)address;
+}
+
+// Is it a table with signatures and functions? Flags are for whoever picks an entry.
+static inline int PyTypedMethod_Internal_IsTable(const PyTypedMethod_Internal_Object *object,
+                                                 const PyNativeCallableTable *table) {
+  const size_t header = offsetof(PyNativeCallableTable, entries);
+  const size_t limit = PyNativeSignature_MAX_LENGTH + 1;
+  if (!PyTypedMethod_Internal_Holds(object, table, header)) return 0;
+  const size_t room = PyTypedMethod_Internal_Room(object, table) - header;
+  if (table->count < 1 || (size_t)table->count > room / sizeof(PyNativeCallableEntry)) return 0;
+  const PyNativeCallableEntry *entry =
+      (const PyNativeCallableEntry *)(const void *)((const char *)table + header);
+  for (Py_ssize_t i = 0; i < table->count; ++i, ++entry) {
+    const size_t length = PyTypedMethod_Internal_Length(object, entry->signature, limit);
+    if (length == limit || entry->funcptr == NULL) return 0;
+    if (PyNativeSignature_Parse(entry->signature, length, NULL, NULL) < 0) return 0;
+  }
+  return 1;
+}
+
+#endif  // __ELF__
+
+/// The table that a sibling symbol `_PyPyTyped_<ml_name>` offers for `def`, or NULL. It is used
+/// only when it is of the shared object that holds the def, names this very def, and everything
+/// that it points to, except for functions, is in the same object and is a table of signatures.
+/// NULL for defs on the heap, whose name is no C identifier or has more than 99 bytes, and on
+/// systems without ELF.
+///
+/// `def` may be any address, also a stale one: nothing that is not part of a loaded object is read.
+/// GIL: none; any thread; any interpreter; no Python function is called, no exception is set. It
+/// takes the dynamic linker's lock and costs a few microseconds, more with every loaded object: the
+/// last place to look at, and a result to keep. That stays valid while the object is loaded, and
+/// CPython unloads none. Where the linker reports errors, dlerror() is clear afterwards.
+static inline const PyNativeCallableTable *PyTypedMethod_SiblingTable(const PyMethodDef *def) {
+#ifdef __ELF__
+  const size_t limit = sizeof(((PyPyTypedMethodMetadata *)0)->ml_name);
+  PyTypedMethod_Internal_Object object;
+  object.address = def;
+  object.objects_seen = 0;
+  if (def == NULL || dl_iterate_phdr(PyTypedMethod_Internal_Note, &object) == 0) return NULL;
+  if (!PyTypedMethod_Internal_Holds(&object, def, sizeof(*def))) return NULL;
+  const char *name = def->ml_name;
+  const size_t length = PyTypedMethod_Internal_Length(&object, name, limit);
+  if (length == 0 || length == limit || (name[0] >= '0' && name[0] <= '9')) return NULL;
+  for (size_t i = 0; i < length; ++i) {
+    const char c = name[i];
+    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_')) {
+      return NULL;
+    }
+  }
+  const PyTypedMethod_Sibling *sibling = PyTypedMethod_Internal_Symbol(&object, name, length);
+  if (sibling == NULL || sibling->def != def) return NULL;
+  return PyTypedMethod_Internal_IsTable(&object, sibling->table) ? sibling->table : NULL;
+#else
+  (void)def;
+  return NULL;
+#endif
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_SIBLING_SYMBOL_H_

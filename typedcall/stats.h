@@ -1,0 +1,66 @@
+// Counters that prove which path a call took: the C function itself, a thunk, a register image,
+// libffi, or boxes; and where its entry was found. Off, and then free, unless TYPEDCALL_STATS is 1.
+#ifndef TYPEDCALL_STATS_H_
+#define TYPEDCALL_STATS_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+/// 1 to count. As with NDEBUG, the same value in all files of a program or shared object: the
+/// counters are those of that object alone, whatever else the process has loaded.
+#ifndef TYPEDCALL_STATS
+#define TYPEDCALL_STATS 0
+#endif
+
+namespace typedcall {
+
+/// What is counted.
+enum class event : unsigned {
+  direct,  ///< a call through function, bound_function or unbound_function: the pointer itself
+  thunk,   ///< the ways of an invoker
+  image,
+  ffi,
+  boxed,                    ///< a call of the Python callable
+  cache_hit,                ///< a call site remembered what the callable offers
+  cache_miss,               ///< it had to look, and
+  cache_bypassed,           ///< read the callable's own memory, which is as fast as remembering
+  found_instance_slot,      ///< found there by find(), resolve() or a call site that had to look;
+  found_method_def,         ///< in the order of typedcall::place
+  found_pypy_method_def,    //
+  found_side_table_def,     //
+  found_side_table_object,  //
+  found_sibling_symbol,     //
+  found_nothing,
+  events  // how many there are
+};
+
+/// The counters of this program or shared object. Any thread; no GIL; nothing is ordered by them.
+class __attribute__((visibility("hidden"))) stats {
+ public:
+  static constexpr bool enabled = TYPEDCALL_STATS != 0;
+
+  /// How often since the start or the last reset(); 0 where counting is off.
+  static std::uint64_t count(event what) {
+    return counters[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
+  }
+
+  /// All to 0. What other threads count at the same time may or may not be lost.
+  static void reset() {
+    for (auto &counter : counters) counter.store(0, std::memory_order_relaxed);
+  }
+
+  /// One more, where counting is on. For those who call in ways of their own, too.
+  static void add([[maybe_unused]] event what) {
+    if constexpr (enabled) {
+      counters[static_cast<std::size_t>(what)].fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+
+ private:
+  static inline std::atomic<std::uint64_t> counters[static_cast<std::size_t>(event::events)] = {};
+};
+
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_STATS_H_
