@@ -193,10 +193,10 @@ TEST(MethodTable, FillsRowsAndMetadata) {
                                          typedcall::def<sum>("sum")};
   const PyMethodDef *rows = methods.rows();
   EXPECT_STREQ(rows[0].ml_name, "inc");
-  EXPECT_STREQ(rows[0].ml_doc, "Documented.");
+  EXPECT_STREQ(rows[0].ml_doc, "inc($module, arg0, /)\n--\n\nDocumented.");
   EXPECT_EQ(rows[0].ml_flags, METH_O | PyTypedMethod_FLAGS);
   EXPECT_STREQ(rows[1].ml_name, "sum");
-  EXPECT_EQ(rows[1].ml_doc, nullptr);
+  EXPECT_STREQ(rows[1].ml_doc, "sum($module, arg0, arg1, /)\n--\n\n");
   EXPECT_EQ(rows[2].ml_name, nullptr);
   // The metadata stands in front of the name whether the bits announce it or not.
   PyMethodDef announced = rows[1];

@@ -4,13 +4,17 @@
 
 namespace {
 
-constexpr long kBool = 1, kInt = 2, kFloat = 3, kObject = 4, kNarrow = 32, kWide = 64,
-               kUnsigned = 65;
+constexpr long kBool = 1, kInt = 2, kFloat = 3, kObject = 4, kComplex = 5, kText = 6, kDoubles = 7,
+               kFloats = 8, kNarrow = 32, kWide = 64, kUnsigned = 65;
 
 long of_bool(bool) noexcept { return kBool; }
 long of_int(long) noexcept { return kInt; }
 long of_float(double) noexcept { return kFloat; }
 long of_object(PyObject *) noexcept { return kObject; }
+long of_complex(std::complex<double>) noexcept { return kComplex; }
+long of_text(const char *) noexcept { return kText; }
+long of_doubles(const double *) noexcept { return kDoubles; }
+long of_floats(float *) noexcept { return kFloats; }
 long of_int32(std::int32_t) noexcept { return kNarrow; }
 long of_int64(std::int64_t) noexcept { return kWide; }
 long of_uint64(std::uint64_t) noexcept { return kUnsigned; }
@@ -35,6 +39,9 @@ long int_float(long, double) noexcept { return 1; }
 long float_float(double, double) noexcept { return 2; }
 long float_int(double, long) noexcept { return 3; }
 
+long int_int(long, long) noexcept { return kInt; }
+long object_float(PyObject *, double) noexcept { return kObject; }
+
 typedcall::method_table methods{
     typedcall::def<of_int, of_float>("int_then_float"),
     typedcall::def<of_float, of_int>("float_then_int"),
@@ -49,6 +56,15 @@ typedcall::method_table methods{
     typedcall::def<raises_overflow, never_raises>("raises", typedcall::may_raise),
     typedcall::def<take_calls>("take_calls"),
     typedcall::def<area, area_of_square, area_of_rectangle>("area"),
+    typedcall::def<of_int, of_object>("int_or_object"),
+    typedcall::def<of_object, of_int>("object_or_int"),
+    typedcall::def<int_int, object_float>("ints_or_mixed"),
+    typedcall::def<of_complex, of_int>("complex_or_int"),
+    typedcall::def<of_float, of_complex>("float_or_complex"),
+    typedcall::def<of_text, of_object>("text_or_object"),
+    typedcall::def<of_object, of_text>("object_or_text"),
+    typedcall::def<of_doubles, of_floats>("doubles_or_floats"),
+    typedcall::def<of_floats, of_doubles>("floats_or_doubles"),
     typedcall::def<int_float, float_float, float_int>("pairs"),
 };
 

@@ -1,11 +1,14 @@
 # Which of several functions a call reaches: the exact type, then a base class, then what can be
 # converted, in the table's order; and what happens to numbers that fit nowhere.
+import array
 import decimal
+import sys
 import unittest
 
 import provider_overloads as m
 
-BOOL, INT, FLOAT, OBJECT, NARROW, WIDE, UNSIGNED = 1, 2, 3, 4, 32, 64, 65
+BOOL, INT, FLOAT, OBJECT, COMPLEX, TEXT, DOUBLES, FLOATS = 1, 2, 3, 4, 5, 6, 7, 8
+NARROW, WIDE, UNSIGNED = 32, 64, 65
 
 
 class Index:
@@ -58,6 +61,41 @@ class Order(unittest.TestCase):
         self.assertEqual(m.pairs(True, 1.0), 1)
         self.assertEqual(m.pairs(1, 1), 1)
 
+    def test_complex(self):
+        class Complex(complex):
+            pass
+
+        class Convertible:
+            def __complex__(self):
+                return 1j
+
+        for value in (1j, Complex(1j), Convertible()):
+            self.assertEqual(m.complex_or_int(value), COMPLEX)
+            self.assertEqual(m.float_or_complex(value), COMPLEX)
+        self.assertEqual((m.complex_or_int(1.5), m.complex_or_int(1)), (COMPLEX, INT))
+        self.assertEqual((m.float_or_complex(1.5), m.float_or_complex(1)), (FLOAT, FLOAT))
+        with self.assertRaises(TypeError):
+            m.complex_or_int("1j")
+
+    def test_text(self):
+        class Text(str):
+            pass
+
+        for value in ("", "x", Text("x")):
+            self.assertEqual((m.text_or_object(value), m.object_or_text(value)), (TEXT, TEXT))
+        for value in (b"x", 1, None):
+            self.assertEqual((m.text_or_object(value), m.object_or_text(value)), (OBJECT, OBJECT))
+        with self.assertRaisesRegex(ValueError, "null character"):
+            m.text_or_object("a\0b")
+
+    def test_pointers_by_what_they_point_to(self):
+        for pointers in (m.doubles_or_floats, m.floats_or_doubles):
+            self.assertEqual(pointers(array.array("d", [1])), DOUBLES)
+            self.assertEqual(pointers(array.array("f", [1])), FLOATS)
+            for value in (array.array("l", [1]), b"12345678", 1, object()):
+                with self.assertRaisesRegex(TypeError, "it offers '&"):
+                    pointers(value)
+
     def test_number_of_arguments(self):
         self.assertEqual((m.area(), m.area(3), m.area(3, 4)), (0, 9, 12))
 
@@ -77,15 +115,29 @@ class Overflow(unittest.TestCase):
                 function(value)
 
     def test_never_becomes_a_float(self):
-        for function in (m.int_then_float, m.float_then_int, m.float_int_bool, m.object_first,
-                         m.widths_and_float, m.narrow_or_float):
+        for function in (m.int_then_float, m.float_then_int, m.float_int_bool,
+                         m.widths_and_float, m.narrow_or_float, m.complex_or_int):
             for value in (2 ** 70, -2 ** 70, 2 ** 63):
                 with self.assertRaises(OverflowError, msg=function.__name__):
                     function(value)
         with self.assertRaises(OverflowError):
             m.narrow_or_float(2 ** 31)
         with self.assertRaises(OverflowError):
+            m.int_then_float(Index(2 ** 70))
+        with self.assertRaises(OverflowError):
             m.pairs(2 ** 70, 1.0)
+
+    def test_goes_on_to_an_object(self):
+        for value in (2 ** 70, -2 ** 70, Index(2 ** 70)):
+            for function in (m.object_first, m.int_or_object, m.object_or_int):
+                self.assertEqual(function(value), OBJECT, function.__name__)
+        self.assertEqual(m.int_or_object(2 ** 40), INT)
+        self.assertEqual(m.object_or_int(2 ** 40), INT)
+        # The second argument would become a float, which is not the way out for an int.
+        with self.assertRaises(OverflowError):
+            m.ints_or_mixed(2 ** 70, 1)
+        self.assertEqual(m.ints_or_mixed(2 ** 70, 1.0), OBJECT)
+        self.assertEqual(m.ints_or_mixed(2, 1), INT)
 
     def test_nothing_pending_after_success(self):
         # A pending exception would surface in the next call that looks for one.
@@ -130,6 +182,25 @@ class Refusals(unittest.TestCase):
             m.widths(Index(LookupError("mine")))
         value = Index(2 ** 40)
         self.assertEqual((m.widths(value), value.asked), (WIDE, 2))
+
+    def test_references(self):
+        values = [Index(2 ** 70), array.array("d", [1]), array.array("l", [1]), "text", 2 ** 70]
+
+        def use():
+            for value in values:
+                for function in (m.doubles_or_floats, m.text_or_object, m.int_or_object, m.widths,
+                                 m.complex_or_int):
+                    try:
+                        function(value)
+                    except (TypeError, OverflowError):
+                        pass
+
+        use()
+        before = [sys.getrefcount(value) for value in values]
+        for _ in range(100):
+            use()
+        self.assertEqual([sys.getrefcount(value) for value in values], before)
+        values[1].append(2.0)  # BufferError if one were still exported
 
 
 if __name__ == "__main__":

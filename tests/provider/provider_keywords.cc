@@ -1,0 +1,88 @@
+// Functions whose parameters have names and defaults, and what their documentation says by itself.
+
+#include <cmath>
+#include <complex>
+#include <limits>
+
+#include "typedcall/provider.h"
+
+namespace {
+
+using typedcall::arg;
+using typedcall::positional;
+
+// Decimal digits show which value went where.
+long digits(long a, long b, long c) noexcept { return 100 * a + 10 * b + c; }
+constexpr auto digits_named = +[](long a, long b, long c) noexcept { return digits(a, b, c); };
+constexpr auto digits_defaults = +[](long a, long b, long c) noexcept { return digits(a, b, c); };
+constexpr auto digits_mixed = +[](long a, long b, long c) noexcept { return digits(a, b, c); };
+constexpr auto digits_positional = +[](long a, long b, long c) noexcept { return digits(a, b, c); };
+constexpr auto digits_optional = +[](long a, long b, long c) noexcept { return digits(a, b, c); };
+long twice(long x) noexcept { return 2 * x; }
+constexpr auto twice_positional = +[](long x) noexcept { return 2 * x; };
+constexpr auto twice_default = +[](long x) noexcept { return 2 * x; };
+
+// Every type that a default can have; each is shown by a result that tells it apart.
+bool all_defaults(bool flag, signed char narrow, unsigned long wide, float single, double real,
+                  long double extended, std::complex<double> z, PyNativeType_ComplexFloat w,
+                  const char *text, PyObject *object, const double *items, void *memory) noexcept {
+  return flag && narrow == -128 && wide == ULONG_MAX && single <= 0.5f && single >= 0.5f &&
+         std::signbit(real) && std::isinf(extended) && z == std::complex<double>(1, -2) &&
+         __real__ w >= 3 && __imag__ w <= 0 && std::strcmp(text, "it's\n\\") == 0 &&
+         object == Py_None && items == nullptr && memory == nullptr;
+}
+double not_a_number(double x) noexcept { return x; }
+double large(double x) noexcept { return x; }
+long unicode(long x) noexcept { return x; }
+PyObject *object_or_none(PyObject *object) noexcept {
+  Py_INCREF(object);
+  return object;
+}
+long overload_int(long) noexcept { return 1; }
+double overload_float(double, const char *) noexcept { return 2; }
+void overload_nothing(PyObject *, const double *, void *, bool, std::complex<double>) noexcept {}
+double own_text(double x) noexcept { return x; }
+double own_words(double x) noexcept { return x; }
+double blank_line(double x) noexcept { return x; }
+double half(double x) {
+  if (std::isnan(x)) throw std::domain_error("nan");
+  return x / 2;
+}
+
+typedcall::method_table methods{
+    typedcall::def<digits_named>("named", arg("a"), arg("b"), arg("c")),
+    typedcall::def<digits_defaults>("defaults", "Documented.", arg("a"), arg("b") = 8,
+                                    arg("c") = 9L),
+    typedcall::def<digits_mixed>("mixed", positional("a"), arg("bee"), arg("c") = 9,
+                                 typedcall::pure),
+    typedcall::def<digits_positional>("positional", positional("a"), positional("b") = 8,
+                                      positional("c") = 9),
+    typedcall::def<digits_optional>("optional", arg("a") = 7, arg("b") = 8, arg("c") = 9),
+    typedcall::def<digits>("unnamed"),
+    typedcall::def<twice>("twice", arg("x")),
+    typedcall::def<twice_positional>("twice_positional", positional("x")),
+    typedcall::def<twice_default>("twice_default", positional("x") = 21),
+    // The same names and defaults once more are the same.
+    typedcall::def<twice>("twice_again", arg("x")),
+    typedcall::def<twice_default>("twice_default_again", positional("x") = 21),
+    typedcall::def<all_defaults>("all_defaults", arg("flag") = true, arg("narrow") = -128,
+                                 arg("wide") = ULONG_MAX, arg("single") = 0.5, arg("real") = -0.0,
+                                 arg("extended") = std::numeric_limits<double>::infinity(),
+                                 arg("z") = std::complex<double>(1, -2), arg("w") = 3,
+                                 arg("text") = "it's\n\\", arg("object") = nullptr,
+                                 arg("items") = nullptr, arg("memory") = nullptr),
+    typedcall::def<not_a_number>("not_a_number",
+                                 arg("x") = std::numeric_limits<double>::quiet_NaN()),
+    typedcall::def<large>("large", arg("x") = 1e300),
+    typedcall::def<unicode>("unicode", arg("\xc3\xa9t\xc3\xa9")),
+    typedcall::def<object_or_none>("object_or_none", arg("object") = nullptr),
+    typedcall::def<overload_int, overload_float, overload_nothing>("overloads", "Three of them."),
+    typedcall::def<own_text>("own_text", "own_text($module, value, /)\n--\n\nOwn."),
+    typedcall::def<own_words>("own_words", "own_words(value) is a function."),
+    typedcall::def<blank_line>("blank_line", "blank_line(value\n\nis no signature)\n--\n\n"),
+    typedcall::def<half>("half", arg("x")),
+};
+
+}  // namespace
+
+TYPEDCALL_MODULE(provider_keywords, "Names and defaults.", methods);

@@ -1,0 +1,163 @@
+// A type with methods that take self, a class method and a static one, and a module whose functions
+// take the module.
+
+#include "typedcall/provider.h"
+
+namespace {
+
+// --- The type ---
+
+struct vector {
+  PyObject_HEAD
+  double x, y;
+};
+
+double dot(vector *self, double x, double y) noexcept { return self->x * x + self->y * y; }
+double norm2(vector *self) noexcept { return self->x * self->x + self->y * self->y; }
+void move(PyObject *self, double x) {
+  if (x < 0) throw std::domain_error("negative");
+  reinterpret_cast<vector *>(self)->x += x;
+}
+long compare_x(vector *self, double x) noexcept { return self->x < x ? -1 : self->x > x ? 1 : 0; }
+long compare_y(vector *, const char *name) noexcept { return std::strcmp(name, "y"); }
+int divide(vector *self, double by, double *result) noexcept {
+  if (by < 0 || by > 0) {
+    *result = self->x / by;
+    return 0;
+  }
+  PyErr_SetString(PyExc_ZeroDivisionError, "division by zero");
+  return -1;
+}
+PyObject *itself(PyObject *self) noexcept {
+  Py_INCREF(self);
+  return self;
+}
+double scaled(vector *self, double factor, bool negate) noexcept {
+  return self->x * (negate ? -factor : factor);
+}
+
+PyObject *unit(PyTypeObject *type, double x, double y) noexcept {
+  return PyObject_CallFunction(reinterpret_cast<PyObject *>(type), "dd", x, y);
+}
+long answer() noexcept { return 42; }
+double sum(double a, double b) noexcept { return a + b; }
+
+typedcall::type_method_table vector_methods{
+    typedcall::def<dot>("dot", typedcall::takes_self, "The scalar product.", typedcall::arg("x"),
+                        typedcall::arg("y") = 0.0),
+    typedcall::def<norm2>("norm2", typedcall::takes_self),
+    typedcall::def<move>("move", typedcall::takes_self),
+    typedcall::def<compare_x, compare_y>("compare", typedcall::takes_self),
+    typedcall::def<divide>("divide", typedcall::takes_self | typedcall::returns_status),
+    typedcall::def<itself>("itself", typedcall::takes_self),
+    typedcall::def<scaled>("scaled", typedcall::takes_self, typedcall::positional("factor"),
+                           typedcall::positional("negate") = false),
+    typedcall::def<unit>("unit", typedcall::takes_self | typedcall::class_method),
+    typedcall::def<answer>("answer", typedcall::class_method),
+    typedcall::def<sum>("sum", typedcall::static_method),
+    typedcall::def<sum>("sum_of_names", typedcall::static_method, typedcall::arg("a"),
+                        typedcall::arg("b")),
+    typedcall::def<answer>("ignores_self", "No self."),
+};
+
+int set_parts(PyObject *self, PyObject *args, PyObject *) {
+  auto *made = reinterpret_cast<vector *>(self);
+  return PyArg_ParseTuple(args, "dd", &made->x, &made->y) ? 0 : -1;
+}
+void release(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyType_Slot vector_slots[] = {
+    {Py_tp_methods, vector_methods.rows()},
+    {Py_tp_init, reinterpret_cast<void *>(set_parts)},
+    {Py_tp_new, reinterpret_cast<void *>(PyType_GenericNew)},
+    {Py_tp_dealloc, reinterpret_cast<void *>(release)},
+    {0, nullptr},
+};
+PyType_Spec vector_spec = {"provider_methods.vector", sizeof(vector), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, vector_slots};
+
+// --- The module ---
+
+struct module_state {
+  long calls;
+  const PyTypedcall_Interface *interface;
+};
+
+module_state *state_of(PyObject *module) {
+  return static_cast<module_state *>(PyModule_GetState(module));
+}
+
+long count(PyObject *module) noexcept { return ++state_of(module)->calls; }
+void add_to_count(PyObject *module, long more) noexcept { state_of(module)->calls += more; }
+PyObject *me(PyObject *module) noexcept { return itself(module); }
+
+// [(signature, flags, address)] of a callable, or of what has the rows in its type.
+PyObject *entries(PyObject *module, PyObject *callable) noexcept {
+  PyMethodDef *def = PyTypedMethod_DefOf(callable);
+  if (Py_TYPE(callable) == &PyClassMethodDescr_Type) {
+    def = reinterpret_cast<PyMethodDescrObject *>(callable)->d_method;
+  }
+  if (def == nullptr) return PyErr_Format(PyExc_TypeError, "no def");
+  const PyTypedcall_Interface *interface = state_of(module)->interface;
+  const auto *table = PyTypedMethod_Table(def);
+  if (table == nullptr) {
+    table = static_cast<const PyNativeCallableTable *>(
+        interface->find(interface->state, PyTypedcall_BY_DEF, def));
+  }
+  PyObject *list = PyList_New(0);
+  for (Py_ssize_t i = 0; list != nullptr && table != nullptr && i < table->count; ++i) {
+    const PyNativeCallableEntry &entry = table->entries[i];
+    const typedcall::object_ref row = typedcall::object_ref::steal(
+        Py_BuildValue("(sK)", entry.signature, static_cast<unsigned long long>(entry.flags)));
+    if (!row || PyList_Append(list, row.get()) < 0) Py_CLEAR(list);
+  }
+  return list;
+}
+
+// Calls vector.dot's entry as a consumer does that has checked self's type.
+PyObject *native_dot(PyObject *module, PyObject *instance, double x, double y) noexcept {
+  const typedcall::object_ref type =
+      typedcall::object_ref::steal(PyObject_GetAttrString(module, "vector"));
+  const typedcall::object_ref descriptor =
+      typedcall::object_ref::steal(type ? PyObject_GetAttrString(type.get(), "dot") : nullptr);
+  if (!descriptor) return nullptr;
+  PyMethodDef *def = PyTypedMethod_DefOf(descriptor.get());
+  const PyTypedcall_Interface *interface = state_of(module)->interface;
+  const auto *table = PyTypedMethod_Table(def);
+  if (table == nullptr) {
+    table = static_cast<const PyNativeCallableTable *>(
+        interface->find(interface->state, PyTypedcall_BY_DEF, def));
+  }
+  using pointer = double (*)(PyObject *, double, double);
+  return PyFloat_FromDouble(reinterpret_cast<pointer>(table->entries[0].funcptr)(instance, x, y));
+}
+
+typedcall::method_table methods{
+    typedcall::def<count>("count", typedcall::takes_self),
+    typedcall::def<add_to_count>("add_to_count", typedcall::takes_self, typedcall::arg("more") = 1),
+    typedcall::def<me>("me", typedcall::takes_self),
+    typedcall::def<entries>("entries", typedcall::takes_self),
+    typedcall::def<native_dot>("native_dot", typedcall::takes_self),
+};
+
+int execute(PyObject *module) {
+  module_state *state = state_of(module);
+  state->calls += 100;
+  state->interface = PyTypedcall_Import();
+  if (state->interface == nullptr) return -1;
+  PyObject *type = PyType_FromModuleAndSpec(module, &vector_spec, nullptr);
+  if (type == nullptr) return -1;
+  if (vector_methods.tag(type) < 0 || PyModule_AddObject(module, "vector", type) < 0) {
+    Py_DECREF(type);
+    return -1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+TYPEDCALL_MODULE_EXEC(provider_methods, "Methods.", methods, sizeof(module_state), execute);

@@ -1,0 +1,207 @@
+# Names and defaults of parameters: what goes where, CPython's own words where a call does not fit,
+# and what inspect and help see, compared with the same function in Python.
+import inspect
+import math
+import pydoc
+import sys
+import unittest
+
+import provider_keywords as m
+
+
+class Text(str):
+    pass
+
+
+def named(a, b, c):
+    return 100 * a + 10 * b + c
+
+
+def defaults(a, b=8, c=9):
+    return 100 * a + 10 * b + c
+
+
+def mixed(a, /, bee, c=9):
+    return 100 * a + 10 * bee + c
+
+
+def optional(a=7, b=8, c=9):
+    return 100 * a + 10 * b + c
+
+
+def twice(x):
+    return 2 * x
+
+
+# Every call of up to four values by position and these by name.
+NAMES = [{}, {"a": 1}, {"b": 2}, {"c": 3}, {"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1, "c": 3},
+         {"b": 2, "c": 3}, {"c": 3, "b": 2, "a": 1}, {"x": 4}, {"bee": 5}, {"bee": 5, "c": 3},
+         {"a": 1, "x": 4}, {"": 1}, {"aa": 1}, {"A": 1}, {"\u00e9": 1}, {"b": 2, "x": 1}]
+
+
+def outcome(function, args, kwargs):
+    try:
+        return function(*args, **kwargs)
+    except TypeError as error:
+        return str(error)
+
+
+class LikePython(unittest.TestCase):
+    def test_every_call(self):
+        for python in (named, defaults, mixed, optional, twice):
+            native = getattr(m, python.__name__)
+            results = 0
+            for count in range(5):
+                for kwargs in NAMES:
+                    args = (1, 2, 3, 4)[:count]
+                    wanted = outcome(python, args, kwargs)
+                    got = outcome(native, args, kwargs)
+                    # 3.13 guesses what was meant.
+                    if isinstance(wanted, str):
+                        wanted = wanted.partition(". Did you mean")[0]
+                    self.assertEqual(got, wanted, (python, args, kwargs))
+                    results += isinstance(got, int)
+            self.assertGreater(results, 1)
+
+    def test_words(self):
+        for call, words in (
+                (lambda: m.named(), "named() missing 3 required positional arguments: 'a', 'b', and "
+                                    "'c'"),
+                (lambda: m.named(b=1), "named() missing 2 required positional arguments: 'a' and 'c'"),
+                (lambda: m.named(1, 2), "named() missing 1 required positional argument: 'c'"),
+                (lambda: m.named(1, 2, 3, 4), "named() takes 3 positional arguments but 4 were given"),
+                (lambda: m.half(1, 2), "half() takes 1 positional argument but 2 were given"),
+                (lambda: m.half(), "half() missing 1 required positional argument: 'x'"),
+                (lambda: m.defaults(1, 2, 3, 4), "defaults() takes from 1 to 3 positional arguments "
+                                                 "but 4 were given"),
+                (lambda: m.named(1, 2, 3, x=4), "named() got an unexpected keyword argument 'x'"),
+                (lambda: m.named(1, 2, c=3, a=4), "named() got multiple values for argument 'a'"),
+                (lambda: m.mixed(1, 2, a=4), "mixed() got some positional-only arguments passed as "
+                                             "keyword arguments: 'a'"),
+                (lambda: m.optional(1, 2, 3, 4, b=1), "multiple values for argument 'b'"),
+                (lambda: m.optional(1, 2, 3, 4, 5, 6), "from 0 to 3 positional arguments but 6 ")):
+            with self.assertRaises(TypeError) as caught:
+                call()
+            self.assertIn(words, str(caught.exception))
+
+
+class Keywords(unittest.TestCase):
+    def test_names_that_are_not_interned(self):
+        for name in ("".join(["be", "e"]), Text("bee")):
+            self.assertEqual(m.mixed(1, **{name: 2}), 129)
+        self.assertEqual(m.unicode(**{"\u00e9t\u00e9": 3}), 3)
+        self.assertEqual(m.unicode(4), 4)
+        for name in ("\u00e9t", "\u00e9t\u00e9s", "ete", "\udc80"):
+            with self.assertRaisesRegex(TypeError, "unexpected keyword"):
+                m.unicode(1, **{name: 3})
+
+    def test_conversions(self):
+        for call in (lambda: m.named(1, 2, "x"), lambda: m.named(1, b="x", c=1),
+                     lambda: m.optional(c=1.5)):
+            with self.assertRaises(TypeError):
+                call()
+        with self.assertRaises(OverflowError):
+            m.optional(b=2 ** 70)
+        with self.assertRaisesRegex(ValueError, "nan"):
+            m.half(x=math.nan)
+        self.assertEqual(m.half(x=-2), -1.0)
+
+    def test_positional_only(self):
+        self.assertEqual((m.positional(1), m.positional(1, 2), m.positional(1, 2, 3)),
+                         (189, 129, 123))
+        self.assertEqual((m.twice_positional(4), m.twice_default(), m.twice_default(4)), (8, 42, 8))
+        self.assertEqual(m.twice_default_again(), 42)
+        for call in (lambda: m.positional(a=1), lambda: m.positional(1, b=2),
+                     lambda: m.twice_positional(x=1), lambda: m.twice_default(x=1),
+                     lambda: m.unnamed(1, 2, arg2=3)):
+            with self.assertRaisesRegex(TypeError, "takes no keyword arguments"):
+                call()
+        for args in ((), (1, 2, 3, 4)):
+            with self.assertRaises(TypeError):
+                m.positional(*args)
+        with self.assertRaises(TypeError):
+            m.twice_default(1, 2)
+
+    def test_defaults_of_every_type(self):
+        self.assertIs(m.all_defaults(), True)
+        for name, value in (("flag", False), ("narrow", 1), ("wide", 0), ("single", 1), ("real", 0.0),
+                            ("extended", 1.0), ("z", 1), ("w", 1j), ("text", ""), ("object", 1),
+                            ("items", memoryview(bytearray(8)).cast("d")),
+                            ("memory", bytearray(1))):
+            self.assertIs(m.all_defaults(**{name: value}), False, name)
+        self.assertTrue(math.isnan(m.not_a_number()))
+        self.assertEqual(m.large(), 1e300)
+        self.assertIsNone(m.object_or_none())
+        self.assertEqual(m.object_or_none(object=3), 3)
+
+
+class Documentation(unittest.TestCase):
+    def test_signatures(self):
+        for python in (named, defaults, mixed, optional, twice):
+            self.assertEqual(str(inspect.signature(getattr(m, python.__name__))),
+                             str(inspect.signature(python)))
+        for name, wanted in (("positional", "(a, b=8, c=9, /)"), ("unnamed", "(arg0, arg1, arg2, /)"),
+                             ("twice_positional", "(x, /)"), ("twice_default", "(x=21, /)"),
+                             ("large", "(x=1e+300)"),
+                             ("object_or_none", "(object=None)"), ("own_text", "(value, /)"),
+                             ("own_words", "(arg0, /)"), ("blank_line", "(arg0, /)")):
+            self.assertEqual(str(inspect.signature(getattr(m, name))), wanted, name)
+
+    def test_defaults(self):
+        found = {name: parameter.default
+                 for name, parameter in inspect.signature(m.all_defaults).parameters.items()}
+        self.assertEqual(found, dict(
+            flag=True, narrow=-128, wide=2 ** 64 - 1, single=0.5, real=-0.0, extended=math.inf,
+            z=1 - 2j, w=3 + 0j, text="it's\n\\", object=None, items=None, memory=None))
+        self.assertEqual(math.copysign(1, found["real"]), -1)
+        self.assertIs(inspect.signature(m.not_a_number).parameters["x"].default, ...)
+
+    def test_text(self):
+        self.assertEqual(m.defaults.__doc__, "Documented.")
+        self.assertIsNone(m.named.__doc__)
+        # inspect reads no name that is not ASCII.
+        self.assertIsNone(m.unicode.__text_signature__)
+        self.assertEqual(m.own_text.__doc__, "Own.")
+        self.assertEqual(m.own_words.__doc__, "own_words(value) is a function.")
+        self.assertIn("is no signature", m.blank_line.__doc__)
+        self.assertIn("defaults(a, b=8, c=9)\n    Documented.", pydoc.plain(pydoc.render_doc(m.defaults)))
+
+    def test_overloads(self):
+        self.assertIsNone(m.overloads.__text_signature__)
+        self.assertEqual(
+            m.overloads.__doc__,
+            "overloads(int) -> int\n"
+            "overloads(float, str) -> float\n"
+            "overloads(object, pointer to float, pointer, bool, complex) -> None\n"
+            "\n"
+            "Three of them.")
+
+
+class Leaks(unittest.TestCase):
+    def test_references(self):
+        value, name, wrong = 2 ** 40, "".join(["be", "e"]), "".join(["w", "rong"])
+
+        def use():
+            m.mixed(value, **{name: 2}), m.optional(b=value), m.object_or_none(object=value)
+            m.object_or_none()
+            for call in (lambda: m.mixed(value), lambda: m.mixed(1, **{wrong: value}),
+                         lambda: m.mixed(1, 2, **{name: value}), lambda: m.mixed(1, 2, a=value),
+                         lambda: m.named(value, value, value, value), lambda: m.unicode(**{wrong: 1})):
+                try:
+                    call()
+                except TypeError:
+                    continue
+                raise AssertionError("nothing was raised")
+
+        use()
+        objects = (value, name, wrong, None)
+        before = [sys.getrefcount(thing) for thing in objects]
+        for _ in range(200):
+            use()
+        after = [sys.getrefcount(thing) for thing in objects]
+        self.assertEqual(after[:-1], before[:-1])
+        self.assertLess(abs(after[-1] - before[-1]), 100)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,27 @@
+# Modules with rows that cannot be made right do not import, and say why.
+import importlib
+import sys
+import unittest
+
+OTHER = r"again\(\): the same C\+\+ function has other names or defaults in another row"
+
+
+class Refused(unittest.TestCase):
+    def test_imports(self):
+        module = importlib.import_module("provider_refused_0")
+        self.assertEqual((module.inc(), module.again(x=1)), (128, 2))
+
+    def test_refusals(self):
+        for number, error, words in (
+                (1, SystemError, OTHER), (2, SystemError, OTHER),
+                (3, SystemError, r"inc\(\): a default does not fit its parameter"),
+                (4, ValueError, "METH_CLASS"), (5, ValueError, "METH_STATIC")):
+            name = "provider_refused_%d" % number
+            for _ in range(2):
+                with self.assertRaisesRegex(error, words, msg=number):
+                    importlib.import_module(name)
+                self.assertNotIn(name, sys.modules)
+
+
+if __name__ == "__main__":
+    unittest.main()
