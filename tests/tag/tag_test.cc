@@ -28,6 +28,8 @@ PyNativeCallableTable Table(const char *signature, std::uintptr_t flags = 0,
   return {1, {{signature, flags, reinterpret_cast<void *>(function)}}};
 }
 
+constexpr std::uintptr_t kRaises = PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD;
+
 const PyNativeCallableTable typed_table = Table("l->l");
 
 class Tag : public testing::Test {
@@ -76,6 +78,9 @@ TEST_F(Tag, FaultyTablesAreRefusedInPlainWords) {
       {Table("l->l", std::uintptr_t{1} << 40), "unusable flags"},
       {Table("l->l", PyNativeCallable_MAY_RAISE), "unusable flags"},
       {Table("l->l", PyNativeCallable_RETURNS_STATUS), "unusable flags"},
+      {Table("l->v", kRaises), "entry 'l->v' may raise, but its result cannot say so"},
+      {Table("l->?", kRaises), "may raise, but its result cannot say so"},
+      {Table("l->Zd", kRaises), "may raise, but its result cannot say so"},
       {{0, {}}, "a tag needs at least one entry"},
       {{-1, {}}, "a tag needs at least one entry"},
   };
@@ -92,6 +97,17 @@ TEST_F(Tag, FaultyTablesAreRefusedInPlainWords) {
   EXPECT_EQ(PyNativeCallable_CheckTable(nullptr, "f"), -1);
   EXPECT_EQ(TakeError(), "ValueError: f: a tag needs at least one entry");
   EXPECT_EQ(Found(&def), nullptr);
+}
+
+TEST_F(Tag, ResultsThatCanSayThatAnExceptionIsSet) {
+  for (const char *signature : {"->i", "->Q", "->g", "->P", "->s", "->O", "->&?", "->&Zd"}) {
+    const PyNativeCallableTable table = Table(signature, kRaises);
+    EXPECT_EQ(PyNativeCallable_CheckTable(&table, "f"), 0) << TakeError();
+  }
+  for (const char *signature : {"l->v", "l->?"}) {
+    const auto table = Table(signature, kRaises | PyNativeCallable_RETURNS_STATUS);
+    EXPECT_EQ(PyNativeCallable_CheckTable(&table, "f"), 0) << TakeError();
+  }
 }
 
 TEST_F(Tag, TheSameTagTwiceIsOneTag) {
@@ -184,6 +200,48 @@ TEST_F(Tag, WhoOwnsATagFromOutside) {
   EXPECT_EQ(
       interface_->retract(interface_->state, PyTypedcall_BY_DEF, PyTypedMethod_DefOf(append.get())),
       1);
+}
+
+PyObject *BoxedMethod(PyObject *, PyTypeObject *, PyObject *const *, Py_ssize_t, PyObject *) {
+  Py_RETURN_NONE;
+}
+
+TEST_F(Tag, MethodsOfEveryKindHaveADefAndTheirClassOwnsIt) {
+  static PyMethodDef methods[] = {
+      {"plain", Boxed, METH_O, nullptr},
+      {"of_class", Boxed, METH_O | METH_CLASS, nullptr},
+      {"of_nobody", Boxed, METH_O | METH_STATIC, nullptr},
+      {"with_class", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(BoxedMethod)),
+       METH_METHOD | METH_FASTCALL | METH_KEYWORDS, nullptr},
+      {nullptr, nullptr, 0, nullptr},
+  };
+  static PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
+  static PyType_Spec spec = {"test.Kinds", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT, slots};
+  const PyNativeCallableTable table = Table("l->l");
+  const struct {
+    const char *expression;
+    int row;
+  } cases[] = {
+      {"Kinds.plain", 0},        {"Kinds().plain", 0},     {"Kinds.__dict__['of_class']", 1},
+      {"Kinds.of_class", 1},     {"Kinds().of_nobody", 2}, {"Kinds.with_class", 3},
+      {"Kinds().with_class", 3},
+  };
+  for (const auto &one : cases) {
+    Ref type = Ref::Steal(PyType_FromSpec(&spec));
+    ASSERT_TRUE(type) << TakeError();
+    scope_.Set("Kinds", type.get());
+    Ref callable = scope_.Eval(one.expression);
+    ASSERT_EQ(PyTypedMethod_DefOf(callable.get()), &methods[one.row]) << one.expression;
+    EXPECT_EQ(PyTypedMethod_TagCallable(interface_, callable.get(), &table, nullptr), 1)
+        << one.expression << TakeError();
+    callable.reset();
+    Collect();
+    EXPECT_EQ(Found(&methods[one.row]), &table) << one.expression;
+    scope_.Run("del Kinds");
+    type.reset();
+    Collect();
+    EXPECT_EQ(Found(&methods[one.row]), nullptr) << one.expression;
+  }
 }
 
 TEST_F(Tag, NothingIsWrittenToSomebodyElsesDef) {

@@ -1,0 +1,108 @@
+// Rows with sibling symbols that are right, and with every kind that is wrong. A shared object that
+// calls no Python function: the test loads it without an interpreter.
+#include "tests/c_provider/sibling_plugin.h"
+
+#include <string.h>
+
+#include "typedcall/typed_entry.h"
+
+// clang-format off
+#define LONGEST /* 99 bytes */ \
+  a_3456789_123456789_123456789_123456789_123456789_123456789_123456789_123456789_123456789_123456789
+#define TOO_LONG /* 100 bytes */ \
+  b_123456789_123456789_123456789_123456789_123456789_123456789_123456789_123456789_123456789_12345678
+
+// Each is a row. Those that have no symbol here: `without`, `in_decoy`, `pointed_at`.
+#define ROWS(ROW)                                                                                 \
+  ROW(good) ROW(future) ROW(without) ROW(other_row) ROW(in_decoy) ROW(in_both)      \
+  ROW(pointed_at) ROW(no_table) ROW(no_entries) ROW(negative) ROW(huge) ROW(unaligned)            \
+  ROW(outside) ROW(bad_signature) ROW(no_signature) ROW(signature_outside)           \
+  ROW(no_function) ROW(small) ROW(large) ROW(code) ROW(per_thread) ROW(hidden) ROW(name_outside)
+// clang-format on
+
+#define NUMBER(name) ROW_##name,
+enum { ROWS(NUMBER) ROW_LONGEST, ROW_TOO_LONG, ROW_1st, ROW_others };
+
+#define TEXT_(name) #name
+#define TEXT(name) TEXT_(name)
+#define ROW(name) {#name, NULL, METH_O, NULL},
+static PyMethodDef rows[] = {
+    ROWS(ROW){TEXT(LONGEST), NULL, METH_O, NULL},
+    {TEXT(TOO_LONG), NULL, METH_O, NULL},
+    {"1st", NULL, METH_O, NULL},
+    {"", NULL, METH_O, NULL},
+    {"a.b", NULL, METH_O, NULL},
+    {"<lambda>", NULL, METH_O, NULL},
+    {"gr\xc3\xbc\xc3\x9f", NULL, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+// --- As the macro writes them --------------------------------------------------------------------
+
+static long twice(long x) { return 2 * x; }
+
+PyTypedMethod_DEFINE(good_typed, "good", PyTypedMethod_ENTRY(0, twice, LONG, LONG),
+                     {"n->n", 0, (void *)twice});
+PyTypedMethod_DEFINE(future_typed, "future", {"l->l", 0x02000000, (void *)twice});
+PyTypedMethod_DEFINE(bad_signature_typed, "", {"l->l", 0, (void *)twice},
+                     {"l>l", 0, (void *)twice});
+PyTypedMethod_DEFINE(no_signature_typed, "", {NULL, 0, (void *)twice});
+PyTypedMethod_DEFINE(no_function_typed, "", {"l->l", 0, NULL});
+
+PyTypedMethod_SIBLING(good, rows[ROW_good], good_typed);
+PyTypedMethod_SIBLING(future, rows[ROW_future], future_typed);
+PyTypedMethod_SIBLING(other_row, rows[ROW_good], good_typed);
+PyTypedMethod_SIBLING(in_both, rows[ROW_in_both], good_typed);
+PyTypedMethod_SIBLING(bad_signature, rows[ROW_bad_signature], bad_signature_typed);
+PyTypedMethod_SIBLING(no_signature, rows[ROW_no_signature], no_signature_typed);
+PyTypedMethod_SIBLING(no_function, rows[ROW_no_function], no_function_typed);
+PyTypedMethod_SIBLING(1st, rows[ROW_1st], good_typed);
+#define SIBLING(name, row) PyTypedMethod_SIBLING(name, row, good_typed)
+SIBLING(LONGEST, rows[ROW_LONGEST]);
+SIBLING(TOO_LONG, rows[ROW_TOO_LONG]);
+
+// --- As nobody should write them -----------------------------------------------------------------
+
+static PyNativeCallableTable no_entries = {0, {{"l->l", 0, (void *)twice}}};
+static PyNativeCallableTable negative = {-1, {{"l->l", 0, (void *)twice}}};
+static PyNativeCallableTable huge = {PY_SSIZE_T_MAX, {{"l->l", 0, (void *)twice}}};
+static PyNativeCallableTable signature_outside = {1, {{NULL, 0, (void *)twice}}};
+static PyNativeCallableTable copies[2];
+
+#define EXPORTED __attribute__((visibility("default")))
+#define BY_HAND(name, table) \
+  EXPORTED PyTypedMethod_Sibling _PyPyTyped_##name = {&rows[ROW_##name], table}
+BY_HAND(no_table, NULL);
+BY_HAND(no_entries, &no_entries);
+BY_HAND(negative, &negative);
+BY_HAND(huge, &huge);
+BY_HAND(unaligned, NULL);
+BY_HAND(outside, NULL);
+BY_HAND(signature_outside, &signature_outside);
+BY_HAND(name_outside, NULL);
+EXPORTED const void *_PyPyTyped_small = &rows[ROW_small];
+EXPORTED const void *_PyPyTyped_large[3];
+EXPORTED void _PyPyTyped_code(void) {}
+EXPORTED __thread PyTypedMethod_Sibling _PyPyTyped_per_thread;
+__attribute__((visibility("hidden"), used)) const PyTypedMethod_Sibling _PyPyTyped_hidden = {
+    &rows[ROW_hidden], (const PyNativeCallableTable *)(const void *)&good_typed_table};
+
+EXPORTED const PyMethodDef *sibling_plugin_prepare(PyNativeCallableTable *outside,
+                                                   const char *outside_name,
+                                                   const char *outside_signature) {
+  const PyNativeCallableTable *good = _PyPyTyped_good.table;
+  // Each would be a good one if it were not for the one thing that its name says.
+  memcpy((char *)copies + 1, _PyPyTyped_future.table, sizeof(*good));
+  _PyPyTyped_unaligned.table = (const PyNativeCallableTable *)(const void *)((char *)copies + 1);
+  *outside = *_PyPyTyped_future.table;
+  _PyPyTyped_outside.table = outside;
+  signature_outside.entries[0].signature = outside_signature;
+  rows[ROW_name_outside].ml_name = outside_name;
+  _PyPyTyped_name_outside.table = good;
+  _PyPyTyped_large[0] = &rows[ROW_large];
+  _PyPyTyped_large[1] = good;
+  _PyPyTyped_per_thread.def = &rows[ROW_per_thread];
+  _PyPyTyped_per_thread.table = good;
+  sibling_decoy_point_at(&rows[ROW_pointed_at], good);
+  return rows;
+}

@@ -1,0 +1,26 @@
+// What sibling_test.cc, the plugin and the decoy know of each other.
+#ifndef TYPEDCALL_TESTS_C_PROVIDER_SIBLING_PLUGIN_H_
+#define TYPEDCALL_TESTS_C_PROVIDER_SIBLING_PLUGIN_H_
+
+#include "typedcall/typed_method.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// In the plugin: its rows, which end with a NULL name, after it has let some of its symbols point
+/// to what its caller has. `outside` becomes a table that is faultless except for where it is.
+const PyMethodDef *sibling_plugin_prepare(PyNativeCallableTable *outside, const char *outside_name,
+                                          const char *outside_signature);
+
+/// In the decoy, a library that the plugin was linked with: makes its symbol
+/// `_PyPyTyped_pointed_at` name a def and a table that are not its own.
+void sibling_decoy_point_at(const PyMethodDef *def, const PyNativeCallableTable *table);
+
+/// The decoy's own rows, `in_decoy` and `in_both`.
+const PyMethodDef *sibling_decoy_rows(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_TESTS_C_PROVIDER_SIBLING_PLUGIN_H_

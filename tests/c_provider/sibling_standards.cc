@@ -1,0 +1,5 @@
+// Sibling symbols, as C++ compiles them under each standard. The checks stand in
+// sibling_standards.h.
+#include "tests/c_provider/sibling_standards.h"
+
+int main(void) { return sibling_standards_check(); }

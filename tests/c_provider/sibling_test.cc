@@ -1,0 +1,199 @@
+// Sibling symbols: which are used, and that no def, no address and no symbol of any kind leads
+// astray. Linked without libpython: a call of a Python function is a link error.
+#include "typedcall/sibling_symbol.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/c_provider/sibling_plugin.h"
+
+namespace {
+
+long Twice(long x) { return 2 * x; }
+
+PyTypedMethod_DEFINE(in_program_typed, "in_program", {"l->l", 0, reinterpret_cast<void *>(Twice)});
+PyMethodDef program_rows[] = {{"in_program", nullptr, METH_O, nullptr},
+                              {"also_in_program", nullptr, METH_O, nullptr}};
+
+PyNativeCallableTable outside;
+const char outside_signature[] = "l->l";
+
+// The name of a row that is on the heap.
+std::string &NameOutside() {
+  static std::string name = "name_outside";
+  return name;
+}
+
+class Plugin {
+ public:
+  Plugin() : handle_(dlopen(std::getenv("SIBLING_PLUGIN"), RTLD_NOW | RTLD_LOCAL)) {
+    if (handle_ == nullptr) ADD_FAILURE() << dlerror();
+    if (handle_ == nullptr) std::exit(1);
+    rows_ = Function<decltype(&sibling_plugin_prepare)>("sibling_plugin_prepare")(
+        &outside, NameOutside().c_str(), outside_signature);
+  }
+  ~Plugin() { Close(); }
+  void Close() {
+    if (handle_ != nullptr) dlclose(handle_);
+    handle_ = nullptr;
+  }
+  template <class F>
+  F Function(const char *name) {
+    return reinterpret_cast<F>(dlsym(handle_, name));
+  }
+  const PyMethodDef *rows() const { return rows_; }
+  const PyMethodDef *Row(const std::string &name) const {
+    const PyMethodDef *row = rows_;
+    while (row->ml_name != nullptr && name != row->ml_name) ++row;
+    EXPECT_NE(row->ml_name, nullptr) << name;
+    return row;
+  }
+
+ private:
+  void *handle_;
+  const PyMethodDef *rows_ = nullptr;
+};
+
+std::string Signatures(const PyNativeCallableTable *table) {
+  if (table == nullptr) return "none";
+  std::string text;
+  const PyNativeCallableEntry *entry = table->entries;
+  for (Py_ssize_t i = 0; i < table->count; ++i) text += std::string(entry[i].signature) + " ";
+  return text;
+}
+
+}  // namespace
+
+PyTypedMethod_SIBLING(in_program, program_rows[0], in_program_typed);
+
+namespace {
+
+TEST(Sibling, TheOnesThatAreUsed) {
+  const Plugin plugin;
+  const std::set<std::string> used = {"good", "future", "in_both"};
+  for (const PyMethodDef *row = plugin.rows(); row->ml_name != nullptr; ++row) {
+    const std::string name = row->ml_name;
+    const bool longest = name.size() == 99;
+    const auto *table = PyTypedMethod_SiblingTable(row);
+    EXPECT_EQ(table != nullptr, longest || used.count(name) == 1) << name;
+    EXPECT_EQ(dlerror(), nullptr) << name;
+  }
+  EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(plugin.Row("good"))), "l->l n->n ");
+  // Flags that this version does not know are for whoever picks an entry, as everywhere.
+  EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(plugin.Row("future"))), "l->l ");
+}
+
+TEST(Sibling, WithSeveralObjectsEachHasItsOwn) {
+  Plugin plugin;
+  const PyMethodDef *decoy = plugin.Function<decltype(&sibling_decoy_rows)>("sibling_decoy_rows")();
+  EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(&decoy[0])), "d->d ");
+  EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(&decoy[1])), "d->d ");
+  EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(plugin.Row("in_both"))), "l->l n->n ");
+  // The linker does find the decoy's symbols when asked by the plugin's handle.
+  EXPECT_NE(plugin.Function<void *>("_PyPyTyped_in_decoy"), nullptr);
+  EXPECT_EQ(PyTypedMethod_SiblingTable(plugin.Row("in_decoy")), nullptr);
+  const auto *pointed_at = plugin.Function<const PyTypedMethod_Sibling *>("_PyPyTyped_pointed_at");
+  ASSERT_EQ(pointed_at->def, plugin.Row("pointed_at"));
+  EXPECT_EQ(PyTypedMethod_SiblingTable(plugin.Row("pointed_at")), nullptr);
+}
+
+TEST(Sibling, OfTheProgramItself) {
+  // Linked with -rdynamic, as interpreters are.
+  EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(&program_rows[0])), "l->l ");
+  EXPECT_EQ(PyTypedMethod_SiblingTable(&program_rows[1]), nullptr);
+}
+
+TEST(Sibling, NotOfDefsThatAreCopied) {
+  const Plugin plugin;
+  const PyMethodDef on_stack = *plugin.Row("good");
+  EXPECT_EQ(PyTypedMethod_SiblingTable(&on_stack), nullptr);
+  const auto on_heap = std::make_unique<PyMethodDef>(*plugin.Row("good"));
+  EXPECT_EQ(PyTypedMethod_SiblingTable(on_heap.get()), nullptr);
+  // A copy in another object, too: it is not the one that the symbol names.
+  static PyMethodDef in_program;
+  in_program = *plugin.Row("good");
+  EXPECT_EQ(PyTypedMethod_SiblingTable(&in_program), nullptr);
+}
+
+TEST(Sibling, AnyAddressMayBeAskedFor) {
+  EXPECT_EQ(PyTypedMethod_SiblingTable(nullptr), nullptr);
+  for (int bit = 0; bit < 64; ++bit) {
+    for (std::uintptr_t address : {std::uintptr_t{1} << bit, ~(std::uintptr_t{1} << bit)}) {
+      EXPECT_EQ(PyTypedMethod_SiblingTable(reinterpret_cast<PyMethodDef *>(address)), nullptr);
+    }
+  }
+}
+
+// The sanitizer reports reading between two variables, which does no harm.
+#ifndef __SANITIZE_ADDRESS__
+TEST(Sibling, AnyAddressInAnObjectMayBeAskedFor) {
+  const Plugin plugin;
+  const PyMethodDef *const middles[] = {plugin.Row("good"), &program_rows[0]};
+  for (const PyMethodDef *middle : middles) {
+    const auto at = reinterpret_cast<std::uintptr_t>(middle);
+    for (std::uintptr_t address = at - 0x2000; address < at + 0x4000; address += 4) {
+      const auto *def = reinterpret_cast<const PyMethodDef *>(address);
+      if (PyTypedMethod_SiblingTable(def) == nullptr) continue;
+      EXPECT_TRUE(def == &program_rows[0] || (def >= plugin.rows() && def < plugin.rows() + 40));
+    }
+  }
+}
+#endif
+
+TEST(Sibling, OfALibraryThatIsGone) {
+  Plugin plugin;
+  const PyMethodDef *good = plugin.Row("good");
+  for (int i = 0; i < 3; ++i) EXPECT_NE(PyTypedMethod_SiblingTable(good), nullptr);
+  plugin.Close();
+  Dl_info info;
+  // Asking has kept no reference to the library.
+  ASSERT_EQ(dladdr(good, &info), 0);
+  EXPECT_EQ(PyTypedMethod_SiblingTable(good), nullptr);
+  EXPECT_EQ(dlerror(), nullptr);
+}
+
+TEST(Sibling, TablesMustEndInsideTheirObject) {
+  struct {
+    PyNativeCallableTable table;
+    PyNativeCallableEntry second;
+    char text[8];
+  } memory = {{2, {{memory.text, 0, &memory}}}, {memory.text, 0, &memory}, "l->l"};
+  PyTypedMethod_Internal_Object object = {};
+  object.segments = 2;
+  const auto start = reinterpret_cast<std::uintptr_t>(&memory);
+  const auto text = reinterpret_cast<std::uintptr_t>(memory.text);
+  const auto is_table = [&](std::uintptr_t table_end, std::uintptr_t text_end) {
+    object.segment[0] = {start, table_end};
+    object.segment[1] = {text, text_end};
+    return PyTypedMethod_Internal_IsTable(&object, &memory.table);
+  };
+  EXPECT_TRUE(is_table(text, text + 5));
+  EXPECT_FALSE(is_table(text, text + 4)) << "the NUL is outside";
+  EXPECT_FALSE(is_table(text - 1, text + 5)) << "the second entry is not all inside";
+  EXPECT_FALSE(is_table(start + 4, text + 5)) << "the count is not all inside";
+  memory.table.count = PY_SSIZE_T_MAX;
+  EXPECT_FALSE(is_table(text, text + 5));
+}
+
+TEST(Sibling, FromManyThreadsAtOnce) {
+  const Plugin plugin;
+  const PyMethodDef *good = plugin.Row("good"), *without = plugin.Row("without");
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([=] {
+      for (int round = 0; round < 500; ++round) {
+        EXPECT_NE(PyTypedMethod_SiblingTable(good), nullptr);
+        EXPECT_EQ(PyTypedMethod_SiblingTable(without), nullptr);
+      }
+    });
+  }
+  for (std::thread &thread : threads) thread.join();
+}
+
+}  // namespace

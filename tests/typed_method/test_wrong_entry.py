@@ -1,0 +1,75 @@
+# An entry whose function has not the type that the names of its codes say does not compile, and the
+# compiler says so. With the right codes it does.
+import os
+import subprocess
+import sysconfig
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LANGUAGES = [("c", "c99"), ("c++", "c++11")]
+WORDS = {"c": "the_function_has_not_the_type_that_its_codes_say", "c++": "static_cast"}
+SELF = "PyTypedMethod_ENTRY_WITH_SELF"
+
+RIGHT = [
+    ("scale", "DOUBLE, DOUBLE, LONG", None),
+    ("&scale", "DOUBLE, DOUBLE, LONG", None),
+    ("sum", "DOUBLE, TO_CONST(DOUBLE), SSIZE", None),
+    ("size_of", "LONG, OBJECT", None),
+    ("size_of", "LONG", SELF),
+    ("nothing", "VOID", None),
+]
+WRONG = [
+    ("scale", "DOUBLE, DOUBLE, ULONG", None),
+    ("scale", "DOUBLE, DOUBLE, INT", None),
+    ("scale", "FLOAT, DOUBLE, LONG", None),
+    ("scale", "DOUBLE, LONG, DOUBLE", None),
+    ("scale", "DOUBLE, DOUBLE", None),
+    ("scale", "DOUBLE, DOUBLE, LONG, LONG", None),
+    ("scale", "DOUBLE, DOUBLE, LONG", SELF),
+    ("scale", "DOUBLE, TO(DOUBLE), LONG", None),
+    ("sum", "DOUBLE, TO(DOUBLE), SSIZE", None),
+    ("size_of", "LONG", None),
+    ("nothing", "INT", None),
+    ("nothing", "VOID, INT", None),
+]
+
+
+def compile_entry(function, codes, kind, language, standard):
+    # The test's own sanitizers are not for the compiler.
+    env = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    command = [
+        os.environ["CC"], "-fsyntax-only", "-Wall", "-Wextra", "-Wconversion", "-Werror",
+        "-x", language, "-std=" + standard, "-I.", "-isystem", sysconfig.get_paths()["include"],
+        "-DFUNCTION=" + function, "-DCODES=" + codes, os.path.join(HERE, "wrong_entry.c")]
+    if kind is not None:
+        command.insert(1, "-DKIND=" + kind)
+    return subprocess.run(command, env=env, stderr=subprocess.PIPE, universal_newlines=True)
+
+
+class Entries(unittest.TestCase):
+    def test_right(self):
+        for language, standard in LANGUAGES:
+            for case in RIGHT:
+                with self.subTest(standard=standard, case=case):
+                    result = compile_entry(*case, language, standard)
+                    self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_wrong(self):
+        for language, standard in LANGUAGES:
+            for case in WRONG:
+                with self.subTest(standard=standard, case=case):
+                    result = compile_entry(*case, language, standard)
+                    self.assertNotEqual(result.returncode, 0)
+                    self.assertIn(WORDS[language], result.stderr)
+
+    def test_what_is_no_code_or_no_function(self):
+        for language, standard in LANGUAGES:
+            for function, codes in (("scale", "DOUBLE, DOUBEL, LONG"), ("number", "INT"),
+                                    ("scale", "DOUBLE" + ", LONG" * 13)):
+                with self.subTest(standard=standard, codes=codes):
+                    result = compile_entry(function, codes, None, language, standard)
+                    self.assertNotEqual(result.returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

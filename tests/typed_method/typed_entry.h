@@ -1,0 +1,98 @@
+// Entries whose function the compiler checks: every code, as result and argument, with and without
+// self, against the one list of codes. Used by typed_entry.c and typed_entry.cc; linked without
+// libpython.
+#ifndef TYPEDCALL_TESTS_TYPED_METHOD_TYPED_ENTRY_H_
+#define TYPEDCALL_TESTS_TYPED_METHOD_TYPED_ENTRY_H_
+
+#include "typedcall/typed_entry.h"
+
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// One function of each kind for each code, which is only named.
+#define DECLARE(NAME, LETTERS, TYPE, KIND)                                       \
+  typedef TYPE type_##NAME;                                                      \
+  static TYPE same_##NAME(TYPE x) { return x; }                                  \
+  static TYPE with_self_##NAME(PyObject *self, TYPE x) { return (void)self, x; } \
+  static type_##NAME *pointer_##NAME(type_##NAME *x, const type_##NAME *y) {     \
+    return y == x ? x : NULL;                                                    \
+  }
+PyNativeType_VALUE_LIST(DECLARE) static void nothing(void) {}
+static void nothing_of(PyObject *self) { (void)self; }
+
+#define SAME(NAME, LETTERS, TYPE, KIND) PyTypedMethod_ENTRY(0, same_##NAME, NAME, NAME),
+#define POINTER(NAME, LETTERS, TYPE, KIND) \
+  PyTypedMethod_ENTRY(0, &pointer_##NAME, TO(NAME), TO(NAME), TO_CONST(NAME)),
+#define WITH_SELF(NAME, LETTERS, TYPE, KIND) \
+  PyTypedMethod_ENTRY_WITH_SELF(PyNativeCallable_PURE, with_self_##NAME, NAME, NAME),
+
+static const PyNativeCallableEntry same[] = {PyNativeType_VALUE_LIST(SAME)};
+static const PyNativeCallableEntry pointers[] = {PyNativeType_VALUE_LIST(POINTER)};
+static const PyNativeCallableEntry with_self[] = {PyNativeType_VALUE_LIST(WITH_SELF)};
+
+#define EXPECTED(NAME, LETTERS, TYPE, KIND)                                          \
+  {LETTERS "->" LETTERS, "&" LETTERS "&" LETTERS "->&" LETTERS, (void *)same_##NAME, \
+   (void *)pointer_##NAME, (void *)with_self_##NAME},
+static const struct {
+  const char *same, *pointers;
+  void *function, *of_pointers, *of_self;
+} expected[] = {PyNativeType_VALUE_LIST(EXPECTED)};
+
+// As many arguments as there can be.
+static double most(signed char *a, short b, long long c, float d, double e, void *f, const char *g,
+                   PyObject *h, PyNativeType_ComplexDouble i, Py_ssize_t j, size_t k,
+                   const double *l) {
+  (void)a, (void)b, (void)c, (void)d, (void)e, (void)f, (void)g, (void)h, (void)i, (void)j;
+  return (void)k, *l;
+}
+static double most_with_self(PyObject *self, unsigned char a, unsigned short b, unsigned c,
+                             unsigned long d, unsigned long long e, bool f, long double g, int h,
+                             const int *i, PyObject **j, const char **k, void **l) {
+  (void)self, (void)a, (void)b, (void)c, (void)d, (void)e, (void)f, (void)g, (void)h, (void)i;
+  return (void)j, (void)k, (void)l, 0;
+}
+static const PyNativeCallableEntry longest[] = {
+    PyTypedMethod_ENTRY(0, most, DOUBLE, TO(SCHAR), SHORT, LONGLONG, FLOAT, DOUBLE, POINTER, STRING,
+                        OBJECT, CDOUBLE, SSIZE, SIZE, TO_CONST(DOUBLE)),
+    PyTypedMethod_ENTRY_WITH_SELF(0, most_with_self, DOUBLE, UCHAR, USHORT, UINT, ULONG, ULONGLONG,
+                                  BOOL, LONGDOUBLE, INT, TO_CONST(INT), TO(OBJECT), TO(STRING),
+                                  TO(POINTER))};
+
+PyTypedMethod_DEFINE(all_typed, "all",
+                     PyNativeType_VALUE_LIST(SAME) PyTypedMethod_ENTRY(0, nothing, VOID));
+
+// 0, or the number of the first check that failed.
+static int typed_entry_check(void) {
+  const int count = (int)(sizeof(expected) / sizeof(expected[0]));
+  const PyNativeCallableEntry no_arguments[] = {
+      PyTypedMethod_ENTRY(PyNativeCallable_SHORT, nothing, VOID),
+      PyTypedMethod_ENTRY_WITH_SELF(0, nothing_of, VOID)};
+  if (count != PyNativeType_COUNT - 1 || all_typed.table->count != count + 1) return 1;
+  for (int i = 0; i < count; ++i) {
+    const PyNativeCallableEntry *listed = all_typed.table->entries + i;
+    if (strcmp(same[i].signature, expected[i].same) != 0) return 100 + i;
+    if (strcmp(pointers[i].signature, expected[i].pointers) != 0) return 200 + i;
+    if (strcmp(with_self[i].signature, expected[i].same) != 0) return 300 + i;
+    if (strcmp(listed->signature, expected[i].same) != 0) return 400 + i;
+    if (same[i].flags != 0 || pointers[i].flags != 0 || listed->flags != 0) return 500 + i;
+    if (with_self[i].flags != (PyNativeCallable_PURE | PyNativeCallable_TAKES_SELF)) return 600 + i;
+    if (same[i].funcptr != expected[i].function) return 700 + i;
+    if (pointers[i].funcptr != expected[i].of_pointers) return 800 + i;
+    if (with_self[i].funcptr != expected[i].of_self) return 900 + i;
+    if (PyNativeSignature_ParseString(pointers[i].signature, NULL, NULL) < 0) return 1000 + i;
+  }
+  if (strcmp(no_arguments[0].signature, "->v") != 0) return 2;
+  if (strcmp(no_arguments[1].signature, "->v") != 0) return 3;
+  if (strcmp(longest[0].signature, "&bhqfdPsOZdnN&d->d") != 0) return 6;
+  if (strcmp(longest[1].signature, "BHILQ?gi&i&O&s&P->d") != 0) return 7;
+  if (no_arguments[0].flags != PyNativeCallable_SHORT) return 4;
+  return no_arguments[1].flags == PyNativeCallable_TAKES_SELF ? 0 : 5;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_TESTS_TYPED_METHOD_TYPED_ENTRY_H_

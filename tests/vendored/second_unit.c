@@ -1,0 +1,10 @@
+/* Another translation unit of geometry_in_cc, in C: the single file may be in all of them. */
+#include "typedcall_provider.h"
+
+const PyTypedMethodMetadata *metadata_of_c_unit(void);
+
+static long sum(long a, long b) { return a + b; }
+
+PyTypedMethod_DEFINE(sum_typed, "in_c", PyTypedMethod_ENTRY(0, sum, LONG, LONG, LONG));
+
+const PyTypedMethodMetadata *metadata_of_c_unit(void) { return &sum_typed; }

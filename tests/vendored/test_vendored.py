@@ -1,0 +1,210 @@
+"""The single file: made the same every time, complete without the repository, at peace with the
+headers it is made of, and modules built with it work together with all others."""
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import unittest
+
+import look
+import vendored_consumer
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+EXAMPLE = os.path.join("examples", "vendored")
+SINGLE = os.path.abspath(os.environ["SINGLE_FILE"])
+CC = os.environ["CC"]
+STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Werror"]
+LANGUAGES = [("c", "c99"), ("c", "c11"), ("c++", "c++11"), ("c++", "c++14"), ("c++", "c++17"),
+             ("c++", "c++20")]
+# The test's own sanitizers are not for compilers, nor for interpreters that load what they made.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+
+
+def run(command, **kwargs):
+    return subprocess.run(command, env=kwargs.pop("env", ENVIRONMENT), stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, universal_newlines=True, **kwargs)
+
+
+def compile_with(options, *sources, **kwargs):
+    return run([CC, *STRICT, "-isystem", sysconfig.get_paths()["include"], *options, *sources],
+               **kwargs)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+class InAFolder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.path(name)
+
+
+class Vendored(InAFolder):
+    def adopt(self, source):
+        """A folder as an adopter has it: the source and the one file."""
+        shutil.copy(SINGLE, self.path("typedcall_provider.h"))
+        return shutil.copy(source, self.folder)
+
+    def check_compiles(self, ended):
+        self.assertEqual((ended.returncode, ended.stdout), (0, ""))
+
+    def load(self, name):
+        sys.path.insert(0, self.folder)
+        self.addCleanup(sys.path.remove, self.folder)
+        self.addCleanup(sys.modules.pop, name, None)
+        return __import__(name)
+
+    def test_generated_twice_is_the_same(self):
+        for name in ("first.h", "second.h"):
+            ended = run([sys.executable, "tools/amalgamate.py", "--output", self.path(name)])
+            self.assertEqual((ended.returncode, ended.stdout), (0, ""))
+        self.assertEqual(read(self.path("first.h")), read(self.path("second.h")))
+        self.assertEqual(read(self.path("first.h")), read(SINGLE))
+
+    def test_what_is_in_it(self):
+        text = read(SINGLE)
+        self.assertEqual(re.findall(r'#\s*include\s+"', text), [])
+        for include in re.findall(r"#\s*include\s+<(.*?)>", text):
+            self.assertIn(include, {"Python.h", "stdbool.h", "stddef.h", "stdint.h", "stdlib.h",
+                                    "string.h", "structmember.h"})
+        self.assertIn("ABI version 1.0.", text)
+        for line in read("LICENSE").splitlines():
+            self.assertIn("// " + line if line else "//", text)
+        self.assertLess(max(map(len, text.splitlines())), 101)
+
+    def test_a_c_module_that_has_only_that_file(self):
+        source = self.adopt(os.path.join(EXAMPLE, "geometry.c"))
+        self.check_compiles(compile_with(
+            ["-std=c99", "-O1", "-shared", "-fPIC", "-o", self.path("geometry.so")], source))
+        geometry = self.load("geometry")
+        self.assertTrue(geometry.__file__.startswith(self.folder))
+        self.assertEqual(geometry.gcd(12, -18), 6)
+        self.assertEqual(geometry.clamp(3.0, high=2.0), 2.0)
+        self.assertEqual(vendored_consumer.call_ll_l(geometry.gcd, 12, -18), 6)
+        self.assertEqual(vendored_consumer.call_without_interface(geometry.gcd, 12, -18), 6)
+        self.assertEqual(vendored_consumer.call_ddd_d(geometry.clamp, 3.0, 0.0, 2.0), 2.0)
+        with self.assertRaisesRegex(TypeError, "clamp does not offer 'll->l'.*'ddd->d'"):
+            vendored_consumer.call_ll_l(geometry.clamp, 1, 2)
+        line = geometry.Line(2.0, 1.0)
+        self.assertEqual(look.call(line.at, line, "d->d", 3.0), 7.0)
+        self.assertIn("sibling", look.places(geometry.gcd))
+
+    def test_a_cc_module_of_two_languages(self):
+        for name in ("geometry_in_cc.cc", "second_unit.c"):
+            self.adopt(os.path.join(HERE, name))
+        for options in (["-x", "c", "-std=c99", "-fPIC", "-c", self.path("second_unit.c"), "-o",
+                         self.path("second_unit.o")],
+                        ["-std=c++17", "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden",
+                         "-shared", "-fPIC", self.path("geometry_in_cc.cc"),
+                         self.path("second_unit.o"), "-o", self.path("geometry_in_cc.so")]):
+            self.check_compiles(compile_with(options))
+        module = self.load("geometry_in_cc")
+        self.assertEqual(module.product(6, 7), 42)
+        self.assertEqual(vendored_consumer.call_ll_l(module.product, 6, 7), 42)
+        self.assertEqual(vendored_consumer.call_ll_l(module.in_c, 6, 7), 13)
+        self.assertEqual(type(module.Flagged).__module__, "_extensibletype")
+
+    def test_nothing_leaks_out(self):
+        # Without -fvisibility=hidden: all that the file defines is static.
+        source = self.adopt(os.path.join(EXAMPLE, "geometry.c"))
+        self.check_compiles(compile_with(
+            ["-std=c99", "-shared", "-fPIC", "-o", self.path("geometry.so")], source))
+        listed = run(["nm", "-D", "--defined-only", self.path("geometry.so")])
+        names = {line.split()[-1] for line in listed.stdout.splitlines()}
+        self.assertEqual({name for name in names if not name.startswith("_") or "Typed" in name},
+                         {"PyInit_geometry", "_PyPyTyped_gcd"})
+
+    def check_together(self, *includes, languages=(("c", "c99"), ("c++", "c++11"))):
+        """A translation unit with these includes compiles."""
+        shutil.copy(SINGLE, self.path("typedcall_provider.h"))
+        lines = ['#include "%s"' % include for include in includes]
+        use = ('static long f(long x) { return x; }\n'
+               'PyTypedMethod_DEFINE(t, "f", PyTypedMethod_ENTRY(0, f, LONG, LONG));\n'
+               'const void *use(void);\nconst void *use(void) { return &t; }\n')
+        source = self.write("unit.c", "\n".join(lines + [use]))
+        for language, standard in languages:
+            with self.subTest(includes=includes, standard=standard):
+                self.check_compiles(compile_with(
+                    ["-x", language, "-std=" + standard, "-fsyntax-only", "-I", self.folder,
+                     "-I."], source))
+
+    def test_twice_and_among_the_headers(self):
+        single = "typedcall_provider.h"
+        self.check_together(single, single, languages=LANGUAGES)
+        for header in ("typedcall/tag_array.h", "typedcall/typed_method.h", "core/custom_slots.h",
+                       "typedcall/sibling_symbol.h"):
+            self.check_together(single, header)
+            self.check_together(header, single)
+        self.check_together("typedcall/tag_array.h", "typedcall/sibling_symbol.h",
+                            "typedcall/typed_entry.h")
+        self.check_together("typedcall/type_codes.h", single, "typedcall/typed_entry.h", single)
+
+    def test_a_second_copy(self):
+        shutil.copy(SINGLE, self.path("other_copy.h"))
+        self.check_together("other_copy.h", "typedcall_provider.h")
+
+    def test_the_readme(self):
+        """Its commands, in a copy of what they need, with this interpreter and this compiler."""
+        for folder in ("core", "typedcall"):
+            os.mkdir(self.path(folder))
+            for name in os.listdir(folder):
+                if name.endswith(".h"):
+                    shutil.copy(os.path.join(folder, name), self.path(folder, name))
+        os.makedirs(self.path("tools"))
+        os.makedirs(self.path(EXAMPLE))
+        shutil.copy("tools/amalgamate.py", self.path("tools"))
+        shutil.copy("LICENSE", self.folder)
+        shutil.copy(os.path.join(EXAMPLE, "geometry.c"), self.path(EXAMPLE))
+        os.mkdir(self.path("bin"))
+        for name, command in (("python3", 'exec "%s" "$@"' % sys.executable),
+                              ("cc", 'exec "%s" "$@"' % CC),
+                              ("python3-config",
+                               'echo "-I%s"' % sysconfig.get_paths()["include"])):
+            script = self.write(os.path.join("bin", name), "#!/bin/sh\n%s\n" % command)
+            os.chmod(script, stat.S_IRWXU)
+        block = re.search(r"```sh\n(.*?)```", read(os.path.join(EXAMPLE, "README.md")), re.DOTALL)
+        environment = dict(ENVIRONMENT, PATH=self.path("bin") + ":" + os.environ["PATH"])
+        ended = run(["sh", "-e", "-c", block.group(1)], cwd=self.folder, env=environment)
+        self.assertEqual((ended.returncode, ended.stdout), (0, "6 7.0\n"))
+
+
+class Refusals(InAFolder):
+    """What the script does not join, because the result would be wrong."""
+
+    def amalgamate(self, **headers):
+        for folder in ("core", "typedcall"):
+            shutil.copytree(folder, self.path(folder))
+        shutil.copy("LICENSE", self.folder)
+        for name, text in headers.items():
+            self.write(os.path.join("core", name + ".h"), text)
+        return run([sys.executable, "tools/amalgamate.py", "--root", self.folder])
+
+    def test_no_guard(self):
+        ended = self.amalgamate(platform="#include <Python.h>\n")
+        self.assertEqual((ended.returncode, ended.stdout), (
+            1, "amalgamate.py: core/platform.h has no include guard around all of it\n"))
+
+    def test_an_include_in_a_circle(self):
+        ended = self.amalgamate(platform='#ifndef A_\n#define A_\n#include "core/slot_id.h"\n'
+                                         '#endif  // A_\n')
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("core/slot_id.h includes itself: core/extensible_type.h -> ", ended.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
