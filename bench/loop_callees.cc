@@ -1,0 +1,16 @@
+// The callees of bench/loops.cc: as little work as possible, but for the integrand.
+#include "bench/loop_callees.h"
+
+namespace bench {
+
+double twice(double x) noexcept { return x + x; }
+
+double plus(double x, double y) noexcept { return x + y; }
+
+long next(long x) noexcept { return x + 1; }
+
+float half(float x) noexcept { return x * 0.5f; }
+
+double integrand(double x) noexcept { return x * x / 2 + 1 / (1 + x * x); }
+
+}  // namespace bench

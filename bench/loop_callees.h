@@ -1,0 +1,17 @@
+// The functions that are applied to arrays, in a translation unit of their own: no optimiser sees
+// both them and the loops.
+#ifndef TYPEDCALL_BENCH_LOOP_CALLEES_H_
+#define TYPEDCALL_BENCH_LOOP_CALLEES_H_
+
+namespace bench {
+
+double twice(double x) noexcept;
+double plus(double x, double y) noexcept;
+long next(long x) noexcept;
+float half(float x) noexcept;
+/// x*x/2 + 1/(1 + x*x)
+double integrand(double x) noexcept;
+
+}  // namespace bench
+
+#endif  // TYPEDCALL_BENCH_LOOP_CALLEES_H_

@@ -1,0 +1,237 @@
+// Loops over functions that may raise: they stop at the first error, say how far they came, and
+// never take a result for an error.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "tests/loop/arrays.h"
+#include "typedcall/error_value.h"
+
+namespace loop_test {
+namespace {
+
+constexpr std::uintptr_t kRaises = PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD;
+constexpr std::uintptr_t kStatus = PyNativeCallable_RETURNS_STATUS | PyNativeCallable_NEEDS_THREAD;
+
+int calls = 0;
+
+/// The error value of the class of T, or what a class without one returns.
+template <class T>
+T ErrorValue() {
+  if constexpr (typedcall::has_error_value<T>) {
+    return typedcall::error_value<T>();
+  } else {
+    return T();
+  }
+}
+
+/// Raises at 13, returns the error value as a result at 7, and else 5 in T.
+template <class T>
+T Picky(long x) {
+  ++calls;
+  if (x == 13) PyErr_SetString(PyExc_ValueError, "thirteen");
+  if (x == 13 || x == 7) return ErrorValue<T>();
+  if constexpr (std::is_pointer_v<T>) {
+    return reinterpret_cast<T>(std::uintptr_t{5});
+  } else {
+    return T(5);
+  }
+}
+
+template <class T>
+class Errors : public testing::Test {};
+
+/// All codes; an object is refused as a result at 7: objects_test.cc.
+template <class T>
+using Tested = std::conditional_t<std::is_same_v<T, PyObject *>, double *, T>;
+using AllTypes = testing::Types<
+#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) Tested<TYPE>,
+    PyNativeType_VALUE_LIST(TYPEDCALL_ROW)
+#undef TYPEDCALL_ROW
+        Tested<unsigned char *>>;
+TYPED_TEST_SUITE(Errors, AllTypes);
+
+template <class T>
+bool Same(T a, T b) {
+  if constexpr (std::is_scalar_v<T>) {
+    return !(a < b) && !(b < a);
+  } else {
+    return Same(__real__ a, __real__ b) && Same(__imag__ a, __imag__ b);
+  }
+}
+template <class T>
+bool IsErrorValue(T value) {
+  return Same(value, ErrorValue<T>());
+}
+
+TYPED_TEST(Errors, StopTheLoop) {
+  using T = TypeParam;
+  for (const bool by_invoker : {false, true}) {
+    const loop made =
+        Make(&Picky<T>, kRaises, by_invoker ? By(loop_kernel::invoker) : typedcall::loop_options());
+    for (const auto stride : {static_cast<std::intptr_t>(sizeof(T)), std::intptr_t{64}}) {
+      SCOPED_TRACE(std::to_string(stride) + (by_invoker ? " by invoker" : ""));
+      Array<long> x = {1, 7, 2, 13, 7, 3};
+      Array<T> result(6, stride, 1);
+      for (int i = 0; i < 6; ++i) result.set(i, T());
+      calls = 0;
+      std::intptr_t done = -7;
+      EXPECT_EQ(RunLoop(made, 6, &done, x, result), -1);
+      EXPECT_EQ(TakeError(), "ValueError: thirteen");
+      EXPECT_EQ(done, 3);
+      EXPECT_EQ(calls, 4);
+      EXPECT_TRUE(IsErrorValue(result.get(1)));
+      EXPECT_FALSE(IsErrorValue(result.get(2)));
+      // What failed has no result, and what comes after it was not called.
+      for (int i = 3; i < 6; ++i) EXPECT_TRUE(Same(result.get(i), T())) << i;
+      EXPECT_TRUE(result.GapsAreUntouched(6));
+
+      // Without the culprit all goes well, error values and all.
+      x.set(3, 7);
+      RunAll(made, 6, x, result);
+      EXPECT_TRUE(IsErrorValue(result.get(4)));
+    }
+  }
+}
+
+TEST(ErrorsTest, AtTheFirstElementAndAtTheLast) {
+  const loop made = Make(&Picky<double>, kRaises);
+  Array<double> result(3);
+  std::intptr_t done = -7;
+  Array<long> first = {13, 1, 2};
+  EXPECT_EQ(RunLoop(made, 3, &done, first, result), -1);
+  EXPECT_EQ(TakeError(), "ValueError: thirteen");
+  EXPECT_EQ(done, 0);
+  Array<long> last = {1, 2, 13};
+  EXPECT_EQ(RunLoop(made, 3, nullptr, last, result), -1);
+  EXPECT_EQ(TakeError(), "ValueError: thirteen");
+  EXPECT_EQ(result.get(1), 5.0);
+}
+
+// A function that does not say that it raises is not asked: what it leaves behind is its fault, but
+// the loop goes on as it would without us.
+TEST(ErrorsTest, NobodyAsksAFunctionThatCannotRaise) {
+  for (const loop_kernel asked : {loop_kernel::compiled, loop_kernel::invoker}) {
+    const loop made = Make(&Picky<double>, PyNativeCallable_NEEDS_THREAD, By(asked));
+    Array<long> x = {13, 1, 13};
+    Array<double> result(3);
+    EXPECT_EQ(RunLoop(made, 3, nullptr, x, result), 0);
+    EXPECT_EQ(TakeError(), "ValueError: thirteen");
+    EXPECT_EQ(result.list(3), (std::vector<double>{-1, 5, -1}));
+  }
+}
+
+// --- PyPy's error value
+// ---------------------------------------------------------------------------
+
+double NegativeZero(double x) {
+  if (x > 2) {
+    PyErr_SetString(PyExc_ValueError, "too large");
+    return -0.0;
+  }
+  return x;
+}
+
+TEST(ErrorsTest, NegativeZero) {
+  const loop made = Make(&NegativeZero, kRaises | PyNativeCallable_ERROR_IS_NEG_ZERO);
+  Array<double> x = {0.0, -0.0, -1.0, 3.0, 1.0};
+  Array<double> result = {9, 9, 9, 9, 9};
+  std::intptr_t done = -7;
+  EXPECT_EQ(RunLoop(made, 5, &done, x, result), -1);
+  EXPECT_EQ(TakeError(), "ValueError: too large");
+  EXPECT_EQ(done, 3);
+  EXPECT_EQ(result.list(5), (std::vector<double>{0, 0, -1, 9, 9}));
+  EXPECT_FALSE(std::signbit(result.get(0)));
+  EXPECT_TRUE(std::signbit(result.get(1)));
+}
+
+// --- Status
+// ----------------------------------------------------------------------------------------
+
+template <class T>
+int Divide(T x, T y, T *quotient) {
+  ++calls;
+  *quotient = T(77);
+  if (Same(y, T(0))) {
+    PyErr_SetString(PyExc_ZeroDivisionError, "by zero");
+    return 1;
+  }
+  *quotient = static_cast<T>(x / y);
+  return 0;
+}
+
+template <class T>
+void TestDivide() {
+  const loop made = Make(&Divide<T>, kStatus);
+  EXPECT_EQ(made.kernel(), loop_kernel::invoker);
+  ASSERT_EQ(made.inputs().size(), 2u);
+  EXPECT_EQ(made.output().code, typedcall::native_type<T>().code);
+  EXPECT_EQ(made.output().is_pointer, 0);
+  Array<T> x = {6, -8, 4, 5};
+  Array<T> y = {2, 8, 0, 1};
+  Array<T> result(4, 3 * static_cast<std::intptr_t>(sizeof(T)) + 1, 1);
+  for (int i = 0; i < 4; ++i) result.set(i, 9);
+  calls = 0;
+  std::intptr_t done = -7;
+  EXPECT_EQ(RunLoop(made, 4, &done, x, y, result), -1);
+  EXPECT_EQ(TakeError(), "ZeroDivisionError: by zero");
+  EXPECT_EQ(done, 2);
+  EXPECT_EQ(calls, 3);
+  EXPECT_EQ(result.list(4), (std::vector<T>{3, -1, 9, 9}));
+  EXPECT_TRUE(result.GapsAreUntouched(4));
+  y.set(2, 2);
+  RunAll(made, 4, x, y, result);
+  EXPECT_EQ(result.list(4), (std::vector<T>{3, -1, 2, 5}));
+}
+
+TEST(StatusTest, ResultsGoThroughTheLastArgument) {
+  TestDivide<double>();
+  TestDivide<float>();
+  TestDivide<long double>();
+  TestDivide<signed char>();
+  TestDivide<int>();
+  TestDivide<long long>();
+}
+
+int OnlySays(long) { return 3; }
+int SaysNothing(long, double *) { return 1; }
+int WritesNothing(long, double *) { return 0; }
+
+TEST(StatusTest, AFailureWithoutExceptionIsASystemError) {
+  Array<long> x = {1, 2};
+  Array<double> result = {5, 6};
+  std::intptr_t done = -7;
+  EXPECT_EQ(RunLoop(Make(&SaysNothing, kStatus), 2, &done, x, result), -1);
+  EXPECT_EQ(TakeError(),
+            "SystemError: typedcall: a native function failed without setting an exception");
+  EXPECT_EQ(done, 0);
+  EXPECT_EQ(result.list(2), (std::vector<double>{5, 6}));
+}
+
+// Not what stands there by chance.
+TEST(StatusTest, AResultThatIsNotWrittenIsZero) {
+  Array<long> x = {1, 2};
+  Array<double> result = {5, 6};
+  RunAll(Make(&WritesNothing, kStatus), 2, x, result);
+  EXPECT_EQ(result.list(2), (std::vector<double>{0, 0}));
+}
+
+TEST(StatusTest, NeedsAPlaceForTheResult) {
+  EXPECT_FALSE(loop::make("l->i", kStatus, reinterpret_cast<void *>(&OnlySays)));
+  EXPECT_EQ(TakeError(),
+            "ValueError: typedcall: no loop over 'l->i': a function that returns a status has a "
+            "last argument '&' for its result");
+  EXPECT_FALSE(loop::make("->i", kStatus, reinterpret_cast<void *>(&OnlySays)));
+  EXPECT_EQ(TakeError().substr(0, 10), "ValueError");
+  EXPECT_FALSE(loop::make("lP->i", kStatus, reinterpret_cast<void *>(&OnlySays)));
+  EXPECT_EQ(TakeError().substr(0, 10), "ValueError");
+  EXPECT_FALSE(loop::make("l&d->d", kStatus, reinterpret_cast<void *>(&OnlySays)));
+  EXPECT_EQ(TakeError(), "ValueError: typedcall: no loop over 'l&d->d': a status is an int");
+}
+
+}  // namespace
+}  // namespace loop_test

@@ -1,0 +1,89 @@
+// What a loop cannot do is said when it is made, in plain words.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/loop/arrays.h"
+
+namespace loop_test {
+namespace {
+
+double Twice(double x) { return 2 * x; }
+
+std::string Refused(const char *signature, std::uintptr_t flags,
+                    typedcall::loop_options options = {}) {
+  const auto made =
+      loop::make(signature, flags, reinterpret_cast<void *>(&Twice), {}, std::move(options));
+  return made ? "made" : TakeError();
+}
+
+TEST(RefusalsTest, WhatIsNoSignature) {
+  EXPECT_EQ(Refused("dx->d", 0), "ValueError: signature 'dx->d' at position 1: unknown type code");
+  EXPECT_EQ(Refused("", 0), "ValueError: signature '' at position 0: expected '->'");
+  EXPECT_EQ(Refused(nullptr, 0), "ValueError: signature '' at position 0: expected '->'");
+  EXPECT_EQ(Refused("d->", 0), "ValueError: signature 'd->' at position 3: unexpected end");
+}
+
+TEST(RefusalsTest, NoFunction) {
+  EXPECT_FALSE(loop::make("d->d", 0, nullptr));
+  EXPECT_EQ(TakeError(), "ValueError: typedcall: no loop over 'd->d': no function");
+}
+
+TEST(RefusalsTest, FlagsThatAreNotUnderstood) {
+  const std::string message =
+      "ValueError: typedcall: no loop over 'd->d': flags that are not understood";
+  for (const std::uintptr_t flags : {std::uintptr_t{0x0100}, std::uintptr_t{0x8000},
+                                     std::uintptr_t{0x01000000}, std::uintptr_t{1} << 32,
+                                     // These contradict themselves: an exception needs a thread.
+                                     PyNativeCallable_MAY_RAISE, PyNativeCallable_RETURNS_STATUS}) {
+    EXPECT_EQ(Refused("d->d", flags), message) << flags;
+  }
+}
+
+TEST(RefusalsTest, WhatALoopCannotGive) {
+  EXPECT_EQ(Refused("d->d", PyNativeCallable_ACQUIRES_GIL),
+            "TypeError: typedcall: no loop over 'd->d': the function takes the GIL itself");
+  EXPECT_EQ(Refused("d->d", PyNativeCallable_SETS_ERRNO),
+            "TypeError: typedcall: no loop over 'd->d': the function sets errno, which a loop "
+            "cannot keep for each element");
+}
+
+TEST(RefusalsTest, Self) {
+  EXPECT_EQ(Refused("d->d", PyNativeCallable_TAKES_SELF),
+            "TypeError: typedcall: no loop over 'd->d': the function takes self, and none was "
+            "given");
+  typedcall::loop_options options;
+  options.self = typedcall::object_ref::borrow(Py_None);
+  EXPECT_EQ(Refused("d->d", 0, options),
+            "TypeError: typedcall: no loop over 'd->d': a self was given that the function does "
+            "not take");
+}
+
+TEST(RefusalsTest, AKernelThatThereIsNot) {
+  EXPECT_EQ(Refused("g->g", 0, By(loop_kernel::compiled)),
+            "TypeError: typedcall: no loop over 'g->g': there is no compiled kernel for it");
+  const std::string many = std::string(127, 'd') + "->d";
+  EXPECT_EQ(Refused(many.c_str(), 0), "made");
+  EXPECT_EQ(Refused((many.substr(1, 0) + "d" + many).c_str(), 0).substr(0, 10), "ValueError");
+}
+
+TEST(RefusalsTest, HintsAndDifferencesAreNoObstacle) {
+  EXPECT_EQ(Refused("d->d", PyNativeCallable_DIFFERS | PyNativeCallable_PURE |
+                                PyNativeCallable_SHORT | 0x080000),
+            "made");
+}
+
+// What the resolver yields to whoever asks for what loops honour is never refused.
+TEST(RefusalsTest, WhatTheResolverYieldsIsTaken) {
+  int made = 0;
+  for (std::uintptr_t flags = 0; flags < 0x100; ++flags) {
+    const PyNativeCallableEntry entry = {"d&d->i", flags, reinterpret_cast<void *>(&Twice)};
+    if (!typedcall::internal::can_honour(entry, typedcall::loops_honour)) continue;
+    EXPECT_EQ(Refused(entry.signature, flags), "made") << flags;
+    ++made;
+  }
+  EXPECT_GE(made, 8);
+}
+
+}  // namespace
+}  // namespace loop_test
