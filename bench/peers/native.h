@@ -1,0 +1,51 @@
+// The three functions that every peer wraps. They stand in the module, as users have them, but are
+// never inlined: what is measured is the way to them, which must not differ by what happens there.
+#ifndef TYPEDCALL_BENCH_PEERS_NATIVE_H_
+#define TYPEDCALL_BENCH_PEERS_NATIVE_H_
+
+// NATIVE_MAY_THROW: as functions are whose author says nothing.
+#if defined(__cplusplus) && !defined(NATIVE_MAY_THROW)
+#define NATIVE_NOEXCEPT noexcept
+#else
+#define NATIVE_NOEXCEPT
+#endif
+
+#ifdef NATIVE_MAY_THROW
+// Else the compiler sees that the body throws nothing, and drops what an author pays for.
+#define NATIVE_FUNCTION static __attribute__((noipa))
+#else
+#define NATIVE_FUNCTION static __attribute__((noinline))
+#endif
+
+NATIVE_FUNCTION long inc(long x) NATIVE_NOEXCEPT { return (long)((unsigned long)x + 1u); }
+
+NATIVE_FUNCTION double add(double x, double y) NATIVE_NOEXCEPT { return x + y; }
+
+NATIVE_FUNCTION double mix(double x, long m, double y, long n) NATIVE_NOEXCEPT {
+  return x * (double)m + y * (double)n;
+}
+
+#ifdef __cplusplus
+// More functions with the same signatures, as any real module has. What is generated once for one
+// of them the compiler puts in line, which would flatter a module of three functions.
+template <int N>
+__attribute__((noinline)) long other_inc(long x) NATIVE_NOEXCEPT {
+  return (long)((unsigned long)x + N);
+}
+template <int N>
+__attribute__((noinline)) double other_add(double x, double y) NATIVE_NOEXCEPT {
+  return x + y + N;
+}
+template <int N>
+__attribute__((noinline)) double other_mix(double x, long m, double y, long n) NATIVE_NOEXCEPT {
+  return x * (double)m + y * (double)n + N;
+}
+
+// `row` is a macro of a name and a function.
+#define OTHER_FUNCTIONS(row)                                                        \
+  row("inc2", other_inc<2>) row("inc3", other_inc<3>) row("inc4", other_inc<4>)     \
+      row("add2", other_add<2>) row("add3", other_add<3>) row("add4", other_add<4>) \
+          row("mix2", other_mix<2>) row("mix3", other_mix<3>) row("mix4", other_mix<4>)
+#endif
+
+#endif  // TYPEDCALL_BENCH_PEERS_NATIVE_H_

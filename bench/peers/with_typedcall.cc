@@ -1,0 +1,13 @@
+// The module with typedcall: one line per function.
+#include <Python.h>
+
+#include "bench/peers/native.h"
+#include "typedcall/provider.h"
+
+#define ROW(name, function) , typedcall::def<function>(name)
+static typedcall::method_table methods{typedcall::def<inc>("inc"), typedcall::def<add>("add"),
+                                       typedcall::def<mix>("mix") OTHER_FUNCTIONS(ROW)};
+
+// TYPEDCALL_MODULE pastes the name into others: it must have become one before.
+#define MODULE(name) TYPEDCALL_MODULE(name, "", methods)
+MODULE(MODULE_NAME);
