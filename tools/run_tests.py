@@ -25,6 +25,9 @@ BAZEL_FLAGS = [
 
 # Tags of the tests that differ from one interpreter to the next.
 PER_INTERPRETER = "python,headers"
+# Tests that call the compiler themselves: neither its flags nor a second interpreter of the same
+# version make a difference to them. The slowest one is the same for all versions, too.
+NOT_AGAIN = "-compiles,-compiles-once"
 
 SOURCES = ("*.h", "*.hpp", "*.c", "*.cc", "*.cpp")
 DISK_CACHE_LIMIT = 4 << 30
@@ -166,14 +169,14 @@ def full_runs(chosen, usual, fuzz_seconds):
     """(label, function, arguments) of what --full adds."""
     yield "platforms", platforms_check, ()
     yield "clang, " + usual.label, bazel_test, (usual, ["--config=clang"])
-    yield "optimised, " + usual.label, bazel_test, (usual, ["-c", "opt"])
+    yield "optimised, " + usual.label, bazel_test, (
+        usual, ["-c", "opt", "--test_tag_filters=" + NOT_AGAIN])
     releases = [i for i in chosen if not i.debug]
     sanitized = [usual] + [i for i in (releases[0], releases[-1]) if i is not usual]
     for interpreter in sanitized:
         # Both at once: two runs would take twice as long and find the same.
-        flags = ["--config=asan_ubsan", "--build_tests_only"]
-        if interpreter is not usual:
-            flags.append("--test_tag_filters=" + PER_INTERPRETER)
+        tags = NOT_AGAIN if interpreter is usual else PER_INTERPRETER + "," + NOT_AGAIN
+        flags = ["--config=asan_ubsan", "--build_tests_only", "--test_tag_filters=" + tags]
         yield "asan and ubsan, " + interpreter.label, bazel_test, (interpreter, flags)
     yield "tsan, " + usual.label, bazel_test, (usual, ["--config=tsan"])
     yield "fuzz, " + usual.label, fuzz_all, (usual, fuzz_seconds)
@@ -202,9 +205,12 @@ def main():
     # The usual one first: it also runs what needs no interpreter, and builds every target.
     order = [usual] + [i for i in chosen if i is not usual]
     plan = [("format", format_check, ())]
+    seen = set()
     for interpreter in order:
+        again = NOT_AGAIN if interpreter.version[:2] in seen else "-compiles-once"
+        seen.add(interpreter.version[:2])
         flags = [] if interpreter is usual else [
-            "--build_tests_only", "--test_tag_filters=" + PER_INTERPRETER]
+            "--build_tests_only", "--test_tag_filters=%s,%s" % (PER_INTERPRETER, again)]
         plan.append((interpreter.label, bazel_test, (interpreter, flags)))
     if options.full:
         plan += full_runs(chosen, usual, options.fuzz_seconds)
