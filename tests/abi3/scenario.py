@@ -181,7 +181,7 @@ def freed(m):
 
 def nothing_leaks(m):
     """Blocks of Python's allocators after ever the same work; abc and typing have caches that vary."""
-    times, blocks = 20, array.array("q", [0] * 6)  # ints in a list would be counted, too
+    times, blocks = 20, array.array("q", [0] * 12)  # ints in a list would be counted, too
     for i in range(len(blocks)):
         for _ in range(times):
             during_creation(m)
