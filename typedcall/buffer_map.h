@@ -62,9 +62,17 @@ inline bool is_buffer_type(PyNativeType type) {
 }
 
 /// Is it an array that can be an input or the output of elements `type`? False with an exception.
-inline bool check_buffer(const buffer_view &array, std::size_t number, PyNativeType type) {
+inline bool check_buffer(const buffer_view &array, std::size_t number, PyNativeType type,
+                         bool is_output) {
   const Py_buffer &view = array.view();
   const char *const letters = PyNativeCode_Letters(type.code);
+  if (is_output && PyNativeType_Kind(type) == PyNativeKind_OBJECT) {
+    PyErr_SetString(
+        PyExc_TypeError,
+        "typedcall: objects cannot be stored in a buffer: it does not say whether it owns "
+        "the ones that are there (ctypes' arrays do not)");
+    return false;
+  }
   if (!is_buffer_type(type)) {
     PyErr_Format(PyExc_TypeError,
                  "typedcall: array %zu would hold pointers ('%s%s'), which cannot be checked",
@@ -83,6 +91,25 @@ inline bool check_buffer(const buffer_view &array, std::size_t number, PyNativeT
                number, array.format(), view.itemsize, letters, PyNativeType_Size(type));
   return false;
 }
+
+/// Buffers that are given back with the GIL held, or not at all. A thread that lets the GIL go and
+/// asks for it when the interpreter has ended does not come back: its stack is unwound.
+class held_buffers {
+ public:
+  explicit held_buffers(std::size_t count) : views_(new std::vector<buffer_view>(count)) {}
+  held_buffers(const held_buffers &) = delete;
+  held_buffers &operator=(const held_buffers &) = delete;
+  ~held_buffers() {
+    if (!detached_) delete views_;
+  }
+  buffer_view &operator[](std::size_t i) { return (*views_)[i]; }
+  void let_go() { detached_ = true; }
+  void take_back() { detached_ = false; }
+
+ private:
+  std::vector<buffer_view> *const views_;
+  bool detached_ = false;
+};
 
 }  // namespace internal
 
@@ -108,12 +135,13 @@ inline Py_ssize_t map_buffers(const loop &made, PyObject *const *arrays, std::si
     return -1;
   }
   try {
-    std::vector<internal::buffer_view> views(count);
+    internal::held_buffers views(count);
     std::intptr_t length = 1;
     for (std::size_t i = 0; i < count; ++i) {
       const bool is_output = i == inputs;
       if (!views[i].get(arrays[i], is_output) ||
-          !internal::check_buffer(views[i], i, is_output ? made.output() : made.inputs()[i])) {
+          !internal::check_buffer(views[i], i, is_output ? made.output() : made.inputs()[i],
+                                  is_output)) {
         return -1;
       }
       if (is_output || length == 1) length = views[i].length();
@@ -132,7 +160,9 @@ inline Py_ssize_t map_buffers(const loop &made, PyObject *const *arrays, std::si
       steps[i] = has == 1 ? 0 : views[i].step();
     }
     std::intptr_t reached = 0;
+    views.let_go();
     const int result = made.run(args.data(), &length, steps.data(), &reached);
+    views.take_back();
     if (done != nullptr) *done = reached;
     return result < 0 ? -1 : reached;
   } catch (const std::bad_alloc &) {

@@ -98,7 +98,9 @@ class dynamic_call_site {
  public:
   /// `asked` is what each callable is asked. Copies the signature. Throws std::bad_alloc.
   dynamic_call_site(const PyTypedcall_Interface *interface, const request &asked)
-      : interface_(interface), signature_(asked.signature), asked_(asked) {
+      : interface_(interface),
+        signature_(asked.signature != nullptr ? asked.signature : ""),
+        asked_(asked) {
     asked_.signature = signature_.c_str();
   }
   dynamic_call_site(const dynamic_call_site &) = delete;

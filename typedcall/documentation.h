@@ -66,6 +66,8 @@ std::string spell_default(T value) {
     const double real = static_cast<double>(__real__ value);
     const double imag = static_cast<double>(__imag__ value);
     if (!std::isfinite(real) || !std::isfinite(imag)) return "...";
+    // inspect adds constants, and a sign in front makes an expression of one.
+    if (std::signbit(real)) return "...";
     return spell_float(real) + (std::signbit(imag) ? "" : "+") + spell_float(imag) + "j";
   } else {
     return std::to_string(value);

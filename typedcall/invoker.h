@@ -26,6 +26,7 @@ class invoker {
   static std::optional<invoker> make(const char *signature, std::uintptr_t flags, void *funcptr,
                                      std::optional<way> asked = std::nullopt,
                                      PyNativeSignature_Fault *fault = nullptr) {
+    if (signature == nullptr) signature = "";
     invoker made;
     made.keep_ = internal::call_plan::get(signature, (flags & PyNativeCallable_TAKES_SELF) != 0,
                                           asked, fault);
@@ -38,9 +39,10 @@ class invoker {
     return made;
   }
 
-  /// Calls with `arity()` arguments. The result is extended as arguments are; 0 for `v`. One that
-  /// does not fit (`g`, `Zd`, `Zg`) goes to `wide_result`, and 0 is returned. What the entry's
-  /// flags ask of the caller holds here too.
+  /// Calls with `arity()` arguments, each a native_value::of() the very C type that the signature
+  /// has there: the ways differ in what they make of a value that does not fit. The result is
+  /// extended as arguments are; 0 for `v`. One that does not fit (`g`, `Zd`, `Zg`) goes to
+  /// `wide_result`, and 0 is returned. What the entry's flags ask of the caller holds here too.
   native_value operator()(const native_value *arguments, void *wide_result = nullptr) const {
     native_value result{};
     if (thunk_ != nullptr) {

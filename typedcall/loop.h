@@ -250,9 +250,13 @@ class loop {
   int apply(char *const *args, std::intptr_t count, const std::intptr_t *steps,
             std::intptr_t *done) const {
     std::intptr_t reached = 0;
-    if (count > 0)
+    // Nothing moves where there is one element only, and NumPy's steps may be anything then.
+    static constexpr std::intptr_t no_steps[PyNativeSignature_MAX_ARGS + 1] = {};
+    if (count == 1) steps = no_steps;
+    if (count > 0) {
       reached =
           strided_ != nullptr ? run_compiled(args, count, steps) : run_by_codes(args, count, steps);
+    }
     if (done != nullptr) *done = reached;
     return reached < count ? -1 : 0;
   }
@@ -264,17 +268,16 @@ class loop {
       if (std::equal(steps, steps + arrays, sizes_.begin())) {
         return contiguous_(funcptr_, args, steps, count);
       }
-      if (count > 1) return strided_(funcptr_, args, steps, count);
+      return strided_(funcptr_, args, steps, count);
     }
     std::uint64_t unused;
     PyObject *self = self_.get();
     char *all_args[internal::kernel_arguments + 1] = {};
-    // Zero: what is there once does not move, and NumPy's step of a single element may be anything.
     std::intptr_t all_steps[internal::kernel_arguments + 1] = {};
     std::size_t first = 0;
     if (self_) all_args[first++] = reinterpret_cast<char *>(&self);
     std::copy_n(args, arrays, all_args + first);
-    if (count > 1) std::copy_n(steps, arrays, all_steps + first);
+    std::copy_n(steps, arrays, all_steps + first);
     if (!plan_.has_output()) all_args[first + arrays] = reinterpret_cast<char *>(&unused);
     return strided_(funcptr_, all_args, all_steps, count);
   }

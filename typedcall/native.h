@@ -153,6 +153,11 @@ struct __attribute__((visibility("hidden"))) native {
                 "typedcall: a function whose result is bool, void or complex cannot say by it that "
                 "an exception is set. State typedcall::returns_status and return an int, the value "
                 "through a last parameter; or throw a C++ exception");
+  static_assert(
+      !gets_status || has_value || !is_typed_pointer<last>,
+      "typedcall: a function without a result that may throw reports it by a status, and a "
+      "last parameter that points to a value would then be taken for where the value goes. "
+      "Make it noexcept, or state typedcall::returns_status and return an int");
   static constexpr bool releases_gil = (Stated & without_gil) != 0;
   static_assert(
       !releases_gil || (flags & PyNativeCallable_NEEDS_THREAD) == 0,

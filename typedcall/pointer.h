@@ -153,8 +153,8 @@ __attribute__((noinline)) inline bool pointer_from_python(PyObject *object,
       !wanted.type.is_pointer ||
       (kind != PyNativeKind_OBJECT && kind != PyNativeKind_STRING && kind != PyNativeKind_POINTER);
   if (!has_items || !PyObject_CheckBuffer(object)) {
-    PyErr_Format(PyExc_TypeError, "%s a capsule named '%s' or None is needed, not '%.100s'",
-                 has_items ? "a buffer," : "", wanted.name, Py_TYPE(object)->tp_name);
+    PyErr_Format(PyExc_TypeError, "%sa capsule named '%s' or None is needed, not '%.100s'",
+                 has_items ? "a buffer, " : "", wanted.name, Py_TYPE(object)->tp_name);
     return false;
   }
   const int writable = wanted.is_const ? 0 : PyBUF_WRITABLE;

@@ -78,6 +78,7 @@ bool find_safe_entry(const PyTypedcall_Interface *interface, PyObject *callable,
 template <class Found>
 bool find_entry(const PyTypedcall_Interface *interface, PyObject *callable, const request &asked,
                 const Found &found) {
+  if (asked.signature == nullptr) return false;
   if (is_unbound(callable)) {
     if (!asked.unbound) return false;
   } else if ((asked.honoured & PyNativeCallable_TAKES_SELF) != 0 && self_of(callable) == nullptr) {
@@ -160,8 +161,8 @@ inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface,
   if (interface == nullptr && PyErr_Occurred()) return std::nullopt;
   PyNativeSignature_Fault fault;
   if (PyNativeSignature_ParseString(asked.signature, nullptr, &fault) < 0) {
-    PyErr_Format(PyExc_ValueError, "signature '%.200s' at position %zu: %s", asked.signature,
-                 fault.position, fault.reason);
+    PyErr_Format(PyExc_ValueError, "signature '%.200s' at position %zu: %s",
+                 asked.signature != nullptr ? asked.signature : "", fault.position, fault.reason);
     return std::nullopt;
   }
   auto found = find(interface, callable, asked);

@@ -271,6 +271,7 @@ TEST(Refused, WhatIsNoSignature) {
   EXPECT_FALSE(invoker::make("dx->d", 0, nullptr, std::nullopt, &fault));
   EXPECT_EQ(fault.position, 1u);
   EXPECT_NE(fault.reason, nullptr);
+  EXPECT_FALSE(invoker::make(nullptr, 0, nullptr));
 }
 
 TEST(Refused, AWayThatCannot) {

@@ -8,6 +8,7 @@ import unittest
 CONVERSIONS = "typedcall: Python callers can pass and get bool"
 NO_ERROR_VALUE = "typedcall: a function whose result is bool, void or complex cannot say by it"
 NO_CODE = "typedcall: this type has no signature code"
+VOID_POINTER = "typedcall: a function without a result that may throw reports it by a status"
 NAME = "typedcall: the name of a typed method has at most 99 bytes"
 FUNCTION = "typedcall: a method is made from a pointer to a function"
 NO_GIL = "typedcall: with releases_gil the function runs without the GIL"
@@ -76,6 +77,8 @@ CASES = {
         "const char *use() { return typedcall::signature_of<signed char()>::text; }"),
     "name of 100 bytes": (def_of("long f() noexcept;", '"%s"' % ("n" * 100)), NAME,
                           def_of("long f() noexcept;", '"%s"' % ("n" * 99))),
+    "void that may throw, and a pointer": (
+        def_of("void f(double *);"), VOID_POINTER, def_of("void f(double *) noexcept;")),
     "void that may raise": (def_of("void f(long) noexcept;", '"f", typedcall::may_raise'),
                             NO_ERROR_VALUE, def_of("void f(long);")),
     "complex that may raise": (

@@ -2,6 +2,7 @@
 // exception that is pending.
 
 #include "tests/resolve/callables.h"
+#include "typedcall/call_site.h"
 
 namespace {
 
@@ -28,6 +29,16 @@ TEST(FaultyRequest, IsAValueErrorWithThePosition) {
   EXPECT_EQ(Refusal(nullptr, Py_None, "x").substr(0, 10), "ValueError");
   EXPECT_EQ(Refusal(nullptr, Py_None, std::string(100000, 'd').c_str()).substr(0, 10),
             "ValueError");
+}
+
+TEST(FaultyRequest, NoSignatureIsAFaultyOne) {
+  const Builtin function(0);
+  EXPECT_FALSE(typedcall::resolve(Interface(), function.get(), typedcall::request{}));
+  EXPECT_EQ(TakeError().substr(0, 10), "ValueError");
+  EXPECT_FALSE(typedcall::find(Interface(), function.get(), typedcall::request{}));
+  EXPECT_FALSE(PyErr_Occurred());
+  typedcall::dynamic_call_site site(Interface(), typedcall::request{});
+  EXPECT_FALSE(site.find(function.get()));
 }
 
 TEST(NothingOffered, IsSaid) {
