@@ -149,8 +149,11 @@ class safe_cast {
       internal::write_number(to, room, number);
       return native_value::at(room);
     }
+    // Room for any number: gcc does not see that this one is narrow.
+    wide_value any{};
+    internal::write_number(to, &any, number);
     native_value made{0};
-    internal::write_number(to, &made, number);
+    std::memcpy(&made.bits, &any, sizeof(made.bits));
     return made;
   }
 

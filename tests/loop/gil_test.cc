@@ -147,7 +147,8 @@ TEST(DetachedTest, RunsInThreadsThatPythonDoesNotKnow) {
       std::vector<long> values(kCount);
       for (std::size_t i = 0; i < kCount; ++i) values[i] = static_cast<long>(i) * number;
       char *const in = reinterpret_cast<char *>(values.data());
-      char *const args[] = {in, in, in, in, in, reinterpret_cast<char *>(results[number].data())};
+      std::vector<long> &result = results[static_cast<std::size_t>(number)];
+      char *const args[] = {in, in, in, in, in, reinterpret_cast<char *>(result.data())};
       const std::intptr_t steps[] = {8, 8, 8, 8, 8, 8};
       std::intptr_t done = 0;
       if (made.run_detached(args, &kCount, steps, &done) != 0 || done != kCount) ++failures;
@@ -158,7 +159,7 @@ TEST(DetachedTest, RunsInThreadsThatPythonDoesNotKnow) {
   EXPECT_EQ(failures, 0);
   EXPECT_EQ(without_gil, kThreads * kCount);
   for (int number = 0; number < kThreads; ++number) {
-    EXPECT_EQ(results[number].back(), (kCount - 1) * number);
+    EXPECT_EQ(results[static_cast<std::size_t>(number)].back(), (kCount - 1) * number);
   }
 }
 

@@ -195,7 +195,7 @@ TEST(ObjectsTest, ReferencesAreExact) {
     }
     Py_ssize_t expected[kObjectsInPlay] = {};
     for (PyObject *object : pool) {
-      for (int i = 0; i < kObjectsInPlay; ++i) expected[i] += object == objects[i].get();
+      for (std::size_t i = 0; i < kObjectsInPlay; ++i) expected[i] += object == objects[i].get();
     }
     for (std::size_t i = 0; i < kObjectsInPlay; ++i) {
       ASSERT_EQ(Py_REFCNT(objects[i].get()), before[i] + expected[i]) << "round " << round;

@@ -29,7 +29,7 @@ T Value(unsigned number) {
     return number % 2 != 0;
   } else if constexpr (std::is_integral_v<T>) {
     // The sign changes, and the upper half is in use.
-    return static_cast<T>(static_cast<T>(0x8796a5b4c3d2e1f0u >> (64 - 8 * sizeof(T))) + number);
+    return static_cast<T>((0x8796a5b4c3d2e1f0u >> (64 - 8 * sizeof(T))) + number);
   } else if constexpr (std::is_floating_point_v<T>) {
     return static_cast<T>(number) / 3 - 1;
   } else if constexpr (std::is_pointer_v<T>) {
