@@ -1,6 +1,6 @@
 """The project's compiler options, and macros for what a plain cc_* rule cannot say."""
 
-load("@python//:version.bzl", "PYTHON_BIN")
+load("@python//:version.bzl", "PYTHON_BIN", "PYTHON_GIL_DISABLED")
 
 _WARNINGS = [
     "-Wall",
@@ -33,7 +33,10 @@ def _language_copts(name, srcs):
     return C_COPTS if c else CXX_COPTS
 
 def _sanitized(env, **asan_env):
-    """env, and what a process that holds an interpreter needs under AddressSanitizer."""
+    """env, and what a process that holds an interpreter needs, also under AddressSanitizer."""
+    if PYTHON_GIL_DISABLED:
+        # Otherwise a module that does not say that it needs no GIL brings it back.
+        env = dict(env, PYTHON_GIL = "0")
     return select({
         # CPython leaks by design at exit; its own allocator hides faults from the sanitizer.
         "//bazel:asan": dict(

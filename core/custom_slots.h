@@ -48,7 +48,10 @@ typedef struct PyExtensibleType_Internal_Alignment {
 #pragma GCC diagnostic ignored "-Wattributes"
 static inline __attribute__((noinline, cold)) int PyExtensibleType_Internal_ResolveNow(
     PyTypeObject *type, const PyExtensibleTypeData *data) {
-  if (PyTypedcall_LOAD_RELAXED(&data->magic) != 0 || !PyTypedcall_IsAttached()) return 0;
+#ifndef Py_GIL_DISABLED  // there, another thread may be about to settle it: wait for that
+  if (PyTypedcall_LOAD_RELAXED(&data->magic) != 0) return 0;
+#endif
+  if (!PyTypedcall_IsAttached()) return 0;
   const PyTypedcall_Interface *interface = PyTypedcall_Peek();
   if (interface == NULL) return 0;
   PyTypeObject *metaclass = interface->metaclass(interface->state);
@@ -57,8 +60,8 @@ static inline __attribute__((noinline, cold)) int PyExtensibleType_Internal_Reso
   // Reading the class body's slots can run code that lets go of the type.
   Py_INCREF((PyObject *)type);
   const int failed = interface->resolve(interface->state, type, NULL, 0);
-  const int found =
-      !failed && data->magic == PyExtensibleType_MAGIC && Py_REFCNT((PyObject *)type) > 1;
+  const int found = !failed && PyTypedcall_LOAD_ACQUIRE(&data->magic) == PyExtensibleType_MAGIC &&
+                    Py_REFCNT((PyObject *)type) > 1;
   Py_DECREF((PyObject *)type);
   PyTypedcall_RestoreError(saved);
   return found;

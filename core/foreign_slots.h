@@ -44,16 +44,19 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
     const PyTypedcall_Interface *interface, PyTypeObject *type) {
   PyObject *mro = PyTypedcall_Internal_Mro(type);
   if (mro == NULL) return NULL;
+  const Py_ssize_t length = PyTuple_Size(mro);
   Py_ssize_t most = 0;
-  for (Py_ssize_t i = 0; i < PyTuple_Size(mro); ++i) {
-    const PyForeignSlots_Table *row = PyForeignSlots_Internal_Row(
-        interface, PyTypedcall_BY_TYPE, (PyTypeObject *)PyTuple_GetItem(mro, i));
-    if (row != NULL) most += row->count;
+  // Each is looked up once: without the GIL it may be another one the next time.
+  const PyForeignSlots_Table **rows =
+      (const PyForeignSlots_Table **)PyTypedcall_RAW_CALLOC((size_t)length + 1, sizeof(*rows));
+  for (Py_ssize_t i = 0; rows != NULL && i < length; ++i) {
+    rows[i] = PyForeignSlots_Internal_Row(interface, PyTypedcall_BY_TYPE,
+                                          (PyTypeObject *)PyTuple_GetItem(mro, i));
+    if (rows[i] != NULL) most += rows[i]->count;
   }
-  PyForeignSlots_Table *merged = PyForeignSlots_Internal_New(most);
-  for (Py_ssize_t i = 0; merged != NULL && i < PyTuple_Size(mro); ++i) {
-    const PyForeignSlots_Table *row = PyForeignSlots_Internal_Row(
-        interface, PyTypedcall_BY_TYPE, (PyTypeObject *)PyTuple_GetItem(mro, i));
+  PyForeignSlots_Table *merged = rows != NULL ? PyForeignSlots_Internal_New(most) : NULL;
+  for (Py_ssize_t i = 0; merged != NULL && i < length; ++i) {
+    const PyForeignSlots_Table *row = rows[i];
     const int is_first = merged->count == 0;
     for (Py_ssize_t j = 0; row != NULL && j < row->count; ++j) {
       const uintptr_t id = row->slots[j].id;
@@ -64,20 +67,26 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
       merged->slots[merged->count++] = row->slots[j];
     }
   }
+  PyTypedcall_RAW_FREE((void *)rows);
   Py_DECREF(mro);
   return merged;
 }
 
 // Puts `table` where `standing` (may be NULL) was found. Returns 0, or -1 with an exception; it
-// takes the table in any case. Callers look again afterwards: the first row of a type can run
-// Python code, and with it whatever publishes another one, which then stands; later rows run none.
+// takes the table in any case. Callers look again afterwards: another thread, or Python code that
+// the first row of a type can run, may have come first, and then what it has put there stands.
 static inline int PyForeignSlots_Internal_Put(const PyTypedcall_Interface *interface, int space,
                                               PyTypeObject *type,
                                               const PyForeignSlots_Table *standing,
                                               PyForeignSlots_Table *table) {
   PyObject *owner = (PyObject *)type;
   int result;
-  if (standing != NULL) {
+  if (standing != NULL && PyTypedcall_HAS(interface, exchange)) {
+    result = interface->exchange(interface->state, space, type, owner, standing, table,
+                                 PyForeignSlots_Internal_Destroy);
+    if (result == 1) return 0;
+  } else if (standing != NULL) {
+    // Later rows of a type run no Python code, so with the GIL nothing has come in between.
     result = interface->replace(interface->state, space, type, owner, table,
                                 PyForeignSlots_Internal_Destroy);
     if (result == 0) return 0;
@@ -96,6 +105,9 @@ static inline int PyForeignSlots_Internal_Put(const PyTypedcall_Interface *inter
 static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Refresh(
     const PyTypedcall_Interface *interface, PyTypeObject *type) {
   for (;;) {
+    // Looked up before what it is made from: whoever has newer rows then finds it changed.
+    const PyForeignSlots_Table *standing =
+        PyForeignSlots_Internal_Row(interface, PyTypedcall_MERGED_BY_TYPE, type);
     PyForeignSlots_Table *merged = PyForeignSlots_Internal_Merge(interface, type);
     if (merged == NULL) {
       PyObject *mro = PyTypedcall_Internal_Mro(type);
@@ -103,8 +115,6 @@ static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Refresh(
       Py_XDECREF(mro);
       return NULL;
     }
-    const PyForeignSlots_Table *standing =
-        PyForeignSlots_Internal_Row(interface, PyTypedcall_MERGED_BY_TYPE, type);
     if (PyForeignSlots_Internal_Equal(standing, merged)) {
       PyForeignSlots_Internal_Destroy(merged);
       return standing;
@@ -231,29 +241,32 @@ static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface
 /// -1 with MemoryError. GIL: held, as for PyForeignSlots_Register.
 static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interface,
                                             PyTypeObject *type, uintptr_t id) {
-  const PyForeignSlots_Table *standing =
-      PyForeignSlots_Internal_Row(interface, PyTypedcall_BY_TYPE, type);
-  const Py_ssize_t at =
-      standing != NULL && id > PyCustomSlot_ID_SKIP
-          ? PyExtensibleType_Internal_Position(standing->slots, standing->count, id)
-          : -1;
-  if (at < 0) return 0;
-  PyForeignSlots_Table *table = PyForeignSlots_Internal_New(standing->count);
-  if (table == NULL) {
-    PyErr_NoMemory();
-    return -1;
+  for (int was_there = 0;; was_there = 1) {
+    const PyForeignSlots_Table *standing =
+        PyForeignSlots_Internal_Row(interface, PyTypedcall_BY_TYPE, type);
+    const Py_ssize_t at =
+        standing != NULL && id > PyCustomSlot_ID_SKIP
+            ? PyExtensibleType_Internal_Position(standing->slots, standing->count, id)
+            : -1;
+    if (at < 0) {
+      if (!was_there) return 0;
+      return PyForeignSlots_Internal_RefreshAll(interface, type) < 0 ? -1 : 1;
+    }
+    PyForeignSlots_Table *table = PyForeignSlots_Internal_New(standing->count);
+    if (table == NULL) {
+      PyErr_NoMemory();
+      return -1;
+    }
+    table->count = standing->count;
+    memcpy(table->slots, standing->slots, (size_t)table->count * sizeof(PyCustomSlot));
+    table->slots[at].id = PyCustomSlot_ID_SKIP;  // the others keep their positions
+    while (table->count > 0 && table->slots[table->count - 1].id == PyCustomSlot_ID_SKIP) {
+      --table->count;
+    }
+    if (PyForeignSlots_Internal_Put(interface, PyTypedcall_BY_TYPE, type, standing, table) < 0) {
+      return -1;
+    }
   }
-  table->count = standing->count;
-  memcpy(table->slots, standing->slots, (size_t)table->count * sizeof(PyCustomSlot));
-  table->slots[at].id = PyCustomSlot_ID_SKIP;  // the others keep their positions
-  while (table->count > 0 && table->slots[table->count - 1].id == PyCustomSlot_ID_SKIP) {
-    --table->count;
-  }
-  if (PyForeignSlots_Internal_Put(interface, PyTypedcall_BY_TYPE, type, standing, table) < 0 ||
-      PyForeignSlots_Internal_RefreshAll(interface, type) < 0) {
-    return -1;
-  }
-  return 1;
 }
 
 // The first look at a type: merges what it inherits. Out of line, because it happens once a type;

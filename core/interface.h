@@ -5,6 +5,11 @@
 
 #include "core/slot_id.h"
 
+#ifdef PYPY_VERSION
+#error \
+    "typedcall: on PyPy there are providers (typedcall/provider.h, typed_method.h, tag.h) and the Python package, but no slots on types and no C or C++ consumers: cpyext has no room for data on a metaclass"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -13,7 +18,7 @@ extern "C" {
 #define PyTypedcall_CAPSULE "typedcall_v1"
 #define PyTypedcall_CAPSULE_NAME PyTypedcall_MODULE "." PyTypedcall_CAPSULE
 #define PyTypedcall_ABI_MAJOR 1
-#define PyTypedcall_ABI_MINOR 0
+#define PyTypedcall_ABI_MINOR 1
 /// Bytes of version 1.0's PyTypedcall_Interface, whatever later versions append to it.
 #define PyTypedcall_INTERFACE_SIZE_1_0 96
 
@@ -98,7 +103,18 @@ typedef struct PyTypedcall_Interface {
   /// for BY_OBJECT. Returns 0, or -1 as `publish` returns NULL; `destroy` is as there.
   int (*replace)(void *state, int space, const void *key, PyObject *owner, const void *value,
                  void (*destroy)(const void *value));
+
+  /// The same if `expected` stands there, which is not NULL: for a value made from that one, where
+  /// another thread may have come first. Returns 1; 0 when something else or nothing stands, and
+  /// `value` was not taken; or -1 with an exception. Since version 1.1: PyTypedcall_HAS says if it
+  /// is there, and it always is where there is no GIL.
+  int (*exchange)(void *state, int space, const void *key, PyObject *owner, const void *expected,
+                  const void *value, void (*destroy)(const void *value));
 } PyTypedcall_Interface;
+
+/// Does the interface reach to this function, which version 1.0 did not have?
+#define PyTypedcall_HAS(interface, function) \
+  ((interface)->size >= offsetof(PyTypedcall_Interface, function) + sizeof((interface)->function))
 
 /// Is this interface one that this header's version can use? GIL: none.
 static inline int PyTypedcall_IsUsable(const PyTypedcall_Interface *interface) {
@@ -113,8 +129,13 @@ static inline PyObject *PyTypedcall_Internal_Look(PyObject *dict, const char *na
   // Comparing keys can run Python code, and that can let go of the dictionary.
   Py_INCREF(dict);
   PyObject *key = PyUnicode_FromString(name);
-  PyObject *value = key != NULL ? PyDict_GetItemWithError(dict, key) : NULL;
+  PyObject *value = NULL;
+#ifdef Py_GIL_DISABLED
+  if (key != NULL) (void)PyDict_GetItemRef(dict, key, &value);
+#else
+  if (key != NULL) value = PyDict_GetItemWithError(dict, key);
   Py_XINCREF(value);
+#endif
   PyErr_Clear();
   Py_XDECREF(key);
   Py_DECREF(dict);

@@ -24,6 +24,12 @@ typedef struct PyTypedcall_Internal_State {
   PyExtensibleType_Internal_StaticTypes static_types;
 } PyTypedcall_Internal_State;
 
+// What a thread must have for itself while it writes to the state: the metaclass, whose own
+// functions do the same. Whoever is still there when the interpreter ends is alone.
+static inline PyObject *PyTypedcall_Internal_LockOf(const PyTypedcall_Internal_State *state) {
+  return state->metaclass != NULL ? (PyObject *)state->metaclass : Py_None;
+}
+
 #ifdef __cplusplus
 }
 #endif

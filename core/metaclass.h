@@ -12,8 +12,7 @@ extern "C" {
 
 #define PyExtensibleType_ATTRIBUTE "extensibletype_v2"
 
-// The last step of `resolve`. No Python code runs in here, so with the GIL held nobody sees a type
-// half resolved.
+// The last step of `resolve`. No Python code runs in here, so nobody sees a type half resolved.
 static inline int PyExtensibleType_Internal_Commit(PyTypeObject *metaclass, PyTypeObject *type,
                                                    PyObject *mro,
                                                    const PyExtensibleType_Internal_Own *own) {
@@ -34,8 +33,10 @@ static inline int PyExtensibleType_Internal_Refuse(PyTypeObject *type, PyObject 
 // The magic of a type whose bases are being resolved.
 #define PyExtensibleType_Internal_ON_THE_WAY ((uint64_t)1)
 
-static inline int PyExtensibleType_Internal_Resolve(PyTypeObject *metaclass, PyTypeObject *type,
-                                                    const PyCustomSlot *slots, Py_ssize_t count);
+static inline int PyExtensibleType_Internal_ResolveAlone(PyTypeObject *metaclass,
+                                                         PyTypeObject *type,
+                                                         const PyCustomSlot *slots,
+                                                         Py_ssize_t count);
 
 // Resolves those bases that came past the metaclass's __init__ and that nobody has looked at yet:
 // what `type` inherits must not depend on who looked first. Returns 0, or -1 with the exception
@@ -55,15 +56,19 @@ static inline int PyExtensibleType_Internal_ResolveBases(PyTypeObject *metaclass
     }
     // Metaclasses' mro() can put classes into the MRO of each other: who is on the way is passed
     // over, offers nothing meanwhile, and those below it are not settled before it is.
-    if (*magic == 0) *magic = PyExtensibleType_Internal_ON_THE_WAY;
+    if (*magic == 0) {
+      __atomic_store_n(magic, PyExtensibleType_Internal_ON_THE_WAY, __ATOMIC_RELAXED);
+    }
     if (Py_EnterRecursiveCall(" while custom slots are inherited") != 0) {
       result = -1;
     } else {
-      result = PyExtensibleType_Internal_Resolve(metaclass, base, NULL, 0);
+      result = PyExtensibleType_Internal_ResolveAlone(metaclass, base, NULL, 0);
       Py_LeaveRecursiveCall();
     }
   }
-  if (*magic == PyExtensibleType_Internal_ON_THE_WAY) *magic = 0;
+  if (*magic == PyExtensibleType_Internal_ON_THE_WAY) {
+    __atomic_store_n(magic, (uint64_t)0, __ATOMIC_RELAXED);
+  }
   Py_XDECREF(mro);
   return result;
 }
@@ -118,9 +123,11 @@ static inline int PyExtensibleType_Internal_ResolveWith(
   return result;
 }
 
-// See PyTypedcall_Interface.resolve.
-static inline int PyExtensibleType_Internal_Resolve(PyTypeObject *metaclass, PyTypeObject *type,
-                                                    const PyCustomSlot *slots, Py_ssize_t count) {
+// See PyTypedcall_Interface.resolve. The caller has `metaclass` for itself.
+static inline int PyExtensibleType_Internal_ResolveAlone(PyTypeObject *metaclass,
+                                                         PyTypeObject *type,
+                                                         const PyCustomSlot *slots,
+                                                         Py_ssize_t count) {
   if (!PyType_IsSubtype(Py_TYPE((PyObject *)type), metaclass)) {
     return PyExtensibleType_Internal_Refuse(type, PyExc_TypeError,
                                             "type '%s' is not an extensible type");
@@ -154,6 +161,17 @@ static inline int PyExtensibleType_Internal_Resolve(PyTypeObject *metaclass, PyT
   return PyExtensibleType_Internal_ResolveWith(metaclass, type, &own);
 }
 
+// See PyTypedcall_Interface.resolve. One type at a time, because a base must be settled before what
+// derives from it.
+static inline int PyExtensibleType_Internal_Resolve(PyTypeObject *metaclass, PyTypeObject *type,
+                                                    const PyCustomSlot *slots, Py_ssize_t count) {
+  int result;
+  PyTypedcall_BEGIN_EXCLUSIVE(metaclass);
+  result = PyExtensibleType_Internal_ResolveAlone(metaclass, type, slots, count);
+  PyTypedcall_END_EXCLUSIVE();
+  return result;
+}
+
 static inline void PyExtensibleType_Internal_Dealloc(PyObject *self);
 
 // Our metaclass among the ancestors of a type's metaclass: the one that has our tp_dealloc, which
@@ -185,8 +203,10 @@ static inline void PyExtensibleType_Internal_Dealloc(PyObject *self) {
   PyTypeObject *type = (PyTypeObject *)self;
   PyExtensibleType_Internal_Table *table =
       PyExtensibleType_Internal_DataOf(PyExtensibleType_Internal_MetaclassOf(type), type)->table;
+  // Before its memory is another type's.
+  if (table != NULL) PyExtensibleType_Internal_LeaveTable(table, type);
   PyTypedcall_Internal_SLOT(destructor, &PyType_Type, tp_dealloc)(self);
-  PyExtensibleType_Internal_ReleaseTable(table, type);
+  PyExtensibleType_Internal_ReleaseTable(table);
   Py_DECREF(metaclass);
 }
 

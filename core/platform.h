@@ -8,11 +8,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#ifdef PYPY_VERSION
-#error "typedcall: PyPy's cpyext has no room for data on a metaclass; PyPy is not supported yet"
+#if defined(PYPY_VERSION) && defined(Py_LIMITED_API)
+#error "typedcall: PyPy has no limited API: compile for it without Py_LIMITED_API"
 #endif
 #if PY_VERSION_HEX < 0x03090000
-#error "typedcall: needs CPython 3.9 or later"
+#error "typedcall: needs CPython 3.9 or later, or PyPy for Python 3.9 or later"
 #endif
 #if defined(Py_LIMITED_API) && Py_LIMITED_API + 0 < 0x030C0000
 #error "typedcall: the limited API is supported from 3.12 on (PEP 697): Py_LIMITED_API=0x030C0000"
@@ -20,8 +20,8 @@
 #if defined(Py_LIMITED_API) && PY_VERSION_HEX < 0x030C0000
 #error "typedcall: the limited API of 3.12 needs the headers of CPython 3.12 or later"
 #endif
-#ifdef Py_GIL_DISABLED
-#error "typedcall: free-threaded builds are not supported yet"
+#if defined(Py_GIL_DISABLED) && PY_VERSION_HEX < 0x030D0000
+#error "typedcall: free-threaded builds are supported from CPython 3.13 on"
 #endif
 
 #if defined(_WIN32)
@@ -61,6 +61,19 @@
   typedef char PyTypedcall_JOIN(words##_, __LINE__)[(condition) ? 1 : -1] __attribute__((unused))
 #endif
 
+// What is written between these with one object is written by one thread at a time, which in other
+// builds the GIL sees to. As there, whatever can run Python code or wait lets others in meanwhile.
+// No `return` and no jump in between.
+#ifdef Py_GIL_DISABLED
+#define PyTypedcall_BEGIN_EXCLUSIVE(object) Py_BEGIN_CRITICAL_SECTION(object)
+#define PyTypedcall_END_EXCLUSIVE() Py_END_CRITICAL_SECTION()
+#else
+#define PyTypedcall_BEGIN_EXCLUSIVE(object) \
+  {                                         \
+    (void)(object)
+#define PyTypedcall_END_EXCLUSIVE() }
+#endif
+
 // Memory that outlives an interpreter or is freed without the GIL. Each module frees only what it
 // has allocated itself, so it does not matter that the limited API knows only C's own.
 #ifdef Py_LIMITED_API
@@ -73,7 +86,7 @@
 #define PyTypedcall_RAW_FREE(memory) PyMem_RawFree(memory)
 #endif
 
-#ifndef Py_LIMITED_API
+#if !defined(Py_LIMITED_API) && !defined(PYPY_VERSION)
 /// Does this thread have an attached thread state (hold the GIL)? Needs neither the GIL nor an
 /// interpreter and sets no exception.
 ///
@@ -90,7 +103,7 @@ static inline int PyTypedcall_IsAttached(void) {
   return current != NULL && current == PyGILState_GetThisThreadState();
 #endif
 }
-#endif  // Py_LIMITED_API: it has no function that says so
+#endif  // the limited API and cpyext have no function that says so
 
 /// A pending exception put aside, so that look-ups inside an error path neither see nor lose it.
 typedef struct {

@@ -42,18 +42,12 @@ static inline void PyTypedcall_Internal_ForgetReference(PyTypedcall_Internal_Own
   Py_XDECREF(reference);
 }
 
-// The weak reference's callback: `self` is the owner's capsule. `destroy` may run anything, so the
-// list is looked at anew for every row.
-static inline PyObject *PyTypedcall_Internal_OwnerDied(PyObject *self, PyObject *reference) {
-  (void)reference;
-  PyTypedcall_Internal_Owner *owner =
-      (PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(self, PyTypedcall_Internal_OWNER_NAME);
-  if (owner == NULL) return NULL;
+// Removes the rows of an owner that is dead. `destroy` may run anything, so the list is looked at
+// anew for every row. Returns 0, or -1 with an exception.
+static inline int PyTypedcall_Internal_RemoveRowsOf(PyTypedcall_Internal_Owner *owner) {
   PyTypedcall_Internal_State *state = owner->state;
   // Python code can find weak references of an object and call, or outlive us with, their callback.
-  if (owner->reference == NULL || !PyTypedcall_Internal_IsDead(owner->reference)) {
-    Py_RETURN_NONE;
-  }
+  if (owner->reference == NULL || !PyTypedcall_Internal_IsDead(owner->reference)) return 0;
   for (size_t i = 0; i < owner->count; ++i) {
     PyTypedcall_Internal_Row *row = owner->rows[i];
     if (--row->owners > 0 || row->retracted) continue;
@@ -64,8 +58,21 @@ static inline PyObject *PyTypedcall_Internal_OwnerDied(PyObject *self, PyObject 
   owner->count = 0;
   // The garbage collector, unlike the end of the last reference, leaves the callback in place.
   PyTypedcall_Internal_ForgetReference(owner);
-  // This may free the owner record: `self` is kept alive by the callback object that runs.
-  if (state->owners != NULL && PyDict_DelItem(state->owners, owner->key) < 0) return NULL;
+  // This may let go of the owner record: the callback object that runs keeps it.
+  return state->owners != NULL ? PyDict_DelItem(state->owners, owner->key) : 0;
+}
+
+// The weak reference's callback: `self` is the owner's capsule.
+static inline PyObject *PyTypedcall_Internal_OwnerDied(PyObject *self, PyObject *reference) {
+  (void)reference;
+  PyTypedcall_Internal_Owner *owner =
+      (PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(self, PyTypedcall_Internal_OWNER_NAME);
+  if (owner == NULL) return NULL;
+  int result;
+  PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf(owner->state));
+  result = PyTypedcall_Internal_RemoveRowsOf(owner);
+  PyTypedcall_END_EXCLUSIVE();
+  if (result < 0) return NULL;
   Py_RETURN_NONE;
 }
 

@@ -4,52 +4,11 @@
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_H_
 
-#include "core/combined_metaclass.h"
-#include "core/row_replacement.h"
-#include "core/slot_names.h"
+#include "core/interface_functions.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-static inline PyTypeObject *PyTypedcall_Internal_Metaclass(void *opaque) {
-  return ((PyTypedcall_Internal_State *)opaque)->metaclass;
-}
-
-// Has the interpreter let go of its state? Then RuntimeError is set.
-static inline int PyTypedcall_Internal_IsEnding(const PyTypedcall_Internal_State *state) {
-  if (state->metaclass != NULL) return 0;
-  PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
-  return 1;
-}
-
-static inline int PyTypedcall_Internal_Resolve(void *opaque, PyTypeObject *type,
-                                               const PyCustomSlot *own, Py_ssize_t own_count) {
-  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
-  if (PyTypedcall_Internal_IsEnding(state)) return -1;
-  return PyExtensibleType_Internal_Resolve(state->metaclass, type, own, own_count);
-}
-
-static inline uintptr_t PyTypedcall_Internal_SlotId(void *opaque, const char *name) {
-  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
-  if (PyTypedcall_Internal_IsEnding(state)) return 0;
-  return PyCustomSlot_Internal_IDByName(state->slot_names, name);
-}
-
-static inline int PyTypedcall_Internal_ReadyStatic(void *opaque, PyTypeObject *type,
-                                                   Py_ssize_t slot_table_size) {
-  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
-  if (PyTypedcall_Internal_IsEnding(state)) return -1;
-  return PyExtensibleType_Internal_ReadyStatic(state->metaclass, &state->static_types, type,
-                                               slot_table_size);
-}
-
-static inline PyTypeObject *PyTypedcall_Internal_CombinedMetaclass(void *opaque,
-                                                                   PyObject *metaclasses) {
-  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
-  if (PyTypedcall_Internal_IsEnding(state)) return NULL;
-  return PyExtensibleType_Internal_Combine(state->metaclass, state->combined, metaclasses);
-}
 
 // `_extensibletype.combined_metaclass`, for Python code.
 static inline PyObject *PyTypedcall_Internal_CombinedFromPython(PyObject *self,
@@ -141,13 +100,14 @@ static inline PyObject *PyTypedcall_Internal_NewCapsule(void) {
   interface->metaclass = PyTypedcall_Internal_Metaclass;
   interface->resolve = PyTypedcall_Internal_Resolve;
   interface->find = PyTypedcall_Internal_Find;
-  interface->publish = PyTypedcall_Internal_Publish;
-  interface->retract = PyTypedcall_Internal_Retract;
+  interface->publish = PyTypedcall_Internal_PublishAlone;
+  interface->retract = PyTypedcall_Internal_RetractAlone;
   interface->counters = PyTypedcall_Internal_ReadCounters;
   interface->slot_id = PyTypedcall_Internal_SlotId;
   interface->ready_static = PyTypedcall_Internal_ReadyStatic;
   interface->combined_metaclass = PyTypedcall_Internal_CombinedMetaclass;
-  interface->replace = PyTypedcall_Internal_Replace;
+  interface->replace = PyTypedcall_Internal_ReplaceAlone;
+  interface->exchange = PyTypedcall_Internal_ExchangeAlone;
   PyObject *capsule = NULL;
   state->metaclass = PyExtensibleType_Internal_NewMetaclass();
   if (state->metaclass != NULL) state->owners = PyDict_New();
@@ -168,8 +128,13 @@ static inline PyObject *PyTypedcall_Internal_NewCapsule(void) {
 static inline PyObject *PyTypedcall_Internal_Settle(PyObject *dict, const char *name,
                                                     PyObject *value) {
   PyObject *key = PyUnicode_FromString(name);
-  PyObject *standing = key != NULL ? PyTypedcall_Internal_SetDefault(dict, key, value) : NULL;
+  PyObject *standing = NULL;
+#ifdef Py_GIL_DISABLED
+  if (key != NULL) (void)PyDict_SetDefaultRef(dict, key, value, &standing);
+#else
+  if (key != NULL) standing = PyTypedcall_Internal_SetDefault(dict, key, value);
   Py_XINCREF(standing);
+#endif
   Py_XDECREF(key);
   return standing;
 }
@@ -212,11 +177,9 @@ static inline const PyTypedcall_Interface *PyTypedcall_Internal_Accept(PyObject 
   const PyTypedcall_Interface *interface =
       (const PyTypedcall_Interface *)PyCapsule_GetPointer(capsule, PyTypedcall_CAPSULE_NAME);
   if (!PyTypedcall_IsUsable(interface)) {
-    PyErr_Format(PyExc_ImportError,
-                 "%s has ABI version %d.%d and %u bytes; %d.%d and %zu are needed",
+    PyErr_Format(PyExc_ImportError, "%s has ABI version %d.%d and %u bytes; %d.0 and %d are needed",
                  PyTypedcall_CAPSULE_NAME, (int)interface->abi_major, (int)interface->abi_minor,
-                 (unsigned)interface->size, PyTypedcall_ABI_MAJOR, PyTypedcall_ABI_MINOR,
-                 sizeof(PyTypedcall_Interface));
+                 (unsigned)interface->size, PyTypedcall_ABI_MAJOR, PyTypedcall_INTERFACE_SIZE_1_0);
     return NULL;
   }
   PyObject *metaclass = (PyObject *)interface->metaclass(interface->state);

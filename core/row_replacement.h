@@ -24,10 +24,11 @@ static inline void PyTypedcall_Internal_SwapRows(PyTypedcall_Internal_State *sta
   state->retracted = old;
 }
 
-// See PyTypedcall_Interface.replace.
-static inline int PyTypedcall_Internal_Replace(void *opaque, int space, const void *key,
-                                               PyObject *object, const void *value,
-                                               void (*destroy)(const void *value)) {
+// See PyTypedcall_Interface.exchange; with a NULL `expected` whatever stands is replaced.
+static inline int PyTypedcall_Internal_Exchange(void *opaque, int space, const void *key,
+                                                PyObject *object, const void *expected,
+                                                const void *value,
+                                                void (*destroy)(const void *value)) {
   PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
   // A row BY_OBJECT may keep its owner alive, which changes hands with the row: not supported.
   if (space < 0 || space >= PyTypedcall_SPACES || space == PyTypedcall_BY_OBJECT || key == NULL ||
@@ -40,9 +41,10 @@ static inline int PyTypedcall_Internal_Replace(void *opaque, int space, const vo
   PyTypedcall_Internal_Owner *owner = PyTypedcall_Internal_GetOwner(state, object, 0);
   if (owner == NULL) return -1;
   PyTypedcall_Internal_Row *old = PyTypedcall_Internal_TableRow(&state->tables[space], key);
-  if (old != NULL && old->value == value) {
+  const int is_another = expected != NULL && (old == NULL || old->value != expected);
+  if (is_another || (old != NULL && old->value == value)) {
     PyTypedcall_Internal_DropIdleOwner(state, owner);
-    return 0;
+    return is_another ? 0 : 1;
   }
   PyTypedcall_Internal_Row *fresh = NULL;
   if (PyTypedcall_Internal_OwnerReserve(owner) == 0) {
@@ -66,7 +68,7 @@ static inline int PyTypedcall_Internal_Replace(void *opaque, int space, const vo
   }
   fresh->owners = 1;
   owner->rows[owner->count++] = fresh;
-  return 0;
+  return 1;
 }
 
 #ifdef __cplusplus

@@ -58,12 +58,19 @@ static inline void PyExtensibleType_Internal_ReleaseKept(PyObject **kept, Py_ssi
   PyMem_Free(kept);
 }
 
-// `type` (may be NULL) no longer needs the table.
-static inline void PyExtensibleType_Internal_ReleaseTable(PyExtensibleType_Internal_Table *table,
-                                                          const PyTypeObject *type) {
+// Nothing at the address of `type` is the table's owner from now on.
+static inline void PyExtensibleType_Internal_LeaveTable(PyExtensibleType_Internal_Table *table,
+                                                        const PyTypeObject *type) {
+  if (PyTypedcall_LOAD_RELAXED(&table->owner) == type) {
+    __atomic_store_n(&table->owner, (PyTypeObject *)NULL, __ATOMIC_RELAXED);
+  }
+}
+
+// One type fewer needs the table, which may be NULL.
+static inline void PyExtensibleType_Internal_ReleaseTable(PyExtensibleType_Internal_Table *table) {
   if (table == NULL) return;
-  if (table->owner == type) table->owner = NULL;
-  if (--table->references > 0) return;
+  // Types die without the lock under which tables are shared.
+  if (__atomic_sub_fetch(&table->references, 1, __ATOMIC_ACQ_REL) > 0) return;
   PyExtensibleType_Internal_ReleaseKept(table->kept, table->kept_count);
   PyMem_Free(table);
 }
@@ -80,7 +87,7 @@ static inline const PyCustomSlot *PyExtensibleType_Internal_OwnSlots(PyTypeObjec
     return data->shared.table;
   }
   const PyExtensibleType_Internal_Table *table = data->table;
-  *count = table != NULL && table->owner == type ? table->own_count : 0;
+  *count = table != NULL && PyTypedcall_LOAD_RELAXED(&table->owner) == type ? table->own_count : 0;
   return table != NULL ? table->slots + table->own_at : NULL;
 }
 
@@ -269,12 +276,12 @@ static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, 
   if (own->count == 0 && base_data->shared.count == merge.count &&
       memcmp(base_data->shared.table, table->slots, (size_t)merge.count * sizeof(PyCustomSlot)) ==
           0) {
-    PyExtensibleType_Internal_ReleaseTable(table, NULL);
+    PyExtensibleType_Internal_ReleaseTable(table);
     data->shared.count = base_data->shared.count;
     data->shared.table = base_data->shared.table;
     // A table that came from a static type is nobody's to free.
     table = PyTypedcall_Internal_IsHeapType(layout) ? base_data->table : NULL;
-    if (table != NULL) ++table->references;
+    if (table != NULL) __atomic_add_fetch(&table->references, 1, __ATOMIC_RELAXED);
     data->table = table;
     return 0;
   }

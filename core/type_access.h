@@ -20,7 +20,7 @@ static inline int PyTypedcall_Internal_IsHeapType(PyTypeObject *type) {
 #define PyTypedcall_Internal_SLOT(ctype, type, slot) ((ctype)(type)->slot)
 #endif
 
-#ifdef Py_LIMITED_API
+#if defined(Py_LIMITED_API) || defined(Py_GIL_DISABLED)
 
 // What `type.__dict__[name].__get__(type)` yields: `type`'s own attribute, past any metaclass that
 // defines one of the same name. New reference, or NULL with an exception.
@@ -29,7 +29,7 @@ static inline PyObject *PyTypedcall_Internal_TypeAttribute(PyTypeObject *type, c
   PyObject *descriptor = attributes != NULL ? PyMapping_GetItemString(attributes, name) : NULL;
   PyObject *value = NULL;
   if (descriptor != NULL) {
-    descrgetfunc get = (descrgetfunc)PyType_GetSlot(Py_TYPE(descriptor), Py_tp_descr_get);
+    descrgetfunc get = PyTypedcall_Internal_SLOT(descrgetfunc, Py_TYPE(descriptor), tp_descr_get);
     value = get(descriptor, (PyObject *)type, (PyObject *)Py_TYPE((PyObject *)type));
   }
   Py_XDECREF(descriptor);
@@ -37,7 +37,7 @@ static inline PyObject *PyTypedcall_Internal_TypeAttribute(PyTypeObject *type, c
   return value;
 }
 
-#endif  // Py_LIMITED_API
+#endif  // the limited API or no GIL
 
 #if PY_VERSION_HEX >= 0x030C0000
 
@@ -63,7 +63,7 @@ static inline Py_ssize_t PyTypedcall_Internal_TypeDataOffset(PyTypeObject *metac
 // The MRO of `type`: a new reference to a tuple; NULL without an exception when it has none yet,
 // and with MemoryError when the limited API could not get at it. Keeps a pending exception.
 static inline PyObject *PyTypedcall_Internal_Mro(PyTypeObject *type) {
-#ifdef Py_LIMITED_API
+#if defined(Py_LIMITED_API) || defined(Py_GIL_DISABLED)  // another thread may be assigning one
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyObject *mro = PyTypedcall_Internal_TypeAttribute(type, "__mro__");
   if (mro == NULL && saved.raised == NULL) return NULL;
@@ -90,8 +90,13 @@ static inline PyObject *PyTypedcall_Internal_OwnAttribute(PyTypeObject *type, co
 #else
   PyObject *key = type->tp_dict != NULL ? PyUnicode_FromString(name) : NULL;
   if (key == NULL) return NULL;
-  PyObject *value = PyDict_GetItemWithError(type->tp_dict, key);
+  PyObject *value;
+#ifdef Py_GIL_DISABLED
+  if (PyDict_GetItemRef(type->tp_dict, key, &value) < 0) value = NULL;
+#else
+  value = PyDict_GetItemWithError(type->tp_dict, key);
   Py_XINCREF(value);
+#endif
   Py_DECREF(key);
   return value;
 #endif
@@ -106,12 +111,18 @@ static inline int PyTypedcall_Internal_IsDead(PyObject *reference) {
   Py_XDECREF(object);
   PyTypedcall_RestoreError(saved);
   return dead;
+#elif defined(Py_GIL_DISABLED)
+  PyObject *object = NULL;
+  const int alive = PyWeakref_GetRef(reference, &object);
+  Py_XDECREF(object);
+  return alive == 0;
 #else
   return ((PyWeakReference *)reference)->wr_object == Py_None;
 #endif
 }
 
-// What stands in `dict` under `key`, `value` if nothing did. Borrowed, or NULL with an exception.
+// What stands in `dict`, which is ours, under `key`, `value` if nothing did. Borrowed, or NULL with
+// an exception.
 static inline PyObject *PyTypedcall_Internal_SetDefault(PyObject *dict, PyObject *key,
                                                         PyObject *value) {
 #ifdef Py_LIMITED_API

@@ -25,13 +25,13 @@ class Interpreter:
 
     def _refusal(self):
         if self.info["implementation"] == "PyPy":
-            return "PyPy is not supported yet"
+            return "PyPy: for the Python package only"
         if self.info["implementation"] != "CPython":
             return "not CPython"
         if self.version < OLDEST:
             return "older than %d.%d" % OLDEST
-        if self.info["gil_disabled"]:
-            return "free-threaded builds are not supported yet"
+        if self.info["gil_disabled"] and self.version < (3, 13):
+            return "a free-threaded build older than 3.13"
         if not self.info["include"]:
             return "no headers"
         if not self.info["library"]:
@@ -39,13 +39,25 @@ class Interpreter:
         return ""
 
     @property
+    def runs_package(self):
+        """Can the Python package be installed there? It needs headers, but no libpython."""
+        return (self.info["implementation"] in ("CPython", "PyPy") and self.version >= OLDEST
+                and bool(self.info["include"]) and (
+                    not self.info["gil_disabled"] or self.version >= (3, 13)))
+
+    @property
     def debug(self):
         return self.info["debug"]
 
     @property
+    def ordinary(self):
+        """Neither a debug build nor a free-threaded one?"""
+        return not self.debug and not self.info["gil_disabled"]
+
+    @property
     def flavour(self):
         """Interpreters of one flavour are alike: one of them is run by default."""
-        return self.version[:2], self.debug
+        return self.version[:2], self.debug, self.info["gil_disabled"]
 
     @property
     def label(self):
@@ -83,6 +95,9 @@ def candidates():
             for name in sorted(os.listdir(folder)):
                 if NAME.fullmatch(name):
                     yield os.path.join(folder, name)
+    # What tools/free_threaded has built.
+    cache = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
+    yield from glob.glob(os.path.join(glob.escape(cache), "typedcall/free-threaded/bin/python3.*t"))
     # Newest first: among equals the first is run.
     versions = glob.glob(os.path.join(glob.escape(pyenv_root()), "versions/*/bin/python"))
     yield from sorted(versions, reverse=True,
@@ -129,7 +144,7 @@ def default():
         return os.environ["PYTHON_BIN"]
     for path in candidates():
         interpreter = probe(path)
-        if interpreter and not interpreter.reason and not interpreter.debug:
+        if interpreter and not interpreter.reason and interpreter.ordinary:
             return interpreter.executable
     raise SystemExit("no CPython >= %d.%d with headers and a shared libpython" % OLDEST)
 

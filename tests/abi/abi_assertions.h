@@ -33,6 +33,7 @@ SAME(PyExtensibleType_ALIGNMENT, 16);
 SAME(PyExtensibleType_DATA_OFFSET % 16, 0);
 PyTypedcall_STATIC_ASSERT(PyExtensibleType_DATA_OFFSET >= sizeof(PyHeapTypeObject), abi);
 PyTypedcall_STATIC_ASSERT(PyExtensibleType_DATA_OFFSET < sizeof(PyHeapTypeObject) + 16, abi);
+#ifndef Py_GIL_DISABLED  // where each minor version still changes what an object begins with
 // Debug builds have the same layout. What CPython's minor version makes of it on x86-64:
 #if PY_VERSION_HEX < 0x030A0000
 SAME(PyExtensibleType_DATA_OFFSET, 880);
@@ -42,6 +43,7 @@ SAME(PyExtensibleType_DATA_OFFSET, 896);
 SAME(PyExtensibleType_DATA_OFFSET, 912);
 #elif PY_VERSION_HEX < 0x030E0000
 SAME(PyExtensibleType_DATA_OFFSET, 928);
+#endif
 #endif
 
 FIELD(PyHeapExtensibleTypeObject, etp_heaptype, 0, sizeof(PyHeapTypeObject));
@@ -161,7 +163,9 @@ FIELD(PyTypedcall_Interface, slot_id, 64, 8);
 FIELD(PyTypedcall_Interface, ready_static, 72, 8);
 FIELD(PyTypedcall_Interface, combined_metaclass, 80, 8);
 FIELD(PyTypedcall_Interface, replace, 88, 8);
-PyTypedcall_STATIC_ASSERT(sizeof(PyTypedcall_Interface) >= 96, abi);
+// Since 1.1.
+FIELD(PyTypedcall_Interface, exchange, 96, 8);
+PyTypedcall_STATIC_ASSERT(sizeof(PyTypedcall_Interface) >= 104, abi);
 SAME(PyTypedcall_INTERFACE_SIZE_1_0, 96);
 
 FIELD(PyForeignSlots_Table, count, 0, 8);

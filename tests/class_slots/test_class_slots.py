@@ -398,5 +398,7 @@ class Reentrant(unittest.TestCase):
                 Metaclass("X", (Base,), {"__customslots__": [(A, 7), (B, 8), (C, 9)]})
         finally:
             gc.set_threshold(*old)
-        self.assertTrue(found)
-        self.assertEqual(set(found), {7})
+        # Without the GIL, garbage is collected between Python's instructions only.
+        if getattr(sys, "_is_gil_enabled", lambda: True)():
+            self.assertTrue(found)
+        self.assertLessEqual(set(found), {7})

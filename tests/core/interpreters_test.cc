@@ -97,10 +97,12 @@ struct Values {
     EXPECT_EQ(interface->retract(interface->state, kDef, &keys[1]), 1);
     EXPECT_EQ(interface->retract(interface->state, kDef, &keys[3]), 1);
     owner.reset();
+    Collect();
     EXPECT_EQ(Destroyed()[&living], 0);
     EXPECT_EQ(Destroyed()[&retracted], 0);
     EXPECT_EQ(Destroyed()[&retracted_too], 0);
-    EXPECT_EQ(Destroyed()[&dead], 1);
+    // Where classes live for ever, modules do.
+    EXPECT_EQ(Destroyed()[&dead], typedcall_test::ClassesCanDie() ? 1 : 0);
     EXPECT_EQ(Destroyed()[&kept], 0);
   }
   void ExpectDestroyedOnce() {

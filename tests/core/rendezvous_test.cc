@@ -74,7 +74,7 @@ TEST_F(Rendezvous, ImportTwiceIsOneInterface) {
   EXPECT_EQ(PyTypedcall_Import(), interface);
   EXPECT_EQ(PyTypedcall_Peek(), interface);
   EXPECT_EQ(interface->abi_major, 1);
-  EXPECT_EQ(interface->abi_minor, 0);
+  EXPECT_EQ(interface->abi_minor, 1);
   EXPECT_EQ(interface->size, sizeof(PyTypedcall_Interface));
 }
 
@@ -145,13 +145,13 @@ TEST_F(Rendezvous, AnotherMajorVersion) {
     PutCapsule(&newer);
     ExpectRefused("has ABI version " + std::to_string(major) + ".3 and " +
                   std::to_string(sizeof(Newer)) + " bytes; 1.0 and " +
-                  std::to_string(sizeof(PyTypedcall_Interface)) + " are needed");
+                  std::to_string(PyTypedcall_INTERFACE_SIZE_1_0) + " are needed");
     EXPECT_EQ(PyTypedcall_Peek(), nullptr);
   }
 }
 
 TEST_F(Rendezvous, TooSmall) {
-  for (const size_t size : {size_t{0}, size_t{16}, sizeof(PyTypedcall_Interface) - 1}) {
+  for (const size_t size : {size_t{0}, size_t{16}, size_t{PyTypedcall_INTERFACE_SIZE_1_0 - 1}}) {
     Newer newer = Made(1, 0, size);
     PutCapsule(&newer);
     ExpectRefused("and " + std::to_string(size) + " bytes;");

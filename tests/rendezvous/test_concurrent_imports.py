@@ -61,7 +61,9 @@ assert sys.modules["_extensibletype"].extensibletype_v2 is a.metaclass()
 del results[:], a, b
 gc.collect()
 metaclasses = [t for t in type.__subclasses__(type) if t.__name__ == "extensibletype_v2"]
-assert len(metaclasses) == 1, "those that lost are gone"
+# Without the GIL, 3.13 keeps every class for ever once a second thread has run.
+if getattr(sys, "_is_gil_enabled", lambda: True)():
+    assert len(metaclasses) == 1, "those that lost are gone"
 print(len(pauses))
 """
 

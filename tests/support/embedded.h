@@ -68,6 +68,10 @@ std::string TakeError();
 /// gc.collect(), until it finds nothing more.
 void Collect();
 
+/// Free-threaded builds let go of modules and functions in the collector only, and 3.13's keep
+/// every class for ever once a second thread has run. Does a class die here when nobody needs it?
+bool ClassesCanDie();
+
 }  // namespace typedcall_test
 
 #endif  // TYPEDCALL_TESTS_SUPPORT_EMBEDDED_H_

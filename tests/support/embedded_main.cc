@@ -80,6 +80,13 @@ void Collect() {
   }
 }
 
+bool ClassesCanDie() {
+  Scope scope;
+  scope.Run("import weakref\nclass X: pass\nreference = weakref.ref(X)\ndel X");
+  Collect();
+  return scope.Eval("reference() is None").get() == Py_True;
+}
+
 }  // namespace typedcall_test
 
 int main(int argc, char **argv) {

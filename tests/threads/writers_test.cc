@@ -1,0 +1,254 @@
+// Threads that publish, retract, resolve, name and combine at the same time. With the GIL they take
+// turns; on a free-threaded build they meet inside the interface's functions.
+#include <array>
+#include <atomic>
+#include <functional>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "core/foreign_slots.h"
+#include "gtest/gtest.h"
+#include "tests/core/extensible.h"
+
+namespace typedcall_test {
+namespace {
+
+constexpr int kThreads = 6;
+
+/// Calls work(number) in as many threads, each attached, after all of them have started.
+void InThreads(const std::function<void(int)> &work) {
+  std::atomic<int> waiting{kThreads};
+  std::vector<std::thread> threads;
+  Py_BEGIN_ALLOW_THREADS;
+  for (int number = 0; number < kThreads; ++number) {
+    threads.emplace_back([&, number] {
+      --waiting;
+      while (waiting > 0) std::this_thread::yield();
+      const PyGILState_STATE state = PyGILState_Ensure();
+      work(number);
+      EXPECT_EQ(TakeError(), "");
+      PyGILState_Release(state);
+    });
+  }
+  for (std::thread &thread : threads) thread.join();
+  Py_END_ALLOW_THREADS;
+}
+
+class Writers : public testing::Test {
+ protected:
+  Writers() : interface_(PyTypedcall_Import()) {}
+  void SetUp() override { ASSERT_NE(interface_, nullptr) << TakeError(); }
+
+  const PyTypedcall_Interface *interface_;
+  Scope scope_;
+};
+
+std::atomic<long> destroyed{0};
+void CountDestroyed(const void *) { ++destroyed; }
+
+// One key, and one value for all: the first of each round wins, the others are told who.
+TEST_F(Writers, PublishTheSameKey) {
+  static std::array<char, kThreads> values;
+  static char key;
+  std::atomic<long> wrong{0}, taken{0};
+  destroyed = 0;
+  ASSERT_TRUE(scope_.Run("class Owner: pass"));
+  Ref owner_type = scope_.Eval("Owner");
+  constexpr int kRounds = 2000;
+  InThreads([&](int number) {
+    char *mine = &values[static_cast<size_t>(number)];
+    for (int round = 0; round < kRounds; ++round) {
+      Ref owner = New(owner_type);
+      const void *standing = interface_->publish(interface_->state, PyTypedcall_BY_DEF, &key,
+                                                 owner.get(), mine, nullptr, CountDestroyed);
+      if (standing == nullptr) {
+        ++wrong;
+      } else if (standing == mine) {
+        ++taken;
+        // Nobody else's can have taken its place, and nobody else takes it away.
+        if (interface_->find(interface_->state, PyTypedcall_BY_DEF, &key) != mine) ++wrong;
+      } else if (standing < &values[0] || standing > &values[kThreads - 1]) {
+        ++wrong;
+      }
+    }
+  });
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(taken, 0);
+  EXPECT_EQ(destroyed, taken);
+  EXPECT_EQ(interface_->find(interface_->state, PyTypedcall_BY_DEF, &key), nullptr);
+}
+
+// Rows of everybody's own fill several generations while others read them.
+TEST_F(Writers, PublishManyKeys) {
+  constexpr size_t kKeys = 3000;
+  static std::array<std::array<char, kKeys>, kThreads> keys;
+  std::atomic<long> wrong{0};
+  InThreads([&](int number) {
+    auto &mine = keys[static_cast<size_t>(number)];
+    PyObject *owner = PyImport_AddModule("sys");
+    for (size_t i = 0; i < kKeys; ++i) {
+      if (interface_->publish(interface_->state, PyTypedcall_BY_DEF, &mine[i], owner, &mine[i],
+                              nullptr, nullptr) != &mine[i]) {
+        ++wrong;
+      }
+      if (i % 3 == 0 && interface_->retract(interface_->state, PyTypedcall_BY_DEF, &mine[i]) != 1) {
+        ++wrong;
+      }
+      const auto &others = keys[static_cast<size_t>((number + 1) % kThreads)];
+      const void *seen = interface_->find(interface_->state, PyTypedcall_BY_DEF, &others[i]);
+      if (seen != nullptr && seen != &others[i]) ++wrong;
+    }
+  });
+  for (auto &row : keys) {
+    for (size_t i = 0; i < kKeys; ++i) {
+      const void *expected = i % 3 == 0 ? nullptr : &row[i];
+      if (interface_->find(interface_->state, PyTypedcall_BY_DEF, &row[i]) != expected) ++wrong;
+      interface_->retract(interface_->state, PyTypedcall_BY_DEF, &row[i]);
+    }
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+// A replaced row is never missing.
+TEST_F(Writers, ReplaceTheSameRow) {
+  static std::array<char, kThreads> values;
+  static char key;
+  PyObject *owner = PyImport_AddModule("sys");
+  ASSERT_EQ(
+      interface_->replace(interface_->state, PyTypedcall_BY_DEF, &key, owner, &values[0], nullptr),
+      0);
+  std::atomic<long> wrong{0};
+  InThreads([&](int number) {
+    char *mine = &values[static_cast<size_t>(number)];
+    for (int round = 0; round < 2000; ++round) {
+      if (interface_->replace(interface_->state, PyTypedcall_BY_DEF, &key, owner, mine, nullptr)) {
+        ++wrong;
+      }
+      if (interface_->find(interface_->state, PyTypedcall_BY_DEF, &key) == nullptr) ++wrong;
+    }
+  });
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(interface_->retract(interface_->state, PyTypedcall_BY_DEF, &key), 1);
+}
+
+// A value made from the one before: nobody's turn is lost.
+TEST_F(Writers, ExchangeTheSameRow) {
+  constexpr int kTurns = 300;
+  static std::array<char, kThreads * kTurns + 1> values;
+  static char key, other;
+  PyObject *owner = PyImport_AddModule("sys");
+  const auto exchange = [&](const void *expected, const void *value) {
+    return interface_->exchange(interface_->state, PyTypedcall_BY_DEF, &key, owner, expected, value,
+                                nullptr);
+  };
+  EXPECT_EQ(exchange(&other, &values[0]), 0) << "nothing stands there";
+  EXPECT_EQ(exchange(nullptr, &values[0]), -1);
+  EXPECT_EQ(TakeError(), "ValueError: typedcall: a row to exchange needs the value that stands");
+  ASSERT_EQ(interface_->publish(interface_->state, PyTypedcall_BY_DEF, &key, owner, &values[0],
+                                nullptr, nullptr),
+            &values[0]);
+  EXPECT_EQ(exchange(&other, &values[1]), 0) << "something else stands there";
+  InThreads([&](int) {
+    for (int turn = 0; turn < kTurns;) {
+      const void *standing = interface_->find(interface_->state, PyTypedcall_BY_DEF, &key);
+      turn += exchange(standing, static_cast<const char *>(standing) + 1);
+    }
+  });
+  EXPECT_EQ(interface_->find(interface_->state, PyTypedcall_BY_DEF, &key), &values.back());
+  EXPECT_EQ(exchange(&values.back(), &values.back()), 1) << "nothing changes";
+  EXPECT_EQ(interface_->retract(interface_->state, PyTypedcall_BY_DEF, &key), 1);
+}
+
+TEST_F(Writers, NameSlots) {
+  constexpr size_t kNames = 300;
+  static std::array<std::array<uintptr_t, kNames>, kThreads> ids;
+  InThreads([&](int number) {
+    for (size_t i = 0; i < kNames; ++i) {
+      const std::string name = "threads." + std::to_string(i);
+      ids[static_cast<size_t>(number)][i] = PyCustomSlot_IDByName(interface_, name.c_str());
+    }
+  });
+  for (const auto &one : ids) EXPECT_EQ(one, ids[0]);
+  EXPECT_EQ(std::set<uintptr_t>(ids[0].begin(), ids[0].end()).size(), kNames);
+}
+
+// A class that nobody has looked at yet, with a base of the same kind: whoever looks finds the
+// slots, for the first one settles them and the others wait.
+TEST_F(Writers, ResolveTheSameClass) {
+  Ref base = MakeType({Slot(Id(1), 11), Slot(Id(2), 22)});
+  scope_.Set("Base", base.get());
+  ASSERT_TRUE(scope_.Run(
+      "def fresh():\n"
+      "  Meta = type(Base)\n"
+      "  Lower = type.__new__(Meta, 'Lower', (Base,), {'__customslots__': {0x01000301: 33}})\n"
+      "  return type.__new__(Meta, 'Upper', (Lower,), {})()\n"));
+  Ref fresh = scope_.Eval("fresh");
+  std::atomic<long> wrong{0};
+  for (int round = 0; round < 300; ++round) {
+    Ref object = Ref::Steal(PyObject_CallObject(fresh.get(), nullptr));
+    ASSERT_TRUE(object) << TakeError();
+    InThreads([&](int) {
+      if (Value(object.get(), Id(1)) != 11 || Value(object.get(), Id(3)) != 33 ||
+          Value(object.get(), Id(2), 1) != 22) {
+        ++wrong;
+      }
+    });
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+// Classes come and go, and share their bases' tables.
+TEST_F(Writers, MakeClasses) {
+  Ref base = MakeType({Slot(Id(1), 11)});
+  Ref find = FindFunction();
+  scope_.Set("Base", base.get());
+  scope_.Set("find", find.get());
+  ASSERT_TRUE(
+      scope_.Run("import abc, _extensibletype\n"
+                 "class Shared(Base): pass\n"
+                 "def work(rounds):\n"
+                 "  for i in range(rounds):\n"
+                 "    class A(Shared): pass\n"
+                 "    class B(A): __customslots__ = {0x01000201: i}\n"
+                 "    class C(B): pass\n"
+                 "    assert (find(C(), 1), find(C(), 2), find(A(), 2)) == (11, i, -1)\n"
+                 "    combined = _extensibletype.combined_metaclass(abc.ABCMeta)\n"
+                 "    class D(Shared, abc.ABC, metaclass=combined): pass\n"
+                 "    assert find(D(), 1) == 11\n"
+                 "  return combined\n"));
+  Ref work = scope_.Eval("work");
+  std::array<PyObject *, kThreads> combined{};
+  InThreads([&](int number) {
+    combined[static_cast<size_t>(number)] = PyObject_CallFunction(work.get(), "i", 100);
+  });
+  for (PyObject *one : combined) {
+    EXPECT_EQ(one, combined[0]) << "one for each set of metaclasses";
+    Py_XDECREF(one);
+  }
+  EXPECT_EQ(Value(New(scope_.Eval("Shared")).get(), Id(1)), 11);
+}
+
+// Everybody registers a slot of his own for the same builtin type; subclasses are looked at
+// meanwhile.
+TEST_F(Writers, RegisterForeignSlots) {
+  ASSERT_TRUE(scope_.Run("class Base: pass\nclass Derived(Base): pass"));
+  Ref base = scope_.Eval("Base"), object = scope_.Eval("Derived()");
+  std::atomic<long> wrong{0};
+  InThreads([&](int number) {
+    const auto idea = static_cast<uintptr_t>(number + 1);
+    const PyCustomSlot mine = Slot(Id(idea), idea);
+    for (int round = 0; round < 200; ++round) {
+      // Somebody else's may stand since: what is added is added to that.
+      if (PyForeignSlots_Register(interface_, base.type(), &mine, 1) != 0) ++wrong;
+      const PyCustomSlot *found = PyForeignSlots_Find(interface_, object.get(), Id(idea), 0);
+      if (found == nullptr || found->data.flags != idea) ++wrong;
+      if (PyForeignSlots_Unregister(interface_, base.type(), Id(idea)) != 1) ++wrong;
+    }
+  });
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(PyForeignSlots_Find(interface_, object.get(), Id(1), 0), nullptr);
+}
+
+}  // namespace
+}  // namespace typedcall_test
