@@ -9,6 +9,7 @@ double twice(double x) noexcept;
 double plus(double x, double y) noexcept;
 long next(long x) noexcept;
 float half(float x) noexcept;
+double mixed(double x, long m, double y, long n) noexcept;
 /// x*x/2 + 1/(1 + x*x)
 double integrand(double x) noexcept;
 

@@ -22,6 +22,7 @@ static typedcall::method_table methods{
     typedcall::def<bench::plus>("dd_d", typedcall::thread_safe | typedcall::pure),
     typedcall::def<bench::next>("l_l", typedcall::thread_safe | typedcall::pure),
     typedcall::def<bench::half>("f_f", typedcall::thread_safe | typedcall::pure),
+    typedcall::def<bench::mixed>("dldl_d", typedcall::thread_safe | typedcall::pure),
     typedcall::def<bench::integrand>("integrand", typedcall::thread_safe | typedcall::pure)};
 TYPEDCALL_MODULE(bench_loop_callees, "The callees, tagged.", methods);
 
@@ -59,8 +60,7 @@ std::vector<T> numbers(std::intptr_t size, std::intptr_t step) {
   return made;
 }
 
-// --- Loops as one would write them. Not inlined, so that nothing around them changes them.
-// ---------
+// --- Loops as one would write them. Not inlined, so that nothing around them changes them --
 
 template <class R, class... A>
 __attribute__((noinline)) void by_hand(R (*function)(A...), std::intptr_t count, R *results,
@@ -89,8 +89,7 @@ __attribute__((noinline)) void by_hand_strided(R (*function)(A...), std::intptr_
   }
 }
 
-// --- Python callables, called as fast as it goes
-// ---------------------------------------------------
+// --- Python callables, called as fast as it goes -------------------------------------------------
 
 PyObject *box(double value) { return PyFloat_FromDouble(value); }
 PyObject *box(float value) { return PyFloat_FromDouble(static_cast<double>(value)); }
@@ -142,8 +141,7 @@ __attribute__((noinline)) bool by_boxed_call(PyObject *callable, std::intptr_t c
   return true;
 }
 
-// --- Maps
-// -------------------------------------------------------------------------------------------
+// --- Maps ----------------------------------------------------------------------------------------
 
 /// Which loops are measured.
 enum class what { all, unboxed };
@@ -234,8 +232,7 @@ void add_strided(const char *name, R (*address)(A...)) {
   });
 }
 
-// --- Integration
-// ------------------------------------------------------------------------------------
+// --- Integration ---------------------------------------------------------------------------------
 
 constexpr double kStep = 1.0 / kMillion;
 
@@ -318,10 +315,12 @@ bool add_all() {
   add_maps("map", "dd_d", &bench::plus, kMillion, what::all);
   add_maps("map", "l_l", &bench::next, kMillion, what::all);
   add_maps("map", "f_f", &bench::half, kMillion, what::all);
+  add_maps("map", "dldl_d", &bench::mixed, kMillion, what::all);
   add_maps("cached", "d_d", &bench::twice, kCached, what::unboxed);
   add_maps("cached", "dd_d", &bench::plus, kCached, what::unboxed);
   add_maps("cached", "l_l", &bench::next, kCached, what::unboxed);
   add_maps("cached", "f_f", &bench::half, kCached, what::unboxed);
+  add_maps("cached", "dldl_d", &bench::mixed, kCached, what::unboxed);
   add_strided("d_d", &bench::twice);
   add_strided("dd_d", &bench::plus);
   add_integrations();

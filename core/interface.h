@@ -6,8 +6,7 @@
 #include "core/slot_id.h"
 
 #ifdef PYPY_VERSION
-#error \
-    "typedcall: on PyPy there are providers (typedcall/provider.h, typed_method.h, tag.h) and the Python package, but no slots on types and no C or C++ consumers: cpyext has no room for data on a metaclass"
+#error "typedcall: on PyPy there are providers only: no slots on types, no C or C++ consumers"
 #endif
 
 #ifdef __cplusplus
@@ -110,11 +109,15 @@ typedef struct PyTypedcall_Interface {
   /// is there, and it always is where there is no GIL.
   int (*exchange)(void *state, int space, const void *key, PyObject *owner, const void *expected,
                   const void *value, void (*destroy)(const void *value));
+
+  /// The totals themselves, which change while one looks: for who asks each time whether any row
+  /// has come or gone. To be read with atomic loads; by any thread, without the GIL. Since 1.1.
+  const PyTypedcall_Counters *live_counters;
 } PyTypedcall_Interface;
 
-/// Does the interface reach to this function, which version 1.0 did not have?
-#define PyTypedcall_HAS(interface, function) \
-  ((interface)->size >= offsetof(PyTypedcall_Interface, function) + sizeof((interface)->function))
+/// Does the interface reach to this field, which version 1.0 did not have?
+#define PyTypedcall_HAS(interface, field) \
+  ((interface)->size >= offsetof(PyTypedcall_Interface, field) + sizeof((interface)->field))
 
 /// Is this interface one that this header's version can use? GIL: none.
 static inline int PyTypedcall_IsUsable(const PyTypedcall_Interface *interface) {

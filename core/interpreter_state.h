@@ -24,6 +24,11 @@ typedef struct PyTypedcall_Internal_State {
   PyExtensibleType_Internal_StaticTypes static_types;
 } PyTypedcall_Internal_State;
 
+// One more of what is counted. The state is the caller's alone, but readers may be looking.
+static inline void PyTypedcall_Internal_Count(uint64_t *counter, uint64_t more) {
+  __atomic_store_n(counter, *counter + more, __ATOMIC_RELEASE);
+}
+
 // What a thread must have for itself while it writes to the state: the metaclass, whose own
 // functions do the same. Whoever is still there when the interpreter ends is alone.
 static inline PyObject *PyTypedcall_Internal_LockOf(const PyTypedcall_Internal_State *state) {

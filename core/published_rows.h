@@ -52,7 +52,7 @@ static inline int PyTypedcall_Internal_RemoveRowsOf(PyTypedcall_Internal_Owner *
     PyTypedcall_Internal_Row *row = owner->rows[i];
     if (--row->owners > 0 || row->retracted) continue;
     PyTypedcall_Internal_TableRemove(&state->tables[row->space], row->key);
-    ++state->counters.rows_removed;
+    PyTypedcall_Internal_Count(&state->counters.rows_removed, 1);
     PyTypedcall_Internal_FreeRow(row);
   }
   owner->count = 0;
@@ -193,8 +193,8 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_AddRow(
     PyTypedcall_RAW_FREE(row);
     return NULL;
   }
-  state->counters.generations += (uint64_t)reserved;
-  ++state->counters.rows_added;
+  PyTypedcall_Internal_Count(&state->counters.generations, (uint64_t)reserved);
+  PyTypedcall_Internal_Count(&state->counters.rows_added, 1);
   row->space = space;
   row->key = key;
   row->value = value;
@@ -219,7 +219,7 @@ static inline const void *PyTypedcall_Internal_Publish(
   PyTypedcall_Internal_SideTable *table = &state->tables[space];
   PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(table, key);
   if (row != NULL && row->value != value && (equal == NULL || !equal(row->value, value))) {
-    ++state->counters.conflicts;
+    PyTypedcall_Internal_Count(&state->counters.conflicts, 1);
     PyTypedcall_Internal_DropIdleOwner(state, owner);
     return row->value;
   }
@@ -257,7 +257,7 @@ static inline int PyTypedcall_Internal_Retract(void *opaque, int space, const vo
   PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(&state->tables[space], key);
   if (row == NULL) return 0;
   PyTypedcall_Internal_TableRemove(&state->tables[space], key);
-  ++state->counters.rows_removed;
+  PyTypedcall_Internal_Count(&state->counters.rows_removed, 1);
   // Somebody may be using the value without a lock, so it is kept, and so is the row for its
   // owners.
   row->retracted = 1;

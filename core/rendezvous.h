@@ -33,11 +33,6 @@ static PyMethodDef PyTypedcall_Internal_CombinedDef = {
 static inline void PyTypedcall_Internal_ReadCounters(void *opaque, PyTypedcall_Counters *out,
                                                      size_t size) {
   const PyTypedcall_Internal_State *state = (const PyTypedcall_Internal_State *)opaque;
-  // What call sites ask for each time they see a callable again: a copy without a call.
-  if (size == 2 * sizeof(uint64_t)) {
-    memcpy(out, &state->counters, 2 * sizeof(uint64_t));
-    return;
-  }
   memcpy(out, &state->counters, size < sizeof(*out) ? size : sizeof(*out));
 }
 
@@ -55,15 +50,14 @@ static inline void PyTypedcall_Internal_EmptyState(PyTypedcall_Internal_State *s
   }
   // Who remembers what it found compares counters, and must not take these rows for alive.
   for (int space = 0; space < PyTypedcall_SPACES; ++space) {
-    state->counters.rows_removed += state->tables[space].live;
+    PyTypedcall_Internal_Count(&state->counters.rows_removed, state->tables[space].live);
   }
   Py_XDECREF(owners);
   for (int space = 0; space < PyTypedcall_SPACES; ++space) {
     PyTypedcall_Internal_Generation *generation = state->tables[space].current;
     for (size_t i = 0; generation != NULL && i <= generation->mask; ++i) {
-      if (generation->cells[i].value != NULL) {
-        PyTypedcall_Internal_FreeRow(generation->cells[i].row);
-      }
+      const PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_CellAt(generation, i);
+      if (cell->value != NULL) PyTypedcall_Internal_FreeRow(cell->row);
     }
     PyTypedcall_Internal_TableFree(&state->tables[space]);
   }
@@ -108,6 +102,7 @@ static inline PyObject *PyTypedcall_Internal_NewCapsule(void) {
   interface->combined_metaclass = PyTypedcall_Internal_CombinedMetaclass;
   interface->replace = PyTypedcall_Internal_ReplaceAlone;
   interface->exchange = PyTypedcall_Internal_ExchangeAlone;
+  interface->live_counters = &state->counters;
   PyObject *capsule = NULL;
   state->metaclass = PyExtensibleType_Internal_NewMetaclass();
   if (state->metaclass != NULL) state->owners = PyDict_New();

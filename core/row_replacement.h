@@ -17,8 +17,8 @@ static inline void PyTypedcall_Internal_SwapRows(PyTypedcall_Internal_State *sta
   PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_Probe(table->current, old->key);
   cell->row = fresh;
   PyTypedcall_STORE_RELEASE(&cell->value, fresh->value);
-  ++state->counters.rows_added;
-  ++state->counters.rows_removed;
+  PyTypedcall_Internal_Count(&state->counters.rows_added, 1);
+  PyTypedcall_Internal_Count(&state->counters.rows_removed, 1);
   old->retracted = 1;
   old->next = state->retracted;
   state->retracted = old;

@@ -46,6 +46,13 @@ typedef struct PyTypedcall_Internal_SideTable {
   size_t live;
 } PyTypedcall_Internal_SideTable;
 
+// By pointer: what is indexed as an array of one has one element for some compilers' options.
+static inline PyTypedcall_Internal_Cell *PyTypedcall_Internal_CellAt(
+    PyTypedcall_Internal_Generation *generation, size_t at) {
+  PyTypedcall_Internal_Cell *cells = generation->cells;
+  return cells + at;
+}
+
 static inline size_t PyTypedcall_Internal_Hash(const void *key) {
   // Addresses are multiples of 8 or 16; the multiplication spreads what is left over the high half.
   uint64_t bits = (uint64_t)(uintptr_t)key * UINT64_C(0x9e3779b97f4a7c15);
@@ -56,7 +63,7 @@ static inline size_t PyTypedcall_Internal_Hash(const void *key) {
 static inline PyTypedcall_Internal_Cell *PyTypedcall_Internal_Probe(
     PyTypedcall_Internal_Generation *generation, const void *key) {
   for (size_t i = PyTypedcall_Internal_Hash(key);; ++i) {
-    PyTypedcall_Internal_Cell *cell = &generation->cells[i & generation->mask];
+    PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_CellAt(generation, i & generation->mask);
     const void *found = PyTypedcall_LOAD_ACQUIRE(&cell->key);
     if (found == key || found == NULL) return cell;
   }
@@ -88,7 +95,7 @@ static inline int PyTypedcall_Internal_TableReserve(PyTypedcall_Internal_SideTab
   fresh->older = old;
   fresh->mask = length - 1;
   for (size_t i = 0; old != NULL && i <= old->mask; ++i) {
-    const PyTypedcall_Internal_Cell *cell = &old->cells[i];
+    const PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_CellAt(old, i);
     if (cell->value == NULL) continue;
     *PyTypedcall_Internal_Probe(fresh, cell->key) = *cell;
     ++fresh->used;

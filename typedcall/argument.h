@@ -13,7 +13,8 @@ enum class match {
   subclass,  ///< an instance of a subclass: a bool for an int
   safe,      ///< a conversion that CPython makes by itself: an int for a float, either for a
              ///< complex, __index__, a buffer for a pointer, anything for an object
-  none
+  none,
+  raised  ///< code of the object's class raised an exception, which is set
 };
 
 namespace internal {
@@ -24,7 +25,9 @@ struct argument {
   T value;
 
   /// False with an exception. `object` is borrowed for as long as this exists.
-  bool convert(PyObject *object) { return from_python(object, &value); }
+  __attribute__((always_inline)) bool convert(PyObject *object) {
+    return from_python(object, &value);
+  }
   void set(T ready) { value = ready; }
   // Around a call without the GIL.
   void let_go() {}
@@ -95,10 +98,27 @@ inline bool has_complex_method(PyTypeObject *type) {
   return found;
 }
 
+/// An object did not give a pointer. True, and nothing is pending, if it is none that does; false
+/// if it was about to, and something else went wrong, which an overload for other types must not
+/// hide. An exporter refuses with BufferError, those in C also with TypeError or ValueError (NumPy,
+/// memoryview); what comes out of a `__buffer__` in Python has a traceback.
+inline bool clear_pointer_refusal() {
+  bool is_refusal = PyErr_ExceptionMatches(PyExc_BufferError) != 0;
+  if (!is_refusal &&
+      (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError))) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    is_refusal = traceback == nullptr;
+    PyErr_Restore(type, value, traceback);
+  }
+  if (is_refusal) PyErr_Clear();
+  return is_refusal;
+}
+
 }  // namespace internal
 
-/// GIL: held; sets no exception, keeps none, and runs no Python code unless a pointer is matched
-/// with an object whose class defines `__buffer__` in Python.
+/// GIL: held. Sets no exception but with match::raised, and runs no Python code unless a pointer is
+/// matched with an object whose class defines `__buffer__` in Python.
 template <class T>
 match match_of(PyObject *object) {
   PyTypeObject *type = Py_TYPE(object);
@@ -115,8 +135,7 @@ match match_of(PyObject *object) {
     if (trial.convert(object)) {
       return PyCapsule_CheckExact(object) ? match::exact : match::safe;
     }
-    PyErr_Clear();
-    return match::none;
+    return internal::clear_pointer_refusal() ? match::none : match::raised;
   } else if constexpr (std::is_same_v<T, bool>) {
     return PyBool_Check(object) ? match::exact : match::none;
   } else if constexpr (std::is_floating_point_v<T>) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "typedcall/buffer_format.h"
 #include "typedcall/loop.h"
 
 namespace typedcall {
@@ -42,19 +43,6 @@ class buffer_view {
   Py_buffer view_ = {};
 };
 
-/// Do the elements have this type, or one of its width and class? Other byte orders are other
-/// types. Source: PEP 3118; `struct`'s letters, whose sizes the mark in front of them decides.
-inline bool is_buffer_of(PyNativeType type, const char *format, Py_ssize_t itemsize) {
-  if (*format == '@' || *format == '=' || *format == '<' || *format == '^') {
-    ++format;  // native, or what native is: native_value.h admits little-endian only
-  }
-  const std::size_t length = std::strlen(format);
-  if (length == 0 || length > 2) return false;
-  const int code = PyNativeCode_FromLetters(format[0], format[1]);
-  return code > 0 && PyNativeCode_Kind(code) == PyNativeType_Kind(type) &&
-         static_cast<std::size_t>(itemsize) == PyNativeType_Size(type);
-}
-
 /// What can come out of a buffer: an address in one may be anything.
 inline bool is_buffer_type(PyNativeType type) {
   const PyNativeKind kind = PyNativeType_Kind(type);
@@ -84,7 +72,7 @@ inline bool check_buffer(const buffer_view &array, std::size_t number, PyNativeT
                  number, view.ndim);
     return false;
   }
-  if (is_buffer_of(type, array.format(), view.itemsize)) return true;
+  if (is_buffer_of(type, array.format(), static_cast<std::size_t>(view.itemsize))) return true;
   PyErr_Format(PyExc_TypeError,
                "typedcall: array %zu has elements '%.50s' of %zd bytes, where '%s' of %zu bytes is "
                "needed",

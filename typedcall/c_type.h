@@ -12,6 +12,12 @@
 
 namespace typedcall::internal {
 
+// The signature's letters follow from the C++ types, so an alias has those of what it stands for:
+// no type is deduced as `n` or `N` where Py_ssize_t is long and size_t unsigned long. `l` and `L`
+// match them (signature.h); a row that must spell them is made by PyTypedMethod_ENTRY. `g` and `Zg`
+// are exact in the entry and rounded in the wrapper, hence PyNativeCallable_DIFFERS for such
+// results.
+
 /// The C type for a parameter or result: `std::complex` is C's complex type, whose layout it has
 /// but which is passed and returned in other registers. Everything else is itself.
 template <class T>

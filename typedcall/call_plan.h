@@ -74,8 +74,6 @@ class call_plan {
     return *made;
   }
 
-  static bool is_wide(PyNativeType type) { return PyNativeType_Size(type) > sizeof(std::uint64_t); }
-
   bool prepare(const char *signature, bool takes_self, std::optional<way> asked,
                PyNativeSignature_Fault *fault) {
     PyNativeSignature parsed;

@@ -67,8 +67,7 @@ const PyNativeCallableEntry *first_with(PyObject *callable, const request &asked
   if (!is_builtin(callable)) return nullptr;
   const PyNativeCallableTable *table = PyTypedMethod_Table(def_of(callable));
   if (table == nullptr) return nullptr;
-  for (Py_ssize_t i = 0; i < table->count; ++i) {
-    const PyNativeCallableEntry &entry = table->entries[i];
+  for (const PyNativeCallableEntry &entry : entries_of(*table)) {
     if (entry.signature == nullptr) continue;
     if (!is_text_of<Signature>(entry.signature, std::make_index_sequence<length>())) continue;
     if (is_open(entry, asked)) return &entry;

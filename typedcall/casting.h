@@ -90,8 +90,6 @@ inline void write_number(PyNativeType type, void *to, const wide_number &number)
   }
 }
 
-inline bool is_wide(PyNativeType type) { return PyNativeType_Size(type) > sizeof(std::uint64_t); }
-
 }  // namespace internal
 
 /// Between two signatures of which one answers the other by safe casting (or the same). Made once,

@@ -6,7 +6,7 @@
 
 #include "typedcall/object_ref.h"
 // Python 3.9 and 3.10 do not include it themselves.
-#if PY_VERSION_HEX < 0x030B0000
+#if PY_VERSION_HEX < 0x030B0000 && !defined(PYPY_VERSION)
 #include <longintrepr.h>
 #endif
 
@@ -34,8 +34,12 @@ namespace internal {
 inline bool is_minus_one(double value) { return value >= -1.0 && value <= -1.0; }
 
 /// The value of an int of one digit (below 2**30), which most are: no call is needed. False for
-/// longer ones.
-inline bool short_int(PyObject *integer, long *value) {
+/// longer ones, and on PyPy, whose ints have no digits to look at, for all.
+#ifdef PYPY_VERSION
+inline bool short_int(PyObject *, long *) { return false; }
+inline bool middling_int(PyObject *, long long *) { return false; }
+#else
+__attribute__((always_inline)) inline bool short_int(PyObject *integer, long *value) {
   const auto *digits = reinterpret_cast<const PyLongObject *>(integer);
 #if PY_VERSION_HEX >= 0x030C0000
   if (!PyUnstable_Long_IsCompact(digits)) return false;
@@ -71,8 +75,10 @@ inline bool middling_int(PyObject *integer, long long *value) {
   *value = is_negative ? -magnitude : magnitude;
   return true;
 }
+#endif  // PYPY_VERSION
 
-inline bool set_int_does_not_fit(const char *kind, std::size_t bytes) {
+__attribute__((noinline, cold)) inline bool set_int_does_not_fit(const char *kind,
+                                                                 std::size_t bytes) {
   PyErr_Format(PyExc_OverflowError, "Python int does not fit %s integer of %zu bytes", kind, bytes);
   return false;
 }
@@ -118,12 +124,14 @@ __attribute__((noinline)) inline bool double_from_object(PyObject *object, doubl
   return !(is_minus_one(*value) && PyErr_Occurred());
 }
 
+// In line in every wrapper, here and in from_python: it is a few instructions, and a value whose
+// address is passed to a function would live in memory.
 template <class T>
-bool integer_from_python(PyObject *object, T *value) {
+__attribute__((always_inline)) inline bool integer_from_python(PyObject *object, T *value) {
   using limits = std::numeric_limits<T>;
   constexpr bool holds_short_ints = sizeof(T) >= sizeof(int);
   long small;
-  if (PyLong_CheckExact(object) && short_int(object, &small)) {
+  if (__builtin_expect(PyLong_CheckExact(object) && short_int(object, &small), 1)) {
     bool fits = true;
     if constexpr (!std::is_signed_v<T>) fits = small >= 0;
     if constexpr (!holds_short_ints) {
@@ -164,7 +172,7 @@ bool complex_from_python(PyObject *object, T *value) {
 /// that does not fit, or what the object's own __index__, __float__, __complex__ or __bool__
 /// raises. An object is passed on borrowed. GIL: held.
 template <class T>
-bool from_python(PyObject *object, T *value) {
+__attribute__((always_inline)) inline bool from_python(PyObject *object, T *value) {
   static_assert(is_convertible_type<T>,
                 "typedcall: boxed calls know bool, the signed and unsigned integers, the floating "
                 "and complex types of C and PyObject *; a Python object is not converted to this "
@@ -179,7 +187,7 @@ bool from_python(PyObject *object, T *value) {
     *value = truth == 1;
     return truth >= 0;
   } else if constexpr (std::is_floating_point_v<T>) {
-    if (PyFloat_CheckExact(object)) {
+    if (__builtin_expect(PyFloat_CheckExact(object), 1)) {
       *value = static_cast<T>(PyFloat_AS_DOUBLE(object));
       return true;
     }

@@ -14,7 +14,7 @@ namespace typedcall::internal {
 
 /// A floating number as Python spells it. Python has no literal for nan, and "..." is what its own
 /// signatures show where a default cannot be spelt.
-inline std::string spell_float(double value) {
+__attribute__((noinline, cold)) inline std::string spell_float(double value) {
   if (std::isnan(value)) return "...";
   if (std::isinf(value)) return value < 0 ? "-1e999" : "1e999";
   char text[40];
@@ -32,7 +32,7 @@ inline bool is_ascii(const std::string &text) {
   return true;
 }
 
-inline std::string spell_string(const char *text) {
+__attribute__((noinline, cold)) inline std::string spell_string(const char *text) {
   std::string spelt = "'";
   for (; *text != '\0'; ++text) {
     const auto byte = static_cast<unsigned char>(*text);
@@ -79,40 +79,42 @@ struct parameter_text {
   std::string positional;  ///< "x, y=2.0"
   std::string by_name;     ///< "z=None"
 
-  void add(bool is_by_name, const std::string &parameter) {
+  __attribute__((noinline, cold)) void add(bool is_by_name, const std::string &parameter) {
     std::string &list = is_by_name ? by_name : positional;
     list += (list.empty() ? "" : ", ") + parameter;
   }
 };
 
-inline parameter_text unnamed_parameters(std::size_t count) {
+__attribute__((noinline, cold)) inline parameter_text unnamed_parameters(std::size_t count) {
   parameter_text text;
   for (std::size_t i = 0; i < count; ++i) text.add(false, "arg" + std::to_string(i));
   return text;
 }
 
-template <class Arguments, class... Parameters, std::size_t... I>
-parameter_text spell_parameters(std::index_sequence<I...>, const Parameters &...parameters) {
+template <class Parameter, class T>
+std::string spell_parameter(const char *name, const T &default_value) {
+  if constexpr (Parameter::has_default) {
+    return name + ("=" + spell_default(default_value));
+  } else {
+    (void)default_value;
+    return name;
+  }
+}
+
+template <class... Parameters, class Arguments, std::size_t... I>
+parameter_text spell_parameters(std::index_sequence<I...>, const char *const *names,
+                                const Arguments &defaults) {
   parameter_text text;
-  const auto add = [&text](const auto &parameter, const auto &spell) {
-    text.add(std::decay_t<decltype(parameter)>::by_name, parameter.name + spell());
-  };
-  (void)add;
-  (add(parameters,
-       [&]() -> std::string {
-         if constexpr (Parameters::has_default) {
-           return "=" + spell_default(
-                            default_value<std::tuple_element_t<I, Arguments>>(parameters.value));
-         } else {
-           return "";
-         }
-       }),
+  (void)names, (void)defaults;
+  (text.add(Parameters::by_name, spell_parameter<Parameters>(names[I], std::get<I>(defaults))),
    ...);
   return text;
 }
 
 /// "name($module, x, /, y)". `self` is "$module", "$self", "$type" or "" for static methods.
-inline std::string spell_signature(const char *name, const char *self, const parameter_text &text) {
+__attribute__((noinline, cold)) inline std::string spell_signature(const char *name,
+                                                                   const char *self,
+                                                                   const parameter_text &text) {
   std::string list = self;
   const auto add = [&list](const std::string &more) {
     if (!more.empty()) list += (list.empty() ? "" : ", ") + more;
@@ -124,7 +126,7 @@ inline std::string spell_signature(const char *name, const char *self, const par
 }
 
 /// What Python programmers call the type of an argument or result.
-inline std::string spell_type(PyNativeType type) {
+__attribute__((noinline, cold)) inline std::string spell_type(PyNativeType type) {
   if (type.is_pointer) return "pointer to " + spell_type({type.code, 0});
   switch (PyNativeCode_Kind(type.code)) {
     case PyNativeKind_VOID:
@@ -149,8 +151,9 @@ inline std::string spell_type(PyNativeType type) {
 }
 
 /// "name(int, float) -> float" for each overload, one a line.
-inline std::string spell_overloads(const char *name, const char *const *signatures,
-                                   std::size_t count) {
+__attribute__((noinline, cold)) inline std::string spell_overloads(const char *name,
+                                                                   const char *const *signatures,
+                                                                   std::size_t count) {
   std::string lines;
   for (std::size_t i = 0; i < count; ++i) {
     PyNativeSignature parsed;

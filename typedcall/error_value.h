@@ -3,6 +3,8 @@
 #ifndef TYPEDCALL_ERROR_VALUE_H_
 #define TYPEDCALL_ERROR_VALUE_H_
 
+#include <Python.h>
+
 #include <type_traits>
 
 namespace typedcall {
@@ -33,6 +35,18 @@ bool is_error_value(T result) {
 #pragma GCC diagnostic pop
 }
 
+namespace internal {
+
+/// Of a function that has failed, or whose NULL is no object: the exception that it should have
+/// set. Source: CPython's "returned NULL without setting an exception". GIL: held.
+__attribute__((noinline, cold)) inline void set_missing_error() {
+  if (!PyErr_Occurred()) {
+    PyErr_SetString(PyExc_SystemError,
+                    "typedcall: a native function failed without setting an exception");
+  }
+}
+
+}  // namespace internal
 }  // namespace typedcall
 
 #endif  // TYPEDCALL_ERROR_VALUE_H_

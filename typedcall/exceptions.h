@@ -1,10 +1,11 @@
 // C++ exceptions become Python's: the standard ones, and through a translator of the module's own
-// whatever else it throws.
+// whatever else it throws. Bytes of what() that are no UTF-8 are shown as \xff.
 #ifndef TYPEDCALL_EXCEPTIONS_H_
 #define TYPEDCALL_EXCEPTIONS_H_
 
 #include <Python.h>
 
+#include <cstring>
 #include <exception>
 #include <new>
 #include <stdexcept>
@@ -37,8 +38,18 @@ __attribute__((visibility("hidden"))) inline void set_exception_translator(void 
 
 namespace internal {
 
+/// PyErr_SetString for text in any encoding: what is no UTF-8 must not cost the exception.
+__attribute__((noinline, cold)) inline void set_error_from_text(PyObject *type, const char *text) {
+  if (text == nullptr) text = "";
+  PyObject *decoded =
+      PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::strlen(text)), "backslashreplace");
+  if (decoded == nullptr) return;  // MemoryError
+  PyErr_SetObject(type, decoded);
+  Py_DECREF(decoded);
+}
+
 /// Turns the C++ exception being handled into a Python exception. GIL: held.
-__attribute__((visibility("hidden"), noinline)) inline void set_error_from_exception() {
+__attribute__((visibility("hidden"), noinline, cold)) inline void set_error_from_exception() {
   // A function that has set one and throws to get out means that one.
   if (PyErr_Occurred()) return;
   try {
@@ -48,14 +59,14 @@ __attribute__((visibility("hidden"), noinline)) inline void set_error_from_excep
   } catch (const std::bad_alloc &) {
     PyErr_NoMemory();
   } catch (const std::out_of_range &error) {
-    PyErr_SetString(PyExc_IndexError, error.what());
+    set_error_from_text(PyExc_IndexError, error.what());
   } catch (const std::overflow_error &error) {
-    PyErr_SetString(PyExc_OverflowError, error.what());
+    set_error_from_text(PyExc_OverflowError, error.what());
   } catch (const std::logic_error &error) {
     // invalid_argument, domain_error and length_error: the caller's values are wrong.
-    PyErr_SetString(PyExc_ValueError, error.what());
+    set_error_from_text(PyExc_ValueError, error.what());
   } catch (const std::exception &error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
+    set_error_from_text(PyExc_RuntimeError, error.what());
   } catch (...) {
     PyErr_SetString(PyExc_RuntimeError, "unknown C++ exception");
   }

@@ -13,9 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "typedcall/gil.h"
 #include "typedcall/loop_elements.h"
 #include "typedcall/loop_kernels.h"
 #include "typedcall/resolve.h"
+#include "typedcall/stats.h"
 
 namespace typedcall {
 
@@ -95,7 +97,7 @@ class loop {
     }
     PyThreadState *const thread = PyEval_SaveThread();
     const int result = apply(args, dimensions[0], steps, done);
-    PyEval_RestoreThread(thread);
+    internal::restore_thread(thread);
     return result;
   }
 
@@ -254,6 +256,7 @@ class loop {
     static constexpr std::intptr_t no_steps[PyNativeSignature_MAX_ARGS + 1] = {};
     if (count == 1) steps = no_steps;
     if (count > 0) {
+      stats::add(strided_ != nullptr ? event::loop_compiled : event::loop_invoker);
       reached =
           strided_ != nullptr ? run_compiled(args, count, steps) : run_by_codes(args, count, steps);
     }

@@ -78,15 +78,6 @@ struct element_plan {
   bool stores_objects() const { return PyNativeType_Kind(output) == PyNativeKind_OBJECT; }
 };
 
-/// Of a function that has failed, or whose NULL is no object: the exception that it should have
-/// set. Source: CPython's "returned NULL without setting an exception".
-inline void set_missing_error() {
-  if (!PyErr_Occurred()) {
-    PyErr_SetString(PyExc_SystemError,
-                    "typedcall: a native function failed without setting an exception");
-  }
-}
-
 /// As a kernel: `args` and `steps` are those of the inputs, then that of the output. `self` is
 /// passed first unless it is null. Touches Python only where the flags or objects ask for it.
 inline std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyObject *self,

@@ -36,11 +36,36 @@ struct function_traits<R (*)(A...) noexcept> : function_traits<R (*)(A...)> {
   static constexpr bool is_noexcept = true;
 };
 
+#define TYPEDCALL_INTERNAL_TYPES                                                              \
+  "Python callers can pass and get bool, the signed and unsigned integers (plain char is "    \
+  "neither: write signed char or unsigned char), float, double, long double, complex, const " \
+  "char *, void *, pointers to these, and PyObject *"
+
+/// Compilers name the instance in which the assertion fails, and with it position and type.
+template <std::size_t Position, class T>
+struct parameter_number {
+  static_assert(python_can_pass<T>, "typedcall: " TYPEDCALL_INTERNAL_TYPES
+                                    "; the parameter of this number has another type");
+  static constexpr bool is_checked = true;
+};
+template <class T>
+struct result_of_function {
+  static_assert(python_can_get<T>,
+                "typedcall: " TYPEDCALL_INTERNAL_TYPES "; this function's result has another type");
+  static constexpr bool is_checked = true;
+};
+#undef TYPEDCALL_INTERNAL_TYPES
+
 template <class Parameters>
 struct parameter_checks;
 template <class... A>
 struct parameter_checks<std::tuple<A...>> {
-  static constexpr bool can_pass = (python_can_pass<A> && ...);
+  /// They are counted from 1, behind self.
+  template <std::size_t... I>
+  static constexpr bool check(std::index_sequence<I...>) {
+    return (parameter_number<I + 1, A>::is_checked && ...);
+  }
+  static constexpr bool are_checked = check(std::index_sequence_for<A...>());
   static constexpr bool has_objects =
       (std::is_same_v<A, PyObject *> || ...) || (std::is_same_v<A, PyObject **> || ...);
 };
@@ -114,11 +139,7 @@ struct __attribute__((visibility("hidden"))) native {
       c_type_of<own_result>>;
   static constexpr bool has_value = !std::is_void_v<value>;
 
-  static_assert(
-      parameter_checks<arguments>::can_pass && python_can_get<value>,
-      "typedcall: Python callers can pass and get bool, the signed and unsigned integers (plain "
-      "char is neither: write signed char or unsigned char), float, double, long double, complex, "
-      "const char *, void *, pointers to these, and PyObject *; this function has another type");
+  static_assert(parameter_checks<arguments>::are_checked && result_of_function<value>::is_checked);
 
   // --- What consumers see --------------------------------------------------------------------
 
@@ -138,6 +159,9 @@ struct __attribute__((visibility("hidden"))) native {
       takes_self ||
       parameter_checks<typename joined<arguments, std::tuple<value *>>::type>::has_objects ||
       returns_object;
+  /// Python has no number as exact: its callers get this one rounded to a float.
+  static constexpr bool is_rounded_for_python =
+      std::is_same_v<value, long double> || std::is_same_v<value, PyNativeType_ComplexLongDouble>;
   static constexpr bool raises_by_value =
       !is_status && (throws || returns_object || (Stated & PyNativeCallable_MAY_RAISE) != 0);
 
@@ -146,7 +170,8 @@ struct __attribute__((visibility("hidden"))) native {
                                   ~std::uint64_t{PyNativeCallable_MAY_RAISE}) |
       (raises_by_value ? PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD : 0) |
       (is_status ? PyNativeCallable_RETURNS_STATUS | PyNativeCallable_NEEDS_THREAD : 0) |
-      (has_objects ? PyNativeCallable_NEEDS_THREAD : 0);
+      (has_objects ? PyNativeCallable_NEEDS_THREAD : 0) |
+      (is_rounded_for_python ? PyNativeCallable_DIFFERS : 0);
   static constexpr bool may_raise = (flags & PyNativeCallable_MAY_RAISE) != 0;
 
   static_assert(!may_raise || has_error_value<value>,
@@ -193,6 +218,12 @@ struct __attribute__((visibility("hidden"))) native {
         return PyErr_Occurred() != nullptr ? -1 : 0;
       } else if constexpr (std::is_void_v<entry_result>) {
         plain(values...);
+      } else if constexpr (throws && !states_status) {
+        const entry_result result = to_c(plain(values...));
+        // Consumers look for an exception behind an error value only.
+        if (__builtin_expect(PyErr_Occurred() == nullptr, 1)) return result;
+        if constexpr (returns_object) Py_XDECREF(result);
+        return error_value<entry_result>();
       } else {
         return to_c(plain(values...));
       }
@@ -235,10 +266,6 @@ struct __attribute__((visibility("hidden"))) native {
     } else {
       return own_adapter::converted(values...);
     }
-  }
-
-  static PyNativeCallableEntry entry() {
-    return {signature_of<shown_type>::text, flags, reinterpret_cast<void *>(address())};
   }
 };
 

@@ -4,7 +4,11 @@
 #ifndef TYPEDCALL_NATIVE_CALLABLE_H_
 #define TYPEDCALL_NATIVE_CALLABLE_H_
 
+#include "core/slot_id.h"
+
+#ifndef PYPY_VERSION  // which has the record alone, and no slots on types
 #include "core/custom_slots.h"
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -79,7 +83,8 @@ static inline int PyNativeCallable_FlagsAreUsable(uintptr_t flags) {
   return (flags & raises) == 0 || (flags & PyNativeCallable_NEEDS_THREAD) != 0;
 }
 
-#ifndef Py_LIMITED_API  // core/custom_slots_limited.h finds the slot there
+// core/custom_slots_limited.h finds the slot with the limited API.
+#if !defined(Py_LIMITED_API) && !defined(PYPY_VERSION)
 /// The table of an instance whose type has the native-callable slot, or NULL.
 /// Valid while the instance lives; whoever replaces a table keeps the old one for its readers, as
 /// typedcall/native_callable_slot.h does.

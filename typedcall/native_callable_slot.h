@@ -3,8 +3,7 @@
 #ifndef TYPEDCALL_NATIVE_CALLABLE_SLOT_H_
 #define TYPEDCALL_NATIVE_CALLABLE_SLOT_H_
 
-#include "typedcall/native_callable.h"
-#include "typedcall/signature.h"
+#include "typedcall/native_table.h"
 
 #include <string.h>
 
@@ -103,18 +102,14 @@ static inline PyNativeCallableTable *PyNativeCallableTables_Internal_TableOf(
   return (PyNativeCallableTable *)(void *)(block + 1);
 }
 
-static inline int PyNativeCallableTables_Internal_SameEntry(const PyNativeCallableEntry *a,
-                                                            const PyNativeCallableEntry *b) {
-  return a->flags == b->flags && a->funcptr == b->funcptr &&
-         strcmp(a->signature, b->signature) == 0;
-}
-
 static inline int PyNativeCallableTables_Internal_Says(
     const PyNativeCallableTable *table, const PyNativeCallableTables_Internal_Content *content) {
   if (table->count != PyNativeCallableTables_Internal_Count(content)) return 0;
-  for (Py_ssize_t i = 0; i < table->count; ++i) {
+  // By pointer: what is indexed as an array of one has one element for some compilers' options.
+  const PyNativeCallableEntry *standing = table->entries;
+  for (Py_ssize_t i = 0; i < table->count; ++i, ++standing) {
     const PyNativeCallableEntry *entry = PyNativeCallableTables_Internal_At(content, i);
-    if (!PyNativeCallableTables_Internal_SameEntry(&table->entries[i], entry)) return 0;
+    if (!PyNativeCallable_EntriesAreEqual(standing, entry)) return 0;
   }
   return 1;
 }
@@ -137,11 +132,12 @@ static inline PyNativeCallableTables_Internal_Block *PyNativeCallableTables_Inte
   PyNativeCallableTable *table = PyNativeCallableTables_Internal_TableOf(block);
   char *text = (char *)table + table_size;
   table->count = count;
-  for (Py_ssize_t i = 0; i < count; ++i) {
+  PyNativeCallableEntry *copy = table->entries;
+  for (Py_ssize_t i = 0; i < count; ++i, ++copy) {
     const PyNativeCallableEntry *entry = PyNativeCallableTables_Internal_At(content, i);
     const size_t length = strlen(entry->signature) + 1;
-    table->entries[i] = *entry;
-    table->entries[i].signature = (const char *)memcpy(text, entry->signature, length);
+    *copy = *entry;
+    copy->signature = (const char *)memcpy(text, entry->signature, length);
     text += length;
   }
   return block;
@@ -165,32 +161,6 @@ static inline int PyNativeCallableTables_Internal_Publish(
   const PyNativeCallableTable *table = PyNativeCallableTables_Internal_TableOf(block);
   PyTypedcall_STORE_RELEASE(&tables->table, table);
   return 0;
-}
-
-// Can this be entry number `i`? Returns 0, or -1 with ValueError.
-static inline int PyNativeCallableTables_Internal_Check(const PyNativeCallableEntry *entry,
-                                                        Py_ssize_t i) {
-  PyNativeSignature_Fault fault;
-  if (entry->signature == NULL) {
-    PyErr_Format(PyExc_ValueError, "native callable: entry %zd has no signature", i);
-  } else if (PyNativeSignature_ParseString(entry->signature, NULL, &fault) < 0) {
-    PyErr_Format(PyExc_ValueError,
-                 "native callable: entry %zd: signature '%.200s' at position %zu: %s", i,
-                 entry->signature, fault.position, fault.reason);
-  } else if (entry->funcptr == NULL) {
-    PyErr_Format(PyExc_ValueError, "native callable: entry %zd, '%.200s', has no function", i,
-                 entry->signature);
-  } else if (!PyNativeCallable_FlagsAreUsable(entry->flags)) {
-    const int needs_thread =
-        PyNativeCallable_FlagsAreUsable(entry->flags | PyNativeCallable_NEEDS_THREAD);
-    PyErr_Format(PyExc_ValueError, "native callable: entry %zd, '%.200s', has flags %p, %s", i,
-                 entry->signature, (void *)entry->flags,
-                 needs_thread ? "which may set an exception without NEEDS_THREAD"
-                              : "of which some bits have no meaning");
-  } else {
-    return 0;
-  }
-  return -1;
 }
 
 /// Starts with no table, where tp_alloc has not done so. Once for every instance, before anything
@@ -231,9 +201,7 @@ static inline int PyNativeCallableTables_Set(PyNativeCallableTables *tables,
                  count < 0 ? "" : ", but no array");
     return -1;
   }
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    if (PyNativeCallableTables_Internal_Check(&entries[i], i) < 0) return -1;
-  }
+  if (PyNativeCallable_CheckEntries(entries, count, "native callable") < 0) return -1;
   if (count == 0) {
     PyNativeCallableTables_Withdraw(tables);
     return 0;
@@ -259,9 +227,9 @@ static inline int PyNativeCallableTables_Append(PyNativeCallableTables *tables,
     content.entries = table->entries;
     content.count = table->count;
   }
-  if (PyNativeCallableTables_Internal_Check(entry, content.count) < 0) return -1;
+  if (PyNativeCallable_CheckEntry(entry, content.count, "native callable") < 0) return -1;
   for (Py_ssize_t i = 0; i < content.count; ++i) {
-    if (PyNativeCallableTables_Internal_SameEntry(&content.entries[i], entry)) return 0;
+    if (PyNativeCallable_EntriesAreEqual(&content.entries[i], entry)) return 0;
   }
   if (PyNativeCallableTables_Internal_Publish(tables, &content) == 0) return 0;
   PyErr_NoMemory();

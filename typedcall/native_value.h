@@ -7,6 +7,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "typedcall/signature.h"
+
 namespace typedcall {
 
 /// Eight bytes: integers and pointers extended to 64 bits by their signedness, a double as it is, a
@@ -56,6 +58,15 @@ struct native_value {
     }
   }
 };
+
+namespace internal {
+
+/// Is a value of that type passed by its address?
+inline bool is_wide(PyNativeType type) {
+  return PyNativeType_Size(type) > sizeof(native_value::bits);
+}
+
+}  // namespace internal
 
 // A float is where its bytes are only if the low half comes first.
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "typedcall: little-endian only");

@@ -33,15 +33,20 @@ constexpr bool is_parameter<parameter<ByName, Default>> = true;
 
 /// A parameter that is passed by position or by its name; `arg("y") = 2.0` may be left out. The
 /// default is None (`nullptr`) for objects and pointers, else a value that the parameter's type
-/// holds. `name` and a default string are literals, or live as long.
+/// holds. `name` and a default string are literals, or live as long. A name is one that Python can
+/// say: an identifier, no keyword, and no other parameter's (else ValueError from
+/// method_table::tag, so that the module does not import).
 constexpr internal::parameter<true, internal::no_default> arg(const char *name) {
   return {name, {}};
 }
+
+constexpr void arg(std::nullptr_t) = delete;
 
 /// The same, passed by position only: the name is for the documentation, and for a default.
 constexpr internal::parameter<false, internal::no_default> positional(const char *name) {
   return {name, {}};
 }
+constexpr void positional(std::nullptr_t) = delete;
 
 namespace internal {
 

@@ -9,6 +9,7 @@
 #endif
 
 #include "core/interface.h"
+#include "typedcall/def_of.h"
 #include "typedcall/sibling_symbol.h"
 #include "typedcall/typed_method.h"
 // The C headers come first: they want Python.h ahead of all standard headers.
@@ -50,24 +51,10 @@ inline const char *describe(place where) {
 
 namespace internal {
 
-/// A function, or a bound method, made from a PyMethodDef. Exactly these types: a function of the
-/// second, which METH_METHOD makes, knows its defining class as well.
-inline bool is_builtin(PyObject *callable) {
-  return Py_TYPE(callable) == &PyCFunction_Type || Py_TYPE(callable) == &PyCMethod_Type;
-}
-
-/// `Type.method` of a type that has it from a PyMethodDef, or its class method as the type's
-/// dictionary has it.
-inline bool is_unbound(PyObject *callable) {
-  return Py_TYPE(callable) == &PyMethodDescr_Type || Py_TYPE(callable) == &PyClassMethodDescr_Type;
-}
-
-/// The def of a builtin function or unbound method; null for anything else.
-inline const PyMethodDef *def_of(PyObject *callable) {
-  if (is_builtin(callable)) return reinterpret_cast<PyCFunctionObject *>(callable)->m_ml;
-  if (is_unbound(callable)) return reinterpret_cast<PyMethodDescrObject *>(callable)->d_method;
-  return nullptr;
-}
+/// See typedcall/def_of.h.
+inline bool is_builtin(PyObject *callable) { return PyTypedMethod_IsFunction(callable) != 0; }
+inline bool is_unbound(PyObject *callable) { return PyTypedMethod_IsUnbound(callable) != 0; }
+inline const PyMethodDef *def_of(PyObject *callable) { return PyTypedMethod_DefOf(callable); }
 
 }  // namespace internal
 

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "typedcall/buffer_format.h"
 #include "typedcall/signature_of.h"
 
 namespace typedcall::internal {
@@ -61,7 +62,6 @@ inline PyObject *pointer_to_capsule(const volatile void *pointer, const char *na
 /// What a parameter wants of a pointer.
 struct pointer_wanted {
   PyNativeType type;  ///< {POINTER, 0} for void *, else what it points to, with is_pointer
-  std::size_t size;   ///< of what it points to; 0 for void *
   bool is_const;      ///< it may be read only
   const char *name;   ///< pointer_name
 };
@@ -69,8 +69,7 @@ struct pointer_wanted {
 template <class T>
 constexpr pointer_wanted wanted_pointer() {
   const PyNativeType type = native_type<T>();
-  return {type, type.is_pointer ? PyNativeCode_Size(type.code) : 0, pointer_name<T>::is_const,
-          pointer_name<T>::text};
+  return {type, pointer_name<T>::is_const, pointer_name<T>::text};
 }
 
 /// Is a pointer from a capsule of this name what is wanted? A `void *` takes every pointer; a
@@ -90,28 +89,10 @@ inline bool capsule_fits(const char *name, const pointer_wanted &wanted) {
          PyNativeType_Equivalent({static_cast<unsigned char>(code), 1}, wanted.type);
 }
 
-/// Are items of this format (as in `struct`; NULL is "B") and size what is wanted? They are by
-/// width and class, as signatures are: "l" and "q" are the same where both have eight bytes. "c"
-/// is a char, signed or not.
-inline bool items_fit(const char *format, std::size_t size, const pointer_wanted &wanted) {
-  if (!wanted.type.is_pointer) return true;
-  if (format == nullptr) format = "B";
-  // The platforms are little-endian (core/ says so), so "<" is the native order.
-  if (*format == '@' || *format == '=' || *format == '<') ++format;
-  if (*format == '\0' || (format[1] != '\0' && format[2] != '\0') || size != wanted.size) {
-    return false;
-  }
-  const PyNativeKind kind = PyNativeCode_Kind(wanted.type.code);
-  const bool is_integer = kind == PyNativeKind_SIGNED || kind == PyNativeKind_UNSIGNED;
-  if (std::strcmp(format, "c") == 0) return is_integer;
-  const int code = PyNativeCode_FromLetters(format[0], format[1]);
-  return code > PyNativeType_VOID && PyNativeCode_Kind(code) == kind &&
-         (is_integer || kind == PyNativeKind_BOOL || kind == PyNativeKind_FLOATING ||
-          kind == PyNativeKind_COMPLEX);
-}
-
 inline bool buffer_fits(const Py_buffer &view, const pointer_wanted &wanted) {
-  if (!items_fit(view.format, static_cast<std::size_t>(view.itemsize), wanted)) {
+  const PyNativeType item = {wanted.type.code, 0};
+  if (wanted.type.is_pointer &&
+      !is_buffer_of(item, view.format, static_cast<std::size_t>(view.itemsize))) {
     PyErr_Format(PyExc_TypeError, "a buffer of '%s' items is needed, not of '%.50s' (%zd bytes)",
                  PyNativeCode_Letters(wanted.type.code), view.format != nullptr ? view.format : "B",
                  view.itemsize);

@@ -64,6 +64,12 @@ inline std::string obstacles(const PyNativeCallableEntry &entry, const request &
   return text.empty() ? text : text + ")";
 }
 
+/// `staticmethod(f)` and `classmethod(f)` as they stand in the dictionary of a class. Python 3.9
+/// calls neither, later ones only the first.
+inline bool is_method_in_class_body(PyObject *object) {
+  return Py_TYPE(object) == &PyStaticMethod_Type || Py_TYPE(object) == &PyClassMethod_Type;
+}
+
 /// What a callable without any table is, and what to do instead.
 inline std::string advice(const PyTypedcall_Interface *interface, PyObject *callable) {
   PyTypeObject *type = Py_TYPE(callable);
@@ -84,7 +90,7 @@ inline std::string advice(const PyTypedcall_Interface *interface, PyObject *call
   if (type == &PyWrapperDescr_Type || std::strcmp(type->tp_name, "method-wrapper") == 0) {
     return "it wraps a slot of a type and has no PyMethodDef; call it boxed";
   }
-  if (type == &PyStaticMethod_Type || type == &PyClassMethod_Type) {
+  if (is_method_in_class_body(callable)) {
     return std::string("it is a ") + type->tp_name + " object; resolve what a class gives for it";
   }
   if (def_of(callable) != nullptr) {
@@ -111,15 +117,14 @@ inline void set_refusal(const PyTypedcall_Interface *interface, PyObject *callab
   // Attributes are not looked up while an exception is pending; ours replaces it anyway.
   PyErr_Clear();
   const std::string name = name_of(callable);
-  // Of a class method, only what the dictionary of its class has is not callable by itself.
-  if (!PyCallable_Check(callable) && !is_unbound(callable)) {
+  // What the dictionary of a class has for a class method is not callable by itself.
+  if (!PyCallable_Check(callable) && !is_unbound(callable) && !is_method_in_class_body(callable)) {
     PyErr_Format(PyExc_TypeError, "%s is not callable", name.c_str());
     return;
   }
   std::string offered;
   visit_tables(interface, callable, [&](const PyNativeCallableTable &table, place) {
-    for (Py_ssize_t i = 0; i < table.count; ++i) {
-      const PyNativeCallableEntry &entry = table.entries[i];
+    for (const PyNativeCallableEntry &entry : entries_of(table)) {
       if (entry.signature == nullptr) continue;
       offered += (offered.empty() ? "'" : ", '") + std::string(entry.signature) + "'" +
                  obstacles(entry, asked, callable);

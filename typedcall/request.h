@@ -159,6 +159,19 @@ inline int casting_cost(const PyNativeSignature &asked, const PyNativeSignature 
   return sum;
 }
 
+/// The entries of a table, for loops. By pointer: what is indexed as the array of one that the
+/// struct declares has one element for -fstrict-flex-arrays and -fsanitize=bounds.
+class entries_of {
+ public:
+  explicit entries_of(const PyNativeCallableTable &table)
+      : begin_(table.entries), end_(begin_ + (table.count > 0 ? table.count : 0)) {}
+  const PyNativeCallableEntry *begin() const { return begin_; }
+  const PyNativeCallableEntry *end() const { return end_; }
+
+ private:
+  const PyNativeCallableEntry *begin_, *end_;
+};
+
 inline bool can_honour(const PyNativeCallableEntry &entry, honours honoured) {
   return PyNativeCallable_FlagsAreUsable(entry.flags) &&
          (entry.flags & PyNativeCallable_MANDATORY_MASK & ~honoured) == 0;
@@ -174,14 +187,12 @@ inline bool is_open(const PyNativeCallableEntry &entry, const request &asked) {
 /// classes, else null.
 inline const PyNativeCallableEntry *select(const PyNativeCallableTable &table,
                                            const request &asked) {
-  for (Py_ssize_t i = 0; i < table.count; ++i) {
-    const PyNativeCallableEntry &entry = table.entries[i];
+  for (const PyNativeCallableEntry &entry : entries_of(table)) {
     if (entry.signature == nullptr || !is_same_text(entry.signature, asked.signature)) continue;
     if (is_open(entry, asked)) return &entry;
   }
   if (asked.allowed == casting::exact) return nullptr;
-  for (Py_ssize_t i = 0; i < table.count; ++i) {
-    const PyNativeCallableEntry &entry = table.entries[i];
+  for (const PyNativeCallableEntry &entry : entries_of(table)) {
     if (entry.signature == nullptr || !has_widths_of(asked.signature, entry.signature)) continue;
     if (is_open(entry, asked)) return &entry;
   }
@@ -193,8 +204,7 @@ inline const PyNativeCallableEntry *select_cheapest(const PyNativeCallableTable 
                                                     const request &asked,
                                                     const PyNativeSignature &parsed, int *best) {
   const PyNativeCallableEntry *cheapest = nullptr;
-  for (Py_ssize_t i = 0; i < table.count; ++i) {
-    const PyNativeCallableEntry &entry = table.entries[i];
+  for (const PyNativeCallableEntry &entry : entries_of(table)) {
     PyNativeSignature offered;
     if (entry.signature == nullptr || !is_open(entry, asked)) continue;
     if (PyNativeSignature_ParseString(entry.signature, &offered, nullptr) < 0) continue;

@@ -144,8 +144,8 @@ inline std::optional<resolution> find(const PyTypedcall_Interface *interface, Py
 template <class Visitor>
 void for_each_entry(const PyTypedcall_Interface *interface, PyObject *callable, Visitor &&visit) {
   internal::visit_tables(interface, callable, [&](const PyNativeCallableTable &table, place where) {
-    for (Py_ssize_t i = 0; i < table.count; ++i) {
-      if (table.entries[i].signature != nullptr) visit(table.entries[i], where);
+    for (const PyNativeCallableEntry &entry : internal::entries_of(table)) {
+      if (entry.signature != nullptr) visit(entry, where);
     }
     return false;
   });

@@ -30,25 +30,46 @@ namespace typedcall::internal {
 //  - All other tables, in instances and on the heap, say nothing when they change or are freed, and
 //    are read anew each time.
 
+/// What a callable is, besides its address: its type, and the word in it that tells it from others
+/// of that type: the def of a function or of an unbound method, the type once more of anything
+/// else.
+struct identity {
+  const PyTypeObject *type;
+  std::uintptr_t word;
+  std::uint8_t offset;  ///< where the word stands in the object
+
+  static identity of(PyObject *callable) {
+    const auto *def = def_of(callable);
+    const auto word = reinterpret_cast<std::uintptr_t>(def);
+    if (is_builtin(callable)) return {Py_TYPE(callable), word, offsetof(PyCFunctionObject, m_ml)};
+    if (def != nullptr) return {Py_TYPE(callable), word, offsetof(PyMethodDescrObject, d_method)};
+    return {Py_TYPE(callable), reinterpret_cast<std::uintptr_t>(Py_TYPE(callable)),
+            offsetof(PyObject, ob_type)};
+  }
+
+  /// The same as comparing with of(callable), but no kind of callable is looked for: objects of
+  /// that type have the word there.
+  bool is_of(PyObject *callable) const {
+    return type == Py_TYPE(callable) &&
+           word == *reinterpret_cast<const std::uintptr_t *>(
+                       reinterpret_cast<const char *>(callable) + offset);
+  }
+};
+
 /// What is remembered: everything is a copy, so nothing that was freed is looked at.
 struct remembered {
   const PyObject *callable;  // an address, nothing more
-  std::uintptr_t identity;   // of what was there: see identity_of
+  identity was;              // of what was there
   std::uint64_t evidence;    // that it still holds: a stamp, or the address of a name
   void *funcptr;             // null: nothing is offered, or it is to be read anew
   std::uint32_t flags : 24;  // usable entries have none above
   std::uint32_t where : 4;
   std::uint32_t how : 4;
   std::uint32_t spelling;
-};
 
-/// The def of a function or of an unbound method, or the type of anything else, and which of these.
-inline std::uintptr_t identity_of(PyObject *callable) {
-  if (is_builtin(callable)) return reinterpret_cast<std::uintptr_t>(def_of(callable));
-  const PyMethodDef *def = def_of(callable);
-  if (def != nullptr) return reinterpret_cast<std::uintptr_t>(def) | 1;
-  return reinterpret_cast<std::uintptr_t>(Py_TYPE(callable)) | 2;
-}
+  /// Of a live function or unbound method, whose identity has been compared.
+  const PyMethodDef *def() const { return reinterpret_cast<const PyMethodDef *>(was.word); }
+};
 
 inline std::uint64_t address_of_name(const PyMethodDef *def) {
   return reinterpret_cast<std::uintptr_t>(def->ml_name);
@@ -81,9 +102,13 @@ class site_memory {
   /// Changes with every row of the interpreter's side table that comes or goes.
   static std::uint64_t stamp(const PyTypedcall_Interface *interface) {
     if (interface == nullptr) return 0;
+    if (PyTypedcall_HAS(interface, live_counters)) {
+      const PyTypedcall_Counters *live = interface->live_counters;
+      return PyTypedcall_LOAD_ACQUIRE(&live->rows_added) +
+             PyTypedcall_LOAD_ACQUIRE(&live->rows_removed);
+    }
     PyTypedcall_Counters counters;
-    // The first two only, which is quicker.
-    interface->counters(interface->state, &counters, 2 * sizeof(counters.rows_added));
+    interface->counters(interface->state, &counters, sizeof(counters));
     return counters.rows_added + counters.rows_removed;
   }
 
@@ -92,14 +117,14 @@ class site_memory {
     const remembered *slot = look_up(callable);
     if (slot == nullptr) return nullptr;
     if (slot->where == static_cast<unsigned>(place::method_def)) {
-      const PyMethodDef *def = def_of(callable);
-      const bool holds = slot->funcptr != nullptr && slot->evidence == address_of_name(def) &&
-                         (def->ml_flags & METH_TYPED) != 0;
+      const bool holds = slot->funcptr != nullptr &&
+                         slot->evidence == address_of_name(slot->def()) &&
+                         (slot->def()->ml_flags & METH_TYPED) != 0;
       return holds ? slot : nullptr;
     }
     if (slot->evidence != stamp(interface)) return nullptr;
     // That nothing is offered is remembered of functions only, and holds until they get flag bits.
-    if (slot->funcptr == nullptr && (def_of(callable)->ml_flags & METH_TYPED) != 0) return nullptr;
+    if (slot->funcptr == nullptr && (slot->def()->ml_flags & METH_TYPED) != 0) return nullptr;
     return slot;
   }
 
@@ -132,7 +157,7 @@ class site_memory {
   void remember(PyObject *callable, std::uint64_t evidence, void *funcptr, std::uintptr_t flags,
                 place where, casting how, std::uint32_t spelling) {
     const remembered found = {callable,
-                              identity_of(callable),
+                              identity::of(callable),
                               evidence,
                               funcptr,
                               static_cast<std::uint32_t>(flags) & 0xffffff,
@@ -155,16 +180,15 @@ class site_memory {
   const char *spelling(std::uint32_t number) const { return spellings_[number]->c_str(); }
 
  private:
-  static constexpr std::size_t kProbes = 4;
+  static constexpr std::size_t kProbes = 8;
   static constexpr std::size_t kSmallest = 64, kLargest = 8192;
   static constexpr remembered kNothing[2] = {};  // what the highest bit finds
 
   std::size_t home_of(const PyObject *callable) const {
-    // Allocators put objects at regular distances, some of which one multiplication would not
+    // Allocators put objects at regular distances, some of which a multiplication alone would not
     // spread.
     std::uint64_t bits = reinterpret_cast<std::uintptr_t>(callable);
-    bits *= UINT64_C(0x9e3779b97f4a7c15);
-    bits ^= bits >> 32;
+    bits ^= bits >> 7;
     return static_cast<std::size_t>(bits * UINT64_C(0x9e3779b97f4a7c15) >> shift_);
   }
 
@@ -174,7 +198,7 @@ class site_memory {
     for (std::size_t i = 0; slot->callable != callable; ++slot) {
       if (slot->callable == nullptr || ++i == kProbes) return nullptr;
     }
-    return slot->identity == identity_of(callable) ? slot : nullptr;
+    return slot->was.is_of(callable) ? slot : nullptr;
   }
 
   /// Might it still hold, as far as can be seen here?

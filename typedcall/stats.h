@@ -17,7 +17,8 @@ namespace typedcall {
 
 /// What is counted.
 enum class event : unsigned {
-  direct,  ///< a call through function, bound_function or unbound_function: the pointer itself
+  direct,  ///< a call through function, function_view, bound_function or unbound_function: the
+           ///< pointer itself
   thunk,   ///< the ways of an invoker
   image,
   ffi,
@@ -32,7 +33,9 @@ enum class event : unsigned {
   found_side_table_object,  //
   found_sibling_symbol,     //
   found_nothing,
-  events  // how many there are
+  loop_compiled,  ///< a loop over some elements, by code for its types, or
+  loop_invoker,   ///< by type codes; the invoker's calls are counted as well
+  events          // how many there are
 };
 
 /// The counters of this program or shared object. Any thread; no GIL; nothing is ordered by them.

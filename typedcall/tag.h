@@ -9,8 +9,12 @@
 #endif
 
 #include "core/platform.h"
-#include "core/rendezvous.h"
+#include "typedcall/native_table.h"
 #include "typedcall/typed_method.h"
+#ifndef PYPY_VERSION  // no side table there: rows carry flag bits, and Python code keeps other tags
+#include "core/rendezvous.h"
+#include "typedcall/def_of.h"
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,12 +22,6 @@ extern "C" {
 
 // A tag is a promise, like a ctypes prototype: if the address is not a function of that signature,
 // calls through it crash. Everything else about a tag is checked here.
-
-// Has the class of a result an error value? docs/ABI.md, section 3, MAY_RAISE.
-static inline int PyNativeCallable_Internal_HasErrorValue(PyNativeType result) {
-  const enum PyNativeKind kind = PyNativeType_Kind(result);
-  return kind != PyNativeKind_VOID && kind != PyNativeKind_BOOL && kind != PyNativeKind_COMPLEX;
-}
 
 /// Is this a table that may be offered? Returns 0, or -1 with ValueError that says what is wrong
 /// (for a signature: where) in the table of the callable called `name`. GIL: held.
@@ -33,36 +31,7 @@ static inline int PyNativeCallable_CheckTable(const PyNativeCallableTable *table
     PyErr_Format(PyExc_ValueError, "%.100s: a tag needs at least one entry", name);
     return -1;
   }
-  // By pointer: what is indexed as an array of one has one element for some compilers' options.
-  const PyNativeCallableEntry *entry = table->entries;
-  for (Py_ssize_t i = 0; i < table->count; ++i, ++entry) {
-    PyNativeSignature parsed;
-    PyNativeSignature_Fault fault;
-    if (entry->signature == NULL || entry->funcptr == NULL) {
-      PyErr_Format(PyExc_ValueError, "%.100s: entry %zd has no signature or no function", name, i);
-      return -1;
-    }
-    if (PyNativeSignature_ParseString(entry->signature, &parsed, &fault) < 0) {
-      PyErr_Format(PyExc_ValueError, "%.100s: signature '%.200s' at position %zu: %s", name,
-                   entry->signature, fault.position, fault.reason);
-      return -1;
-    }
-    if (!PyNativeCallable_FlagsAreUsable(entry->flags)) {
-      PyErr_Format(PyExc_ValueError, "%.100s: entry '%.200s' has unusable flags %p", name,
-                   entry->signature, (void *)entry->flags);
-      return -1;
-    }
-    if ((entry->flags & PyNativeCallable_MAY_RAISE) != 0 &&
-        (entry->flags & PyNativeCallable_RETURNS_STATUS) == 0 &&
-        !PyNativeCallable_Internal_HasErrorValue(parsed.result)) {
-      PyErr_Format(PyExc_ValueError,
-                   "%.100s: entry '%.200s' may raise, but its result cannot say so; "
-                   "report errors by status (RETURNS_STATUS)",
-                   name, entry->signature);
-      return -1;
-    }
-  }
-  return 0;
+  return PyNativeCallable_CheckEntries(table->entries, table->count, name);
 }
 
 /// Do two tables say the same: signatures, flags and addresses, in the same order? GIL: none.
@@ -71,8 +40,7 @@ static inline int PyNativeCallable_TablesAreEqual(const PyNativeCallableTable *a
   if (a->count != b->count) return 0;
   const PyNativeCallableEntry *x = a->entries, *y = b->entries;
   for (Py_ssize_t i = 0; i < a->count; ++i, ++x, ++y) {
-    if (x->flags != y->flags || x->funcptr != y->funcptr) return 0;
-    if (strcmp(x->signature, y->signature) != 0) return 0;
+    if (!PyNativeCallable_EntriesAreEqual(x, y)) return 0;
   }
   return 1;
 }
@@ -87,6 +55,7 @@ static inline void PyNativeCallable_Internal_SetConflict(const char *name,
                table->entries[0].signature, table->count, table->entries[0].funcptr);
 }
 
+#ifndef PYPY_VERSION
 static inline int PyNativeCallable_Internal_AreEqual(const void *a, const void *b) {
   return PyNativeCallable_TablesAreEqual((const PyNativeCallableTable *)a,
                                          (const PyNativeCallableTable *)b);
@@ -140,6 +109,10 @@ static inline int PyTypedMethod_TagDef(const PyTypedcall_Interface *interface,
 
 /// Publishes `table` for one object, for callables without a PyMethodDef. An object without weak
 /// references is kept alive until it is untagged. Otherwise as PyTypedMethod_TagDef. GIL: held.
+///
+/// An object that has a def may be tagged, too: what its def's tag offers comes first, and this one
+/// is looked at for what that does not answer. The two are not compared: a def may be shared by
+/// functions that differ in their self, and the tag of one object says more about that one.
 static inline int PyNativeCallable_TagObject(const PyTypedcall_Interface *interface,
                                              PyObject *object, const PyNativeCallableTable *table,
                                              void (*destroy)(const void *value)) {
@@ -160,21 +133,6 @@ static inline int PyNativeCallable_UntagObject(const PyTypedcall_Interface *inte
   return interface->retract(interface->state, PyTypedcall_BY_OBJECT, object);
 }
 
-/// The def of a builtin function, bound or not, or of a method or class method as its type has it
-/// (`list.append`, `dict.__dict__['fromkeys']`), borrowed; NULL without an exception for anything
-/// else. GIL: held.
-static inline PyMethodDef *PyTypedMethod_DefOf(PyObject *callable) {
-  // Exactly these types: PyPy's look-alikes have no def where CPython's have one.
-  const PyTypeObject *type = Py_TYPE(callable);
-  if (type == &PyCFunction_Type || type == &PyCMethod_Type) {
-    return ((PyCFunctionObject *)callable)->m_ml;
-  }
-  if (type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type) {
-    return ((PyMethodDescrObject *)callable)->d_method;
-  }
-  return NULL;
-}
-
 // The class that `type` has the row `def` from, by its name; NULL without an exception if that name
 // leads elsewhere. Borrowed; runs no Python code.
 static inline PyObject *PyTypedMethod_Internal_ClassOf(PyTypeObject *type, const PyMethodDef *def) {
@@ -183,7 +141,7 @@ static inline PyObject *PyTypedMethod_Internal_ClassOf(PyTypeObject *type, const
   Py_XDECREF(name);
   PyErr_Clear();
   if (found == NULL) return NULL;
-  if (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyClassMethodDescr_Type) {
+  if (PyTypedMethod_IsUnbound(found)) {
     const PyMethodDescrObject *descriptor = (PyMethodDescrObject *)found;
     return descriptor->d_method == def ? (PyObject *)PyDescr_TYPE(descriptor) : NULL;
   }
@@ -218,12 +176,13 @@ static inline int PyTypedMethod_TagCallable(const PyTypedcall_Interface *interfa
                  Py_TYPE(callable)->tp_name);
     return -1;
   }
-  const int is_function =
-      Py_TYPE(callable) == &PyCFunction_Type || Py_TYPE(callable) == &PyCMethod_Type;
-  PyObject *owner = is_function ? PyTypedMethod_Internal_OwnerOf(callable, def)
-                                : (PyObject *)((PyDescrObject *)callable)->d_type;
+  PyObject *owner = PyTypedMethod_IsFunction(callable)
+                        ? PyTypedMethod_Internal_OwnerOf(callable, def)
+                        : (PyObject *)((PyDescrObject *)callable)->d_type;
   return PyTypedMethod_TagDef(interface, def, owner, table, destroy);
 }
+
+#endif  // PYPY_VERSION
 
 // Do PyPy's fields, when they are filled in, say what one of the entries says? How the function
 // reports an exception and whether it takes self must be the same, too: PyPy calls it either way.
@@ -257,7 +216,11 @@ static inline int PyTypedMethod_Internal_CheckPyPy(const PyTypedMethodMetadata *
 /// a metadata struct holds, ImportError as PyTypedcall_Import. GIL: held.
 static inline int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *defs,
                                         const PyTypedMethodMetadata *const *typed) {
+#ifdef PYPY_VERSION
+  (void)owner;
+#else
   const PyTypedcall_Interface *interface = NULL;  // until a row wants it
+#endif
   for (; *typed != NULL; ++typed) {
     const PyTypedMethodMetadata *metadata = *typed;
     const PyMethodDef *def = defs;
@@ -270,8 +233,13 @@ static inline int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *defs
     if (PyNativeCallable_CheckTable(metadata->table, def->ml_name) < 0) return -1;
     if (PyTypedMethod_Internal_CheckPyPy(metadata) < 0) return -1;
     if (PyTypedMethod_Table(def) == metadata->table) continue;
+#ifdef PYPY_VERSION
+    PyErr_Format(PyExc_SystemError, "%.99s: on PyPy a typed row needs its flag bits", def->ml_name);
+    return -1;
+#else
     if (interface == NULL && (interface = PyTypedcall_Import()) == NULL) return -1;
     if (PyTypedMethod_TagDef(interface, def, owner, metadata->table, NULL) < 0) return -1;
+#endif
   }
   return 0;
 }

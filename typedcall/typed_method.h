@@ -189,10 +189,10 @@ static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCalla
 
 /// The flag bits that rows get. CPython from 3.11 on compares `ml_flags` for equality where it
 /// specialises calls, so a bit that it does not know costs every call up to a third: rows have none
-/// there and are found in the side table. Define it as 0x3000 before the first include to have the
-/// bits all the same, or as 0.
+/// there and are found in the side table. PyPy has no side table, and there the bits cost nothing.
+/// Define it as 0x3000 before the first include to have the bits all the same, or as 0.
 #ifndef PyTypedMethod_FLAGS
-#if PY_VERSION_HEX >= 0x030B0000
+#if PY_VERSION_HEX >= 0x030B0000 && !defined(PYPY_VERSION)
 #define PyTypedMethod_FLAGS 0
 #else
 #define PyTypedMethod_FLAGS (METH_TYPED | METH_TYPED_EXT)

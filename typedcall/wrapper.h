@@ -21,13 +21,15 @@ struct call_frame {
   typename held_arguments<typename Native::arguments>::type held;
 
   /// False with the exception of the argument that does not fit.
-  bool convert(PyObject *const *args) { return convert(args, indices()); }
+  __attribute__((always_inline)) bool convert(PyObject *const *args) {
+    return convert(args, indices());
+  }
   /// Calls, and converts the result. NULL with the exception of whichever failed.
   PyObject *call(PyObject *self) { return call(self, indices()); }
 
  private:
   template <std::size_t... I>
-  bool convert(PyObject *const *args, std::index_sequence<I...>) {
+  __attribute__((always_inline)) bool convert(PyObject *const *args, std::index_sequence<I...>) {
     (void)args;
     return (std::get<I>(held).convert(args[I]) && ...);
   }
@@ -68,10 +70,16 @@ struct call_frame {
     if constexpr (Native::is_status) {
       if constexpr (Native::has_value) {
         typename Native::value value{};
-        if (run(self, all, &value) != 0) return failed();
+        if (run(self, all, &value) != 0) {
+          set_missing_error();
+          return nullptr;
+        }
         return to_python(value);
       } else {
-        if (run(self, all) != 0) return failed();
+        if (run(self, all) != 0) {
+          set_missing_error();
+          return nullptr;
+        }
         Py_RETURN_NONE;
       }
     } else if constexpr (!Native::has_value) {
@@ -85,13 +93,6 @@ struct call_frame {
       return to_python(result);
     }
   }
-
-  static PyObject *failed() {
-    if (!PyErr_Occurred()) {
-      PyErr_SetString(PyExc_SystemError, "a native function reported an error without setting one");
-    }
-    return nullptr;
-  }
 };
 
 /// One function, every argument by position.
@@ -99,6 +100,7 @@ template <class Native>
 struct single_function {
   /// The name in messages. The same function under a second name shares it.
   static inline const char *name = "";
+  static constexpr const char **called = &name;
   static constexpr bool all_have_arity(std::size_t arity) { return Native::arity == arity; }
 
   static PyObject *no_args(PyObject *self, PyObject *) {
@@ -135,6 +137,7 @@ struct named_function {
   static inline const char *names[shape::count + 1] = {};
   static inline typename Native::arguments defaults = {};
   static inline parameter_list list = {};
+  static constexpr const char **called = nullptr;  // that is in `list`
 
   /// Null, or why the row cannot be made.
   static const char *set(const char *function, const Parameters &...parameters) {

@@ -165,7 +165,8 @@ FIELD(PyTypedcall_Interface, combined_metaclass, 80, 8);
 FIELD(PyTypedcall_Interface, replace, 88, 8);
 // Since 1.1.
 FIELD(PyTypedcall_Interface, exchange, 96, 8);
-PyTypedcall_STATIC_ASSERT(sizeof(PyTypedcall_Interface) >= 104, abi);
+FIELD(PyTypedcall_Interface, live_counters, 104, 8);
+PyTypedcall_STATIC_ASSERT(sizeof(PyTypedcall_Interface) >= 112, abi);
 SAME(PyTypedcall_INTERFACE_SIZE_1_0, 96);
 
 FIELD(PyForeignSlots_Table, count, 0, 8);

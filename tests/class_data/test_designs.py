@@ -102,7 +102,9 @@ class Designs(unittest.TestCase):
             self.assertEqual(words_of(printed[name]), words_of(cells), name)
         # Three objects for a class instead of one; and the most that ours may take.
         self.assertGreater(int(rows["meta-metaclass"][4]), 1000)
-        self.assertLess(int(rows["custom slot"][4]), 48 + 8 + 72)
+        if "t" not in sys.abiflags:
+            # Without the GIL CPython's allocator rounds up further.
+            self.assertLess(int(rows["custom slot"][4]), 48 + 8 + 72)
 
 
 if __name__ == "__main__":

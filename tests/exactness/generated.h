@@ -1,109 +1,196 @@
 // Functions of made-up signatures: signature number n is drawn from the list of types by a
-// generator that the compiler runs, and its function mixes the bits of all arguments into its
-// result.
+// generator that the compiler runs. Each hands its arguments, as they came, to one function that
+// knows them by their codes, and returns what that says.
 #ifndef TYPEDCALL_TESTS_EXACTNESS_GENERATED_H_
 #define TYPEDCALL_TESTS_EXACTNESS_GENERATED_H_
 
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <limits>
+#include "tests/exactness/values.h"
+#include "typedcall/provider.h"
+#include "typedcall/resolve.h"
+// Python.h comes first.
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 namespace exactness {
 
-/// splitmix64, for constants and for values.
-constexpr std::uint64_t Scramble(std::uint64_t z) {
-  z += 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
+/// How a function reports errors.
+enum class Kind { none, by_value, by_status };
 
-/// Pseudo-random words.
-struct Stream {
-  std::uint64_t state;
-  std::uint64_t Next() { return state = Scramble(state); }
+/// Signature number n, for those who look at it at run time.
+struct Facts {
+  std::uint64_t n;
+  Kind kind;
+  PyNativeSignature python;  ///< what Python passes and gets
+  const char *text;          ///< what consumers see
 };
 
-/// The types that Python callers can pass and get. A type stands several times to come up more
-/// often.
-using Types = std::tuple<bool, signed char, unsigned char, short, unsigned short, int, unsigned,
-                         long, unsigned long, long long, unsigned long long, float, double, long,
-                         double, double, float>;
+/// A long double is not all that Python passes, so its entries say DIFFERS.
+inline constexpr typedcall::honours kHonours =
+    typedcall::checks_errors | typedcall::accepts_differences | PyNativeCallable_RETURNS_STATUS;
+
+/// What a call has come to.
+struct Outcome {
+  Value result;
+  bool raised = false;
+};
+
+/// What every function does: mixes the bits of its arguments into a result, or, one time in eight,
+/// if it can, into a ValueError. An object is a new reference.
+Outcome Compute(const Facts &facts, const Value *arguments);
+
+/// The scalars that travel in registers, and behind them everything else.
+using Types =
+    std::tuple<bool, signed char, unsigned char, short, unsigned short, int, unsigned, long,
+               unsigned long, long long, unsigned long long, float, double, void *, double *,
+               const short *, long double *, PyNativeType_ComplexDouble *, PyObject *, const char *,
+               long, double, float, PyObject *, long double, PyNativeType_ComplexFloat,
+               PyNativeType_ComplexDouble, PyNativeType_ComplexLongDouble>;
+inline constexpr std::size_t kTypes = std::tuple_size_v<Types>, kScalars = kTypes - 4;
+
+/// Every type in turn is a result, and `void`. Arguments are scalars only two times in three, so
+/// that the ways without libffi get long signatures, too; else the first is each type in turn.
+constexpr std::size_t DrawnType(std::uint64_t n, std::uint64_t i) {
+  if (n % 3 == 0 && i == 0) return kTypes - 1 - n / 3 % kTypes;
+  return Scramble(n * 131 + i + 1) % (n % 3 == 0 ? kTypes : kScalars);
+}
+template <std::uint64_t n, class = void>
+struct ResultOf {
+  using type = std::tuple_element_t<n % (kTypes + 1), Types>;
+};
 template <std::uint64_t n>
-using Drawn = std::tuple_element_t<n % std::tuple_size_v<Types>, Types>;
-
-/// The value of T that these bits make: any value for integers, an edge one time in four.
-template <class T>
-T FromBits(std::uint64_t bits) {
-  const std::uint64_t choice = Scramble(bits) % 28;
-  if constexpr (std::is_same_v<T, bool>) {
-    return bits % 2 != 0;
-  } else if constexpr (std::is_integral_v<T>) {
-    const T edges[] = {static_cast<T>(-1),
-                       T(0),
-                       T(1),
-                       std::numeric_limits<T>::min(),
-                       std::numeric_limits<T>::max(),
-                       static_cast<T>(-2),
-                       static_cast<T>(std::numeric_limits<T>::max() - 1)};
-    return choice < 7 ? edges[choice] : static_cast<T>(bits >> (choice % 3 == 0 ? 40 : 0));
-  } else {
-    const T edges[] = {T(-1),
-                       T(-0.0),
-                       T(0),
-                       std::numeric_limits<T>::quiet_NaN(),
-                       -std::numeric_limits<T>::infinity(),
-                       std::numeric_limits<T>::denorm_min(),
-                       std::numeric_limits<T>::lowest()};
-    if (choice < 7) return edges[choice];
-    T value;
-    std::memcpy(&value, &bits, sizeof(value));
-    // A signalling NaN becomes a quiet one wherever a float is made a double.
-    return std::isnan(value) ? std::numeric_limits<T>::quiet_NaN() : value;
-  }
-}
-
-/// All bits of a value. NaNs are one, whatever their sign and payload.
-template <class T>
-std::uint64_t ToBits(T value) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(value)) return ~std::uint64_t{0};
-  }
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(value));
-  return bits;
-}
-
-template <std::uint64_t n, class Indices>
-struct Function;
-template <std::uint64_t n, std::size_t... i>
-struct Function<n, std::index_sequence<i...>> {
-  using result = Drawn<Scramble(n * 131)>;
-  using arguments = std::tuple<Drawn<Scramble(n * 131 + i + 1)>...>;
-  using type = result(Drawn<Scramble(n * 131 + i + 1)>...);
-
-  static result call(Drawn<Scramble(n * 131 + i + 1)>... values) noexcept {
-    std::uint64_t mixed = n;
-    ((mixed = Scramble(mixed ^ ToBits(values))), ...);
-    return FromBits<result>(mixed);
-  }
-
-  static constexpr char name[] = {'f', '0' + n / 100 % 10, '0' + n / 10 % 10, '0' + n % 10, 0};
+struct ResultOf<n, std::enable_if_t<n % (kTypes + 1) == kTypes>> {
+  using type = void;
 };
 
 /// Mostly few arguments; one signature in eight has more than there are registers.
 constexpr std::size_t Arity(std::uint64_t n) {
   const std::uint64_t drawn = Scramble(n * 131 + 77);
-  return static_cast<std::size_t>(n % 8 == 7 ? 9 + drawn % 12 : drawn % 7);
+  return static_cast<std::size_t>(n % 8 == 7 ? 9 + drawn % 12 : drawn % 7 + (n % 3 == 0));
 }
+
+/// Some results have no error value, and a place for a typed pointer has no code.
+template <class R>
+constexpr Kind KindOf(std::uint64_t n) {
+  constexpr bool is_pointer = std::is_pointer_v<R> && !std::is_same_v<R, void *> &&
+                              !std::is_same_v<R, const char *> && !std::is_same_v<R, PyObject *>;
+  const Kind drawn = static_cast<Kind>(Scramble(n * 977) % 3);
+  if (drawn == Kind::by_value && !typedcall::has_error_value<R>) return Kind::by_status;
+  return drawn == Kind::by_status && is_pointer ? Kind::by_value : drawn;
+}
+
+template <std::uint64_t n, Kind kind, class R, class... A>
+struct Function {
+  static constexpr std::size_t arity = sizeof...(A);
+  using type = R(A...);  ///< as consumers see it
+  static constexpr auto effects = [] {
+    if constexpr (kind == Kind::by_value) {
+      return typedcall::may_raise;
+    } else {
+      return typedcall::effects<0>();
+    }
+  }();
+
+  static const Facts &facts() {
+    static const Facts made = {n, kind, typedcall::signature_of<type>::parsed(),
+                               typedcall::signature_of<type>::text};
+    return made;
+  }
+  static R call(A... values) noexcept {
+    const Value arguments[] = {Value::Of(values)..., Value()};
+    const Outcome outcome = Compute(facts(), arguments);
+    if constexpr (typedcall::has_error_value<R>) {
+      if (outcome.raised) return typedcall::error_value<R>();
+    }
+    if constexpr (!std::is_void_v<R>) return outcome.result.As<R>();
+  }
+
+  /// By typedcall::function; false with an exception when it is not found.
+  static bool call_direct(PyObject *callable, const Value *arguments, Outcome *outcome) {
+    return call_direct(callable, arguments, outcome, std::index_sequence_for<A...>());
+  }
+
+ private:
+  template <std::size_t... i>
+  static bool call_direct(PyObject *callable, const Value *arguments, Outcome *outcome,
+                          std::index_sequence<i...>) {
+    (void)arguments;
+    const auto found = typedcall::resolve<type>(PyTypedcall_Import(), callable, kHonours);
+    if (!found) return false;
+    if constexpr (std::is_void_v<R>) {
+      found(arguments[i].template As<A>()...);
+      outcome->raised = found.raised();
+    } else {
+      const R result = found(arguments[i].template As<A>()...);
+      outcome->result = Value::Of(result);
+      outcome->raised = found.raised(result);
+    }
+    return true;
+  }
+};
+
+/// The value goes through a last pointer, if there is one.
+template <std::uint64_t n, class R, class... A>
+struct Function<n, Kind::by_status, R, A...> {
+  static constexpr bool has_place = !std::is_void_v<R>;
+  static constexpr std::size_t arity = sizeof...(A) + has_place;
+  template <class... All>
+  struct Called {
+    using type = int(All...);
+    static int call(All... values) noexcept {
+      const Value arguments[] = {Value::Of(values)..., Value()};
+      const Outcome outcome = Compute(Function::facts(), arguments);
+      if constexpr (has_place) {
+        if (!outcome.raised) *arguments[sizeof...(A)].template As<R *>() = outcome.result.As<R>();
+      }
+      return outcome.raised ? 1 + static_cast<int>(n) : 0;
+    }
+    template <std::size_t... i>
+    static int run(const typedcall::function<type> &found, const Value *arguments,
+                   std::index_sequence<i...>) {
+      (void)arguments;
+      return found(arguments[i].template As<All>()...);
+    }
+  };
+  using called =
+      typename std::conditional_t<has_place,
+                                  std::enable_if<true, Called<A..., std::add_pointer_t<R>>>,
+                                  std::enable_if<true, Called<A...>>>::type;
+  using type = typename called::type;
+  static constexpr auto &call = called::call;
+  static constexpr auto effects = typedcall::returns_status;
+
+  static const Facts &facts() {
+    static const Facts made = {n, Kind::by_status, typedcall::signature_of<R(A...)>::parsed(),
+                               typedcall::signature_of<type>::text};
+    return made;
+  }
+
+  static bool call_direct(PyObject *callable, const Value *arguments, Outcome *outcome) {
+    const auto found = typedcall::resolve<type>(PyTypedcall_Import(), callable, kHonours);
+    if (!found) return false;
+    Value all[PyNativeSignature_MAX_ARGS];
+    for (std::size_t i = 0; i < sizeof...(A); ++i) all[i] = arguments[i];
+    all[sizeof...(A)] = Value::Of(&outcome->result);
+    const int status = called::run(found, all, std::make_index_sequence<arity>());
+    outcome->raised = found.raised(status);
+    return status == (outcome->raised ? 1 + static_cast<int>(n) : 0);
+  }
+};
+
+template <std::uint64_t n, class R, class Indices = std::make_index_sequence<Arity(n)>>
+struct Picked;
+template <std::uint64_t n, class R, std::size_t... i>
+struct Picked<n, R, std::index_sequence<i...>> {
+  using type = Function<n, KindOf<R>(n), R, std::tuple_element_t<DrawnType(n, i), Types>...>;
+};
 
 /// Function number n.
 template <std::uint64_t n>
-using Generated = Function<n, std::make_index_sequence<Arity(n)>>;
+using Generated = typename Picked<n, typename ResultOf<n>::type>::type;
+
+template <std::uint64_t n>
+inline constexpr char kName[] = {'f', '0' + n / 100 % 10, '0' + n / 10 % 10, '0' + n % 10, 0};
 
 }  // namespace exactness
 

@@ -1,24 +1,56 @@
-// Every way to call a function, with the same arguments, yields the same bits: by the Python
-// callable, by typedcall::function, by thunk, register image and libffi. For generated signatures.
-#include <array>
-#include <cstddef>
-#include <optional>
-#include <string>
-
-#include "gtest/gtest.h"
+// Every way to call a function, with the same arguments, yields the same bits, or the same
+// exception: by the Python callable, by typedcall::function, by thunk, register image and libffi.
+// For generated signatures of every type code.
 #include "tests/exactness/generated.h"
+// generated.h comes first, because of Python.h.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "tests/support/embedded.h"
-#include "typedcall/boxed_call.h"
 #include "typedcall/invoker.h"
-#include "typedcall/provider.h"
-#include "typedcall/resolve.h"
+
+namespace exactness {
+namespace {
+
+// What the latest call of any function has seen and what it may return.
+std::uint64_t latest_mixed = 0;
+std::uint64_t calls = 0;
+Range results_drawn_from = Range::any;
+
+}  // namespace
+
+Outcome Compute(const Facts &facts, const Value *arguments) {
+  std::uint64_t mixed = facts.n;
+  for (int i = 0; i < facts.python.nargs; ++i) {
+    mixed = Scramble(mixed ^ Hash(facts.python.args[i], arguments[i]));
+  }
+  latest_mixed = mixed;
+  ++calls;
+  Outcome outcome;
+  outcome.raised = facts.kind != Kind::none && Scramble(mixed) % 8 == 0;
+  if (outcome.raised) {
+    PyErr_SetString(PyExc_ValueError, std::to_string(mixed).c_str());
+    return outcome;
+  }
+  outcome.result = Draw(facts.python.result, mixed, results_drawn_from);
+  const PyNativeType result = facts.python.result;
+  if (PyNativeType_Kind(result) == PyNativeKind_OBJECT) {
+    Py_INCREF(outcome.result.As<PyObject *>());
+  }
+  return outcome;
+}
+
+}  // namespace exactness
 
 namespace typedcall_test {
 namespace {
 
-using exactness::FromBits;
-using exactness::Generated;
-using exactness::ToBits;
+using namespace exactness;
 using typedcall::invoker;
 using typedcall::native_value;
 using typedcall::way;
@@ -27,14 +59,14 @@ using typedcall::way;
 constexpr std::uint64_t kFirst = FIRST_SIGNATURE;
 constexpr std::size_t kSignatures = 60;
 constexpr std::uint64_t kTurns = 200;
+using Indices = std::make_index_sequence<kSignatures>;
 
 template <std::size_t... i>
 auto &Methods(std::index_sequence<i...>) {
-  static typedcall::method_table methods{
-      typedcall::def<&Generated<kFirst + i>::call>(Generated<kFirst + i>::name)...};
+  static typedcall::method_table methods{typedcall::def<&Generated<kFirst + i>::call>(
+      kName<kFirst + i>, Generated<kFirst + i>::effects)...};
   return methods;
 }
-using Indices = std::make_index_sequence<kSignatures>;
 
 /// A module with all of them.
 Ref NewModule() {
@@ -46,71 +78,196 @@ Ref NewModule() {
   return module;
 }
 
-template <std::uint64_t n, class Arguments = typename Generated<n>::arguments>
-struct Checked;
-template <std::uint64_t n, class... A>
-struct Checked<n, std::tuple<A...>> {
-  using result = typename Generated<n>::result;
+/// One function and all that is known of it.
+struct Subject {
+  const char *name;
+  const Facts *facts;
+  void *address;
+  bool (*call_direct)(PyObject *, const Value *, Outcome *);
+};
+template <std::size_t... i>
+std::vector<Subject> Subjects(std::index_sequence<i...>) {
+  return {{kName<kFirst + i>, &Generated<kFirst + i>::facts(),
+           reinterpret_cast<void *>(&Generated<kFirst + i>::call),
+           &Generated<kFirst + i>::call_direct}...};
+}
 
-  static void Check(PyObject *module, int *ways) {
-    const char *signature = typedcall::signature_of<typename Generated<n>::type>::text;
-    SCOPED_TRACE(std::string(Generated<n>::name) + " " + signature);
-    Ref callable = Ref::Steal(PyObject_GetAttrString(module, Generated<n>::name));
-    ASSERT_TRUE(callable);
-    const auto direct =
-        typedcall::resolve<typename Generated<n>::type>(PyTypedcall_Import(), callable.get());
-    ASSERT_TRUE(direct) << TakeError();
-    std::optional<invoker> invokers[3];
-    for (const way how : {way::thunk, way::image, way::ffi}) {
-      auto &made = invokers[static_cast<int>(how)];
-      made = invoker::make(signature, direct.flags(), reinterpret_cast<void *>(direct.get()), how);
-      if (made) ++ways[static_cast<int>(how)];
-    }
-    ASSERT_TRUE(invokers[static_cast<int>(way::ffi)]);
-    for (std::uint64_t turn = 0; turn < kTurns; ++turn) {
-      exactness::Stream stream{n * kTurns + turn};
-      // In braces the values are drawn from left to right.
-      const std::tuple<A...> values{FromBits<A>(stream.Next())...};
-      const result expected = std::apply(&Generated<n>::call, values);
-      EXPECT_EQ(ToBits(std::apply(direct, values)), ToBits(expected)) << "direct";
-      result boxed{};
-      EXPECT_TRUE(std::apply(
-          [&](A... v) { return typedcall::boxed_call(callable.get(), &boxed, v...); }, values))
-          << TakeError();
-      EXPECT_EQ(ToBits(boxed), ToBits(expected)) << "boxed";
-      const std::array<native_value, sizeof...(A) + 1> array = std::apply(
-          [](A... v) {
-            return std::array<native_value, sizeof...(A) + 1>{native_value::of(v)...,
-                                                              native_value{0}};
-          },
-          values);
-      for (const auto &invoke : invokers) {
-        if (!invoke) continue;
-        const native_value got = (*invoke)(array.data());
-        EXPECT_EQ(ToBits(got.get<result>()), ToBits(expected))
-            << "invoker " << static_cast<int>(invoke->how());
+class Checker {
+ public:
+  Checker(PyObject *module, const Subject &subject)
+      : subject_(subject),
+        facts_(*subject.facts),
+        callable_(Ref::Steal(PyObject_GetAttrString(module, subject.name))) {}
+
+  void Run() {
+    ASSERT_TRUE(callable_);
+    MakeInvokers();
+    const Py_ssize_t references = Py_REFCNT(CountedObject());
+    for (std::uint64_t turn = 0; turn < kTurns && !testing::Test::HasFailure(); ++turn) {
+      const Range range = turn % 2 == 0 ? Range::boxable : Range::any;
+      results_drawn_from = range;
+      std::uint64_t bits = facts_.n * kTurns + turn;
+      arguments_.clear();
+      for (int i = 0; i < facts_.python.nargs; ++i) {
+        arguments_.push_back(Draw(facts_.python.args[i], bits = Scramble(bits), range));
       }
-      if (HasFailure()) return;
+      arguments_.emplace_back();
+      expected_ = Compute(facts_, arguments_.data());
+      expected_mixed_ = latest_mixed;
+      expected_error_ = TakeError();
+      Release(expected_);
+      CheckDirect();
+      for (const invoker &invoke : invokers_) CheckInvoker(invoke);
+      if (range == Range::boxable) CheckBoxed();
+    }
+    EXPECT_EQ(Py_REFCNT(CountedObject()), references);
+  }
+
+  /// The ways there are for this signature.
+  std::vector<way> ways() const {
+    std::vector<way> all;
+    for (const invoker &invoke : invokers_) all.push_back(invoke.how());
+    return all;
+  }
+
+ private:
+  PyNativeType result() const { return facts_.python.result; }
+  bool returns_object() const { return PyNativeType_Kind(result()) == PyNativeKind_OBJECT; }
+  bool is_status() const { return facts_.kind == Kind::by_status; }
+
+  void MakeInvokers() {
+    std::string text = facts_.text;
+    // No C++ type is spelled by these two codes.
+    if (facts_.n % 2 == 0) {
+      std::replace(text.begin(), text.end(), 'l', 'n');
+      std::replace(text.begin(), text.end(), 'L', 'N');
+    }
+    const std::uintptr_t flags = facts_.kind == Kind::none ? 0
+                                 : is_status()             ? PyNativeCallable_RETURNS_STATUS
+                                                           : PyNativeCallable_MAY_RAISE;
+    for (const way how : {way::thunk, way::image, way::ffi}) {
+      auto made = invoker::make(text.c_str(), flags, subject_.address, how);
+      if (made) invokers_.push_back(*made);
     }
   }
-  static bool HasFailure() { return testing::Test::HasFailure(); }
-};
 
-template <std::size_t... i>
-void CheckAll(PyObject *module, int *ways, std::index_sequence<i...>) {
-  (Checked<kFirst + i>::Check(module, ways), ...);
-}
+  void Release(const Outcome &outcome) {
+    if (returns_object() && !outcome.raised) Py_DECREF(outcome.result.As<PyObject *>());
+  }
+
+  void Compare(const std::string &label, const Outcome &outcome, std::uint64_t calls_before) {
+    EXPECT_EQ(calls, calls_before + 1) << label;
+    EXPECT_EQ(latest_mixed, expected_mixed_) << label << ": other arguments";
+    EXPECT_EQ(outcome.raised, expected_.raised) << label;
+    EXPECT_EQ(TakeError(), expected_error_) << label;
+    if (outcome.raised || expected_.raised) return;
+    EXPECT_TRUE(AreSame(result(), outcome.result, expected_.result))
+        << label << ": " << Show(result(), outcome.result) << ", not "
+        << Show(result(), expected_.result);
+  }
+
+  void CheckDirect() {
+    const std::uint64_t before = calls;
+    Outcome outcome;
+    EXPECT_TRUE(subject_.call_direct(callable_.get(), arguments_.data(), &outcome)) << TakeError();
+    Compare("direct", outcome, before);
+    Release(outcome);
+  }
+
+  void CheckInvoker(const invoker &invoke) {
+    const std::string label = "invoker " + std::to_string(static_cast<int>(invoke.how()));
+    const std::uint64_t before = calls;
+    Outcome outcome;
+    Value wide;
+    std::vector<native_value> values;
+    for (int i = 0; i < facts_.python.nargs; ++i) {
+      values.push_back(AsArgument(facts_.python.args[i], arguments_[static_cast<std::size_t>(i)]));
+    }
+    values.push_back(native_value::at(&outcome.result));  // where there is no place, nobody looks
+    const native_value got = invoke(values.data(), &wide);
+    outcome.raised = invoke.raised(got, &wide);
+    if (is_status()) {
+      EXPECT_EQ(got.get<int>() != 0, outcome.raised);
+    } else {
+      outcome.result = FromResult(result(), got, wide);
+      // Extended as an argument would be.
+      if (!outcome.raised && !expected_.raised &&
+          PyNativeType_Kind(result()) != PyNativeKind_STRING) {
+        EXPECT_EQ(got.bits, PyNativeType_Size(result()) > sizeof(got.bits)
+                                ? 0
+                                : AsArgument(result(), expected_.result).bits)
+            << label;
+      }
+    }
+    Compare(label, outcome, before);
+    Release(outcome);
+  }
+
+  void CheckBoxed() {
+    const std::uint64_t before = calls;
+    std::vector<PyObject *> boxes{nullptr};
+    for (int i = 0; i < facts_.python.nargs; ++i) {
+      boxes.push_back(Box(facts_.python.args[i], arguments_[static_cast<std::size_t>(i)]));
+      ASSERT_NE(boxes.back(), nullptr) << TakeError();
+    }
+    PyObject *returned =
+        PyObject_Vectorcall(callable_.get(), boxes.data() + 1,
+                            (boxes.size() - 1) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+    for (PyObject *box : boxes) Py_XDECREF(box);
+    Outcome outcome;
+    outcome.raised = returned == nullptr;
+    PyObject *keep = nullptr;
+    if (returned != nullptr) {
+      EXPECT_TRUE(Unbox(result(), returned, &outcome.result, &keep)) << Py_TYPE(returned)->tp_name;
+    }
+    Compare("boxed", outcome, before);
+    Py_XDECREF(keep);
+  }
+
+  const Subject &subject_;
+  const Facts &facts_;
+  Ref callable_;
+  std::vector<invoker> invokers_;
+  std::vector<Value> arguments_;
+  Outcome expected_;
+  std::uint64_t expected_mixed_ = 0;
+  std::string expected_error_;
+};
 
 TEST(GeneratedSignatures, GiveTheSameBitsByEveryWay) {
   Ref module = NewModule();
   ASSERT_TRUE(module);
   int ways[3] = {};
-  CheckAll(module.get(), ways, Indices());
+  std::set<std::string> arguments, results;
+  std::set<Kind> kinds;
+  for (const Subject &subject : Subjects(Indices())) {
+    const PyNativeSignature &python = subject.facts->python;
+    SCOPED_TRACE(std::string(subject.name) + " " + subject.facts->text);
+    Checker checker(module.get(), subject);
+    checker.Run();
+    for (const way how : checker.ways()) ++ways[static_cast<int>(how)];
+    const auto letters = [](PyNativeType type) {
+      return (type.is_pointer ? "&" : "") + std::string(PyNativeCode_Letters(type.code));
+    };
+    for (int i = 0; i < python.nargs; ++i) arguments.insert(letters(python.args[i]));
+    results.insert(letters(python.result));
+    kinds.insert(subject.facts->kind);
+    if (HasFailure()) return;
+  }
   EXPECT_EQ(ways[static_cast<int>(way::ffi)], int{kSignatures});
   if (TYPEDCALL_REGISTER_IMAGE) {
-    EXPECT_GT(ways[static_cast<int>(way::thunk)], 20);
-    EXPECT_EQ(ways[static_cast<int>(way::image)], int{kSignatures});
+    EXPECT_GT(ways[static_cast<int>(way::thunk)], 15);
+    EXPECT_GT(ways[static_cast<int>(way::image)], 30);
   }
+  // All but 'n' and 'N', which are other names of 'l' and 'L', are drawn, and five pointers.
+  std::set<std::string> all{"&d", "&h", "&g", "&Zd"};
+  for (int code = 1; code < PyNativeType_COUNT; ++code) all.insert(PyNativeCode_Letters(code));
+  all.erase("n");
+  all.erase("N");
+  EXPECT_EQ(arguments, all);
+  all.insert("v");
+  EXPECT_EQ(results, all);
+  EXPECT_EQ(kinds.size(), 3u);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include <complex>
 #include <cstdint>
 #include <string>
 
@@ -39,8 +40,8 @@ T fails() {
 }
 
 const PyNativeCallableEntry &only(const typedcall::method &row) {
-  EXPECT_EQ(row.table->count, 1);
-  return row.table->entries[0];
+  EXPECT_EQ(row.facts->table()->count, 1);
+  return row.facts->table()->entries[0];
 }
 
 template <class Pointer>
@@ -81,6 +82,34 @@ TEST(Flags, FollowFromTheType) {
   EXPECT_EQ(only(typedcall::def<take>("f")).flags, kNeedsThread);
 }
 
+long double widest(double) noexcept { return 0; }
+PyNativeType_ComplexLongDouble widest_complex(double) noexcept { return 0; }
+std::complex<long double> widest_of_cxx(double) noexcept { return 0; }
+long double widest_that_throws(double) { return 0; }
+std::complex<long double> widest_complex_that_throws(double) { return 0; }
+int widest_by_status(long double *) noexcept { return 0; }
+double of_widest(long double, PyNativeType_ComplexLongDouble, const long double *) noexcept {
+  return 0;
+}
+float single(double) noexcept { return 0; }
+const long double *widest_memory() noexcept { return nullptr; }
+
+// Python gets a float for it.
+TEST(Flags, SayThatALongDoubleResultIsRoundedForPython) {
+  using namespace typedcall;
+  constexpr std::uintptr_t kDiffers = 0x0080, kStatus = 0x0010;
+  EXPECT_EQ(only(def<widest>("f")).flags, kDiffers);
+  EXPECT_EQ(only(def<widest_complex>("f")).flags, kDiffers);
+  EXPECT_EQ(only(def<widest_of_cxx>("f")).flags, kDiffers);
+  EXPECT_EQ(only(def<widest_that_throws>("f")).flags, kDiffers | kMayRaise | kNeedsThread);
+  EXPECT_EQ(only(def<widest_complex_that_throws>("f")).flags, kDiffers | kStatus | kNeedsThread);
+  EXPECT_EQ(only(def<widest_by_status>("f", returns_status)).flags,
+            kDiffers | kStatus | kNeedsThread);
+  EXPECT_EQ(only(def<of_widest>("f")).flags, 0u);
+  EXPECT_EQ(only(def<single>("f")).flags, 0u);
+  EXPECT_EQ(only(def<widest_memory>("f")).flags, 0u);
+}
+
 TEST(Flags, AreStated) {
   using namespace typedcall;
   EXPECT_EQ(only(def<inc>("f", may_raise)).flags, kMayRaise | kNeedsThread);
@@ -93,45 +122,45 @@ TEST(Flags, AreStated) {
 
 TEST(Overloads, AreEntriesInOrder) {
   const typedcall::method row = typedcall::def<inc, sum, plain>("f");
-  ASSERT_EQ(row.table->count, 3);
-  EXPECT_STREQ(row.table->entries[0].signature, "l->l");
-  EXPECT_STREQ(row.table->entries[1].signature, "dd->d");
-  EXPECT_EQ(row.table->entries[0].funcptr, reinterpret_cast<void *>(&inc));
-  EXPECT_EQ(row.table->entries[1].flags, 0u);
-  EXPECT_EQ(row.table->entries[2].flags, kMayRaise | kNeedsThread);
+  ASSERT_EQ(row.facts->table()->count, 3);
+  EXPECT_STREQ(row.facts->table()->entries[0].signature, "l->l");
+  EXPECT_STREQ(row.facts->table()->entries[1].signature, "dd->d");
+  EXPECT_EQ(row.facts->table()->entries[0].funcptr, reinterpret_cast<void *>(&inc));
+  EXPECT_EQ(row.facts->table()->entries[1].flags, 0u);
+  EXPECT_EQ(row.facts->table()->entries[2].flags, kMayRaise | kNeedsThread);
 }
 
 TEST(Convention, FollowsFromTheNumberOfArguments) {
-  EXPECT_EQ(typedcall::def<nothing>("f").flags, METH_NOARGS);
-  EXPECT_EQ(typedcall::def<inc>("f").flags, METH_O);
-  EXPECT_EQ(typedcall::def<sum>("f").flags, METH_FASTCALL);
-  EXPECT_EQ((typedcall::def<inc, take>("f").flags), METH_O);
-  EXPECT_EQ((typedcall::def<inc, sum>("f").flags), METH_FASTCALL);
-  EXPECT_EQ((typedcall::def<nothing, inc>("f").flags), METH_FASTCALL);
+  EXPECT_EQ(typedcall::def<nothing>("f").facts->flags, METH_NOARGS);
+  EXPECT_EQ(typedcall::def<inc>("f").facts->flags, METH_O);
+  EXPECT_EQ(typedcall::def<sum>("f").facts->flags, METH_FASTCALL);
+  EXPECT_EQ((typedcall::def<inc, take>("f").facts->flags), METH_O);
+  EXPECT_EQ((typedcall::def<inc, sum>("f").facts->flags), METH_FASTCALL);
+  EXPECT_EQ((typedcall::def<nothing, inc>("f").facts->flags), METH_FASTCALL);
 }
 
 // PyPy reads each -1 and -0.0 of a function that may raise as an error, and knows three types.
 TEST(PyPyFields, SayWhatPyPyGetsRight) {
   const typedcall::method row = typedcall::def<inc>("f");
-  EXPECT_EQ(row.pypy_arg_types[0], 1);
-  EXPECT_EQ(row.pypy_arg_types[1], -1);
-  EXPECT_EQ(row.pypy_ret_type, 1);
-  EXPECT_EQ(row.pypy_function, reinterpret_cast<void *>(&inc));
+  EXPECT_EQ(row.facts->pypy_arg_types[0], 1);
+  EXPECT_EQ(row.facts->pypy_arg_types[1], -1);
+  EXPECT_EQ(row.facts->pypy_ret_type, 1);
+  EXPECT_TRUE(row.facts->speaks_pypy);
   const typedcall::method two = typedcall::def<sum>("f");
-  EXPECT_EQ(two.pypy_arg_types[0], 2);
-  EXPECT_EQ(two.pypy_arg_types[1], 2);
-  EXPECT_EQ(two.pypy_arg_types[2], -1);
-  EXPECT_EQ(two.pypy_ret_type, 2);
-  EXPECT_EQ(typedcall::def<give>("f").pypy_ret_type, -3);
+  EXPECT_EQ(two.facts->pypy_arg_types[0], 2);
+  EXPECT_EQ(two.facts->pypy_arg_types[1], 2);
+  EXPECT_EQ(two.facts->pypy_arg_types[2], -1);
+  EXPECT_EQ(two.facts->pypy_ret_type, 2);
+  EXPECT_EQ(typedcall::def<give>("f").facts->pypy_ret_type, -3);
 }
 
 TEST(PyPyFields, RefuseEverythingElse) {
   for (const typedcall::method &row :
        {typedcall::def<plain>("f"), typedcall::def<nothing>("f"), typedcall::def<set>("f"),
         typedcall::def<narrow>("f"), typedcall::def<inc>("f", typedcall::may_raise)}) {
-    EXPECT_EQ(row.pypy_arg_types[0], 0x100);
-    EXPECT_EQ(row.pypy_arg_types[1], -1);
-    EXPECT_EQ(row.pypy_function, nullptr);
+    EXPECT_EQ(row.facts->pypy_arg_types[0], 0x100);
+    EXPECT_EQ(row.facts->pypy_arg_types[1], -1);
+    EXPECT_FALSE(row.facts->speaks_pypy);
   }
 }
 
@@ -168,6 +197,22 @@ TEST(Trampoline, KeepsTheExceptionThatTheFunctionSet) {
   EXPECT_EQ(TakeError(), "KeyError: 'mine'");
 }
 
+template <class T>
+T sets_and_returns(T value) {
+  PyErr_SetString(PyExc_KeyError, "mine");
+  return value;
+}
+
+// Consumers ask for the exception only when they see the error value.
+TEST(Trampoline, GivesTheErrorValueForAnExceptionThatTheFunctionSet) {
+  const auto f = only(typedcall::def<sets_and_returns<double>>("f"));
+  EXPECT_EQ(pointer<double (*)(double)>(f)(2.5), -1.0);
+  EXPECT_EQ(TakeError(), "KeyError: 'mine'");
+  const auto g = only(typedcall::def<sets_and_returns<unsigned short>>("f"));
+  EXPECT_EQ(pointer<unsigned short (*)(unsigned short)>(g)(2), 0xffff);
+  EXPECT_EQ(TakeError(), "KeyError: 'mine'");
+}
+
 // CPython ends threads so, while the C++ code below the trampoline asks for the GIL.
 long exits_thread() { pthread_exit(nullptr); }
 
@@ -198,6 +243,10 @@ TEST(MethodTable, FillsRowsAndMetadata) {
   EXPECT_STREQ(rows[1].ml_name, "sum");
   EXPECT_STREQ(rows[1].ml_doc, "sum($module, arg0, arg1, /)\n--\n\n");
   EXPECT_EQ(rows[2].ml_name, nullptr);
+  const PyTypedMethodMetadata *metadata = reinterpret_cast<const PyTypedMethodMetadata *>(
+      rows[0].ml_name - offsetof(PyPyTypedMethodMetadata, ml_name) -
+      offsetof(PyTypedMethodMetadata, pypy));
+  EXPECT_EQ(metadata->pypy.underlying_func, reinterpret_cast<void *>(&inc));
   // The metadata stands in front of the name whether the bits announce it or not.
   PyMethodDef announced = rows[1];
   announced.ml_flags |= METH_TYPED | METH_TYPED_EXT;

@@ -16,6 +16,10 @@ T not_42(T value) noexcept {
   return typedcall::error_value<T>();
 }
 
+struct silent : std::exception {
+  const char *what() const noexcept override { return nullptr; }
+};
+
 [[noreturn]] void throw_kind(long kind) {
   switch (kind) {
     case 0:
@@ -36,6 +40,10 @@ T not_42(T value) noexcept {
       throw std::ios_base::failure("stream");
     case 8:
       throw std::range_error("range");
+    case 10:
+      throw std::out_of_range("\xffno UTF-8\xc3");
+    case 11:
+      throw silent();
     default:
       throw 42;
   }
@@ -49,6 +57,22 @@ unsigned throw_unsigned(long kind) { throw_kind(kind); }
 double throw_double(long kind, double) { throw_kind(kind); }
 PyObject *throw_object(long kind) { throw_kind(kind); }
 float throw_nothing() { throw_kind(6); }
+
+// Set a Python exception for 42, throw nothing and return what they would return anyway.
+template <class T>
+T set_and_return(long x) {
+  if (x == 42) PyErr_SetString(PyExc_ArithmeticError, "it is 42");
+  return static_cast<T>(x);
+}
+PyObject *set_and_return_object(PyObject *object) {
+  PyErr_SetObject(PyExc_LookupError, object);
+  Py_INCREF(object);
+  return object;
+}
+const char *set_and_return_text() {
+  PyErr_SetString(PyExc_ArithmeticError, "it is 42");
+  return "text";
+}
 
 PyObject *identity(PyObject *object) noexcept {
   Py_INCREF(object);
@@ -80,6 +104,13 @@ typedcall::method_table methods{
     typedcall::def<throw_double>("throw_double"),
     typedcall::def<throw_object>("throw_object"),
     typedcall::def<throw_nothing>("throw_nothing"),
+    typedcall::def<set_and_return<signed char>>("set_schar"),
+    typedcall::def<set_and_return<unsigned long>>("set_ulong"),
+    typedcall::def<set_and_return<float>>("set_float"),
+    typedcall::def<set_and_return<double>>("set_double"),
+    typedcall::def<set_and_return<bool>>("set_bool"),
+    typedcall::def<set_and_return_object>("set_object"),
+    typedcall::def<set_and_return_text>("set_text"),
     typedcall::def<identity>("identity"),
     typedcall::def<second>("second"),
     typedcall::def<new_list>("new_list"),

@@ -42,6 +42,11 @@ long float_int(double, long) noexcept { return 3; }
 long int_int(long, long) noexcept { return kInt; }
 long object_float(PyObject *, double) noexcept { return kObject; }
 
+long narrow_int(std::int8_t, long) noexcept { return kNarrow; }
+long narrow_narrow(std::int8_t, std::int8_t) noexcept { return kNarrow; }
+long int_float_wide(long, double) noexcept { return kWide; }
+long int_complex(long, std::complex<double>) noexcept { return kComplex; }
+
 typedcall::method_table methods{
     typedcall::def<of_int, of_float>("int_then_float"),
     typedcall::def<of_float, of_int>("float_then_int"),
@@ -66,6 +71,11 @@ typedcall::method_table methods{
     typedcall::def<of_doubles, of_floats>("doubles_or_floats"),
     typedcall::def<of_floats, of_doubles>("floats_or_doubles"),
     typedcall::def<int_float, float_float, float_int>("pairs"),
+    typedcall::def<narrow_int, int_float_wide>("narrow_then_mixed"),
+    typedcall::def<int_float_wide, narrow_int>("mixed_then_narrow"),
+    typedcall::def<narrow_narrow, int_float_wide, int_complex, int_int>("narrow_pair"),
+    typedcall::def<of_complex, of_object>("complex_or_object"),
+    typedcall::def<of_doubles, of_object>("doubles_or_object"),
 };
 
 }  // namespace

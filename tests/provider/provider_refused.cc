@@ -5,7 +5,11 @@
 
 namespace {
 
+#if REFUSED < 6
 long inc(signed char x) noexcept { return x + 1; }
+#else
+long add(long a, long b) noexcept { return a + b; }
+#endif
 
 typedcall::method_table methods {
 #if REFUSED == 0
@@ -23,6 +27,14 @@ typedcall::method_table methods {
   typedcall::def<inc>("inc", typedcall::class_method),
 #elif REFUSED == 5
   typedcall::def<inc>("inc", typedcall::static_method),
+#elif REFUSED == 6
+  typedcall::def<add>("add", typedcall::positional("x"), typedcall::arg("x")),
+#elif REFUSED == 7
+  typedcall::def<add>("add", typedcall::arg("match"), typedcall::arg("class") = 1),
+#elif REFUSED == 8
+  typedcall::def<add>("add", typedcall::arg("x"), typedcall::arg("\xc3\xa9 y")),
+#elif REFUSED == 9
+  typedcall::def<add>("add", typedcall::positional(""), typedcall::arg("x\xff")),
 #endif
 };
 

@@ -37,6 +37,16 @@ def def_of(function, arguments='"f"'):
 CASES = {
     "char argument": (def_of("long f(char) noexcept;"), CONVERSIONS,
                       def_of("long f(signed char) noexcept;")),
+    # Which parameter it is: the compiler shows the instance.
+    "second argument": (def_of("long f(long, wchar_t, double) noexcept;"),
+                        "parameter_number<2, wchar_t>",
+                        def_of("long f(long, int, double) noexcept;")),
+    "third argument behind self": (
+        def_of("long f(PyObject *, long, long, char) noexcept;", '"f", typedcall::takes_self'),
+        "parameter_number<3, char>",
+        def_of("long f(PyObject *, long, long, bool) noexcept;", '"f", typedcall::takes_self')),
+    "no name": (def_of("long f(long) noexcept;", '"f", typedcall::arg(nullptr)'), "deleted",
+                def_of("long f(long) noexcept;", '"f", typedcall::arg("x")')),
     "char result": (def_of("char f() noexcept;"), CONVERSIONS,
                     def_of("unsigned char f() noexcept;")),
     "std::string argument": (def_of("long f(std::string) noexcept;"), CONVERSIONS,

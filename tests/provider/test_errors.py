@@ -57,12 +57,46 @@ class Exceptions(unittest.TestCase):
                     call(kind)
                 self.assertIs(type(caught.exception), error)
 
+    def test_text_that_is_no_utf_8(self):
+        for call in (m.throw_long, m.throw_object):
+            with self.assertRaises(IndexError) as caught:
+                call(10)
+            self.assertEqual(str(caught.exception), r"\xffno UTF-8\xc3")
+            with self.assertRaises(RuntimeError) as caught:
+                call(11)
+            self.assertEqual(str(caught.exception), "")
+
     def test_without_arguments(self):
         with self.assertRaisesRegex(RuntimeError, "runtime"):
             m.throw_nothing()
 
     def test_results_of_functions_that_could_throw(self):
         self.assertEqual((m.throw_long(-1), m.throw_long(-2)), (-1, -2))
+
+
+class SetsAndReturns(unittest.TestCase):
+    """Functions that may throw, but set a Python exception and return as if nothing were."""
+
+    def test_numbers(self):
+        for name in ("schar", "ulong", "float", "double", "bool"):
+            call = getattr(m, "set_" + name)
+            for _ in range(2):
+                with self.assertRaisesRegex(ArithmeticError, "it is 42") as caught:
+                    call(42)
+                self.assertIsNone(caught.exception.__cause__)
+                self.assertEqual(call(1), 1)
+
+    def test_pointers(self):
+        with self.assertRaisesRegex(ArithmeticError, "it is 42"):
+            m.set_text()
+        value = object()
+        before = sys.getrefcount(value)
+        for _ in range(100):
+            with self.assertRaises(LookupError) as caught:
+                m.set_object(value)
+            self.assertIs(caught.exception.args[0], value)
+            del caught
+        self.assertEqual(sys.getrefcount(value), before)
 
 
 class Objects(unittest.TestCase):

@@ -18,9 +18,16 @@ class Index:
 
     def __index__(self):
         self.asked += 1
-        if isinstance(self.value, Exception):
+        if isinstance(self.value, BaseException):
             raise self.value
         return self.value
+
+
+def raises(method, error):
+    """An object whose `method` raises `error`."""
+    def run(self, *args):
+        raise error
+    return type("Raises", (), {method: run})()
 
 
 class Order(unittest.TestCase):
@@ -133,11 +140,53 @@ class Overflow(unittest.TestCase):
                 self.assertEqual(function(value), OBJECT, function.__name__)
         self.assertEqual(m.int_or_object(2 ** 40), INT)
         self.assertEqual(m.object_or_int(2 ** 40), INT)
-        # The second argument would become a float, which is not the way out for an int.
-        with self.assertRaises(OverflowError):
-            m.ints_or_mixed(2 ** 70, 1)
+        # That the second argument becomes a float is as always: it is not the one out of range.
+        self.assertEqual(m.ints_or_mixed(2 ** 70, 1), OBJECT)
         self.assertEqual(m.ints_or_mixed(2 ** 70, 1.0), OBJECT)
+        with self.assertRaises(OverflowError):
+            m.ints_or_mixed(1, 2 ** 70)
+        with self.assertRaises(OverflowError):
+            m.ints_or_mixed(2 ** 70, 2 ** 70)
         self.assertEqual(m.ints_or_mixed(2, 1), INT)
+
+    def test_only_the_argument_that_is_out_of_range_is_kept_from_being_made_floating(self):
+        for call in (m.narrow_then_mixed, m.mixed_then_narrow):
+            self.assertEqual((call(3, 2), call(3, 2.0)), (NARROW, WIDE))
+            for value in (300, -129, 2 ** 40, Index(300)):
+                for other in (2, True, 2.0, 2 ** 60):
+                    self.assertEqual(call(value, other), WIDE, (call, value, other))
+            with self.assertRaises(OverflowError):
+                call(3, 2 ** 70)
+            with self.assertRaises(OverflowError):
+                call(300, 2 ** 70)
+            with self.assertRaises(OverflowError):
+                call(2 ** 70, 2)
+
+    def test_every_argument_that_is_out_of_range(self):
+        # Neither is made floating, whichever is looked at first; the last overload takes them.
+        for args in ((300, 400), (3, 400), (Index(300), 400), (300, Index(400)), (3, Index(400))):
+            self.assertEqual(m.narrow_pair(*args), INT)
+        self.assertEqual((m.narrow_pair(3, 4), m.narrow_pair(300, 4)), (NARROW, INT))
+        self.assertEqual((m.narrow_pair(Index(300), Index(4)), m.narrow_pair(300, 4.0)),
+                         (WIDE, WIDE))
+        self.assertEqual(m.narrow_pair(300, 4j), COMPLEX)
+
+    def test_message_names_the_argument(self):
+        for args, position in (((2 ** 70, 1), 1), ((1, 2 ** 70), 2), ((2 ** 70, -2 ** 70), 1)):
+            with self.assertRaises(OverflowError) as caught:
+                m.narrow_then_mixed(*args)
+            self.assertEqual(
+                str(caught.exception), "narrow_then_mixed() has no overload for the int in argument "
+                "%d; it offers 'bl->l', 'ld->l'" % position)
+
+    def test_too_large_for_a_float(self):
+        for value in (2 ** 1024, Index(2 ** 1024)):
+            self.assertEqual(m.float_then_object(value), OBJECT)
+            self.assertEqual(m.complex_or_object(value), OBJECT)
+            for call in (m.float_or_complex, m.float_then_int):
+                with self.assertRaises(OverflowError):
+                    call(value)
+        self.assertEqual(m.complex_or_object(Index(2 ** 1000)), COMPLEX)
 
     def test_nothing_pending_after_success(self):
         # A pending exception would surface in the next call that looks for one.
@@ -182,6 +231,56 @@ class Refusals(unittest.TestCase):
             m.widths(Index(LookupError("mine")))
         value = Index(2 ** 40)
         self.assertEqual((m.widths(value), value.asked), (WIDE, 2))
+
+    def test_users_exceptions_choose_no_overload(self):
+        calls = (
+            ("__index__", (m.widths, m.signs, m.int_or_object, m.int_then_float,
+                           m.float_then_object, m.float_or_complex, m.complex_or_object)),
+            ("__float__", (m.float_then_object, m.float_then_int, m.float_or_complex,
+                           m.complex_or_object)),
+            ("__complex__", (m.complex_or_int, m.complex_or_object, m.float_or_complex)),
+        )
+        for method, functions in calls:
+            for error in (OverflowError, TypeError, BufferError, KeyError, KeyboardInterrupt):
+                for function in functions:
+                    mine = error("mine")
+                    with self.assertRaises(error) as caught:
+                        function(raises(method, mine))
+                    self.assertIs(caught.exception, mine, (method, function))
+        mine = OverflowError("mine")
+        with self.assertRaises(OverflowError) as caught:
+            m.narrow_pair(300, raises("__index__", mine))
+        self.assertIs(caught.exception, mine)
+
+    def test_float_of_an_int_subclass_raises(self):
+        class Int(int):
+            def __float__(self):
+                raise OverflowError("mine")
+
+        with self.assertRaisesRegex(OverflowError, "mine"):
+            m.float_then_object(Int(1))
+        self.assertEqual(m.float_then_int(Int(1)), INT)
+
+    @unittest.skipIf(sys.version_info < (3, 12), "Python 3.12 has __buffer__")
+    def test_exceptions_of_buffers(self):
+        for error in (KeyboardInterrupt, TypeError, ValueError, LookupError, MemoryError):
+            for function in (m.doubles_or_object, m.doubles_or_floats, m.floats_or_doubles):
+                mine = error("mine")
+                with self.assertRaises(error) as caught:
+                    function(raises("__buffer__", mine))
+                self.assertIs(caught.exception, mine)
+        # That is how an exporter says that it has no such memory.
+        self.assertEqual(m.doubles_or_object(raises("__buffer__", BufferError("no"))), OBJECT)
+
+    def test_exporters_that_refuse(self):
+        released = memoryview(array.array("d", [1]))
+        released.release()
+        doubles = memoryview(array.array("d", [1, 2, 3]))
+        for value in (released, doubles[::2], array.array("l", [1]), b"x", 1):
+            self.assertEqual(m.doubles_or_object(value), OBJECT)
+        self.assertEqual(m.doubles_or_object(doubles), DOUBLES)
+        with self.assertRaisesRegex(TypeError, "no overload"):
+            m.floats_or_doubles(released)
 
     def test_references(self):
         values = [Index(2 ** 70), array.array("d", [1]), array.array("l", [1]), "text", 2 ** 70]

@@ -15,7 +15,11 @@ class Refused(unittest.TestCase):
         for number, error, words in (
                 (1, SystemError, OTHER), (2, SystemError, OTHER),
                 (3, SystemError, r"inc\(\): a default does not fit its parameter"),
-                (4, ValueError, "METH_CLASS"), (5, ValueError, "METH_STATIC")):
+                (4, ValueError, "METH_CLASS"), (5, ValueError, "METH_STATIC"),
+                (6, ValueError, r"add\(\): two parameters are called 'x'"),
+                (7, ValueError, r"add\(\): a parameter cannot be called 'class' in Python"),
+                (8, ValueError, r"add\(\): a parameter cannot be called '\u00e9 y' in Python"),
+                (9, ValueError, r"add\(\): a parameter cannot be called '' in Python")):
             name = "provider_refused_%d" % number
             for _ in range(2):
                 with self.assertRaisesRegex(error, words, msg=number):

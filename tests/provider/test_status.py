@@ -46,7 +46,7 @@ class Status(unittest.TestCase):
 
     def test_status_without_exception(self):
         for call in self.each():
-            with self.assertRaisesRegex(SystemError, "without setting one"):
+            with self.assertRaisesRegex(SystemError, "failed without setting an exception"):
                 call(43)
 
     def test_thrown(self):

@@ -44,7 +44,9 @@ def import_use_and_drop():
 
 
 def count():
-    gc.collect()
+    # Without the GIL memory comes back some collections later.
+    for _ in range(5):
+        gc.collect()
     counter = getattr(sys, "gettotalrefcount", sys.getallocatedblocks)
     return counter()
 
@@ -53,10 +55,14 @@ class Leaks(unittest.TestCase):
     def test_a_thousand_imports(self):
         for _ in range(50):
             import_use_and_drop()
-        before = count()
-        for _ in range(CYCLES):
-            import_use_and_drop()
-        self.assertLess(abs(count() - before), SLACK)
+        # Caches fill up in the first rounds; a leak is there in every one.
+        lost = []
+        while not lost or (abs(lost[-1]) >= SLACK and len(lost) < 3):
+            before = count()
+            for _ in range(CYCLES):
+                import_use_and_drop()
+            lost.append(count() - before)
+        self.assertLess(abs(lost[-1]), SLACK, lost)
 
 
 if __name__ == "__main__":

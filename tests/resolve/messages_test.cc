@@ -151,7 +151,8 @@ TEST(OtherKinds, AreNamed) {
       "    def method(self): pass\n"
       "    def __call__(self): pass\n"
       "class S:\n"
-      "    static = staticmethod(len)\n");
+      "    static = staticmethod(len)\n"
+      "    of_class = classmethod(len)\n");
   const struct {
     const char *expression, *name, *words;
   } kinds[] = {
@@ -185,11 +186,16 @@ TEST(OtherKinds, AreNamed) {
                   " offers no native signature; 'l->l' was asked for: " + kind.words)
         << kind.expression;
   }
-#if PY_VERSION_HEX >= 0x030A0000  // there static methods can be called by themselves
-  EXPECT_EQ(Refusal(Interface(), scope.Eval("S.__dict__['static']").get(), "l->l"),
-            "TypeError: len offers no native signature; 'l->l' was asked for: it is a staticmethod "
-            "object; resolve what a class gives for it");
-#endif
+  for (const char *name : {"static", "of_class"}) {
+    const std::string kind = std::string(name) == "static" ? "staticmethod" : "classmethod";
+    // Before 3.10 they do not have the names of their functions.
+    const std::string shown = PY_VERSION_HEX >= 0x030A0000 ? "len" : "'" + kind + "' object";
+    const std::string expression = "S.__dict__['" + std::string(name) + "']";
+    EXPECT_EQ(Refusal(Interface(), scope.Eval(expression.c_str()).get(), "l->l"),
+              "TypeError: " + shown +
+                  " offers no native signature; 'l->l' was asked for: it is a " + kind +
+                  " object; resolve what a class gives for it");
+  }
 }
 
 TEST(Name, ThatCannotBeHadIsTheTypes) {

@@ -88,7 +88,7 @@ TEST(TagRow, Refusals) {
   ExpectRefused(nameless, &inc, "typedcall: a def without a name cannot be tagged");
   ExpectRefused(Row("inc2"), &inc, "row 'inc2' cannot have the metadata of 'inc'");
   ExpectRefused(Row("in"), &inc, "row 'in' cannot have the metadata of 'inc'");
-  ExpectRefused(Row("inc"), &faulty, "inc: signature 'l>l' at position 1: expected '->'");
+  ExpectRefused(Row("inc"), &faulty, "inc: entry 0: signature 'l>l' at position 1: expected '->'");
   ExpectRefused(Row("inc"), &contradiction, "inc: PyPy's type codes contradict the entries");
   ExpectRefused(Row("inc"), nullptr, "typedcall: these metadata are not of version 1");
   // In PyPy's layout; what it says is not looked at.
@@ -164,7 +164,8 @@ TEST(TagRows, AllOrNone) {
     const char *error;
   } cases[] = {
       {{&dec, &stray, nullptr}, "SystemError: no row of the method table is called 'stray'"},
-      {{&dec, &faulty, nullptr}, "ValueError: inc: signature 'l>l' at position 1: expected '->'"},
+      {{&dec, &faulty, nullptr},
+       "ValueError: inc: entry 0: signature 'l>l' at position 1: expected '->'"},
       {{&inc, &inc_again, nullptr}, "ValueError: row 'inc' is named by two metadata"},
       {{&inc, &inc, nullptr}, "ValueError: row 'inc' is named by two metadata"},
   };

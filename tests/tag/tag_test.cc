@@ -71,14 +71,15 @@ TEST_F(Tag, FaultyTablesAreRefusedInPlainWords) {
       {Table("d d->d"), "at position 1: spaces are not allowed"},
       {Table("l->l "), "at position 4"},
       {Table(""), "at position 0"},
-      {Table(nullptr), "entry 0 has no signature or no function"},
-      {Table("l->l", 0, nullptr), "entry 0 has no signature or no function"},
-      {Table("l->l", 0x8000), "entry 'l->l' has unusable flags"},
-      {Table("l->l", 0x01000000), "unusable flags"},
-      {Table("l->l", std::uintptr_t{1} << 40), "unusable flags"},
-      {Table("l->l", PyNativeCallable_MAY_RAISE), "unusable flags"},
-      {Table("l->l", PyNativeCallable_RETURNS_STATUS), "unusable flags"},
-      {Table("l->v", kRaises), "entry 'l->v' may raise, but its result cannot say so"},
+      {Table(nullptr), "entry 0 has no signature"},
+      {Table("l->l", 0, nullptr), "entry 0, 'l->l', has no function"},
+      {Table("l->l", 0x8000),
+       "entry 0, 'l->l', has flags 0x8000, of which some bits have no meaning"},
+      {Table("l->l", 0x01000000), "some bits have no meaning"},
+      {Table("l->l", std::uintptr_t{1} << 40), "some bits have no meaning"},
+      {Table("l->l", PyNativeCallable_MAY_RAISE), "without NEEDS_THREAD"},
+      {Table("l->l", PyNativeCallable_RETURNS_STATUS), "without NEEDS_THREAD"},
+      {Table("l->v", kRaises), "entry 0, 'l->v', may raise, but its result cannot say so"},
       {Table("l->?", kRaises), "may raise, but its result cannot say so"},
       {Table("l->Zd", kRaises), "may raise, but its result cannot say so"},
       {{0, {}}, "a tag needs at least one entry"},
@@ -273,6 +274,7 @@ TEST_F(Tag, ObjectsWithoutADef) {
   EXPECT_EQ(PyNativeCallable_TagObject(interface_, lambda.get(), &other, nullptr), -1);
   EXPECT_NE(TakeError().find("is tagged already"), std::string::npos);
   lambda.reset();
+  Collect();
   EXPECT_EQ(destroyed, 1);
   lambda = scope_.Eval("lambda x: x");
   EXPECT_EQ(PyNativeCallable_TagObject(interface_, lambda.get(), &other, nullptr), 1);
@@ -305,7 +307,7 @@ TEST_F(Tag, OwnRows) {
     const char *error;
   } cases[] = {
       {&typed_inc, ""},
-      {&typed_faulty, "ValueError: faulty: signature 'l>l' at position 1"},
+      {&typed_faulty, "ValueError: faulty: entry 0: signature 'l>l' at position 1"},
       {&typed_stray, "SystemError: no row of the method table uses the metadata of 'stray'"},
       {&typed_contradiction, "ValueError: contradiction: PyPy's type codes contradict the entries"},
       {&typed_raising, "ValueError: raising: PyPy's type codes contradict the entries"},

@@ -96,7 +96,7 @@ TEST(PyPyCodes, OfAFunctionThatTakesSelf) {
 
 TEST(PyPyCodes, FaultyEntriesAreNamedFirst) {
   EXPECT_EQ(Check(kTwo, T_C_DOUBLE, half, {"d>d", 0, half})
-                .rfind("ValueError: half: signature 'd>d' at position 1", 0),
+                .rfind("ValueError: half: entry 0: signature 'd>d' at position 1", 0),
             0u);
 }
 

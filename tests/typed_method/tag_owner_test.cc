@@ -171,12 +171,13 @@ TEST_F(TagOwner, DefsInReadOnlyMemory) {
   EXPECT_EQ(Found(interface_, def), table);
   const PyNativeCallableTable faulty = Table("l-l"), other = Table("l->l", Dec);
   EXPECT_EQ(TagCallable(function, &faulty), -1);
-  EXPECT_EQ(TakeError().rfind("ValueError: f: signature 'l-l' at position 2", 0), 0u);
+  EXPECT_EQ(TakeError().rfind("ValueError: f: entry 0: signature 'l-l' at position 2", 0), 0u);
   EXPECT_EQ(TagCallable(function, &other), -1);
   EXPECT_EQ(TakeError().rfind("ValueError: f is tagged already", 0), 0u);
   EXPECT_EQ(PyTypedMethod_Table(def), nullptr);
   function.reset();
   module.reset();
+  Collect();
   EXPECT_EQ(Found(interface_, def), nullptr);
   munmap(memory, 2 * page);
 }
@@ -230,6 +231,7 @@ TEST_F(TagOwner, ModuleThatFailsHalfWay) {
   EXPECT_EQ(PyTypedMethod_AddTags(module.get(), methods, some), -1);
   EXPECT_EQ(TakeError().rfind("ValueError: faulty: ", 0), 0u);
   module.reset();
+  Collect();
   EXPECT_EQ(Found(interface_, &methods[0]), nullptr) << "the array is on the stack";
 }
 
@@ -256,7 +258,9 @@ TEST_F(TagOwner, ModuleInTwoInterpreters) {
   EXPECT_EQ(Found(interface_, &rows[0]), inc_typed.table);
   module.reset();
   Collect();
-  EXPECT_EQ(Found(interface_, &rows[0]), nullptr);
+  // Where classes live for ever, modules do.
+  EXPECT_EQ(Found(interface_, &rows[0]),
+            typedcall_test::ClassesCanDie() ? nullptr : inc_typed.table);
 }
 
 TEST_F(TagOwner, EveryTakenTableIsDestroyedOnce) {
@@ -289,6 +293,7 @@ TEST_F(TagOwner, EveryTakenTableIsDestroyedOnce) {
     EXPECT_EQ(here->retract(here->state, PyTypedcall_BY_DEF, &defs[1]), 1);
     EXPECT_TRUE(destroyed.empty());
   }
+  Collect();
   EXPECT_EQ(destroyed, (std::map<const void *, int>{{&dies, 1}})) << "its owner has died";
   Py_EndInterpreter(inner);
   PyThreadState_Swap(outer);

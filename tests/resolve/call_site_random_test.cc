@@ -1,0 +1,127 @@
+// Call sites say of every callable what find() says: with more functions than they can remember,
+// and while functions come and go, are tagged and untagged at random.
+#include <random>
+#include <utility>
+
+#include "tests/resolve/call_sites.h"
+
+namespace {
+
+using namespace resolve_test;
+
+// More functions than it can remember.
+TEST_F(CallSite, ForgetsRatherThanErrs) {
+  constexpr std::size_t kCount = 20000;
+  std::vector<Ref> functions;
+  Builtin odd(0), even(0);
+  const Table first{kOne}, second{kTwo};
+  Tag(&odd.def, odd.get(), first.get());
+  Tag(&even.def, even.get(), second.get());
+  for (std::size_t i = 0; i < kCount; ++i) {
+    functions.push_back(NewFunction(i % 2 == 0 ? &even.def : &odd.def));
+  }
+  for (int turn = 0; turn < 2; ++turn) {
+    for (std::size_t i = 0; i < kCount; ++i) {
+      ASSERT_EQ(site.find(functions[i].get()).get(), i % 2 == 0 ? &two : &one);
+    }
+  }
+}
+
+// Functions come and go, are tagged and untagged, at random; after every step the call sites say of
+// every callable what find() says.
+class Random : public testing::TestWithParam<unsigned> {};
+
+TEST_P(Random, AgreesWithFind) {
+  std::mt19937 random(GetParam());
+  const auto below = [&random](std::size_t limit) { return random() % limit; };
+  struct Subject {
+    std::unique_ptr<Block> block;
+    Ref object;
+    // Rows go with the object, and the object before the def; a Python function lives longer, in a
+    // cycle with its module.
+    bool owns_def = true;
+  };
+  std::vector<Subject> subjects;
+  static const Table tables[] = {Table{kOne}, Table{kTwo}, Table{kHalf}};
+  static Block fixed[4] = {Block(kBoth, {"l->l", 0, AddressOf(one)}),
+                           Block(kBoth, {"d->d", 0, AddressOf(half)}), Block(0, kOne),
+                           Block(0, kTwo)};
+  const PyNativeCallableEntry entries[] = {kOne,
+                                           kTwo,
+                                           kHalf,
+                                           {"q->q", 0, AddressOf(one)},
+                                           {"l->l", PyNativeCallable_TAKES_SELF, Address(77)},
+                                           {"i->d", 0, Address(78)}};
+  call_site<long(long)> site(Interface());
+  typedcall::request asked;
+  asked.signature = "i->d";
+  asked.honoured = typedcall::passes_self;
+  asked.allowed = typedcall::casting::safe;
+  dynamic_call_site dynamic(Interface(), asked);
+  stats::reset();
+  for (int step = 0; step < 800; ++step) {
+    switch (subjects.empty() ? 0 : below(8)) {
+      case 0:
+      case 1:
+      case 2: {
+        Subject made = {};
+        const int bits = below(3) == 0 ? kBoth : 0;
+        made.block = std::make_unique<Block>(bits, entries[below(6)]);
+        PyMethodDef *def = below(5) == 0 ? &fixed[below(4)].def : &made.block->def;
+        made.owns_def = below(6) != 0;
+        made.object =
+            made.owns_def ? NewFunction(def, below(2) == 0 ? Py_None : nullptr) : PythonFunction();
+        subjects.push_back(std::move(made));
+        break;
+      }
+      case 3:
+      case 4:
+        if (subjects.size() > 10) subjects.erase(subjects.begin() + static_cast<long>(below(10)));
+        break;
+      case 5: {
+        const Subject &subject = subjects[below(subjects.size())];
+        if (!subject.owns_def) break;
+        PyTypedMethod_TagDef(Interface(), &subject.block->def, subject.object.get(),
+                             &subject.block->table, nullptr);
+        break;
+      }
+      case 6:
+        PyTypedMethod_UntagDef(Interface(), &subjects[below(subjects.size())].block->def);
+        break;
+      case 7: {
+        const Subject &subject = subjects[below(subjects.size())];
+        if (below(2) == 0) {
+          PyNativeCallable_UntagObject(Interface(), subject.object.get());
+        } else {
+          PyNativeCallable_TagObject(Interface(), subject.object.get(), tables[below(3)].get(),
+                                     nullptr);
+        }
+      }
+    }
+    PyErr_Clear();  // conflicting tags are refused
+    for (const Subject &subject : subjects) {
+      PyObject *callable = subject.object.get();
+      ASSERT_EQ(site.find(callable).get(),
+                typedcall::find<long(long)>(Interface(), callable).get());
+      const auto expected = typedcall::find(Interface(), callable, asked);
+      const auto found = dynamic.find(callable);
+      ASSERT_EQ(static_cast<bool>(found), expected.has_value());
+      if (!found) continue;
+      ASSERT_EQ(found.signature, expected->signature);
+      ASSERT_EQ(found.funcptr, expected->funcptr);
+      ASSERT_EQ(found.flags, expected->flags);
+      ASSERT_EQ(found.self, expected->self);
+      ASSERT_EQ(found.where, expected->where);
+      ASSERT_EQ(found.how, expected->how);
+    }
+  }
+  EXPECT_GT(stats::count(event::cache_hit), stats::count(event::cache_miss));
+  for (Subject &subject : subjects) {
+    PyTypedMethod_UntagDef(Interface(), &subject.block->def);
+    PyNativeCallable_UntagObject(Interface(), subject.object.get());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Random, testing::Range(0u, 8u));
+
+}  // namespace

@@ -1,0 +1,169 @@
+// Call sites never say of a callable what another one had that was freed, although addresses are
+// used again: of functions, of their defs, and of both.
+#include <new>
+#include <utility>
+
+#include "tests/resolve/call_sites.h"
+
+namespace {
+
+using namespace resolve_test;
+
+// One place in memory, used for one function after the other, as pybind11's defs are.
+class Reuse : public CallSite {
+ protected:
+  // A new function of `entry`, made at the same place; its row is its own.
+  Ref Make(int bits, const PyNativeCallableEntry &entry, bool is_tagged) {
+    block = new (&memory) Block(bits, entry);
+    Ref function = NewFunction(&block->def);
+    if (is_tagged) Tag(&block->def, function.get(), &block->table);
+    return function;
+  }
+
+  // What the call site says of a second function where the first one was. Repeated until the
+  // function object has the address of the first one, too.
+  template <class First, class Second>
+  long (*After(const First &first, const Second &second))(long) {
+    for (int turn = 0; turn < 100; ++turn) {
+      Ref function = first();
+      const PyObject *address = function.get();
+      site.find(address == nullptr ? nullptr : function.get());
+      site.find(function.get());
+      function.reset();
+      function = second();
+      const auto found = site.find(function.get()).get();
+      if (function.get() == address) ++reused;
+      if (function.get() == address || turn == 99) return found;
+    }
+    return nullptr;
+  }
+  ~Reuse() override {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(Py_GIL_DISABLED)  // freed memory waits there
+    EXPECT_GT(reused, 0);
+#endif
+  }
+
+  alignas(Block) unsigned char memory[sizeof(Block)];
+  Block *block = nullptr;
+  int reused = 0;
+};
+
+TEST_F(Reuse, RowsOfTheSameSignature) {
+  EXPECT_EQ(After([&] { return Make(0, kOne, true); }, [&] { return Make(0, kTwo, true); }), &two);
+}
+TEST_F(Reuse, RowsOfAnotherSignature) {
+  EXPECT_EQ(After([&] { return Make(0, kOne, true); }, [&] { return Make(0, kHalf, true); }),
+            nullptr);
+}
+TEST_F(Reuse, NoRow) {
+  EXPECT_EQ(After([&] { return Make(0, kOne, true); }, [&] { return Make(0, kOne, false); }),
+            nullptr);
+}
+TEST_F(Reuse, RowWhereNoneWas) {
+  EXPECT_EQ(After([&] { return Make(0, kOne, false); }, [&] { return Make(0, kOne, true); }), &one);
+}
+TEST_F(Reuse, BitsOfTheSameSignature) {
+  EXPECT_EQ(
+      After([&] { return Make(kBoth, kOne, false); }, [&] { return Make(kBoth, kTwo, false); }),
+      &two);
+}
+TEST_F(Reuse, BitsOfAnotherSignature) {
+  EXPECT_EQ(
+      After([&] { return Make(kBoth, kOne, false); }, [&] { return Make(kBoth, kHalf, false); }),
+      nullptr);
+}
+TEST_F(Reuse, BitsWhereNothingWas) {
+  EXPECT_EQ(After([&] { return Make(0, kOne, false); }, [&] { return Make(kBoth, kTwo, false); }),
+            &two);
+}
+TEST_F(Reuse, NothingWhereBitsWere) {
+  EXPECT_EQ(After([&] { return Make(kBoth, kOne, false); }, [&] { return Make(0, kOne, false); }),
+            nullptr);
+}
+TEST_F(Reuse, BitsWhereARowWas) {
+  EXPECT_EQ(After([&] { return Make(0, kOne, true); }, [&] { return Make(kBoth, kTwo, false); }),
+            &two);
+}
+
+// Nothing that a call site could hear of has changed in between: only the def is another one.
+TEST(OtherDef, AtTheSameAddress) {
+  call_site<long(long)> site(Interface());
+  Builtin first(0), second(0), untagged(0);
+  static Block bits(kBoth, {"l->l", 0, Address(3)});
+  const Table one_table{kOne}, two_table{kTwo};
+  Tag(&first.def, first.get(), one_table.get());
+  Tag(&second.def, second.get(), two_table.get());
+  const struct {
+    PyMethodDef *def;
+    void *address;
+  } defs[] = {{&first.def, AddressOf(one)},
+              {&second.def, AddressOf(two)},
+              {&bits.def, Address(3)},
+              {&untagged.def, nullptr}};
+  int reused = 0;
+  for (int turn = 0; turn < 100; ++turn) {
+    const PyObject *address = nullptr;
+    for (const int i : {0, 1, 2, 3, 2, 1, 0, 3, 1, 3, 0, 2, 0}) {
+      const Ref function = NewFunction(defs[i].def);
+      EXPECT_EQ(AddressOf(site.find(function.get()).get()), defs[i].address);
+      EXPECT_EQ(AddressOf(site.find(function.get()).get()), defs[i].address);
+      if (function.get() == address) ++reused;
+      address = function.get();
+    }
+  }
+#ifndef __SANITIZE_ADDRESS__
+  EXPECT_GT(reused, 0);
+#endif
+}
+
+// A function, an unbound method and anything else at the same address are not taken for each other.
+TEST(Identity, TellsKindsApart) {
+  typedcall_test::Scope scope;
+  const Ref bound = scope.Eval("[].append"), unbound = scope.Eval("list.append"),
+            other = scope.Eval("list");
+  using typedcall::internal::identity;
+  const PyObject *kinds[] = {bound.get(), unbound.get(), other.get()};
+  for (const PyObject *a : kinds) {
+    for (const PyObject *b : kinds) {
+      const auto is = identity::of(const_cast<PyObject *>(a));
+      EXPECT_EQ(is.is_of(const_cast<PyObject *>(b)), a == b);
+    }
+  }
+  // Of one type they differ by the def, and of other types not at all.
+  const Ref clear = scope.Eval("[].clear"), again = scope.Eval("[1].append"),
+            type = scope.Eval("dict");
+  EXPECT_FALSE(identity::of(bound.get()).is_of(clear.get()));
+  EXPECT_TRUE(identity::of(bound.get()).is_of(again.get()));
+  EXPECT_TRUE(identity::of(other.get()).is_of(type.get()));
+}
+
+// With a self and without are functions of one def, and the address may be the same.
+TEST(Self, IsThatOfTheLiveFunction) {
+  typedcall::request asked;
+  asked.signature = "l->l";
+  asked.honoured = typedcall::passes_self;
+  dynamic_call_site site(Interface(), asked);
+  Builtin keeper(0);
+  const Table table{{"l->l", PyNativeCallable_TAKES_SELF, Address(1)}};
+  Tag(&keeper.def, keeper.get(), table.get());
+  int reused = 0;
+  for (int turn = 0; turn < 100; ++turn) {
+    PyObject *const selves[] = {Py_None, Py_True, nullptr, Py_False, nullptr, Py_None};
+    const PyObject *address = nullptr;
+    for (PyObject *self : selves) {
+      const Ref function = NewFunction(&keeper.def, self);
+      for (int again = 0; again < 2; ++again) {
+        const auto found = site.find(function.get());
+        EXPECT_EQ(static_cast<bool>(found), self != nullptr);
+        EXPECT_EQ(found.self, self);
+      }
+      if (function.get() == address) ++reused;
+      address = function.get();
+    }
+  }
+#ifndef __SANITIZE_ADDRESS__
+  EXPECT_GT(reused, 0);
+#endif
+}
+
+}  // namespace

@@ -1,0 +1,39 @@
+// Taking the GIL back without being unwound when the interpreter has ended meanwhile.
+#ifndef TYPEDCALL_GIL_H_
+#define TYPEDCALL_GIL_H_
+
+#include <Python.h>
+#include <unistd.h>
+// Behind Python.h.
+#include <cxxabi.h>
+
+namespace typedcall::internal {
+
+inline bool python_is_ending() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsFinalizing() || !Py_IsInitialized();
+#else
+  return _Py_IsFinalizing() || !Py_IsInitialized();
+#endif
+}
+
+/// PyEval_RestoreThread. CPython before 3.14 ends a thread that asks for the GIL when the
+/// interpreter has ended: its stack is unwound, and what stands there gives back references and
+/// buffers without the GIL. Here it stops for good instead, as 3.14 does, until the process ends.
+/// A thread that is cancelled goes on being cancelled.
+inline void restore_thread(PyThreadState *thread) {
+#ifdef __GLIBCXX__
+  try {
+    PyEval_RestoreThread(thread);
+  } catch (abi::__forced_unwind &) {
+    while (python_is_ending()) pause();
+    throw;
+  }
+#else
+  PyEval_RestoreThread(thread);
+#endif
+}
+
+}  // namespace typedcall::internal
+
+#endif  // TYPEDCALL_GIL_H_
