@@ -9,6 +9,7 @@ import tempfile
 import time
 
 import interpreters
+import package_tests
 import results
 from results import FAILED, NO_TESTS, PASSED, SKIPPED, Case, Run
 
@@ -28,6 +29,13 @@ PER_INTERPRETER = "python,headers"
 # Tests that call the compiler themselves: neither its flags nor a second interpreter of the same
 # version make a difference to them. The slowest one is the same for all versions, too.
 NOT_AGAIN = "-compiles,-compiles-once"
+# The slowest to build. What they test is C++ that no version of Python changes, so the usual
+# interpreter, the newest one and those that count references stand for the others.
+SAME_EVERYWHERE = ["//tests/invoker/...", "//tests/loop/..."]
+# What a second interpreter of one version would find again, and a sanitizer that has seen it once.
+SEEN_BEFORE = SAME_EVERYWHERE + ["//tests/exactness/..."]
+# The layouts that differ are core's: what stands above it has been seen by the sanitizers.
+ABOVE_CORE = SEEN_BEFORE + ["//tests/provider/...", "//tests/resolve/...", "//tests/c_provider/..."]
 
 SOURCES = ("*.h", "*.hpp", "*.c", "*.cc", "*.cpp")
 DISK_CACHE_LIMIT = 4 << 30
@@ -82,8 +90,8 @@ def format_check():
     return cases
 
 
-def bazel_test(interpreter, flags):
-    """The cases of `bazel test //...` under one interpreter."""
+def bazel_test(interpreter, flags, without=()):
+    """The cases of `bazel test //...` under one interpreter, less those of some folders."""
     # A limited-API module is tried under the others, too: tests cannot see the user's environment.
     others = os.pathsep.join(
         i.executable for i in interpreters.find() if i.info["implementation"] == "CPython")
@@ -93,7 +101,8 @@ def bazel_test(interpreter, flags):
             ["bazel", "test", *BAZEL_FLAGS, cache_flag(),
              "--build_event_json_file=" + events,
              "--repo_env=PYTHON_BIN=" + interpreter.executable,
-             "--test_env=TYPEDCALL_PYTHONS=" + others, *flags, "//..."],
+             "--test_env=TYPEDCALL_PYTHONS=" + others, *flags,
+             "--", "//...", *("-" + folder for folder in without)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         if ended.returncode not in (0, NO_TESTS):
             print(ended.stdout.decode(errors="replace"))
@@ -165,19 +174,43 @@ def fuzz_all(interpreter, seconds):
         return [fuzz(target, seconds, scratch) for target in targets]
 
 
+def package_runs(found, usual, full):
+    """(label, function, arguments): the Python package under one interpreter of each flavour."""
+    candidates = [usual] + [i for i in found if i is not usual and i.runs_package and not i.debug]
+    one_of_each = {}
+    for interpreter in candidates:
+        kind = interpreter.info["implementation"], interpreter.flavour
+        one_of_each.setdefault(kind, interpreter)
+    ordinary = [i for i in one_of_each.values()
+                if i.ordinary and i.info["implementation"] == "CPython"]
+    ordinary.sort(key=lambda i: i.version)
+    # The libraries take minutes to install.
+    with_libraries = [usual, ordinary[-1]] if full else [usual]
+    between = [i for i in ordinary[1:-1] if i is not usual]
+    for interpreter in one_of_each.values():
+        if interpreter in between:
+            yield "package, " + interpreter.label, lambda: [Case(
+                "package", SKIPPED, "the oldest and the newest CPython stand for this one")], ()
+            continue
+        yield "package, " + interpreter.label, package_tests.cases_of, (
+            interpreter, interpreter in with_libraries)
+
+
 def full_runs(chosen, usual, fuzz_seconds):
     """(label, function, arguments) of what --full adds."""
     yield "platforms", platforms_check, ()
     yield "clang, " + usual.label, bazel_test, (usual, ["--config=clang"])
     yield "optimised, " + usual.label, bazel_test, (
         usual, ["-c", "opt", "--test_tag_filters=" + NOT_AGAIN])
-    releases = [i for i in chosen if not i.debug]
-    sanitized = [usual] + [i for i in (releases[0], releases[-1]) if i is not usual]
+    releases = [i for i in chosen if i.ordinary]
+    sanitized = [usual] + [i for i in (releases[-1],) if i is not usual]
     for interpreter in sanitized:
         # Both at once: two runs would take twice as long and find the same.
-        tags = NOT_AGAIN if interpreter is usual else PER_INTERPRETER + "," + NOT_AGAIN
+        again = interpreter is not usual
+        tags = PER_INTERPRETER + "," + NOT_AGAIN if again else NOT_AGAIN
         flags = ["--config=asan_ubsan", "--build_tests_only", "--test_tag_filters=" + tags]
-        yield "asan and ubsan, " + interpreter.label, bazel_test, (interpreter, flags)
+        yield "asan and ubsan, " + interpreter.label, bazel_test, (
+            interpreter, flags, ABOVE_CORE if again else ())
     yield "tsan, " + usual.label, bazel_test, (usual, ["--config=tsan"])
     yield "fuzz, " + usual.label, fuzz_all, (usual, fuzz_seconds)
 
@@ -189,7 +222,7 @@ def main():
                         help="every interpreter, compilers, sanitizers, fuzzers, platforms")
     parser.add_argument("--python", action="append", default=[], metavar="BIN",
                         help="run this interpreter too, and prefer it (repeatable)")
-    parser.add_argument("--fuzz-seconds", type=int, default=60, metavar="N",
+    parser.add_argument("--fuzz-seconds", type=int, default=30, metavar="N",
                         help="how long each fuzzer runs (default: %(default)s)")
     options = parser.parse_args()
 
@@ -200,20 +233,32 @@ def main():
             sys.exit("%s: %s" % (interpreter.path, reason))
     if not chosen:
         sys.exit("no CPython with headers and a shared libpython was found")
-    usual = next(i for i in found if i in chosen and not i.debug)
+    usual = next(i for i in found if i in chosen and i.ordinary)
 
     # The usual one first: it also runs what needs no interpreter, and builds every target.
     order = [usual] + [i for i in chosen if i is not usual]
+    newest = [i for i in chosen if i.ordinary][-1]
     plan = [("format", format_check, ())]
     seen = set()
     for interpreter in order:
-        again = NOT_AGAIN if interpreter.version[:2] in seen else "-compiles-once"
+        again = interpreter.version[:2] in seen
         seen.add(interpreter.version[:2])
-        flags = [] if interpreter is usual else [
-            "--build_tests_only", "--test_tag_filters=%s,%s" % (PER_INTERPRETER, again)]
-        plan.append((interpreter.label, bazel_test, (interpreter, flags)))
+        tags = "%s,%s" % (PER_INTERPRETER, NOT_AGAIN if again else "-compiles-once")
+        flags = [] if interpreter is usual else ["--build_tests_only", "--test_tag_filters=" + tags]
+        without = ()
+        if again and not interpreter.debug:
+            without = SEEN_BEFORE
+        elif interpreter not in (usual, newest) and not interpreter.debug:
+            without = SAME_EVERYWHERE
+        plan.append((interpreter.label, bazel_test, (interpreter, flags, without)))
+    plan += package_runs(found, usual, options.full)
     if options.full:
         plan += full_runs(chosen, usual, options.fuzz_seconds)
+
+    if not any(i.info["gil_disabled"] for i in chosen):
+        plan.append(("free-threaded", lambda: [Case(
+            "a free-threaded CPython", SKIPPED, "none was found; tools/free_threaded builds one")],
+                     ()))
 
     runs = [timed(label, function, *arguments) for label, function, arguments in plan]
     results.summary(runs, chosen, left_out, time.monotonic() - started)

@@ -4,8 +4,6 @@
 
 #include <Python.h>
 #include <unistd.h>
-// Behind Python.h.
-#include <cxxabi.h>
 
 namespace typedcall::internal {
 
@@ -22,16 +20,12 @@ inline bool python_is_ending() {
 /// buffers without the GIL. Here it stops for good instead, as 3.14 does, until the process ends.
 /// A thread that is cancelled goes on being cancelled.
 inline void restore_thread(PyThreadState *thread) {
-#ifdef __GLIBCXX__
   try {
     PyEval_RestoreThread(thread);
-  } catch (abi::__forced_unwind &) {
+  } catch (...) {  // by no name: there is no object to refer to
     while (python_is_ending()) pause();
     throw;
   }
-#else
-  PyEval_RestoreThread(thread);
-#endif
 }
 
 }  // namespace typedcall::internal

@@ -283,7 +283,8 @@ class Refusals(unittest.TestCase):
             m.floats_or_doubles(released)
 
     def test_references(self):
-        values = [Index(2 ** 70), array.array("d", [1]), array.array("l", [1]), "text", 2 ** 70]
+        values = [Index(2 ** 70), array.array("d", [1]), array.array("l", [1]),
+                  "".join(["a text ", "of its own"]), 2 ** 70]
 
         def use():
             for value in values:

@@ -1,0 +1,28 @@
+// What bench/numba_loop.py, scipy_quad.py and numpy_ufunc.py call: one tagged function, which
+// ctypes finds by its symbol as well, and the ufunc that one would write by hand around it.
+#include "typedcall/provider.h"
+
+// Behind Python.h.
+#include <cmath>
+
+extern "C" __attribute__((visibility("default"), noinline)) double bench_step(double x) noexcept {
+  return x * 0.999 + 0.001;
+}
+extern "C" __attribute__((visibility("default"), noinline)) double bench_curve(double x) noexcept {
+  return x * x / 2 + 1 / (1 + x * x);
+}
+
+// NumPy's shape of a loop over `bench_curve`, by hand: the call, two pointers, two steps.
+extern "C" __attribute__((visibility("default"))) void bench_loop_by_hand(
+    char **args, const std::intptr_t *dimensions, const std::intptr_t *steps, void *) {
+  char *from = args[0], *to = args[1];
+  const std::intptr_t by_from = steps[0], by_to = steps[1];
+  for (std::intptr_t i = 0; i < dimensions[0]; ++i, from += by_from, to += by_to) {
+    *reinterpret_cast<double *>(to) = bench_curve(*reinterpret_cast<double *>(from));
+  }
+}
+
+static typedcall::method_table methods{
+    typedcall::def<bench_step>("step", typedcall::pure | typedcall::thread_safe),
+    typedcall::def<bench_curve>("curve", typedcall::pure | typedcall::thread_safe)};
+TYPEDCALL_MODULE(adapter_callees, "Tagged functions to measure.", methods);

@@ -1,0 +1,56 @@
+// What the simulation calls throughout: an extension module as anybody would write it, with numbers
+// in and out. Each function has a tag, which the program itself does not know of.
+#include "typedcall/provider.h"
+
+namespace {
+
+/// A coordinate difference in a periodic box of that length: the one to the nearest image.
+double nearest(double difference, double box) noexcept {
+  if (difference > box / 2) return difference - box;
+  if (difference < -box / 2) return difference + box;
+  return difference;
+}
+
+/// Lennard-Jones: the force between two particles divided by their distance.
+double force(double squared) noexcept {
+  const double inverse = 1.0 / squared, sixth = inverse * inverse * inverse;
+  return 24.0 * sixth * (2.0 * sixth - 1.0) * inverse;
+}
+
+/// Lennard-Jones: the energy of two particles.
+double energy(double squared) noexcept {
+  const double inverse = 1.0 / squared, sixth = inverse * inverse * inverse;
+  return 4.0 * sixth * (sixth - 1.0);
+}
+
+/// A coordinate put back into the box.
+double inside(double coordinate, double box) noexcept {
+  if (coordinate >= box) return coordinate - box;
+  if (coordinate < 0.0) return coordinate + box;
+  return coordinate;
+}
+
+/// Number `n` of a sequence of pseudo-random numbers in [-0.5, 0.5).
+double noise(long n) noexcept {
+  auto bits = static_cast<unsigned long>(n) * 0x9e3779b97f4a7c15ul;
+  bits ^= bits >> 31;
+  bits *= 0xbf58476d1ce4e5b9ul;
+  bits ^= bits >> 29;
+  return static_cast<double>(bits >> 11) * 0x1p-53 - 0.5;
+}
+
+/// Which bin of a histogram a squared distance falls into; the last one takes the rest.
+long bin(double squared, double width, long bins) noexcept {
+  const double at = squared / width;
+  return at < static_cast<double>(bins - 1) ? static_cast<long>(at) : bins - 1;
+}
+
+typedcall::method_table methods{
+    typedcall::def<nearest>("nearest"), typedcall::def<force>("force"),
+    typedcall::def<energy>("energy"),   typedcall::def<inside>("inside"),
+    typedcall::def<noise>("noise"),     typedcall::def<bin>("bin"),
+};
+
+}  // namespace
+
+TYPEDCALL_MODULE(forces, "Scalar functions of a molecular dynamics simulation.", methods);

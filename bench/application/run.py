@@ -1,0 +1,114 @@
+"""Runs the simulation in every way that is installed, in turn, and compares the results.
+
+    python run.py [--pypy PYPY] [--steps N] [--particles N] [--rounds N] [--profile]
+
+typedcall must be installed for this interpreter (and for PyPy, if that is to take part).
+"""
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+# What an interpreter says of itself: where its headers and the package's are, a module's file name,
+# and whether Numba is there.
+ASK = """
+import importlib.util, json, sys, sysconfig, typedcall
+print(json.dumps({"python": sysconfig.get_path("include"), "typedcall": typedcall.get_include(),
+                  "suffix": sysconfig.get_config_var("EXT_SUFFIX"),
+                  "name": "%s %s" % (sys.implementation.name, ".".join(
+                      map(str, sys.implementation.version[:3]))),
+                  "numba": importlib.util.find_spec("numba") is not None}))
+"""
+
+
+def ask(python, folder):
+    """What `python` says, or None where typedcall is not installed."""
+    asked = subprocess.run([python, "-c", ASK], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                           cwd=folder, check=False)
+    return json.loads(asked.stdout) if asked.returncode == 0 else None
+
+
+def build(python, folder):
+    """Compiles `forces` for one interpreter; returns what that says of itself."""
+    said = ask(python, folder)
+    if said is None:
+        return None
+    said["folder"] = os.path.join(folder, said["name"].replace(" ", "-"))
+    os.mkdir(said["folder"])
+    subprocess.run([os.environ.get("CXX", "c++"), "-std=c++17", "-O2", "-shared", "-fPIC",
+                    "-I" + said["typedcall"], "-I" + said["python"],
+                    os.path.join(HERE, "forces.cc"),
+                    "-o", os.path.join(said["folder"], "forces" + said["suffix"])], check=True)
+    return said
+
+
+def simulate(python, said, mode, options, *more):
+    """One run: its results."""
+    ended = subprocess.run(
+        [python, os.path.join(HERE, "simulation.py"), mode, str(options.steps),
+         str(options.particles), *more],
+        env=dict(os.environ, PYTHONPATH=said["folder"]), cwd=said["folder"],
+        stdout=subprocess.PIPE, check=True)
+    return json.loads(ended.stdout)
+
+
+def is_same(result, other):
+    """Do two runs agree? Numba may contract a*b + c, so the last digits may differ."""
+    return result["histogram"] == other["histogram"] and all(
+        abs(result[key] - other[key]) <= 1e-6 * abs(other[key]) for key in ("potential", "kinetic"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pypy", default=shutil.which("pypy3"))
+    parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--particles", type=int, default=144)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--profile", action="store_true", help="also show where the time goes")
+    options = parser.parse_args()
+
+    with tempfile.TemporaryDirectory() as folder:
+        ways = []
+        for python in (sys.executable, options.pypy):
+            said = build(python, folder) if python else None
+            if said is None:
+                print("not run: %s (typedcall is not installed there)" % (python or "PyPy"))
+                continue
+            is_pypy = said["name"].startswith("pypy")
+            for mode in ("boxed",) + (("accelerated",) if is_pypy else ()) + (
+                    ("numba",) if said["numba"] else ()):
+                ways.append(("%s, %s" % (said["name"], mode), python, said, mode))
+        if not ways:
+            sys.exit("nothing to run")
+        seconds = {label: [] for label, *_ in ways}
+        first = None
+        for _ in range(options.rounds):
+            for label, python, said, mode in ways:
+                result = simulate(python, said, mode, options)
+                first = first or result
+                if not is_same(result, first):
+                    sys.exit("%s: another result: %s instead of %s" % (label, result, first))
+                seconds[label].append(result["seconds"])
+        boxed = seconds[ways[0][0]]
+        print("%-28s %9s %22s" % ("%d steps, %d particles" % (options.steps, options.particles),
+                                  "seconds", "times as fast (spread)"))
+        for label, *_ in ways:
+            ratios = sorted(one / other for one, other in zip(boxed, seconds[label]))
+            print("%-28s %9.3f %8.2f (%.2f to %.2f)" % (
+                label, statistics.median(seconds[label]), statistics.median(ratios),
+                ratios[0], ratios[-1]))
+        if options.profile:
+            for label, python, said, mode in ways:
+                if mode != "numba":  # one machine-code function: nothing to tell apart
+                    print("\n" + label, flush=True)
+                    simulate(python, said, mode, options, "--profile")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""Timings that can be compared on a shared machine: processor time, all contestants in turn, many
+rounds, and the ratio of each round, of which the median and the quartiles are shown."""
+
+import statistics
+import time
+
+
+def seconds(function):
+    start = time.process_time()
+    function()
+    return time.process_time() - start
+
+
+def measure(contestants, rounds):
+    """name -> seconds of each round; one round calls every contestant once, from alternate ends."""
+    taken = {name: [] for name in contestants}
+    for function in contestants.values():
+        function()
+    order = list(contestants.items())
+    for _ in range(rounds):
+        for name, function in order:
+            taken[name].append(seconds(function))
+        order.reverse()
+    return taken
+
+
+def ratio(taken, name, other):
+    """(median, lower quartile, upper quartile) of name/other, round by round."""
+    ratios = [a / b for a, b in zip(taken[name], taken[other])]
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    return middle, low, high
+
+
+def report(taken, calls, comparisons):
+    """Prints nanoseconds a call, then the comparisons: (name, other, limit, "most" or "least").
+    Returns whether all of them hold."""
+    for name, times in taken.items():
+        nanoseconds = statistics.median(times) / calls * 1e9
+        print("%-42s %10.2f ns a call (best %.2f)" % (name, nanoseconds, min(times) / calls * 1e9))
+    is_right = True
+    for name, other, limit, sense in comparisons:
+        middle, low, high = ratio(taken, name, other)
+        holds = middle <= limit if sense == "most" else middle >= limit
+        is_right = is_right and holds
+        print(
+            "%s / %s: %.3f (quartiles %.3f to %.3f), at %s %s: %s"
+            % (name, other, middle, low, high, sense, limit, "holds" if holds else "MISSED")
+        )
+    return is_right

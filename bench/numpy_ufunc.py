@@ -1,0 +1,90 @@
+"""A ufunc from a tagged function against a ufunc written by hand in C over the same function, and
+numpy.vectorize over the Python callable. python bench/numpy_ufunc.py [rounds]"""
+
+import ctypes
+import sys
+
+import adapter_module
+import interleaved
+import numpy
+import typedcall
+from typedcall._capsules import capsule_address
+from typedcall.sources.numpy_ import ufunc_api
+
+callees = adapter_module.load()
+COUNT = 1_000_000
+SHORT = 50_000
+
+
+def ufunc_by_hand():
+    """PyUFunc_FromFuncAndData with the loop that bench/adapter_callees.cc has."""
+    table = (ctypes.c_void_p * 2).from_address(capsule_address(ufunc_api()))
+    make = ctypes.PYFUNCTYPE(
+        ctypes.py_object,
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_char_p,
+        ctypes.c_char_p,
+        ctypes.c_int,
+    )(table[1])
+    loop = ctypes.cast(ctypes.CDLL(callees.__file__).bench_loop_by_hand, ctypes.c_void_p)
+    loops = (ctypes.c_void_p * 1)(loop)
+    data = (ctypes.c_void_p * 1)(None)
+    double = numpy.dtype("f8").num
+    types = (ctypes.c_char * 2)(double, double)
+    name = ctypes.create_string_buffer(b"by_hand")
+    made = make(
+        loops,
+        data,
+        types,
+        1,
+        1,
+        1,
+        -1,
+        ctypes.cast(name, ctypes.c_char_p),
+        ctypes.cast(name, ctypes.c_char_p),
+        0,
+    )
+    return made, (loops, data, types, name)
+
+
+def main():
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 101
+    values = numpy.linspace(-9, 9, COUNT)
+    few = values[:: COUNT // SHORT]
+    out = numpy.empty_like(values)
+    tagged = typedcall.ufunc(callees.curve)
+    by_hand, _kept = ufunc_by_hand()
+    vectorized = numpy.vectorize(callees.curve, otypes=[float])
+    if not (
+        numpy.array_equal(tagged(values), by_hand(values))
+        and numpy.array_equal(tagged(few), vectorized(few))
+    ):
+        raise SystemExit("the results differ")
+    strided, strided_out = numpy.repeat(values, 2)[::2], numpy.repeat(values, 2)[::2]
+    taken = interleaved.measure(
+        {
+            "ufunc, tagged": lambda: tagged(values, out=out),
+            "ufunc, by hand in C": lambda: by_hand(values, out=out),
+            "ufunc, tagged, strided": lambda: tagged(strided, out=strided_out),
+            "ufunc, by hand in C, strided": lambda: by_hand(strided, out=strided_out),
+        },
+        rounds,
+    )
+    slow = interleaved.measure({"numpy.vectorize": lambda: vectorized(few)}, rounds)
+    taken["numpy.vectorize"] = [each * COUNT / len(few) for each in slow["numpy.vectorize"]]
+    comparisons = [
+        ("ufunc, tagged", "ufunc, by hand in C", 1.05, "most"),
+        ("ufunc, tagged, strided", "ufunc, by hand in C, strided", 1.05, "most"),
+        ("numpy.vectorize", "ufunc, tagged", 10, "least"),
+    ]
+    return 0 if interleaved.report(taken, COUNT, comparisons) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

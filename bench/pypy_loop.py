@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""The loop of Bernstein's post, `i = mod.inc(i)` ten million times, on stock PyPy: boxed (cpyext's
+own call), accelerated, through a resolved function and its raw pointer; and boxed on CPython.
+
+Usage: bench/pypy_loop.py [--pypy EXE] [--cpython EXE] [--calls N] [--rounds N] [--json FILE]
+`--pypy` has the package installed: `pypy3 -m venv V && V/bin/pip install .` makes V/bin/python."""
+import argparse
+import gc
+import json
+import pathlib
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
+LOOPS = {
+    "l->l": "i = mod.inc(i)",
+    "dd->d": "x = mod.add(x, 1.0)",
+    "dldl->d": "x = mod.mix(x, 1, 0.5, 2)",
+}
+NAMES = {"l->l": "inc", "dd->d": "add", "dldl->d": "mix"}
+WAYS = ("boxed", "accelerated", "resolved", "pointer")
+#: In so many turns the ways alternate within a round.
+TURNS = 5
+#: Ratios that are to be reached, for "l->l", on PyPy 7.3.11 and on newer ones, whose own call of an
+#: extension is slower.
+TARGETS = {
+    "PyPy boxed / accelerated": (12, 17),
+    "CPython boxed / accelerated": (3.5, 3.5),
+    "PyPy boxed / pointer": (25, 25),
+}
+
+
+def make_loop(signature, module):
+    """A main() of its own for every way, so that none spoils another's machine code."""
+    text = """
+def main(n):
+    i, x = 0, 0.0
+    while i < n:
+        %s
+        %s
+    return i, x
+""" % (LOOPS[signature], "" if signature == "l->l" else "i += 1")
+    # A module's own dictionary, as in a program: that of a plain exec() is slower on PyPy.
+    namespace = type(sys)("loop").__dict__
+    namespace["mod"] = module
+    exec(compile(text, "loop of " + signature, "exec"), namespace)
+    return namespace["main"]
+
+
+def time_loop(main, calls):
+    gc.collect()  # what another loop has left is not this one's
+    # Of the processor's time, so that other programs on the machine count less.
+    start = time.process_time()
+    result = main(calls)
+    elapsed = time.process_time() - start
+    assert result[0] == calls, result
+    return elapsed / calls * 1e9, result
+
+
+def worker(calls):
+    """One round in this interpreter, warmed up: prints {signature: {way: nanoseconds}}."""
+    import pypy_loop_module as module
+
+    found = {}
+    for signature, name in NAMES.items():
+        ways = {"boxed": module}
+        if sys.implementation.name == "pypy":
+            import typedcall
+
+            boxed = getattr(module, name)
+            resolved = typedcall.resolve(boxed, signature)
+            done = typedcall.accelerate(module)
+            assert name in done.accelerated, str(done)
+            for way, function in (("accelerated", getattr(module, name)), ("resolved", resolved),
+                                  ("pointer", resolved.pointer)):
+                ways[way] = type(sys)(way)
+                setattr(ways[way], name, function)
+            typedcall.restore(module)
+            assert getattr(module, name) is boxed
+        mains = {way: make_loop(signature, where) for way, where in ways.items()}
+        for main in list(mains.values()) * 3:  # PyPy compiles again what is entered again
+            time_loop(main, min(calls, 200000))
+        found[signature] = dict.fromkeys(mains, 0.0)
+        for _ in range(TURNS):
+            timed = {way: time_loop(main, calls // TURNS) for way, main in mains.items()}
+            assert len({result for _, result in timed.values()}) == 1, timed
+            for way, (nanoseconds, _) in timed.items():
+                found[signature][way] += nanoseconds / TURNS
+    print(json.dumps(found))
+
+
+def ask(python, code):
+    return subprocess.run([python, "-c", code], check=True, stdout=subprocess.PIPE, text=True,
+                          stderr=subprocess.DEVNULL).stdout.strip()
+
+
+def compile_module(python, folder):
+    include = ask(python, "import sysconfig; print(sysconfig.get_path('include'))")
+    suffix = ask(python, "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))")
+    command = ["c++", "-std=c++17", "-O2", "-shared", "-fPIC", "-I" + include,
+               "-I" + str(REPOSITORY), str(REPOSITORY / "bench" / "pypy_loop_module.cc"),
+               "-o", str(pathlib.Path(folder) / ("pypy_loop_module" + suffix))]
+    ended = subprocess.run(command, check=False)
+    if ended.returncode != 0:
+        sys.exit("pypy_loop: cannot compile for %s: %s" % (python, shlex.join(command)))
+
+
+def run(python, folder, calls):
+    code = "import sys; sys.path[:0] = %r; import pypy_loop; pypy_loop.worker(%d)" % (
+        [str(folder), str(REPOSITORY / "bench")], calls)
+    ended = subprocess.run([python, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                           check=False, text=True)
+    if ended.returncode != 0:
+        hint = ""
+        if "No module named 'typedcall'" in ended.stderr:
+            hint = "\nInstall the package there: %s -m pip install %s" % (python, REPOSITORY)
+        sys.exit("pypy_loop: %s failed:\n%s%s" % (python, ended.stderr[-2000:], hint))
+    return json.loads(ended.stdout)
+
+
+def spread(values):
+    """Median and quartiles."""
+    values = sorted(values)
+    if len(values) < 2:
+        return values[0], values[0], values[0]
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return middle, low, high
+
+
+def report(rounds):
+    """Prints the table; returns the ratios of each round as {signature: {name: [ratio]}}."""
+    ratios = {}
+    for signature in LOOPS:
+        print("\n`%s`, %s" % (signature, LOOPS[signature]))
+        columns = {"PyPy " + way: [pypy[signature][way] for pypy, _ in rounds] for way in WAYS}
+        columns["CPython boxed"] = [cpython[signature]["boxed"] for _, cpython in rounds]
+        for name, values in columns.items():
+            print("  %-18s %7.2f ns  (quartiles %.2f to %.2f)" % (name, *spread(values)))
+        mine = ratios[signature] = {}
+        for name in TARGETS:
+            over, under = (part if " " in part else "PyPy " + part for part in name.split(" / "))
+            mine[name] = [a / b for a, b in zip(columns[over], columns[under])]
+            print("  %-28s %6.1f x  (quartiles %.1f to %.1f)" % (name, *spread(mine[name])))
+    return ratios
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pypy", default="pypy3")
+    parser.add_argument("--cpython", default="/usr/bin/python3")
+    parser.add_argument("--calls", type=int, default=10_000_000)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--json", type=pathlib.Path)
+    options = parser.parse_args()
+    rounds = []
+    with tempfile.TemporaryDirectory() as folder:
+        for python in (options.pypy, options.cpython):
+            print(ask(python, "import sys; print(sys.version.replace(chr(10), ' '))"))
+            compile_module(python, folder)
+        # Turn by turn, so that a busy minute of the machine falls on all of them.
+        for _ in range(options.rounds):
+            rounds.append(tuple(run(python, folder, options.calls)
+                                for python in (options.pypy, options.cpython)))
+    ratios = report(rounds)
+    print()
+    missed = 0
+    is_newer = ask(options.pypy, "import sys; print(sys.pypy_version_info[:3] > (7, 3, 11))")
+    for name, targets in TARGETS.items():
+        least = targets[is_newer == "True"]
+        median = spread(ratios["l->l"][name])[0]
+        missed += median < least
+        verdict = "reached" if median >= least else "MISSED"
+        print("%-28s at least %4.1f: %s" % (name, least, verdict))
+    if options.json:
+        options.json.write_text(json.dumps({"rounds": rounds, "ratios": ratios}, indent=1))
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""SciPy's quad over a tagged function against a LowLevelCallable made by hand of the same address,
+and over the Python callable. python bench/scipy_quad.py [rounds]"""
+
+import ctypes
+import sys
+
+import adapter_module
+import interleaved
+import typedcall
+from scipy import LowLevelCallable
+from scipy.integrate import quad
+
+callees = adapter_module.load()
+CALLS = 200
+
+
+def main():
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 101
+    new_capsule = ctypes.pythonapi.PyCapsule_New
+    new_capsule.restype = ctypes.py_object
+    new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    name = ctypes.create_string_buffer(b"double (double)")
+    address = ctypes.cast(ctypes.CDLL(callees.__file__).bench_curve, ctypes.c_void_p).value
+    by_hand = LowLevelCallable(new_capsule(address, ctypes.cast(name, ctypes.c_char_p), None))
+    tagged = typedcall.low_level_callable(callees.curve)
+    if not quad(tagged, -9, 9) == quad(by_hand, -9, 9) == quad(callees.curve, -9, 9):
+        raise SystemExit("the integrals differ")
+    evaluations = quad(tagged, -9, 9, full_output=True)[2]["neval"]
+
+    def integrals(function):
+        def run():
+            for _ in range(CALLS):
+                quad(function, -9, 9)
+
+        return run
+
+    taken = interleaved.measure(
+        {
+            "quad, tagged": integrals(tagged),
+            "quad, LowLevelCallable by hand": integrals(by_hand),
+            "quad, Python callable": integrals(callees.curve),
+        },
+        rounds,
+    )
+    comparisons = [
+        ("quad, tagged", "quad, LowLevelCallable by hand", 1.05, "most"),
+        ("quad, Python callable", "quad, tagged", 1, "least"),
+    ]
+    print("%d evaluations an integral" % evaluations)
+    return 0 if interleaved.report(taken, CALLS * evaluations, comparisons) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

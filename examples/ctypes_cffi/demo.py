@@ -1,0 +1,37 @@
+"""Pointers of ctypes and cffi from typed functions, and typed functions from such pointers."""
+
+import ctypes
+
+import typedcall
+
+import sizes
+
+twice = typedcall.ctypes_function(sizes.twice)
+assert twice.argtypes == (ctypes.c_long,) and twice(21) == 42
+positive = typedcall.ctypes_function(sizes.positive)  # with the GIL, and it raises
+try:
+    positive(-1)
+except ValueError as error:
+    print("ctypes raised:", error)
+
+libm = ctypes.CDLL("libm.so.6")
+libm.hypot.argtypes, libm.hypot.restype = [ctypes.c_double, ctypes.c_double], ctypes.c_double
+print("libm.hypot offers", typedcall.signatures(libm.hypot))
+assert typedcall.resolve(libm.hypot, "dd->d")(3, 4) == 5
+
+try:
+    import cffi
+except ImportError:
+    print("cffi is not installed")
+else:
+    pointer = typedcall.cffi_function(sizes.twice)
+    assert pointer(21) == 42
+    ffi = cffi.FFI()
+    ffi.cdef("double sqrt(double);")
+    sqrt = ffi.dlopen("libm.so.6").sqrt
+    print("cffi's", sqrt, "offers", typedcall.signatures(sqrt))
+    assert typedcall.resolve(sqrt, "d->d")(9.0) == 3
+    try:
+        typedcall.cffi_function(sizes.positive)
+    except TypeError as error:
+        print("cffi:", error)

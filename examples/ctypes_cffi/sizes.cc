@@ -1,0 +1,13 @@
+// Two tagged functions: one that can be called from anywhere, one that needs the GIL and may raise.
+#include "typedcall/provider.h"
+
+long twice(long x) noexcept { return 2 * x; }
+long positive(long x) noexcept {
+  if (x > 0) return x;
+  PyErr_SetString(PyExc_ValueError, "not positive");
+  return -1;
+}
+
+static typedcall::method_table methods{typedcall::def<twice>("twice", typedcall::thread_safe),
+                                       typedcall::def<positive>("positive", typedcall::may_raise)};
+TYPEDCALL_MODULE(sizes, "An extension module that knows nothing of ctypes or cffi.", methods);

@@ -1,0 +1,36 @@
+# cython: language_level=3
+# Calls C functions of another module, and tags its own.
+import typedcall
+
+from shapes cimport root, stretch
+
+
+def total(long count):
+    """A loop of C calls, without the GIL."""
+    cdef double sum = 0
+    cdef long i
+    with nogil:
+        for i in range(count):
+            sum += stretch(0.5, i)
+    return sum
+
+
+def diagonal(double a, double b):
+    return root(a * a + b * b)
+
+
+def checked(double x):
+    return root(x)
+
+
+cpdef double wave(double x) noexcept nogil:
+    return x * (1 - x)
+
+
+cpdef long half(long x) except? -1:
+    if x % 2:
+        raise ValueError("odd")
+    return x // 2
+
+
+tagged = typedcall.tag_pyx_capi(__name__)

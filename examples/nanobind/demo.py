@@ -1,0 +1,13 @@
+"""A function of nanobind with a tag: the same for Python, and a C function for everyone else."""
+
+import typedcall
+
+import cold
+
+print(cold.kelvin, "offers", typedcall.signatures(cold.kelvin))
+kelvin = typedcall.resolve(cold.kelvin, "d->d")
+assert kelvin(26.85) == cold.kelvin(26.85) == 300.0
+assert cold.days(weeks=2) == typedcall.resolve(cold.days, "ll->l")(2, 0) == 14
+assert typedcall.signatures(cold.untagged) == []
+assert typedcall.entries(cold.kelvin)[0].place == "object row"
+print("untagged:", typedcall.untag(cold.kelvin), typedcall.signatures(cold.kelvin))

@@ -1,0 +1,33 @@
+// Two functions that a Python loop calls at every step: a pendulum with friction, by Euler's
+// method.
+#include "typedcall/provider.h"
+
+#include <cmath>
+#include <stdexcept>
+
+namespace {
+
+double acceleration(double angle, double speed, double friction) noexcept {
+  return -std::sin(angle) - friction * speed;
+}
+
+double energy(double angle, double speed) noexcept { return speed * speed / 2 - std::cos(angle); }
+
+// An exception needs Python: this one is always called boxed.
+double period(double length) {
+  if (!(length > 0)) throw std::invalid_argument("a pendulum has a length");
+  return 2 * 3.141592653589793 * std::sqrt(length / 9.81);
+}
+
+constexpr auto simple = typedcall::pure | typedcall::thread_safe;
+
+typedcall::method_table methods{
+    typedcall::def<acceleration>("acceleration", simple, "Of the angle.", typedcall::arg("angle"),
+                                 typedcall::arg("speed"), typedcall::arg("friction") = 0.1),
+    typedcall::def<energy>("energy", simple),
+    typedcall::def<period>("period"),
+};
+
+}  // namespace
+
+TYPEDCALL_MODULE(pendulum, "A pendulum.", methods);

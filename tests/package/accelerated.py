@@ -1,0 +1,50 @@
+"""What the tests of typedcall.accelerate share: the two modules of typed functions, accelerated,
+and their originals."""
+import unittest
+
+import support
+from typedcall.pypy import accelerate, restore
+
+ON_PYPY = unittest.skipUnless(support.IS_PYPY, "accelerate() replaces functions on PyPy only")
+
+
+class Index:
+    def __index__(self):
+        return 7
+
+
+class Real:
+    def __float__(self):
+        return 2.5
+
+
+def outcome(function, args, keywords=None):
+    """The result with its type, or the exception with its type and text."""
+    try:
+        result = function(*args, **(keywords or {}))
+    except Exception as error:
+        return type(error), str(error)
+    return type(result), repr(result)
+
+
+class Accelerated(unittest.TestCase):
+    """Each test has the two modules of typed functions, accelerated, and the originals."""
+
+    def setUp(self):
+        self.functions = support.build("typed_functions")
+        self.counting = support.build("pypy_functions")
+        restore(self.functions)
+        restore(self.counting)
+        self.boxed = dict(vars(self.functions))
+        self.boxed_counting = dict(vars(self.counting))
+        self.done = accelerate(self.functions)
+        self.done_counting = accelerate(self.counting)
+        self.addCleanup(restore, self.functions)
+        self.addCleanup(restore, self.counting)
+
+    def calls(self, function, *args, **keywords):
+        """(native, boxed) calls that one call makes."""
+        counts = self.boxed_counting["counts"]
+        native, boxed = counts()
+        outcome(function, args, keywords)
+        return tuple(now - then for now, then in zip(counts(), (native, boxed)))

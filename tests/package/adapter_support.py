@@ -1,0 +1,77 @@
+"""What the tests of the adapters share: libraries that may be missing, examples that are compiled
+and run, and Cython modules."""
+
+import importlib
+import pathlib
+import shutil
+import sys
+import sysconfig
+import tempfile
+import unittest
+
+import support
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+
+
+def library(name):
+    """The imported library, or a skip that says what is missing."""
+    if support.IS_PYPY:
+        raise unittest.SkipTest("%s is used with CPython's package" % name)
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise unittest.SkipTest("%s is not installed (%s)" % (name, error)) from None
+
+
+def compile_pyx(source, folder, language="c"):
+    """Compiles a .pyx file to an extension module in `folder`; its .pxd files stand beside it."""
+    library("Cython")
+    source = pathlib.Path(source)
+    generated = pathlib.Path(folder) / (source.stem + (".cpp" if language == "c++" else ".c"))
+    support.run(
+        [
+            sys.executable,
+            "-m",
+            "cython",
+            "-3",
+            *(["--cplus"] if language == "c++" else []),
+            "-I",
+            source.parent,
+            source,
+            "-o",
+            generated,
+        ]
+    )
+    made = pathlib.Path(folder) / (source.stem + sysconfig.get_config_var("EXT_SUFFIX"))
+    support.run(
+        support.compiler(language)
+        + ["-O1", "-shared", "-fPIC", "-I" + support.python_include(), generated, "-o", made]
+    )
+    return made
+
+
+class Folder(unittest.TestCase):
+    """A test with a temporary folder, `self.folder`."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="typedcall-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+
+class Example(Folder):
+    """A test that compiles an example's C++ files and runs its demo.py."""
+
+    def run_example(self, name, flags=(), build=None):
+        """What examples/<name>/demo.py prints."""
+        example = EXAMPLES / name
+        for source in sorted(example.glob("*.cc")) if build is None else ():
+            support.compile_module(source, self.folder, flags=flags)
+        for source in sorted(example.glob("*.pyx")):
+            compile_pyx(source, self.folder)
+        if build is not None:
+            support.run([sys.executable, example / build, self.folder])
+        status, printed, errors = support.python(example / "demo.py", paths=[self.folder])
+        self.assertEqual(status, 0, printed + errors)
+        return printed

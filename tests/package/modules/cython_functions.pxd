@@ -1,0 +1,12 @@
+# What cython_functions.pyx exports: Cython exports cpdef functions only when a .pxd declares them.
+ctypedef fused number:
+    long
+    double
+
+cpdef double scale(double x, int times) noexcept nogil
+cpdef long checked(long x) except? -1
+cpdef object same(object x)
+cpdef number twice(number x) noexcept
+cpdef double complex turn(double complex z) noexcept
+cpdef void nothing(double x) noexcept
+cpdef double optional(double x, double y=*) noexcept

@@ -1,0 +1,34 @@
+# cython: language_level=3
+# Functions that Cython exports in `__pyx_capi__`, of every kind, for test_cython.py.
+cpdef double scale(double x, int times) noexcept nogil:
+    return x * times
+
+cpdef long checked(long x) except? -1:
+    if x == 13:
+        raise ValueError("thirteen")
+    return x
+
+cpdef object same(object x):
+    return x
+
+cpdef number twice(number x) noexcept:
+    return 2 * x
+
+cpdef double complex turn(double complex z) noexcept:
+    return z * 1j
+
+cpdef void nothing(double x) noexcept:
+    pass
+
+cpdef double optional(double x, double y=2.0) noexcept:
+    return x * y
+
+cdef api double only_in_c(double *values, Py_ssize_t count) noexcept nogil:
+    cdef double sum = 0
+    cdef Py_ssize_t i
+    for i in range(count):
+        sum += values[i]
+    return sum
+
+def not_exported(double x):
+    return x

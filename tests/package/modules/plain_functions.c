@@ -1,0 +1,78 @@
+/* The twin of typed_functions.cc as people write it without this library: nothing is tagged. The
+   addresses of the C functions stand in `addresses`, for tests that tag from outside. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+static long inc_c(long x) { return (long)((unsigned long)x + 1); }
+static double add_c(double a, double b) { return a + b; }
+static double mix_c(double a, long b, double c, long d) { return a * (double)b + c * (double)d; }
+static double half_c(double x) { return x / 2; }
+/* Other results than the Python callable's: calls that come here can be told apart. */
+static double half_differs_c(double x) { return x / 2 + 1000; }
+
+static PyObject *inc(PyObject *self, PyObject *argument) {
+  PyObject *integer = PyNumber_Index(argument); /* before 3.10 PyLong_AsLong takes floats */
+  const long x = integer != NULL ? PyLong_AsLong(integer) : -1;
+  (void)self;
+  Py_XDECREF(integer);
+  if (x == -1 && PyErr_Occurred()) return NULL;
+  return PyLong_FromLong(inc_c(x));
+}
+
+static PyObject *add(PyObject *self, PyObject *args) {
+  double a, b;
+  (void)self;
+  if (!PyArg_ParseTuple(args, "dd:add", &a, &b)) return NULL;
+  return PyFloat_FromDouble(add_c(a, b));
+}
+
+static PyObject *mix(PyObject *self, PyObject *args) {
+  double a, c;
+  long b, d;
+  (void)self;
+  if (!PyArg_ParseTuple(args, "dldl:mix", &a, &b, &c, &d)) return NULL;
+  return PyFloat_FromDouble(mix_c(a, b, c, d));
+}
+
+static PyObject *half(PyObject *self, PyObject *argument) {
+  const double x = PyFloat_AsDouble(argument);
+  (void)self;
+  if (x == -1 && PyErr_Occurred()) return NULL;
+  return PyFloat_FromDouble(half_c(x));
+}
+
+static PyMethodDef methods[] = {{"inc", inc, METH_O, "Add one."},
+                                {"add", add, METH_VARARGS, "Add two floats."},
+                                {"mix", mix, METH_VARARGS, NULL},
+                                {"half", half, METH_O, NULL},
+                                {NULL, NULL, 0, NULL}};
+
+static int put(PyObject *addresses, const char *name, void *address) {
+  PyObject *number = PyLong_FromVoidPtr(address);
+  const int failed = number == NULL || PyDict_SetItemString(addresses, name, number) < 0;
+  Py_XDECREF(number);
+  return failed ? -1 : 0;
+}
+
+static int exec(PyObject *module) {
+  PyObject *addresses = PyDict_New();
+  const int failed = addresses == NULL || put(addresses, "inc", (void *)inc_c) < 0 ||
+                     put(addresses, "add", (void *)add_c) < 0 ||
+                     put(addresses, "mix", (void *)mix_c) < 0 ||
+                     put(addresses, "half", (void *)half_c) < 0 ||
+                     put(addresses, "half_differs", (void *)half_differs_c) < 0 ||
+                     PyObject_SetAttrString(module, "addresses", addresses) < 0;
+  Py_XDECREF(addresses);
+  return failed ? -1 : 0;
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void *)exec},
+#if PY_VERSION_HEX >= 0x030C0000 && !defined(PYPY_VERSION)
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+    {0, NULL}};
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "plain_functions", "Untagged.", 0, methods, slots, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit_plain_functions(void) { return PyModuleDef_Init(&definition); }

@@ -1,0 +1,113 @@
+"""What the tests of the package share: extension modules that are compiled against the installed
+package's headers, once for each interpreter and state of the sources."""
+import hashlib
+import importlib.machinery
+import importlib.util
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import unittest
+
+import typedcall
+
+MODULES = pathlib.Path(__file__).resolve().parent / "modules"
+IS_PYPY = sys.implementation.name == "pypy"
+
+
+def compiler(language):
+    """The command that compiles `language`, "c" or "c++", as a list."""
+    variable, usual = ("CXX", "c++") if language == "c++" else ("CC", "cc")
+    command = shlex.split(os.environ.get(variable, usual))
+    if shutil.which(command[0]) is None:
+        raise unittest.SkipTest("no %s compiler (%s)" % (language, command[0]))
+    return command
+
+
+def python_include():
+    return sysconfig.get_path("include")
+
+
+def run(command, **options):
+    """Runs `command`; a failure shows what it printed."""
+    ended = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT, check=False, **options)
+    if ended.returncode != 0:
+        raise AssertionError("%s failed:\n%s" % (command, ended.stdout.decode(errors="replace")))
+    return ended.stdout.decode(errors="replace")
+
+
+def compile_module(source, folder, name=None, flags=(), include=None):
+    """Compiles one C or C++ file to an extension module in `folder`; returns its path."""
+    source = pathlib.Path(source)
+    is_c = source.suffix == ".c"
+    command = compiler("c" if is_c else "c++") + [
+        "-std=c99" if is_c else "-std=c++17", "-O2", "-shared", "-fPIC", "-fvisibility=hidden",
+        "-I" + python_include(), "-I" + (include or typedcall.get_include())]
+    made = pathlib.Path(folder) / (
+        (name or source.stem) + sysconfig.get_config_var("EXT_SUFFIX"))
+    if sys.platform == "darwin":
+        command += ["-undefined", "dynamic_lookup"]
+    # Under another name first: a test that runs at the same time must not find half a module.
+    half_made = made.with_name("%d.%s" % (os.getpid(), made.name))
+    run(command + [source, *flags, "-o", half_made])
+    os.replace(half_made, made)
+    return made
+
+
+def _state(source, flags):
+    """A digest of all that the compiled module depends on."""
+    digest = hashlib.sha256(repr((sys.version, sys.executable, flags,
+                                  sysconfig.get_config_var("SOABI"))).encode())
+    for path in [source, *sorted(pathlib.Path(typedcall.get_include()).rglob("*.h"))]:
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def load(name, path):
+    """The extension module `name` from a file, as `import` would."""
+    loader = importlib.machinery.ExtensionFileLoader(name, str(path))
+    spec = importlib.util.spec_from_file_location(name, str(path), loader=loader)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    loader.exec_module(module)
+    return module
+
+
+def module_folder(name, flags=()):
+    """The folder of the compiled module tests/package/modules/<name>.c or .cc, for sys.path of
+    other processes."""
+    source = next(path for path in (MODULES / (name + ".cc"), MODULES / (name + ".c"))
+                  if path.exists())
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    folder = pathlib.Path(tempfile.gettempdir(), "typedcall-tests-%s" % user,
+                          _state(source, tuple(flags)))
+    made = folder / (name + sysconfig.get_config_var("EXT_SUFFIX"))
+    if not made.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        compile_module(source, folder, flags=flags)
+    return str(folder)
+
+
+def build(name, flags=()):
+    """The compiled and imported module tests/package/modules/<name>.c or .cc."""
+    if name in sys.modules:
+        return sys.modules[name]
+    folder = module_folder(name, flags)
+    return load(name, pathlib.Path(folder, name + sysconfig.get_config_var("EXT_SUFFIX")))
+
+
+def python(*arguments, paths=(), **options):
+    """Runs this interpreter in a process of its own: (exit status, stdout, stderr)."""
+    environment = dict(os.environ, **options.pop("environment", {}))
+    if paths:
+        environment["PYTHONPATH"] = os.pathsep.join(str(path) for path in paths)
+    ended = subprocess.run([sys.executable, *[str(part) for part in arguments]],
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                           env=environment, **options)
+    return (ended.returncode, ended.stdout.decode(errors="replace"),
+            ended.stderr.decode(errors="replace"))

@@ -1,0 +1,269 @@
+"""Calls of a TypedFunction: every type, errors, methods, and the same as the wrapper otherwise."""
+import array
+import ctypes
+import gc
+import math
+import sys
+import threading
+import unittest
+
+import support
+import typedcall
+from typedcall import Flags
+
+if support.IS_PYPY:
+    raise unittest.SkipTest("for CPython; PyPy has test_pypy_api")
+
+typed = support.build("typed_functions")
+
+
+def resolve(name, honours=None):
+    """The first entry of typed_functions.<name>."""
+    function = getattr(typed, name)
+    return typedcall.resolve(function, typedcall.signatures(function)[0], honours=honours)
+
+
+class Index:
+    def __index__(self):
+        return 7
+
+
+class Float:
+    def __float__(self):
+        return 2.5
+
+
+class Values(unittest.TestCase):
+    def same(self, name, *args):
+        """The result of both ways, or the type of exception."""
+        outcomes = []
+        for call in (getattr(typed, name), resolve(name)):
+            try:
+                result = call(*args)
+                outcomes.append((type(result), repr(result)))
+            except (TypeError, ValueError, OverflowError, ArithmeticError) as error:
+                outcomes.append((type(error), str(error)))
+        self.assertEqual(outcomes[0], outcomes[1], (name, args))
+        return outcomes[0][0]
+
+    def test_integers(self):
+        for name, low, high in (("inc", -2**63, 2**63 - 1), ("next_char", -128, 127),
+                                ("next_byte", 0, 255), ("next_size", 0, 2**64 - 1)):
+            for x in (low, low + 1, 0, 1, high - 1, high, True, Index()):
+                self.assertIs(self.same(name, x), int)
+            for x in (low - 1, high + 1, 10**30, -10**30):
+                self.assertIs(self.same(name, x), OverflowError)
+            for x in (1.0, "1", None, Float()):
+                self.assertIs(self.same(name, x), TypeError)
+
+    def test_floating(self):
+        for x in (0.0, -0.0, 1e308, 5e-324, math.inf, -math.inf, math.nan, 3, True, 2**60, Float(),
+                  Index(), 1e-50):
+            self.assertIs(self.same("half", x), float)
+            self.assertIs(self.same("half_float", x), float)
+        self.assertIs(self.same("half", 10**400), OverflowError)
+        for x in ("1", None, 1j):
+            self.assertIs(self.same("half", x), TypeError)
+
+    def test_complex(self):
+        for z in (1 + 2j, complex(-0.0, math.inf), 3, 2.5, True):
+            self.assertIs(self.same("turn", z), complex)
+        self.assertIs(self.same("turn", "1"), TypeError)
+
+    def test_bool_is_the_truth(self):
+        for x in (True, False, 0, 5, [], "text"):
+            self.assertIs(self.same("negate", x), bool)
+
+    def test_text(self):
+        for x in ("", "abc", "äöü\U0001F600"):
+            self.assertIs(self.same("same_text", x), str)
+        self.assertIs(self.same("same_text", "a\0b"), ValueError)
+        self.assertIs(self.same("same_text", b"abc"), TypeError)
+        self.assertIs(self.same("same_text", None), TypeError)
+
+    def test_objects(self):
+        same = resolve("same_object")
+        marker = object()
+        before = sys.getrefcount(marker)
+        self.assertIs(same(marker), marker)
+        self.assertEqual(sys.getrefcount(marker), before)
+
+    def test_pointers(self):
+        total = resolve("sum_of")
+        values = array.array("d", [1.0, 2.5, 3.0])
+        self.assertEqual(total(values, 3), 6.5)
+        self.assertEqual(total((ctypes.c_double * 2)(1.0, 2.0), 2), 3.0)
+        self.assertEqual(total(None, 0), 0.0)
+        for wrong in (array.array("f", [1.0]), [1.0], 5, "text", array.array("l", [1])):
+            with self.assertRaises(TypeError):
+                total(wrong, 1)
+        # The buffer is let go after every call, failed ones too.
+        with self.assertRaises(TypeError):
+            total(values, "text")
+        values.append(4.0)
+        with self.assertRaises(BufferError):
+            total(bytes(8), 0)  # the signature does not say const
+
+    def test_void_pointer_and_nothing(self):
+        pointer = resolve("same_pointer")
+        self.assertIsNone(pointer(None))
+        buffer = bytearray(8)
+        self.assertIn('capsule object "P"', repr(pointer(buffer)))
+        before = typed.counted()
+        self.assertIsNone(resolve("count")())
+        self.assertEqual(resolve("counted")(), before + 1)
+
+    def test_long_double(self):
+        half = resolve("half_long", honours=Flags.DIFFERS)
+        self.assertEqual((half(5), half(-0.0).hex(), half(math.inf)), (2.5, "-0x0.0p+0", math.inf))
+
+    def test_ten_arguments_of_three_classes(self):
+        args = (1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9, 10.5)
+        self.assertIs(self.same("ten", *args), float)
+        self.assertEqual(resolve("ten")(*args), typed.ten(*args))
+
+
+class Errors(unittest.TestCase):
+    def test_may_raise(self):
+        div, check = resolve("div"), resolve("check")
+        self.assertEqual(div(1.0, 4.0), 0.25)
+        with self.assertRaisesRegex(ZeroDivisionError, "division by zero"):
+            div(1.0, 0.0)
+        with self.assertRaisesRegex(ValueError, "thirteen"):
+            check(13)
+        # The error value without an exception is a result.
+        self.assertEqual((div(-1.0, 1.0), check(-1)), (-1.0, -1))
+
+    def test_status(self):
+        invert = resolve("invert")
+        self.assertEqual(invert(4.0), 0.25)
+        with self.assertRaises(ZeroDivisionError):
+            invert(0.0)
+        self.assertIsNone(resolve("expect")(5))
+        with self.assertRaisesRegex(ValueError, "negative"):
+            resolve("expect")(-5)
+
+    def test_an_object_function_that_raises(self):
+        first = resolve("first_of")
+        self.assertEqual(first([7, 8]), 7)
+        with self.assertRaises(IndexError):
+            first([])
+        with self.assertRaises(TypeError):
+            first(5)
+
+    def test_wrong_counts_and_keywords(self):
+        for args in ((), (1.0,), (1.0, 2.0, 3.0)):
+            with self.assertRaisesRegex(TypeError, r"power\(\) takes exactly 2 arguments \(%d given"
+                                        % len(args)):
+                resolve("power")(*args)
+        with self.assertRaisesRegex(TypeError, "no keyword arguments"):
+            resolve("power")(2.0, y=3.0)
+        self.assertEqual(resolve("power")(*[2.0, 3.0], **{}), 8.0)
+
+    def test_a_failing_conversion_calls_nothing(self):
+        class Failing:
+            def __index__(self):
+                raise KeyError("mine")
+
+        with self.assertRaisesRegex(KeyError, "mine"):
+            resolve("inc")(Failing())
+
+
+class Methods(unittest.TestCase):
+    def test_bound(self):
+        scaler = typed.Scaler(3.0)
+        self.assertEqual(typedcall.resolve(scaler.scale, "d->d")(2.0), 6.0)
+        self.assertEqual(typedcall.resolve(scaler.factor, "->d")(), 3.0)
+        checked = typedcall.resolve(scaler.checked, "d->d")
+        self.assertEqual(checked(1.0), 3.0)
+        with self.assertRaisesRegex(ValueError, "negative"):
+            checked(-1.0)
+
+    def test_unbound_checks_self_as_the_descriptor_does(self):
+        scale = typedcall.resolve(typed.Scaler.scale, "d->d")
+        self.assertEqual(scale(typed.Scaler(4.0), 2.0), 8.0)
+
+        class Child(typed.Scaler):
+            pass
+
+        self.assertEqual(scale(Child(5.0), 2.0), 10.0)
+        for wrong in (5, None, "text", typed.Scaler):
+            with self.assertRaisesRegex(TypeError, "doesn't apply to a"):
+                scale(wrong, 2.0)
+        with self.assertRaisesRegex(TypeError, r"takes exactly 2 arguments \(1 given\)"):
+            scale(typed.Scaler(4.0))
+        with self.assertRaisesRegex(TypeError, r"takes exactly 2 arguments \(0 given\)"):
+            scale()
+
+    def test_static(self):
+        self.assertEqual(typedcall.resolve(typed.Scaler.twice, "d->d")(4.0), 8.0)
+
+
+class GilAndThreads(unittest.TestCase):
+    def test_a_function_that_takes_the_gil_is_called_without_it(self):
+        # The callback waits for another thread, which needs the GIL meanwhile.
+        entered, let_go = threading.Event(), threading.Event()
+
+        @ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
+        def callback(x):
+            entered.set()
+            return x + 1 if let_go.wait(30) else -1.0
+
+        f = typedcall.resolve(callback, "d->d")
+        self.assertTrue(f.flags & Flags.ACQUIRES_GIL)
+        helper = threading.Thread(target=lambda: entered.wait(30) and let_go.set())
+        helper.start()
+        self.assertEqual(f(1.0), 2.0)
+        helper.join()
+
+    def test_many_threads(self):
+        f = typedcall.resolve(typed.mix, "dldl->d")
+        wrong = []
+
+        def work(start):
+            for i in range(start, start + 2000):
+                if f(float(i), 2, 0.5, i) != i * 2 + 0.5 * i:
+                    wrong.append(i)
+
+        threads = [threading.Thread(target=work, args=(n * 1000,)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+
+class NoLeaks(unittest.TestCase):
+    def test_calls_and_refusals_lose_no_references(self):
+        marker = object()
+        buffer = array.array("d", [1.0])
+        f, g, h = resolve("same_object"), resolve("sum_of"), resolve("div")
+
+        def everything():
+            f(marker)
+            g(buffer, 1)
+            for call, args in ((g, (buffer, marker)), (h, (1.0, 0.0)), (f, ()), (h, (marker, 1.0))):
+                try:
+                    call(*args)
+                except (TypeError, ZeroDivisionError):
+                    pass
+            scaler = typed.Scaler(2.0)
+            typedcall.resolve(scaler.scale, "d->d")(1.0)
+            try:
+                typedcall.resolve(typed.inc, "O->O")
+            except TypeError:
+                pass
+
+        watched = (marker, buffer, typed.inc, typed.Scaler, typedcall.TypedFunction, f, g, h)
+        for _ in range(3):
+            everything()
+        gc.collect()
+        before = [sys.getrefcount(each) for each in watched]
+        for _ in range(100):
+            everything()
+        gc.collect()
+        self.assertEqual([sys.getrefcount(each) for each in watched], before)
+
+
+if __name__ == "__main__":
+    unittest.main()

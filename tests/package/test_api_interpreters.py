@@ -1,0 +1,98 @@
+"""The package in several interpreters of one process, one after the other and at once: each has its
+own tags, its own types, and leaves nothing behind."""
+import sys
+import threading
+import unittest
+
+import support
+import typedcall
+
+if support.IS_PYPY:
+    raise unittest.SkipTest("for CPython; PyPy has test_pypy_api")
+
+typed = support.build("typed_functions")
+plain = support.build("plain_functions")
+
+
+def _module():
+    """CPython's private module for interpreters, whatever it is called here."""
+    for name in ("_interpreters", "_xxsubinterpreters"):
+        try:
+            return __import__(name)
+        except ImportError:
+            pass
+    raise unittest.SkipTest("this Python has no interpreters to make")
+
+
+def run(source):
+    """Runs `source` in a new interpreter; AssertionError with what it raised."""
+    interpreters = _module()
+    preamble = "import sys\nsys.path[:0] = %r\n" % [
+        *[path for path in sys.path if path], support.module_folder("typed_functions"),
+        support.module_folder("plain_functions")]
+    made = interpreters.create()
+    try:
+        # Since 3.13 what went wrong is returned, before that raised.
+        failed = interpreters.run_string(made, preamble + source)
+        if failed is not None:
+            raise AssertionError(getattr(failed, "formatted", failed))
+    finally:
+        interpreters.destroy(made)
+
+
+WORK = """
+import typedcall, typed_functions as typed
+assert typedcall.signatures(typed.mix) == ["dldl->d"]
+f = typedcall.resolve(typed.mix, "dldl->d")
+for i in range(500):
+    assert f(1.5, i, 2.0, 3) == 1.5 * i + 6.0
+scaler = typed.Scaler(3.0)
+assert typedcall.resolve(scaler.scale, "d->d")(2.0) == 6.0
+try:
+    typedcall.resolve(typed.div, "dd->d")(1.0, 0.0)
+except ZeroDivisionError:
+    pass
+else:
+    raise AssertionError("nothing raised")
+def half(x): return x / 2
+import plain_functions as plain
+typedcall.tag(half, "d->d", plain.addresses["half"])
+assert typedcall.resolve(half, "d->d")(3.0) == 1.5
+"""
+
+
+@unittest.skipIf(support.IS_PYPY, "PyPy has one interpreter")
+class Interpreters(unittest.TestCase):
+    def test_everything_works_again_and_again(self):
+        for _ in range(3):
+            run(WORK)
+        self.assertEqual(typedcall.resolve(typed.half, "d->d")(3.0), 1.5)
+
+    def test_tags_are_each_interpreters_own(self):
+        typedcall.tag(plain.half, "d->d", plain.addresses["half"])
+        self.addCleanup(typedcall.untag, plain.half)
+        run("import typedcall, plain_functions as plain\n"
+            "assert typedcall.signatures(plain.half) == []\n"
+            "typedcall.tag(plain.half, 'd->d', plain.addresses['half_differs'])\n"
+            "assert typedcall.resolve(plain.half, 'd->d')(2.0) == 1001.0\n")
+        self.assertEqual(typedcall.resolve(plain.half, "d->d")(2.0), 1.0)
+
+    def test_at_once(self):
+        failures = []
+
+        def work():
+            try:
+                run(WORK)
+            except BaseException as error:  # a thread would only print it
+                failures.append(error)
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,270 @@
+"""Telling: tag, untag and adopt, from every kind of pointer, and what they refuse."""
+import ctypes
+import gc
+import sys
+import unittest
+import weakref
+
+import support
+import typedcall
+from typedcall import Flags
+
+if support.IS_PYPY:
+    raise unittest.SkipTest("for CPython; PyPy has test_pypy_api")
+
+typed = support.build("typed_functions")
+plain = support.build("plain_functions")
+try:
+    import cffi
+except ImportError:
+    cffi = None
+
+
+def address_of(name):
+    return plain.addresses[name]
+
+
+class Tagged(unittest.TestCase):
+    def tearDown(self):
+        for name in ("inc", "add", "mix", "half"):
+            typedcall.untag(getattr(plain, name))
+
+
+class Tag(Tagged):
+    def test_by_an_int(self):
+        for name, signature, args in (("inc", "l->l", (41,)), ("add", "dd->d", (1.5, 2.0)),
+                                      ("mix", "dldl->d", (1.5, 2, 3.5, 4))):
+            function = getattr(plain, name)
+            self.assertEqual(typedcall.signatures(function), [])
+            typedcall.tag(function, signature, address_of(name), flags=Flags.PURE)
+            entry, = typedcall.entries(function)
+            self.assertEqual((entry.signature, entry.flags, entry.address, entry.place),
+                             (signature, Flags.PURE, address_of(name), "def row"))
+            f = typedcall.resolve(function, signature)
+            self.assertEqual(f(*args), function(*args))
+
+    def test_calls_reach_the_address_and_not_the_wrapper(self):
+        typedcall.tag(plain.half, "d->d", address_of("half_differs"))
+        self.assertEqual(typedcall.resolve(plain.half, "d->d")(2.0), 1001.0)
+        self.assertEqual(plain.half(2.0), 1.0)
+
+    def test_untag(self):
+        self.assertFalse(typedcall.untag(plain.half))
+        typedcall.tag(plain.half, "d->d", address_of("half"))
+        f = typedcall.resolve(plain.half, "d->d")
+        self.assertTrue(typedcall.untag(plain.half))
+        self.assertEqual(typedcall.entries(plain.half), [])
+        self.assertFalse(typedcall.untag(plain.half))
+        self.assertEqual(f(3.0), 1.5)  # what was resolved stays callable
+
+    def test_the_same_tag_twice_is_one_another_is_a_conflict(self):
+        typedcall.tag(plain.half, "d->d", address_of("half"))
+        typedcall.tag(plain.half, "d->d", address_of("half"))
+        self.assertEqual(len(typedcall.entries(plain.half)), 1)
+        with self.assertRaisesRegex(ValueError, "half is tagged already: 'd->d'"):
+            typedcall.tag(plain.half, "d->d", address_of("half_differs"))
+        with self.assertRaisesRegex(ValueError, "tagged already"):
+            typedcall.tag(plain.half, "d->d", address_of("half"), flags=Flags.PURE)
+        self.assertEqual(typedcall.resolve(plain.half, "d->d").address, address_of("half"))
+
+    def test_overloads(self):
+        typedcall.tag(plain.half, ("d->d", "l->l"), (address_of("half"), address_of("inc")))
+        self.assertEqual(typedcall.signatures(plain.half), ["d->d", "l->l"])
+        self.assertEqual(typedcall.resolve(plain.half, "l->l")(1), 2)
+        with self.assertRaisesRegex(ValueError, "2 signatures and 1 addresses"):
+            typedcall.tag(plain.add, ("d->d", "l->l"), (address_of("half"),))
+        with self.assertRaisesRegex(ValueError, "at least one entry"):
+            typedcall.tag(plain.add, (), ())
+
+    def test_python_functions_are_tagged_as_objects_and_let_go(self):
+        def half(x):
+            return x / 2
+
+        typedcall.tag(half, "d->d", address_of("half"))
+        entry, = typedcall.entries(half)
+        self.assertEqual(entry.place, "object row")
+        self.assertEqual(typedcall.resolve(half, "d->d")(3), 1.5)
+        gone = weakref.ref(half)
+        del half, entry
+        gc.collect()
+        self.assertIsNone(gone())
+
+    def test_faulty_signatures_name_the_position(self):
+        for text, position in (("", 0), ("d->", 3), ("dx->d", 1)):
+            with self.assertRaisesRegex(ValueError, "position %d:" % position):
+                typedcall.tag(plain.half, text, address_of("half"))
+        self.assertEqual(typedcall.entries(plain.half), [])
+
+    def test_faulty_flags(self):
+        for flags in (0x0100, 0x01000000, int(Flags.MAY_RAISE)):
+            with self.assertRaisesRegex(ValueError, "half: .* flags"):
+                typedcall.tag(plain.half, "d->d", address_of("half"), flags=flags)
+        with self.assertRaises(ValueError):  # a complex result has no error value
+            typedcall.tag(plain.half, "d->Zd", address_of("half"),
+                          flags=Flags.MAY_RAISE | Flags.NEEDS_THREAD)
+
+    def test_what_is_no_callable(self):
+        for wrong in (5, None, "text", plain):
+            with self.assertRaisesRegex(TypeError, "only callables are tagged"):
+                typedcall.tag(wrong, "d->d", address_of("half"))
+
+
+class Pointers(Tagged):
+    def check(self, pointer):
+        typedcall.tag(plain.half, "d->d", pointer)
+        entry, = typedcall.entries(plain.half)
+        # Hints are what an adapter knows of its library's pointers.
+        self.assertEqual((entry.address, entry.flags & 0xFFFF), (address_of("half"), 0))
+        self.assertEqual(typedcall.resolve(plain.half, "d->d")(3.0), 1.5)
+
+    def refused(self, pointer, message, error=TypeError):
+        with self.assertRaisesRegex(error, message):
+            typedcall.tag(plain.half, "d->d", pointer)
+        self.assertEqual(typedcall.entries(plain.half), [])
+
+    def test_ints_that_are_no_address(self):
+        self.refused(0, "not the address", ValueError)
+        self.refused(-1, "not the address", ValueError)
+        self.refused(2**64, "not the address", ValueError)
+        self.refused(True, "holds no address")
+
+    def test_other_objects(self):
+        for wrong in ("text", None, 1.5, object(), ctypes.c_long(5), len, lambda x: x):
+            self.refused(wrong, "holds no address of a C function")
+
+    def test_ctypes_void_pointer(self):
+        self.check(ctypes.c_void_p(address_of("half")))
+        typedcall.untag(plain.half)
+        self.refused(ctypes.c_void_p(None), "not the address", ValueError)
+
+    def test_ctypes_function(self):
+        prototype = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
+        self.check(prototype(address_of("half")))
+
+    def test_ctypes_function_of_another_type(self):
+        prototype = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_long)
+        self.refused(prototype(address_of("half")), "is no C function of 'd->d'; it is 'l->d'")
+
+    def test_ctypes_function_without_argtypes_is_what_the_caller_says(self):
+        function = ctypes.CDLL(plain.__file__)["PyInit_plain_functions"]
+        typedcall.tag(plain.half, "->P", function)
+        self.assertEqual(typedcall.signatures(plain.half), ["->P"])
+
+    def test_ctypes_callback_takes_the_gil(self):
+        callback = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: x * 3)
+        typedcall.tag(plain.half, "d->d", callback)
+        entry, = typedcall.entries(plain.half)
+        self.assertEqual(entry.flags & 0xFFFF, Flags.ACQUIRES_GIL)
+        self.assertEqual(typedcall.resolve(plain.half, "d->d")(2.0), 6.0)
+
+    def test_what_was_given_is_kept_alive(self):
+        callback = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: x * 3)
+
+        def tagged(x):
+            return x * 3
+
+        gone = weakref.ref(callback)
+        typedcall.tag(tagged, "d->d", callback)
+        del callback
+        gc.collect()
+        self.assertIsNotNone(gone())
+        self.assertEqual(typedcall.resolve(tagged, "d->d")(2.0), 6.0)
+        del tagged
+        gc.collect()
+        self.assertIsNone(gone())
+
+    def test_a_refused_tag_keeps_nothing(self):
+        pointer = ctypes.c_void_p(address_of("half"))
+        before = sys.getrefcount(pointer)
+        for _ in range(10):
+            with self.assertRaises(ValueError):
+                typedcall.tag(plain.half, "d->d", pointer, flags=0x0100)
+        self.assertEqual(sys.getrefcount(pointer), before)
+
+    @unittest.skipIf(cffi is None, "cffi is not installed")
+    def test_cffi(self):
+        ffi = cffi.FFI()
+        self.check(ffi.cast("double(*)(double)", address_of("half")))
+        typedcall.untag(plain.half)
+        self.check(ffi.cast("void *", address_of("half")))
+        typedcall.untag(plain.half)
+        self.refused(ffi.cast("double(*)(int)", address_of("half")), "is no C function of 'd->d'")
+        self.refused(ffi.new("double[2]"), "no pointer to a function")
+        self.refused(ffi.NULL, "not the address", ValueError)
+
+    def test_capsules(self):
+        make = ctypes.pythonapi.PyCapsule_New
+        make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p,
+                                 ctypes.c_void_p)(("PyCapsule_New", ctypes.pythonapi))
+        self.check(make(address_of("half"), None, None))
+        typedcall.untag(plain.half)
+        name = b"double (double)"
+        # A declaration is what Cython puts there, which does not say "noexcept".
+        typedcall.tag(plain.half, "d->d", make(address_of("half"), name, None))
+        entry, = typedcall.entries(plain.half)
+        self.assertEqual((entry.address, entry.flags & Flags.MAY_RAISE),
+                         (address_of("half"), Flags.MAY_RAISE))
+
+    def test_typed_functions_and_typed_callables(self):
+        half = typedcall.resolve(typed.half, "d->d")
+        typedcall.tag(plain.half, "d->d", half)
+        entry, = typedcall.entries(plain.half)
+        self.assertEqual((entry.address, entry.flags), (half.address, half.flags))
+        typedcall.untag(plain.half)
+        typedcall.tag(plain.half, "d->d", typed.half)
+        self.assertEqual(typedcall.entries(plain.half)[0].address, half.address)
+        typedcall.untag(plain.half)
+        self.refused(typedcall.resolve(typed.inc, "l->l"), "is no C function of 'd->d'")
+        self.refused(typed.inc, "is no C function of 'd->d'; it is 'l->l'")
+        self.refused(typed.Scaler.scale, "takes self")
+
+    def test_flags_of_the_source_are_kept(self):
+        typedcall.tag(plain.add, "dd->d", typed.div, flags=Flags.SHORT)
+        entry, = typedcall.entries(plain.add)
+        self.assertEqual(entry.flags, Flags.MAY_RAISE | Flags.NEEDS_THREAD | Flags.SHORT)
+        with self.assertRaises(ZeroDivisionError):
+            typedcall.resolve(plain.add, "dd->d")(1.0, 0.0)
+
+
+class Adopt(unittest.TestCase):
+    def test_a_ctypes_function(self):
+        prototype = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
+        function = prototype(address_of("half"))
+        self.assertEqual(typedcall.entries(function)[0].place, "ctypes")
+        self.assertEqual(typedcall.adopt(function), ["d->d"])
+        self.assertEqual(typedcall.adopt(function), ["d->d"])
+        entry, = typedcall.entries(function)
+        self.assertEqual((entry.place, entry.address), ("object row", address_of("half")))
+        self.assertEqual(typedcall.resolve(function, "d->d")(3.0), 1.5)
+        self.assertTrue(typedcall.untag(function))
+        self.assertEqual(typedcall.entries(function)[0].place, "ctypes")
+
+    def test_what_has_entries_already_and_what_has_none(self):
+        self.assertEqual(typedcall.adopt(typed.inc), ["l->l"])
+        self.assertEqual(typedcall.adopt(len), [])
+
+
+class TheEnd(unittest.TestCase):
+    def test_tags_that_stand_when_the_interpreter_ends(self):
+        code = """
+import ctypes, sys
+sys.path[:0] = %r
+import plain_functions as plain, typedcall
+class Loud:
+    def __del__(self): print("gone")
+def keep(x, loud=Loud()): return x
+callback = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(keep)
+typedcall.tag(plain.half, "d->d", callback)
+def f(x): return x
+typedcall.tag(f, "d->d", callback)
+sys.keep = typedcall.resolve(plain.half, "d->d"), callback
+typedcall.tag(plain.inc, "l->l", plain.addresses["inc"])
+typedcall.untag(plain.inc)
+""" % ([support.module_folder("plain_functions")],)
+        for flags in ((), ("-X", "dev")):
+            status, _, errors = support.python(*flags, "-c", code)
+            self.assertEqual((status, errors), (0, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()

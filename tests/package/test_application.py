@@ -1,0 +1,37 @@
+"""bench/application: one program gives the same results in every way of running it, and says which
+ways it took."""
+import importlib.util
+import pathlib
+import subprocess
+import sys
+import unittest
+
+RUN = pathlib.Path(__file__).resolve().parents[2] / "bench" / "application" / "run.py"
+IS_PYPY = sys.implementation.name == "pypy"
+
+
+class Application(unittest.TestCase):
+    def run_it(self, *arguments):
+        ended = subprocess.run(
+            [sys.executable, str(RUN), "--pypy", "", "--rounds", "1", *arguments],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        return ended.returncode, ended.stdout.decode(errors="replace")
+
+    def test_every_way_agrees(self):
+        # It ends with an error when two results differ.
+        code, output = self.run_it("--steps", "30", "--particles", "25")
+        self.assertEqual(code, 0, output)
+        self.assertIn(", boxed", output)
+        self.assertEqual(", accelerated" in output, IS_PYPY, output)
+        self.assertEqual(", numba" in output, importlib.util.find_spec("numba") is not None, output)
+
+    def test_the_profile_names_the_extension_s_functions(self):
+        code, output = self.run_it("--steps", "2", "--particles", "9", "--profile")
+        self.assertEqual(code, 0, output)
+        self.assertIn("interact", output)
+        if not IS_PYPY:  # whose profiler does not see what its compiler has inlined
+            self.assertIn("forces.nearest", output)
+
+
+if __name__ == "__main__":
+    unittest.main()

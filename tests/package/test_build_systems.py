@@ -1,0 +1,184 @@
+"""A consumer of the headers, built as people build theirs: by hand, with pkg-config, CMake,
+setuptools and Cython. Each needs its tool, and is skipped without it."""
+import importlib.util
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import textwrap
+import unittest
+
+import support
+import typedcall
+
+typed = support.build("typed_functions")
+CONSUMER = support.MODULES / "consumer.cc"
+SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
+
+
+def command_line(option):
+    """What `python -m typedcall OPTION` prints."""
+    status, output, errors = support.python("-m", "typedcall", option)
+    assert (status, errors) == (0, ""), errors
+    return output.strip()
+
+
+class Building(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def check(self, folder=None):
+        """Imports the consumer, in a process of its own: every test has one of that name."""
+        code = ("import consumer, typedcall\n"
+                "print(consumer.triple(2.0), typedcall.signatures(consumer.triple))")
+        expected = "6.0 ['d->d']\n"
+        if not support.IS_PYPY:
+            code += "\nprint(consumer.sum(consumer.triple), consumer.sum(typed_functions.half))"
+            code = "import typed_functions\n" + code
+            expected += "135.0 22.5\n"
+        result = support.python("-c", code, paths=[
+            folder or self.folder, support.module_folder("typed_functions")])
+        self.assertEqual(result, (0, expected, ""))
+
+    def compile(self, flags):
+        support.run(support.compiler("c++") + ["-std=c++17", "-O1", "-shared", "-fPIC", *flags,
+                                               CONSUMER, "-o", self.folder / ("consumer" + SUFFIX)])
+
+
+class ByHand(Building):
+    def test_includes(self):
+        flags = command_line("--includes").split()
+        self.assertIn("-I" + typedcall.get_include(), flags)
+        self.compile(flags)
+        self.check()
+
+
+@unittest.skipIf(shutil.which("pkg-config") is None, "pkg-config is not installed")
+class PkgConfig(Building):
+    def ask(self, *options):
+        environment = dict(os.environ, PKG_CONFIG_PATH=command_line("--pkgconfigdir"))
+        return support.run(["pkg-config", *options, "typedcall"], env=environment).strip()
+
+    def test_cflags(self):
+        flag, = self.ask("--cflags").split()
+        self.assertTrue(os.path.samefile(flag[2:], typedcall.get_include()), flag)
+        self.compile([flag, "-I" + support.python_include()])
+        self.check()
+
+    def test_version(self):
+        self.assertEqual(self.ask("--modversion"), typedcall.__version__)
+        self.assertEqual(self.ask("--libs"), "")
+
+
+@unittest.skipIf(shutil.which("cmake") is None, "CMake is not installed")
+class CMake(Building):
+    def project(self, find):
+        (self.folder / "CMakeLists.txt").write_text(textwrap.dedent("""\
+            cmake_minimum_required(VERSION 3.15)
+            project(consumer CXX)
+            %s
+            add_library(consumer MODULE "%s")
+            target_link_libraries(consumer PRIVATE typedcall::typedcall)
+            target_include_directories(consumer PRIVATE "%s")
+            set_target_properties(consumer PROPERTIES PREFIX "" SUFFIX "%s")
+            """) % (find, CONSUMER.as_posix(), support.python_include(), SUFFIX))
+
+    def configure(self, *options):
+        return subprocess.run(["cmake", "-S", str(self.folder), "-B", str(self.folder / "build"),
+                               *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              check=False)
+
+    def test_find_package(self):
+        self.project("find_package(typedcall 0.1 CONFIG REQUIRED)")
+        ended = self.configure("-Dtypedcall_DIR=" + command_line("--cmakedir"))
+        self.assertEqual(ended.returncode, 0, ended.stdout.decode())
+        support.run(["cmake", "--build", self.folder / "build"])
+        self.check(self.folder / "build")
+
+    def test_the_prefix_path_is_enough(self):
+        self.project("find_package(typedcall CONFIG REQUIRED)\n"
+                     "if(NOT TARGET typedcall::ffi)\nmessage(FATAL_ERROR \"no ffi\")\nendif()")
+        ended = self.configure("-DCMAKE_PREFIX_PATH=" + command_line("--cmakedir"))
+        self.assertEqual(ended.returncode, 0, ended.stdout.decode())
+
+    def test_another_version_is_refused(self):
+        for version in ("0.2", "1.0", "0.0", "0.1.1"):
+            self.project("find_package(typedcall %s CONFIG REQUIRED)" % version)
+            ended = self.configure("-Dtypedcall_DIR=" + command_line("--cmakedir"))
+            self.assertNotEqual(ended.returncode, 0, version)
+            self.assertIn(b"typedcallConfig.cmake, version: 0.1.0", ended.stdout)
+
+    def test_a_project_in_c(self):
+        (self.folder / "only.c").write_text('#include "typedcall/tag.h"\n'
+                                            "int only(void) { return METH_TYPED; }\n")
+        (self.folder / "CMakeLists.txt").write_text(textwrap.dedent("""\
+            cmake_minimum_required(VERSION 3.15)
+            project(only C)
+            find_package(typedcall CONFIG REQUIRED)
+            add_library(only STATIC only.c)
+            target_link_libraries(only PRIVATE typedcall::typedcall)
+            target_include_directories(only PRIVATE "%s")
+            """) % support.python_include())
+        ended = self.configure("-Dtypedcall_DIR=" + command_line("--cmakedir"))
+        self.assertEqual(ended.returncode, 0, ended.stdout.decode())
+        support.run(["cmake", "--build", self.folder / "build"])
+
+
+@unittest.skipIf(importlib.util.find_spec("setuptools") is None, "setuptools is not installed")
+class Setuptools(Building):
+    def test_build_ext(self):
+        (self.folder / "setup.py").write_text(textwrap.dedent("""\
+            import typedcall
+            from setuptools import Extension, setup
+            setup(name="consumer", ext_modules=[Extension(
+                "consumer", [%r], include_dirs=[typedcall.get_include()],
+                extra_compile_args=["-std=c++17", "-O1"], language="c++")])
+            """) % str(CONSUMER))
+        support.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=self.folder)
+        self.check()
+
+
+@unittest.skipIf(importlib.util.find_spec("Cython") is None, "Cython is not installed")
+@unittest.skipIf(support.IS_PYPY, "consumers in C are for CPython")
+class Cython(Building):
+    def build(self, name):
+        source = self.folder / (name + ".pyx")
+        shutil.copy(support.MODULES / source.name, source)
+        is_cpp = name.endswith("cpp")
+        made = source.with_suffix(".cc" if is_cpp else ".c")
+        # typedcall's own .pxd are found where the package is.
+        support.run([sys.executable, "-m", "cython", "-3", *(["--cplus"] if is_cpp else []), source,
+                     "-o", made])
+        # What Cython writes is not clean C99.
+        return support.load(name, support.compile_module(made, self.folder, flags=["-w"]))
+
+    def test_in_c(self):
+        module = self.build("cython_in_c")
+        self.assertEqual(module.total(typed.half, 10), 22.5)
+        with self.assertRaisesRegex(TypeError, "it offers 'l->l'"):
+            module.total(typed.inc, 10)
+        resolved = typedcall.resolve(typed.half, "d->d")
+        self.assertEqual(module.address(resolved), resolved.address)
+        with self.assertRaises(AttributeError):
+            module.address(len)
+        self.assertEqual(module.MAY_RAISE, typedcall.Flags.MAY_RAISE)
+        self.assertEqual((module.fault(b"d->d"), module.fault(b"dx->d")), (None, 1))
+        self.assertEqual((module.equivalent(b"l->l", b"q->q"), module.equivalent(b"l->l", b"d->d")),
+                         (True, False))
+
+    def test_in_cpp(self):
+        module = self.build("cython_in_cpp")
+        self.assertEqual(module.total(typed.half, 10), 22.5)
+        with self.assertRaisesRegex(TypeError, "it offers 'l->l'"):
+            module.total(typed.inc, 10)
+        with self.assertRaisesRegex(TypeError, "offers no native signature"):
+            module.total(len, 10)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,147 @@
+"""cffi functions as typed functions, and typed functions as cffi function pointers."""
+
+import gc
+import pathlib
+import sys
+import sysconfig
+import unittest
+
+import adapter_support
+import support
+import typedcall
+from typedcall import Flags
+
+cffi = adapter_support.library("cffi")
+functions = support.build("typed_functions")
+
+
+def entry_of(pointer):
+    found = typedcall.entries(pointer)
+    assert len(found) == 1, found
+    return found[0]
+
+
+class Source(unittest.TestCase):
+    def setUp(self):
+        self.ffi = cffi.FFI()
+        self.ffi.cdef("""
+            typedef struct { int a; } pair;
+            double hypot(double, double);
+            long double fabsl(long double);
+            double frexp(double, int *);
+            int printf(const char *, ...);
+            size_t strlen(const char *);
+        """)
+        self.libm = self.ffi.dlopen("libm.so.6")
+        self.libc = self.ffi.dlopen(None)
+
+    def test_functions_of_a_library(self):
+        entry = entry_of(self.libm.hypot)
+        self.assertEqual((entry.signature, entry.place), ("dd->d", "cffi"))
+        self.assertEqual(entry.flags, Flags.THREAD_SAFE)
+        self.assertEqual(entry_of(self.libm.fabsl).signature, "g->g")
+        self.assertEqual(entry_of(self.libm.frexp).signature, "d&i->d")
+        self.assertEqual(entry_of(self.libc.strlen).signature, "s->N")
+        self.assertEqual(typedcall.resolve(self.libm.hypot, "dd->d")(3.0, 4.0), 5.0)
+        self.assertEqual(typedcall.resolve(self.libc.strlen, "s->N")("four"), 4)
+
+    def test_every_integer_type(self):
+        text = (
+            "double(*)(_Bool, signed char, unsigned char, short, uint16_t, int32_t, unsigned, "
+            "long, uint64_t, intptr_t, size_t, float, void *, char *, int **, pair *)"
+        )
+        pointer = self.ffi.cast(text, 4096)
+        self.assertEqual(entry_of(pointer).signature, "?bBhHiIlLnNfPsPP->d")
+
+    def test_what_has_no_signature_is_refused(self):
+        self.assertEqual(typedcall.signatures(self.libc.printf), [])
+        self.assertEqual(typedcall.signatures(self.ffi.cast("double(*)(pair)", 4096)), [])
+        self.assertEqual(typedcall.signatures(self.ffi.cast("double(*)(double)", 0)), [])
+        self.assertEqual(typedcall.signatures(self.ffi.new("int *")), [])
+        with self.assertRaises(TypeError):
+            typedcall.resolve(self.libm.hypot, "d->d")
+
+    def test_callbacks_take_the_gil(self):
+        callback = self.ffi.callback("double(double)", lambda x: x + 1)
+        self.assertEqual(entry_of(callback).flags, Flags.ACQUIRES_GIL)
+        self.assertEqual(typedcall.resolve(callback, "d->d")(1.0), 2.0)
+
+    def test_functions_of_a_compiled_module(self):
+        folder = adapter_support.Folder("setUp")
+        folder.setUp()
+        self.addCleanup(folder.doCleanups)
+        ffi = cffi.FFI()
+        ffi.cdef("long twice(long); double const_value(void);")
+        ffi.set_source(
+            "compiled_by_cffi",
+            """
+            static long twice(long x) { return 2 * x; }
+            static double const_value(void) { return 2.5; }
+        """,
+        )
+        source = pathlib.Path(folder.folder, "compiled_by_cffi.c")
+        ffi.emit_c_code(str(source))
+        made = pathlib.Path(
+            folder.folder, "compiled_by_cffi" + sysconfig.get_config_var("EXT_SUFFIX")
+        )
+        support.run(
+            support.compiler("c")
+            + ["-shared", "-fPIC", "-I" + support.python_include(), source, "-o", made]
+        )
+        lib = support.load("compiled_by_cffi", made).lib
+        self.addCleanup(sys.modules.pop, "compiled_by_cffi", None)
+        self.assertEqual(entry_of(lib.twice).signature, "l->l")
+        self.assertEqual(typedcall.resolve(lib.twice, "l->l")(21), 42)
+        self.assertEqual(typedcall.resolve(lib.const_value, "->d")(), 2.5)
+
+
+class Sink(unittest.TestCase):
+    def test_types_and_results(self):
+        ffi = cffi.FFI()
+        add = typedcall.cffi_function(functions.add)
+        self.assertEqual(ffi.typeof(add).cname, "double(*)(double, double)")
+        self.assertEqual(add(1.5, 2), 3.5)
+        with self.assertRaises(TypeError):
+            add("1", 2)
+        self.assertEqual(typedcall.cffi_function(functions.mix)(2.0, 3, 4.0, 5), 26.0)
+        self.assertEqual(typedcall.cffi_function(functions.next_char)(-1), 0)
+        self.assertEqual(typedcall.cffi_function(functions.negate)(False), 1)
+        self.assertEqual(typedcall.cffi_function(functions.counted)(), functions.counted())
+        values = ffi.new("double[]", [1, 2, 3])
+        self.assertEqual(typedcall.cffi_function(functions.sum_of)(values, 3), 6)
+        self.assertEqual(typedcall.cffi_function(functions.absolute, "d->d")(-2.5), 2.5)
+
+    def test_what_needs_the_gil_is_refused(self):
+        for function, reason in (
+            (functions.div, "may raise"),
+            (functions.same_object, "objects|GIL"),
+            (functions.turn, "complex"),
+            (functions.Scaler(2.0).scale, "self"),
+        ):
+            with self.assertRaisesRegex(TypeError, reason):
+                typedcall.cffi_function(function)
+
+    def test_the_function_stays_alive(self):
+        callback = cffi.FFI().callback("double(double)", lambda x: x + 1)
+        pointer = typedcall.cffi_function(callback)
+        again = typedcall.cffi_function(callback)
+        del callback, again
+        gc.collect()
+        self.assertEqual(pointer(1.0), 2.0)
+
+    def test_there_and_back(self):
+        entry = entry_of(typedcall.cffi_function(functions.half))
+        self.assertEqual(entry.signature, "d->d")
+        self.assertEqual(entry.address, typedcall.entries(functions.half)[0].address)
+
+
+class TheExample(adapter_support.Example):
+    def test_it_runs(self):
+        self.assertIn(
+            "cffi: sizes.positive has nothing for cffi: 'l->l' may raise and needs the GIL",
+            self.run_example("ctypes_cffi"),
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,218 @@
+"""ctypes function pointers as typed functions, and typed functions as ctypes function pointers."""
+
+import ctypes
+import ctypes.util
+import gc
+import threading
+import unittest
+import weakref
+
+import adapter_support
+import support
+import typedcall
+from typedcall import Flags
+
+if support.IS_PYPY:
+    raise unittest.SkipTest("for CPython; PyPy has test_pypy_api")
+
+functions = support.build("typed_functions")
+DOUBLE = ctypes.c_double
+
+
+def entry_of(pointer):
+    found = typedcall.entries(pointer)
+    assert len(found) == 1, found
+    return found[0]
+
+
+class Source(unittest.TestCase):
+    def setUp(self):
+        self.libm = ctypes.CDLL(ctypes.util.find_library("m"))
+        self.hypot = self.libm.hypot
+
+    def declare(self):
+        self.hypot.argtypes, self.hypot.restype = [DOUBLE, DOUBLE], DOUBLE
+        return self.hypot
+
+    def test_a_declared_function(self):
+        entry = entry_of(self.declare())
+        self.assertEqual(entry.signature, "dd->d")
+        self.assertEqual(entry.place, "ctypes")
+        self.assertEqual(entry.flags, Flags.THREAD_SAFE)
+        self.assertEqual(typedcall.resolve(self.hypot, "dd->d")(3.0, 4.0), 5.0)
+
+    def test_without_argtypes_nothing_is_offered(self):
+        self.hypot.restype = DOUBLE
+        self.assertEqual(typedcall.signatures(self.hypot), [])
+        with self.assertRaises(TypeError):
+            typedcall.resolve(self.hypot, "dd->d")
+
+    def test_every_simple_type(self):
+        prototype = ctypes.CFUNCTYPE(
+            ctypes.c_longdouble,
+            ctypes.c_bool,
+            ctypes.c_byte,
+            ctypes.c_ubyte,
+            ctypes.c_short,
+            ctypes.c_ushort,
+            ctypes.c_int,
+            ctypes.c_uint,
+            ctypes.c_long,
+            ctypes.c_ulong,
+            ctypes.c_float,
+            DOUBLE,
+            ctypes.c_void_p,
+            ctypes.c_char_p,
+            ctypes.py_object,
+            ctypes.POINTER(ctypes.c_int),
+            ctypes.POINTER(ctypes.POINTER(ctypes.c_int)),
+            ctypes.CFUNCTYPE(None),
+        )
+        self.assertEqual(entry_of(prototype(1 << 20)).signature, "?bBhHiIlLfdPsO&iPP->g")
+
+    def test_void(self):
+        self.assertEqual(entry_of(ctypes.CFUNCTYPE(None)(4096)).signature, "->v")
+
+    def test_structs_and_characters_are_refused(self):
+        class Pair(ctypes.Structure):
+            _fields_ = [("a", ctypes.c_int)]
+
+        for argument in (Pair, ctypes.c_char, ctypes.c_wchar):
+            pointer = ctypes.CFUNCTYPE(DOUBLE, argument)(4096)
+            self.assertEqual(typedcall.signatures(pointer), [], argument)
+
+    def test_a_pointer_to_a_struct_is_a_pointer(self):
+        class Pair(ctypes.Structure):
+            _fields_ = [("a", ctypes.c_int)]
+
+        pointer = ctypes.CFUNCTYPE(DOUBLE, ctypes.POINTER(Pair))(4096)
+        self.assertEqual(entry_of(pointer).signature, "P->d")
+
+    def test_a_python_api_function_needs_the_gil_and_may_raise(self):
+        pointer = ctypes.PYFUNCTYPE(ctypes.c_long, ctypes.py_object)(
+            ("PyLong_AsLong", ctypes.pythonapi)
+        )
+        entry = entry_of(pointer)
+        self.assertEqual(entry.flags, Flags.NEEDS_THREAD | Flags.MAY_RAISE)
+        as_long = typedcall.resolve(pointer, "O->l")
+        self.assertEqual(as_long(-1), -1)
+        with self.assertRaises(OverflowError):
+            as_long(1 << 80)
+        with self.assertRaises(TypeError):
+            typedcall.resolve(pointer, "O->l", honours=0)
+
+    def test_an_exception_that_no_result_can_report_is_not_offered(self):
+        for result in (None, ctypes.c_bool):
+            self.assertEqual(typedcall.signatures(ctypes.PYFUNCTYPE(result)(4096)), [])
+
+    def test_callbacks_take_the_gil(self):
+        callback = ctypes.CFUNCTYPE(DOUBLE, DOUBLE)(lambda x: x + 1)
+        for pointer in (callback, ctypes.cast(callback, type(callback))):
+            self.assertEqual(entry_of(pointer).flags, Flags.ACQUIRES_GIL)
+        self.assertEqual(typedcall.resolve(callback, "d->d")(1.0), 2.0)
+
+    def test_errno_and_errcheck_are_said(self):
+        pointer = ctypes.CFUNCTYPE(DOUBLE, DOUBLE, use_errno=True)(4096)
+        self.assertTrue(entry_of(pointer).flags & Flags.SETS_ERRNO)
+        self.declare().errcheck = lambda result, function, arguments: -result
+        self.assertTrue(entry_of(self.hypot).flags & Flags.DIFFERS)
+        with self.assertRaises(TypeError):
+            typedcall.resolve(self.hypot, "dd->d")
+
+    def test_null_is_nothing(self):
+        self.assertEqual(typedcall.signatures(ctypes.CFUNCTYPE(DOUBLE)()), [])
+
+
+class Sink(unittest.TestCase):
+    def test_types_and_results(self):
+        add = typedcall.ctypes_function(functions.add)
+        self.assertEqual(add.argtypes, (DOUBLE, DOUBLE))
+        self.assertIs(add.restype, DOUBLE)
+        self.assertEqual(add(1.5, 2), 3.5)
+        with self.assertRaises(ctypes.ArgumentError):
+            add("1", 2)
+        self.assertEqual(typedcall.ctypes_function(functions.mix)(2.0, 3, 4.0, 5), 26.0)
+        self.assertIs(typedcall.ctypes_function(functions.negate)(False), True)
+        self.assertEqual(typedcall.ctypes_function(functions.same_text)(b"abc"), b"abc")
+        values = (DOUBLE * 3)(1, 2, 3)
+        self.assertEqual(typedcall.ctypes_function(functions.sum_of)(values, 3), 6)
+
+    def test_an_overload_is_chosen_by_its_signature(self):
+        self.assertEqual(typedcall.ctypes_function(functions.absolute, "d->d")(-2.5), 2.5)
+        self.assertEqual(typedcall.ctypes_function(functions.absolute, "q->q")(-2), 2)
+        with self.assertRaisesRegex(TypeError, "'l->l'.*'d->d'"):
+            typedcall.ctypes_function(functions.absolute, "f->f")
+        with self.assertRaises(ValueError):
+            typedcall.ctypes_function(functions.absolute, "f-f")
+
+    def test_the_gil_is_kept_where_it_is_needed(self):
+        keeps = ctypes.PYFUNCTYPE(DOUBLE)._flags_
+        lets_go = ctypes.CFUNCTYPE(DOUBLE)._flags_
+        self.assertNotEqual(keeps, lets_go)
+        self.assertEqual(typedcall.ctypes_function(functions.add)._flags_, lets_go)
+        self.assertEqual(typedcall.ctypes_function(functions.div)._flags_, keeps)
+        # Has not said that it may run in two threads at once.
+        self.assertEqual(typedcall.ctypes_function(functions.counted)._flags_, keeps)
+
+    def test_exceptions_are_raised(self):
+        div = typedcall.ctypes_function(functions.div)
+        self.assertEqual(div(-1.0, 1.0), -1.0)
+        with self.assertRaises(ZeroDivisionError):
+            div(1.0, 0.0)
+        invert = typedcall.ctypes_function(functions.invert)
+        result = DOUBLE()
+        self.assertEqual((invert(4.0, ctypes.byref(result)), result.value), (0, 0.25))
+        with self.assertRaises(ZeroDivisionError):
+            invert(0.0, ctypes.byref(result))
+        self.assertIs(typedcall.ctypes_function(functions.same_object)(self), self)
+
+    def test_what_takes_self_or_offers_nothing_is_refused(self):
+        scaler = functions.Scaler(2.0)
+        with self.assertRaisesRegex(TypeError, "takes self"):
+            typedcall.ctypes_function(scaler.scale)
+        with self.assertRaisesRegex(TypeError, "offers no typed function"):
+            typedcall.ctypes_function(len)
+
+    def test_there_and_back(self):
+        pointer = typedcall.ctypes_function(functions.half)
+        entry = entry_of(pointer)
+        self.assertEqual(entry.signature, "d->d")
+        self.assertEqual(entry.address, typedcall.entries(functions.half)[0].address)
+        resolved = typedcall.resolve(functions.half, "d->d")
+        self.assertEqual(typedcall.ctypes_function(resolved)(5.0), 2.5)
+
+    def test_a_ctypes_function_stays_alive(self):
+        def one_more(x):
+            return x + 1
+
+        alive = weakref.ref(one_more)
+        pointer = typedcall.ctypes_function(ctypes.CFUNCTYPE(DOUBLE, DOUBLE)(one_more))
+        del one_more
+        gc.collect()
+        self.assertIsNotNone(alive())
+        self.assertEqual(pointer(1.0), 2.0)
+        del pointer
+        gc.collect()
+        self.assertIsNone(alive())
+
+    def test_other_threads_can_call(self):
+        results = []
+        slow = typedcall.ctypes_function(functions.slow)
+        threads = [threading.Thread(target=lambda: results.append(slow(1.0))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(results, [2.0] * 4)
+
+
+class TheExample(adapter_support.Example):
+    @unittest.skipIf(support.IS_PYPY, "the example is for CPython")
+    def test_it_runs(self):
+        printed = self.run_example("ctypes_cffi")
+        self.assertIn("ctypes raised: not positive", printed)
+        self.assertIn("libm.hypot offers ['dd->d']", printed)
+
+
+if __name__ == "__main__":
+    unittest.main()

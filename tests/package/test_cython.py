@@ -1,0 +1,251 @@
+"""Functions that Cython modules export, as typed functions; and typed functions in Cython code."""
+
+import math
+import pathlib
+import random
+import sys
+import tempfile
+import unittest
+import warnings
+
+import adapter_support
+import support
+import typedcall
+from typedcall import Flags
+
+adapter_support.library("Cython")
+functions = support.build("typed_functions")
+UNKNOWN = Flags.NEEDS_THREAD | Flags.MAY_RAISE
+
+
+def setUpModule():
+    global exports
+    folder = tempfile.TemporaryDirectory(prefix="typedcall-")
+    unittest.addModuleCleanup(folder.cleanup)
+    made = adapter_support.compile_pyx(support.MODULES / "cython_functions.pyx", folder.name)
+    exports = support.load("cython_functions", made)
+
+
+class Source(unittest.TestCase):
+    def test_a_cpdef_function(self):
+        (entry,) = typedcall.entries(exports.scale)
+        self.assertEqual((entry.signature, entry.place), ("di->d", "Cython"))
+        # The capsule's name does not say noexcept and nogil.
+        self.assertEqual(entry.flags, UNKNOWN)
+        self.assertEqual(typedcall.resolve(exports.scale, "di->d")(1.5, 4), 6.0)
+        with self.assertRaises(TypeError):
+            typedcall.resolve(exports.scale, "di->d", honours=0)
+
+    def test_exceptions(self):
+        checked = typedcall.resolve(exports.checked, "l->l")
+        self.assertEqual((checked(-1), checked(5)), (-1, 5))
+        with self.assertRaisesRegex(ValueError, "thirteen"):
+            checked(13)
+
+    def test_objects(self):
+        self.assertIs(typedcall.resolve(exports.same, "O->O")(self), self)
+
+    def test_fused_functions_are_overloads(self):
+        self.assertEqual(typedcall.signatures(exports.twice), ["l->l", "d->d"])
+        self.assertEqual(typedcall.resolve(exports.twice, "d->d")(1.25), 2.5)
+        self.assertEqual(typedcall.resolve(exports.twice, "l->l")(21), 42)
+        variant = exports.twice["double"]
+        self.assertEqual(typedcall.signatures(variant), ["d->d"])
+
+    def test_a_result_that_could_not_report_an_exception_is_not_offered(self):
+        self.assertEqual(typedcall.signatures(exports.turn), [])
+        self.assertEqual(typedcall.signatures(exports.nothing), [])
+
+    def test_optional_arguments_are_shown(self):
+        self.assertEqual(typedcall.signatures(exports.optional), ["diP->d"])
+        self.assertEqual(typedcall.resolve(exports.optional, "diP->d")(3.0, 0, None), 6.0)
+
+    def test_capsules(self):
+        capsules = exports.__pyx_capi__
+        self.assertEqual(typedcall.signatures(capsules["only_in_c"]), ["&dn->d"])
+        self.assertEqual(typedcall.signatures(capsules["scale"]), ["di->d"])
+        other = typedcall._capsules.make_capsule(4096, "somebody.else")
+        self.assertEqual(typedcall.signatures(other), [])
+        self.assertEqual(
+            typedcall.signatures(typedcall._capsules.make_capsule(4096, "struct x (int)")), []
+        )
+
+    def test_what_is_not_exported(self):
+        self.assertEqual(typedcall.signatures(exports.not_exported), [])
+        self.assertEqual(typedcall.signatures(exports), [])
+
+    def test_a_function_under_anothers_name_is_not_taken_for_it(self):
+        def scale(x, times):
+            return 0
+
+        scale.__module__ = exports.__name__
+        self.assertEqual(typedcall.signatures(scale), [])
+
+
+class Tagging(unittest.TestCase):
+    def untag(self):
+        for name in ("scale", "checked", "same", "twice", "turn", "nothing", "optional"):
+            function = getattr(exports, name)
+            for variant in getattr(function, "__signatures__", {}).values():
+                typedcall.untag(variant)
+            typedcall.untag(function)
+
+    def setUp(self):
+        self.addCleanup(self.untag)
+
+    def test_one_call_tags_a_module(self):
+        tagged = typedcall.tag_pyx_capi(exports)
+        self.assertEqual(tagged, ["checked", "optional", "same", "scale", "twice"])
+        entry = typedcall.entries(exports.scale)[0]
+        self.assertEqual((entry.signature, entry.flags), ("di->d", UNKNOWN))
+        # Cython 0.29 makes builtin functions, Cython 3 functions of a kind of its own.
+        self.assertIn(entry.place, ("def row", "object row"))
+        self.assertEqual(typedcall.signatures(exports.twice), ["l->l", "d->d"])
+        # Twice is once.
+        self.assertEqual(typedcall.tag_pyx_capi(exports.__name__), tagged)
+
+    def test_a_promise(self):
+        tagged = typedcall.tag_pyx_capi(exports, flags=int(Flags.THREAD_SAFE))
+        self.assertIn("turn", tagged)
+        self.assertEqual(typedcall.resolve(exports.turn, "Zd->Zd", honours=0)(2 + 1j), -1 + 2j)
+        self.assertTrue(typedcall.entries(exports.same)[0].flags & Flags.NEEDS_THREAD)
+
+    def test_what_exports_nothing_is_refused(self):
+        with self.assertRaisesRegex(TypeError, "__pyx_capi__"):
+            typedcall.tag_pyx_capi(math)
+
+
+class Sink(adapter_support.Folder):
+    CONSUMER = """
+from typed_functions cimport add, div, turn, sum_of, same_object, half_float, first_of, inc
+
+def call(double a, double b):
+    cdef double values[3]
+    values[0] = a; values[1] = b; values[2] = 1
+    return add(a, b), turn(a + b * 1j), sum_of(values, 3), half_float(3), inc(5)
+
+def divide(double a, double b):
+    return div(a, b)
+
+def objects(x):
+    return same_object(x)
+
+def first(x):
+    return first_of(x)
+"""
+
+    def test_cython_code_imports_typed_functions(self):
+        folder = pathlib.Path(self.folder)
+        declarations = typedcall.cython_declarations(functions)
+        self.assertIn("cdef double add(double, double) noexcept nogil\n", declarations)
+        self.assertIn("cdef double div(double, double) except? -1\n", declarations)
+        self.assertIn("cdef object same_object(object)\n", declarations)
+        self.assertIn("cdef void count() noexcept nogil\n", declarations)
+        (folder / "typed_functions.pxd").write_text(declarations)
+        (folder / "cython_consumer.pyx").write_text(self.CONSUMER)
+        made = adapter_support.compile_pyx(folder / "cython_consumer.pyx", folder)
+        exported = typedcall.export_to_cython("typed_functions")
+        self.assertIn("add", exported)
+        self.assertNotIn("negate", exported)  # bint is no bool
+        self.assertNotIn("invert", exported)  # a status is no result
+        consumer = support.load("cython_consumer", made)
+        self.addCleanup(sys.modules.pop, "cython_consumer")
+        self.assertEqual(consumer.call(1.5, 2.0), (3.5, -2 + 1.5j, 4.5, 1.5, 6))
+        self.assertEqual(consumer.divide(-1.0, 1.0), -1.0)
+        with self.assertRaises(ZeroDivisionError):
+            consumer.divide(1.0, 0.0)
+        self.assertIs(consumer.objects(self), self)
+        self.assertEqual(consumer.first([7]), 7)
+        with self.assertRaises(IndexError):
+            consumer.first([])
+
+    def test_a_wrong_declaration_is_an_import_error(self):
+        folder = pathlib.Path(self.folder)
+        (folder / "typed_functions.pxd").write_text(
+            "cdef double add(double, long) noexcept nogil\n"
+        )
+        (folder / "wrong_consumer.pyx").write_text(
+            "from typed_functions cimport add\ndef call(): return add(1, 2)\n"
+        )
+        made = adapter_support.compile_pyx(folder / "wrong_consumer.pyx", folder)
+        self.addCleanup(sys.modules.pop, "wrong_consumer", None)
+        typedcall.export_to_cython(functions)
+        with self.assertRaisesRegex(TypeError, "add"):
+            support.load("wrong_consumer", made)
+
+
+class CythonSpecial(unittest.TestCase):
+    """Hundreds of functions that nobody tagged."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.special = adapter_support.library("scipy.special.cython_special")
+
+    def test_every_capsule_is_resolved(self):
+        capsules = self.special.__pyx_capi__
+        self.assertGreater(len(capsules), 300)
+        for name, capsule in capsules.items():
+            (entry,) = typedcall.entries(capsule)
+            self.assertTrue(entry.flags & Flags.THREAD_SAFE, name)
+            self.assertFalse(entry.flags & (Flags.NEEDS_THREAD | Flags.MAY_RAISE), name)
+
+    def test_those_that_may_warn_take_the_gil(self):
+        by_signature = {e.signature: e.flags for e in typedcall.entries(self.special.bdtr)}
+        self.assertIn("dld->d", by_signature)
+        self.assertFalse(by_signature["dld->d"] & Flags.ACQUIRES_GIL)
+        self.assertTrue(by_signature["ddd->d"] & Flags.ACQUIRES_GIL)
+
+    def test_boxed_and_unboxed_calls_agree(self):
+        generator = random.Random(5)
+        finite = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0]
+        all_edges = finite + [math.inf, -math.inf, math.nan]
+        checked = 0
+        for name in sorted(dir(self.special)):
+            function = getattr(self.special, name)
+            fused = getattr(function, "__signatures__", None)
+            for variant in fused.values() if fused else [function]:
+                for entry in typedcall.entries(variant) if callable(variant) else []:
+                    letters = typedcall.parse_signature(entry.signature)[0]
+                    if "P" in letters or len(letters) == 0:
+                        continue  # optional arguments, which are another way to call
+                    native = typedcall.resolve(variant, entry.signature)
+                    # Given infinities, complex functions of SciPy 1.10 return what happens to stand
+                    # in memory, or never return.
+                    edges = finite if "Z" in entry.signature else all_edges
+                    for _ in range(20):
+                        arguments = [self.value(letter, generator, edges) for letter in letters]
+                        with warnings.catch_warnings():
+                            warnings.simplefilter("ignore")
+                            got, expected = native(*arguments), variant(*arguments)
+                        self.assertTrue(
+                            self.same(got, expected), (name, entry, arguments, got, expected)
+                        )
+                    checked += 1
+        self.assertGreater(checked, 250)
+
+    @staticmethod
+    def value(letter, generator, edges):
+        if letter in "iln":
+            return generator.randint(0, 6)
+        if letter[0] == "Z":
+            return complex(generator.uniform(-5, 5), generator.uniform(-2, 2))
+        return generator.choice([generator.choice(edges), generator.uniform(-5, 5)])
+
+    @staticmethod
+    def same(a, b):
+        if isinstance(a, complex):
+            return CythonSpecial.same(a.real, b.real) and CythonSpecial.same(a.imag, b.imag)
+        return a == b or (a != a and b != b)
+
+
+class TheExample(adapter_support.Example):
+    def test_it_runs(self):
+        printed = self.run_example("cython")
+        example = adapter_support.EXAMPLES / "cython" / "shapes.pxd"
+        declarations = example.read_text().split("\n", 1)[1]
+        self.assertIn(declarations, printed)
+        self.assertIn("tagged in ripple.pyx: ['half', 'wave']", printed)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,315 @@
+"""Typed functions in Numba's nopython code, without an import of anything for it, and Numba's C
+callbacks as typed functions."""
+
+import ctypes
+import gc
+import math
+import os
+import pathlib
+import unittest
+
+import adapter_support
+import support
+import typedcall
+from typedcall import Flags
+
+numba = adapter_support.library("numba")
+numpy = adapter_support.library("numpy")
+functions = support.build("typed_functions")
+
+
+def refusal(function, *arguments):
+    """The message of the TypingError that compiling gives."""
+    try:
+        numba.njit(function)(*arguments)
+    except numba.core.errors.TypingError as error:
+        return str(error)
+    raise AssertionError("it was compiled")
+
+
+class Calls(unittest.TestCase):
+    def test_every_type(self):
+        @numba.njit
+        def call(x, i):
+            return (
+                functions.half(x),
+                functions.inc(i),
+                functions.negate(x > 0),
+                functions.next_char(numpy.int8(i)),
+                functions.next_byte(numpy.uint8(i)),
+                functions.next_size(numpy.uint64(i)),
+                functions.half_float(numpy.float32(x)),
+                functions.turn(complex(x, 1.0)),
+                functions.mix(x, i, x, i),
+            )
+
+        expected = (functions.half(2.5), 128, False, -128, 128, 128, 1.25, -1 + 2.5j, 635.0)
+        self.assertEqual(call(2.5, 127), expected)
+        self.assertEqual(call(-1.0, -1)[1:6], (0, True, 0, 0, 0))
+
+    def test_it_is_the_c_function(self):
+        @numba.njit
+        def call(x):
+            return functions.half(x)
+
+        call(1.0)
+        (code,) = call.inspect_llvm().values()
+        address = typedcall.entries(functions.half)[0].address
+        self.assertIn("numba.dynamic.globals.%x" % address, code)
+
+    def test_void_and_no_arguments(self):
+        @numba.njit
+        def call():
+            functions.count()
+            functions.count()
+            return functions.counted()
+
+        before = functions.counted()
+        self.assertEqual(call(), before + 2)
+
+    def test_pointers(self):
+        @numba.njit
+        def call(values):
+            return functions.sum_of(values.ctypes, len(values))
+
+        self.assertEqual(call(numpy.arange(5.0)), 10.0)
+        self.assertIn(
+            "has nothing",
+            refusal(lambda a: functions.sum_of(a.ctypes, 1), numpy.arange(5, dtype="int32")),
+        )
+
+    def test_overloads(self):
+        @numba.njit
+        def call(x):
+            return functions.absolute(x)
+
+        self.assertEqual((call(-3), call(-2.5), call(numpy.int8(-3))), (3, 2.5, 3))
+        self.assertEqual([type(call(x)) for x in (-3, -2.5)], [int, float])
+
+    def test_conversions_are_pythons(self):
+        self.assertEqual(numba.njit(lambda: functions.half(3))(), 1.5)
+        self.assertEqual(numba.njit(lambda: functions.add(True, 2))(), 3.0)
+        self.assertEqual(numba.njit(lambda: functions.next_byte(7))(), 8)  # 7 fits
+        for refused in (
+            lambda: functions.inc(2.5),
+            lambda: functions.next_byte(256),
+            lambda: functions.half(1j),
+            lambda: functions.half(1.0, 2.0),
+        ):
+            self.assertIn("has nothing that nopython code can call", refusal(refused))
+        # An int that may not fit is not cut off.
+        self.assertIn("has nothing", refusal(lambda x: functions.next_char(x), 3))
+
+    def test_what_may_raise_or_needs_the_gil_is_refused(self):
+        message = refusal(lambda: functions.div(1.0, 2.0))
+        self.assertIn("typed_functions.div has nothing that nopython code can call", message)
+        self.assertIn("'dd->d' may raise and needs the GIL", message)
+        self.assertIn("may raise", refusal(lambda: functions.same_object(1.0)))
+        self.assertIn("Numba has no type", refusal(lambda: functions.same_text("x")))
+        self.assertIn("keyword arguments", refusal(lambda: functions.half(x=1.0)))
+
+    def test_what_offers_nothing_is_numbas_own_error(self):
+        plain = support.build("plain_functions")
+        self.assertIn("Unknown attribute 'half'", refusal(lambda: plain.half(1.0)))
+
+    def test_a_tag_that_comes_and_goes(self):
+        plain = support.build("plain_functions")
+        typedcall.tag(plain.half, "d->d", plain.addresses["half"])
+        try:
+            self.assertEqual(numba.njit(lambda: plain.half(3.0))(), 1.5)
+            typedcall.untag(plain.half)
+            typedcall.tag(plain.half, "d->d", plain.addresses["half_differs"])
+            self.assertEqual(numba.njit(lambda: plain.half(3.0))(), 1001.5)
+        finally:
+            typedcall.untag(plain.half)
+        refusal(lambda: plain.half(1.0))
+
+    def test_what_numba_knows_stays_numbas(self):
+        libm = ctypes.CDLL("libm.so.6")
+        typedcall.tag(math.sin, "d->d", ctypes.cast(libm.cos, ctypes.c_void_p).value)
+        try:
+            self.assertEqual(numba.njit(lambda: math.sin(0.0))(), 0.0)
+        finally:
+            typedcall.untag(math.sin)
+
+    def test_one_type_for_one_function(self):
+        self.assertIs(numba.typeof(functions.half), numba.typeof(functions.half))
+        self.assertNotEqual(numba.typeof(functions.half), numba.typeof(functions.square))
+
+        @numba.njit
+        def choose(flag, x):
+            if flag:
+                function = functions.half
+            else:
+                function = functions.half
+            return function(x)
+
+        self.assertEqual(choose(True, 3.0), 1.5)
+
+    def test_functions_as_arguments(self):
+        @numba.njit
+        def twice(function, x):
+            return function(function(x))
+
+        self.assertEqual((twice(functions.half, 8.0), twice(functions.square, 3.0)), (2.0, 81.0))
+
+    def test_from_other_compiled_code(self):
+        @numba.njit
+        def inner(x):
+            return functions.half(x)
+
+        @numba.njit
+        def outer(x):
+            return inner(x) + functions.square(x)
+
+        self.assertEqual(outer(4.0), 18.0)
+        threads = numba.njit(nogil=True)(lambda x: functions.slow(x))
+        self.assertEqual(threads(1.0), 2.0)
+
+    def test_callables_of_other_kinds(self):
+        special = adapter_support.library("scipy.special.cython_special")
+        self.assertEqual(numba.njit(lambda x: special.gamma(x))(5.0), 24.0)
+        resolved = typedcall.resolve(functions.half, "d->d")
+        self.assertEqual(numba.njit(lambda x: resolved(x))(5.0), 2.5)
+
+    def test_boxed_and_unboxed_calls_agree(self):
+        compiled = numba.njit(lambda x: functions.half(x))
+        for x in (0.0, -0.0, 1e308, math.inf, -math.inf, 5e-324):
+            self.assertEqual(compiled(x), functions.half(x))
+            self.assertEqual(math.copysign(1, compiled(x)), math.copysign(1, functions.half(x)))
+
+
+CACHED = """
+import sys
+import warnings
+import numba
+import typed_functions
+
+@numba.njit(cache=True)
+def inner(x):
+    return typed_functions.half(x) + 1
+
+@numba.njit(cache=True)
+def outer(x):
+    return inner(x) * 2
+
+@numba.njit(cache=True)
+def untouched(x):
+    return x + 1
+
+if __name__ == "__main__":
+    import typedcall
+    import warnings
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        print(outer(3.0), untouched(1.0))
+    said = sum("Cannot cache" in str(each.message) for each in caught)
+    print(said, len(inner.stats.cache_hits), len(outer.stats.cache_hits),
+          len(untouched.stats.cache_hits), hex(typedcall.entries(typed_functions.half)[0].address))
+"""
+
+
+class Cache(adapter_support.Folder):
+    def test_no_address_is_kept_on_disk(self):
+        script = pathlib.Path(self.folder, "cached_program.py")
+        script.write_text(CACHED)
+        cache = pathlib.Path(self.folder, "cache")
+        addresses, hits = set(), []
+        for _ in range(3):
+            status, printed, errors = support.python(
+                script,
+                paths=[support.module_folder("typed_functions")],
+                environment={"NUMBA_CACHE_DIR": str(cache)},
+            )
+            self.assertEqual(status, 0, errors)
+            results, counts = printed.splitlines()
+            self.assertEqual(results, "5.0 2.0")
+            said, of_inner, of_outer, of_untouched, address = counts.split()
+            self.assertEqual((int(said), int(of_inner), int(of_outer)), (2, 0, 0))
+            hits.append(int(of_untouched))
+            addresses.add(address)
+        self.assertEqual(hits, [0, 1, 1])  # the cache works for other functions
+        kept = [path.name for path in cache.rglob("*.nb?")]
+        self.assertTrue(any("untouched" in name for name in kept))
+        self.assertFalse(any("inner" in name and name.endswith("nbc") for name in kept), kept)
+        if pathlib.Path("/proc/sys/kernel/randomize_va_space").exists():
+            random = pathlib.Path("/proc/sys/kernel/randomize_va_space").read_text().strip()
+            if random != "0" and "ADDR_NO_RANDOMIZE" not in os.environ:
+                self.assertGreater(len(addresses), 1)  # a kept one would have been wrong
+
+    def test_nothing_is_imported_by_the_user(self):
+        status, printed, errors = support.python(
+            "-c",
+            "import sys, numba, typed_functions as f\n"
+            "assert 'typedcall' not in sys.modules\n"
+            "print(numba.njit(lambda x: f.half(x))(3.0))",
+            paths=[support.module_folder("typed_functions")],
+        )
+        self.assertEqual((status, printed.strip()), (0, "1.5"), errors)
+
+
+class Source(unittest.TestCase):
+    def test_a_callback(self):
+        @numba.cfunc("float64(float64, int32, boolean)")
+        def callback(x, i, flag):
+            return x * i if flag else -x
+
+        (entry,) = typedcall.entries(callback)
+        self.assertEqual((entry.signature, entry.place), ("di?->d", "Numba"))
+        self.assertEqual(entry.flags, Flags.ACQUIRES_GIL | Flags.THREAD_SAFE)
+        function = typedcall.resolve(callback, "di?->d")
+        self.assertEqual((function(1.5, 4, True), function(1.5, 4, False)), (6.0, -1.5))
+
+    def test_types(self):
+        @numba.cfunc("complex128(uint8, CPointer(float64), voidptr, complex128)")
+        def callback(a, b, c, d):
+            return d * 1j
+
+        self.assertEqual(typedcall.signatures(callback), ["B&dPZd->Zd"])
+        self.assertEqual(typedcall.resolve(callback, "B&dPZd->Zd")(1, None, None, 2 + 1j), -1 + 2j)
+
+        @numba.cfunc("complex64(complex64)")
+        def narrow(a):
+            return a
+
+        self.assertEqual(typedcall.signatures(narrow), [])  # Numba passes it otherwise than C
+
+        @numba.cfunc("void(int64)")
+        def nothing(a):
+            pass
+
+        self.assertEqual(typedcall.signatures(nothing), ["l->v"])
+
+    def test_first_class_functions(self):
+        class Function(numba.types.WrapperAddressProtocol):
+            def __wrapper_address__(self):
+                return typedcall.entries(functions.half)[0].address
+
+            def signature(self):
+                return numba.float64(numba.float64)
+
+        self.assertEqual(typedcall.resolve(Function(), "d->d")(3.0), 1.5)
+
+    def test_a_callback_stays_alive(self):
+        @numba.cfunc("float64(float64)")
+        def callback(x):
+            return x + 1
+
+        function = typedcall.resolve(callback, "d->d")
+        ufunc = typedcall.ufunc(callback, "one_more")
+        del callback
+        gc.collect()
+        self.assertEqual((function(1.0), ufunc([1.0])[0]), (2.0, 2.0))
+
+    def test_other_objects_of_numba(self):
+        self.assertEqual(typedcall.signatures(numba.njit(lambda x: x)), [])
+        self.assertEqual(typedcall.signatures(numba.float64), [])
+
+
+class TheExample(adapter_support.Example):
+    def test_it_runs(self):
+        self.assertIn("position", self.run_example("numba"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,238 @@
+"""Typed functions as ufuncs, and ufuncs as typed functions."""
+
+import concurrent.futures
+import ctypes
+import gc
+import pickle
+import unittest
+import warnings
+
+import adapter_support
+import support
+import typedcall
+from typedcall import Flags
+
+numpy = adapter_support.library("numpy")
+functions = support.build("typed_functions")
+
+
+class Sink(unittest.TestCase):
+    def test_it_is_a_ufunc(self):
+        add = typedcall.ufunc(functions.add)
+        self.assertIs(type(add), numpy.ufunc)
+        self.assertEqual((add.nin, add.nout, add.types), (2, 1, ["dd->d"]))
+        self.assertIn("Add two floats.", add.__doc__)
+        self.assertEqual(add(1, 2.5), 3.5)
+
+    def test_broadcasting_out_and_where(self):
+        add = typedcall.ufunc(functions.add)
+        rows, columns = numpy.arange(3.0)[:, None], numpy.arange(4.0)
+        self.assertTrue(numpy.array_equal(add(rows, columns), rows + columns))
+        out = numpy.full(4, -1.0)
+        self.assertIs(add(columns, 1.0, out=out, where=columns > 1), out)
+        self.assertEqual(out.tolist(), [-1.0, -1.0, 3.0, 4.0])
+        backwards = numpy.arange(10.0)[::-2]
+        self.assertTrue(numpy.array_equal(add(backwards, backwards), 2 * backwards))
+
+    def test_reductions(self):
+        add = typedcall.ufunc(functions.add)
+        values = numpy.arange(1000.0).reshape(10, 100)
+        self.assertTrue(numpy.array_equal(add.reduce(values, axis=1), values.sum(axis=1)))
+        self.assertTrue(numpy.array_equal(add.accumulate(values[0]), numpy.cumsum(values[0])))
+        self.assertTrue(numpy.array_equal(add.outer([1.0, 2.0], [3.0]), [[4.0], [5.0]]))
+        at = numpy.zeros(2)
+        add.at(at, [0, 0, 1], [1.0, 2.0, 3.0])
+        self.assertEqual(at.tolist(), [3.0, 3.0])
+
+    def test_dtype_by_overload(self):
+        absolute = typedcall.ufunc(functions.absolute)
+        self.assertEqual(absolute.types, ["l->l", "d->d"])
+        self.assertEqual(absolute(numpy.int8([-3])).dtype, numpy.int64)
+        self.assertEqual(absolute(numpy.float32([-3])).dtype, numpy.float64)
+        with self.assertRaises(TypeError):
+            absolute(1j)
+        with self.assertRaises(TypeError):
+            typedcall.ufunc(functions.inc)(2.5)  # a float is no int
+
+    def test_every_type(self):
+        for name, dtype, given, expected in (
+            ("next_char", "int8", 127, -128),
+            ("next_byte", "uint8", 255, 0),
+            ("next_size", "uint64", 2**64 - 1, 0),
+            ("inc", "int64", 2, 3),
+            ("half_float", "float32", 3, 1.5),
+            ("half", "float64", 3, 1.5),
+            ("turn", "complex128", 1 + 2j, -2 + 1j),
+            ("negate", "bool", True, False),
+        ):
+            result = typedcall.ufunc(getattr(functions, name))(numpy.full(3, given, dtype))
+            self.assertEqual(result.dtype, dtype, name)
+            self.assertEqual(result.tolist(), [expected] * 3, name)
+        many = typedcall.ufunc(functions.ten)
+        arguments = [float(i) for i in range(8)] + [3, numpy.float32(2)]
+        self.assertEqual(many(*[[each] for each in arguments]), [functions.ten(*arguments)])
+
+    def test_pickled_by_name(self):
+        half = typedcall.ufunc(functions.half)
+        for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+            self.assertIs(pickle.loads(pickle.dumps(half, protocol)), half)
+
+    def test_unpickled_in_another_process(self):
+        data = pickle.dumps(typedcall.ufunc(functions.half)).hex()
+        status, printed, errors = support.python(
+            "-c",
+            "import pickle; print(pickle.loads(bytes.fromhex(%r))([4.0, 6.0]))" % data,
+            paths=[support.module_folder("typed_functions")],
+        )
+        self.assertEqual((status, printed.strip()), (0, "[2. 3.]"), errors)
+
+    def test_a_name_that_leads_nowhere_is_an_error(self):
+        data = pickle.dumps(typedcall.ufunc(functions.half), 4).replace(
+            b"typed_functions.half", b"typed_functions.none"
+        )
+        with self.assertRaises(AttributeError):
+            pickle.loads(data)
+        from typedcall import ufuncs
+
+        with self.assertRaises(AttributeError):
+            ufuncs.typed_functions.div
+
+    def test_the_same_object(self):
+        self.assertIs(typedcall.ufunc(functions.half), typedcall.ufunc(functions.half))
+        self.assertIsNot(typedcall.ufunc(functions.half), typedcall.ufunc(functions.square))
+        named = typedcall.ufunc(functions.half, "halve")
+        self.assertEqual(named.__name__, "halve")
+
+    def test_what_is_refused(self):
+        for function, reason in (
+            (functions.div, "may raise"),
+            (functions.invert, "status"),
+            (functions.same_object, "other types than numbers|raise"),
+            (functions.same_text, "other types than numbers"),
+            (functions.counted, "no arguments"),
+            (functions.Scaler(1.0).scale, "takes self"),
+            (len, "offers no typed function"),
+        ):
+            with self.assertRaisesRegex(TypeError, reason):
+                typedcall.ufunc(function)
+
+    def test_what_needs_the_gil_gets_it(self):
+        held = []
+        check = ctypes.pythonapi.PyGILState_Check
+
+        def callback(x):
+            held.append(check())
+            return x + 1
+
+        takes_it = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(callback)
+        made = typedcall.ufunc(takes_it)
+        self.assertEqual(made(numpy.arange(5.0)).tolist(), [1.0, 2.0, 3.0, 4.0, 5.0])
+        self.assertEqual(held, [1] * 5)
+
+        def address_of(function):
+            return ctypes.cast(function, ctypes.c_void_p).value
+
+        held_inside = ctypes.pythonapi.PyGILState_Check
+        plain = support.build("plain_functions")
+        # int PyGILState_Check(void), called with an argument in a register that it does not read.
+        for flags, expected in ((0, 1), (Flags.NEEDS_THREAD, 1), (Flags.THREAD_SAFE, 0)):
+            typedcall.tag(plain.inc, "i->i", address_of(held_inside), flags=int(flags))
+            try:
+                asked = typedcall.ufunc(plain.inc)(numpy.arange(10_000, dtype="int32"))
+                self.assertEqual(set(asked.tolist()), {expected}, flags)
+            finally:
+                typedcall.untag(plain.inc)
+
+    def test_many_threads(self):
+        half = typedcall.ufunc(functions.half)
+        count = typedcall.ufunc(functions.slow)
+        values = numpy.arange(100_000.0)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            for made in pool.map(lambda _: count(half(values)), range(16)):
+                self.assertTrue(numpy.array_equal(made, values / 2 + 1))
+
+    def test_the_function_stays_alive(self):
+        made = typedcall.ufunc(
+            ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: x + 1), "one_more"
+        )
+        gc.collect()
+        self.assertEqual(made(1.0), 2.0)
+
+    def test_a_ufunc_that_dies(self):
+        for _ in range(1000):
+            typedcall.ufunc(functions.half, "short_lived")([1.0])
+
+    def test_in_a_dask_array(self):
+        dask = adapter_support.library("dask.array")
+        half = typedcall.ufunc(functions.half)
+        array = dask.from_array(numpy.arange(100.0), chunks=10)
+        for scheduler in ("threads", "sync"):
+            result = half(array).compute(scheduler=scheduler)
+            self.assertTrue(numpy.array_equal(result, numpy.arange(100.0) / 2))
+        self.assertIsInstance(half(array), dask.Array)
+
+
+class Source(unittest.TestCase):
+    def test_generic_loops(self):
+        self.assertEqual(typedcall.signatures(numpy.cbrt)[:3], ["f->f", "d->d", "g->g"])
+        entry = next(e for e in typedcall.entries(numpy.hypot) if e.signature == "dd->d")
+        self.assertEqual((entry.place, entry.flags), ("NumPy", Flags.THREAD_SAFE))
+        self.assertEqual(typedcall.resolve(numpy.hypot, "dd->d")(3.0, 4.0), 5.0)
+        self.assertEqual(typedcall.resolve(numpy.hypot, "ff->f")(3.0, 4.0), 5.0)
+
+    def test_other_loops_are_not_taken_for_one(self):
+        self.assertEqual(typedcall.signatures(numpy.add), [])
+        self.assertEqual(typedcall.signatures(typedcall.ufunc(functions.half)), [])
+
+    def test_not_a_ufunc(self):
+        from typedcall import _numpy_bridge
+        from typedcall.sources import numpy_
+
+        with self.assertRaises(TypeError):
+            _numpy_bridge.scalar_functions(numpy_.ufunc_api(), len)
+        with self.assertRaises(ValueError):
+            _numpy_bridge.scalar_functions(functions, numpy.add)
+        with self.assertRaises(ValueError):
+            _numpy_bridge.make_ufunc(numpy_.ufunc_api(), "x", "", (), b"\0", 1, 1)
+
+    def test_scipy_special(self):
+        special = adapter_support.library("scipy.special")
+        checked = 0
+        for name in dir(special):
+            ufunc = getattr(special, name)
+            if not isinstance(ufunc, numpy.ufunc) or ufunc.nout != 1:
+                continue
+            for signature in typedcall.signatures(ufunc):
+                letters = typedcall.parse_signature(signature)[0]
+                function = typedcall.resolve(ufunc, signature)
+                for values in ((0.5, 0.25, 1.5, 0.75), (2.0, 3.0, 1.0, 4.0)):
+                    arguments = [
+                        {"Z": complex, "l": int, "n": int}.get(
+                            letter[0], numpy.dtype("f4").type if letter == "f" else float
+                        )(value)
+                        for letter, value in zip(letters, values)
+                    ]
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        expected = ufunc(*arguments)
+                        got = function(
+                            *[each.item() if hasattr(each, "item") else each for each in arguments]
+                        )
+                    numpy.testing.assert_allclose(
+                        got,
+                        expected,
+                        1e-12,
+                        1e-300,
+                        err_msg=("%s %s %s" % (name, signature, arguments)),
+                    )
+                    checked += 1
+        self.assertGreater(checked, 300)
+
+
+class TheExample(adapter_support.Example):
+    def test_it_runs(self):
+        self.assertIn("<ufunc 'curves.blend'>", self.run_example("numpy"))
+
+
+if __name__ == "__main__":
+    unittest.main()

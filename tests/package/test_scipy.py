@@ -1,0 +1,212 @@
+"""Typed functions as SciPy's LowLevelCallable, and LowLevelCallables as typed functions."""
+
+import ctypes
+import gc
+import math
+import unittest
+
+import adapter_support
+import support
+import typedcall
+from typedcall import Flags
+
+scipy = adapter_support.library("scipy")
+integrate = adapter_support.library("scipy.integrate")
+ndimage = adapter_support.library("scipy.ndimage")
+numpy = adapter_support.library("numpy")
+functions = support.build("typed_functions")
+
+CALLBACKS = r"""
+#include "typedcall/provider.h"
+
+double plain(double x) noexcept { return 3 * x; }
+double with_data(double x, void *data) noexcept { return x * *static_cast<double *>(data); }
+double of_many(int count, const double *x) noexcept { return count == 2 ? x[0] * x[1] : x[0]; }
+double of_many_with_data(int count, const double *x, void *data) noexcept {
+  return of_many(count, x) * *static_cast<double *>(data);
+}
+int window(const double *from, std::intptr_t size, double *to, void *data) noexcept {
+  double sum = data != nullptr ? *static_cast<double *>(data) : 0;
+  for (std::intptr_t i = 0; i < size; ++i) sum += from[i];
+  *to = sum;
+  return 1;
+}
+int line(const double *from, std::intptr_t size, double *to, std::intptr_t out_size,
+         void *) noexcept {
+  for (std::intptr_t i = 0; i < out_size; ++i) to[i] = from[i + (size - out_size) / 2] * 2;
+  return 1;
+}
+int place(const std::intptr_t *to, double *from, int to_rank, int from_rank, void *) noexcept {
+  for (int i = 0; i < from_rank && i < to_rank; ++i) from[i] = static_cast<double>(to[i]) + 1;
+  return 1;
+}
+
+static typedcall::method_table methods{
+    typedcall::def<plain>("plain"), typedcall::def<with_data>("with_data"),
+    typedcall::def<of_many>("of_many"), typedcall::def<of_many_with_data>("of_many_with_data"),
+    typedcall::def<window>("window"), typedcall::def<line>("line"), typedcall::def<place>("place")};
+TYPEDCALL_MODULE(scipy_callbacks, "Every shape that SciPy calls.", methods);
+"""
+
+
+def build_callbacks():
+    """The module above, compiled in a folder that goes at the end of the tests."""
+    import pathlib
+    import tempfile
+
+    folder = tempfile.TemporaryDirectory(prefix="typedcall-")
+    unittest.addModuleCleanup(folder.cleanup)
+    source = pathlib.Path(folder.name, "scipy_callbacks.cc")
+    source.write_text(CALLBACKS)
+    return support.load("scipy_callbacks", support.compile_module(source, folder.name))
+
+
+def setUpModule():
+    global callbacks
+    callbacks = build_callbacks()
+
+
+def pointer_to(value):
+    room = ctypes.c_double(value)
+    pointer = ctypes.cast(ctypes.pointer(room), ctypes.c_void_p)
+    pointer.kept = room
+    return pointer
+
+
+class Sink(unittest.TestCase):
+    def test_quad(self):
+        made = typedcall.low_level_callable(callbacks.plain)
+        self.assertIsInstance(made, scipy.LowLevelCallable)
+        self.assertEqual(made.signature, "double (double)")
+        self.assertAlmostEqual(integrate.quad(made, 0, 2)[0], 6.0)
+
+    def test_quad_with_user_data(self):
+        made = typedcall.low_level_callable(callbacks.with_data, user_data=pointer_to(5.0))
+        self.assertEqual(made.signature, "double (double, void *)")
+        self.assertAlmostEqual(integrate.quad(made, 0, 2)[0], 10.0)
+
+    def test_quad_with_arguments(self):
+        made = typedcall.low_level_callable(callbacks.of_many)
+        self.assertEqual(made.signature, "double (int, double *)")
+        self.assertAlmostEqual(integrate.quad(made, 0, 2, args=(7.0,))[0], 14.0)
+
+    def test_nquad(self):
+        limits = [(0, 2), (0, 4)]
+        self.assertAlmostEqual(
+            integrate.nquad(typedcall.low_level_callable(callbacks.of_many), limits)[0], 16.0
+        )
+        made = typedcall.low_level_callable(callbacks.of_many_with_data, user_data=pointer_to(0.5))
+        self.assertEqual(made.signature, "double (int, double *, void *)")
+        self.assertAlmostEqual(integrate.nquad(made, limits)[0], 8.0)
+
+    def test_generic_filter(self):
+        image = numpy.arange(20.0).reshape(4, 5)
+        made = typedcall.low_level_callable(callbacks.window)
+        self.assertEqual(made.signature, "int (double *, intptr_t, double *, void *)")
+        expected = ndimage.generic_filter(image, numpy.sum, size=3)
+        self.assertTrue(numpy.allclose(ndimage.generic_filter(image, made, size=3), expected))
+        made = typedcall.low_level_callable(callbacks.window, user_data=pointer_to(100.0))
+        self.assertTrue(numpy.allclose(ndimage.generic_filter(image, made, size=3), expected + 100))
+
+    def test_generic_filter1d(self):
+        image = numpy.arange(20.0).reshape(4, 5)
+        made = typedcall.low_level_callable(callbacks.line)
+        self.assertTrue(
+            numpy.allclose(ndimage.generic_filter1d(image, made, filter_size=3), 2 * image)
+        )
+
+    def test_geometric_transform(self):
+        image = numpy.arange(20.0).reshape(4, 5)
+        made = typedcall.low_level_callable(callbacks.place)
+        moved = ndimage.geometric_transform(image, made, order=0)
+        self.assertEqual(moved[0, 0], image[1, 1])
+
+    def test_the_signature_may_be_given(self):
+        for text in ("d->d", "double (double)"):
+            made = typedcall.low_level_callable(functions.half, text)
+            self.assertAlmostEqual(integrate.quad(made, 0, 2)[0], 1.0)
+        with self.assertRaisesRegex(ValueError, "SciPy has no callbacks"):
+            typedcall.low_level_callable(functions.mix, "dldl->d")
+        with self.assertRaises(ValueError):
+            typedcall.low_level_callable(functions.mix, "no signature")
+
+    def test_what_scipy_cannot_call_is_refused(self):
+        with self.assertRaisesRegex(TypeError, "no signature of SciPy's"):
+            typedcall.low_level_callable(functions.mix)
+        with self.assertRaisesRegex(TypeError, "may raise"):
+            typedcall.low_level_callable(functions.div)
+        with self.assertRaisesRegex(TypeError, "takes self"):
+            typedcall.low_level_callable(functions.Scaler(1.0).scale, "d->d")
+        with self.assertRaisesRegex(TypeError, "offers no typed function"):
+            typedcall.low_level_callable(math.sin)
+        with self.assertRaisesRegex(TypeError, "no last argument for user data"):
+            typedcall.low_level_callable(functions.half, user_data=pointer_to(1.0))
+
+    def test_the_function_stays_alive(self):
+        callback = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: 2 * x)
+        made = [typedcall.low_level_callable(callback) for _ in range(100)][-1]
+        del callback
+        gc.collect()
+        self.assertAlmostEqual(integrate.quad(made, 0, 2)[0], 4.0)
+        del made
+        gc.collect()
+
+    def test_the_name_outlives_the_capsule(self):
+        from typedcall._capsules import capsule_name, make_capsule
+
+        for text in ("double (double)", "of no other test (%s)" % ("double, " * 8)):
+            capsule = make_capsule(4096, text)
+            gc.collect()
+            over_it = [ctypes.create_string_buffer(b"x" * len(text)) for _ in range(1000)]
+            self.assertEqual(capsule_name(capsule), text)
+            del over_it
+
+
+class Source(unittest.TestCase):
+    def test_of_ctypes(self):
+        libm = ctypes.CDLL("libm.so.6")
+        libm.cos.argtypes, libm.cos.restype = [ctypes.c_double], ctypes.c_double
+        made = scipy.LowLevelCallable(libm.cos)
+        (entry,) = typedcall.entries(made)
+        self.assertEqual((entry.signature, entry.place), ("d->d", "SciPy"))
+        self.assertEqual(entry.flags, Flags.THREAD_SAFE)
+        self.assertEqual(typedcall.resolve(made, "d->d")(0.0), 1.0)
+
+    def test_of_a_python_callback(self):
+        callback = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: 2 * x)
+        (entry,) = typedcall.entries(scipy.LowLevelCallable(callback))
+        self.assertEqual(entry.flags, Flags.ACQUIRES_GIL)
+
+    def test_of_cython(self):
+        special = adapter_support.library("scipy.special.cython_special")
+        made = scipy.LowLevelCallable.from_cython(special, "j0")
+        self.assertEqual(typedcall.signatures(made), ["d->d"])
+        self.assertEqual(typedcall.resolve(made, "d->d")(0.0), 1.0)
+
+    def test_user_data_is_an_argument(self):
+        made = typedcall.low_level_callable(callbacks.with_data, user_data=pointer_to(5.0))
+        self.assertEqual(typedcall.signatures(made), ["dP->d"])
+
+    def test_a_filter_reports_errors_by_zero_which_no_flag_says(self):
+        (entry,) = typedcall.entries(typedcall.low_level_callable(callbacks.window))
+        self.assertEqual(entry.signature, "&dn&dP->i")
+        self.assertEqual(entry.flags, Flags.NEEDS_THREAD | Flags.DIFFERS)
+
+    def test_a_function_tagged_with_one(self):
+        plain = support.build("plain_functions")
+        libm = ctypes.CDLL("libm.so.6")
+        libm.fabs.argtypes, libm.fabs.restype = [ctypes.c_double], ctypes.c_double
+        typedcall.tag(plain.half, "d->d", scipy.LowLevelCallable(libm.fabs))
+        self.addCleanup(typedcall.untag, plain.half)
+        self.assertEqual(typedcall.resolve(plain.half, "d->d")(-2.0), 2.0)
+
+
+class TheExample(adapter_support.Example):
+    def test_it_runs(self):
+        printed = self.run_example("scipy")
+        self.assertIn("double (double)", printed)
+        self.assertIn("generic_filter:", printed)
+
+
+if __name__ == "__main__":
+    unittest.main()

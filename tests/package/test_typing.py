@@ -1,0 +1,84 @@
+"""The package under `mypy --strict`, and what a user's code sees of its types."""
+import importlib.util
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+import typedcall
+
+PACKAGE = pathlib.Path(typedcall.__file__).parent
+
+
+# Libraries without types, or whose types are a package of their own: it does not matter which of
+# them are here.
+CONFIGURATION = """\
+[mypy]
+strict = True
+[mypy-numpy.*,scipy.*,numba.*,llvmlite.*,cffi.*,_cffi_backend,rich.*]
+ignore_missing_imports = True
+"""
+
+
+def mypy(*arguments, folder):
+    """(status, what mypy printed)."""
+    configuration = pathlib.Path(folder, "mypy.ini")
+    configuration.write_text(CONFIGURATION)
+    ended = subprocess.run([sys.executable, "-m", "mypy", "--no-error-summary", "--config-file",
+                            str(configuration), "--cache-dir",
+                            str(pathlib.Path(folder, "cache")), *arguments],
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                           cwd=folder)
+    return ended.returncode, ended.stdout.decode()
+
+
+@unittest.skipIf(importlib.util.find_spec("mypy") is None, "mypy is not installed")
+class Typing(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def test_the_package_is_strict(self):
+        self.assertEqual(mypy("--follow-imports=silent", "-p", "typedcall", folder=self.folder),
+                         (0, ""))
+
+    def check(self, source):
+        path = pathlib.Path(self.folder, "user.py")
+        path.write_text(textwrap.dedent(source))
+        return mypy(str(path), folder=self.folder)
+
+    def test_correct_use(self):
+        self.assertEqual(self.check("""
+            from typing import Any, List
+            import typedcall
+
+            def use(f: Any) -> float:
+                names: List[str] = typedcall.signatures(f)
+                resolved: typedcall.TypedFunction = typedcall.resolve(
+                    f, names[0], honours=typedcall.Flags.MAY_RAISE, casting="safe")
+                address: int = resolved.address + typedcall.entries(f)[0].address
+                typedcall.tag(f, "d->d", address, flags=typedcall.Flags.PURE)
+                removed: bool = typedcall.untag(f)
+                include: str = typedcall.get_include()
+                return float(resolved(1.0)) if removed and include else 0.0
+            """), (0, ""))
+
+    def test_wrong_use_is_found(self):
+        status, output = self.check("""
+            import typedcall
+            typedcall.signatures()
+            typedcall.resolve(len, 5)
+            typedcall.resolve(len, "d->d").address = 3
+            x: str = typedcall.entries(len)[0].address
+            typedcall.nonsense
+            """)
+        self.assertEqual(status, 1)
+        for line in range(3, 8):
+            self.assertIn("user.py:%d: error" % line, output)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,122 @@
+# The Python package as a user gets it: pip installs it into a virtual environment, beside the
+# libraries that it works with, and the tests of tests/package run there. Used by run_tests.py.
+import glob
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+
+import results
+from results import FAILED, PASSED, SKIPPED, Case
+
+TESTS = "tests/package"
+REQUIREMENTS = TESTS + "/requirements.txt"
+# Per file: some compile, and Numba does on each call of a new kind.
+TIME_LIMIT = 900
+
+
+def libraries():
+    """What the requirements file lists, without comments."""
+    with open(REQUIREMENTS, encoding="utf-8") as file:
+        lines = (line.partition("#")[0].strip() for line in file)
+        return [line for line in lines if line]
+
+
+def run(*command, **options):
+    """(succeeded, what it printed). A time limit that is reached is no success."""
+    try:
+        ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               check=False, **options)
+    except subprocess.TimeoutExpired as error:
+        return False, (error.stdout or b"").decode(errors="replace") + "\ntook too long"
+    return ended.returncode == 0, ended.stdout.decode(errors="replace")
+
+
+def last_line(text):
+    lines = [line for line in text.splitlines() if line.strip() and "[notice]" not in line]
+    return lines[-1] if lines else "nothing was printed"
+
+
+def environment_of(interpreter, with_libraries):
+    """The folder of the interpreter's virtual environment in the cache, and cases that say what is
+    missing there. What is there already is kept, but for the package itself."""
+    wanted = libraries() if with_libraries else []
+    key = hashlib.sha256(repr((interpreter.executable, interpreter.info["version"],
+                               wanted)).encode()).hexdigest()[:16]
+    folder = os.path.join(os.path.dirname(os.environ["TYPEDCALL_DISK_CACHE"]), "venv", key)
+    python = os.path.join(folder, "bin", "python")
+    missing_list = os.path.join(folder, "missing.txt")
+    if not os.path.exists(missing_list):
+        shutil.rmtree(folder, ignore_errors=True)
+        made, output = run(interpreter.executable, "-m", "venv", folder)
+        if not made:
+            # Debian splits venv off; without pip there is no package to test.
+            shutil.rmtree(folder, ignore_errors=True)
+            return None, [Case("package", SKIPPED, "no virtual environment: " + last_line(output))]
+        install = (python, "-m", "pip", "-q", "--disable-pip-version-check", "install",
+                   "--only-binary", ":all:")
+        missing = []
+        if wanted and not run(*install, *wanted)[0]:
+            # One by one: what has no wheel for this interpreter must not keep the others away.
+            for library in wanted:
+                installed, output = run(*install, library)
+                if not installed:
+                    missing.append("%s\t%s" % (library, last_line(output)))
+        with open(missing_list, "w", encoding="utf-8") as file:
+            file.writelines(line + "\n" for line in missing)
+    with open(missing_list, encoding="utf-8") as file:
+        missing = [line.rstrip("\n").partition("\t") for line in file]
+    return folder, [Case("package: " + library, SKIPPED, "pip: " + reason)
+                    for library, _, reason in missing]
+
+
+def install_package(python):
+    """Installs the checkout with pip alone, from a copy: pip builds in the folder it is given."""
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = os.path.join(scratch, "typedcall")
+        shutil.copytree(".", copy, symlinks=True,
+                        ignore=shutil.ignore_patterns(".git", "bazel-*", "build", "*.egg-info"))
+        installed, output = run(python, "-m", "pip", "-q", "--disable-pip-version-check", "install",
+                                "--force-reinstall", "--no-deps", copy)
+        if not installed:
+            print(output)
+            return Case("pip install .", FAILED, last_line(output))
+        # The command line's own needs, which --no-deps has left out.
+        installed, output = run(python, "-m", "pip", "-q", "--disable-pip-version-check", "install",
+                                "rich>=10")
+        return Case("pip install .", PASSED if installed else FAILED, last_line(output))
+
+
+def run_file(interpreter, python, path, folder):
+    """The cases of one test file."""
+    name = os.path.splitext(os.path.basename(path))[0]
+    xml = os.path.join(folder, name + ".xml")
+    environment = dict(os.environ, XML_OUTPUT_FILE=xml, PYTHONPATH=os.path.abspath(TESTS),
+                       PYTHONDONTWRITEBYTECODE="1")
+    if interpreter.info["gil_disabled"]:
+        # Otherwise a module that does not say that it needs no GIL brings it back.
+        environment["PYTHON_GIL"] = "0"
+    succeeded, output = run(python, os.path.abspath("bazel/run_unittest.py"),
+                            os.path.abspath(path), cwd=folder, env=environment, timeout=TIME_LIMIT)
+    cases = results.cases_of_xml(xml, "package:" + name) if os.path.exists(xml) else []
+    if not succeeded:
+        print(output[-8000:])
+        if not any(case.outcome == FAILED for case in cases):
+            cases.append(Case("package:" + name, FAILED, last_line(output)))
+    return cases
+
+
+def cases_of(interpreter, with_libraries):
+    """Installs and runs everything under one interpreter."""
+    folder, cases = environment_of(interpreter, with_libraries)
+    if folder is None:
+        return cases
+    python = os.path.join(folder, "bin", "python")
+    cases.append(install_package(python))
+    if cases[-1].outcome == FAILED:
+        return cases
+    with tempfile.TemporaryDirectory() as scratch:
+        for path in sorted(glob.glob(TESTS + "/test_*.py")):
+            cases += run_file(interpreter, python, path, scratch)
+    return cases

@@ -1,0 +1,53 @@
+# What Cython code in C or C++ uses of typedcall, besides the Python package itself: the address of
+# what typedcall.resolve() returns, flags, and signatures. For C++ there is more in typedcall/cpp.pxd.
+#
+#     import typedcall
+#     from typedcall cimport address_of
+#     ctypedef double (*unary)(double) noexcept nogil
+#
+#     def total(f, int n):
+#         resolved = typedcall.resolve(f, "d->d", honours=0)  # keep it as long as the pointer
+#         cdef unary call = <unary>address_of(resolved)
+#
+# Compile with typedcall.get_include() among the include directories.
+from libc.stdint cimport uintptr_t
+
+cdef extern from "typedcall/native_callable.h" nogil:
+    ctypedef struct PyNativeCallableEntry:
+        const char *signature
+        uintptr_t flags
+        void *funcptr
+    ctypedef struct PyNativeCallableTable:
+        Py_ssize_t count
+        PyNativeCallableEntry entries[1]
+    const uintptr_t PyNativeCallable_NEEDS_THREAD
+    const uintptr_t PyNativeCallable_ACQUIRES_GIL
+    const uintptr_t PyNativeCallable_MAY_RAISE
+    const uintptr_t PyNativeCallable_ERROR_IS_NEG_ZERO
+    const uintptr_t PyNativeCallable_RETURNS_STATUS
+    const uintptr_t PyNativeCallable_TAKES_SELF
+    const uintptr_t PyNativeCallable_SETS_ERRNO
+    const uintptr_t PyNativeCallable_DIFFERS
+    const uintptr_t PyNativeCallable_THREAD_SAFE
+    const uintptr_t PyNativeCallable_PURE
+    const uintptr_t PyNativeCallable_SHORT
+    bint PyNativeCallable_FlagsAreUsable(uintptr_t flags)
+
+cdef extern from "typedcall/signature.h" nogil:
+    ctypedef struct PyNativeSignature_Fault:
+        size_t position
+        const char *reason
+    ctypedef struct PyNativeSignature:
+        int nargs
+    int PyNativeSignature_ParseString(const char *text, PyNativeSignature *out,
+                                      PyNativeSignature_Fault *fault)
+    bint PyNativeSignature_Equivalent(const char *a, const char *b)
+
+
+cdef inline void *address_of(resolved) except NULL:
+    """The C function of what typedcall.resolve() returned; valid while that lives. AttributeError for
+    anything else without an address, ValueError for none."""
+    cdef uintptr_t address = resolved.address
+    if address == 0:
+        raise ValueError("%r has no address" % (resolved,))
+    return <void *>address

@@ -1,0 +1,98 @@
+"""Typed, unboxed calls between Python extension modules: what a Python callable offers to native
+code, and the ways to it. Names whose import is dear are imported when they are first asked for."""
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any, List
+
+from typedcall._records import Entry, Flags, parse_signature
+
+# To a type checker PyPy's functions are CPython's.
+if TYPE_CHECKING or sys.implementation.name != "pypy":
+    from typedcall._api import (
+        TypedFunction,
+        adopt,
+        entries,
+        resolve,
+        signatures,
+        tag,
+        untag,
+    )
+else:
+    from typedcall._pypy_api import (
+        TypedFunction,
+        adopt,
+        entries,
+        resolve,
+        signatures,
+        tag,
+        untag,
+    )
+
+if TYPE_CHECKING:
+    from typedcall.includes import get_cmake_dir, get_include, get_pkgconfig_dir
+    from typedcall.pypy import accelerate, accelerate_imports, restore
+    from typedcall.to_cffi import cffi_function
+    from typedcall.to_ctypes import ctypes_function
+    from typedcall.to_cython import cython_declarations, export_to_cython, tag_pyx_capi
+    from typedcall.to_numpy import ufunc
+    from typedcall.to_scipy import low_level_callable
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Entry",
+    "Flags",
+    "TypedFunction",
+    "accelerate",
+    "accelerate_imports",
+    "adopt",
+    "cffi_function",
+    "ctypes_function",
+    "cython_declarations",
+    "entries",
+    "export_to_cython",
+    "get_cmake_dir",
+    "get_include",
+    "get_pkgconfig_dir",
+    "low_level_callable",
+    "parse_signature",
+    "resolve",
+    "restore",
+    "signatures",
+    "tag",
+    "tag_pyx_capi",
+    "ufunc",
+    "untag",
+]
+
+_LAZY = {
+    "accelerate": "pypy",
+    "accelerate_imports": "pypy",
+    "cffi_function": "to_cffi",
+    "ctypes_function": "to_ctypes",
+    "cython_declarations": "to_cython",
+    "export_to_cython": "to_cython",
+    "get_cmake_dir": "includes",
+    "get_include": "includes",
+    "get_pkgconfig_dir": "includes",
+    "low_level_callable": "to_scipy",
+    "restore": "pypy",
+    "tag_pyx_capi": "to_cython",
+    "ufunc": "to_numpy",
+}
+
+
+if not TYPE_CHECKING:  # which is to find names that are not there
+
+    def __getattr__(name: str) -> Any:
+        if name not in _LAZY:
+            raise AttributeError("module 'typedcall' has no attribute %r" % (name,))
+        value = getattr(importlib.import_module("typedcall." + _LAZY[name]), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> List[str]:
+    return sorted(set(globals()) | set(__all__))

@@ -1,0 +1,9 @@
+"""`python -m typedcall`: where the headers are, and the commands show, verify, bench and doctor."""
+from __future__ import annotations
+
+import sys
+
+from typedcall.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

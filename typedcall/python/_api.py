@@ -1,0 +1,192 @@
+"""Asking Python callables what they offer to native code, and telling others, on CPython: native
+tables are looked at first, then the adapters. PyPy's version is _pypy_api.py."""
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
+
+from typedcall import _native
+from typedcall._native import TypedFunction
+from typedcall._pointers import read_pointer
+from typedcall._records import Entry, Flags, parse_signature
+
+__all__ = ["TypedFunction", "adopt", "entries", "resolve", "signatures", "tag", "untag"]
+
+#: What a call from Python honours: it has the GIL, looks for exceptions and passes self. It cannot
+#: keep errno, and whoever wants results that differ says so.
+HONOURED = (
+    Flags.NEEDS_THREAD
+    | Flags.ACQUIRES_GIL
+    | Flags.MAY_RAISE
+    | Flags.ERROR_IS_NEG_ZERO
+    | Flags.RETURNS_STATUS
+    | Flags.TAKES_SELF
+)
+
+#: The modules in typedcall/sources, in the order in which they are asked. Each knows the objects of
+#: one library, and none imports its library by itself.
+_SOURCES = ("ctypes_", "cffi_", "cython_", "numba_", "numpy_", "scipy_")
+
+
+@functools.lru_cache(maxsize=None)
+def _adapters() -> Tuple[Callable[[Any], Optional[List[Entry]]], ...]:
+    return tuple(
+        importlib.import_module("typedcall.sources." + name).entries for name in _SOURCES
+    )
+
+
+def _foreign_entries(f: Any) -> List[Entry]:
+    for adapter in _adapters():
+        found = adapter(f)
+        if found is not None:
+            return found
+    return []
+
+
+def _native_entries(f: Any) -> List[Entry]:
+    return [
+        Entry(signature, Flags(flags), address, place, f)
+        for signature, flags, address, place in _native.entries(f)
+    ]
+
+
+def entries(f: Any) -> List[Entry]:
+    """Every native way to call `f`: what native tables have, then what an adapter finds. Empty for
+    what offers nothing. Each address is valid as long as the entry's `keep_alive`."""
+    found = _native_entries(f)
+    known = {(entry.signature, entry.address) for entry in found}
+    for entry in _foreign_entries(f):
+        if (entry.signature, entry.address) not in known:
+            found.append(entry)
+    return found
+
+
+def signatures(f: Any) -> List[str]:
+    """The signatures that `f` offers, in the order in which they are tried; often none."""
+    return list(dict.fromkeys(entry.signature for entry in entries(f)))
+
+
+def resolve(
+    f: Any, signature: str, *, honours: Optional[int] = None, casting: str = "equivalent"
+) -> TypedFunction:
+    """The native function behind `f` that answers `signature`.
+
+    `honours`: what the caller does for an entry that asks for it, as Flags; usually all that a call
+    from Python does, which is everything but DIFFERS and SETS_ERRNO. With 0 only functions that can
+    be called from anywhere are found. `casting`: "exact" takes the very text only, "equivalent"
+    also other names of the same widths ("q" for "l"), "safe" also entries between whose types and
+    those asked for no value is lost ("d->d" for "f->d").
+
+    ValueError, with the position, for a faulty signature; TypeError, with a list of what is
+    offered, when there is no such entry. An unbound method's function takes self first."""
+    honoured = int(HONOURED if honours is None else honours)
+    row = _native.find(f, signature, honoured, casting)
+    if row is not None:
+        offered, flags, address, place = row
+        return _native.make_function(
+            f, offered, Flags(flags), address, place, None, signature, casting
+        )
+    found = _foreign_entries(f)
+    at = _native.select(
+        [(entry.signature, int(entry.flags), entry.address) for entry in found],
+        signature,
+        honoured,
+        casting,
+    )
+    if at is None:
+        if not found:
+            _native.refuse(f, signature, honoured, casting)
+        raise TypeError(_refusal(f, signature, honoured))
+    entry = found[at]
+    return _native.make_function(
+        f,
+        entry.signature,
+        entry.flags,
+        entry.address,
+        entry.place,
+        entry.keep_alive,
+        signature,
+        casting,
+    )
+
+
+def _resolve_again(f: Any, signature: str, flags: int, casting: str) -> TypedFunction:
+    """A pickled TypedFunction: whoever made it honoured these flags."""
+    return resolve(f, signature, honours=int(HONOURED) | int(flags), casting=casting)
+
+
+def _name_of(f: Any) -> str:
+    return str(getattr(f, "__qualname__", None) or repr(f))
+
+
+def _refusal(f: Any, signature: str, honoured: int) -> str:
+    offered = []
+    for entry in entries(f):
+        missing = Flags(int(entry.flags) & 0xFFFF & ~honoured)
+        names = [flag.name for flag in Flags if flag & missing and flag.name is not None]
+        offered.append("'%s'%s" % (entry.signature, " (%s)" % ", ".join(names) if names else ""))
+    return "%s does not offer '%s'; it offers %s" % (_name_of(f), signature, ", ".join(offered))
+
+
+def tag(
+    f: Any,
+    signature: Union[str, Sequence[str]],
+    address: Any,
+    *,
+    flags: int = 0,
+) -> None:
+    """Says that `address` is a native function of `signature` behind the Python callable `f`; from
+    then on every consumer finds it there.
+
+    `address` is an int or something that holds a C function: a ctypes function or c_void_p, a cffi
+    pointer, a capsule, a SciPy LowLevelCallable, a Numba cfunc, a TypedFunction. What says itself
+    which signature it has must agree, and its flags are added to `flags`. It is kept alive.
+    Overloads are two sequences of the same length. A builtin function is tagged by its row, so for
+    all names that it has; everything else by the object.
+
+    A tag is a promise, like a ctypes prototype: a wrong address or signature crashes the process.
+    ValueError for a faulty signature (with the position), unusable flags, or when another tag
+    stands already; the same tag twice is one tag. TypeError for what holds no address."""
+    if not callable(f):
+        raise TypeError("only callables are tagged, not %r" % (f,))
+    if isinstance(signature, str):
+        texts: List[str] = [signature]
+        pointers: List[Any] = [address]
+    else:
+        texts, pointers = list(signature), list(address)
+        if len(texts) != len(pointers):
+            raise ValueError(
+                "%d signatures and %d addresses: each overload has one of either"
+                % (len(texts), len(pointers))
+            )
+    rows = []
+    for text, pointer in zip(texts, pointers):
+        parse_signature(text)
+        number, of_pointer = read_pointer(pointer, text)
+        rows.append((text, int(flags) | int(of_pointer), number))
+    _native.tag(f, rows, tuple(pointers))
+
+
+def untag(f: Any) -> bool:
+    """Takes the tag of `f` away. False when it has none in the interpreter's side table: what
+    stands in its own metadata or instance stays. What was resolved before stays callable."""
+    return _native.untag(f)
+
+
+def adopt(f: Any) -> List[str]:
+    """Puts what an adapter finds for `f` into the interpreter's side table, where consumers written
+    in C and C++ look too. Returns the signatures that they find now; none if there is no adapter
+    for such objects."""
+    standing = _native.entries(f)
+    if not standing:
+        found = _foreign_entries(f)
+        if not found:
+            return []
+        _native.tag(
+            f,
+            [(entry.signature, int(entry.flags), entry.address) for entry in found],
+            tuple(entry.keep_alive for entry in found),
+        )
+        standing = _native.entries(f)
+    return [row[0] for row in standing]

@@ -1,0 +1,157 @@
+"""Signatures as C declarations, and back: the texts that Cython and SciPy give their capsules, and
+the type names of cffi. Letters come from the list of type codes; here are only C's other names."""
+
+from __future__ import annotations
+
+import platform
+import re
+from typing import Dict, List, NamedTuple, Optional, Tuple
+
+from typedcall._codes import CODES, letters_for
+from typedcall._records import parse_signature
+
+__all__ = ["Declaration", "c_text", "c_types", "letters_of", "parse_declaration"]
+
+# What is no name of C's own, by one that is. `intptr_t` and `size_t` stand for "n" and "N".
+_ALIASES = {
+    "_Bool": "bool",
+    "Py_ssize_t": "intptr_t",
+    "Py_hash_t": "intptr_t",
+    "ssize_t": "intptr_t",
+    "ptrdiff_t": "intptr_t",
+    "npy_intp": "intptr_t",
+    "uintptr_t": "size_t",
+    "npy_uintp": "size_t",
+    "npy_float": "float",
+    "npy_double": "double",
+    "npy_longdouble": "long double",
+    "__pyx_t_float_complex": "float _Complex",
+    "__pyx_t_double_complex": "double _Complex",
+    "__pyx_t_long_double_complex": "long double _Complex",
+    "float complex": "float _Complex",
+    "double complex": "double _Complex",
+    "long double complex": "long double _Complex",
+    "_cffi_float_complex_t": "float _Complex",
+    "_cffi_double_complex_t": "double _Complex",
+}
+# BLAS and LAPACK in SciPy: `ctypedef double d` and its like, which Cython writes with the module.
+_BLAS_TYPE = re.compile(r"__pyx_t_5scipy_6linalg_\d+cython_(?:blas|lapack)_([sdcz])")
+_BLAS_TYPES = {"s": "float", "d": "double", "c": "float _Complex", "z": "double _Complex"}
+_FIXED_WIDTH = re.compile(r"(?:npy_)?(u?)int(8|16|32|64)(?:_t)?")
+_QUALIFIERS = {"const", "volatile", "restrict", "__restrict", "struct", "union", "enum"}
+
+_BY_C_TYPE: Dict[str, str] = {code.c_type: code.letters for code in CODES.values()}
+
+
+class Declaration(NamedTuple):
+    """A C function's type: letters of its parameters and its result, and the parameters' texts."""
+
+    arguments: List[str]
+    result: str
+    texts: List[str]
+
+    @property
+    def signature(self) -> str:
+        return "".join(self.arguments) + "->" + self.result
+
+
+def _value_letters(words: List[str]) -> Optional[str]:
+    """The letters of a type without stars, or None if nothing is known of it."""
+    name = " ".join(words)
+    if name in ("long long", "unsigned long long") or name in _BY_C_TYPE:
+        return _BY_C_TYPE[name]
+    if name in _ALIASES:
+        return _BY_C_TYPE[_ALIASES[name]]
+    fixed = _FIXED_WIDTH.fullmatch(name)
+    if fixed is not None:
+        return letters_for("unsigned" if fixed.group(1) else "signed", int(fixed.group(2)) // 8)
+    blas = _BLAS_TYPE.fullmatch(name)
+    if blas is not None:
+        return _BY_C_TYPE[_BLAS_TYPES[blas.group(1)]]
+    if name == "char":
+        # Plain char has a sign on x86 and none on Arm.
+        is_signed = platform.machine().lower() in ("x86_64", "amd64", "i686", "i386")
+        return letters_for("signed" if is_signed else "unsigned", 1)
+    if set(words) <= {"signed", "unsigned", "short", "long", "int", "char"}:
+        spelt: List[str] = [word for word in ("unsigned", "short") if word in words]
+        spelt += ["long"] * words.count("long")
+        if "char" in words:
+            spelt = ["unsigned" if "unsigned" in words else "signed", "char"]
+        elif not {"short", "long"} & set(words):
+            spelt.append("int")
+        return _BY_C_TYPE.get(" ".join(spelt))
+    return None
+
+
+def letters_of(text: str, string_of_char: bool = False) -> str:
+    """`unsigned int` -> "I", `const double *` -> "&d", `char const *` -> "s", `struct x *` -> "P".
+    `string_of_char`: `char *` is a string, too (cffi forgets `const`). ValueError for what has no
+    code."""
+    words = text.replace("*", " * ").split()
+    if "(" in text or "[" in text:
+        return _BY_C_TYPE["void *"]  # a pointer to a function, or an array that decays
+    stars = words.count("*")
+    is_const = "const" in words
+    if stars and words[-1] != "*" and words[-1] not in _QUALIFIERS:
+        words = words[:-1]  # a parameter's name
+    base = [word for word in words if word != "*" and word not in _QUALIFIERS]
+    if stars == 0:
+        letters = _value_letters(base)
+        if letters is None and len(base) > 1:
+            letters = _value_letters(base[:-1])
+        if letters is None:
+            raise ValueError("no type code for the C type %r" % text)
+        return letters
+    if base == ["PyObject"] and stars == 1:
+        return _BY_C_TYPE["PyObject *"]
+    if base == ["char"] and stars == 1 and (is_const or string_of_char):
+        return _BY_C_TYPE["const char *"]
+    letters = _value_letters(base) if stars == 1 else None
+    if letters is None or CODES[letters].kind == "void":
+        return _BY_C_TYPE["void *"]
+    return "&" + letters
+
+
+def _split(parameters: str) -> List[str]:
+    """At the commas that are not inside parentheses."""
+    parts, depth, start = [], 0, 0
+    for at, letter in enumerate(parameters):
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if letter == "," and depth == 0:
+            parts.append(parameters[start:at])
+            start = at + 1
+    return [part.strip() for part in parts + [parameters[start:]]]
+
+
+def parse_declaration(text: str) -> Declaration:
+    """`double (int, double *)` as Cython and SciPy write it. ValueError for anything else."""
+    found = re.fullmatch(r"\s*([^()]+?)\s*\((.*)\)\s*", text)
+    if found is None:
+        raise ValueError("not the type of a C function: %r" % text)
+    texts = [] if found.group(2).strip() in ("", "void") else _split(found.group(2))
+    if "..." in texts:
+        raise ValueError("a function with variable arguments has no signature: %r" % text)
+    arguments = [letters_of(part) for part in texts]
+    if "v" in arguments:
+        raise ValueError("a parameter cannot be void: %r" % text)
+    return Declaration(arguments, letters_of(found.group(1)), texts)
+
+
+def c_types(signature: str, names: Optional[Dict[str, str]] = None) -> Tuple[List[str], str]:
+    """`i&d->d` as (['int', 'double *'], 'double'); `names` are other C names, by letters."""
+
+    def spell(letters: str) -> str:
+        is_pointer = letters.startswith("&")
+        letters = letters.lstrip("&")
+        name = (names or {}).get(letters) or CODES[letters].c_type
+        return name + (("*" if name.endswith("*") else " *") if is_pointer else "")
+
+    arguments, result = parse_signature(signature)
+    return list(map(spell, arguments)), spell(result)
+
+
+def c_text(signature: str, names: Optional[Dict[str, str]] = None) -> str:
+    """`i&d->d` as `double (int, double *)`, with the spaces that Cython and SciPy have."""
+    arguments, result = c_types(signature, names)
+    space = "" if result.endswith("*") else " "
+    return "%s%s(%s)" % (result, space, ", ".join(arguments) or "void")

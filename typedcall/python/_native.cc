@@ -1,0 +1,277 @@
+// The extension module `typedcall._native` of CPython: what the C++ headers know, for Python.
+// Its parts are in the _native_*.h beside this file.
+#include "core/rendezvous.h"
+#include "typedcall/resolve.h"
+
+// Behind Python.h.
+#include "_native_function.h"
+#include "_native_tag.h"
+#include "_type_codes.h"
+
+namespace {
+
+using typedcall::casting;
+using typedcall::object_ref;
+
+struct module_state {
+  const PyTypedcall_Interface *interface;
+  PyTypeObject *function_type;
+};
+
+module_state *state_of(PyObject *module) {
+  return static_cast<module_state *>(PyModule_GetState(module));
+}
+
+constexpr char place_names[][16] = {"instance slot", "method metadata", "PyPy metadata",
+                                    "def row",       "object row",      "sibling symbol"};
+constexpr const char *casting_names[] = {"exact", "equivalent", "safe"};
+
+PyObject *make_row(const PyNativeCallableEntry &entry, typedcall::place where) {
+  return Py_BuildValue("skNs", entry.signature, static_cast<unsigned long>(entry.flags),
+                       PyLong_FromVoidPtr(entry.funcptr),
+                       place_names[static_cast<unsigned>(where)]);
+}
+
+PyObject *entries(PyObject *module, PyObject *callable) {
+  PyObject *list = PyList_New(0);
+  if (list == nullptr) return nullptr;
+  bool failed = false;
+  typedcall::for_each_entry(
+      state_of(module)->interface, callable,
+      [&](const PyNativeCallableEntry &entry, typedcall::place where) {
+        // What nobody can use is nothing that is offered.
+        if (failed || entry.funcptr == nullptr) return;
+        if (!PyNativeCallable_FlagsAreUsable(entry.flags)) return;
+        if (PyNativeSignature_ParseString(entry.signature, nullptr, nullptr) < 0) return;
+        const object_ref row = object_ref::steal(make_row(entry, where));
+        failed = !row || PyList_Append(list, row.get()) < 0;
+      });
+  if (failed) Py_CLEAR(list);
+  return list;
+}
+
+bool check_signature(const char *signature) {
+  PyNativeSignature_Fault fault;
+  if (PyNativeSignature_ParseString(signature, nullptr, &fault) == 0) return true;
+  PyErr_Format(PyExc_ValueError, "signature '%.200s' at position %zu: %s", signature,
+               fault.position, fault.reason);
+  return false;
+}
+
+// A request as Python makes it: what the TypedFunction honours is its caller's to say.
+bool read_request(const char *signature, unsigned long honoured, const char *allowed,
+                  typedcall::request *asked) {
+  asked->signature = signature;
+  asked->honoured = honoured;
+  asked->unbound = true;
+  for (unsigned i = 0; i < std::size(casting_names); ++i) {
+    if (std::strcmp(allowed, casting_names[i]) != 0) continue;
+    asked->allowed = static_cast<casting>(i);
+    return check_signature(signature);
+  }
+  PyErr_Format(PyExc_ValueError, "casting is 'exact', 'equivalent' or 'safe', not '%.100s'",
+               allowed);
+  return false;
+}
+
+PyObject *find(PyObject *module, PyObject *args) {
+  PyObject *callable;
+  const char *signature, *allowed;
+  unsigned long honoured;
+  typedcall::request asked;
+  if (!PyArg_ParseTuple(args, "Osks:find", &callable, &signature, &honoured, &allowed) ||
+      !read_request(signature, honoured, allowed, &asked)) {
+    return nullptr;
+  }
+  const auto found = typedcall::find(state_of(module)->interface, callable, asked);
+  if (!found) Py_RETURN_NONE;
+  return make_row({found->signature.c_str(), found->flags, found->funcptr}, found->where);
+}
+
+PyObject *refuse(PyObject *module, PyObject *args) {
+  PyObject *callable;
+  const char *signature, *allowed;
+  unsigned long honoured;
+  typedcall::request asked;
+  if (!PyArg_ParseTuple(args, "Osks:refuse", &callable, &signature, &honoured, &allowed) ||
+      !read_request(signature, honoured, allowed, &asked)) {
+    return nullptr;
+  }
+  typedcall::internal::set_refusal(state_of(module)->interface, callable, asked);
+  return nullptr;
+}
+
+PyObject *select(PyObject *, PyObject *args) {
+  PyObject *rows;
+  const char *signature, *allowed;
+  unsigned long honoured;
+  typedcall::request asked;
+  if (!PyArg_ParseTuple(args, "Osks:select", &rows, &signature, &honoured, &allowed) ||
+      !read_request(signature, honoured, allowed, &asked)) {
+    return nullptr;
+  }
+  auto *owned = typedcall::python::owned_table::make(rows, nullptr);
+  if (owned == nullptr) return nullptr;
+  const PyNativeCallableTable &table = owned->table;
+  const auto *best = typedcall::internal::select(table, asked);
+  if (best == nullptr && asked.allowed == casting::safe) {
+    PyNativeSignature parsed;
+    int cost = std::numeric_limits<int>::max();
+    if (PyNativeSignature_ParseString(signature, &parsed, nullptr) == 0) {
+      best = typedcall::internal::select_cheapest(table, asked, parsed, &cost);
+    }
+  }
+  const Py_ssize_t at = best != nullptr ? best - table.entries : -1;
+  typedcall::python::owned_table::destroy(&table);
+  if (at < 0) Py_RETURN_NONE;
+  return PyLong_FromSsize_t(at);
+}
+
+PyObject *make_function(PyObject *module, PyObject *args) {
+  typedcall::python::internal::function_parts parts;
+  if (!PyArg_ParseTuple(args, "OUO!O!UOUU:make_function", &parts.callable, &parts.signature,
+                        &PyLong_Type, &parts.flags, &PyLong_Type, &parts.address, &parts.place,
+                        &parts.keep_alive, &parts.asked, &parts.casting)) {
+    return nullptr;
+  }
+  return typedcall::python::internal::make_function(state_of(module)->function_type, parts);
+}
+
+PyObject *tag(PyObject *module, PyObject *args) {
+  PyObject *callable, *rows, *keep_alive;
+  if (!PyArg_ParseTuple(args, "OOO:tag", &callable, &rows, &keep_alive)) return nullptr;
+  const int taken =
+      typedcall::python::tag_callable(state_of(module)->interface, callable, rows, keep_alive);
+  return taken < 0 ? nullptr : PyBool_FromLong(taken);
+}
+
+PyObject *untag(PyObject *module, PyObject *callable) {
+  return PyBool_FromLong(typedcall::python::untag_callable(state_of(module)->interface, callable));
+}
+
+// Seconds for `count` calls of a callable with the same objects, from C.
+PyObject *time_boxed(PyObject *, PyObject *args) {
+  PyObject *callable, *arguments;
+  Py_ssize_t count;
+  if (!PyArg_ParseTuple(args, "OO!n:time_boxed", &callable, &PyTuple_Type, &arguments, &count)) {
+    return nullptr;
+  }
+  // One place more in front lets a bound method put its self there.
+  std::vector<PyObject *> stack(1, nullptr);
+  const std::size_t given = static_cast<std::size_t>(PyTuple_GET_SIZE(arguments));
+  for (std::size_t i = 0; i < given; ++i) {
+    stack.push_back(PyTuple_GET_ITEM(arguments, static_cast<Py_ssize_t>(i)));
+  }
+  const auto start = std::chrono::steady_clock::now();
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject *result = PyObject_Vectorcall(callable, stack.data() + 1,
+                                           given | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+    if (result == nullptr) return nullptr;
+    Py_DECREF(result);
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  return PyFloat_FromDouble(took.count());
+}
+
+// The same for the native function behind a TypedFunction; the arguments are converted once.
+PyObject *time_unboxed(PyObject *module, PyObject *args) {
+  PyObject *function, *arguments;
+  Py_ssize_t count;
+  if (!PyArg_ParseTuple(args, "O!O!n:time_unboxed", state_of(module)->function_type, &function,
+                        &PyTuple_Type, &arguments, &count)) {
+    return nullptr;
+  }
+  const auto *typed = reinterpret_cast<typedcall::python::typed_function *>(function);
+  std::vector<PyObject *> given;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i) {
+    given.push_back(PyTuple_GET_ITEM(arguments, i));
+  }
+  return typed->call->time(typed->callable, typed->self, given.data(), given.size(), count);
+}
+
+// Nothing that C++ throws may leave a function that C calls.
+template <PyObject *(*Function)(PyObject *, PyObject *)>
+PyObject *guarded(PyObject *module, PyObject *argument) noexcept {
+  try {
+    return Function(module, argument);
+  } catch (const std::bad_alloc &) {
+    return PyErr_NoMemory();
+  }
+}
+
+int exec(PyObject *module) {
+  module_state *state = state_of(module);
+  state->interface = PyTypedcall_Import();
+  if (state->interface == nullptr) return -1;
+  state->function_type = typedcall::python::internal::make_function_type(module);
+  if (state->function_type == nullptr) return -1;
+  if (PyModule_AddType(module, state->function_type) < 0) return -1;
+  // Does this interpreter want METH_TYPED bits in the row, or a side table?
+  if (PyModule_AddIntConstant(module, "ROW_FLAGS", PyTypedMethod_FLAGS) < 0) return -1;
+  if (PyModule_AddIntConstant(module, "REGISTER_IMAGE", TYPEDCALL_REGISTER_IMAGE) < 0) return -1;
+  const object_ref codes = object_ref::steal(PyNativeType_Codes());
+  return codes ? PyObject_SetAttrString(module, "TYPE_CODES", codes.get()) : -1;
+}
+
+int traverse(PyObject *module, visitproc visit, void *arg) {
+  Py_VISIT(state_of(module)->function_type);
+  return 0;
+}
+
+int clear(PyObject *module) {
+  Py_CLEAR(state_of(module)->function_type);
+  return 0;
+}
+
+PyMethodDef methods[] = {
+    {"entries", guarded<entries>, METH_O,
+     "entries($module, callable, /)\n--\n\n"
+     "(signature, flags, address, place) of every usable entry in the places that native code "
+     "looks at."},
+    {"find", guarded<find>, METH_VARARGS,
+     "find($module, callable, signature, honours, casting, /)\n--\n\n"
+     "The entry, as entries() has it, that answers the request best, or None."},
+    {"refuse", guarded<refuse>, METH_VARARGS,
+     "refuse($module, callable, signature, honours, casting, /)\n--\n\n"
+     "Raises the TypeError that says why find() gives None."},
+    {"select", guarded<select>, METH_VARARGS,
+     "select($module, rows, signature, honours, casting, /)\n--\n\n"
+     "The index of the (signature, flags, address) that answers the request best, or None."},
+    {"make_function", guarded<make_function>, METH_VARARGS,
+     "make_function($module, callable, signature, flags, address, place, keep_alive, asked, "
+     "casting, /)\n--\n\nA TypedFunction of an entry."},
+    {"tag", guarded<tag>, METH_VARARGS,
+     "tag($module, callable, rows, keep_alive, /)\n--\n\n"
+     "Publishes (signature, flags, address) rows. False: they stand there already."},
+    {"untag", guarded<untag>, METH_O,
+     "untag($module, callable, /)\n--\n\nTakes the tag away. False: there was none."},
+    {"time_boxed", guarded<time_boxed>, METH_VARARGS,
+     "time_boxed($module, callable, arguments, count, /)\n--\n\n"
+     "Seconds for `count` calls from C with objects."},
+    {"time_unboxed", guarded<time_unboxed>, METH_VARARGS,
+     "time_unboxed($module, function, arguments, count, /)\n--\n\n"
+     "Seconds for `count` calls of a TypedFunction's C function; arguments are converted once."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void *>(exec)},
+#if PY_VERSION_HEX >= 0x030C0000
+                            {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+#ifdef Py_GIL_DISABLED
+                            {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+                            {0, nullptr}};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "typedcall._native",
+                          "What the C++ headers of typedcall know, for Python.",
+                          sizeof(module_state),
+                          methods,
+                          slots,
+                          traverse,
+                          clear,
+                          [](void *module) { clear(static_cast<PyObject *>(module)); }};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit__native() { return PyModuleDef_Init(&definition); }

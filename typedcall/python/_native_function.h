@@ -1,0 +1,211 @@
+// typedcall.TypedFunction: an entry as an object. A call of it converts each argument once, calls
+// the native function, and converts its result.
+#ifndef TYPEDCALL_PYTHON_NATIVE_FUNCTION_H_
+#define TYPEDCALL_PYTHON_NATIVE_FUNCTION_H_
+
+#include "_native_call.h"
+// _native_call.h comes first, because of Python.h.
+#include <structmember.h>
+
+#include <cstddef>
+#include <new>
+
+#include "typedcall/places.h"
+
+namespace typedcall::python {
+
+struct typed_function {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  const native_call *call;
+  PyObject *callable;    ///< as it was resolved; keeps the address valid
+  PyObject *keep_alive;  ///< whatever else does
+  PyObject *self;        ///< what the native function gets first; null: nothing, or unbound
+  PyObject *signature, *asked, *flags, *address, *place, *casting;
+  PyObject *weak_references;
+};
+
+namespace internal {
+
+inline typed_function *function_of(PyObject *object) {
+  return reinterpret_cast<typed_function *>(object);
+}
+
+inline PyObject *call_function(PyObject *object, PyObject *const *args, std::size_t nargsf,
+                               PyObject *keywords) {
+  const typed_function *function = function_of(object);
+  if (keywords != nullptr && PyTuple_GET_SIZE(keywords) > 0) {
+    PyErr_Format(PyExc_TypeError,
+                 "typed functions take no keyword arguments; %R can be called with them",
+                 function->callable != nullptr ? function->callable : Py_None);
+    return nullptr;
+  }
+  if (function->callable == nullptr) {
+    PyErr_SetString(PyExc_RuntimeError, "the garbage collector has cleared this typed function");
+    return nullptr;
+  }
+  return (*function->call)(function->callable, function->self, args,
+                           static_cast<std::size_t>(PyVectorcall_NARGS(nargsf)));
+}
+
+inline int traverse_function(PyObject *object, visitproc visit, void *arg) {
+  const typed_function *function = function_of(object);
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(function->callable);
+  Py_VISIT(function->keep_alive);
+  Py_VISIT(function->self);
+  Py_VISIT(function->flags);
+  return 0;
+}
+
+inline int clear_function(PyObject *object) {
+  typed_function *function = function_of(object);
+  Py_CLEAR(function->callable);
+  Py_CLEAR(function->keep_alive);
+  Py_CLEAR(function->self);
+  return 0;
+}
+
+inline void free_function(PyObject *object) {
+  typed_function *function = function_of(object);
+  PyTypeObject *type = Py_TYPE(object);
+  PyObject_GC_UnTrack(object);
+  if (function->weak_references != nullptr) PyObject_ClearWeakRefs(object);
+  clear_function(object);
+  Py_CLEAR(function->signature);
+  Py_CLEAR(function->asked);
+  Py_CLEAR(function->flags);
+  Py_CLEAR(function->address);
+  Py_CLEAR(function->place);
+  Py_CLEAR(function->casting);
+  delete function->call;
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+inline PyObject *show_function(PyObject *object) {
+  const typed_function *function = function_of(object);
+  if (function->callable == nullptr) return PyUnicode_FromString("<typedcall.TypedFunction>");
+  const std::string name = typedcall::internal::name_of(function->callable);
+  return PyUnicode_FromFormat("<typedcall.TypedFunction %s %R at %p>", name.c_str(),
+                              function->signature, PyLong_AsVoidPtr(function->address));
+}
+
+// An address means nothing in another process: there the callable is asked again.
+inline PyObject *reduce_function(PyObject *object, PyObject *) {
+  const typed_function *function = function_of(object);
+  const object_ref module = object_ref::steal(PyImport_ImportModule("typedcall._api"));
+  const object_ref again =
+      object_ref::steal(module ? PyObject_GetAttrString(module.get(), "_resolve_again") : nullptr);
+  if (!again) return nullptr;
+  return Py_BuildValue("O(OOOO)", again.get(),
+                       function->callable != nullptr ? function->callable : Py_None,
+                       function->asked, function->flags, function->casting);
+}
+
+inline PyObject *name_of_function(PyObject *object, void *) {
+  const typed_function *function = function_of(object);
+  return PyObject_GetAttrString(function->callable != nullptr ? function->callable : Py_None,
+                                "__name__");
+}
+
+inline PyTypeObject *make_function_type(PyObject *module) {
+  static PyMemberDef members[] = {
+#define MEMBER(name, doc) {#name, T_OBJECT_EX, offsetof(typed_function, name), READONLY, doc}
+      MEMBER(callable, "The Python callable that was resolved."),
+      MEMBER(signature, "As the provider spells it."),
+      MEMBER(flags, "typedcall.Flags of the entry."),
+      MEMBER(address, "Of the native function, an int; valid as long as this object lives."),
+      MEMBER(place, "Where the entry was found."),
+#undef MEMBER
+      {"__vectorcalloffset__", T_PYSSIZET, offsetof(typed_function, vectorcall), READONLY, nullptr},
+      {"__weaklistoffset__", T_PYSSIZET, offsetof(typed_function, weak_references), READONLY,
+       nullptr},
+      {nullptr, 0, 0, 0, nullptr}};
+  static PyGetSetDef getters[] = {
+      {"__name__", name_of_function, nullptr, "The name of the callable.", nullptr},
+      {nullptr, nullptr, nullptr, nullptr, nullptr}};
+  static PyMethodDef methods[] = {{"__reduce__", reduce_function, METH_NOARGS,
+                                   "By the callable and the signature, never by the address."},
+                                  {nullptr, nullptr, 0, nullptr}};
+  static PyType_Slot slots[] = {
+      {Py_tp_dealloc, reinterpret_cast<void *>(free_function)},
+      {Py_tp_traverse, reinterpret_cast<void *>(traverse_function)},
+      {Py_tp_clear, reinterpret_cast<void *>(clear_function)},
+      {Py_tp_call, reinterpret_cast<void *>(PyVectorcall_Call)},
+      {Py_tp_repr, reinterpret_cast<void *>(show_function)},
+      {Py_tp_members, members},
+      {Py_tp_getset, getters},
+      {Py_tp_methods, methods},
+      {Py_tp_doc, const_cast<char *>(
+                      "A native function that was found behind a Python callable. Calls take the "
+                      "arguments by position, convert each of them once, and need the GIL.")},
+      {0, nullptr}};
+  unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
+#if PY_VERSION_HEX >= 0x030A0000
+  flags |= Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE;
+#endif
+  static PyType_Spec spec = {"typedcall.TypedFunction", sizeof(typed_function), 0, flags, slots};
+  auto *type = reinterpret_cast<PyTypeObject *>(PyType_FromModuleAndSpec(module, &spec, nullptr));
+#if PY_VERSION_HEX < 0x030A0000
+  if (type != nullptr) type->tp_new = nullptr;
+#endif
+  return type;
+}
+
+/// What make_function() is given; borrowed.
+struct function_parts {
+  PyObject *callable, *signature, *flags, *address, *place, *keep_alive, *asked, *casting;
+};
+
+/// The native side of `parts`, or null with an exception.
+inline std::unique_ptr<const native_call> make_call(const function_parts &parts) {
+  const char *signature = PyUnicode_AsUTF8(parts.signature);
+  const char *asked = signature != nullptr ? PyUnicode_AsUTF8(parts.asked) : nullptr;
+  if (asked == nullptr) return nullptr;
+  const unsigned long flags = PyLong_AsUnsignedLong(parts.flags);
+  if (flags == static_cast<unsigned long>(-1) && PyErr_Occurred()) return nullptr;
+  void *address = PyLong_AsVoidPtr(parts.address);
+  if (address == nullptr && PyErr_Occurred()) return nullptr;
+  return native_call::make(typedcall::internal::name_of(parts.callable), asked, signature, flags,
+                           address, typedcall::internal::is_unbound(parts.callable));
+}
+
+inline PyObject *make_function(PyTypeObject *type, const function_parts &parts) {
+  std::unique_ptr<const native_call> call = make_call(parts);
+  if (!call) return nullptr;
+  PyObject *self = nullptr;
+  const bool is_unbound = typedcall::internal::is_unbound(parts.callable);
+  const bool takes_self = (PyLong_AsUnsignedLong(parts.flags) & PyNativeCallable_TAKES_SELF) != 0;
+  if (takes_self && !is_unbound) {
+    self = self_of(parts.callable);
+    if (self == nullptr) {
+      PyErr_SetString(PyExc_TypeError, "the entry takes self, which this function has none of");
+      return nullptr;
+    }
+  }
+  PyObject *object = type->tp_alloc(type, 0);
+  if (object == nullptr) return nullptr;
+  typed_function *function = function_of(object);
+  const auto keep = [](PyObject *part) {
+    Py_XINCREF(part);
+    return part;
+  };
+  function->vectorcall = call_function;
+  function->call = call.release();
+  function->callable = keep(parts.callable);
+  function->keep_alive = keep(parts.keep_alive);
+  function->self = keep(self);
+  function->signature = keep(parts.signature);
+  function->asked = keep(parts.asked);
+  function->flags = keep(parts.flags);
+  function->address = keep(parts.address);
+  function->place = keep(parts.place);
+  function->casting = keep(parts.casting);
+  return object;
+}
+
+}  // namespace internal
+}  // namespace typedcall::python
+
+#endif  // TYPEDCALL_PYTHON_NATIVE_FUNCTION_H_

@@ -1,0 +1,123 @@
+// Tagging from Python: a table made of (signature, flags, address) rows that lives as long as the
+// side table needs it, and the object that keeps the addresses valid with it.
+#ifndef TYPEDCALL_PYTHON_NATIVE_TAG_H_
+#define TYPEDCALL_PYTHON_NATIVE_TAG_H_
+
+#include "typedcall/tag.h"
+// tag.h comes first, because of Python.h.
+#include <cstdlib>
+#include <cstring>
+
+#include "typedcall/object_ref.h"
+
+namespace typedcall::python {
+
+/// A table on the heap, and whose addresses stand in it.
+struct owned_table {
+  PyObject *keep_alive;
+  PyNativeCallableTable table;
+
+  static const owned_table *of(const void *table) {
+    return reinterpret_cast<const owned_table *>(static_cast<const char *>(table) -
+                                                 offsetof(owned_table, table));
+  }
+
+  /// For the side table: nobody reads it any more. GIL: held.
+  static void destroy(const void *table) {
+    auto *owned = const_cast<owned_table *>(of(table));
+    PyObject *keep_alive = owned->keep_alive;
+    std::free(owned);
+    Py_XDECREF(keep_alive);
+  }
+
+  /// From a sequence of (signature, flags, address). Null with the exception of a wrong row. The
+  /// signatures' text stands behind the entries.
+  static owned_table *make(PyObject *rows, PyObject *keep_alive) {
+    const object_ref list =
+        object_ref::steal(PySequence_Fast(rows, "a sequence of (signature, flags, address)"));
+    if (!list) return nullptr;
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(list.get());
+    std::size_t size =
+        sizeof(owned_table) + static_cast<std::size_t>(count) * sizeof(PyNativeCallableEntry);
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      const char *signature;
+      unsigned long flags;
+      PyObject *address;
+      if (!read(PySequence_Fast_GET_ITEM(list.get(), i), &signature, &flags, &address)) {
+        return nullptr;
+      }
+      size += std::strlen(signature) + 1;
+    }
+    auto *made = static_cast<owned_table *>(std::calloc(1, size));
+    if (made == nullptr) {
+      PyErr_NoMemory();
+      return nullptr;
+    }
+    made->table.count = count;
+    PyNativeCallableEntry *entry = made->table.entries;
+    char *text = reinterpret_cast<char *>(entry + count);
+    for (Py_ssize_t i = 0; i < count; ++i, ++entry) {
+      const char *signature;
+      unsigned long flags;
+      PyObject *address;
+      if (!read(PySequence_Fast_GET_ITEM(list.get(), i), &signature, &flags, &address)) {
+        std::free(made);
+        return nullptr;
+      }
+      entry->signature = std::strcpy(text, signature);
+      entry->flags = flags;
+      entry->funcptr = PyLong_AsVoidPtr(address);
+      text += std::strlen(signature) + 1;
+      if (entry->funcptr == nullptr && PyErr_Occurred()) {
+        std::free(made);
+        return nullptr;
+      }
+    }
+    Py_XINCREF(keep_alive);
+    made->keep_alive = keep_alive;
+    return made;
+  }
+
+ private:
+  // Tuples of exactly these types: reading them runs no Python code, so twice gives the same.
+  static bool read(PyObject *row, const char **signature, unsigned long *flags,
+                   PyObject **address) {
+    PyObject *text;
+    if (!PyTuple_Check(row)) {
+      PyErr_SetString(PyExc_TypeError, "a row is a tuple (signature, flags, address)");
+      return false;
+    }
+    if (!PyArg_ParseTuple(row, "UkO!", &text, flags, &PyLong_Type, address)) return false;
+    Py_ssize_t length;
+    *signature = PyUnicode_AsUTF8AndSize(text, &length);
+    if (*signature == nullptr) return false;
+    if (std::strlen(*signature) == static_cast<std::size_t>(length)) return true;
+    PyErr_SetString(PyExc_ValueError, "a signature holds no null character");
+    return false;
+  }
+};
+
+/// Publishes the rows for the callable's PyMethodDef, or for the object where it has none. 1: new,
+/// 0: an equal tag stands already, -1 with an exception.
+inline int tag_callable(const PyTypedcall_Interface *interface, PyObject *callable, PyObject *rows,
+                        PyObject *keep_alive) {
+  owned_table *made = owned_table::make(rows, keep_alive);
+  if (made == nullptr) return -1;
+  const bool has_def = PyTypedMethod_DefOf(callable) != nullptr;
+  const int taken =
+      has_def ? PyTypedMethod_TagCallable(interface, callable, &made->table, owned_table::destroy)
+              : PyNativeCallable_TagObject(interface, callable, &made->table, owned_table::destroy);
+  if (taken != 1) owned_table::destroy(&made->table);
+  return taken;
+}
+
+/// 1, or 0 when there was no tag.
+inline int untag_callable(const PyTypedcall_Interface *interface, PyObject *callable) {
+  const PyMethodDef *def = PyTypedMethod_DefOf(callable);
+  const int of_def = def != nullptr ? PyTypedMethod_UntagDef(interface, def) : 0;
+  return PyNativeCallable_UntagObject(interface, callable) | of_def;
+}
+
+}  // namespace typedcall::python
+
+#endif  // TYPEDCALL_PYTHON_NATIVE_TAG_H_

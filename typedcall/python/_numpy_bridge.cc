@@ -1,0 +1,204 @@
+// The extension module `typedcall._numpy_bridge`: ufuncs whose inner loops are typedcall::loop, and
+// the scalar functions behind NumPy's generic loops. Compiled without NumPy: it gets NumPy's table
+// of functions, whose order has been fixed since 1.0, from the capsule that NumPy makes of it.
+#define PY_SSIZE_T_CLEAN
+#include "typedcall/loop.h"
+
+// Behind Python.h.
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace {
+
+using inner_loop = void (*)(char **, const std::intptr_t *, const std::intptr_t *, void *);
+using make_ufunc_function = PyObject *(*)(const inner_loop *, void *const *, const char *, int, int,
+                                          int, int, const char *, const char *, int);
+
+/// The first fields of NumPy's PyUFuncObject, the same in NumPy 1 and 2.
+struct ufunc_fields {
+  PyObject_HEAD
+  int nin, nout, nargs, identity;
+  const inner_loop *functions;
+  void *const *data;
+  int ntypes, reserved;
+  const char *name;
+  const char *types;
+  const char *doc;
+  void *ptr;
+  PyObject *obj;
+};
+
+// Indices into NumPy's table: numpy/core/code_generators/numpy_api.py, ufunc_funcs_api.
+constexpr int kUFuncType = 0, kFromFuncAndData = 1;
+constexpr struct {
+  int index;
+  const char *signature;  // what the loop calls
+} kGenericLoops[] = {
+    {5, "d->d"},       {6, "f->f"},          {7, "g->g"},          {9, "&Zf&Zf->v"},
+    {10, "&Zd&Zd->v"}, {11, "&Zg&Zg->v"},    {14, "ff->f"},        {15, "dd->d"},
+    {16, "gg->g"},     {18, "&Zd&Zd&Zd->v"}, {19, "&Zf&Zf&Zf->v"}, {20, "&Zg&Zg&Zg->v"},
+};
+
+/// NumPy's table, or null with an exception.
+void **table_of(PyObject *capsule) {
+  return static_cast<void **>(PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule)));
+}
+
+/// For functions that have not said that they may run in several threads at once.
+void loop_with_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
+                   void *data) {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  typedcall::loop::ufunc_loop(args, dimensions, steps, data);
+  PyGILState_Release(state);
+}
+
+/// All that a ufunc points to; it has a reference to the capsule of it.
+struct ufunc_memory {
+  std::vector<typedcall::loop> loops;
+  std::vector<inner_loop> functions;
+  std::vector<void *> data;
+  std::string types, name, doc;
+};
+
+constexpr char kMemoryName[] = "typedcall ufunc memory";
+
+void destroy_memory(PyObject *capsule) {
+  delete static_cast<ufunc_memory *>(PyCapsule_GetPointer(capsule, kMemoryName));
+}
+
+/// Adds the loop of one (signature, flags, address, keep_alive).
+bool add_loop(ufunc_memory *memory, PyObject *row) {
+  const char *signature;
+  unsigned long flags;
+  PyObject *address, *keep_alive;
+  if (!PyArg_ParseTuple(row, "skOO:loop", &signature, &flags, &address, &keep_alive)) return false;
+  void *const funcptr = PyLong_AsVoidPtr(address);
+  if (funcptr == nullptr && PyErr_Occurred()) return false;
+  // NumPy's loops can lose the GIL.
+  const std::uintptr_t asked = flags & ~PyNativeCallable_ACQUIRES_GIL;
+  auto made =
+      typedcall::loop::make(signature, asked, funcptr, typedcall::object_ref::borrow(keep_alive));
+  if (!made) return false;
+  if ((flags & (PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS)) != 0 ||
+      made->output().code == PyNativeType_OBJECT) {
+    PyErr_Format(PyExc_TypeError, "'%.200s': NumPy does not look for exceptions of its loops",
+                 signature);
+    return false;
+  }
+  memory->functions.push_back(made->may_detach() ? &typedcall::loop::ufunc_loop : &loop_with_gil);
+  memory->loops.push_back(std::move(*made));
+  return true;
+}
+
+PyObject *make_ufunc(PyObject *, PyObject *args) {
+  PyObject *api, *rows;
+  const char *name, *doc, *types;
+  Py_ssize_t types_size;
+  int nin, nout;
+  if (!PyArg_ParseTuple(args, "OssO!y#ii:make_ufunc", &api, &name, &doc, &PyTuple_Type, &rows,
+                        &types, &types_size, &nin, &nout)) {
+    return nullptr;
+  }
+  void **const table = table_of(api);
+  if (table == nullptr) return nullptr;
+  const Py_ssize_t count = PyTuple_GET_SIZE(rows);
+  if (nin < 0 || nout < 0 || nin + nout > 32 || types_size != count * (nin + nout)) {
+    PyErr_SetString(PyExc_ValueError, "a ufunc needs one type for each array of each loop");
+    return nullptr;
+  }
+  auto *const memory = new (std::nothrow) ufunc_memory;
+  if (memory == nullptr) return PyErr_NoMemory();
+  PyObject *const owner = PyCapsule_New(memory, kMemoryName, destroy_memory);
+  if (owner == nullptr) {
+    delete memory;
+    return nullptr;
+  }
+  PyObject *ufunc = nullptr;
+  try {
+    memory->types.assign(types, static_cast<std::size_t>(types_size));
+    memory->name = name;
+    memory->doc = doc;
+    bool is_made = true;
+    for (Py_ssize_t i = 0; is_made && i < count; ++i) {
+      is_made = add_loop(memory, PyTuple_GET_ITEM(rows, i));
+    }
+    for (typedcall::loop &each : memory->loops) memory->data.push_back(&each);
+    if (is_made) {
+      const auto make = reinterpret_cast<make_ufunc_function>(table[kFromFuncAndData]);
+      constexpr int no_identity = -1;
+      ufunc = make(memory->functions.data(), memory->data.data(), memory->types.data(),
+                   static_cast<int>(count), nin, nout, no_identity, memory->name.c_str(),
+                   memory->doc.c_str(), 0);
+    }
+  } catch (const std::bad_alloc &) {
+    PyErr_NoMemory();
+  }
+  auto *const fields = reinterpret_cast<ufunc_fields *>(ufunc);
+  if (ufunc != nullptr && fields->functions == memory->functions.data() &&
+      fields->name == memory->name.c_str() && fields->types == memory->types.data() &&
+      fields->obj == nullptr) {
+    fields->obj = owner;  // NumPy lets go of it with the ufunc
+  } else if (ufunc == nullptr) {
+    Py_DECREF(owner);
+  }  // else: another layout than every NumPy so far; then the memory stays for ever
+  return ufunc;
+}
+
+PyObject *scalar_functions(PyObject *, PyObject *args) {
+  PyObject *api, *ufunc;
+  if (!PyArg_ParseTuple(args, "OO:scalar_functions", &api, &ufunc)) return nullptr;
+  void **const table = table_of(api);
+  if (table == nullptr) return nullptr;
+  if (!PyObject_TypeCheck(ufunc, static_cast<PyTypeObject *>(table[kUFuncType]))) {
+    PyErr_SetString(PyExc_TypeError, "not a ufunc");
+    return nullptr;
+  }
+  const auto *const fields = reinterpret_cast<ufunc_fields *>(ufunc);
+  PyObject *const found = PyList_New(0);
+  for (int i = 0; found != nullptr && fields->data != nullptr && i < fields->ntypes; ++i) {
+    for (const auto &generic : kGenericLoops) {
+      if (reinterpret_cast<void *>(fields->functions[i]) != table[generic.index]) continue;
+      if (fields->data[i] == nullptr) continue;
+      PyObject *row = Py_BuildValue("sN", generic.signature, PyLong_FromVoidPtr(fields->data[i]));
+      const bool failed = row == nullptr || PyList_Append(found, row) < 0;
+      Py_XDECREF(row);
+      if (failed) {
+        Py_DECREF(found);
+        return nullptr;
+      }
+    }
+  }
+  return found;
+}
+
+PyMethodDef methods[] = {
+    {"make_ufunc", make_ufunc, METH_VARARGS,
+     "make_ufunc($module, api, name, doc, loops, types, nin, nout, /)\n--\n\n"
+     "A ufunc of `loops`, a tuple of (signature, flags, address, keep_alive); `types` are NumPy's "
+     "type numbers, nin + nout of each loop."},
+    {"scalar_functions", scalar_functions, METH_VARARGS,
+     "scalar_functions($module, api, ufunc, /)\n--\n\n"
+     "(signature, address) of each C function that one of NumPy's generic loops calls."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef_Slot slots[] = {
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},  // as NumPy
+#endif
+    {0, nullptr}};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "typedcall._numpy_bridge",
+                          "ufuncs from native functions, and native functions of ufuncs.",
+                          0,
+                          methods,
+                          slots,
+                          nullptr,
+                          nullptr,
+                          nullptr};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit__numpy_bridge() { return PyModuleDef_Init(&definition); }

@@ -1,0 +1,91 @@
+"""What holds the address of a C function: ints, ctypes, cffi, capsules, and whatever offers entries
+of its own. No library is imported for it: who has an object of one has imported it already."""
+from __future__ import annotations
+
+import sys
+from typing import Any, List, Tuple
+
+from typedcall._capsules import capsule_address, is_capsule
+from typedcall._choose import are_equivalent, offered
+from typedcall._records import Entry, Flags
+
+__all__ = ["read_pointer"]
+
+_KINDS = (
+    "an int, a ctypes function or c_void_p, a cffi function pointer or void *, a capsule, a "
+    "LowLevelCallable, a TypedFunction, or a callable that offers the signature"
+)
+
+
+def read_pointer(pointer: Any, signature: str) -> Tuple[int, Flags]:
+    """The address in `pointer` and what is known of its flags. TypeError for what holds none or is
+    of another signature, ValueError for an address that cannot be one."""
+    if isinstance(pointer, int) and not isinstance(pointer, bool):
+        return _checked(pointer, pointer), Flags(0)
+    found = offered(pointer)
+    if found:
+        return _of_entries(pointer, signature, found)
+    for reader in (_of_ctypes, _of_cffi, _of_capsule):
+        address = reader(pointer)
+        if address is not None:
+            return _checked(address[0], pointer), address[1]
+    raise TypeError("%r holds no address of a C function; needed is %s" % (pointer, _KINDS))
+
+
+def _checked(address: int, pointer: Any) -> int:
+    if 0 < address <= 2 * sys.maxsize + 1:
+        return address
+    raise ValueError("%r is not the address of a C function" % (pointer,))
+
+
+def _of_entries(pointer: Any, signature: str, found: List[Entry]) -> Tuple[int, Flags]:
+    for entry in found:
+        if not are_equivalent(entry.signature, signature):
+            continue
+        if entry.flags & Flags.TAKES_SELF:
+            raise TypeError(
+                "%r is a method: its C function takes self, which '%s' does not show"
+                % (pointer, signature)
+            )
+        # DIFFERS says that it differs from its own Python callable.
+        return entry.address, entry.flags & ~Flags.DIFFERS
+    raise TypeError(
+        "%r is no C function of '%s'; it is %s"
+        % (pointer, signature, ", ".join("'%s'" % entry.signature for entry in found))
+    )
+
+
+def _of_ctypes(pointer: Any) -> Any:
+    ctypes = sys.modules.get("ctypes")
+    if ctypes is None:
+        return None
+    if isinstance(pointer, ctypes._CFuncPtr):
+        needs_thread = pointer._flags_ & 0x4  # FUNCFLAG_PYTHONAPI: of PyDLL, PYFUNCTYPE
+        if pointer.argtypes is not None:
+            raise TypeError(
+                "%r has argtypes or a restype that no signature has; tag its address, "
+                "ctypes.cast(f, ctypes.c_void_p), if you are sure" % (pointer,)
+            )
+        address = ctypes.cast(pointer, ctypes.c_void_p).value or 0
+        return address, Flags.NEEDS_THREAD if needs_thread else Flags(0)
+    if isinstance(pointer, ctypes.c_void_p):
+        return pointer.value or 0, Flags(0)
+    return None
+
+
+def _of_cffi(pointer: Any) -> Any:
+    backend = sys.modules.get("_cffi_backend")
+    if backend is None or not isinstance(pointer, backend._CDataBase):
+        return None
+    kind = backend.typeof(pointer)
+    if kind.kind == "function" or kind.cname == "void *":
+        return int(backend.FFI().cast("uintptr_t", pointer)), Flags(0)
+    raise TypeError("%r is a '%s', no pointer to a function" % (pointer, kind.cname))
+
+
+def _of_capsule(pointer: Any) -> Any:
+    if isinstance(pointer, tuple) and pointer and type(pointer).__name__ == "LowLevelCallable":
+        pointer = pointer[0]
+    if not is_capsule(pointer):
+        return None
+    return capsule_address(pointer), Flags(0)

@@ -1,0 +1,341 @@
+"""The package's functions on PyPy: entries from METH_TYPED metadata, tags from outside in a table
+of this module's, and calls through cffi. CPython's version is _api.py."""
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import operator
+import weakref
+from typing import Any, Callable, Dict, List, MutableMapping, NamedTuple, Optional, Sequence
+from typing import Tuple, Union
+
+from typedcall import _pypy_reader
+from typedcall._codes import CODES, Code
+from typedcall._pypy_shims import direct_call, native_pointer, not_honoured, why_not
+from typedcall._records import Entry, Flags, parse_signature
+
+__all__ = ["TypedFunction", "adopt", "entries", "resolve", "signatures", "tag", "untag"]
+
+_SOURCES = ("ctypes_", "cffi_", "cython_", "numba_", "numpy_", "scipy_")
+
+
+class _Tag(NamedTuple):
+    """What tag() was told of one callable: (signature, flags, address), and what it was given."""
+
+    rows: List[Tuple[str, Flags, int]]
+    keep_alive: Any
+
+
+# By the object; and by id() what has no weak references, which is kept alive with its tag.
+_tags: MutableMapping[Any, _Tag] = weakref.WeakKeyDictionary()
+_lasting_tags: Dict[int, Tuple[Any, _Tag]] = {}
+
+
+def _tag_of(function: Any) -> Optional[_Tag]:
+    lasting = _lasting_tags.get(id(function))
+    if lasting is not None:
+        return lasting[1]
+    try:
+        return _tags.get(function)
+    except TypeError:
+        return None
+
+
+def _read(function: Any) -> List[Entry]:
+    """What stands in the metadata of an extension's function, or of a bound method's."""
+    # Not handed over without a look at its type: some of PyPy's own objects crash every extension.
+    read = function
+    if type(read).__name__ == "builtin method":
+        read = getattr(read, "__func__", None)
+    rows = _pypy_reader.entries(read) if type(read) in _pypy_reader.TYPES else []
+    return [
+        Entry(signature, Flags(flags), address, place, function)
+        for signature, flags, address, place in rows
+    ]
+
+
+def own_entries(function: Any) -> List[Entry]:
+    """The entries that accelerate() may use: the function's metadata, and its tag."""
+    found = _read(function)
+    standing = _tag_of(function)
+    if standing is not None:
+        keep = (function, standing.keep_alive)
+        found += [Entry(text, flags, at, "object row", keep) for text, flags, at in standing.rows]
+    return found
+
+
+@functools.lru_cache(maxsize=None)
+def _adapters() -> Tuple[Callable[[Any], Optional[List[Entry]]], ...]:
+    return tuple(
+        importlib.import_module("typedcall.sources." + name).entries for name in _SOURCES
+    )
+
+
+def _wrapper(f: Any) -> Any:
+    from typedcall.pypy import wrapper_of
+
+    wrapper = wrapper_of(f)
+    return f if wrapper is None else wrapper
+
+
+def entries(f: Any) -> List[Entry]:
+    """Every native way to call `f`: what its metadata and tag() say, then what an adapter finds.
+    Empty for what offers nothing. Each address is valid as long as the entry's `keep_alive`."""
+    found = own_entries(_wrapper(f))
+    known = {(entry.signature, entry.address) for entry in found}
+    for adapter in _adapters():
+        foreign = adapter(f)
+        if foreign is not None:
+            found += [e for e in foreign if (e.signature, e.address) not in known]
+            break
+    return found
+
+
+def signatures(f: Any) -> List[str]:
+    """The signatures that `f` offers, in the order in which they are tried; often none."""
+    return list(dict.fromkeys(entry.signature for entry in entries(f)))
+
+
+def _float(value: Any) -> float:
+    """What a C double is made of: not of a str, as float() does."""
+    if isinstance(value, (str, bytes, bytearray)):
+        raise TypeError("must be real number, not %s" % type(value).__name__)
+    return float(value)
+
+
+def _fits(code: Code, value: int) -> bool:
+    if code.kind == "signed":
+        value = -value - 1 if value < 0 else value
+        return value < 1 << (8 * code.size - 1)
+    return 0 <= value < 1 << (8 * code.size)
+
+
+# For arguments that are not of the very type.
+_CONVERSIONS: Dict[str, Callable[[Any], Any]] = {
+    "bool": bool,
+    "signed": operator.index,
+    "unsigned": operator.index,
+    "floating": _float,
+}
+
+
+class TypedFunction:
+    """A C function that was found behind a Python callable. A call converts the arguments to its
+    types and calls it through cffi, without the GIL. Made by resolve()."""
+
+    __slots__ = (
+        "signature",
+        "address",
+        "flags",
+        "callable",
+        "place",
+        "pointer",
+        "__name__",
+        "_call",
+        "_keep_alive",
+        "_reason",
+        "__weakref__",
+    )
+
+    def __init__(self, entry: Entry, function: Any) -> None:
+        self.signature: str = entry.signature
+        self.address: int = entry.address
+        self.flags: Flags = entry.flags
+        self.callable: Any = function
+        self.place: str = entry.place
+        self.__name__ = str(getattr(function, "__name__", type(function).__name__))
+        self._keep_alive = entry.keep_alive
+        #: The function as a cffi function pointer, which is the quickest to call; None where cffi
+        #: cannot call it.
+        self.pointer: Any = None
+        self._call: Callable[..., Any] = self._refuse
+        # Whoever has resolved an entry that DIFFERS has asked for it.
+        entry = dataclasses.replace(entry, flags=entry.flags & ~Flags.DIFFERS)
+        self._reason = why_not(entry)
+        if self._reason is None:
+            self.pointer = native_pointer(entry.signature, entry.address)
+            self._call = direct_call(entry, self._convert_and_call)
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        if keywords:
+            raise TypeError("%s() takes no keyword arguments" % self.__name__)
+        return self._call(*args)
+
+    def _convert_and_call(self, *args: Any) -> Any:
+        arguments, _ = parse_signature(self.signature)
+        if len(args) != len(arguments):
+            plural = "" if len(arguments) == 1 else "s"
+            raise TypeError(
+                "%s() takes exactly %d argument%s (%d given)"
+                % (self.__name__, len(arguments), plural, len(args))
+            )
+        codes = [CODES[letters] for letters in arguments]
+        values = [_CONVERSIONS[code.kind](arg) for code, arg in zip(codes, args)]
+        for code, value in zip(codes, values):
+            if code.kind in ("signed", "unsigned") and not _fits(code, value):
+                raise OverflowError(
+                    "Python int does not fit %s integer of %d bytes"
+                    % ("a signed" if code.kind == "signed" else "an unsigned", code.size)
+                )
+        return self.pointer(*values)
+
+    def _refuse(self, *args: Any) -> Any:
+        raise TypeError(
+            "%s '%s' %s: on PyPy it can only be called boxed"
+            % (self.__name__, self.signature, self._reason)
+        )
+
+    def __copy__(self) -> "TypedFunction":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "TypedFunction":
+        return self
+
+    def __reduce__(self) -> Any:
+        return _resolve_again, (self.callable, self.signature, int(self.flags))
+
+    def __repr__(self) -> str:
+        return "<typedcall function %s '%s' at 0x%x>" % (
+            self.__name__,
+            self.signature,
+            self.address,
+        )
+
+
+def _resolve_again(f: Any, signature: str, flags: int) -> TypedFunction:
+    return resolve(f, signature, honours=flags, casting="exact")
+
+
+def resolve(
+    f: Any, signature: str, *, honours: Optional[int] = None, casting: str = "equivalent"
+) -> TypedFunction:
+    """The native function behind `f` that answers `signature`.
+
+    On PyPy it is called through cffi, where there is no GIL and nobody looks for exceptions:
+    usually only functions are found that need neither these nor self, and have numbers only. With
+    `honours`, as Flags, others are found for the caller's own use of the address; calling what
+    cannot be called so is a TypeError. `casting`: "exact" takes the very text only, "equivalent"
+    also other names of the same widths ("q" for "l"); "safe" is the same here, because nothing is
+    converted.
+
+    ValueError, with the position, for a faulty signature; TypeError, with a list of what is
+    offered, when there is no such entry."""
+    from typedcall._choose import are_equivalent, name_of
+
+    parse_signature(signature)
+    if casting not in ("exact", "equivalent", "safe"):
+        raise ValueError("casting is 'exact', 'equivalent' or 'safe', not %r" % (casting,))
+    if not callable(f):
+        raise TypeError("%r is not callable" % (f,))
+    offered = entries(f)
+    same = [entry for entry in offered if entry.signature == signature]
+    if casting != "exact":
+        same += [e for e in offered if e not in same and are_equivalent(e.signature, signature)]
+    reasons = {}
+    for entry in same:
+        if honours is None:
+            reason = why_not(entry)
+        else:
+            reason = not_honoured(entry.flags, honours)
+        if not reason:
+            return TypedFunction(entry, f)
+        reasons[entry.signature] = " (%s)" % reason
+    if not offered:
+        raise TypeError("%s offers no typed function: nobody has tagged it" % name_of(f))
+    listed = ["'%s'%s" % (e.signature, reasons.get(e.signature, "")) for e in offered]
+    raise TypeError(
+        "%s does not offer '%s'; it offers %s" % (name_of(f), signature, ", ".join(listed))
+    )
+
+
+def tag(
+    f: Any,
+    signature: Union[str, Sequence[str]],
+    address: Any,
+    *,
+    flags: int = 0,
+) -> None:
+    """Says that `address` is a native function of `signature` behind the Python callable `f`.
+
+    `address` is an int or something that holds a C function: a ctypes function or c_void_p, a cffi
+    pointer, a TypedFunction. What says itself which signature it has must agree, and its flags are
+    added to `flags`. It is kept alive. Overloads are two sequences of the same length. An
+    extension's function, which has no weak references on PyPy, is kept alive until untag().
+
+    A tag is a promise, like a ctypes prototype: a wrong address or signature crashes the process.
+    ValueError for a faulty signature (with the position), unusable flags, or when another tag
+    stands already; the same tag twice is one tag. TypeError for what holds no address."""
+    from typedcall._choose import name_of
+    from typedcall._pointers import read_pointer
+
+    if not callable(f):
+        raise TypeError("only callables are tagged, not %r" % (f,))
+    if isinstance(signature, str):
+        texts, pointers = [signature], [address]
+    else:
+        texts, pointers = list(signature), list(address)
+    if len(texts) != len(pointers):
+        raise ValueError(
+            "%d signatures and %d addresses: each overload has one of either"
+            % (len(texts), len(pointers))
+        )
+    if not texts:
+        raise ValueError("%s: a tag needs at least one entry" % name_of(f))
+    rows = []
+    for text, pointer in zip(texts, pointers):
+        parse_signature(text)
+        number, of_pointer = read_pointer(pointer, text)
+        rows.append((text, _usable(name_of(f), text, int(flags) | int(of_pointer)), number))
+    function = _wrapper(f)
+    standing = [(e.signature, e.flags, e.address) for e in own_entries(function)]
+    if standing == rows:
+        return
+    if standing:
+        raise ValueError(
+            "%s is tagged already: '%s' (%d overloads, first at %#x) stands, '%s' (%d overloads, "
+            "first at %#x) was offered"
+            % (name_of(f), standing[0][0], len(standing), standing[0][2], rows[0][0], len(rows),
+               rows[0][2])
+        )
+    made = _Tag(rows, tuple(pointers))
+    try:
+        _tags[function] = made
+    except TypeError:
+        _lasting_tags[id(function)] = (function, made)
+
+
+def _kind(letters: str) -> str:
+    return CODES[letters].kind if letters in CODES else "pointer"
+
+
+def _usable(name: str, signature: str, flags: int) -> Flags:
+    """As PyNativeCallable_CheckTable has it."""
+    raises = flags & int(Flags.MAY_RAISE | Flags.RETURNS_STATUS)
+    if flags & ~0x00FF00FF or (raises and not flags & Flags.NEEDS_THREAD):
+        raise ValueError("%s: entry '%s' has unusable flags %#x" % (name, signature, flags))
+    _, result = parse_signature(signature)
+    if raises == int(Flags.MAY_RAISE) and _kind(result) in ("void", "bool", "complex"):
+        raise ValueError(
+            "%s: entry '%s' may raise, but its result cannot say so; report errors by status"
+            % (name, signature)
+        )
+    return Flags(flags)
+
+
+def untag(f: Any) -> bool:
+    """Takes the tag of `f` away. False when it has none: what stands in its own metadata stays.
+    What was resolved before stays callable."""
+    function = _wrapper(f)
+    if _lasting_tags.pop(id(function), None) is not None:
+        return True
+    try:
+        return _tags.pop(function, None) is not None
+    except TypeError:
+        return False
+
+
+def adopt(f: Any) -> List[str]:
+    """On CPython, shows consumers written in C and C++ what an adapter has found. PyPy has no such
+    consumers and nothing to do. Returns the signatures."""
+    return signatures(f)

@@ -1,0 +1,89 @@
+// The extension module `typedcall._pypy_reader` of PyPy: reads the METH_TYPED metadata in front of
+// a builtin function's name. Nothing here calls a native function; cffi does.
+#include "typedcall/typed_method.h"
+
+#include "_type_codes.h"
+
+#ifndef PYPY_VERSION
+#error "typedcall._pypy_reader is PyPy's; CPython has typedcall._native"
+#endif
+
+// The row behind an extension's function or method; NULL for anything else. PyCFunction_Check is
+// true for PyPy's own functions, too, but those have no PyMethodDef and looking for it crashes: the
+// type must be exactly cpyext's. A bound method is of yet another type; its `__func__` is ours.
+static PyMethodDef *DefOf(PyObject *callable) {
+  if (Py_TYPE(callable) == &PyCFunction_Type) return ((PyCFunctionObject *)callable)->m_ml;
+  if (Py_TYPE(callable) == &PyMethodDescr_Type) {
+    return ((PyMethodDescrObject *)callable)->d_method;
+  }
+  return NULL;
+}
+
+// Appends (signature, flags, address, place). Leaves out what nobody can use, as the C++ resolver
+// does. Returns 0, or -1 with an exception.
+static int Append(PyObject *list, const PyNativeCallableEntry *entry, const char *place) {
+  if (entry->signature == NULL || entry->funcptr == NULL) return 0;
+  if (!PyNativeCallable_FlagsAreUsable(entry->flags)) return 0;
+  if (PyNativeSignature_ParseString(entry->signature, NULL, NULL) < 0) return 0;
+  PyObject *row = Py_BuildValue("skNs", entry->signature, (unsigned long)entry->flags,
+                                PyLong_FromUnsignedLongLong((uintptr_t)entry->funcptr), place);
+  const int failed = row == NULL || PyList_Append(list, row) < 0;
+  Py_XDECREF(row);
+  return failed ? -1 : 0;
+}
+
+static PyObject *Entries(PyObject *module, PyObject *callable) {
+  (void)module;
+  PyObject *list = PyList_New(0);
+  if (list == NULL) return NULL;
+  const PyMethodDef *def = DefOf(callable);
+  const PyNativeCallableTable *table = PyTypedMethod_Table(def);
+  int failed = 0;
+  if (table != NULL) {
+    const PyNativeCallableEntry *entry = table->entries;
+    for (Py_ssize_t i = 0; i < table->count && !failed; ++i, ++entry) {
+      failed = Append(list, entry, "method metadata") < 0;
+    }
+  } else {
+    // PyPy's own struct, without a table of ours.
+    PyNativeCallableEntry entry;
+    char signature[PyTypedMethod_PYPY_LENGTH];
+    if (PyTypedMethod_ReadPyPy(def, &entry, signature)) {
+      failed = Append(list, &entry, "PyPy metadata") < 0;
+    }
+  }
+  if (failed) Py_CLEAR(list);
+  return list;
+}
+
+static int Exec(PyObject *module) {
+  PyObject *codes = PyNativeType_Codes();
+  PyObject *types = PyTuple_Pack(2, (PyObject *)&PyCFunction_Type, (PyObject *)&PyMethodDescr_Type);
+  const int failed = codes == NULL || types == NULL ||
+                     PyObject_SetAttrString(module, "TYPE_CODES", codes) < 0 ||
+                     PyObject_SetAttrString(module, "TYPES", types) < 0;
+  Py_XDECREF(codes);
+  Py_XDECREF(types);
+  return failed ? -1 : 0;
+}
+
+static PyMethodDef methods[] = {
+    {"entries", Entries, METH_O,
+     "entries($module, callable, /)\n--\n\n"
+     "(signature, flags, address, place) of every entry in the metadata of an extension's function "
+     "or method; an empty list for any other object."},
+    {NULL, NULL, 0, NULL}};
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)Exec}, {0, NULL}};
+
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                                 "typedcall._pypy_reader",
+                                 "Reads METH_TYPED metadata on PyPy.",
+                                 0,
+                                 methods,
+                                 slots,
+                                 NULL,
+                                 NULL,
+                                 NULL};
+
+PyMODINIT_FUNC PyInit__pypy_reader(void) { return PyModuleDef_Init(&definition); }

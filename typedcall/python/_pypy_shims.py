@@ -1,0 +1,197 @@
+"""PyPy: Python functions that hand their arguments to a C function through cffi when the types are
+its own, and to the boxed wrapper otherwise. typedcall/python/pypy.py puts them into modules."""
+from __future__ import annotations
+
+import keyword
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from typedcall._codes import CODES
+from typedcall._records import Entry, Flags, parse_signature
+
+__all__ = ["c_type", "direct_call", "make_shim", "native_pointer", "not_honoured", "why_not"]
+
+# What a Python object's type must be for a parameter of a kind; then cffi converts as the wrapper
+# does, or raises OverflowError.
+_PYTHON_TYPES = {"bool": "_bool", "signed": "_int", "unsigned": "_int", "floating": "_float"}
+# By width, because the JIT compiles calls with the plain C types only.
+_C_TYPES = {
+    ("bool", 1): "_Bool",
+    ("signed", 1): "signed char",
+    ("signed", 2): "short",
+    ("signed", 4): "int",
+    ("signed", 8): "long",
+    ("unsigned", 1): "unsigned char",
+    ("unsigned", 2): "unsigned short",
+    ("unsigned", 4): "unsigned int",
+    ("unsigned", 8): "unsigned long",
+    ("floating", 4): "float",
+    ("floating", 8): "double",
+    ("void", 0): "void",
+}
+# In the words of typedcall/refusals.h.
+_ASKS = {
+    int(Flags.NEEDS_THREAD): "needs the GIL",
+    int(Flags.ACQUIRES_GIL): "takes the GIL",
+    int(Flags.MAY_RAISE): "may raise",
+    int(Flags.ERROR_IS_NEG_ZERO): "error is -0.0",
+    int(Flags.RETURNS_STATUS): "returns a status",
+    int(Flags.TAKES_SELF): "takes self",
+    int(Flags.SETS_ERRNO): "sets errno",
+    int(Flags.DIFFERS): "differs from the Python callable",
+}
+_ffi: Any = None
+
+
+def c_type(letters: str) -> Optional[str]:
+    """The C type of a number, or void, as cffi reads it. None for what a shim cannot pass:
+    pointers, strings, objects, complex numbers, and long doubles, of which cffi does not make a
+    float."""
+    code = CODES.get(letters)
+    return None if code is None else _C_TYPES.get((code.kind, code.size))
+
+
+def not_honoured(flags: int, honours: int = 0) -> str:
+    """What an entry asks of its caller beyond `honours`: "needs the GIL, may raise"; often ""."""
+    missing = int(flags) & 0xFF00FFFF & ~int(honours)
+    words = [word for flag, word in _ASKS.items() if missing & flag]
+    if missing & ~sum(_ASKS):
+        words.append("flags not understood")
+    return ", ".join(words)
+
+
+def why_not(entry: Entry) -> Optional[str]:
+    """Why a call of the entry cannot go through cffi; None if it can. The GIL is not held in such a
+    call, and an exception set there would come out somewhere else."""
+    asks = not_honoured(entry.flags)
+    if asks:
+        return asks
+    arguments, result = parse_signature(entry.signature)
+    for letters in arguments + [result]:
+        if c_type(letters) is None:
+            code = CODES.get(letters)
+            return "has a %s in its signature" % (code.c_type if code else "pointer")
+    return None
+
+
+def native_pointer(signature: str, address: int) -> Any:
+    """The C function as a cffi function pointer. The caller has asked why_not()."""
+    global _ffi
+    if _ffi is None:
+        # A hundred times as quick as `import cffi`, whose parser is not needed.
+        import _cffi_backend  # type: ignore[import-untyped,unused-ignore]
+
+        _ffi = _cffi_backend.FFI()
+    arguments, result = parse_signature(signature)
+    declaration = "%s(*)(%s)" % (
+        c_type(result),
+        ", ".join(str(c_type(letters)) for letters in arguments) or "void",
+    )
+    return _ffi.cast(declaration, address)
+
+
+class _Choice(NamedTuple):
+    """One entry as a branch: the Python types that its arguments have."""
+
+    types: Tuple[str, ...]
+    entry: Entry
+    usable: bool
+
+
+def _choices(entries: Sequence[Entry]) -> List[_Choice]:
+    """The entries that arguments of exactly their types lead to, in the table's order. Of several
+    for the same types the first is tried: an int that does not fit it goes to the wrapper, which
+    knows the others. One that cannot be called here keeps its place: those types are its own."""
+    found: Dict[Tuple[str, ...], _Choice] = {}
+    for entry in entries:
+        arguments, _ = parse_signature(entry.signature)
+        kinds = [CODES[letters].kind if letters in CODES else "pointer" for letters in arguments]
+        # What else it takes (objects, strings) is of no type that a shim looks for.
+        types = tuple(_PYTHON_TYPES.get(kind, kind) for kind in kinds)
+        found.setdefault(types, _Choice(types, entry, why_not(entry) is None))
+    # One that takes objects may want any at all: which one wins then is for the wrapper to say.
+    any_object = {len(types) for types in found if "object" in types}
+    return [choice for types, choice in found.items() if len(types) not in any_object]
+
+
+def _source(name: str, choices: Sequence[_Choice]) -> str:
+    """Closure cells, because the globals of a plain `exec` are four times as slow."""
+    natives = "".join(", _native%d" % i for i in range(len(choices)))
+    lines = [
+        "def _make(_type, _bool, _int, _float, _len, _OverflowError, _boxed%s):" % natives,
+        "    def %s(*args, **keywords):" % name,
+        "        if not keywords:",
+    ]
+    for arity in sorted({len(choice.types) for choice in choices}):
+        arguments = ["_%d" % i for i in range(arity)]
+        lines.append("            if _len(args) == %d:" % arity)
+        if arity:
+            lines.append("                %s, = args" % ", ".join(arguments))
+        for i, choice in enumerate(choices):
+            if len(choice.types) != arity:
+                continue
+            tests = ["_type(%s) is %s" % pair for pair in zip(arguments, choice.types)]
+            lines += [
+                "                if %s:" % (" and ".join(tests) or "True"),
+                "                    try:",
+                "                        return _native%d(%s)" % (i, ", ".join(arguments)),
+                "                    except _OverflowError:",
+                "                        pass",
+            ]
+    lines += ["        return _boxed(*args, **keywords)", "    return %s" % name, ""]
+    return "\n".join(lines)
+
+
+def _copy_names(shim: Any, wrapper: Any) -> None:
+    """To be done before it is made a builtin function, whose names are read-only."""
+    for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+        try:
+            setattr(shim, name, getattr(wrapper, name))
+        except (AttributeError, TypeError):
+            pass
+    shim.__wrapped__ = wrapper
+    text = getattr(wrapper, "__text_signature__", None)
+    if text is None:
+        return
+    shim.__text_signature__ = text
+    import inspect
+
+    try:
+        signature = inspect.signature(wrapper)
+    except (TypeError, ValueError):
+        return
+    parameters = list(signature.parameters.values())
+    # An extension's function has no `__self__` on PyPy, so that `inspect` shows the module.
+    if text.startswith("($module") and parameters and parameters[0].name == "module":
+        del parameters[0]
+    shim.__signature__ = signature.replace(parameters=parameters)
+
+
+def _compile(wrapper: Any, choices: Sequence[_Choice]) -> Any:
+    """Compiled for each function: the JIT then knows the closure of each piece of code."""
+    name = getattr(wrapper, "__name__", "")
+    if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
+        name = "shim"  # the name in profiles, and none of those that the code uses
+    namespace: Dict[str, Any] = {}
+    file = "<typedcall shim of %s>" % getattr(wrapper, "__qualname__", name)
+    exec(compile(_source(name, choices), file, "exec"), namespace)
+    natives = [native_pointer(choice.entry.signature, choice.entry.address) for choice in choices]
+    return namespace["_make"](type, bool, int, float, len, OverflowError, wrapper, *natives)
+
+
+def direct_call(entry: Entry, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that calls an entry, for which why_not() has no reason, with arguments of exactly
+    its types, and `otherwise` with all others."""
+    return _compile(otherwise, _choices([entry]))  # type: ignore[no-any-return]
+
+
+def make_shim(wrapper: Any, entries: Sequence[Entry]) -> Optional[Callable[..., Any]]:
+    """A builtin function (for PyPy: it does not bind as a method, and does not show in tracebacks)
+    that does what `wrapper` does; None when none of the entries can be called through cffi."""
+    import __pypy__  # type: ignore[import-not-found,unused-ignore]
+
+    choices = [choice for choice in _choices(entries) if choice.usable]
+    if not choices:
+        return None
+    function = _compile(wrapper, choices)
+    _copy_names(function, wrapper)
+    return __pypy__.builtinify(__pypy__.hidden_applevel(function))  # type: ignore[no-any-return]

@@ -1,0 +1,124 @@
+"""The command line: which command does what, and errors as one line and a status. Tables and
+progress bars are rich's, which only the commands import."""
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import shlex
+import sys
+from typing import Any, List, NoReturn, Optional
+
+__all__ = ["CommandError", "main"]
+
+#: Exit statuses: what was asked for is wrong; verify has found differences, doctor a fault.
+ERROR, FOUND = 2, 1
+
+
+class CommandError(Exception):
+    """What the user can do something about, in one line."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(ERROR, "typedcall: %s (see %s --help)\n" % (message, self.prog))
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("at least 1 is needed, not %s" % text)
+    return number
+
+
+_positive.__name__ = "number"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="python -m typedcall", description="Typed, unboxed calls between extension modules."
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--includes", action="store_true", help="compiler flags for the headers")
+    where.add_argument("--cmakedir", action="store_true", help="folder of typedcallConfig.cmake")
+    where.add_argument("--pkgconfigdir", action="store_true", help="folder of typedcall.pc")
+    where.add_argument("--version", action="store_true", help="version of this package")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+
+    def command(name: str, summary: str, target: Optional[str]) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=summary, description=summary)
+        if target is not None:
+            made.add_argument("target", metavar=target, help="a module, and a name in it")
+        made.add_argument("--json", action="store_true", help="for programs instead of people")
+        return made
+
+    command("show", "List the native signatures that functions offer.", "MODULE[:NAME]")
+    verify = command(
+        "verify", "Call functions boxed and unboxed and report every difference.", "MODULE[:NAME]"
+    )
+    verify.add_argument("--seed", type=int, default=0, help="of the random arguments (0)")
+    verify.add_argument(
+        "--count", type=_positive, default=1000, help="calls for each signature (1000)"
+    )
+    verify.add_argument(
+        "--largest", type=_positive, metavar="N",
+        help="no number beyond N: some functions take as long as an argument is large",
+    )
+    bench = command("bench", "Measure every way to call a function.", "MODULE:NAME")
+    bench.add_argument("--signature", help="which, if the function offers several")
+    bench.add_argument("--arguments", help="Python literals, such as '1.5, 2'")
+    bench.add_argument("--rounds", type=_positive, default=11, help="of interleaved turns (11)")
+    bench.add_argument(
+        "--milliseconds", type=_positive, default=10, help="for each way in each round (10)"
+    )
+    command("doctor", "Say what this interpreter supports and what is installed.", None)
+    return parser
+
+
+def _print_path(options: argparse.Namespace) -> bool:
+    """The options that stand without a command: what was asked for is printed."""
+    from typedcall import includes
+
+    if options.includes:
+        print(" ".join(shlex.quote(flag) for flag in includes.include_flags()))
+    elif options.cmakedir:
+        print(includes.get_cmake_dir())
+    elif options.pkgconfigdir:
+        print(includes.get_pkgconfig_dir())
+    elif options.version:
+        import typedcall
+
+        print(typedcall.__version__)
+    else:
+        return False
+    return True
+
+
+def _run(options: argparse.Namespace) -> int:
+    if _print_path(options):
+        return 0
+    if options.command is None:
+        raise CommandError("say what to do: show, verify, bench or doctor (see --help)")
+    # As `python -m` does, for the installed script too.
+    if "" not in sys.path and os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    module: Any = importlib.import_module("typedcall.cli." + options.command)
+    return int(module.run(options))
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    """Runs the command line; returns the exit status."""
+    try:
+        status = _run(_parser().parse_args(arguments))
+        sys.stdout.flush()
+        return status
+    except CommandError as error:
+        print("typedcall: %s" % error, file=sys.stderr)
+        return ERROR
+    except KeyboardInterrupt:
+        print("typedcall: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output has enough of it; what is still buffered goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141

@@ -1,0 +1,158 @@
+"""`doctor`: what this interpreter supports, what is installed, and whether a call works."""
+from __future__ import annotations
+
+import argparse
+import ctypes
+import importlib
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shlex
+import shutil
+import sys
+import sysconfig
+from typing import Any, List, NamedTuple, Tuple
+
+import typedcall
+from typedcall import includes
+from typedcall.cli import FOUND
+from typedcall.cli.report import print_json, print_table
+from typedcall.cli.targets import describe
+
+__all__ = ["run"]
+
+#: Distributions, and what typedcall does with them.
+_LIBRARIES = (
+    ("numpy", "ufuncs in both directions"),
+    ("scipy", "LowLevelCallable in both directions"),
+    ("numba", "direct calls in nopython code"),
+    ("Cython", "functions that modules export as a source"),
+    ("cffi", "pointers in both directions; needed on PyPy"),
+    ("pybind11", "a recipe, in examples/"),
+    ("nanobind", "a recipe, in examples/"),
+    ("rich", "the tables of this command line"),
+)
+
+
+class Finding(NamedTuple):
+    what: str
+    finding: str
+    #: False: something that must work does not.
+    is_well: bool = True
+
+
+def _interpreter() -> List[Finding]:
+    version = "%s %s, %s" % (
+        platform.python_implementation(), platform.python_version(), platform.machine())
+    free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+    if free_threaded:
+        is_enabled: Any = getattr(sys, "_is_gil_enabled", lambda: True)
+        threads = "free-threaded build, GIL %s" % ("on" if is_enabled() else "off")
+    else:
+        threads = "one GIL" + (" for each interpreter" if sys.version_info >= (3, 12)
+                               and sys.implementation.name == "cpython" else "")
+    build = "debug" if hasattr(sys, "gettotalrefcount") else "release"
+    is_supported = sys.version_info >= (3, 9) and sys.implementation.name in ("cpython", "pypy")
+    return [
+        Finding("interpreter", version, is_supported),
+        Finding("threads", threads),
+        Finding("build", build),
+    ]
+
+
+def _package() -> List[Finding]:
+    found = [Finding("typedcall", "%s in %s" % (typedcall.__version__,
+                                               os.path.dirname(typedcall.__file__)))]
+    if sys.implementation.name == "pypy":
+        found.append(Finding("METH_TYPED", "bits in the rows; no side table on PyPy"))
+        found.append(Finding("unboxed calls", "through cffi, where no GIL and no object is needed"))
+    else:
+        from typedcall import _native
+
+        found.append(Finding("METH_TYPED", "bits in the rows" if _native.ROW_FLAGS else
+                             "no bits: rows stand in the interpreter's side table"))
+        found.append(Finding("unboxed calls", "register images and libffi"
+                             if _native.REGISTER_IMAGE else "libffi"))
+    return found
+
+
+def _round_trip() -> Finding:
+    """A tag, a look-up and a call."""
+
+    def twice(x: float) -> float:
+        return 2 * x
+
+    callback = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(twice)
+    if sys.implementation.name == "pypy":
+        offered = typedcall.signatures(callback)
+        return Finding("self-test", "a ctypes function is read", offered == ["d->d"])
+    try:
+        typedcall.tag(twice, "d->d", callback)
+        result = typedcall.resolve(twice, "d->d")(4.0)
+        typedcall.untag(twice)
+    except Exception as error:
+        return Finding("self-test", describe(error), False)
+    return Finding("self-test", "tag, resolve and call work", result == 8.0)
+
+
+def _building() -> List[Finding]:
+    try:
+        folder = includes.get_include()
+    except RuntimeError as error:
+        return [Finding("headers", str(error), False)]
+    found = [Finding("headers", folder)]
+    python = os.path.join(sysconfig.get_paths()["include"], "Python.h")
+    found.append(Finding("Python.h", python if os.path.exists(python) else
+                         "not installed: nothing can be compiled for this interpreter"))
+    for variable, usual in (("CXX", "c++"), ("CC", "cc")):
+        command = shlex.split(os.environ.get(variable, usual)) or [usual]
+        found.append(Finding("compiler %s" % command[0], shutil.which(command[0]) or "not found"))
+    found.append(Finding("CMake files", includes.get_cmake_dir()))
+    found.append(Finding("pkg-config files", includes.get_pkgconfig_dir()))
+    return found
+
+
+def _libraries() -> List[Finding]:
+    found = []
+    for name, purpose in _LIBRARIES:
+        try:
+            version = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            version = _version_of_module(name)
+        found.append(Finding(name, "%s (%s)" % (version or "not installed", purpose)))
+    return found + [_numba_extension()]
+
+
+def _version_of_module(name: str) -> str:
+    """Debian's packages, for one, need not come with metadata."""
+    if importlib.util.find_spec(name) is None:
+        return ""
+    return str(getattr(importlib.import_module(name), "__version__", "installed"))
+
+
+def _numba_extension() -> Finding:
+    """Numba finds us by an entry point, which an import from a source tree does not have."""
+    for distribution in importlib.metadata.distributions(name="typedcall"):
+        for entry_point in distribution.entry_points:
+            if entry_point.group == "numba_extensions":
+                return Finding("Numba's entry point", entry_point.value)
+    return Finding("Numba's entry point", "missing: the package was not installed by pip", False)
+
+
+def run(options: argparse.Namespace) -> int:
+    sections: List[Tuple[str, List[Finding]]] = [
+        ("interpreter", _interpreter()),
+        ("package", [*_package(), _round_trip()]),
+        ("building", _building()),
+        ("libraries", _libraries()),
+    ]
+    is_well = all(finding.is_well for _, findings in sections for finding in findings)
+    if options.json:
+        print_json({"is_well": is_well, **{
+            title: [finding._asdict() for finding in findings] for title, findings in sections}})
+    else:
+        for title, findings in sections:
+            print_table(title, ("what", "finding", ""), [
+                (each.what, each.finding, "" if each.is_well else "FAULT") for each in findings])
+    return 0 if is_well else FOUND

@@ -1,0 +1,233 @@
+"""`verify`: calls functions boxed and unboxed with the same arguments and reports every difference,
+down to the sign of a zero. What is declared or explained is told apart from what is not."""
+from __future__ import annotations
+
+import argparse
+import struct
+import sys
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+import typedcall
+from typedcall._records import Entry, Flags, parse_signature
+from typedcall.cli import FOUND, CommandError
+from typedcall.cli.arguments import ArgumentMaker, why_not
+from typedcall.cli.report import print_json, print_table, progress
+from typedcall.cli.targets import Target, describe, find_targets
+
+__all__ = ["Verdict", "run", "verify_entry"]
+
+_MOST_SHOWN = 5
+_EVERYTHING = 0xFFFF
+
+
+@dataclass
+class Verdict:
+    """What came of the calls of one entry."""
+
+    name: str
+    signature: str
+    calls: int = 0
+    equal: int = 0
+    #: Of an entry with DIFFERS.
+    declared: int = 0
+    #: By reason.
+    explained: Dict[str, int] = field(default_factory=dict)
+    unexplained: int = 0
+    #: The first few differences of any kind: arguments, boxed, unboxed, reason.
+    examples: List[Tuple[str, str, str, str]] = field(default_factory=list)
+    #: Why nothing was called; empty if something was.
+    skipped: str = ""
+
+
+_Outcome = Tuple[str, Any]
+
+
+def _outcome(call: Callable[..., Any], arguments: Tuple[Any, ...]) -> _Outcome:
+    """What a call does: ("returns", value) or ("raises", exception)."""
+    try:
+        return "returns", call(*arguments)
+    except Exception as error:
+        return "raises", error
+
+
+def _bits(value: float) -> Tuple[bool, bytes]:
+    """Equal for the same float; all nans are one."""
+    return (True, b"") if value != value else (False, struct.pack("d", value))
+
+
+def _same_value(a: Any, b: Any) -> bool:
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, float):
+        return _bits(a) == _bits(b)
+    if isinstance(a, complex):
+        return _bits(a.real) == _bits(b.real) and _bits(a.imag) == _bits(b.imag)
+    try:
+        return bool(a is b or a == b) or repr(a) == repr(b)
+    except Exception:
+        return False
+
+
+def _same(a: _Outcome, b: _Outcome) -> bool:
+    if a[0] != b[0]:
+        return False
+    # The wording is the wrapper's own affair.
+    return type(a[1]) is type(b[1]) if a[0] == "raises" else _same_value(a[1], b[1])
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _show(outcome: _Outcome) -> str:
+    if outcome[0] == "raises":
+        return _shorten("raises " + describe(outcome[1]))
+    return _shorten(repr(outcome[1]))
+
+
+class _Comparison:
+    """The calls of one entry of a function."""
+
+    def __init__(self, target: Target, entry: Entry) -> None:
+        self._boxed = target.function
+        self._declared = bool(entry.flags & Flags.DIFFERS)
+        resolved = {
+            other.signature: typedcall.resolve(
+                target.function, other.signature, honours=_EVERYTHING, casting="exact"
+            )
+            for other in target.entries
+        }
+        self._unboxed = resolved.pop(entry.signature)
+        self._others = list(resolved.values())
+
+    def explain(self, arguments: Tuple[Any, ...], boxed: _Outcome) -> Optional[str]:
+        """Why the two may differ, or None."""
+        for other in self._others:
+            if _same(boxed, _outcome(other, arguments)):
+                return "Python chooses the overload '%s'" % other.signature
+        if not _same(boxed, _outcome(self._boxed, arguments)):
+            return "the boxed call does not repeat itself"
+        return None
+
+    def compare(self, arguments: Tuple[Any, ...], verdict: Verdict) -> None:
+        boxed = _outcome(self._boxed, arguments)
+        unboxed = _outcome(self._unboxed, arguments)
+        verdict.calls += 1
+        if _same(boxed, unboxed):
+            verdict.equal += 1
+            return
+        if self._declared:
+            reason = "declared (DIFFERS)"
+            verdict.declared += 1
+        else:
+            explanation = self.explain(arguments, boxed)
+            reason = explanation or ""
+            if explanation is None:
+                verdict.unexplained += 1
+            else:
+                verdict.explained[explanation] = verdict.explained.get(explanation, 0) + 1
+        # What is unexplained is shown before anything else.
+        shown = (_shorten(repr(arguments)), _show(boxed), _show(unboxed), reason)
+        if not reason:
+            at = sum(1 for example in verdict.examples if not example[3])
+            verdict.examples.insert(at, shown)
+            del verdict.examples[_MOST_SHOWN:]
+        elif len(verdict.examples) < _MOST_SHOWN:
+            verdict.examples.append(shown)
+
+
+def _obstacle(target: Target, entry: Entry) -> Optional[str]:
+    if not callable(target.function):
+        return "it cannot be called from Python"
+    if type(target.function).__name__ in ("method_descriptor", "classmethod_descriptor"):
+        return "it needs an instance; name a bound method"
+    if sys.implementation.name == "pypy":
+        from typedcall import _pypy_shims
+
+        asked = replace(entry, flags=entry.flags & ~Flags.DIFFERS)
+        reason: Any = _pypy_shims.why_not(asked)
+        if reason is not None:
+            return "on PyPy it is called boxed only: it %s" % reason
+    return why_not(_letters(entry))
+
+
+def _letters(entry: Entry) -> List[str]:
+    """What Python passes."""
+    letters, _ = parse_signature(entry.signature)
+    if entry.flags & Flags.RETURNS_STATUS and letters and letters[-1].startswith("&"):
+        letters.pop()
+    return letters
+
+
+def verify_entry(
+    target: Target,
+    entry: Entry,
+    count: int,
+    seed: int,
+    done: Callable[[int], None],
+    largest: Optional[int] = None,
+) -> Verdict:
+    """Calls one entry `count` times beside its Python callable. `done` is told of every hundred."""
+    verdict = Verdict(target.name, entry.signature)
+    obstacle = _obstacle(target, entry)
+    if obstacle is not None:
+        verdict.skipped = obstacle
+        done(count)
+        return verdict
+    # With one signature only, what does not fit must be refused in the same way both times.
+    maker = ArgumentMaker(_letters(entry), seed, len(target.entries) > 1, largest)
+    comparison = _Comparison(target, entry)
+    for arguments in maker.all(count):
+        comparison.compare(arguments, verdict)
+        if verdict.calls % 100 == 0:
+            done(100)
+    done(count % 100)
+    return verdict
+
+
+def _print(target: str, verdicts: List[Verdict]) -> None:
+    print_table(
+        target,
+        ("name", "signature", "calls", "equal", "declared", "explained", "unexplained", "note"),
+        [
+            (
+                verdict.name,
+                verdict.signature,
+                str(verdict.calls),
+                str(verdict.equal),
+                str(verdict.declared),
+                str(sum(verdict.explained.values())),
+                str(verdict.unexplained),
+                verdict.skipped and "skipped: " + verdict.skipped,
+            )
+            for verdict in verdicts
+        ],
+        right=("calls", "equal", "declared", "explained", "unexplained"),
+    )
+    rows = [(verdict.name, verdict.signature, *example)
+            for verdict in verdicts for example in verdict.examples]
+    if rows:
+        print_table(
+            "Differences (the first %d of each)" % _MOST_SHOWN,
+            ("name", "signature", "arguments", "boxed", "unboxed", "explanation"),
+            [(*row[:5], row[5] or "NONE") for row in rows],
+        )
+
+
+def run(options: argparse.Namespace) -> int:
+    targets = find_targets(options.target)
+    work = [(target, entry) for target in targets for entry in target.entries]
+    with progress("verifying", len(work) * options.count) as done:
+        verdicts = [
+            verify_entry(target, entry, options.count, options.seed, done, options.largest)
+            for target, entry in work
+        ]
+    if options.json:
+        print_json({"target": options.target, "seed": options.seed,
+                    "verdicts": [asdict(verdict) for verdict in verdicts]})
+    else:
+        _print(options.target, verdicts)
+    if all(verdict.skipped for verdict in verdicts):
+        raise CommandError("nothing was verified: %s" % verdicts[0].skipped)
+    return FOUND if any(verdict.unexplained for verdict in verdicts) else 0

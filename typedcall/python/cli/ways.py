@@ -1,0 +1,189 @@
+"""The ways to call one typed function that `bench` compares: each is a function that makes so many
+calls and returns the seconds they took, or a reason why there is none here."""
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+
+import typedcall
+from typedcall._records import Entry
+from typedcall.cli.targets import describe
+
+__all__ = ["Way", "all_ways"]
+
+#: Makes about that many calls: how many it made, and in how many seconds.
+Timer = Callable[[int], Tuple[int, float]]
+
+
+class Way(NamedTuple):
+    label: str
+    timer: Optional[Timer]
+    #: Why there is no timer.
+    note: str = ""
+
+
+class _Unavailable(Exception):
+    pass
+
+
+def _python_loop(function: Any, arguments: Tuple[Any, ...]) -> Timer:
+    """A loop as people write it, with the arguments in local variables."""
+    names = ", ".join("a%d" % i for i in range(len(arguments)))
+    source = (
+        "def loop(count, function, arguments, clock):\n"
+        "    %s\n"
+        "    start = clock()\n"
+        "    for _ in range(count):\n"
+        "        function(%s)\n"
+        "    return count, clock() - start\n"
+    ) % (names + ", = arguments" if names else "pass", names)
+    scope: Dict[str, Any] = {}
+    exec(source, scope)
+    loop = scope["loop"]
+    return lambda count: (count, loop(count, function, arguments, time.perf_counter)[1])
+
+
+def _import(name: str) -> Any:
+    try:
+        return __import__(name, fromlist=["*"])
+    except ImportError:
+        raise _Unavailable("%s is not installed" % name.partition(".")[0]) from None
+
+
+class _Ways:
+    """Everything for one entry of one function."""
+
+    def __init__(self, function: Any, entry: Entry, arguments: Tuple[Any, ...]) -> None:
+        self.function = function
+        self.entry = entry
+        self.arguments = arguments
+        self.resolved = typedcall.resolve(
+            function, entry.signature, honours=0xFFFF, casting="exact"
+        )
+
+    def boxed(self) -> Timer:
+        return _python_loop(self.function, self.arguments)
+
+    def typed(self) -> Timer:
+        return _python_loop(self.resolved, self.arguments)
+
+    def boxed_from_c(self) -> Timer:
+        native = self._native()
+        return lambda count: (count, native.time_boxed(self.function, self.arguments, count))
+
+    def invoker(self) -> Timer:
+        native = self._native()
+        return lambda count: (count, native.time_unboxed(self.resolved, self.arguments, count))
+
+    def ctypes(self) -> Timer:
+        made = typedcall.ctypes_function(self.resolved, self.entry.signature)
+        return _python_loop(made, self.arguments)
+
+    def cffi(self) -> Timer:
+        _import("cffi")
+        made = typedcall.cffi_function(self.resolved, self.entry.signature)
+        return _python_loop(made, self.arguments)
+
+    def numba(self) -> Timer:
+        numba = _import("numba")
+        names = ["a%d" % i for i in range(len(self.arguments))]
+        source = (
+            "def loop(count, %s):\n"
+            "    result = function(%s)\n"
+            "    for _ in range(count - 1):\n"
+            "        result = function(%s)\n"
+            "    return result\n"
+        ) % (", ".join(names) or "nothing=0", ", ".join(names), ", ".join(names))
+        scope: Dict[str, Any] = {"function": self.function}
+        exec(source, scope)
+        loop = numba.njit(scope["loop"])
+        loop(1, *self.arguments)  # compiles it
+
+        def timer(count: int) -> Tuple[int, float]:
+            start = time.perf_counter()
+            loop(count, *self.arguments)
+            return count, time.perf_counter() - start
+
+        return timer
+
+    def ufunc(self) -> Timer:
+        numpy = _import("numpy")
+        made = typedcall.ufunc(self.resolved)
+        size = 10000
+        arrays = [numpy.full(size, value) for value in self.arguments]
+        out = made(*arrays)
+
+        def timer(count: int) -> Tuple[int, float]:
+            turns = max(count // size, 1)
+            start = time.perf_counter()
+            for _ in range(turns):
+                made(*arrays, out)
+            return turns * size, time.perf_counter() - start
+
+        return timer
+
+    def quad_boxed(self) -> Timer:
+        return self._quad(self.function)
+
+    def quad(self) -> Timer:
+        _import("scipy.integrate")
+        return self._quad(typedcall.low_level_callable(self.resolved, self.entry.signature))
+
+    def _quad(self, function: Any) -> Timer:
+        integrate = _import("scipy.integrate")
+        if self.entry.signature != "d->d":
+            raise _Unavailable("quad takes 'd->d' only")
+        # So many pieces that the function is called far more often than quad is.
+        points = [i / 256 for i in range(1, 256)]
+
+        def timer(count: int) -> Tuple[int, float]:
+            made, took = 0, 0.0
+            while made < count:
+                start = time.perf_counter()
+                result = integrate.quad(function, 0.0, 1.0, points=points, limit=1000,
+                                        full_output=1)
+                took += time.perf_counter() - start
+                made += int(result[2]["neval"])
+            return made, took
+
+        return timer
+
+    @staticmethod
+    def _native() -> Any:
+        if sys.implementation.name != "cpython":
+            raise _Unavailable("CPython only")
+        from typedcall import _native
+
+        return _native
+
+
+def all_ways(
+    function: Any, entry: Entry, arguments: Tuple[Any, ...], done: Callable[[int], None]
+) -> List[Way]:
+    """Every way, the boxed call first. `done` is told of each: some have to be compiled."""
+    ways = _Ways(function, entry, arguments)
+    offered: List[Tuple[str, Callable[[], Timer]]] = [
+        ("boxed, Python loop", ways.boxed),
+        ("TypedFunction, Python loop", ways.typed),
+        ("ctypes function, Python loop", ways.ctypes),
+        ("cffi function, Python loop", ways.cffi),
+        ("boxed, C loop", ways.boxed_from_c),
+        ("invoker, C loop", ways.invoker),
+        ("Numba, nopython loop", ways.numba),
+        ("NumPy ufunc, per element", ways.ufunc),
+        ("SciPy quad, boxed", ways.quad_boxed),
+        ("SciPy quad, LowLevelCallable", ways.quad),
+    ]
+    made = []
+    for label, make in offered:
+        try:
+            timer = make()
+            timer(1)  # what cannot be called with these arguments says so here
+            made.append(Way(label, timer))
+        except Exception as error:  # whatever a library raises for what it cannot take
+            note = str(error) if isinstance(error, _Unavailable) else describe(error)
+            made.append(Way(label, None, note))
+        done(1)
+    return made
+

@@ -1,0 +1,33 @@
+# find_package(typedcall CONFIG) for the headers that the Python package installs. Targets:
+#   typedcall::typedcall  the include path, and C++17 for C++ sources; Python.h is the consumer's
+#   typedcall::ffi        the same and libffi, which typedcall/invoker.h and loop.h need
+cmake_policy(PUSH)
+cmake_policy(VERSION 3.8)
+if(NOT TARGET typedcall::typedcall)
+  get_filename_component(typedcall_PACKAGE_DIR "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
+  set(typedcall_INCLUDE_DIR "${typedcall_PACKAGE_DIR}/include")
+  # An editable installation: the headers are where the repository has them.
+  if(NOT EXISTS "${typedcall_INCLUDE_DIR}/typedcall/typed_method.h")
+    get_filename_component(typedcall_INCLUDE_DIR "${typedcall_PACKAGE_DIR}/../.." ABSOLUTE)
+  endif()
+  if(NOT EXISTS "${typedcall_INCLUDE_DIR}/typedcall/typed_method.h")
+    set(typedcall_FOUND FALSE)
+    set(typedcall_NOT_FOUND_MESSAGE "the headers are not in ${typedcall_INCLUDE_DIR}")
+    cmake_policy(POP)
+    return()
+  endif()
+
+  add_library(typedcall::typedcall INTERFACE IMPORTED)
+  set_target_properties(typedcall::typedcall PROPERTIES INTERFACE_INCLUDE_DIRECTORIES
+                                                        "${typedcall_INCLUDE_DIR}")
+  # A project in C alone, which the C headers are enough for, knows no features of C++.
+  get_property(typedcall_LANGUAGES GLOBAL PROPERTY ENABLED_LANGUAGES)
+  if("CXX" IN_LIST typedcall_LANGUAGES)
+    set_target_properties(typedcall::typedcall PROPERTIES INTERFACE_COMPILE_FEATURES cxx_std_17)
+  endif()
+
+  add_library(typedcall::ffi INTERFACE IMPORTED)
+  set_target_properties(typedcall::ffi PROPERTIES INTERFACE_LINK_LIBRARIES
+                                                  "typedcall::typedcall;ffi")
+endif()
+cmake_policy(POP)

@@ -1,0 +1,37 @@
+"""Where the package keeps what compilers, CMake, pkg-config and Cython want of a header library."""
+from __future__ import annotations
+
+import pathlib
+import sysconfig
+from typing import List
+
+__all__ = ["get_cmake_dir", "get_include", "get_pkgconfig_dir", "include_flags"]
+
+_HERE = pathlib.Path(__file__).resolve().parent
+
+
+def get_include() -> str:
+    """The folder to put on a compiler's include path: it holds core/*.h and typedcall/*.h, and for
+    Cython core/*.pxd."""
+    # In an editable installation the headers are where the repository has them.
+    for folder in (_HERE / "include", _HERE.parent.parent):
+        if (folder / "typedcall" / "typed_method.h").is_file():
+            return str(folder)
+    raise RuntimeError("typedcall's headers are not installed beside %s" % _HERE)
+
+
+def get_cmake_dir() -> str:
+    """The folder of typedcallConfig.cmake, for CMAKE_PREFIX_PATH or typedcall_DIR."""
+    return str(_HERE / "cmake")
+
+
+def get_pkgconfig_dir() -> str:
+    """The folder of typedcall.pc, for PKG_CONFIG_PATH."""
+    return str(_HERE / "pkgconfig")
+
+
+def include_flags() -> List[str]:
+    """What a compiler needs for a source file that includes Python.h and our headers."""
+    paths = sysconfig.get_paths()
+    folders = list(dict.fromkeys([paths["include"], paths["platinclude"], get_include()]))
+    return ["-I" + folder for folder in folders]

@@ -1,0 +1,191 @@
+"""typedcall.accelerate: on PyPy, calls of a module's typed functions go straight to the C
+functions. On CPython, where that would make them slower, it does nothing and says so."""
+from __future__ import annotations
+
+import sys
+import weakref
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, Dict, Iterator, List, MutableMapping, Tuple
+
+from typedcall._records import Entry, Flags
+
+__all__ = ["Acceleration", "accelerate", "accelerate_imports", "restore"]
+
+IS_PYPY = sys.implementation.name == "pypy"
+_NOT_PYPY = "nothing is installed: this is %s, where the boxed call is the quickest from Python" % (
+    sys.implementation.name
+)
+
+
+@dataclass(frozen=True)
+class Acceleration:
+    """What accelerate() has done. True if anything is accelerated."""
+
+    module: str
+    #: Names that lead to an accelerated function now, "Class.method" for static methods.
+    accelerated: List[str] = field(default_factory=list)
+    #: Typed functions that stay as they are, and why.
+    refused: Dict[str, str] = field(default_factory=dict)
+    #: Accelerated although no entry says THREAD_SAFE; see accelerate().
+    not_thread_safe: List[str] = field(default_factory=list)
+    #: Why nothing was tried; empty on PyPy.
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.accelerated)
+
+    def __str__(self) -> str:
+        if self.reason:
+            return "%s: %s" % (self.module, self.reason)
+        lines = ["%s: %d accelerated" % (self.module, len(self.accelerated))]
+        lines += ["  " + name for name in self.accelerated]
+        lines += ["  not %s: %s" % pair for pair in self.refused.items()]
+        return "\n".join(lines)
+
+
+class _Shim:
+    """What is known of a function that was put in the place of another."""
+
+    def __init__(self, wrapper: Any, entries: List[Entry]) -> None:
+        self.wrapper = wrapper
+        self.entries = entries
+
+
+_shims: MutableMapping[Any, _Shim] = weakref.WeakKeyDictionary()
+# By the wrapper's id(): functions of extensions have no weak references, and a shim keeps its own.
+_shim_of: MutableMapping[int, Any] = weakref.WeakValueDictionary()
+
+
+def wrapper_of(function: Any) -> Any:
+    """The boxed function behind one of accelerate()'s, else None."""
+    try:
+        shim = _shims.get(function)
+    except TypeError:  # no weak references, or no hash: none of ours
+        return None
+    return None if shim is None else shim.wrapper
+
+
+def _find_shim(wrapper: Any, entries: List[Entry]) -> Any:
+    """The one shim of a function, whatever the names it has; None if there can be none."""
+    from typedcall._pypy_shims import make_shim
+
+    shim = _shim_of.get(id(wrapper))
+    if shim is not None and _shims[shim].entries == entries:
+        return shim
+    shim = make_shim(wrapper, entries)
+    if shim is not None:
+        _shims[shim] = _Shim(wrapper, entries)
+        _shim_of[id(wrapper)] = shim
+    return shim
+
+
+def _places(module: ModuleType) -> Iterator[Tuple[Any, str, str, Any]]:
+    """(namespace, attribute, name to show, function) of what may be typed: functions of the module,
+    and the static methods of its classes."""
+    for name, value in list(vars(module).items()):
+        if not isinstance(value, type):
+            yield module, name, name, value
+        elif value.__module__ == module.__name__:
+            for attribute, raw in list(vars(value).items()):
+                if isinstance(raw, staticmethod):
+                    yield value, attribute, "%s.%s" % (name, attribute), raw.__func__
+
+
+def _homes(namespace: Any, attribute: str, function: Any) -> Iterator[Tuple[Any, str]]:
+    """Where to put a function's substitute: where it was found, and, if it was imported there, also
+    where it was defined. Pickle looks there, and the two stay the same object."""
+    yield namespace, attribute
+    home = sys.modules.get(getattr(function, "__module__", None) or "")
+    name = getattr(function, "__name__", "")
+    if home is None or isinstance(namespace, type) or (home is namespace and name == attribute):
+        return
+    if vars(home).get(name) is function:
+        yield home, name
+
+
+def _put(namespace: Any, attribute: str, function: Any) -> None:
+    if isinstance(namespace, type):
+        function = staticmethod(function)
+    setattr(namespace, attribute, function)
+
+
+def _check_module(module: Any) -> None:
+    if not isinstance(module, ModuleType):
+        raise TypeError("a module is needed, not a '%s' object" % type(module).__name__)
+
+
+def accelerate(module: ModuleType, *, thread_safe_only: bool = False) -> Acceleration:
+    """On PyPy, replaces the typed functions of `module`, and the typed static methods of its
+    classes, by functions that call the C function through cffi when the arguments' types are the
+    very ones of the signature (an int that fits, a float, a bool), and the original in every other
+    case. Results and exceptions, names, documentation, signature and pickling by name stay as they
+    are; `__wrapped__` is the original. Done twice it changes nothing. restore() takes it back.
+
+    Only entries are used that need neither the GIL nor self, set no exception and have no objects
+    or pointers. PyPy lets the GIL go around a cffi call: functions that are not marked THREAD_SAFE
+    or PURE could then run in two threads at once. They are accelerated, and listed in the result,
+    unless `thread_safe_only` is true.
+
+    What other modules imported from `module` before (`from module import f`) stays the original,
+    unless `module` itself had it from there; such an original cannot be pickled meanwhile, because
+    its name leads to another object. On CPython nothing is installed, and the result says so.
+    TypeError if `module` is none."""
+    _check_module(module)
+    if not IS_PYPY:
+        return Acceleration(module.__name__, reason=_NOT_PYPY)
+    from typedcall._pypy_api import own_entries
+    from typedcall._pypy_shims import why_not
+
+    result = Acceleration(module.__name__)
+    for namespace, attribute, shown, found in _places(module):
+        function = found if wrapper_of(found) is None else wrapper_of(found)
+        entries = own_entries(function) if callable(function) else []
+        if not entries:
+            continue
+        usable = [entry for entry in entries if why_not(entry) is None]
+        unsafe = [e for e in usable if not e.flags & (Flags.THREAD_SAFE | Flags.PURE)]
+        if thread_safe_only and unsafe and found is function:
+            result.refused[shown] = "'%s' is not marked THREAD_SAFE" % unsafe[0].signature
+            continue
+        shim = _find_shim(function, entries) if usable else None
+        if shim is None:
+            reasons = ["'%s' (%s)" % (entry.signature, why_not(entry)) for entry in entries]
+            if usable:
+                reasons = ["an overload takes any object"]
+            result.refused[shown] = "; ".join(reasons)
+            continue
+        try:
+            if found is not shim:
+                for home, name in _homes(namespace, attribute, found):
+                    _put(home, name, shim)
+        except (AttributeError, TypeError) as error:
+            result.refused[shown] = str(error)
+            continue
+        result.accelerated.append(shown)
+        if unsafe:
+            result.not_thread_safe.append(shown)
+    return result
+
+
+def restore(module: ModuleType) -> List[str]:
+    """Puts the original functions back where accelerate(module) has replaced them. Returns their
+    names. TypeError if `module` is none."""
+    _check_module(module)
+    restored = []
+    for namespace, attribute, shown, function in _places(module):
+        wrapper = wrapper_of(function)
+        if wrapper is None:
+            continue
+        for home, name in list(_homes(namespace, attribute, function)):
+            _put(home, name, wrapper)
+        restored.append(shown)
+    return restored
+
+
+def accelerate_imports(modules: Any, *, thread_safe_only: bool = False) -> Any:
+    """Accelerates modules as they are imported, or now if they are already; see
+    typedcall._pypy_imports.ImportHook, which is returned."""
+    from typedcall._pypy_imports import ImportHook
+
+    return ImportHook(modules, thread_safe_only=thread_safe_only)

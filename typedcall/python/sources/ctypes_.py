@@ -1,0 +1,129 @@
+"""ctypes function pointers as typed functions: `argtypes` and `restype` are the signature, and the
+prototype says what the call does about the GIL, exceptions and errno."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, List, Optional
+
+from typedcall._codes import CODES, letters_for
+from typedcall._records import Entry, Flags
+
+__all__ = ["entries", "letters_of"]
+
+# ctypes' own flags of a prototype (`_flags_`): Modules/_ctypes/ctypes.h.
+_FUNCFLAG_CDECL = 0x1
+_FUNCFLAG_PYTHONAPI = 0x4
+_FUNCFLAG_USE_ERRNO = 0x8
+
+
+def _function_pointer() -> Any:
+    return sys.modules["_ctypes"].CFuncPtr
+
+
+def letters_of(ctypes_type: Any) -> str:
+    """The letters of a ctypes type; None is void. ValueError for structs and what else has none."""
+    import ctypes
+
+    if ctypes_type is None:
+        return "v"
+    if isinstance(ctypes_type, type) and issubclass(ctypes_type, ctypes._SimpleCData):
+        letters = _simple_letters(ctypes_type)
+        if letters is not None:
+            return letters
+    if isinstance(ctypes_type, type) and issubclass(ctypes_type, ctypes._Pointer):
+        target = getattr(ctypes_type, "_type_", None)
+        try:
+            letters = letters_of(target)
+        except ValueError:
+            letters = ""
+        if letters and not letters.startswith("&") and CODES[letters].size:
+            kind = CODES[letters].kind
+            if kind not in ("pointer", "string", "object"):
+                return "&" + letters
+        return letters_for("pointer", ctypes.sizeof(ctypes.c_void_p))
+    if isinstance(ctypes_type, type) and issubclass(ctypes_type, _function_pointer()):
+        return letters_for("pointer", ctypes.sizeof(ctypes.c_void_p))
+    raise ValueError("no type code for the ctypes type %r" % (ctypes_type,))
+
+
+def _simple_letters(ctypes_type: Any) -> Optional[str]:
+    """By kind and size: what kind it is, a value of the type tells."""
+    import ctypes
+
+    size = ctypes.sizeof(ctypes_type)
+    for pointer, kind in (
+        (ctypes.c_void_p, "pointer"),
+        (ctypes.c_char_p, "string"),
+        (ctypes.py_object, "object"),
+    ):
+        if issubclass(ctypes_type, pointer) or ctypes_type._type_ == pointer._type_:
+            return letters_for(kind, size)
+    value = ctypes_type().value
+    if isinstance(value, bool):
+        return letters_for("bool", size)
+    if isinstance(value, int):
+        return letters_for("signed" if ctypes_type(-1).value < 0 else "unsigned", size)
+    if isinstance(value, float):
+        return letters_for("floating", size)
+    if isinstance(value, complex):
+        return letters_for("complex", size)
+    return None  # characters, wide strings
+
+
+def _is_callback(pointer: Any) -> bool:
+    """Was it made of a Python callable? Then, or after a cast, it keeps ctypes' thunk alive."""
+    kept = getattr(pointer, "_objects", None)
+    values = list(kept.values()) if isinstance(kept, dict) else []
+    return any(
+        type(value).__name__ == "CThunkObject" or (value is not pointer and _is_callback(value))
+        for value in values
+    )
+
+
+def _flags_of(pointer: Any, result: str) -> Optional[Flags]:
+    """None for what no flags can say."""
+    bits = type(pointer)._flags_
+    flags = Flags(0)
+    if not bits & _FUNCFLAG_CDECL and sys.platform == "win32":
+        return None  # stdcall: another calling convention
+    if _is_callback(pointer):
+        flags |= Flags.ACQUIRES_GIL
+    elif bits & _FUNCFLAG_PYTHONAPI:
+        # ctypes looks for an exception after each such call, so there may be one. Where the result
+        # cannot say so, a consumer could not know.
+        if CODES[result.lstrip("&")].kind in ("void", "bool", "complex") and result[0] != "&":
+            return None
+        flags |= Flags.NEEDS_THREAD | Flags.MAY_RAISE
+    else:
+        flags |= Flags.THREAD_SAFE  # ctypes lets the GIL go around each call
+    if bits & _FUNCFLAG_USE_ERRNO:
+        flags |= Flags.SETS_ERRNO
+    if getattr(pointer, "errcheck", None) is not None:
+        flags |= Flags.DIFFERS
+    return flags
+
+
+def entries(obj: Any) -> Optional[List[Entry]]:
+    """What a ctypes function pointer offers; None for anything else. Nothing where `argtypes` was
+    not set: ctypes would guess, and a guess is no signature."""
+    if "_ctypes" not in sys.modules:
+        return None
+    import ctypes
+
+    if not isinstance(obj, _function_pointer()):
+        return None
+    if obj.argtypes is None or not obj:
+        return []
+    try:
+        result = letters_of(obj.restype)
+        signature = "".join(map(letters_of, obj.argtypes)) + "->" + result
+    except ValueError:
+        return []
+    if "v" in signature.split("->")[0]:
+        return []
+    flags = _flags_of(obj, result)
+    address = ctypes.cast(obj, ctypes.c_void_p).value
+    if flags is None or not address:
+        return []
+    return [Entry(signature, flags, address, "ctypes", obj)]

@@ -1,0 +1,164 @@
+"""Cython's exported functions as typed functions: the capsules of a module's `__pyx_capi__`, and
+the `cpdef` functions that they belong to, fused ones with all their variants."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+from typedcall._c_text import parse_declaration
+from typedcall._capsules import capsule_address, capsule_name, is_capsule
+from typedcall._codes import CODES
+from typedcall._records import Entry, Flags
+
+__all__ = ["documented_flags", "entries", "entry_of_capsule", "exported"]
+
+#: What the text of a capsule does not say, Cython's default being to raise.
+UNKNOWN = Flags.NEEDS_THREAD | Flags.MAY_RAISE
+
+# Modules that document all they export as `noexcept nogil`.
+_WITHOUT_GIL = (
+    "scipy.special.cython_special",
+    "scipy.linalg.cython_blas",
+    "scipy.linalg.cython_lapack",
+)
+# The name of one variant of a fused function: a number for each fused type, then its own.
+_VARIANT = re.compile(r"__pyx_fuse_((?:\d+_)*\d+)([A-Za-z_]\w*)")
+_SKIP_DISPATCH = "int __pyx_skip_dispatch"
+_OPTIONAL_ARGUMENTS = "__pyx_optional_args"
+
+
+def documented_flags(module_name: str, name: str = "") -> Flags:
+    """What a module promises of everything that it exports, else the worst."""
+    if module_name not in _WITHOUT_GIL:
+        return UNKNOWN
+    capsules = vars(sys.modules[module_name]).get("__pyx_capi__", {})
+    warns = name in capsules and _may_truncate(capsules, name)
+    return Flags.THREAD_SAFE | (Flags.ACQUIRES_GIL if warns else Flags(0))
+
+
+def _may_truncate(capsules: Dict[str, Any], name: str) -> bool:
+    """Does a fused function take a double where another variant takes an integer? SciPy's then warn
+    of numbers that are none, for which they take the GIL."""
+    fused = _VARIANT.fullmatch(name)
+    if fused is None:
+        return False
+    own = parse_declaration(capsule_name(capsules[name]) or "").arguments
+    for other, capsule in capsules.items():
+        variant = _VARIANT.fullmatch(other)
+        if variant is None or variant.group(2) != fused.group(2):
+            continue
+        theirs = parse_declaration(capsule_name(capsule) or "").arguments
+        kinds = [
+            (CODES[a.lstrip("&")].kind, CODES[b.lstrip("&")].kind) for a, b in zip(own, theirs)
+        ]
+        if ("floating", "signed") in kinds:
+            return True
+    return False
+
+
+def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Optional[Entry]:
+    """The entry of one capsule; None where its declaration has no signature, or where it may raise
+    without a result that can say so.
+
+    A `cpdef` function has a last parameter `int __pyx_skip_dispatch`, which functions of modules
+    (and only these are exported) do not read. It is left out, because it is no argument of the
+    Python function: the calling conventions that typedcall supports pass it in a register or at the
+    end of the stack, where nobody misses it. Behind it may be a pointer to optional arguments,
+    which is read: then both are shown, and a caller passes 0 and NULL."""
+    text = capsule_name(capsule)
+    try:
+        declared = parse_declaration(text or "")
+    except ValueError:
+        return None
+    arguments = declared.arguments
+    if declared.texts and declared.texts[-1] == _SKIP_DISPATCH:
+        arguments = arguments[:-1]
+    signature = "".join(arguments) + "->" + declared.result
+    raises = flags & Flags.MAY_RAISE and not flags & Flags.RETURNS_STATUS
+    if declared.result[0] != "&" and raises:
+        if CODES[declared.result].kind in ("void", "bool", "complex"):
+            return None
+    if "O" in signature:
+        flags |= Flags.NEEDS_THREAD
+        flags &= ~Flags.THREAD_SAFE
+    address = capsule_address(capsule)
+    keep = capsule if keep_alive is None else keep_alive
+    return Entry(signature, flags, address, "Cython", keep)
+
+
+def exported(function: Any) -> List[Tuple[str, Any]]:
+    """(name, capsule) of each variant of a cpdef function; empty for anything else."""
+    module = sys.modules.get(getattr(function, "__module__", None) or "")
+    capsules = getattr(module, "__pyx_capi__", None)
+    if not isinstance(capsules, dict):
+        return []
+    name = getattr(function, "__name__", "")
+    variants = getattr(function, "__signatures__", None)
+    if getattr(module, name, None) is function:
+        if isinstance(variants, Mapping):
+            # In the order of the C names, which is that of the fused type.
+            found = sorted(_name_of_variant(each, capsules) for each in variants.values())
+        else:
+            found = [name]
+    else:
+        found = [_name_of_variant(function, capsules)]
+        fused = _VARIANT.fullmatch(found[0])
+        owner = getattr(module, fused.group(2), None) if fused is not None else None
+        variants = getattr(owner, "__signatures__", None)
+        if not isinstance(variants, Mapping) or all(
+            each is not function for each in variants.values()
+        ):
+            return []
+    # Only what is cpdef is what Python calls.
+    return [
+        (each, capsules[each])
+        for each in found
+        if each in capsules and _SKIP_DISPATCH in (capsule_name(capsules[each]) or "")
+    ]
+
+
+def _name_of_variant(function: Any, capsules: Dict[str, Any]) -> str:
+    """What the capsule of a variant is called: as the variant, but since Cython 3.3 that has the
+    module's name inside."""
+    name = getattr(function, "__name__", "")
+    own = _VARIANT.fullmatch(name)
+    if own is None or name in capsules:
+        return str(name)
+    for other in capsules:
+        found = _VARIANT.fullmatch(other)
+        if found is not None and found.group(1) == own.group(1):
+            if own.group(2).endswith("_" + found.group(2)):
+                return other
+    return str(name)
+
+
+def entries(obj: Any) -> Optional[List[Entry]]:
+    """What a capsule named by a C declaration, or a Cython function, offers; None for anything
+    else."""
+    if is_capsule(obj):
+        text = capsule_name(obj) or ""
+        entry = entry_of_capsule(obj, _flags_of(obj)) if "(" in text else None
+        return [entry] if entry is not None else [] if "(" in text else None
+    kind = type(obj).__name__
+    if kind not in ("cython_function_or_method", "fused_cython_function"):
+        if kind != "builtin_function_or_method" or not exported(obj):
+            return None
+    module = obj.__module__ or ""
+    found = [
+        entry_of_capsule(capsule, documented_flags(module, name), obj)
+        for name, capsule in exported(obj)
+    ]
+    # Where a real and a complex variant would do, the real one.
+    return sorted(filter(None, found), key=lambda entry: entry.signature.count("Z"))
+
+
+def _flags_of(capsule: Any) -> Flags:
+    """What the module that exports this capsule promises, if it is one that does."""
+    for module_name in _WITHOUT_GIL:
+        capsules = getattr(sys.modules.get(module_name), "__pyx_capi__", {})
+        for name, each in capsules.items():
+            if each is capsule:
+                return documented_flags(module_name, name)
+    return UNKNOWN

@@ -1,0 +1,69 @@
+"""Numba's C callbacks as typed functions: `@cfunc` objects, and anything that follows Numba's
+protocol for first-class functions (`WrapperAddressProtocol`)."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, List, Optional
+
+from typedcall._codes import letters_for
+from typedcall._records import Entry, Flags
+
+__all__ = ["entries", "letters_of"]
+
+
+def letters_of(numba_type: Any) -> str:
+    """The letters of a Numba type as a C callback passes it. ValueError for arrays, tuples and the
+    like."""
+    types = sys.modules["numba.core.types"]
+    if isinstance(numba_type, (types.NoneType, types.Optional)) or numba_type == types.void:
+        if isinstance(numba_type, types.Optional):
+            raise ValueError("no type code for the Numba type %s" % numba_type)
+        return "v"
+    if isinstance(numba_type, types.Boolean):
+        return letters_for("bool", 1)
+    if isinstance(numba_type, types.Integer):
+        kind = "signed" if numba_type.signed else "unsigned"
+        return letters_for(kind, numba_type.bitwidth // 8)
+    if isinstance(numba_type, types.Float):
+        return letters_for("floating", numba_type.bitwidth // 8)
+    if isinstance(numba_type, types.Complex) and numba_type.bitwidth == 128:
+        # Of narrower ones Numba passes the parts in two registers, C both in one.
+        return letters_for("complex", 16)
+    if isinstance(numba_type, types.CPointer):
+        target = numba_type.dtype
+        if isinstance(target, (types.Integer, types.Float, types.Complex)):
+            return "&" + letters_for_any(target)
+        return letters_for("pointer", 8)
+    if isinstance(numba_type, types.RawPointer):
+        return letters_for("pointer", 8)
+    raise ValueError("no type code for the Numba type %s" % numba_type)
+
+
+def letters_for_any(numba_type: Any) -> str:
+    """As letters_of, for what a pointer points to: memory knows no registers."""
+    types = sys.modules["numba.core.types"]
+    if isinstance(numba_type, types.Complex):
+        return letters_for("complex", numba_type.bitwidth // 8)
+    return letters_of(numba_type)
+
+
+def entries(obj: Any) -> Optional[List[Entry]]:
+    """What a `@cfunc` or a first-class function offers; None for anything else. An exception in it
+    is printed, for which it takes the GIL."""
+    if "numba" not in sys.modules:
+        return None
+    ccallback = sys.modules.get("numba.core.ccallback")
+    function_type = sys.modules.get("numba.core.types.function_type")
+    if ccallback is not None and isinstance(obj, ccallback.CFunc):
+        address, signature = obj.address, obj._sig
+    elif function_type is not None and isinstance(obj, function_type.WrapperAddressProtocol):
+        address, signature = obj.__wrapper_address__(), obj.signature()
+    else:
+        return None
+    try:
+        arguments = "".join(map(letters_of, signature.args))
+        text = arguments + "->" + letters_of(signature.return_type)
+    except ValueError:
+        return []
+    return [Entry(text, Flags.ACQUIRES_GIL | Flags.THREAD_SAFE, int(address), "Numba", obj)]

@@ -1,0 +1,74 @@
+"""NumPy ufuncs as typed functions, as far as their loops are NumPy's generic ones, which call a
+scalar C function (NumPy's own cbrt and hypot), or SciPy exports what is in them (scipy.special)."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any, Dict, List, Optional
+
+from typedcall._records import Entry, Flags, parse_signature
+
+__all__ = ["entries", "ufunc_api"]
+
+
+def ufunc_api() -> Any:
+    """The capsule of NumPy's C functions for ufuncs. ImportError for a NumPy whose layout nobody
+    has looked at."""
+    import numpy
+
+    if numpy.__version__.split(".")[0] not in ("1", "2"):
+        raise ImportError("typedcall knows the ufuncs of NumPy 1 and 2, not %s" % numpy.__version__)
+    for name in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"):
+        module = sys.modules.get(name)
+        if module is not None:
+            return module._UFUNC_API
+    raise ImportError("this NumPy has no module _multiarray_umath")
+
+
+def entries(obj: Any) -> Optional[List[Entry]]:
+    """What a ufunc offers; None for anything else. A complex function takes pointers to its
+    argument and its result (`&Zd&Zd->v`): NumPy's generic loops for complex numbers want it so."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(obj, numpy.ufunc):
+        return None
+    from typedcall._numpy_bridge import scalar_functions
+
+    made: List[Entry] = []
+    for signature, address in scalar_functions(ufunc_api(), obj):
+        if all(entry.signature != signature for entry in made):
+            # NumPy lets the GIL go around its loops.
+            made.append(Entry(signature, Flags.THREAD_SAFE, address, "NumPy", obj))
+    return made or _special_entries(obj)
+
+
+def _special_entries(ufunc: Any) -> List[Entry]:
+    """Of a ufunc of scipy.special: its loops are SciPy's own, but SciPy exports the functions in
+    them to Cython, under the same names."""
+    name = ufunc.__name__
+    found: Any = getattr(sys.modules.get("scipy.special"), name, None)
+    if found is not ufunc or ufunc.nout != 1:
+        return []
+    cython_special = importlib.import_module("scipy.special.cython_special")
+    from typedcall.sources import cython_
+
+    made: Dict[str, Entry] = {}
+    for entry in cython_.entries(getattr(cython_special, name, None)) or []:
+        types = _types_of(entry.signature)
+        # SciPy's fused types have combinations that no ufunc has, which return nan.
+        if types in ufunc.types:
+            keep = Entry(entry.signature, entry.flags, entry.address, "SciPy", ufunc)
+            made.setdefault(types, keep)
+    return list(made.values())
+
+
+def _types_of(signature: str) -> str:
+    """A signature as ufuncs have it in `types`, or what is none."""
+    from typedcall.to_numpy import dtype_of
+
+    arguments, result = parse_signature(signature)
+    try:
+        inputs = "".join(dtype_of(letters).char for letters in arguments)
+        return "%s->%s" % (inputs, dtype_of(result).char)
+    except ValueError:
+        return ""

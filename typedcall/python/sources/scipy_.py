@@ -1,0 +1,44 @@
+"""SciPy's LowLevelCallable as a typed function: the name of its capsule is the C signature. A
+callback that was made of ctypes or cffi has the flags of what it was made of."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, List, Optional
+
+from typedcall._c_text import parse_declaration
+from typedcall._capsules import capsule_address, capsule_name
+from typedcall._records import Entry, Flags
+
+__all__ = ["entries"]
+
+
+def _flags_of(made_of: Any, text: str) -> Flags:
+    from typedcall.sources import cffi_, ctypes_
+
+    found = ctypes_.entries(made_of) or cffi_.entries(made_of)
+    if found:
+        return found[0].flags
+    # SciPy's contract for callbacks that return an int: 0, with an exception set, is an error. It
+    # holds the GIL for that. Those that return a double cannot report one.
+    return Flags.NEEDS_THREAD | Flags.DIFFERS if text.startswith("int (") else Flags(0)
+
+
+def entries(obj: Any) -> Optional[List[Entry]]:
+    """What a LowLevelCallable offers; None for anything else. A pointer to user data is an argument
+    like the others: pass `obj.user_data`."""
+    module = sys.modules.get("scipy._lib._ccallback")
+    if module is None or not isinstance(obj, module.LowLevelCallable):
+        return None
+    capsule = tuple.__getitem__(obj, 0)
+    text = capsule_name(capsule) or ""
+    if "__pyx_skip_dispatch" in text:
+        from typedcall.sources import cython_
+
+        entry = cython_.entry_of_capsule(capsule, _flags_of(obj.function, text), obj)
+        return [] if entry is None else [entry]
+    try:
+        signature = parse_declaration(text).signature
+    except ValueError:
+        return []
+    return [Entry(signature, _flags_of(obj.function, text), capsule_address(capsule), "SciPy", obj)]

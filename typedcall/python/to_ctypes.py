@@ -1,0 +1,83 @@
+"""A typed function as a ctypes function pointer. ctypes keeps the GIL, and looks for exceptions, or
+lets it go, as the function's flags ask."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Dict, Optional, Tuple
+
+from typedcall._choose import choose
+from typedcall._codes import CODES
+from typedcall._records import Entry, Flags, parse_signature
+from typedcall.sources.ctypes_ import letters_of
+
+__all__ = ["ctypes_function", "ctypes_type"]
+
+_HONOURS = (
+    Flags.NEEDS_THREAD
+    | Flags.MAY_RAISE
+    | Flags.ERROR_IS_NEG_ZERO
+    | Flags.RETURNS_STATUS
+    | Flags.ACQUIRES_GIL
+    | Flags.SETS_ERRNO
+)
+
+
+def _simple_types() -> Any:
+    names = (
+        "c_bool c_byte c_ubyte c_short c_ushort c_int c_uint c_long c_ulong c_longlong "
+        "c_ulonglong c_ssize_t c_size_t c_float c_double c_longdouble c_float_complex "
+        "c_double_complex c_longdouble_complex c_void_p c_char_p py_object"
+    )
+    found: Dict[Tuple[str, int], Any] = {}
+    for name in names.split():
+        simple = getattr(ctypes, name, None)  # complex ones are new in Python 3.14
+        if simple is not None:
+            code = CODES[letters_of(simple)]
+            found.setdefault((code.kind, code.size), simple)
+    return found
+
+
+_SIMPLE = _simple_types()
+
+
+def ctypes_type(letters: str) -> Any:
+    """The ctypes type of a code, None for "v". ValueError where ctypes has none."""
+    if letters == "v":
+        return None
+    code = CODES[letters.lstrip("&")]
+    simple = _SIMPLE.get((code.kind, code.size))
+    if simple is None:
+        raise ValueError("ctypes has no type for %r (%s)" % (letters, code.c_type))
+    return ctypes.POINTER(simple) if letters.startswith("&") else simple
+
+
+def _missing_type(entry: Entry) -> str:
+    arguments, result = parse_signature(entry.signature)
+    try:
+        for letters in arguments + [result]:
+            ctypes_type(letters)
+    except ValueError as error:
+        return "(%s)" % error
+    return ""
+
+
+def ctypes_function(function: Any, signature: Optional[str] = None) -> Any:
+    """A ctypes function with argtypes and restype set, which keeps `function` alive. Without a
+    signature the first entry that ctypes can call.
+
+    What needs the GIL, or has not said that it may run in several threads at once, becomes a
+    PYFUNCTYPE: it is called with the GIL, and exceptions that it sets are raised. Everything else
+    becomes a CFUNCTYPE, which lets the GIL go. ValueError, TypeError as typedcall.resolve()."""
+    entry = choose(function, signature, _HONOURS, "ctypes", _missing_type)
+    arguments, result = parse_signature(entry.signature)
+    lets_go = entry.flags & (Flags.THREAD_SAFE | Flags.ACQUIRES_GIL)
+    if lets_go and not entry.flags & Flags.NEEDS_THREAD:
+        factory: Any = ctypes.CFUNCTYPE
+    else:
+        factory = ctypes.PYFUNCTYPE
+    options = {"use_errno": True} if entry.flags & Flags.SETS_ERRNO else {}
+    types = [ctypes_type(letters) for letters in arguments]
+    made = factory(ctypes_type(result), *types, **options)(entry.address)
+    made.typed_function = entry.keep_alive if entry.keep_alive is not None else function
+    return made

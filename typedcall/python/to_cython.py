@@ -1,0 +1,141 @@
+"""Typed functions for Cython code, which imports C functions from a module's `__pyx_capi__`; and
+the other way round, tags for the cpdef functions of a Cython module."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import Any, Dict, List, Optional, Union
+
+from typedcall._c_text import c_text, c_types
+from typedcall._capsules import make_capsule
+from typedcall._choose import name_of, offered, refusal
+from typedcall._codes import CODES
+from typedcall._records import Entry, Flags, parse_signature
+from typedcall.sources import cython_
+
+__all__ = ["cython_declarations", "export_to_cython", "tag_pyx_capi"]
+
+_HONOURS = Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.ACQUIRES_GIL
+
+# Cython's names in capsules, and in its source, where C's are spelt otherwise.
+_IN_CAPSULES = {
+    "n": "Py_ssize_t",
+    "?": "bool",
+    "s": "char const *",
+    "Zf": "__pyx_t_float_complex",
+    "Zd": "__pyx_t_double_complex",
+    "Zg": "__pyx_t_long_double_complex",
+}
+_IN_SOURCE = {
+    "n": "Py_ssize_t",
+    "?": "bint",
+    "q": "long long",
+    "Q": "unsigned long long",
+    "s": "const char *",
+    "O": "object",
+    "Zf": "float complex",
+    "Zd": "double complex",
+    "Zg": "long double complex",
+}
+_ERRORS = {"signed": "except? -1", "unsigned": "except? -1", "floating": "except? -1"}
+
+
+def _module(module: Union[ModuleType, str]) -> ModuleType:
+    return importlib.import_module(module) if isinstance(module, str) else module
+
+
+def _exportable(function: Any) -> Optional[Entry]:
+    """The first entry that a Cython declaration can describe."""
+    for entry in offered(function):
+        letters = {
+            each.lstrip("&") for each in sum(map(list, parse_signature(entry.signature)), [])
+        }
+        # Cython's bint is an int, C's bool is not.
+        if not refusal(entry.flags, _HONOURS) and "?" not in letters:
+            return entry
+    return None
+
+
+def _functions(module: ModuleType) -> Dict[str, Entry]:
+    found = {}
+    for name, value in vars(module).items():
+        entry = _exportable(value) if callable(value) and not isinstance(value, type) else None
+        if entry is not None and name.isidentifier():
+            found[name] = entry
+    return found
+
+
+def export_to_cython(module: Union[ModuleType, str]) -> List[str]:
+    """Gives a module of typed functions a `__pyx_capi__`, so that Cython code can `cimport` them by
+    the declarations that cython_declarations() writes; to be called before such code is imported.
+    Capsules that stand there stay. The first entry of a function that Cython has a declaration for
+    is taken. Returns the names."""
+    module = _module(module)
+    capsules = vars(module).setdefault("__pyx_capi__", {})
+    functions = _functions(module)
+    for name, entry in functions.items():
+        if name not in capsules:
+            text = c_text(entry.signature, _IN_CAPSULES)
+            capsules[name] = make_capsule(entry.address, text)
+    return sorted(functions)
+
+
+def cython_declarations(module: Union[ModuleType, str]) -> str:
+    """The text of a .pxd file for export_to_cython(): one `cdef` line for each function, which says
+    whether it needs the GIL and may raise."""
+    lines = []
+    for name, entry in sorted(_functions(_module(module)).items()):
+        arguments, result = c_types(entry.signature, _IN_SOURCE)
+        effects = "noexcept"
+        if entry.flags & Flags.MAY_RAISE:
+            code = parse_signature(entry.signature)[1]
+            kind = "pointer" if code.startswith("&") else CODES[code].kind
+            effects = "" if kind == "object" else _ERRORS.get(kind, "except? NULL")
+        if not entry.flags & Flags.NEEDS_THREAD:
+            effects += " nogil"
+        line = "cdef %s %s(%s) %s" % (result, name, ", ".join(arguments), effects)
+        lines.append(line.rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def tag_pyx_capi(module: Union[ModuleType, str], flags: Optional[int] = None) -> List[str]:
+    """Tags every cpdef function of a Cython module with what its `__pyx_capi__` says, and returns
+    their names. (Cython exports there what a .pxd file declares.) To be called at the end of the
+    module itself, `tag_pyx_capi(__name__)`, or from outside.
+
+    The capsules do not say `noexcept` and `nogil`, so by default the functions count as needing the
+    GIL and raising; `flags=0` promises that all of them do neither. Without that promise functions
+    are left out whose result cannot report an exception (void, complex)."""
+    module = sys.modules[module] if isinstance(module, str) else module
+    capsules = getattr(module, "__pyx_capi__", None)
+    if not isinstance(capsules, dict):
+        raise TypeError("%s exports no C functions: it has no __pyx_capi__" % name_of(module))
+    known = cython_.documented_flags(module.__name__) if flags is None else Flags(flags)
+    tagged = []
+    for name, value in list(vars(module).items()):
+        if not callable(value) or getattr(value, "__module__", None) != module.__name__:
+            continue
+        found = []
+        # A fused function has the entries of all its variants, and each of them has its own.
+        for variant in (getattr(value, "__signatures__", None) or {}).values():
+            found += _tag(variant, known)
+        found += _tag(value, known)
+        tagged += [name] if found else []
+    return sorted(tagged)
+
+
+def _tag(function: Any, flags: Flags) -> List[Entry]:
+    import typedcall
+
+    made = [cython_.entry_of_capsule(capsule, flags) for _, capsule in cython_.exported(function)]
+    found = [entry for entry in made if entry is not None]
+    if found:
+        typedcall.tag(
+            function,
+            [entry.signature for entry in found],
+            [entry.address for entry in found],
+            flags=int(found[0].flags),
+        )
+    return found

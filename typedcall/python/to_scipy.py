@@ -1,0 +1,83 @@
+"""A typed function as SciPy's LowLevelCallable, which its integrators and filters call without
+Python: the capsule's name is the C signature, compared byte by byte."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Dict, Optional
+
+from typedcall._c_text import parse_declaration
+from typedcall._capsules import make_capsule
+from typedcall._choose import are_equivalent, choose
+from typedcall._records import Entry, Flags, parse_signature
+
+__all__ = ["SIGNATURES", "low_level_callable"]
+
+#: What SciPy accepts, as our signature: quad, nquad; ndimage's generic_filter, generic_filter1d and
+#: geometric_transform.
+SIGNATURES: Dict[str, str] = {
+    parse_declaration(text).signature: text
+    for text in (
+        "double (double)",
+        "double (double, void *)",
+        "double (int, double *)",
+        "double (int, double *, void *)",
+        "int (double *, intptr_t, double *, void *)",
+        "int (double *, intptr_t, double *, intptr_t, void *)",
+        "int (intptr_t *, double *, int, int, void *)",
+    )
+}
+
+
+def _text_of(signature: str) -> Optional[str]:
+    for known, text in SIGNATURES.items():
+        if are_equivalent(known, signature):
+            return text
+    return None
+
+
+def _unknown_to_scipy(entry: Entry) -> str:
+    if _text_of(entry.signature) is not None:
+        return ""
+    return "is no signature of SciPy's (%s)" % "; ".join(SIGNATURES.values())
+
+
+@functools.lru_cache(maxsize=None)
+def _class() -> Any:
+    """A LowLevelCallable with room for a reference to what its address is of."""
+    from scipy import LowLevelCallable
+
+    class TypedLowLevelCallable(LowLevelCallable):  # type: ignore[misc]
+        """SciPy's LowLevelCallable of a typed function, which it keeps alive."""
+
+        typed_function: Any = None
+
+    return TypedLowLevelCallable
+
+
+def low_level_callable(
+    function: Any, signature: Optional[str] = None, *, user_data: Any = None
+) -> Any:
+    """A scipy.LowLevelCallable that keeps `function` alive. `signature` is ours (`d->d`) or SciPy's
+    text (`double (double)`); without one the first entry that SciPy accepts is taken. `user_data`
+    is SciPy's: a capsule, a ctypes or a cffi pointer.
+
+    SciPy calls it with the GIL or without, and does not look for exceptions, so only entries that
+    need no GIL and cannot raise are given to it. ValueError for a signature that SciPy has not;
+    TypeError as typedcall.resolve(), or for user data where the signature has none."""
+    if signature is not None:
+        if "(" in signature:
+            signature = parse_declaration(signature).signature
+        parse_signature(signature)
+        if _text_of(signature) is None:
+            raise ValueError(
+                "SciPy has no callbacks of the signature '%s'; it has: %s"
+                % (signature, ", ".join("'%s' = %s" % pair for pair in SIGNATURES.items()))
+            )
+    entry = choose(function, signature, Flags.ACQUIRES_GIL, "SciPy", _unknown_to_scipy)
+    if user_data is not None and not entry.signature.split("->")[0].endswith("P"):
+        raise TypeError("'%s' has no last argument for user data" % entry.signature)
+    capsule = make_capsule(entry.address, _text_of(entry.signature) or "")
+    made = _class()(capsule, user_data)
+    made.typed_function = entry.keep_alive if entry.keep_alive is not None else function
+    return made
