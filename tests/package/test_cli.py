@@ -224,6 +224,28 @@ class Verify(CommandLine):
         verdict = self.differences(1)
         self.assertIn("the boxed call does not repeat itself", verdict["explained"])
 
+    @unittest.skipIf(support.IS_PYPY, "a wrong address cannot be tagged so on PyPy")
+    def test_isolated_functions_take_only_themselves_along(self):
+        self.tagged(
+            "import os, signal, time",
+            "half = plain.half", "typedcall.tag(half, 'd->d', plain.addresses['half'])",
+            "def dies(x): os.kill(os.getpid(), signal.SIGABRT)",
+            "def hangs(x): time.sleep(100)",
+            "def crashes(x): return x",
+            # The address of data: calling it is a crash of the unboxed call.
+            "data = (ctypes.c_char * 64)()",
+            "for f in (dies, hangs):",
+            "    typedcall.tag(f, 'd->d', plain.addresses['half'])",
+            "typedcall.tag(crashes, 'd->d', ctypes.addressof(data))")
+        report = self.json("verify", "tagged", "--count", "50", "--isolate", "--time-limit", "2",
+                           status=1)
+        verdicts = {verdict["name"]: verdict for verdict in report["verdicts"]}
+        self.assertEqual(verdicts["half"]["equal"], 50)
+        self.assertRegex(verdicts["dies"]["skipped"], "^died of SIGABRT in its boxed call with ")
+        self.assertRegex(verdicts["hangs"]["skipped"], "^did not end within 2 s in its boxed call")
+        self.assertEqual(verdicts["crashes"]["unexplained"], 1)
+        self.assertRegex(verdicts["crashes"]["examples"][0][2], "^died of SIG")
+
     def test_the_largest_number(self):
         # It would not end with an int of 64 bits.
         body = ["for i in range(abs(x) if type(x) is int and abs(x) < 2**63 else 0): pass",

@@ -64,6 +64,14 @@ def _parser() -> argparse.ArgumentParser:
         "--largest", type=_positive, metavar="N",
         help="no number beyond N: some functions take as long as an argument is large",
     )
+    verify.add_argument(
+        "--isolate", action="store_true",
+        help="each function in a process of its own, so that one that crashes is one row",
+    )
+    verify.add_argument(
+        "--time-limit", type=_positive, metavar="SECONDS", default=60,
+        help="for each function with --isolate (60)",
+    )
     bench = command("bench", "Measure every way to call a function.", "MODULE:NAME")
     bench.add_argument("--signature", help="which, if the function offers several")
     bench.add_argument("--arguments", help="Python literals, such as '1.5, 2'")

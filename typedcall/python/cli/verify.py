@@ -12,6 +12,7 @@ import typedcall
 from typedcall._records import Entry, Flags, parse_signature
 from typedcall.cli import FOUND, CommandError
 from typedcall.cli.arguments import ArgumentMaker, why_not
+from typedcall.cli.isolation import CAN_ISOLATE, Marker, isolated
 from typedcall.cli.report import print_json, print_table, progress
 from typedcall.cli.targets import Target, describe, find_targets
 
@@ -89,8 +90,9 @@ def _show(outcome: _Outcome) -> str:
 class _Comparison:
     """The calls of one entry of a function."""
 
-    def __init__(self, target: Target, entry: Entry) -> None:
+    def __init__(self, target: Target, entry: Entry, marker: Marker) -> None:
         self._boxed = target.function
+        self._marker = marker
         self._declared = bool(entry.flags & Flags.DIFFERS)
         resolved = {
             other.signature: typedcall.resolve(
@@ -111,8 +113,11 @@ class _Comparison:
         return None
 
     def compare(self, arguments: Tuple[Any, ...], verdict: Verdict) -> None:
+        self._marker.set("boxed call with %r" % (arguments,))
         boxed = _outcome(self._boxed, arguments)
+        self._marker.set("unboxed call with %r" % (arguments,))
         unboxed = _outcome(self._unboxed, arguments)
+        self._marker.set("comparison")
         verdict.calls += 1
         if _same(boxed, unboxed):
             verdict.equal += 1
@@ -167,6 +172,7 @@ def verify_entry(
     seed: int,
     done: Callable[[int], None],
     largest: Optional[int] = None,
+    marker: Optional[Marker] = None,
 ) -> Verdict:
     """Calls one entry `count` times beside its Python callable. `done` is told of every hundred."""
     verdict = Verdict(target.name, entry.signature)
@@ -177,12 +183,34 @@ def verify_entry(
         return verdict
     # With one signature only, what does not fit must be refused in the same way both times.
     maker = ArgumentMaker(_letters(entry), seed, len(target.entries) > 1, largest)
-    comparison = _Comparison(target, entry)
+    comparison = _Comparison(target, entry, marker or Marker())
     for arguments in maker.all(count):
         comparison.compare(arguments, verdict)
         if verdict.calls % 100 == 0:
             done(100)
     done(count % 100)
+    return verdict
+
+
+def _verify_isolated(target: Target, entry: Entry, options: argparse.Namespace) -> Verdict:
+    """verify_entry() in a process of its own. What its boxed call does there is no difference."""
+    marker = Marker()
+    marker.set("first call")
+
+    def work() -> Verdict:
+        return verify_entry(target, entry, options.count, options.seed, lambda _: None,
+                            options.largest, marker)
+
+    verdict, fault = isolated(work, options.time_limit)
+    if fault is None:
+        return verdict  # type: ignore[no-any-return]
+    doing = marker.get()
+    verdict = Verdict(target.name, entry.signature)
+    if doing.startswith("unboxed") and not fault.startswith("did not end"):
+        verdict.unexplained = 1
+        verdict.examples.append((_shorten(doing), "returns", fault, ""))
+    else:
+        verdict.skipped = "%s in its %s" % (fault, _shorten(doing))
     return verdict
 
 
@@ -216,13 +244,19 @@ def _print(target: str, verdicts: List[Verdict]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.isolate and not CAN_ISOLATE:
+        raise CommandError("--isolate needs a system with fork()")
     targets = find_targets(options.target)
     work = [(target, entry) for target in targets for entry in target.entries]
+    verdicts = []
     with progress("verifying", len(work) * options.count) as done:
-        verdicts = [
-            verify_entry(target, entry, options.count, options.seed, done, options.largest)
-            for target, entry in work
-        ]
+        for target, entry in work:
+            if options.isolate:
+                verdicts.append(_verify_isolated(target, entry, options))
+                done(options.count)
+            else:
+                verdicts.append(verify_entry(target, entry, options.count, options.seed, done,
+                                             options.largest))
     if options.json:
         print_json({"target": options.target, "seed": options.seed,
                     "verdicts": [asdict(verdict) for verdict in verdicts]})
