@@ -191,7 +191,8 @@ static inline void PyNativeCallableTables_Withdraw(PyNativeCallableTables *table
 /// Returns 0, or -1 and nothing has changed: ValueError, which names the entry and what is wrong
 /// with it (a signature that is no canonical one, no function, flags that nobody can use), for a
 /// negative `count` and for no entries at all where some are counted; MemoryError. GIL: held; so
-/// writers of one instance take turns. Runs no Python code when it succeeds.
+/// writers of one instance take turns. On a free-threaded CPython the caller sees to that, with
+/// Py_BEGIN_CRITICAL_SECTION(instance). Runs no Python code when it succeeds.
 /// Source: SEP 201, "Description of custom slot".
 static inline int PyNativeCallableTables_Set(PyNativeCallableTables *tables,
                                              const PyNativeCallableEntry *entries,

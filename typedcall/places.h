@@ -9,6 +9,7 @@
 #endif
 
 #include "core/interface.h"
+#include "core/type_access.h"
 #include "typedcall/def_of.h"
 #include "typedcall/sibling_symbol.h"
 #include "typedcall/typed_method.h"
@@ -17,6 +18,8 @@
 #include <cstdint>
 #include <mutex>
 #include <utility>
+
+#include "typedcall/object_ref.h"
 
 namespace typedcall {
 
@@ -158,9 +161,9 @@ class __attribute__((visibility("hidden"))) sibling_cache {
 /// pair is refused too, which costs speed only. GIL: held.
 inline bool slot_is_what_python_calls(PyTypeObject *type) {
   PyTypeObject *provider = type;
-  PyObject *mro = type->tp_mro;
-  for (Py_ssize_t i = 0; mro != nullptr && i < PyTuple_GET_SIZE(mro); ++i) {
-    auto *base = reinterpret_cast<PyTypeObject *>(PyTuple_GET_ITEM(mro, i));
+  const object_ref mro = object_ref::steal(PyTypedcall_Internal_Mro(type));
+  for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro.get()); ++i) {
+    auto *base = reinterpret_cast<PyTypeObject *>(PyTuple_GET_ITEM(mro.get(), i));
     const PyExtensibleTypeData *data = PyExtensibleType_Internal_Data(base);
     for (Py_ssize_t at = 0; data != nullptr && at < data->count; ++at) {
       if (data->table[at].id == PYCUSTOMSLOT_NATIVECALLABLE_ID) provider = base;

@@ -137,15 +137,21 @@ static inline int PyNativeCallable_UntagObject(const PyTypedcall_Interface *inte
 // leads elsewhere. Borrowed; runs no Python code.
 static inline PyObject *PyTypedMethod_Internal_ClassOf(PyTypeObject *type, const PyMethodDef *def) {
   PyObject *name = PyUnicode_FromString(def->ml_name);
+#ifdef Py_GIL_DISABLED
+  PyObject *found = name != NULL ? _PyType_LookupRef(type, name) : NULL;
+#else
   PyObject *found = name != NULL ? _PyType_Lookup(type, name) : NULL;
+  Py_XINCREF(found);
+#endif
   Py_XDECREF(name);
   PyErr_Clear();
-  if (found == NULL) return NULL;
-  if (PyTypedMethod_IsUnbound(found)) {
+  PyObject *owner = NULL;
+  if (found != NULL && PyTypedMethod_IsUnbound(found)) {
     const PyMethodDescrObject *descriptor = (PyMethodDescrObject *)found;
-    return descriptor->d_method == def ? (PyObject *)PyDescr_TYPE(descriptor) : NULL;
+    if (descriptor->d_method == def) owner = (PyObject *)PyDescr_TYPE(descriptor);
   }
-  return NULL;
+  Py_XDECREF(found);
+  return owner;
 }
 
 // Whose death means that the def of a builtin function is gone, as far as one can know.

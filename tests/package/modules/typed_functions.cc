@@ -165,4 +165,5 @@ int exec(PyObject *module) {
 
 }  // namespace
 
-TYPEDCALL_MODULE_EXEC(typed_functions, "Tagged functions of every shape.", methods, 0, exec);
+TYPEDCALL_MODULE_EXEC_WITHOUT_GIL(typed_functions, "Tagged functions of every shape.", methods, 0,
+                                  exec);

@@ -1,0 +1,106 @@
+"""On a free-threaded CPython nothing of the package brings the GIL back, and threads can resolve,
+call, tag and let go at once. The same threads run where there is a GIL."""
+import os
+import subprocess
+import sys
+import sysconfig
+import threading
+import unittest
+
+import support
+import typedcall
+
+if support.IS_PYPY:
+    raise unittest.SkipTest("for CPython")
+
+typed = support.build("typed_functions")
+plain = support.build("plain_functions")
+THREADS, ROUNDS = 6, 300
+
+
+def in_threads(work):
+    """Calls work(number) in all threads at once; raises what one of them has raised."""
+    barrier = threading.Barrier(THREADS)
+    errors = []
+
+    def run(number):
+        try:
+            barrier.wait()
+            work(number)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+class Threads(unittest.TestCase):
+    def test_calls_of_one_function(self):
+        half = typedcall.resolve(typed.half, "d->d")
+
+        def work(number):
+            for i in range(ROUNDS):
+                value = float(number * ROUNDS + i)
+                assert half(value) == value / 2
+
+        in_threads(work)
+
+    def test_resolving_the_same_functions(self):
+        def work(_):
+            for _ in range(ROUNDS):
+                assert typedcall.resolve(typed.inc, "l->l")(41) == 42
+                assert typedcall.resolve(typed.add, "dd->d")(0.5, 0.25) == 0.75
+                assert "dldl->d" in typedcall.signatures(typed.mix)
+
+        in_threads(work)
+
+    def test_tagging_and_letting_go(self):
+        address = plain.addresses["half"]
+
+        def work(number):
+            for i in range(ROUNDS):
+                function = eval("lambda x: x / 2")
+                typedcall.tag(function, "d->d", address)
+                assert typedcall.resolve(function, "d->d")(3.0) == 1.5
+                if i % 2:
+                    assert typedcall.untag(function)
+                    assert typedcall.signatures(function) == []
+
+        in_threads(work)
+
+    def test_one_tag_by_all(self):
+        """The same tag twice is one tag, whoever comes first."""
+        def function(x):
+            return x / 2
+
+        in_threads(lambda _: typedcall.tag(function, "d->d", plain.addresses["half"]))
+        self.assertEqual(typedcall.signatures(function), ["d->d"])
+        self.assertTrue(typedcall.untag(function))
+
+
+@unittest.skipUnless(sysconfig.get_config_var("Py_GIL_DISABLED"), "this CPython has the GIL")
+class NoGil(unittest.TestCase):
+    def says(self, code):
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHON_GIL"}
+        environment["PYTHONPATH"] = os.pathsep.join(
+            [os.path.dirname(typed.__file__), environment.get("PYTHONPATH", "")])
+        ended = subprocess.run([sys.executable, "-W", "error", "-c", code], env=environment,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        return ended.returncode, ended.stdout.decode(errors="replace").strip()
+
+    def test_the_package_needs_none(self):
+        self.assertEqual(self.says("import sys, typedcall; typedcall.entries(len); "
+                                   "print(sys._is_gil_enabled())"), (0, "False"))
+
+    def test_a_module_that_says_so_needs_none(self):
+        self.assertEqual(self.says("import sys, typed_functions; print(sys._is_gil_enabled())"),
+                         (0, "False"))
+
+
+if __name__ == "__main__":
+    unittest.main()
