@@ -126,6 +126,8 @@ def choose(interpreters, full=False, required=()):
         if not reason and not full and interpreter.path not in required:
             if interpreter.debug:
                 reason = "a debug build is run by --full"
+            elif interpreter.info["gil_disabled"]:
+                reason = "a free-threaded build is run by --full"
             elif interpreter.flavour in flavours:
                 reason = "%s is run" % flavours[interpreter.flavour].label
         if reason:

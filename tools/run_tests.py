@@ -186,14 +186,21 @@ def package_runs(found, usual, full):
     ordinary.sort(key=lambda i: i.version)
     # The libraries take minutes to install.
     with_libraries = [usual, ordinary[-1]] if full else [usual]
-    between = [i for i in ordinary[1:-1] if i is not usual]
+    stand_in = [usual, ordinary[0], ordinary[-1]] if full else [usual, ordinary[0]]
     for interpreter in one_of_each.values():
-        if interpreter in between:
-            yield "package, " + interpreter.label, lambda: [Case(
-                "package", SKIPPED, "the oldest and the newest CPython stand for this one")], ()
-            continue
-        yield "package, " + interpreter.label, package_tests.cases_of, (
-            interpreter, interpreter in with_libraries)
+        label = "package, " + interpreter.label
+        if interpreter in ordinary and interpreter not in stand_in:
+            yield label, skipped_package, (
+                "run under %s" % " and ".join(i.label for i in sorted(
+                    set(stand_in), key=lambda i: i.version)),)
+        elif interpreter.info["gil_disabled"] and not full:
+            yield label, skipped_package, ("run by --full",)
+        else:
+            yield label, package_tests.cases_of, (interpreter, interpreter in with_libraries)
+
+
+def skipped_package(reason):
+    return [Case("package", SKIPPED, reason)]
 
 
 def full_runs(chosen, usual, fuzz_seconds):
@@ -255,7 +262,7 @@ def main():
     if options.full:
         plan += full_runs(chosen, usual, options.fuzz_seconds)
 
-    if not any(i.info["gil_disabled"] for i in chosen):
+    if options.full and not any(i.info["gil_disabled"] for i in chosen):
         plan.append(("free-threaded", lambda: [Case(
             "a free-threaded CPython", SKIPPED, "none was found; tools/free_threaded builds one")],
                      ()))
