@@ -33,9 +33,9 @@ NOT_AGAIN = "-compiles,-compiles-once"
 # interpreter, the newest one and those that count references stand for the others.
 SAME_EVERYWHERE = ["//tests/invoker/...", "//tests/loop/..."]
 # What a second interpreter of one version would find again, and a sanitizer that has seen it once.
-SEEN_BEFORE = SAME_EVERYWHERE + ["//tests/exactness/..."]
+SEEN_BEFORE = SAME_EVERYWHERE + ["//tests/exactness/...", "//tests/provider/..."]
 # The layouts that differ are core's: what stands above it has been seen by the sanitizers.
-ABOVE_CORE = SEEN_BEFORE + ["//tests/provider/...", "//tests/resolve/...", "//tests/c_provider/..."]
+ABOVE_CORE = SEEN_BEFORE + ["//tests/resolve/...", "//tests/c_provider/..."]
 
 SOURCES = ("*.h", "*.hpp", "*.c", "*.cc", "*.cpp")
 DISK_CACHE_LIMIT = 4 << 30
@@ -253,7 +253,7 @@ def main():
         tags = "%s,%s" % (PER_INTERPRETER, NOT_AGAIN if again else "-compiles-once")
         flags = [] if interpreter is usual else ["--build_tests_only", "--test_tag_filters=" + tags]
         without = ()
-        if again and not interpreter.debug:
+        if again and interpreter.ordinary:
             without = SEEN_BEFORE
         elif interpreter not in (usual, newest) and not interpreter.debug:
             without = SAME_EVERYWHERE
