@@ -1,14 +1,18 @@
 """Extension modules for CPython's limited API: one binary for 3.12 and everything after it."""
 
-load("@python//:version.bzl", "PYTHON_MINOR")
+load("@python//:version.bzl", "PYTHON_GIL_DISABLED", "PYTHON_MINOR")
 load("//bazel:defs.bzl", "C_COPTS", "standards_test")
 
 LIMITED_API = "-DPy_LIMITED_API=0x030C0000"
 
+# Free-threaded builds have no limited API.
+_HAS_LIMITED_API = PYTHON_MINOR >= 12 and not PYTHON_GIL_DISABLED
+
 def abi3_module(name, srcs, deps = [], testonly = False, **kwargs):
     """The shared object <name>.abi3.so, which `import <name>` loads under 3.12 and later.
 
-    For an older PYTHON_BIN there is nothing: PEP 697 came with 3.12. Tests skip themselves then.
+    For an older PYTHON_BIN, or a free-threaded one, there is nothing: PEP 697 came with 3.12. Tests
+    skip themselves then.
 
     Args:
       name: the module's name.
@@ -18,7 +22,7 @@ def abi3_module(name, srcs, deps = [], testonly = False, **kwargs):
       **kwargs: for cc_binary.
     """
     file = name + ".abi3.so"
-    if PYTHON_MINOR < 12:
+    if not _HAS_LIMITED_API:
         # Not nothing: whoever needs the module asks for the path of one file.
         file = name + ".needs_3_12"
         native.genrule(
@@ -55,7 +59,7 @@ def abi3_library(name, srcs, hdrs = [], deps = [], **kwargs):
       deps: libraries besides the Python headers.
       **kwargs: for cc_library.
     """
-    if PYTHON_MINOR >= 12:
+    if _HAS_LIMITED_API:
         native.cc_library(
             name = name,
             srcs = srcs,
@@ -67,11 +71,11 @@ def abi3_library(name, srcs, hdrs = [], deps = [], **kwargs):
 
 def with_abi3(names):
     """`names` where PYTHON_BIN has the limited API of 3.12, else nothing."""
-    return names if PYTHON_MINOR >= 12 else []
+    return names if _HAS_LIMITED_API else []
 
 def abi3_standards_test(name, c_src, cxx_src, deps):
     """standards_test with the limited API, where PYTHON_BIN has it."""
-    if PYTHON_MINOR >= 12:
+    if _HAS_LIMITED_API:
         standards_test(
             name = name,
             c_src = c_src,

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 import unittest
 
 import interpreters
@@ -25,6 +26,8 @@ def run(*command, **environment):
 
 
 @unittest.skipIf(sys.version_info < (3, 12), "PEP 697, and with it the limited tier, came with 3.12")
+@unittest.skipIf(sysconfig.get_config_var("Py_GIL_DISABLED"),
+                 "free-threaded builds have no limited API")
 class OneBinary(unittest.TestCase):
     def test_under_every_later_interpreter(self):
         ran = []
