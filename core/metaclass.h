@@ -30,8 +30,18 @@ static inline int PyExtensibleType_Internal_Refuse(PyTypeObject *type, PyObject 
   return -1;
 }
 
-// The magic of a type whose bases are being resolved.
+// The magic of a type whose bases are being resolved by this thread. Without the GIL another thread
+// may come to the type meanwhile: for it nobody has settled it yet, and the first to the end does.
+#ifdef Py_GIL_DISABLED
+#define PyExtensibleType_Internal_ON_THE_WAY ((uint64_t)PyThread_get_thread_ident() | 1)
+#else
 #define PyExtensibleType_Internal_ON_THE_WAY ((uint64_t)1)
+#endif
+
+// Neither settled nor being settled by this thread?
+static inline int PyExtensibleType_Internal_IsOpen(uint64_t magic) {
+  return magic != PyExtensibleType_MAGIC && magic != PyExtensibleType_Internal_ON_THE_WAY;
+}
 
 static inline int PyExtensibleType_Internal_ResolveAlone(PyTypeObject *metaclass,
                                                          PyTypeObject *type,
@@ -51,12 +61,13 @@ static inline int PyExtensibleType_Internal_ResolveBases(PyTypeObject *metaclass
     PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(mro, i);
     if (base == type || !PyTypedcall_Internal_IsHeapType(base) ||
         !PyType_IsSubtype(Py_TYPE((PyObject *)base), metaclass) ||
-        PyExtensibleType_Internal_DataOf(metaclass, base)->shared.magic != 0) {
+        !PyExtensibleType_Internal_IsOpen(
+            PyExtensibleType_Internal_DataOf(metaclass, base)->shared.magic)) {
       continue;
     }
     // Metaclasses' mro() can put classes into the MRO of each other: who is on the way is passed
     // over, offers nothing meanwhile, and those below it are not settled before it is.
-    if (*magic == 0) {
+    if (PyExtensibleType_Internal_IsOpen(*magic)) {
       __atomic_store_n(magic, PyExtensibleType_Internal_ON_THE_WAY, __ATOMIC_RELAXED);
     }
     if (Py_EnterRecursiveCall(" while custom slots are inherited") != 0) {
@@ -110,7 +121,8 @@ static inline int PyExtensibleType_Internal_ResolveWith(
       result = PyExtensibleType_Internal_Refuse(
           type, PyExc_RuntimeError, "the custom slots of a base of type '%s' are being settled");
     }
-  } else if (mro != NULL && PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic == 0) {
+  } else if (mro != NULL && PyExtensibleType_Internal_IsOpen(
+                                PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic)) {
     result = PyExtensibleType_Internal_Commit(metaclass, type, mro, given != NULL ? given : &body);
   } else if (result == 0 && given != NULL) {
     result = PyExtensibleType_Internal_Refuse(
@@ -141,7 +153,10 @@ static inline int PyExtensibleType_Internal_ResolveAlone(PyTypeObject *metaclass
     return PyExtensibleType_Internal_Refuse(type, PyExc_SystemError,
                                             "the custom slots of type '%s' are final already");
   }
-  if (PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic != 0 && count == 0) return 0;
+  if (count == 0 && !PyExtensibleType_Internal_IsOpen(
+                        PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic)) {
+    return 0;
+  }
   if (!PyTypedcall_Internal_IsHeapType(type)) {
     return PyExtensibleType_Internal_Refuse(
         type, PyExc_TypeError, "the slots of the static type '%s' have not been made ready");

@@ -42,20 +42,23 @@ static inline void PyTypedcall_Internal_ForgetReference(PyTypedcall_Internal_Own
   Py_XDECREF(reference);
 }
 
-// Removes the rows of an owner that is dead. `destroy` may run anything, so the list is looked at
-// anew for every row. Returns 0, or -1 with an exception.
+// Removes the rows of an owner that is dead. `destroy` may run anything, this function as well:
+// each row is taken off the list before. Returns 0, or -1 with an exception.
 static inline int PyTypedcall_Internal_RemoveRowsOf(PyTypedcall_Internal_Owner *owner) {
   PyTypedcall_Internal_State *state = owner->state;
   // Python code can find weak references of an object and call, or outlive us with, their callback.
   if (owner->reference == NULL || !PyTypedcall_Internal_IsDead(owner->reference)) return 0;
   for (size_t i = 0; i < owner->count; ++i) {
     PyTypedcall_Internal_Row *row = owner->rows[i];
+    owner->rows[i] = NULL;
+    if (row == NULL) continue;
     if (--row->owners > 0 || row->retracted) continue;
     PyTypedcall_Internal_TableRemove(&state->tables[row->space], row->key);
     PyTypedcall_Internal_Count(&state->counters.rows_removed, 1);
     PyTypedcall_Internal_FreeRow(row);
   }
   owner->count = 0;
+  if (owner->reference == NULL) return 0;  // somebody else has come to the end meanwhile
   // The garbage collector, unlike the end of the last reference, leaves the callback in place.
   PyTypedcall_Internal_ForgetReference(owner);
   // This may let go of the owner record: the callback object that runs keeps it.
@@ -194,12 +197,13 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_AddRow(
     return NULL;
   }
   PyTypedcall_Internal_Count(&state->counters.generations, (uint64_t)reserved);
-  PyTypedcall_Internal_Count(&state->counters.rows_added, 1);
   row->space = space;
   row->key = key;
   row->value = value;
   row->destroy = destroy;
   PyTypedcall_Internal_TableInsert(&state->tables[space], row);
+  // Behind it: whoever finds nothing must not remember that with the new count.
+  PyTypedcall_Internal_Count(&state->counters.rows_added, 1);
   return row;
 }
 

@@ -32,8 +32,13 @@ static PyMethodDef PyTypedcall_Internal_CombinedDef = {
 
 static inline void PyTypedcall_Internal_ReadCounters(void *opaque, PyTypedcall_Counters *out,
                                                      size_t size) {
-  const PyTypedcall_Internal_State *state = (const PyTypedcall_Internal_State *)opaque;
-  memcpy(out, &state->counters, size < sizeof(*out) ? size : sizeof(*out));
+  const PyTypedcall_Counters *live = &((const PyTypedcall_Internal_State *)opaque)->counters;
+  PyTypedcall_Counters read;
+  read.rows_added = PyTypedcall_LOAD_RELAXED(&live->rows_added);
+  read.rows_removed = PyTypedcall_LOAD_RELAXED(&live->rows_removed);
+  read.conflicts = PyTypedcall_LOAD_RELAXED(&live->conflicts);
+  read.generations = PyTypedcall_LOAD_RELAXED(&live->generations);
+  memcpy(out, &read, size < sizeof(*out) ? size : sizeof(*out));
 }
 
 // Lets go of everything but the struct itself.

@@ -255,7 +255,7 @@ def main():
         without = ()
         if again and interpreter.ordinary:
             without = SEEN_BEFORE
-        elif interpreter not in (usual, newest) and not interpreter.debug:
+        elif interpreter not in (usual, newest) and interpreter.ordinary:
             without = SAME_EVERYWHERE
         plan.append((interpreter.label, bazel_test, (interpreter, flags, without)))
     plan += package_runs(found, usual, options.full)

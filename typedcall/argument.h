@@ -115,6 +115,12 @@ inline bool clear_pointer_refusal() {
   return is_refusal;
 }
 
+/// Python's floats and complex numbers are C's doubles: what is narrower comes behind a double.
+template <class T>
+constexpr match exact_for() {
+  return sizeof(T) < (is_complex_type<T> ? 2 : 1) * sizeof(double) ? match::subclass : match::exact;
+}
+
 }  // namespace internal
 
 /// GIL: held. Sets no exception but with match::raised, and runs no Python code unless a pointer is
@@ -139,11 +145,11 @@ match match_of(PyObject *object) {
   } else if constexpr (std::is_same_v<T, bool>) {
     return PyBool_Check(object) ? match::exact : match::none;
   } else if constexpr (std::is_floating_point_v<T>) {
-    if (PyFloat_CheckExact(object)) return match::exact;
+    if (PyFloat_CheckExact(object)) return internal::exact_for<T>();
     if (PyFloat_Check(object)) return match::subclass;
     return has_float ? match::safe : match::none;
   } else if constexpr (is_complex_type<T>) {
-    if (PyComplex_CheckExact(object)) return match::exact;
+    if (PyComplex_CheckExact(object)) return internal::exact_for<T>();
     if (PyComplex_Check(object)) return match::subclass;
     return has_float || internal::has_complex_method(type) ? match::safe : match::none;
   } else {

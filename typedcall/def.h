@@ -259,6 +259,8 @@ inline constexpr row_facts facts_of __attribute__((visibility("hidden"))) = {
 /// takes a base class of theirs (an int for a bool), then the first that they can be converted to;
 /// the argument that suits worst decides. `PyObject *` counts as a conversion.
 ///
+/// A Python float is a C double: `float` comes behind it, as if it were its base class.
+///
 /// Overloads whose integers differ only in width or sign are equal in this, and the value chooses:
 /// an int out of range for the first goes on to the next. So def<f32, f64>("f") called with 1
 /// reaches f32, and with 1 << 40 f64. (A consumer has the overload whose signature it asks for.)

@@ -224,6 +224,9 @@ struct __attribute__((visibility("hidden"))) native {
         if (__builtin_expect(PyErr_Occurred() == nullptr, 1)) return result;
         if constexpr (returns_object) Py_XDECREF(result);
         return error_value<entry_result>();
+      } else if constexpr (throws) {
+        const entry_result status = plain(values...);
+        return status == 0 && PyErr_Occurred() != nullptr ? -1 : status;
       } else {
         return to_c(plain(values...));
       }

@@ -135,7 +135,9 @@ bool same_default(const T &a, const T &b) {
   } else if constexpr (is_complex_type<T>) {
     return same_default(__real__ a, __real__ b) && same_default(__imag__ a, __imag__ b);
   } else if constexpr (std::is_floating_point_v<T>) {
-    return (a <= b && a >= b) || (std::isnan(a) && std::isnan(b));
+    // -0.0 is another default than 0.0.
+    return (a <= b && a >= b && std::signbit(a) == std::signbit(b)) ||
+           (std::isnan(a) && std::isnan(b));
   } else {
     return a == b;
   }

@@ -162,6 +162,9 @@ class __attribute__((visibility("hidden"))) sibling_cache {
 inline bool slot_is_what_python_calls(PyTypeObject *type) {
   PyTypeObject *provider = type;
   const object_ref mro = object_ref::steal(PyTypedcall_Internal_Mro(type));
+#ifdef Py_GIL_DISABLED
+  if (!mro) PyErr_Clear();  // no memory to ask for it
+#endif
   for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro.get()); ++i) {
     auto *base = reinterpret_cast<PyTypeObject *>(PyTuple_GET_ITEM(mro.get(), i));
     const PyExtensibleTypeData *data = PyExtensibleType_Internal_Data(base);

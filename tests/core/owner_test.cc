@@ -1,5 +1,8 @@
 // Owners of rows: rows go with the last of them, and what cannot be watched by a weak reference is
 // kept alive until its row is retracted.
+#include <array>
+#include <utility>
+
 #include "tests/core/rows.h"
 
 namespace typedcall_test {
@@ -177,6 +180,37 @@ TEST_F(Owners, CallbackCalledByHand) {
   EXPECT_EQ(Find(kDef, key), nullptr);
   ASSERT_TRUE(scope_.Run("callback(reference)\n"));
   EXPECT_EQ(Destroyed()[value], 1);
+}
+
+// Python code that `destroy` runs may find the callback and call it once more.
+PyObject *callback_of_the_dying, *reference_to_the_dying;
+void CallBack(const void *value) {
+  Destroy(value);
+  if (callback_of_the_dying == nullptr) return;
+  Ref callback = Ref::Steal(std::exchange(callback_of_the_dying, nullptr));
+  Ref result =
+      Ref::Steal(PyObject_CallFunctionObjArgs(callback.get(), reference_to_the_dying, nullptr));
+  EXPECT_TRUE(result) << TakeError();
+}
+
+TEST_F(Owners, DestroyCallsTheCallback) {
+  Ref owner = Owner();
+  std::array<const void *, 3> keys, values;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    keys[i] = Address();
+    values[i] = Address();
+    EXPECT_EQ(Publish(kDef, keys[i], owner, values[i], CallBack), values[i]);
+  }
+  scope_.Set("o", owner.get());
+  ASSERT_TRUE(scope_.Run("(reference,) = weakref.getweakrefs(o)\ndel o"));
+  Ref reference = scope_.Eval("reference");
+  reference_to_the_dying = reference.get();
+  callback_of_the_dying = scope_.Eval("reference.__callback__").release();
+  owner.reset();
+  for (size_t i = 0; i < keys.size(); ++i) {
+    EXPECT_EQ(Find(kDef, keys[i]), nullptr);
+    EXPECT_EQ(Destroyed()[values[i]], 1);
+  }
 }
 
 // `destroy` is somebody else's code: it may use the interface, even for the owner that dies.

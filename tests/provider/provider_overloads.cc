@@ -11,6 +11,10 @@ long of_bool(bool) noexcept { return kBool; }
 long of_int(long) noexcept { return kInt; }
 long of_float(double) noexcept { return kFloat; }
 long of_object(PyObject *) noexcept { return kObject; }
+float half_of_single(float x) noexcept { return x / 2; }
+double half_of_double(double x) noexcept { return x / 2; }
+std::complex<float> same_single(std::complex<float> x) noexcept { return x; }
+std::complex<double> same_double(std::complex<double> x) noexcept { return x; }
 long of_complex(std::complex<double>) noexcept { return kComplex; }
 long of_text(const char *) noexcept { return kText; }
 long of_doubles(const double *) noexcept { return kDoubles; }
@@ -68,6 +72,8 @@ typedcall::method_table methods{
     typedcall::def<of_float, of_complex>("float_or_complex"),
     typedcall::def<of_text, of_object>("text_or_object"),
     typedcall::def<of_object, of_text>("object_or_text"),
+    typedcall::def<half_of_single, half_of_double>("single_then_double"),
+    typedcall::def<same_single, same_double>("complex_single_then_double"),
     typedcall::def<of_doubles, of_floats>("doubles_or_floats"),
     typedcall::def<of_floats, of_doubles>("floats_or_doubles"),
     typedcall::def<int_float, float_float, float_int>("pairs"),

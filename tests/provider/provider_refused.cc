@@ -5,7 +5,9 @@
 
 namespace {
 
-#if REFUSED < 6
+#if REFUSED == 10
+double same(double x) noexcept { return x; }
+#elif REFUSED < 6
 long inc(signed char x) noexcept { return x + 1; }
 #else
 long add(long a, long b) noexcept { return a + b; }
@@ -35,6 +37,9 @@ typedcall::method_table methods {
   typedcall::def<add>("add", typedcall::arg("x"), typedcall::arg("\xc3\xa9 y")),
 #elif REFUSED == 9
   typedcall::def<add>("add", typedcall::positional(""), typedcall::arg("x\xff")),
+#elif REFUSED == 10
+  typedcall::def<same>("same", typedcall::arg("x") = 0.0),
+      typedcall::def<same>("again", typedcall::arg("x") = -0.0),
 #endif
 };
 

@@ -41,6 +41,11 @@ int throw_or_convert(long x, double *result) {
   if (x == 41) throw std::out_of_range("it is 41");
   return convert(x, result);
 }
+int set_and_return_0(long x, double *result) {
+  if (x == 42) PyErr_SetString(PyExc_ArithmeticError, "it is 42");
+  *result = static_cast<double>(x);
+  return 0;
+}
 int only_place(bool *result) noexcept {
   *result = true;
   return 0;
@@ -125,6 +130,7 @@ typedcall::method_table methods{
     typedcall::def<make_object>("to_object", typedcall::returns_status),
     typedcall::def<make_text>("to_text", typedcall::returns_status),
     typedcall::def<throw_or_convert>("throw_or_convert", typedcall::returns_status),
+    typedcall::def<set_and_return_0>("set_and_return_0", typedcall::returns_status),
     typedcall::def<only_place>("only_place", typedcall::returns_status),
     typedcall::def<last_is_memory>("last_is_memory", typedcall::returns_status),
     typedcall::def<last_is_object>("last_is_object", typedcall::returns_status),

@@ -31,6 +31,14 @@ def raises(method, error):
 
 
 class Order(unittest.TestCase):
+    def test_a_python_float_is_a_double(self):
+        """So that Python has the digits that a consumer of `d->d` has."""
+        self.assertEqual(m.single_then_double(0.2), 0.1)
+        self.assertEqual(m.single_then_double(1e300), 5e299)
+        self.assertEqual(m.complex_single_then_double(0.1 + 1e300j), 0.1 + 1e300j)
+        # An int is none of both: the first that it can be converted to.
+        self.assertEqual(m.single_then_double(3), 1.5)
+
     def test_exact(self):
         for function in (m.int_then_float, m.float_then_int, m.float_int_bool, m.object_first):
             self.assertEqual((function(1), function(1.0)), (INT, FLOAT), function.__name__)

@@ -19,7 +19,8 @@ class Refused(unittest.TestCase):
                 (6, ValueError, r"add\(\): two parameters are called 'x'"),
                 (7, ValueError, r"add\(\): a parameter cannot be called 'class' in Python"),
                 (8, ValueError, r"add\(\): a parameter cannot be called '\u00e9 y' in Python"),
-                (9, ValueError, r"add\(\): a parameter cannot be called '' in Python")):
+                (9, ValueError, r"add\(\): a parameter cannot be called '' in Python"),
+                (10, SystemError, OTHER)):
             name = "provider_refused_%d" % number
             for _ in range(2):
                 with self.assertRaisesRegex(error, words, msg=number):

@@ -49,6 +49,11 @@ class Status(unittest.TestCase):
             with self.assertRaisesRegex(SystemError, "failed without setting an exception"):
                 call(43)
 
+    def test_an_exception_behind_a_good_status(self):
+        self.assertEqual(m.set_and_return_0(41), 41.0)
+        with self.assertRaisesRegex(ArithmeticError, "it is 42"):
+            m.set_and_return_0(42)
+
     def test_thrown(self):
         self.assertEqual(m.throw_or_convert(40), 40.0)
         with self.assertRaisesRegex(IndexError, "it is 41"):

@@ -182,13 +182,19 @@ TEST_F(Writers, ResolveTheSameClass) {
       "def fresh():\n"
       "  Meta = type(Base)\n"
       "  Lower = type.__new__(Meta, 'Lower', (Base,), {'__customslots__': {0x01000301: 33}})\n"
-      "  return type.__new__(Meta, 'Upper', (Lower,), {})()\n"));
-  Ref fresh = scope_.Eval("fresh");
+      "  return type.__new__(Meta, 'Upper', (Lower,), {})()\n"
+      "def churn():\n"
+      "  for _ in range(20): type('Churn', (), {})\n"));
+  Ref fresh = scope_.Eval("fresh"), churn = scope_.Eval("churn");
   std::atomic<long> wrong{0};
   for (int round = 0; round < 300; ++round) {
     Ref object = Ref::Steal(PyObject_CallObject(fresh.get(), nullptr));
     ASSERT_TRUE(object) << TakeError();
-    InThreads([&](int) {
+    InThreads([&](int number) {
+      if (number == 0) {
+        // Makes the others wait for CPython's own locks in the middle of their work.
+        EXPECT_TRUE(Ref::Steal(PyObject_CallObject(churn.get(), nullptr))) << TakeError();
+      }
       if (Value(object.get(), Id(1)) != 11 || Value(object.get(), Id(3)) != 33 ||
           Value(object.get(), Id(2), 1) != 22) {
         ++wrong;
