@@ -31,7 +31,11 @@ else:
     sqrt = ffi.dlopen("libm.so.6").sqrt
     print("cffi's", sqrt, "offers", typedcall.signatures(sqrt))
     assert typedcall.resolve(sqrt, "d->d")(9.0) == 3
-    try:
-        typedcall.cffi_function(sizes.positive)
-    except TypeError as error:
-        print("cffi:", error)
+    for refused in (sizes.positive, sizes.count):
+        try:
+            typedcall.cffi_function(refused)
+        except TypeError as error:
+            print("cffi:", error)
+    # There is only this thread.
+    count = typedcall.cffi_function(sizes.count, thread_safe_only=False)
+    assert (count(), sizes.count()) == (1, 2)

@@ -1,4 +1,5 @@
-// Two tagged functions: one that can be called from anywhere, one that needs the GIL and may raise.
+// Three tagged functions: one that can be called from anywhere, one that needs the GIL and may
+// raise, one that only a single thread at a time may be in.
 #include "typedcall/provider.h"
 
 long twice(long x) noexcept { return 2 * x; }
@@ -7,7 +8,10 @@ long positive(long x) noexcept {
   PyErr_SetString(PyExc_ValueError, "not positive");
   return -1;
 }
+long calls = 0;
+long count() noexcept { return ++calls; }
 
 static typedcall::method_table methods{typedcall::def<twice>("twice", typedcall::thread_safe),
-                                       typedcall::def<positive>("positive", typedcall::may_raise)};
+                                       typedcall::def<positive>("positive", typedcall::may_raise),
+                                       typedcall::def<count>("count")};
 TYPEDCALL_MODULE(sizes, "An extension module that knows nothing of ctypes or cffi.", methods);

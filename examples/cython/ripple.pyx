@@ -1,6 +1,7 @@
 # cython: language_level=3
 # Calls C functions of another module, and tags its own.
 import typedcall
+from typedcall import Flags
 
 from shapes cimport root, stretch
 
@@ -33,4 +34,5 @@ cpdef long half(long x) except? -1:
     return x // 2
 
 
-tagged = typedcall.tag_pyx_capi(__name__)
+# Cython does not record how they raise: this says that it is by -1, as everywhere above.
+tagged = typedcall.tag_pyx_capi(__name__, flags=Flags.NEEDS_THREAD | Flags.MAY_RAISE)

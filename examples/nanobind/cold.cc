@@ -6,6 +6,7 @@ long days(long weeks, long extra) noexcept { return 7 * weeks + extra; }
 
 NB_MODULE(cold, module) {
   typed::def<kelvin>(module, "kelvin", PyNativeCallable_PURE, "Celsius to Kelvin.");
+  typed::def<kelvin>(module, "to_kelvin");  // the same function, of which less is promised
   typed::def<days>(module, "days", 0, nanobind::arg("weeks"), nanobind::arg("extra") = 0);
   module.def("untagged", [](double x) { return x; });
 }

@@ -7,6 +7,8 @@ import cold
 print(cold.kelvin, "offers", typedcall.signatures(cold.kelvin))
 kelvin = typedcall.resolve(cold.kelvin, "d->d")
 assert kelvin(26.85) == cold.kelvin(26.85) == 300.0
+one, other = (typedcall.entries(each)[0].flags for each in (cold.kelvin, cold.to_kelvin))
+print("promised: %s of kelvin, %d of to_kelvin" % (one.name, other))
 assert cold.days(weeks=2) == typedcall.resolve(cold.days, "ll->l")(2, 0) == 14
 assert typedcall.signatures(cold.untagged) == []
 assert typedcall.entries(cold.kelvin)[0].place == "object row"

@@ -1,5 +1,6 @@
 """typedcall.accelerate on PyPy: same results and exceptions as the wrapper, through cffi where the
 types are the C function's. On CPython: nothing is installed, and the result says so."""
+import types
 import unittest
 
 import support
@@ -148,6 +149,21 @@ class Results(Accelerated):
         self.assertEqual(scaler.__dict__["twice"].__func__, scaler.twice)
         self.assertEqual(restore(self.functions).count("Scaler.twice"), 1)
         self.assertIs(scaler.twice, raw)
+
+    def test_objects_that_raise_beside_the_functions(self):
+        class Lazy:
+            """What a module may have that nobody has asked for yet."""
+
+            def fail(self, *unused):
+                raise LookupError("not now")
+
+            __class__ = property(fail)
+            __hash__ = __eq__ = __bool__ = __call__ = fail
+
+        module = types.ModuleType("beside")
+        module.lazy, module.inc = Lazy(), self.boxed["inc"]
+        self.assertEqual(accelerate(module).accelerated, ["inc"])
+        self.assertEqual(restore(module), ["inc"])
 
     def test_methods_with_self_stay(self):
         self.assertNotIn("Scaler.scale", self.done.accelerated)

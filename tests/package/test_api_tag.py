@@ -266,5 +266,31 @@ typedcall.untag(plain.inc)
             self.assertEqual((status, errors), (0, ""))
 
 
+class Refusals(unittest.TestCase):
+    def test_what_goes_with_its_tag(self):
+        class Scaler:
+            def scale(self, x):
+                return x
+
+        with self.assertRaisesRegex(TypeError, "tag its __func__"):
+            typedcall.tag(Scaler().scale, "d->d", plain.addresses["half"])
+
+    def test_flags_that_are_no_bits(self):
+        for flags, error in ((1 << 64, ValueError), (-1, ValueError), (1.5, TypeError)):
+            with self.assertRaises(error):
+                typedcall.tag(lambda x: x, "d->d", plain.addresses["half"], flags=flags)
+
+    def test_adopted_callbacks_die(self):
+        kind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
+        dead = []
+        for _ in range(10):
+            callback = kind(lambda x: x)
+            self.assertEqual(typedcall.adopt(callback), ["d->d"])
+            weakref.finalize(callback, dead.append, 1)
+            del callback
+        gc.collect()
+        self.assertGreaterEqual(len(dead), 9)
+
+
 if __name__ == "__main__":
     unittest.main()

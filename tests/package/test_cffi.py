@@ -106,9 +106,11 @@ class Sink(unittest.TestCase):
         self.assertEqual(typedcall.cffi_function(functions.mix)(2.0, 3, 4.0, 5), 26.0)
         self.assertEqual(typedcall.cffi_function(functions.next_char)(-1), 0)
         self.assertEqual(typedcall.cffi_function(functions.negate)(False), 1)
-        self.assertEqual(typedcall.cffi_function(functions.counted)(), functions.counted())
+        counted = typedcall.cffi_function(functions.counted, thread_safe_only=False)
+        self.assertEqual(counted(), functions.counted())
         values = ffi.new("double[]", [1, 2, 3])
-        self.assertEqual(typedcall.cffi_function(functions.sum_of)(values, 3), 6)
+        sum_of = typedcall.cffi_function(functions.sum_of, thread_safe_only=False)
+        self.assertEqual(sum_of(values, 3), 6)
         self.assertEqual(typedcall.cffi_function(functions.absolute, "d->d")(-2.5), 2.5)
 
     def test_what_needs_the_gil_is_refused(self):
@@ -120,6 +122,27 @@ class Sink(unittest.TestCase):
         ):
             with self.assertRaisesRegex(TypeError, reason):
                 typedcall.cffi_function(function)
+
+            with self.assertRaisesRegex(TypeError, reason):
+                typedcall.cffi_function(function, thread_safe_only=False)
+
+    def test_what_is_for_one_thread_at_a_time_is_refused(self):
+        for signature in (None, "->l"):
+            with self.assertRaisesRegex(TypeError, "threads at once.*thread_safe_only=False"):
+                typedcall.cffi_function(functions.counted, signature)
+
+        def one_of(flags):
+            def tagged(x):
+                return x / 2
+
+            address = typedcall.entries(functions.half)[0].address
+            typedcall.tag(tagged, "d->d", address, flags=int(flags))
+            return tagged
+
+        for flags in (Flags.THREAD_SAFE, Flags.PURE, Flags.ACQUIRES_GIL):
+            self.assertEqual(typedcall.cffi_function(one_of(flags))(3.0), 1.5, flags)
+        with self.assertRaisesRegex(TypeError, "threads at once"):
+            typedcall.cffi_function(one_of(Flags.SHORT))
 
     def test_the_function_stays_alive(self):
         callback = cffi.FFI().callback("double(double)", lambda x: x + 1)
@@ -137,10 +160,11 @@ class Sink(unittest.TestCase):
 
 class TheExample(adapter_support.Example):
     def test_it_runs(self):
+        printed = self.run_example("ctypes_cffi")
         self.assertIn(
-            "cffi: sizes.positive has nothing for cffi: 'l->l' may raise and needs the GIL",
-            self.run_example("ctypes_cffi"),
+            "cffi: sizes.positive has nothing for cffi: 'l->l' may raise and needs the GIL", printed
         )
+        self.assertIn("cffi: sizes.count has nothing for cffi: '->l' has not said", printed)
 
 
 if __name__ == "__main__":

@@ -125,6 +125,17 @@ class Errors(CommandLine):
         self.module("leaving", "import sys; sys.exit('bye')")
         self.assertIn("cannot import 'leaving': SystemExit: bye", self.error("verify", "leaving"))
 
+    def test_what_functions_and_properties_raise(self):
+        self.module("raising", "import sys, typedcall\nimport plain_functions as plain\n"
+                    "class P:\n    @property\n    def boom(self): raise ValueError('no')\n"
+                    "p = P()\ndef leaves(x): sys.exit(3)\n"
+                    "typedcall.tag(leaves, 'd->d', plain.addresses['half'])\n")
+        self.assertIn("cannot get 'raising:p.boom': ValueError: no",
+                      self.error("show", "raising:p.boom"))
+        self.assertIn("SystemExit: 3", self.error("bench", "raising:leaves"))
+        report = self.json("verify", "raising:leaves", "--count", "20", status=1)
+        self.assertGreater(report["verdicts"][0]["unexplained"], 0)
+
     def test_arguments(self):
         self.assertIn("say what to do", self.error())
         self.assertIn("invalid choice: 'nonsense'", self.error("nonsense"))

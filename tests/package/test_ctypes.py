@@ -12,10 +12,8 @@ import support
 import typedcall
 from typedcall import Flags
 
-if support.IS_PYPY:
-    raise unittest.SkipTest("for CPython; PyPy has test_pypy_api")
-
-functions = support.build("typed_functions")
+# PyPy has test_pypy_api, and Callbacks here, as its ctypes shows them otherwise.
+functions = None if support.IS_PYPY else support.build("typed_functions")
 DOUBLE = ctypes.c_double
 
 
@@ -25,6 +23,7 @@ def entry_of(pointer):
     return found[0]
 
 
+@unittest.skipIf(support.IS_PYPY, "for CPython")
 class Source(unittest.TestCase):
     def setUp(self):
         self.libm = ctypes.CDLL(ctypes.util.find_library("m"))
@@ -81,6 +80,23 @@ class Source(unittest.TestCase):
             pointer = ctypes.CFUNCTYPE(DOUBLE, argument)(4096)
             self.assertEqual(typedcall.signatures(pointer), [], argument)
 
+    def test_swapped_bytes_are_refused(self):
+        for simple in (ctypes.c_int, ctypes.c_short, ctypes.c_ulong, DOUBLE):
+            kinds = {simple.__ctype_be__, simple.__ctype_le__}
+            self.assertEqual(len(kinds), 2)
+            (swapped,) = kinds - {simple}
+            for prototype in (
+                ctypes.CFUNCTYPE(None, swapped),
+                ctypes.CFUNCTYPE(swapped, DOUBLE),
+            ):
+                self.assertEqual(typedcall.signatures(prototype(4096)), [], simple)
+            # To native code it is memory of an unknown kind.
+            pointer = ctypes.CFUNCTYPE(None, ctypes.POINTER(swapped))(4096)
+            self.assertEqual(entry_of(pointer).signature, "P->v")
+        # Those of the machine's own order are the usual ones, and have no order of one byte.
+        for same in (ctypes.c_int, ctypes.c_byte, ctypes.c_bool, ctypes.c_void_p):
+            self.assertEqual(len(typedcall.signatures(ctypes.CFUNCTYPE(None, same)(4096))), 1)
+
     def test_a_pointer_to_a_struct_is_a_pointer(self):
         class Pair(ctypes.Structure):
             _fields_ = [("a", ctypes.c_int)]
@@ -123,6 +139,49 @@ class Source(unittest.TestCase):
         self.assertEqual(typedcall.signatures(ctypes.CFUNCTYPE(DOUBLE)()), [])
 
 
+class Callbacks(unittest.TestCase):
+    """Which pointers may call Python, and so take the GIL?"""
+
+    def setUp(self):
+        self.prototype = ctypes.CFUNCTYPE(DOUBLE, DOUBLE)
+        self.callback = self.prototype(lambda x: x + 1)
+        self.library = ctypes.CDLL("libm.so.6")
+        self.sqrt = self.library.sqrt
+        self.sqrt.argtypes, self.sqrt.restype = [DOUBLE], DOUBLE
+
+    def test_casts_of_callbacks(self):
+        void = ctypes.cast(self.callback, ctypes.c_void_p)
+        once = ctypes.cast(self.callback, self.prototype)
+        for pointer in (
+            self.callback,
+            once,
+            ctypes.cast(once, self.prototype),
+            ctypes.cast(void, self.prototype),
+        ):
+            self.assertEqual(entry_of(pointer).flags, Flags.ACQUIRES_GIL)
+
+    def test_casts_of_functions_of_a_library(self):
+        once = ctypes.cast(self.sqrt, self.prototype)
+        twice = ctypes.cast(once, self.prototype)
+        for pointer in (
+            self.sqrt,
+            once,
+            twice,
+            self.prototype(("sqrt", self.library)),
+            self.prototype(4096),
+        ):
+            self.assertEqual(entry_of(pointer).flags, Flags.THREAD_SAFE)
+
+    def test_what_is_read_from_memory_may_be_one(self):
+        class Table(ctypes.Structure):
+            _fields_ = [("count", ctypes.c_int), ("function", self.prototype)]
+
+        for kept in (self.callback, self.prototype(4096)):
+            for pointer in (Table(1, kept).function, (self.prototype * 1)(kept)[0]):
+                self.assertEqual(entry_of(pointer).flags, Flags.ACQUIRES_GIL)
+
+
+@unittest.skipIf(support.IS_PYPY, "for CPython")
 class Sink(unittest.TestCase):
     def test_types_and_results(self):
         add = typedcall.ctypes_function(functions.add)

@@ -15,7 +15,13 @@ from typedcall import Flags
 
 adapter_support.library("Cython")
 functions = support.build("typed_functions")
-UNKNOWN = Flags.NEEDS_THREAD | Flags.MAY_RAISE
+USUAL = Flags.NEEDS_THREAD | Flags.MAY_RAISE
+UNKNOWN = USUAL | Flags.DIFFERS
+
+
+def resolve(function, signature):
+    """As who asks for functions whose way to raise is not known."""
+    return typedcall.resolve(function, signature, honours=UNKNOWN)
 
 
 def setUpModule():
@@ -32,23 +38,41 @@ class Source(unittest.TestCase):
         self.assertEqual((entry.signature, entry.place), ("di->d", "Cython"))
         # The capsule's name does not say noexcept and nogil.
         self.assertEqual(entry.flags, UNKNOWN)
-        self.assertEqual(typedcall.resolve(exports.scale, "di->d")(1.5, 4), 6.0)
-        with self.assertRaises(TypeError):
-            typedcall.resolve(exports.scale, "di->d", honours=0)
+        self.assertEqual(resolve(exports.scale, "di->d")(1.5, 4), 6.0)
+        for honours in (None, 0, USUAL):
+            with self.assertRaisesRegex(TypeError, "DIFFERS"):
+                typedcall.resolve(exports.scale, "di->d", honours=honours)
 
     def test_exceptions(self):
-        checked = typedcall.resolve(exports.checked, "l->l")
+        checked = resolve(exports.checked, "l->l")
         self.assertEqual((checked(-1), checked(5)), (-1, 5))
         with self.assertRaisesRegex(ValueError, "thirteen"):
             checked(13)
 
+    def test_only_who_asks_gets_functions_of_unknown_error_values(self):
+        for function, signature in ((exports.by_five, "l->l"), (exports.by_two, "d->d")):
+            self.assertEqual(typedcall.entries(function)[0].flags, UNKNOWN)
+            with self.assertRaises(TypeError):
+                typedcall.resolve(function, signature)
+            self.assertEqual(resolve(function, signature)(3), 3)
+            for made in (typedcall.ctypes_function, typedcall.cffi_function):
+                with self.assertRaisesRegex(TypeError, "differs"):
+                    made(function)
+        # Nor is it there for consumers in C.
+        self.assertEqual(typedcall.adopt(exports.by_five), ["l->l"])
+        self.addCleanup(typedcall.untag, exports.by_five)
+        with self.assertRaises(TypeError):
+            typedcall.resolve(exports.by_five, "l->l")
+
     def test_objects(self):
+        # NULL is the only error value that Cython has for them.
+        self.assertEqual(typedcall.entries(exports.same)[0].flags, USUAL)
         self.assertIs(typedcall.resolve(exports.same, "O->O")(self), self)
 
     def test_fused_functions_are_overloads(self):
         self.assertEqual(typedcall.signatures(exports.twice), ["l->l", "d->d"])
-        self.assertEqual(typedcall.resolve(exports.twice, "d->d")(1.25), 2.5)
-        self.assertEqual(typedcall.resolve(exports.twice, "l->l")(21), 42)
+        self.assertEqual(resolve(exports.twice, "d->d")(1.25), 2.5)
+        self.assertEqual(resolve(exports.twice, "l->l")(21), 42)
         variant = exports.twice["double"]
         self.assertEqual(typedcall.signatures(variant), ["d->d"])
 
@@ -58,7 +82,7 @@ class Source(unittest.TestCase):
 
     def test_optional_arguments_are_shown(self):
         self.assertEqual(typedcall.signatures(exports.optional), ["diP->d"])
-        self.assertEqual(typedcall.resolve(exports.optional, "diP->d")(3.0, 0, None), 6.0)
+        self.assertEqual(resolve(exports.optional, "diP->d")(3.0, 0, None), 6.0)
 
     def test_capsules(self):
         capsules = exports.__pyx_capi__
@@ -84,7 +108,8 @@ class Source(unittest.TestCase):
 
 class Tagging(unittest.TestCase):
     def untag(self):
-        for name in ("scale", "checked", "same", "twice", "turn", "nothing", "optional"):
+        names = "scale checked by_five by_two same twice turn nothing optional"
+        for name in names.split():
             function = getattr(exports, name)
             for variant in getattr(function, "__signatures__", {}).values():
                 typedcall.untag(variant)
@@ -95,7 +120,8 @@ class Tagging(unittest.TestCase):
 
     def test_one_call_tags_a_module(self):
         tagged = typedcall.tag_pyx_capi(exports)
-        self.assertEqual(tagged, ["checked", "optional", "same", "scale", "twice"])
+        expected = ["by_five", "by_two", "checked", "optional", "same", "scale", "twice"]
+        self.assertEqual(tagged, expected)
         entry = typedcall.entries(exports.scale)[0]
         self.assertEqual((entry.signature, entry.flags), ("di->d", UNKNOWN))
         # Cython 0.29 makes builtin functions, Cython 3 functions of a kind of its own.
@@ -103,6 +129,16 @@ class Tagging(unittest.TestCase):
         self.assertEqual(typedcall.signatures(exports.twice), ["l->l", "d->d"])
         # Twice is once.
         self.assertEqual(typedcall.tag_pyx_capi(exports.__name__), tagged)
+        with self.assertRaisesRegex(TypeError, "DIFFERS"):
+            typedcall.resolve(exports.checked, "l->l")
+
+    def test_a_promise_about_error_values(self):
+        self.assertIn("checked", typedcall.tag_pyx_capi(exports, flags=USUAL))
+        self.assertEqual({entry.flags for entry in typedcall.entries(exports.twice)[:2]}, {USUAL})
+        checked = typedcall.resolve(exports.checked, "l->l")
+        self.assertEqual((checked(-1), checked(5)), (-1, 5))
+        with self.assertRaisesRegex(ValueError, "thirteen"):
+            checked(13)
 
     def test_a_promise(self):
         tagged = typedcall.tag_pyx_capi(exports, flags=int(Flags.THREAD_SAFE))
@@ -113,6 +149,8 @@ class Tagging(unittest.TestCase):
     def test_what_exports_nothing_is_refused(self):
         with self.assertRaisesRegex(TypeError, "__pyx_capi__"):
             typedcall.tag_pyx_capi(math)
+        with self.assertRaisesRegex(ImportError, "no_such_module"):
+            typedcall.tag_pyx_capi("no_such_module")
 
 
 class Sink(adapter_support.Folder):

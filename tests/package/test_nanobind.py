@@ -12,6 +12,8 @@ class TheExample(adapter_support.Example):
         support.compiler("c++")
         printed = self.run_example("nanobind", build="build.py")
         self.assertIn("offers ['d->d']", printed)
+        # Two names of one function have flags of their own.
+        self.assertIn("promised: PURE of kelvin, 0 of to_kelvin", printed)
         self.assertIn("untagged: True []", printed)
 
 

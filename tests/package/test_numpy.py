@@ -3,7 +3,9 @@
 import concurrent.futures
 import ctypes
 import gc
+import pathlib
 import pickle
+import tempfile
 import unittest
 import warnings
 
@@ -14,6 +16,27 @@ from typedcall import Flags
 
 numpy = adapter_support.library("numpy")
 functions = support.build("typed_functions")
+
+SCRIPT = """
+import pickle
+import numpy
+import typed_functions
+import typedcall
+
+def mine(x):
+    return typed_functions.half(x)
+
+class Inside:
+    @staticmethod
+    def mine(x):
+        return typed_functions.half(x)
+
+for each in (mine, Inside.mine):
+    typedcall.tag(each, "d->d", typedcall.resolve(typed_functions.half, "d->d"))
+
+if __name__ == "__main__":
+    made = [typedcall.ufunc(each) for each in (mine, Inside.mine)]
+"""
 
 
 class Sink(unittest.TestCase):
@@ -54,6 +77,35 @@ class Sink(unittest.TestCase):
         with self.assertRaises(TypeError):
             typedcall.ufunc(functions.inc)(2.5)  # a float is no int
 
+    def test_loops_keep_the_tables_order(self):
+        libm = ctypes.CDLL("libm.so.6")
+
+        def address_of(name):
+            return ctypes.cast(getattr(libm, name), ctypes.c_void_p).value
+
+        def table(*rows):
+            def tagged(*arguments):
+                return None
+
+            signatures, names = zip(*rows)
+            typedcall.tag(tagged, signatures, [address_of(name) for name in names])
+            return typedcall.ufunc(tagged)
+
+        # Neither can be cast to the other: the first counts, as in Python.
+        one, other = ("dl->d", "scalbln"), ("ld->d", "jn")
+        self.assertEqual(table(other, one).types, ["ld->d", "dl->d"])
+        made = table(one, other)
+        self.assertEqual(made.types, ["dl->d", "ld->d"])
+        self.assertEqual(made(1, 2), 4.0)
+        made = table(("l->l", "labs"), ("L->L", "labs"), ("d->d", "fabs"))
+        self.assertEqual(made.types, ["l->l", "L->L", "d->d"])
+        self.assertEqual(made(True).dtype, numpy.int64)
+        self.assertEqual(made(numpy.uint64(3)).dtype, numpy.uint64)
+        # What is wide would hide what is narrow.
+        made = table(("d->d", "fabs"), ("q->q", "llabs"), ("l->l", "labs"), ("f->f", "fabsf"))
+        self.assertEqual(made.types, ["l->l", "f->f", "d->d"])
+        self.assertEqual(made(numpy.float32(-3)).dtype, numpy.float32)
+
     def test_every_type(self):
         for name, dtype, given, expected in (
             ("next_char", "int8", 127, -128),
@@ -85,6 +137,48 @@ class Sink(unittest.TestCase):
             paths=[support.module_folder("typed_functions")],
         )
         self.assertEqual((status, printed.strip()), (0, "[2. 3.]"), errors)
+
+    def test_static_methods_are_pickled(self):
+        twice = typedcall.ufunc(functions.Scaler.twice)
+        self.assertEqual(twice.__name__, "typed_functions.Scaler.twice")
+        data = pickle.dumps(twice)
+        self.assertIs(pickle.loads(data), twice)
+        for wrong in (b"Scaler.scale", b"Scaler.twixe", b"Scaler.__doc"):
+            with self.assertRaises(AttributeError):
+                pickle.loads(pickle.dumps(twice, 4).replace(b"Scaler.twice", wrong))
+        status, printed, errors = support.python(
+            "-c",
+            "import pickle; print(pickle.loads(bytes.fromhex(%r))([4.0, 6.0]))" % data.hex(),
+            paths=[support.module_folder("typed_functions")],
+        )
+        self.assertEqual((status, printed.strip()), (0, "[ 8. 12.]"), errors)
+
+    def run_script(self, text):
+        """What a script prints whose function `__main__.mine` is tagged."""
+        with tempfile.TemporaryDirectory(prefix="typedcall-") as folder:
+            script = pathlib.Path(folder, "script.py")
+            script.write_text(SCRIPT + text)
+            paths = [support.module_folder("typed_functions")]
+            status, printed, errors = support.python(script, paths=paths)
+        self.assertEqual(status, 0, printed + errors)
+        return printed.split("\n")
+
+    def test_functions_of_the_script_are_pickled(self):
+        printed = self.run_script(
+            "    for each in made:\n"
+            "        print(each.__name__, pickle.loads(pickle.dumps(each)) is each)\n"
+        )
+        self.assertEqual(printed[:2], ["__main__.mine True", "__main__.Inside.mine True"])
+
+    def test_functions_of_the_script_in_other_processes(self):
+        adapter_support.library("dask.array")
+        printed = self.run_script(
+            "    import dask.array\n"
+            "    array = dask.array.from_array(numpy.arange(4.0), chunks=2)\n"
+            "    for each in made:\n"
+            "        print(each(array).compute(scheduler='processes', num_workers=1))\n"
+        )
+        self.assertEqual(printed[:2], ["[0.  0.5 1.  1.5]"] * 2)
 
     def test_a_name_that_leads_nowhere_is_an_error(self):
         data = pickle.dumps(typedcall.ufunc(functions.half), 4).replace(

@@ -48,6 +48,11 @@ class OneTagForAll(unittest.TestCase):
         self.assertEqual(int(cffi.FFI().cast("uintptr_t", function)), self.address)
         self.assertEqual([function(x) for x in self.arguments], self.expected)
 
+        # What has not said that it may run without the GIL is refused, and says so.
+        self.assertTrue(typedcall.entries(functions.square)[0].flags & typedcall.Flags.THREAD_SAFE)
+        with self.assertRaisesRegex(TypeError, "thread_safe_only"):
+            typedcall.cffi_function(functions.counted)
+
     def way_numba(self):
         numba = adapter_support.library("numba")
         compiled = numba.njit(lambda x: functions.square(x))

@@ -12,12 +12,69 @@ import support
 import typedcall
 from accelerated import ON_PYPY, Accelerated, Index, Real, outcome
 from typedcall import Flags
+from typedcall._identity import IdentityTable
 from typedcall.pypy import accelerate, restore
 
 SIMPLE = Flags.PURE | Flags.THREAD_SAFE | Flags.SHORT
 
 # Those of functions of doubles come from Python's own float().
 _OVERFLOWS = [(OverflowError, name) for name in ("inc", "next_char", "next_byte", "next_size")]
+
+
+class RealText(str):
+    def __float__(self):
+        return 2.5
+
+
+class Callable:
+    def __call__(self, x):
+        return x / 2
+
+
+class Equal(Callable):
+    """All of its instances are equal."""
+
+    def __eq__(self, other):
+        return isinstance(other, Equal)
+
+    def __hash__(self):
+        return 7
+
+
+class RaisesInHash(Callable):
+    def __hash__(self):
+        raise LookupError("no hash")
+
+
+class RaisesInEq(Callable):
+    def __eq__(self, other):
+        raise LookupError("no comparison")
+
+    def __hash__(self):
+        return 7
+
+
+class WithoutWeakReferences(Callable):
+    __slots__ = ()
+    __eq__ = Equal.__eq__
+    __hash__ = Equal.__hash__
+
+
+class RaisesInAll(type):
+    def __eq__(cls, other):
+        raise LookupError("no comparison")
+
+    def __hash__(cls):
+        raise LookupError("no hash")
+
+
+class OfRudeType(Callable, metaclass=RaisesInAll):
+    pass
+
+
+def collect():
+    for _ in range(4):
+        gc.collect()
 
 
 @ON_PYPY
@@ -62,14 +119,14 @@ class Resolve(Accelerated):
         self.assertEqual(self.calls(f.pointer, 1.5, 2, 2.5, 3), (1, 0))
 
     def test_conversions_are_the_wrapper_s(self):
+        # PyFloat_AsDouble takes Index() on PyPy 8.0, and not before.
         values = (0, 1, -1, 127, 128, 255, 256, 2**63 - 1, 2**63, 2**64, 10**400, True, 0.0, -0.0,
-                  1.5, float("inf"), None, "1", b"1", [], Index(), Real())
+                  1.5, float("inf"), None, "1", b"1", memoryview(b"1"), [], Index(), Real(),
+                  RealText("3"))
         for name in ("inc", "half", "half_float", "negate", "next_char", "next_byte", "next_size"):
             boxed = self.boxed[name]
             f = typedcall.resolve(boxed, typedcall.signatures(boxed)[0])
             for value in values:
-                if name.startswith("half") and isinstance(value, Index):
-                    continue  # PyFloat_AsDouble takes it on PyPy 8.0, and not before
                 mine, its = outcome(f, (value,)), outcome(boxed, (value,))
                 self.assertEqual(mine[0], its[0], (name, value))
                 if mine[0] in (int, float, bool) or (mine[0], name) in _OVERFLOWS:
@@ -253,9 +310,39 @@ class Tag(unittest.TestCase):
         self.assertEqual(typedcall.resolve(half, "d->d")(3), 1.5)
         gone = weakref.ref(half)
         del half
-        for _ in range(4):
-            gc.collect()
+        collect()
         self.assertIsNone(gone())
+
+    def test_a_pointer_keeps_alive_what_was_tagged_with(self):
+        class Pointer(ctypes.c_void_p):
+            pass
+
+        half = Callable()
+        address = Pointer(self.at["half"])
+        typedcall.tag(half, "d->d", address)
+        gone = weakref.ref(address)
+        pointer = typedcall.resolve(half, "d->d").pointer
+        typedcall.untag(half)
+        del half, address
+        collect()
+        self.assertIsNotNone(gone())
+        self.assertEqual(pointer(3.0), 1.5)
+        del pointer
+        collect()
+        self.assertIsNone(gone())
+
+    def test_bound_methods(self):
+        class Functions:
+            def half(self, x):
+                return x / 2
+
+        scaler = support.build("typed_functions").Scaler(2.0)
+        for bound in (Functions().half, [].append, scaler.scale):
+            with self.assertRaisesRegex(TypeError, "its tag would go with it: tag its __func__"):
+                typedcall.tag(bound, "d->d", self.at["half"])
+            self.assertFalse(typedcall.untag(bound))
+        typedcall.tag(Functions().half.__func__, "d->d", self.at["half"])
+        self.assertEqual(typedcall.signatures(Functions.half), ["d->d"])
 
     def test_objects_without_a_hash(self):
         class Function:
@@ -269,6 +356,84 @@ class Tag(unittest.TestCase):
         self.assertEqual(typedcall.resolve(function, "d->d")(3), 1.5)
         self.assertTrue(typedcall.untag(function))
         self.assertFalse(typedcall.untag(function))
+
+    def test_equal_objects_are_not_the_same(self):
+        for kind in (Equal, WithoutWeakReferences):
+            one, other = kind(), kind()
+            typedcall.tag(one, "d->d", self.at["half"])
+            self.assertEqual(typedcall.signatures(one), ["d->d"])
+            self.assertEqual(typedcall.signatures(other), [])
+            self.assertFalse(typedcall.untag(other))
+            typedcall.tag(other, "l->l", self.at["inc"])
+            self.assertEqual(typedcall.signatures(one), ["d->d"])
+            self.assertEqual(typedcall.signatures(other), ["l->l"])
+            self.assertTrue(typedcall.untag(one))
+            self.assertEqual(typedcall.signatures(one), [])
+            self.assertTrue(typedcall.untag(other))
+
+    def test_objects_that_raise_when_compared(self):
+        for kind in (RaisesInHash, RaisesInEq, OfRudeType):
+            one, other = kind(), kind()
+            self.assertEqual(typedcall.signatures(one), [])
+            self.assertFalse(typedcall.untag(one))
+            typedcall.tag(one, "d->d", self.at["half"])
+            self.assertEqual(typedcall.resolve(one, "d->d")(3), 1.5)
+            self.assertEqual(typedcall.signatures(other), [])
+            self.assertTrue(typedcall.untag(one))
+            self.assertFalse(typedcall.untag(one))
+
+    def test_an_id_that_is_used_again(self):
+        numbers = set()
+        for _ in range(200):
+            function = Callable()
+            typedcall.tag(function, "d->d", self.at["half"])
+            numbers.add(id(function))
+        del function
+        collect()
+        new = [Callable() for _ in range(10000)]
+        collect()
+        self.assertTrue(all(typedcall.signatures(function) == [] for function in new))
+
+    def test_a_row_whose_object_has_died(self):
+        # As it is when the id is used again before the weak reference has called back.
+        table = IdentityTable()
+        old, new = Callable(), Callable()
+        table.put(old, "old")
+        stale = table._rows.pop(id(old))
+        table._rows[id(new)] = stale
+        self.assertIsNone(table.get(new))
+        self.assertIsNone(table.pop(new))
+        table.put(new, "new")
+        del old
+        collect()
+        self.assertEqual(table.get(new), "new")
+        self.assertEqual(table.pop(new), "new")
+        table.put(new, "new")
+        del new, stale
+        collect()
+        self.assertEqual(table._rows, {})
+
+
+@ON_PYPY
+class CPythonOnly(Accelerated):
+    def test_one_line_says_so(self):
+        for call in (
+            lambda: typedcall.low_level_callable(self.functions.half),
+            lambda: typedcall.export_to_cython(self.functions),
+            lambda: typedcall.ufunc(self.functions.half),
+        ):
+            with self.assertRaisesRegex(ImportError, r"\ACPython only: .*\Z"):
+                call()
+        self.assertFalse(hasattr(self.functions, "__pyx_capi__"))
+
+    def test_capsules_are_not_read(self):
+        class PyCapsule:
+            pass
+
+        PyCapsule.__module__ = "builtins"  # as an extension's
+        self.assertEqual(typedcall.entries(PyCapsule()), [])
+        with self.assertRaisesRegex(TypeError, "holds no address of a C function"):
+            typedcall.tag(lambda x: x, "d->d", PyCapsule())
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import importlib
+import operator
+import types
 from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
 
 from typedcall import _native
@@ -150,6 +152,12 @@ def tag(
     stands already; the same tag twice is one tag. TypeError for what holds no address."""
     if not callable(f):
         raise TypeError("only callables are tagged, not %r" % (f,))
+    if isinstance(f, types.MethodType):
+        raise TypeError("%r is made anew by each access, and its tag would go with it: tag its "
+                        "__func__, or an object that stays" % (f,))
+    flags = operator.index(flags)
+    if not 0 <= flags < 1 << 32:
+        raise ValueError("flags are 32 bits, not %#x" % flags)
     if isinstance(signature, str):
         texts: List[str] = [signature]
         pointers: List[Any] = [address]
@@ -164,13 +172,14 @@ def tag(
     for text, pointer in zip(texts, pointers):
         parse_signature(text)
         number, of_pointer = read_pointer(pointer, text)
-        rows.append((text, int(flags) | int(of_pointer), number))
+        rows.append((text, flags | int(of_pointer), number))
     _native.tag(f, rows, tuple(pointers))
 
 
 def untag(f: Any) -> bool:
     """Takes the tag of `f` away. False when it has none in the interpreter's side table: what
-    stands in its own metadata or instance stays. What was resolved before stays callable."""
+    stands in its own metadata or instance stays. What was resolved before stays callable: what the
+    tag kept alive is kept until the interpreter ends."""
     return _native.untag(f)
 
 
@@ -186,7 +195,8 @@ def adopt(f: Any) -> List[str]:
         _native.tag(
             f,
             [(entry.signature, int(entry.flags), entry.address) for entry in found],
-            tuple(entry.keep_alive for entry in found),
+            # The row goes when f goes; what it would keep must not be f itself.
+            tuple(None if entry.keep_alive is f else entry.keep_alive for entry in found),
         )
         standing = _native.entries(f)
     return [row[0] for row in standing]

@@ -85,6 +85,7 @@ class native_call {
 
   void describe(const PyNativeSignature &asked, std::uintptr_t flags, bool is_unbound) {
     returns_status_ = (flags & PyNativeCallable_RETURNS_STATUS) != 0;
+    may_raise_ = (flags & PyNativeCallable_MAY_RAISE) != 0;
     takes_self_ = (flags & PyNativeCallable_TAKES_SELF) != 0;
     is_unbound_ = is_unbound;
     // A function that takes the GIL may wait for another thread to let go of it.
@@ -168,7 +169,7 @@ class native_call {
     const auto start = std::chrono::steady_clock::now();
     for (Py_ssize_t i = 0; i < count; ++i) {
       const native_value result = (*call_)(values, &wide);
-      if (call_->raised(result, &wide)) return nullptr;
+      if (failed(result)) return nullptr;
       if (is_object_) Py_XDECREF(result.get<PyObject *>());
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
@@ -189,7 +190,7 @@ class native_call {
       result = (*call_)(values, &wide);
     }
     if (returns_status_) return status(result, &place);
-    if (call_->raised(result, &wide)) return nullptr;
+    if (failed(result)) return nullptr;
     return to_object(is_wide_ ? static_cast<const void *>(&wide) : &result.bits);
   }
 
@@ -205,9 +206,17 @@ class native_call {
     native_value result = (*call_)(given, wide);
     if (releases_gil_) PyEval_RestoreThread(state);
     if (returns_status_) return status(result, place);
-    if (call_->raised(result, wide)) return nullptr;
+    if (failed(result)) return nullptr;
     result = cast_->result(result, wide, &answer);
     return to_object(is_wide_ ? static_cast<const void *>(&answer) : &result.bits);
+  }
+
+  // Has the call set an exception? Whatever it returned: the error value of a Cython function may
+  // be one of its own (`except 5`), and nothing says which.
+  bool failed(native_value result) const {
+    if (!may_raise_ || PyErr_Occurred() == nullptr) return false;
+    if (is_object_) Py_XDECREF(result.get<PyObject *>());
+    return true;
   }
 
   PyObject *status(native_value result, const wide_value *place) const {
@@ -232,7 +241,7 @@ class native_call {
   std::size_t rooms_ = 0;
   PyObject *(*box_)(const void *) = nullptr;
   bool takes_self_ = false, is_unbound_ = false, returns_status_ = false, has_place_ = false;
-  bool is_wide_ = false, is_object_ = false, releases_gil_ = false;
+  bool is_wide_ = false, is_object_ = false, releases_gil_ = false, may_raise_ = false;
   std::string name_;
 };
 

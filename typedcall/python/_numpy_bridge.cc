@@ -187,6 +187,9 @@ PyModuleDef_Slot slots[] = {
 #if PY_VERSION_HEX >= 0x030C0000
     {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},  // as NumPy
 #endif
+#ifdef Py_GIL_DISABLED
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
     {0, nullptr}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,

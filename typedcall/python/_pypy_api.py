@@ -6,12 +6,13 @@ import dataclasses
 import functools
 import importlib
 import operator
-import weakref
-from typing import Any, Callable, Dict, List, MutableMapping, NamedTuple, Optional, Sequence
-from typing import Tuple, Union
+import sys
+import types
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from typedcall import _pypy_reader
 from typedcall._codes import CODES, Code
+from typedcall._identity import IdentityTable
 from typedcall._pypy_shims import direct_call, native_pointer, not_honoured, why_not
 from typedcall._records import Entry, Flags, parse_signature
 
@@ -27,28 +28,22 @@ class _Tag(NamedTuple):
     keep_alive: Any
 
 
-# By the object; and by id() what has no weak references, which is kept alive with its tag.
-_tags: MutableMapping[Any, _Tag] = weakref.WeakKeyDictionary()
-_lasting_tags: Dict[int, Tuple[Any, _Tag]] = {}
+_tags: IdentityTable[_Tag] = IdentityTable()
 
 
-def _tag_of(function: Any) -> Optional[_Tag]:
-    lasting = _lasting_tags.get(id(function))
-    if lasting is not None:
-        return lasting[1]
-    try:
-        return _tags.get(function)
-    except TypeError:
-        return None
+def _is_bound_builtin(function: Any) -> bool:
+    return type(function).__name__ == "builtin method"
 
 
 def _read(function: Any) -> List[Entry]:
     """What stands in the metadata of an extension's function, or of a bound method's."""
     # Not handed over without a look at its type: some of PyPy's own objects crash every extension.
     read = function
-    if type(read).__name__ == "builtin method":
+    if _is_bound_builtin(read):
         read = getattr(read, "__func__", None)
-    rows = _pypy_reader.entries(read) if type(read) in _pypy_reader.TYPES else []
+    # Not `in`, which would ask a metaclass for its `__eq__`.
+    is_readable = any(type(read) is each for each in _pypy_reader.TYPES)
+    rows = _pypy_reader.entries(read) if is_readable else []
     return [
         Entry(signature, Flags(flags), address, place, function)
         for signature, flags, address, place in rows
@@ -58,7 +53,7 @@ def _read(function: Any) -> List[Entry]:
 def own_entries(function: Any) -> List[Entry]:
     """The entries that accelerate() may use: the function's metadata, and its tag."""
     found = _read(function)
-    standing = _tag_of(function)
+    standing = _tags.get(function)
     if standing is not None:
         keep = (function, standing.keep_alive)
         found += [Entry(text, flags, at, "object row", keep) for text, flags, at in standing.rows]
@@ -97,11 +92,17 @@ def signatures(f: Any) -> List[str]:
     return list(dict.fromkeys(entry.signature for entry in entries(f)))
 
 
+# PyFloat_AsDouble, which the wrapper calls, has it since PyPy 8.0 only.
+_DOUBLES_TAKE_INDEX = getattr(sys, "pypy_version_info", (8,))[0] >= 8
+
+
 def _float(value: Any) -> float:
-    """What a C double is made of: not of a str, as float() does."""
-    if isinstance(value, (str, bytes, bytearray)):
-        raise TypeError("must be real number, not %s" % type(value).__name__)
-    return float(value)
+    """What PyFloat_AsDouble makes of it: float() alone would read strings and buffers."""
+    if hasattr(type(value), "__float__"):
+        return float(value)
+    if _DOUBLES_TAKE_INDEX and hasattr(type(value), "__index__"):
+        return float(operator.index(value))
+    raise TypeError("must be real number, not %s" % type(value).__name__)
 
 
 def _fits(code: Code, value: int) -> bool:
@@ -146,15 +147,15 @@ class TypedFunction:
         self.place: str = entry.place
         self.__name__ = str(getattr(function, "__name__", type(function).__name__))
         self._keep_alive = entry.keep_alive
-        #: The function as a cffi function pointer, which is the quickest to call; None where cffi
-        #: cannot call it.
+        #: The function as a cffi function pointer, which is the quickest to call and keeps alive
+        #: what the entry does; None where cffi cannot call it.
         self.pointer: Any = None
         self._call: Callable[..., Any] = self._refuse
         # Whoever has resolved an entry that DIFFERS has asked for it.
         entry = dataclasses.replace(entry, flags=entry.flags & ~Flags.DIFFERS)
         self._reason = why_not(entry)
         if self._reason is None:
-            self.pointer = native_pointer(entry.signature, entry.address)
+            self.pointer = native_pointer(entry.signature, entry.address, entry.keep_alive)
             self._call = direct_call(entry, self._convert_and_call)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
@@ -265,12 +266,18 @@ def tag(
 
     A tag is a promise, like a ctypes prototype: a wrong address or signature crashes the process.
     ValueError for a faulty signature (with the position), unusable flags, or when another tag
-    stands already; the same tag twice is one tag. TypeError for what holds no address."""
+    stands already; the same tag twice is one tag. TypeError for what holds no address, and for a
+    bound method: tag its function."""
     from typedcall._choose import name_of
     from typedcall._pointers import read_pointer
 
     if not callable(f):
         raise TypeError("only callables are tagged, not %r" % (f,))
+    if isinstance(f, types.MethodType) or _is_bound_builtin(f):
+        raise TypeError(
+            "%r is made anew by each access, and its tag would go with it: tag its __func__, or "
+            "an object that stays" % (f,)
+        )
     if isinstance(signature, str):
         texts, pointers = [signature], [address]
     else:
@@ -298,11 +305,7 @@ def tag(
             % (name_of(f), standing[0][0], len(standing), standing[0][2], rows[0][0], len(rows),
                rows[0][2])
         )
-    made = _Tag(rows, tuple(pointers))
-    try:
-        _tags[function] = made
-    except TypeError:
-        _lasting_tags[id(function)] = (function, made)
+    _tags.put(function, _Tag(rows, tuple(pointers)))
 
 
 def _kind(letters: str) -> str:
@@ -326,13 +329,7 @@ def _usable(name: str, signature: str, flags: int) -> Flags:
 def untag(f: Any) -> bool:
     """Takes the tag of `f` away. False when it has none: what stands in its own metadata stays.
     What was resolved before stays callable."""
-    function = _wrapper(f)
-    if _lasting_tags.pop(id(function), None) is not None:
-        return True
-    try:
-        return _tags.pop(function, None) is not None
-    except TypeError:
-        return False
+    return _tags.pop(_wrapper(f)) is not None
 
 
 def adopt(f: Any) -> List[str]:

@@ -73,8 +73,9 @@ def why_not(entry: Entry) -> Optional[str]:
     return None
 
 
-def native_pointer(signature: str, address: int) -> Any:
-    """The C function as a cffi function pointer. The caller has asked why_not()."""
+def native_pointer(signature: str, address: int, keep_alive: Any = None) -> Any:
+    """The C function as a cffi function pointer that keeps `keep_alive`. The caller has asked
+    why_not()."""
     global _ffi
     if _ffi is None:
         # A hundred times as quick as `import cffi`, whose parser is not needed.
@@ -86,7 +87,11 @@ def native_pointer(signature: str, address: int) -> Any:
         c_type(result),
         ", ".join(str(c_type(letters)) for letters in arguments) or "void",
     )
-    return _ffi.cast(declaration, address)
+    pointer = _ffi.cast(declaration, address)
+    if keep_alive is None:
+        return pointer
+    # A "destructor" that does nothing, but lives, with what it holds, as long as the pointer.
+    return _ffi.gc(pointer, lambda pointer, kept=keep_alive: None)
 
 
 class _Choice(NamedTuple):

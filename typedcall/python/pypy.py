@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, Dict, Iterator, List, MutableMapping, Tuple
 
+from typedcall._identity import IdentityTable
 from typedcall._records import Entry, Flags
 
 __all__ = ["Acceleration", "accelerate", "accelerate_imports", "restore"]
@@ -52,17 +53,14 @@ class _Shim:
         self.entries = entries
 
 
-_shims: MutableMapping[Any, _Shim] = weakref.WeakKeyDictionary()
+_shims: IdentityTable[_Shim] = IdentityTable()
 # By the wrapper's id(): functions of extensions have no weak references, and a shim keeps its own.
 _shim_of: MutableMapping[int, Any] = weakref.WeakValueDictionary()
 
 
 def wrapper_of(function: Any) -> Any:
     """The boxed function behind one of accelerate()'s, else None."""
-    try:
-        shim = _shims.get(function)
-    except TypeError:  # no weak references, or no hash: none of ours
-        return None
+    shim = _shims.get(function)
     return None if shim is None else shim.wrapper
 
 
@@ -71,11 +69,12 @@ def _find_shim(wrapper: Any, entries: List[Entry]) -> Any:
     from typedcall._pypy_shims import make_shim
 
     shim = _shim_of.get(id(wrapper))
-    if shim is not None and _shims[shim].entries == entries:
+    known = _shims.get(shim)
+    if known is not None and known.entries == entries:
         return shim
     shim = make_shim(wrapper, entries)
     if shim is not None:
-        _shims[shim] = _Shim(wrapper, entries)
+        _shims.put(shim, _Shim(wrapper, entries))
         _shim_of[id(wrapper)] = shim
     return shim
 
@@ -83,12 +82,13 @@ def _find_shim(wrapper: Any, entries: List[Entry]) -> Any:
 def _places(module: ModuleType) -> Iterator[Tuple[Any, str, str, Any]]:
     """(namespace, attribute, name to show, function) of what may be typed: functions of the module,
     and the static methods of its classes."""
+    # Not isinstance(), which asks an object for its `__class__`: that of a lazy one may raise.
     for name, value in list(vars(module).items()):
-        if not isinstance(value, type):
+        if not issubclass(type(value), type):
             yield module, name, name, value
         elif value.__module__ == module.__name__:
             for attribute, raw in list(vars(value).items()):
-                if isinstance(raw, staticmethod):
+                if issubclass(type(raw), staticmethod):
                     yield value, attribute, "%s.%s" % (name, attribute), raw.__func__
 
 

@@ -1,5 +1,6 @@
 """Typed functions for Cython code, which imports C functions from a module's `__pyx_capi__`; and
-the other way round, tags for the cpdef functions of a Cython module."""
+the other way round, tags for the cpdef functions of a Cython module. What a capsule does not say
+about exceptions, the tag's flags do: see tag_pyx_capi()."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from types import ModuleType
 from typing import Any, Dict, List, Optional, Union
 
 from typedcall._c_text import c_text, c_types
-from typedcall._capsules import make_capsule
+from typedcall._capsules import make_capsule, need_capsules
 from typedcall._choose import name_of, offered, refusal
 from typedcall._codes import CODES
 from typedcall._records import Entry, Flags, parse_signature
@@ -43,7 +44,10 @@ _ERRORS = {"signed": "except? -1", "unsigned": "except? -1", "floating": "except
 
 
 def _module(module: Union[ModuleType, str]) -> ModuleType:
-    return importlib.import_module(module) if isinstance(module, str) else module
+    if not isinstance(module, str):
+        return module
+    # A module that is just being initialised is there already.
+    return sys.modules.get(module) or importlib.import_module(module)
 
 
 def _exportable(function: Any) -> Optional[Entry]:
@@ -71,7 +75,8 @@ def export_to_cython(module: Union[ModuleType, str]) -> List[str]:
     """Gives a module of typed functions a `__pyx_capi__`, so that Cython code can `cimport` them by
     the declarations that cython_declarations() writes; to be called before such code is imported.
     Capsules that stand there stay. The first entry of a function that Cython has a declaration for
-    is taken. Returns the names."""
+    is taken. Returns the names. ImportError on PyPy."""
+    need_capsules("export_to_cython()")
     module = _module(module)
     capsules = vars(module).setdefault("__pyx_capi__", {})
     functions = _functions(module)
@@ -105,10 +110,15 @@ def tag_pyx_capi(module: Union[ModuleType, str], flags: Optional[int] = None) ->
     their names. (Cython exports there what a .pxd file declares.) To be called at the end of the
     module itself, `tag_pyx_capi(__name__)`, or from outside.
 
-    The capsules do not say `noexcept` and `nogil`, so by default the functions count as needing the
-    GIL and raising; `flags=0` promises that all of them do neither. Without that promise functions
-    are left out whose result cannot report an exception (void, complex)."""
-    module = sys.modules[module] if isinstance(module, str) else module
+    The capsules do not say `noexcept`, `nogil` and `except VALUE`, so by default the functions
+    count as needing the GIL and raising, by who knows which value: those that return no object get
+    DIFFERS, and are found by `resolve(..., honours=...)` with DIFFERS in it. `flags` is a promise
+    for all of them: `NEEDS_THREAD | MAY_RAISE` that what raises does so by -1 or NULL (in Cython 3
+    everything without an `except` of its own), 0 that nothing raises or needs the GIL. Without the
+    latter, functions are left out whose result cannot report an exception (void, complex).
+
+    ImportError for a name that is no module's, TypeError for a module that exports nothing."""
+    module = _module(module)
     capsules = getattr(module, "__pyx_capi__", None)
     if not isinstance(capsules, dict):
         raise TypeError("%s exports no C functions: it has no __pyx_capi__" % name_of(module))
@@ -132,10 +142,16 @@ def _tag(function: Any, flags: Flags) -> List[Entry]:
     made = [cython_.entry_of_capsule(capsule, flags) for _, capsule in cython_.exported(function)]
     found = [entry for entry in made if entry is not None]
     if found:
+        # One for all variants: what any of them demands, and only what all of them promise.
+        of_all = Flags(0)
+        for entry in found:
+            of_all |= entry.flags
+        if not all(entry.flags & Flags.THREAD_SAFE for entry in found):
+            of_all &= ~Flags.THREAD_SAFE
         typedcall.tag(
             function,
             [entry.signature for entry in found],
             [entry.address for entry in found],
-            flags=int(found[0].flags),
+            flags=int(of_all),
         )
     return found

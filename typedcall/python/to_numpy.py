@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from types import ModuleType
+from types import BuiltinFunctionType, ModuleType
 from typing import Any, Dict, List, Optional, Tuple
 
 from typedcall._choose import choose, name_of, offered
@@ -18,9 +18,6 @@ __all__ = ["dtype_of", "ufunc"]
 #: A loop without THREAD_SAFE is run with the GIL, for which it waits.
 _HONOURS = Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL
 _KINDS = {"bool": "?", "signed": "i", "unsigned": "u", "floating": "f", "complex": "c"}
-# Narrow before wide, so that NumPy's search for a loop finds the closest.
-_ORDER = ("bool", "unsigned", "signed", "floating", "complex")
-
 # A ufunc's `__name__` is the path to it below this module, by which it is pickled.
 _MODULE = "typedcall.ufuncs"
 _made: Dict[int, Tuple[Any, List[Entry], Any]] = {}
@@ -49,13 +46,36 @@ def _no_numbers(entry: Entry) -> str:
     return ""
 
 
-def _rank(entry: Entry) -> List[Tuple[int, int]]:
-    codes = [CODES[letters] for letters in parse_signature(entry.signature)[0]]
-    return [(_ORDER.index(code.kind), code.size) for code in codes]
+def _dtypes(entry: Entry) -> Tuple[Any, ...]:
+    return tuple(dtype_of(letters) for letters in parse_signature(entry.signature)[0])
+
+
+def _in_order(entries: List[Entry]) -> List[Entry]:
+    """In the table's order, as Python tries them, except that an entry goes behind all whose types
+    can be cast safely to its own: NumPy takes the first loop that it can cast to, so what is wide
+    would hide what is narrow."""
+    import numpy
+
+    ordered: List[Entry] = []
+    # Types may be equal to NumPy where letters differ; then the first counts.
+    waiting: Dict[Tuple[Any, ...], Entry] = {}
+    for entry in entries:
+        waiting.setdefault(_dtypes(entry), entry)
+    while waiting:
+        # There is one: of different types no two can each be cast to the other.
+        types = next(
+            wide
+            for wide in waiting
+            if not any(
+                narrow != wide and all(map(numpy.can_cast, narrow, wide)) for narrow in waiting
+            )
+        )
+        ordered.append(waiting.pop(types))
+    return ordered
 
 
 def _loops(function: Any) -> List[Entry]:
-    """The entries that NumPy can use, of the most frequent arity, closest types first."""
+    """The entries that NumPy can use, of as many arguments as the first of them has."""
     first = choose(function, None, _HONOURS, "NumPy", _no_numbers)
     arity = len(parse_signature(first.signature)[0])
     usable = []
@@ -65,21 +85,22 @@ def _loops(function: Any) -> List[Entry]:
             continue
         if len(parse_signature(entry.signature)[0]) == arity:
             usable.append(entry)
-    # Types may be equal to NumPy where letters differ; then the first counts.
-    unique: Dict[Tuple[Tuple[int, int], ...], Entry] = {}
-    for entry in usable:
-        unique.setdefault(tuple(_rank(entry)), entry)
-    return sorted(unique.values(), key=_rank)
+    return _in_order(usable)
 
 
 def ufunc(function: Any, name: Optional[str] = None) -> Any:
     """A numpy.ufunc with one loop for each overload of `function` whose types are numbers, the same
     object for the same function. It keeps `function` alive.
 
-    A function that can be imported by its name gives a ufunc that can be pickled by its name.
+    A function that can be imported by its name, also a static method or one of the script itself,
+    gives a ufunc that can be pickled by its name. The loops are in the order of the overloads, as
+    Python tries them, but narrow types before those that they can be cast to.
     NumPy calls loops without the GIL and cannot report what they raise: overloads that may raise
     are left out, and around the loop of one that needs the GIL, or has not said that it may run in
-    several threads at once, the GIL is taken. ValueError, TypeError as typedcall.resolve()."""
+    several threads at once, the GIL is taken. ValueError, TypeError as typedcall.resolve();
+    ImportError on PyPy."""
+    if sys.implementation.name == "pypy":
+        raise ImportError("CPython only: ufunc() needs NumPy's C API, which PyPy emulates")
     from typedcall._numpy_bridge import make_ufunc
 
     loops = _loops(function)
@@ -103,34 +124,63 @@ def ufunc(function: Any, name: Optional[str] = None) -> Any:
 
 
 def _path(function: Any) -> str:
-    """`module.name` where that leads to `function`, else its name alone."""
+    """`module.name` or `module.Class.name` where that leads to `function`, else its name alone."""
     name = getattr(function, "__name__", None) or "typed_function"
-    module = sys.modules.get(getattr(function, "__module__", None) or "")
-    if module is not None and getattr(module, name, None) is function:
-        return "%s.%s" % (module.__name__, name)
+    module_name = getattr(function, "__module__", None)
+    if module_name is None and isinstance(function, BuiltinFunctionType):
+        # Of a static method in C only its own pickle shows the class: getattr, (class, name).
+        reduced = function.__reduce__()
+        owner = reduced[1][0] if isinstance(reduced, tuple) else None
+        module_name = getattr(owner, "__module__", None)
+    module = sys.modules.get(module_name or "")
+    if module is None:
+        return str(name)
+    # The script has this name in every process; in multiprocessing's it has another one as well.
+    known_as = "__main__" if module is sys.modules.get("__main__") else module.__name__
+    for path in (name, getattr(function, "__qualname__", None)):
+        found: Any = module
+        for step in path.split(".") if isinstance(path, str) else [""]:
+            found = getattr(found, step, None)
+        if found is function:
+            return "%s.%s" % (known_as, path)
     return str(name)
 
 
-class _Names:
-    """What a path to a ufunc leads through: the ufuncs of one module, and its submodules."""
+def _is_special(name: str) -> bool:
+    """Is `name` one that Python asks of any object, rather than of a module's or function's?"""
+    return name.startswith("__") and name.endswith("__")
 
-    def __init__(self, path: str) -> None:
+
+class _Names:
+    """What a path to a ufunc leads through: the ufuncs of one module or class, the module's
+    submodules and the classes in it."""
+
+    def __init__(self, path: str, inside: Optional[type] = None) -> None:
         self._path = path
+        self._inside = inside
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        try:
-            module = importlib.import_module(self._path)
-        except ImportError as error:
-            raise AttributeError(str(error)) from None
+        if _is_special(name):
+            # Also asked of an object that pickle is about to make, which has no path yet.
+            if "%s.%s" % (self.__dict__.get("_path"), name) not in sys.modules:
+                raise AttributeError(name)
         path = "%s.%s" % (self._path, name)
+        module: Any = self._inside
+        if module is None:
+            try:
+                module = importlib.import_module(self._path)
+            except ImportError as error:
+                raise AttributeError(str(error)) from None
         found = getattr(module, name, None)
         if callable(found):
             try:
                 return ufunc(found)
             except TypeError as error:
+                if isinstance(found, type):
+                    return _Names(path, found)
                 raise AttributeError(str(error)) from None
+        if self._inside is not None:
+            raise AttributeError("there is no function %s" % path)
         if not isinstance(found, ModuleType):
             try:
                 importlib.import_module(path)

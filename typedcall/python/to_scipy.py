@@ -7,7 +7,7 @@ import functools
 from typing import Any, Dict, Optional
 
 from typedcall._c_text import parse_declaration
-from typedcall._capsules import make_capsule
+from typedcall._capsules import make_capsule, need_capsules
 from typedcall._choose import are_equivalent, choose
 from typedcall._records import Entry, Flags, parse_signature
 
@@ -64,7 +64,9 @@ def low_level_callable(
 
     SciPy calls it with the GIL or without, and does not look for exceptions, so only entries that
     need no GIL and cannot raise are given to it. ValueError for a signature that SciPy has not;
-    TypeError as typedcall.resolve(), or for user data where the signature has none."""
+    TypeError as typedcall.resolve(), or for user data where the signature has none; ImportError on
+    PyPy."""
+    need_capsules("low_level_callable()")
     if signature is not None:
         if "(" in signature:
             signature = parse_declaration(signature).signature

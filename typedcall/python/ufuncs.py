@@ -3,12 +3,13 @@ found again here."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
-from typedcall.to_numpy import _Names
+from typedcall.to_numpy import _is_special, _Names
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
+    if _is_special(name) and name not in sys.modules:  # `__main__` is a module
         raise AttributeError(name)
     return _Names(name)

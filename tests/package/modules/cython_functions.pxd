@@ -5,6 +5,8 @@ ctypedef fused number:
 
 cpdef double scale(double x, int times) noexcept nogil
 cpdef long checked(long x) except? -1
+cpdef long by_five(long x) except 5
+cpdef double by_two(double x) except? -2.0
 cpdef object same(object x)
 cpdef number twice(number x) noexcept
 cpdef double complex turn(double complex z) noexcept

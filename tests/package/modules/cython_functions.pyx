@@ -8,6 +8,17 @@ cpdef long checked(long x) except? -1:
         raise ValueError("thirteen")
     return x
 
+# Their error values are not those that everybody looks for.
+cpdef long by_five(long x) except 5:
+    if x == 13:
+        raise ValueError("thirteen")
+    return x
+
+cpdef double by_two(double x) except? -2.0:
+    if x == 13:
+        raise ValueError("thirteen")
+    return x
+
 cpdef object same(object x):
     return x
 

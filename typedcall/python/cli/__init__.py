@@ -120,9 +120,6 @@ def main(arguments: Optional[List[str]] = None) -> int:
         status = _run(_parser().parse_args(arguments))
         sys.stdout.flush()
         return status
-    except CommandError as error:
-        print("typedcall: %s" % error, file=sys.stderr)
-        return ERROR
     except KeyboardInterrupt:
         print("typedcall: interrupted", file=sys.stderr)
         return 130
@@ -130,3 +127,6 @@ def main(arguments: Optional[List[str]] = None) -> int:
         # Whoever read our output has enough of it; what is still buffered goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except (CommandError, OSError) as error:
+        print("typedcall: %s" % error, file=sys.stderr)
+        return ERROR

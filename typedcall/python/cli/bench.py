@@ -104,7 +104,9 @@ def run(options: argparse.Namespace) -> int:
     arguments = _arguments(entry, options.arguments)
     try:
         target.function(*arguments)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise CommandError(
             "%s%r: %s; give others by --arguments" % (target.name, arguments, describe(error))
         ) from None

@@ -10,6 +10,8 @@ import signal
 import time
 from typing import Any, Callable, Optional, Tuple
 
+from typedcall.cli import CommandError
+
 __all__ = ["CAN_ISOLATE", "Marker", "isolated"]
 
 CAN_ISOLATE = hasattr(os, "fork")
@@ -82,5 +84,5 @@ def isolated(work: Callable[[], Any], seconds: float) -> Tuple[Any, Optional[str
         return None, "died of " + signal.Signals(os.WTERMSIG(status)).name
     succeeded, result = pickle.loads(received)
     if not succeeded:
-        raise RuntimeError("verify itself failed: %s" % result)
+        raise CommandError("verify itself failed: %s" % result)
     return result, None

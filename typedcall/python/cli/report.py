@@ -60,7 +60,11 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
     if not sys.stderr.isatty():
         yield lambda done: None
         return
-    console = _console(stderr=True)
+    try:
+        console = _console(stderr=True)
+    except CommandError:  # the work can do without
+        yield lambda done: None
+        return
     from rich.progress import Progress
 
     with Progress(console=console, transient=True) as bar:

@@ -44,6 +44,8 @@ def find_targets(text: str, *, only_one: bool = False) -> List[Target]:
             function = getattr(function, part)
         except AttributeError:
             raise CommandError("'%s' has no '%s'" % (module_name, name)) from None
+        except Exception as error:  # a property's
+            raise CommandError("cannot get '%s': %s" % (text, describe(error))) from None
     entries = typedcall.entries(function)
     if not entries:
         raise CommandError("%s offers no native signature" % text)

@@ -48,7 +48,9 @@ def _outcome(call: Callable[..., Any], arguments: Tuple[Any, ...]) -> _Outcome:
     """What a call does: ("returns", value) or ("raises", exception)."""
     try:
         return "returns", call(*arguments)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit, too, is what the function does
         return "raises", error
 
 
@@ -87,6 +89,20 @@ def _show(outcome: _Outcome) -> str:
     return _shorten(repr(outcome[1]))
 
 
+def _function_of(target: Target, entry: Entry) -> Any:
+    """The very entry as a function: two of one signature may have different addresses."""
+    if sys.implementation.name == "pypy":
+        return typedcall.resolve(
+            target.function, entry.signature, honours=_EVERYTHING, casting="exact"
+        )
+    from typedcall import _native
+
+    return _native.make_function(
+        target.function, entry.signature, entry.flags, entry.address, entry.place,
+        entry.keep_alive, entry.signature, "exact",
+    )
+
+
 class _Comparison:
     """The calls of one entry of a function."""
 
@@ -94,14 +110,12 @@ class _Comparison:
         self._boxed = target.function
         self._marker = marker
         self._declared = bool(entry.flags & Flags.DIFFERS)
-        resolved = {
-            other.signature: typedcall.resolve(
-                target.function, other.signature, honours=_EVERYTHING, casting="exact"
-            )
+        self._unboxed = _function_of(target, entry)
+        self._others = [
+            _function_of(target, other)
             for other in target.entries
-        }
-        self._unboxed = resolved.pop(entry.signature)
-        self._others = list(resolved.values())
+            if other.signature != entry.signature
+        ]
 
     def explain(self, arguments: Tuple[Any, ...], boxed: _Outcome) -> Optional[str]:
         """Why the two may differ, or None."""

@@ -82,7 +82,7 @@ class _Ways:
 
     def cffi(self) -> Timer:
         _import("cffi")
-        made = typedcall.cffi_function(self.resolved, self.entry.signature)
+        made = typedcall.cffi_function(self.resolved, self.entry.signature, thread_safe_only=False)
         return _python_loop(made, self.arguments)
 
     def numba(self) -> Timer:

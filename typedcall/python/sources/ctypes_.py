@@ -51,6 +51,9 @@ def _simple_letters(ctypes_type: Any) -> Optional[str]:
     """By kind and size: what kind it is, a value of the type tells."""
     import ctypes
 
+    native = "__ctype_le__" if sys.byteorder == "little" else "__ctype_be__"
+    if getattr(ctypes_type, native, ctypes_type) is not ctypes_type:
+        return None  # its bytes are swapped
     size = ctypes.sizeof(ctypes_type)
     for pointer, kind in (
         (ctypes.c_void_p, "pointer"),
@@ -72,13 +75,25 @@ def _simple_letters(ctypes_type: Any) -> Optional[str]:
 
 
 def _is_callback(pointer: Any) -> bool:
-    """Was it made of a Python callable? Then, or after a cast, it keeps ctypes' thunk alive."""
-    kept = getattr(pointer, "_objects", None)
-    values = list(kept.values()) if isinstance(kept, dict) else []
-    return any(
-        type(value).__name__ == "CThunkObject" or (value is not pointer and _is_callback(value))
-        for value in values
-    )
+    """Was it made of a Python callable? Then, or after a cast, it keeps ctypes' thunk alive, or on
+    PyPy, which has no thunks, the pointer with the callable. What was read from a struct or an
+    array keeps nothing that could tell: that may be one. (An address alone is none.)"""
+    waiting, seen = [pointer], set()
+    while waiting:
+        each = waiting.pop()
+        if id(each) in seen:
+            continue  # pointers that were cast keep each other alive
+        seen.add(id(each))
+        if type(each).__name__ == "CThunkObject":
+            return True
+        if isinstance(each, _function_pointer()):
+            if getattr(each, "callable", None) is not None:
+                return True
+            if getattr(each, "_b_base_", None) is not None:
+                return True
+        kept = getattr(each, "_objects", None)
+        waiting += kept.values() if isinstance(kept, dict) else ()
+    return False
 
 
 def _flags_of(pointer: Any, result: str) -> Optional[Flags]:

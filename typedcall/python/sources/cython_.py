@@ -1,5 +1,10 @@
 """Cython's exported functions as typed functions: the capsules of a module's `__pyx_capi__`, and
-the `cpdef` functions that they belong to, fused ones with all their variants."""
+the `cpdef` functions that they belong to, fused ones with all their variants.
+
+The text of a capsule says nothing about exceptions: neither that there are none (`noexcept`) nor
+which value reports one. That is -1 or NULL by default, but `except 5` is Cython, too, and who looks
+for -1 misses it. So unless a module has documented what it exports, its functions count as raising,
+and those that return no object have DIFFERS, by which only those find them who ask for it."""
 
 from __future__ import annotations
 
@@ -14,8 +19,8 @@ from typedcall._records import Entry, Flags
 
 __all__ = ["documented_flags", "entries", "entry_of_capsule", "exported"]
 
-#: What the text of a capsule does not say, Cython's default being to raise.
-UNKNOWN = Flags.NEEDS_THREAD | Flags.MAY_RAISE
+#: What the text of a capsule does not say: whether the function raises, and by which value.
+UNKNOWN = Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.DIFFERS
 
 # Modules that document all they export as `noexcept nogil`.
 _WITHOUT_GIL = (
@@ -83,6 +88,8 @@ def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Opti
     if "O" in signature:
         flags |= Flags.NEEDS_THREAD
         flags &= ~Flags.THREAD_SAFE
+    if flags == UNKNOWN and declared.result == "O":
+        flags &= ~Flags.DIFFERS  # Cython has no other error value for objects than NULL
     address = capsule_address(capsule)
     keep = capsule if keep_alive is None else keep_alive
     return Entry(signature, flags, address, "Cython", keep)
