@@ -203,12 +203,12 @@ def skipped_package(reason):
     return [Case("package", SKIPPED, reason)]
 
 
-def full_runs(chosen, usual, fuzz_seconds):
-    """(label, function, arguments) of what --full adds."""
+def full_runs(chosen, usual, twin, fuzz_seconds):
+    """(label, function, arguments) of what --full adds. `twin` is another of the usual version."""
     yield "platforms", platforms_check, ()
     yield "clang, " + usual.label, bazel_test, (usual, ["--config=clang"])
-    yield "optimised, " + usual.label, bazel_test, (
-        usual, ["-c", "opt", "--test_tag_filters=" + NOT_AGAIN])
+    yield "optimised, " + twin.label, bazel_test, (
+        twin, ["-c", "opt", "--test_tag_filters=" + NOT_AGAIN])
     releases = [i for i in chosen if i.ordinary]
     sanitized = [usual] + [i for i in (releases[-1],) if i is not usual]
     for interpreter in sanitized:
@@ -245,9 +245,13 @@ def main():
     # The usual one first: it also runs what needs no interpreter, and builds every target.
     order = [usual] + [i for i in chosen if i is not usual]
     newest = [i for i in chosen if i.ordinary][-1]
+    # A second one of the usual version need not run everything twice: it is the optimised run's.
+    twins = [i for i in order[1:] if i.ordinary and i.version[:2] == usual.version[:2]]
     plan = [("format", format_check, ())]
     seen = set()
     for interpreter in order:
+        if options.full and interpreter in twins[:1]:
+            continue
         again = interpreter.version[:2] in seen
         seen.add(interpreter.version[:2])
         tags = "%s,%s" % (PER_INTERPRETER, NOT_AGAIN if again else "-compiles-once")
@@ -260,7 +264,7 @@ def main():
         plan.append((interpreter.label, bazel_test, (interpreter, flags, without)))
     plan += package_runs(found, usual, options.full)
     if options.full:
-        plan += full_runs(chosen, usual, options.fuzz_seconds)
+        plan += full_runs(chosen, usual, (twins or [usual])[0], options.fuzz_seconds)
 
     if options.full and not any(i.info["gil_disabled"] for i in chosen):
         plan.append(("free-threaded", lambda: [Case(
