@@ -165,8 +165,9 @@ template <class Signature>
 class call_site;
 
 /// The same for a signature that is known at compile time, and functions that take their arguments
-/// alone. Find once for each call, then call: `if (auto f = site.find(callable)) y = f(x);`. The GIL
-/// keeps its users apart; on a free-threaded CPython a site, of either kind, belongs to one thread.
+/// alone. Find once for each call, then call: `if (auto f = site.find(callable)) y = f(x);`. The
+/// GIL keeps its users apart; on a free-threaded CPython a site, of either kind, belongs to one
+/// thread.
 template <class R, class... A>
 class call_site<R(A...)> {
  public:
