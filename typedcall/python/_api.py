@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 import importlib
-import operator
-import types
 from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
 
 from typedcall import _native
 from typedcall._native import TypedFunction
-from typedcall._pointers import read_pointer
-from typedcall._records import Entry, Flags, parse_signature
+from typedcall._choose import name_of
+from typedcall._records import Entry, Flags
+from typedcall._tagging import read_rows
 
 __all__ = ["TypedFunction", "adopt", "entries", "resolve", "signatures", "tag", "untag"]
 
@@ -118,17 +117,13 @@ def _resolve_again(f: Any, signature: str, flags: int, casting: str) -> TypedFun
     return resolve(f, signature, honours=int(HONOURED) | int(flags), casting=casting)
 
 
-def _name_of(f: Any) -> str:
-    return str(getattr(f, "__qualname__", None) or repr(f))
-
-
 def _refusal(f: Any, signature: str, honoured: int) -> str:
     offered = []
     for entry in entries(f):
         missing = Flags(int(entry.flags) & 0xFFFF & ~honoured)
         names = [flag.name for flag in Flags if flag & missing and flag.name is not None]
         offered.append("'%s'%s" % (entry.signature, " (%s)" % ", ".join(names) if names else ""))
-    return "%s does not offer '%s'; it offers %s" % (_name_of(f), signature, ", ".join(offered))
+    return "%s does not offer '%s'; it offers %s" % (name_of(f), signature, ", ".join(offered))
 
 
 def tag(
@@ -150,30 +145,8 @@ def tag(
     A tag is a promise, like a ctypes prototype: a wrong address or signature crashes the process.
     ValueError for a faulty signature (with the position), unusable flags, or when another tag
     stands already; the same tag twice is one tag. TypeError for what holds no address."""
-    if not callable(f):
-        raise TypeError("only callables are tagged, not %r" % (f,))
-    if isinstance(f, types.MethodType):
-        raise TypeError("%r is made anew by each access, and its tag would go with it: tag its "
-                        "__func__, or an object that stays" % (f,))
-    flags = operator.index(flags)
-    if not 0 <= flags < 1 << 32:
-        raise ValueError("flags are 32 bits, not %#x" % flags)
-    if isinstance(signature, str):
-        texts: List[str] = [signature]
-        pointers: List[Any] = [address]
-    else:
-        texts, pointers = list(signature), list(address)
-        if len(texts) != len(pointers):
-            raise ValueError(
-                "%d signatures and %d addresses: each overload has one of either"
-                % (len(texts), len(pointers))
-            )
-    rows = []
-    for text, pointer in zip(texts, pointers):
-        parse_signature(text)
-        number, of_pointer = read_pointer(pointer, text)
-        rows.append((text, flags | int(of_pointer), number))
-    _native.tag(f, rows, tuple(pointers))
+    rows, pointers = read_rows(f, signature, address, flags)
+    _native.tag(f, rows, pointers)
 
 
 def untag(f: Any) -> bool:

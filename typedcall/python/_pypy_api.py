@@ -7,7 +7,6 @@ import functools
 import importlib
 import operator
 import sys
-import types
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from typedcall import _pypy_reader
@@ -269,31 +268,12 @@ def tag(
     stands already; the same tag twice is one tag. TypeError for what holds no address, and for a
     bound method: tag its function."""
     from typedcall._choose import name_of
-    from typedcall._pointers import read_pointer
+    from typedcall._tagging import read_rows
 
-    if not callable(f):
-        raise TypeError("only callables are tagged, not %r" % (f,))
-    if isinstance(f, types.MethodType) or _is_bound_builtin(f):
-        raise TypeError(
-            "%r is made anew by each access, and its tag would go with it: tag its __func__, or "
-            "an object that stays" % (f,)
-        )
-    if isinstance(signature, str):
-        texts, pointers = [signature], [address]
-    else:
-        texts, pointers = list(signature), list(address)
-    if len(texts) != len(pointers):
-        raise ValueError(
-            "%d signatures and %d addresses: each overload has one of either"
-            % (len(texts), len(pointers))
-        )
-    if not texts:
+    read, pointers = read_rows(f, signature, address, flags, is_bound=_is_bound_builtin(f))
+    if not read:
         raise ValueError("%s: a tag needs at least one entry" % name_of(f))
-    rows = []
-    for text, pointer in zip(texts, pointers):
-        parse_signature(text)
-        number, of_pointer = read_pointer(pointer, text)
-        rows.append((text, _usable(name_of(f), text, int(flags) | int(of_pointer)), number))
+    rows = [(text, _usable(name_of(f), text, bits), number) for text, bits, number in read]
     function = _wrapper(f)
     standing = [(e.signature, e.flags, e.address) for e in own_entries(function)]
     if standing == rows:
@@ -305,7 +285,7 @@ def tag(
             % (name_of(f), standing[0][0], len(standing), standing[0][2], rows[0][0], len(rows),
                rows[0][2])
         )
-    _tags.put(function, _Tag(rows, tuple(pointers)))
+    _tags.put(function, _Tag(rows, pointers))
 
 
 def _kind(letters: str) -> str:

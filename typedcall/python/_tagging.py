@@ -1,0 +1,53 @@
+"""What tag() is given, checked and read: the rows of a table, the same for CPython's side table and
+for the tags that Python code keeps on PyPy."""
+from __future__ import annotations
+
+import operator
+import types
+from typing import Any, List, Sequence, Tuple, Union
+
+from typedcall._pointers import read_pointer
+from typedcall._records import parse_signature
+
+__all__ = ["read_rows"]
+
+#: Signature, flags, address.
+Row = Tuple[str, int, int]
+
+
+def read_rows(
+    f: Any,
+    signature: Union[str, Sequence[str]],
+    address: Any,
+    flags: int,
+    *,
+    is_bound: bool = False,
+) -> Tuple[List[Row], Tuple[Any, ...]]:
+    """The rows that `f` is to have, and what they keep alive. TypeError and ValueError as tag()
+    has them. `is_bound`: `f` is a bound method of a kind that is not types.MethodType."""
+    if not callable(f):
+        raise TypeError("only callables are tagged, not %r" % (f,))
+    if is_bound or isinstance(f, types.MethodType):
+        raise TypeError(
+            "%r is made anew by each access, and its tag would go with it: tag its __func__, or "
+            "an object that stays" % (f,)
+        )
+    flags = operator.index(flags)
+    if not 0 <= flags < 1 << 32:
+        raise ValueError("unusable flags %#x: flags have 32 bits" % flags)
+    if isinstance(signature, str):
+        texts: List[str] = [signature]
+        pointers: List[Any] = [address]
+    else:
+        texts, pointers = list(signature), list(address)
+    if len(texts) != len(pointers):
+        raise ValueError(
+            "%d signatures and %d addresses: each overload has one of either"
+            % (len(texts), len(pointers))
+        )
+    rows = []
+    for text, pointer in zip(texts, pointers):
+        parse_signature(text)
+        number, of_pointer = read_pointer(pointer, text)
+        rows.append((text, flags | int(of_pointer), number))
+    return rows, tuple(pointers)
