@@ -10,14 +10,7 @@ import sysconfig
 import unittest
 
 import provider_direct as m
-
-try:
-    import _interpreters as interpreters
-except ImportError:
-    try:
-        import _xxsubinterpreters as interpreters
-    except ImportError:
-        interpreters = None
+from other_interpreters import check_in_others, needs_interpreters
 
 DIRECT = ["inc", "narrow", "half", "single", "store", "released"]
 NOT_DIRECT = ["flag", "with_api", "throws", "raises", "named", "optional", "of_object", "of_complex",
@@ -166,7 +159,7 @@ class Life(unittest.TestCase):
         self.assertEqual([m.vectorcall(inc, (value,), None) for value in (1, True, 2 ** 40)],
                          [2, 2, 2 ** 40 + 1])
 
-    @unittest.skipIf(interpreters is None, "this Python cannot make interpreters from Python")
+    @needs_interpreters
     def test_other_interpreters(self):
         code = (
             "import sys\n"
@@ -179,13 +172,7 @@ class Life(unittest.TestCase):
             "    pass\n"
             "else:\n"
             "    raise AssertionError('nothing was raised')\n" % (sys.path,))
-        for _ in range(3):
-            interpreter = interpreters.create()
-            try:
-                self.assertIsNone(interpreters.run_string(interpreter, code))
-            finally:
-                interpreters.destroy(interpreter)
-            self.assertEqual(m.vectorcall(m.inc, (1,), None), 2)
+        check_in_others(self, code, lambda: self.assertEqual(m.vectorcall(m.inc, (1,), None), 2))
 
     def test_references(self):
         value, index = 2 ** 40, Index(2 ** 40)

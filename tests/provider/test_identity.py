@@ -9,14 +9,7 @@ import types
 import unittest
 
 import provider_identity as m
-
-try:
-    import _interpreters as interpreters
-except ImportError:
-    try:
-        import _xxsubinterpreters as interpreters
-    except ImportError:
-        interpreters = None
+from other_interpreters import check_in_others, needs_interpreters
 
 LONG_NAME = "name_of_99_bytes_" + "a" * 82
 
@@ -69,7 +62,7 @@ class Modules(unittest.TestCase):
         gc.collect()
         self.assertEqual(inc(1), 2)
 
-    @unittest.skipIf(interpreters is None, "this Python cannot make interpreters from Python")
+    @needs_interpreters
     def test_other_interpreters(self):
         code = (
             "import sys\n"
@@ -82,14 +75,7 @@ class Modules(unittest.TestCase):
             "    pass\n"
             "else:\n"
             "    raise AssertionError('nothing was raised')\n" % (sys.path,))
-        for _ in range(3):
-            interpreter = interpreters.create()
-            try:
-                # 3.13 returns what went wrong, before it was raised.
-                self.assertIsNone(interpreters.run_string(interpreter, code))
-            finally:
-                interpreters.destroy(interpreter)
-            self.assertEqual(m.inc(1), 2)
+        check_in_others(self, code, lambda: self.assertEqual(m.inc(1), 2))
 
 
 def use_and_drop():

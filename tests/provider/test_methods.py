@@ -8,14 +8,7 @@ import types
 import unittest
 
 import provider_methods as m
-
-try:
-    import _interpreters as interpreters
-except ImportError:
-    try:
-        import _xxsubinterpreters as interpreters
-    except ImportError:
-        interpreters = None
+from other_interpreters import check_in_others, needs_interpreters
 
 NEEDS_THREAD, MAY_RAISE, RETURNS_STATUS, TAKES_SELF = 0x1, 0x4, 0x10, 0x20
 
@@ -118,7 +111,7 @@ class Modules(unittest.TestCase):
         self.assertIs(m.me(), m)
 
 
-    @unittest.skipIf(interpreters is None, "this Python cannot make interpreters from Python")
+    @needs_interpreters
     def test_other_interpreters(self):
         code = (
             "import sys\n"
@@ -134,14 +127,7 @@ class Modules(unittest.TestCase):
             "    pass\n"
             "else:\n"
             "    raise AssertionError('nothing was raised')\n" % (sys.path,))
-        for _ in range(3):
-            interpreter = interpreters.create()
-            try:
-                # 3.13 returns what went wrong, before it was raised.
-                self.assertIsNone(interpreters.run_string(interpreter, code))
-            finally:
-                interpreters.destroy(interpreter)
-            self.assertEqual(m.vector(1, 2).dot(y=1, x=2), 4.0)
+        check_in_others(self, code, lambda: self.assertEqual(m.vector(1, 2).dot(y=1, x=2), 4.0))
 
 
 class Signatures(unittest.TestCase):
