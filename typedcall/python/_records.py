@@ -1,11 +1,13 @@
 """The record in Python: what an object offers (Entry), what its flags mean (Flags), and signatures
-taken apart. Pure Python, because every interpreter and every adapter needs it."""
+taken apart. In Python, because every interpreter and every adapter needs it."""
 from __future__ import annotations
 
 import enum
 import re
 from dataclasses import dataclass, field
 from typing import Any, List, Tuple
+
+from typedcall._codes import CODES
 
 __all__ = ["Entry", "Flags", "parse_signature"]
 
@@ -44,10 +46,8 @@ class Entry:
     keep_alive: Any = field(compare=False, repr=False)
 
 
-_CODE = r"&?(?:Z[fdg]|[?bBhHiIlLqQnNfdgPsO])"
+_CODE = "&?(?:%s)" % "|".join(re.escape(letters) for letters in CODES if letters != "v")
 _SIGNATURE = re.compile(r"(?P<arguments>(?:%s)*)->(?P<result>%s|v)" % (_CODE, _CODE))
-
-
 _ARGUMENTS = re.compile(r"(?:%s)*" % _CODE)
 _MOST_ARGUMENTS = 127
 
