@@ -121,8 +121,9 @@ class loop {
   }
 
   /// A loop as a PyUFuncGenericFunction; `data` is the `const loop *`. NumPy lets the GIL go around
-  /// loops without objects: a loop that needs_thread() is for types `O` only, and NumPy looks for
-  /// the exception itself. GIL: held when needs_thread().
+  /// loops without objects: where it does and needs_thread(), call this from a function that takes
+  /// the GIL. NumPy looks for the exception itself (after loops of numbers from 1.22 on), but may
+  /// call again before. GIL: held, and no exception pending, when needs_thread().
   static void ufunc_loop(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                          void *data) {
     static_cast<const loop *>(data)->apply(args, dimensions[0], steps, nullptr);

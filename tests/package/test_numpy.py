@@ -7,6 +7,7 @@ import pathlib
 import pickle
 import tempfile
 import unittest
+import unittest.mock
 import warnings
 
 import adapter_support
@@ -189,7 +190,7 @@ class Sink(unittest.TestCase):
         from typedcall import ufuncs
 
         with self.assertRaises(AttributeError):
-            ufuncs.typed_functions.div
+            ufuncs.typed_functions.same_text
 
     def test_the_same_object(self):
         self.assertIs(typedcall.ufunc(functions.half), typedcall.ufunc(functions.half))
@@ -199,9 +200,8 @@ class Sink(unittest.TestCase):
 
     def test_what_is_refused(self):
         for function, reason in (
-            (functions.div, "may raise"),
-            (functions.invert, "status"),
-            (functions.same_object, "other types than numbers|raise"),
+            (functions.expect, "no arguments or no result"),
+            (functions.same_object, "other types than numbers"),
             (functions.same_text, "other types than numbers"),
             (functions.counted, "no arguments"),
             (functions.Scaler(1.0).scale, "takes self"),
@@ -209,6 +209,47 @@ class Sink(unittest.TestCase):
         ):
             with self.assertRaisesRegex(TypeError, reason):
                 typedcall.ufunc(function)
+
+    def test_exceptions(self):
+        div = typedcall.ufunc(functions.div)
+        self.assertEqual(div([1.0, -6.0], [2.0, 3.0]).tolist(), [0.5, -2.0])
+        self.assertEqual(div(0.0, -1.0), 0.0)  # -0.0 is the error value, but no error here
+        check = typedcall.ufunc(functions.check)
+        self.assertEqual(check([-1, 5]).tolist(), [-1, 5])
+        zeros = numpy.ones((3, 50000))
+        zeros[0, 40000] = 0
+        with self.assertRaisesRegex(ValueError, "thirteen"):
+            check(13)
+        for call in (
+            lambda: div(1.0, 0.0),
+            lambda: div(1.0, zeros),
+            lambda: div(numpy.float32(1), zeros.astype("f4")),  # through NumPy's buffer
+            lambda: div(1.0, zeros[::-1, ::5]),
+            lambda: div(1.0, zeros, where=zeros < 1, out=zeros.copy()),
+            lambda: div.reduce(zeros, axis=1),
+            lambda: div.accumulate(zeros[0]),
+            lambda: div.outer([1.0, 2.0], zeros[0]),
+            lambda: div.at(numpy.ones(3), [0, 1], 0.0),
+        ):
+            with self.assertRaisesRegex(ZeroDivisionError, "division by zero"):
+                call()
+        out = numpy.full(4, 7.0)
+        with self.assertRaises(ZeroDivisionError):
+            div(1.0, [1.0, 2.0, 0.0, 1.0], out=out)
+        self.assertEqual(out.tolist(), [1.0, 0.5, 7.0, 7.0])
+
+    def test_a_status_and_a_result_behind_a_pointer(self):
+        invert = typedcall.ufunc(functions.invert)
+        self.assertEqual((invert.types, invert.nin, invert.nout), (["d->d"], 1, 1))
+        self.assertEqual(invert([2.0, -4.0]).tolist(), [0.5, -0.25])
+        with self.assertRaises(ZeroDivisionError):
+            invert([2.0, 0.0])
+
+    def test_a_numpy_that_does_not_look_for_exceptions(self):
+        with unittest.mock.patch.object(numpy, "__version__", "1.21.6"):
+            with self.assertRaisesRegex(TypeError, "may raise"):
+                typedcall.ufunc(functions.div)
+            self.assertEqual(typedcall.ufunc(functions.half)(3.0), 1.5)
 
     def test_what_needs_the_gil_gets_it(self):
         held = []

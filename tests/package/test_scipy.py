@@ -4,6 +4,7 @@ import ctypes
 import gc
 import math
 import unittest
+import weakref
 
 import adapter_support
 import support
@@ -25,6 +26,26 @@ double of_many(int count, const double *x) noexcept { return count == 2 ? x[0] *
 double of_many_with_data(int count, const double *x, void *data) noexcept {
   return of_many(count, x) * *static_cast<double *>(data);
 }
+template <class... Reals>
+double weighted(Reals... reals) noexcept {
+  double sum = 0, weight = 0;
+  ((sum += ++weight * reals), ...);
+  return sum;
+}
+double sum_of_3(double a, double b, double c) noexcept { return weighted(a, b, c); }
+double sum_of_8(double a, double b, double c, double d, double e, double f, double g,
+                double h) noexcept {
+  return weighted(a, b, c, d, e, f, g, h);
+}
+double sum_of_9(double a, double b, double c, double d, double e, double f, double g, double h,
+                double i) noexcept {
+  return weighted(a, b, c, d, e, f, g, h, i);
+}
+double sum_of_20(double a, double b, double c, double d, double e, double f, double g, double h,
+                 double i, double j, double k, double l, double m, double n, double o, double p,
+                 double q, double r, double s, double t) noexcept {
+  return weighted(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t);
+}
 int window(const double *from, std::intptr_t size, double *to, void *data) noexcept {
   double sum = data != nullptr ? *static_cast<double *>(data) : 0;
   for (std::intptr_t i = 0; i < size; ++i) sum += from[i];
@@ -44,7 +65,9 @@ int place(const std::intptr_t *to, double *from, int to_rank, int from_rank, voi
 static typedcall::method_table methods{
     typedcall::def<plain>("plain"), typedcall::def<with_data>("with_data"),
     typedcall::def<of_many>("of_many"), typedcall::def<of_many_with_data>("of_many_with_data"),
-    typedcall::def<window>("window"), typedcall::def<line>("line"), typedcall::def<place>("place")};
+    typedcall::def<window>("window"), typedcall::def<line>("line"), typedcall::def<place>("place"),
+    typedcall::def<sum_of_3>("sum_of_3"), typedcall::def<sum_of_8>("sum_of_8"),
+    typedcall::def<sum_of_9>("sum_of_9"), typedcall::def<sum_of_20>("sum_of_20")};
 TYPEDCALL_MODULE(scipy_callbacks, "Every shape that SciPy calls.", methods);
 """
 
@@ -99,6 +122,37 @@ class Sink(unittest.TestCase):
         self.assertEqual(made.signature, "double (int, double *, void *)")
         self.assertAlmostEqual(integrate.nquad(made, limits)[0], 8.0)
 
+    def test_functions_of_several_doubles(self):
+        made = typedcall.low_level_callable(functions.add)
+        self.assertEqual(made.signature, "double (int, double *, void *)")
+        self.assertAlmostEqual(integrate.nquad(made, [(0, 2), (0, 4)])[0], 24.0)
+        self.assertAlmostEqual(integrate.quad(made, 0, 2, args=(7.0,))[0], 16.0)
+        # More than there are registers for.
+        for count in (3, 8, 9, 20):
+            made = typedcall.low_level_callable(getattr(callbacks, "sum_of_%d" % count))
+            weights = [float(each) for each in range(2, count + 1)]
+            found = integrate.quad(made, 0, 2, args=tuple(weights))[0]
+            self.assertAlmostEqual(found, 2.0 + 2 * sum(i * w for i, w in enumerate(weights, 2)))
+
+    def test_another_number_of_doubles_is_not_a_number(self):
+        made = typedcall.low_level_callable(functions.add)
+        for arguments in ((), (1.0, 2.0)):
+            with self.assertWarns(integrate.IntegrationWarning):
+                found = integrate.quad(made, 0, 2, args=arguments)[0]
+            self.assertTrue(math.isnan(found))
+
+    def test_what_is_behind_an_array_stays_alive(self):
+        callback = ctypes.CFUNCTYPE(*[ctypes.c_double] * 3)(lambda x, y: x * y)
+        made = typedcall.low_level_callable(callback)
+        self.assertIs(made.typed_function, callback)
+        gone = weakref.ref(callback)
+        del callback
+        gc.collect()
+        self.assertAlmostEqual(integrate.nquad(made, [(0, 2), (0, 4)])[0], 16.0)
+        del made
+        gc.collect()
+        self.assertIsNone(gone())
+
     def test_generic_filter(self):
         image = numpy.arange(20.0).reshape(4, 5)
         made = typedcall.low_level_callable(callbacks.window)
@@ -141,6 +195,8 @@ class Sink(unittest.TestCase):
             typedcall.low_level_callable(math.sin)
         with self.assertRaisesRegex(TypeError, "no last argument for user data"):
             typedcall.low_level_callable(functions.half, user_data=pointer_to(1.0))
+        with self.assertRaisesRegex(TypeError, "no last argument for user data"):
+            typedcall.low_level_callable(functions.add, user_data=pointer_to(1.0))
 
     def test_the_function_stays_alive(self):
         callback = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: 2 * x)

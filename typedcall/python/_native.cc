@@ -4,6 +4,7 @@
 #include "typedcall/resolve.h"
 
 // Behind Python.h.
+#include "_native_array_call.h"
 #include "_native_function.h"
 #include "_native_tag.h"
 #include "_type_codes.h"
@@ -149,6 +150,18 @@ PyObject *untag(PyObject *module, PyObject *callable) {
   return PyBool_FromLong(typedcall::python::untag_callable(state_of(module)->interface, callable));
 }
 
+PyObject *array_callee(PyObject *, PyObject *args) {
+  const char *signature;
+  PyObject *address, *keep_alive;
+  if (!PyArg_ParseTuple(args, "sO!O:array_callee", &signature, &PyLong_Type, &address,
+                        &keep_alive)) {
+    return nullptr;
+  }
+  void *const funcptr = PyLong_AsVoidPtr(address);
+  if (funcptr == nullptr && PyErr_Occurred() != nullptr) return nullptr;
+  return typedcall::python::array_callee::make(signature, funcptr, keep_alive);
+}
+
 // Seconds for `count` calls of a callable with the same objects, from C.
 PyObject *time_boxed(PyObject *, PyObject *args) {
   PyObject *callable, *arguments;
@@ -209,6 +222,12 @@ int exec(PyObject *module) {
   // Does this interpreter want METH_TYPED bits in the row, or a side table?
   if (PyModule_AddIntConstant(module, "ROW_FLAGS", PyTypedMethod_FLAGS) < 0) return -1;
   if (PyModule_AddIntConstant(module, "REGISTER_IMAGE", TYPEDCALL_REGISTER_IMAGE) < 0) return -1;
+  // A double (int, double *, void *), whose data is what array_callee() makes.
+  const object_ref with_array = object_ref::steal(
+      PyLong_FromVoidPtr(reinterpret_cast<void *>(typedcall::python::call_with_array)));
+  if (!with_array || PyObject_SetAttrString(module, "CALL_WITH_ARRAY", with_array.get()) < 0) {
+    return -1;
+  }
   const object_ref codes = object_ref::steal(PyNativeType_Codes());
   return codes ? PyObject_SetAttrString(module, "TYPE_CODES", codes.get()) : -1;
 }
@@ -245,6 +264,9 @@ PyMethodDef methods[] = {
      "Publishes (signature, flags, address) rows. False: they stand there already."},
     {"untag", guarded<untag>, METH_O,
      "untag($module, callable, /)\n--\n\nTakes the tag away. False: there was none."},
+    {"array_callee", guarded<array_callee>, METH_VARARGS,
+     "array_callee($module, signature, address, keep_alive, /)\n--\n\n"
+     "The capsule that CALL_WITH_ARRAY, a double (int, double *, void *), takes as its data."},
     {"time_boxed", guarded<time_boxed>, METH_VARARGS,
      "time_boxed($module, callable, arguments, count, /)\n--\n\n"
      "Seconds for `count` calls from C with objects."},

@@ -46,11 +46,15 @@ void **table_of(PyObject *capsule) {
   return static_cast<void **>(PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule)));
 }
 
-/// For functions that have not said that they may run in several threads at once.
+/// For functions that may raise, or have not said that they may run in several threads at once.
+/// NumPy looks for the exception when it is through with all its arrays, so it may call again with
+/// one pending.
 void loop_with_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                    void *data) {
   const PyGILState_STATE state = PyGILState_Ensure();
-  typedcall::loop::ufunc_loop(args, dimensions, steps, data);
+  if (PyErr_Occurred() == nullptr) {
+    typedcall::loop::ufunc_loop(args, dimensions, steps, data);
+  }
   PyGILState_Release(state);
 }
 
@@ -81,12 +85,6 @@ bool add_loop(ufunc_memory *memory, PyObject *row) {
   auto made =
       typedcall::loop::make(signature, asked, funcptr, typedcall::object_ref::borrow(keep_alive));
   if (!made) return false;
-  if ((flags & (PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS)) != 0 ||
-      made->output().code == PyNativeType_OBJECT) {
-    PyErr_Format(PyExc_TypeError, "'%.200s': NumPy does not look for exceptions of its loops",
-                 signature);
-    return false;
-  }
   memory->functions.push_back(made->may_detach() ? &typedcall::loop::ufunc_loop : &loop_with_gil);
   memory->loops.push_back(std::move(*made));
   return true;

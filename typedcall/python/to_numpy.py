@@ -8,7 +8,7 @@ import sys
 from types import BuiltinFunctionType, ModuleType
 from typing import Any, Dict, List, Optional, Tuple
 
-from typedcall._choose import choose, name_of, offered
+from typedcall._choose import choose, name_of, offered, refusal
 from typedcall._codes import CODES
 from typedcall._records import Entry, Flags, parse_signature
 from typedcall.sources.numpy_ import ufunc_api
@@ -17,6 +17,8 @@ __all__ = ["dtype_of", "ufunc"]
 
 #: A loop without THREAD_SAFE is run with the GIL, for which it waits.
 _HONOURS = Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL
+#: Behind a loop that took the GIL NumPy looks for an exception, but not before 1.22.
+_RAISES = Flags.MAY_RAISE | Flags.ERROR_IS_NEG_ZERO | Flags.RETURNS_STATUS
 _KINDS = {"bool": "?", "signed": "i", "unsigned": "u", "floating": "f", "complex": "c"}
 # A ufunc's `__name__` is the path to it below this module, by which it is pickled.
 _MODULE = "typedcall.ufuncs"
@@ -34,20 +36,36 @@ def dtype_of(letters: str) -> Any:
     return numpy.dtype(kind if kind == "?" else "%s%d" % (kind, code.size))
 
 
-def _no_numbers(entry: Entry) -> str:
+def _arrays(entry: Entry) -> List[str]:
+    """The letters of the elements of each array, the output's last; none for what has no output."""
     arguments, result = parse_signature(entry.signature)
-    if not arguments or result == "v":
+    if entry.flags & Flags.RETURNS_STATUS:
+        # The result is behind the last argument.
+        result = arguments.pop()[1:] if arguments and arguments[-1].startswith("&") else "v"
+    return [] if result == "v" or not arguments else arguments + [result]
+
+
+def _no_numbers(entry: Entry) -> str:
+    letters = _arrays(entry)
+    if not letters:
         return "has no arguments or no result"
     try:
-        for letters in arguments + [result]:
-            dtype_of(letters)
+        for each in letters:
+            dtype_of(each)
     except ValueError:
         return "has other types than numbers"
     return ""
 
 
 def _dtypes(entry: Entry) -> Tuple[Any, ...]:
-    return tuple(dtype_of(letters) for letters in parse_signature(entry.signature)[0])
+    return tuple(dtype_of(letters) for letters in _arrays(entry)[:-1])
+
+
+def _honours() -> Flags:
+    import numpy
+
+    version = tuple(int(part) for part in numpy.__version__.split(".")[:2])
+    return _HONOURS | _RAISES if version >= (1, 22) else _HONOURS
 
 
 def _in_order(entries: List[Entry]) -> List[Entry]:
@@ -76,16 +94,16 @@ def _in_order(entries: List[Entry]) -> List[Entry]:
 
 def _loops(function: Any) -> List[Entry]:
     """The entries that NumPy can use, of as many arguments as the first of them has."""
-    first = choose(function, None, _HONOURS, "NumPy", _no_numbers)
-    arity = len(parse_signature(first.signature)[0])
-    usable = []
-    for entry in offered(function):
-        must_be_understood = int(entry.flags) & 0xFFFF & ~int(_HONOURS)
-        if must_be_understood or _no_numbers(entry):
-            continue
-        if len(parse_signature(entry.signature)[0]) == arity:
-            usable.append(entry)
-    return _in_order(usable)
+    honours = _honours()
+    arrays = len(_arrays(choose(function, None, honours, "NumPy", _no_numbers)))
+    return _in_order(
+        [
+            entry
+            for entry in offered(function)
+            if not refusal(entry.flags, honours) and len(_arrays(entry)) == arrays
+            if not _no_numbers(entry)
+        ]
+    )
 
 
 def ufunc(function: Any, name: Optional[str] = None) -> Any:
@@ -95,10 +113,11 @@ def ufunc(function: Any, name: Optional[str] = None) -> Any:
     A function that can be imported by its name, also a static method or one of the script itself,
     gives a ufunc that can be pickled by its name. The loops are in the order of the overloads, as
     Python tries them, but narrow types before those that they can be cast to.
-    NumPy calls loops without the GIL and cannot report what they raise: overloads that may raise
-    are left out, and around the loop of one that needs the GIL, or has not said that it may run in
-    several threads at once, the GIL is taken. ValueError, TypeError as typedcall.resolve();
-    ImportError on PyPy."""
+    NumPy calls loops without the GIL: around the loop of an overload that may raise, or has not
+    said that it may run in several threads at once, the GIL is taken. After an exception the rest
+    of the output is as it was. NumPy before 1.22 does not look for exceptions; with it, overloads
+    that may raise are left out. ValueError, TypeError as typedcall.resolve(); ImportError on
+    PyPy."""
     if sys.implementation.name == "pypy":
         raise ImportError("CPython only: ufunc() needs NumPy's C API, which PyPy emulates")
     from typedcall._numpy_bridge import make_ufunc
@@ -110,11 +129,10 @@ def ufunc(function: Any, name: Optional[str] = None) -> Any:
         return standing[2]
     types = b""
     for entry in loops:
-        arguments, result = parse_signature(entry.signature)
-        types += bytes(dtype_of(letters).num for letters in arguments + [result])
+        types += bytes(dtype_of(letters).num for letters in _arrays(entry))
     rows = tuple((e.signature, int(e.flags), e.address, e.keep_alive) for e in loops)
     doc = "%s for arrays.\n\n%s" % (name_of(function), getattr(function, "__doc__", None) or "")
-    nin = len(parse_signature(loops[0].signature)[0])
+    nin = len(_arrays(loops[0])) - 1
     made = make_ufunc(ufunc_api(), path, doc, rows, types, nin, 1)
     if name is None:
         # For ever: a function that is used in arrays is one of a module.

@@ -13,6 +13,8 @@ from typedcall._records import Entry, Flags, parse_signature
 
 __all__ = ["SIGNATURES", "low_level_callable"]
 
+_OF_ARRAYS = "double (int, double *, void *)"
+
 #: What SciPy accepts, as our signature: quad, nquad; ndimage's generic_filter, generic_filter1d and
 #: geometric_transform.
 SIGNATURES: Dict[str, str] = {
@@ -21,7 +23,7 @@ SIGNATURES: Dict[str, str] = {
         "double (double)",
         "double (double, void *)",
         "double (int, double *)",
-        "double (int, double *, void *)",
+        _OF_ARRAYS,
         "int (double *, intptr_t, double *, void *)",
         "int (double *, intptr_t, double *, intptr_t, void *)",
         "int (intptr_t *, double *, int, int, void *)",
@@ -36,8 +38,14 @@ def _text_of(signature: str) -> Optional[str]:
     return None
 
 
+def _is_of_doubles(signature: str) -> bool:
+    """Several doubles to a double, which SciPy knows as a function of an array only."""
+    arguments, result = parse_signature(signature)
+    return len(arguments) > 1 and set(arguments + [result]) == {"d"}
+
+
 def _unknown_to_scipy(entry: Entry) -> str:
-    if _text_of(entry.signature) is not None:
+    if _text_of(entry.signature) is not None or _is_of_doubles(entry.signature):
         return ""
     return "is no signature of SciPy's (%s)" % "; ".join(SIGNATURES.values())
 
@@ -62,6 +70,10 @@ def low_level_callable(
     text (`double (double)`); without one the first entry that SciPy accepts is taken. `user_data`
     is SciPy's: a capsule, a ctypes or a cffi pointer.
 
+    Functions of several doubles (`ddd->d`), which SciPy does not know, come as functions of an
+    array with user data of our own, for quad with `args` and nquad; they return nan when SciPy has
+    another number of arguments for them.
+
     SciPy calls it with the GIL or without, and does not look for exceptions, so only entries that
     need no GIL and cannot raise are given to it. ValueError for a signature that SciPy has not;
     TypeError as typedcall.resolve(), or for user data where the signature has none; ImportError on
@@ -71,7 +83,7 @@ def low_level_callable(
         if "(" in signature:
             signature = parse_declaration(signature).signature
         parse_signature(signature)
-        if _text_of(signature) is None:
+        if _text_of(signature) is None and not _is_of_doubles(signature):
             raise ValueError(
                 "SciPy has no callbacks of the signature '%s'; it has: %s"
                 % (signature, ", ".join("'%s' = %s" % pair for pair in SIGNATURES.items()))
@@ -79,7 +91,13 @@ def low_level_callable(
     entry = choose(function, signature, Flags.ACQUIRES_GIL, "SciPy", _unknown_to_scipy)
     if user_data is not None and not entry.signature.split("->")[0].endswith("P"):
         raise TypeError("'%s' has no last argument for user data" % entry.signature)
-    capsule = make_capsule(entry.address, _text_of(entry.signature) or "")
-    made = _class()(capsule, user_data)
-    made.typed_function = entry.keep_alive if entry.keep_alive is not None else function
+    kept = entry.keep_alive if entry.keep_alive is not None else function
+    address, text = entry.address, _text_of(entry.signature)
+    if text is None:
+        from typedcall._native import CALL_WITH_ARRAY, array_callee
+
+        user_data = array_callee(entry.signature, address, kept)
+        address, text = CALL_WITH_ARRAY, _OF_ARRAYS
+    made = _class()(make_capsule(address, text), user_data)
+    made.typed_function = kept
     return made

@@ -1,0 +1,63 @@
+// A native function of several doubles behind a C function that gets them in an array: the shape in
+// which SciPy calls functions of more than one argument.
+#ifndef TYPEDCALL_PYTHON_NATIVE_ARRAY_CALL_H_
+#define TYPEDCALL_PYTHON_NATIVE_ARRAY_CALL_H_
+
+#include "typedcall/invoker.h"
+#include "typedcall/object_ref.h"
+// Behind Python.h.
+#include <algorithm>
+#include <limits>
+#include <new>
+
+namespace typedcall::python {
+
+/// What call_with_array() gets as its data: the function, and what its address depends on.
+struct array_callee {
+  invoker call;
+  object_ref keep_alive;
+
+  static constexpr char kName[] = "typedcall array_callee";
+
+  /// A capsule of one, whose pointer it is. NULL with ValueError when `signature` is not a number
+  /// of doubles to a double. Throws std::bad_alloc. GIL: held.
+  static PyObject *make(const char *signature, void *funcptr, PyObject *keep_alive) {
+    PyNativeSignature parsed;
+    PyNativeSignature_Fault fault = {0, ""};
+    constexpr PyNativeType real = {PyNativeType_DOUBLE, 0};
+    const auto is_real = [](PyNativeType type) { return PyNativeType_Equivalent(type, real); };
+    if (PyNativeSignature_ParseString(signature, &parsed, &fault) == 0 &&
+        !(is_real(parsed.result) &&
+          std::all_of(parsed.args, parsed.args + parsed.nargs, is_real))) {
+      fault.reason = "only doubles can come in an array";
+    } else if (auto call = invoker::make(signature, 0, funcptr, std::nullopt, &fault)) {
+      auto *callee = new array_callee{*std::move(call), object_ref::borrow(keep_alive)};
+      PyObject *capsule = PyCapsule_New(callee, kName, destroy);
+      if (capsule == nullptr) delete callee;
+      return capsule;
+    }
+    PyErr_Format(PyExc_ValueError, "signature '%.200s': %s", signature, fault.reason);
+    return nullptr;
+  }
+
+ private:
+  static void destroy(PyObject *capsule) {
+    delete static_cast<array_callee *>(PyCapsule_GetPointer(capsule, kName));
+  }
+};
+
+/// `double (int, double *, void *)`; nan for another number of arguments than the function has.
+/// GIL: none.
+inline double call_with_array(int count, double *arguments, void *data) noexcept {
+  const invoker &call = static_cast<const array_callee *>(data)->call;
+  if (count < 0 || static_cast<std::size_t>(count) != call.arity()) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  native_value values[PyNativeSignature_MAX_ARGS];
+  std::transform(arguments, arguments + count, values, native_value::of<double>);
+  return call(values).get<double>();
+}
+
+}  // namespace typedcall::python
+
+#endif  // TYPEDCALL_PYTHON_NATIVE_ARRAY_CALL_H_
