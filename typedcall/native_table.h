@@ -39,8 +39,13 @@ static inline int PyNativeCallable_CheckEntry(const PyNativeCallableEntry *entry
                  entry->signature, (void *)entry->flags,
                  needs_thread ? "which may set an exception without NEEDS_THREAD"
                               : "of which some bits have no meaning");
+  } else if ((entry->flags & PyNativeCallable_RETURNS_STATUS) != 0) {
+    const PyNativeType status = {PyNativeType_INT, 0};
+    if (PyNativeType_Equivalent(parsed.result, status)) return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "%.100s: entry %zd, '%.200s', returns a status, but its result is no int", name, i,
+                 entry->signature);
   } else if ((entry->flags & PyNativeCallable_MAY_RAISE) != 0 &&
-             (entry->flags & PyNativeCallable_RETURNS_STATUS) == 0 &&
              !PyNativeCallable_Internal_HasErrorValue(parsed.result)) {
     PyErr_Format(PyExc_ValueError,
                  "%.100s: entry %zd, '%.200s', may raise, but its result cannot say so; report "

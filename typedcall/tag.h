@@ -45,14 +45,22 @@ static inline int PyNativeCallable_TablesAreEqual(const PyNativeCallableTable *a
   return 1;
 }
 
+// ValueError that shows where two tables that are not equal begin to differ.
 static inline void PyNativeCallable_Internal_SetConflict(const char *name,
                                                          const PyNativeCallableTable *other,
                                                          const PyNativeCallableTable *table) {
+  Py_ssize_t i = 0;
+  while (i < other->count - 1 && i < table->count - 1 &&
+         PyNativeCallable_EntriesAreEqual(&other->entries[i], &table->entries[i])) {
+    ++i;
+  }
+  const PyNativeCallableEntry *standing = &other->entries[i], *offered = &table->entries[i];
   PyErr_Format(PyExc_ValueError,
-               "%.100s is tagged already: '%.100s' (%zd overloads, first at %p) stands, "
-               "'%.100s' (%zd overloads, first at %p) was offered",
-               name, other->entries[0].signature, other->count, other->entries[0].funcptr,
-               table->entries[0].signature, table->count, table->entries[0].funcptr);
+               "%.100s is tagged already: '%.100s' at %p, flags %x (overload %zd of %zd), stands, "
+               "'%.100s' at %p, flags %x (of %zd), was offered",
+               name, standing->signature, standing->funcptr, (int)standing->flags, i + 1,
+               other->count, offered->signature, offered->funcptr, (int)offered->flags,
+               table->count);
 }
 
 #ifndef PYPY_VERSION

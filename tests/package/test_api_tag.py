@@ -67,6 +67,16 @@ class Tag(Tagged):
             typedcall.tag(plain.half, "d->d", address_of("half"), flags=Flags.PURE)
         self.assertEqual(typedcall.resolve(plain.half, "d->d").address, address_of("half"))
 
+    def test_a_conflict_shows_where_the_overloads_begin_to_differ(self):
+        half = address_of("half")
+        typedcall.tag(plain.half, ["d->d", "f->d"], [half, half])
+        for signatures, expected in (
+            (["d->d", "l->d"], "'f->d' at .* \\(overload 2 of 2\\), stands, 'l->d' at .*\\(of 2\\)"),
+            (["d->d"], "'d->d' at .* \\(overload 1 of 2\\), stands, 'd->d' at .* \\(of 1\\)"),
+        ):
+            with self.assertRaisesRegex(ValueError, expected):
+                typedcall.tag(plain.half, signatures, [half] * len(signatures))
+
     def test_overloads(self):
         typedcall.tag(plain.half, ("d->d", "l->l"), (address_of("half"), address_of("inc")))
         self.assertEqual(typedcall.signatures(plain.half), ["d->d", "l->l"])

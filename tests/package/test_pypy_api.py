@@ -243,7 +243,11 @@ class Tag(unittest.TestCase):
         typedcall.tag(half, "d->d", self.at["half"])
         self.assertEqual(len(typedcall.entries(half)), 1)
         for address, flags in ((self.at["half_differs"], 0), (self.at["half"], Flags.PURE)):
-            with self.assertRaisesRegex(ValueError, "half is tagged already: 'd->d'"):
+            with self.assertRaisesRegex(
+                ValueError,
+                "half is tagged already: 'd->d' at %#x, flags 0 .*'d->d' at %#x, flags %x "
+                % (self.at["half"], address, flags),
+            ):
                 typedcall.tag(half, "d->d", address, flags=flags)
         typed = support.build("typed_functions")
         accelerate(typed)
@@ -295,6 +299,9 @@ class Tag(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "cannot say so"):
             typedcall.tag(half, "d->v", self.at["half"],
                           flags=Flags.MAY_RAISE | Flags.NEEDS_THREAD)
+        with self.assertRaisesRegex(ValueError, "its result is no int"):
+            typedcall.tag(half, "d->l", self.at["half"],
+                          flags=Flags.RETURNS_STATUS | Flags.NEEDS_THREAD)
         with self.assertRaisesRegex(ValueError, "position 1"):
             typedcall.tag(half, "dx->d", self.at["half"])
         for wrong in (5, None, self.plain):

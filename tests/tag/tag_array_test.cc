@@ -77,8 +77,9 @@ TEST(TagRow, BitsThatAreThereStay) {
   EXPECT_EQ(PyTypedMethod_TagRow(&row, &inc_again), 0) << "equal tables are one tag";
   EXPECT_TRUE(Same(row, before));
   ExpectRefused(row, &other_inc,
-                std::string("inc is tagged already: 'l->l' (1 overloads, first at ") + Address() +
-                    ") stands, 'q->q' (1 overloads, first at " + Address() + ") was offered");
+                "inc is tagged already: 'l->l' at " + Address() +
+                    ", flags 0 (overload 1 of 1), stands, 'q->q' at " + Address() +
+                    ", flags 0 (of 1), was offered");
 }
 
 TEST(TagRow, Refusals) {

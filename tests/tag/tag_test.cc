@@ -29,6 +29,7 @@ PyNativeCallableTable Table(const char *signature, std::uintptr_t flags = 0,
 }
 
 constexpr std::uintptr_t kRaises = PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD;
+constexpr std::uintptr_t kStatus = PyNativeCallable_RETURNS_STATUS | PyNativeCallable_NEEDS_THREAD;
 
 const PyNativeCallableTable typed_table = Table("l->l");
 
@@ -82,6 +83,10 @@ TEST_F(Tag, FaultyTablesAreRefusedInPlainWords) {
       {Table("l->v", kRaises), "entry 0, 'l->v', may raise, but its result cannot say so"},
       {Table("l->?", kRaises), "may raise, but its result cannot say so"},
       {Table("l->Zd", kRaises), "may raise, but its result cannot say so"},
+      {Table("l->v", kStatus), "entry 0, 'l->v', returns a status, but its result is no int"},
+      {Table("l->I", kStatus), "returns a status, but its result is no int"},
+      {Table("l->l", kStatus | kRaises), "returns a status, but its result is no int"},
+      {Table("l->&i", kStatus), "returns a status, but its result is no int"},
       {{0, {}}, "a tag needs at least one entry"},
       {{-1, {}}, "a tag needs at least one entry"},
   };
@@ -105,7 +110,7 @@ TEST_F(Tag, ResultsThatCanSayThatAnExceptionIsSet) {
     const PyNativeCallableTable table = Table(signature, kRaises);
     EXPECT_EQ(PyNativeCallable_CheckTable(&table, "f"), 0) << TakeError();
   }
-  for (const char *signature : {"l->v", "l->?"}) {
+  for (const char *signature : {"l->i", "l&d->i"}) {
     const auto table = Table(signature, kRaises | PyNativeCallable_RETURNS_STATUS);
     EXPECT_EQ(PyNativeCallable_CheckTable(&table, "f"), 0) << TakeError();
   }
@@ -142,6 +147,11 @@ TEST_F(Tag, ADifferentTagIsAConflictThatNamesBoth) {
         << error;
     EXPECT_EQ(Found(&def), &standing) << "never last wins";
   }
+  const auto pure = Table("l->l", PyNativeCallable_PURE);
+  EXPECT_EQ(PyTypedMethod_TagDef(interface_, &def, owner.get(), &pure, CountDestroyed), -1);
+  const std::string error = TakeError();
+  EXPECT_NE(error.find(", flags 0 (overload 1 of 1), stands"), std::string::npos) << error;
+  EXPECT_NE(error.find(", flags 20000 (of 1), was offered"), std::string::npos) << error;
   EXPECT_EQ(destroyed, 0);
 }
 

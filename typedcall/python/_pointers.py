@@ -84,8 +84,10 @@ def _of_cffi(pointer: Any) -> Any:
 
 
 def _of_capsule(pointer: Any) -> Any:
-    if isinstance(pointer, tuple) and pointer and type(pointer).__name__ == "LowLevelCallable":
-        pointer = pointer[0]
+    scipy = sys.modules.get("scipy._lib._ccallback")
+    if scipy is not None and isinstance(pointer, scipy.LowLevelCallable):
+        # Of a declaration that no signature is; what has one offers an entry.
+        pointer = tuple.__getitem__(pointer, 0)
     if not is_capsule(pointer):
         return None
     return capsule_address(pointer), Flags(0)

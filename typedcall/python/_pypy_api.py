@@ -10,6 +10,7 @@ import sys
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from typedcall import _pypy_reader
+from typedcall._choose import are_equivalent
 from typedcall._codes import CODES, Code
 from typedcall._identity import IdentityTable
 from typedcall._pypy_shims import direct_call, native_pointer, not_honoured, why_not
@@ -221,7 +222,7 @@ def resolve(
 
     ValueError, with the position, for a faulty signature; TypeError, with a list of what is
     offered, when there is no such entry."""
-    from typedcall._choose import are_equivalent, name_of
+    from typedcall._choose import name_of
 
     parse_signature(signature)
     if casting not in ("exact", "equivalent", "safe"):
@@ -279,11 +280,14 @@ def tag(
     if standing == rows:
         return
     if standing:
+        pairs = list(zip(standing, rows))
+        at = next((i for i, (old, new) in enumerate(pairs) if old != new), len(pairs) - 1)
+        (text, flags, address), (offered, new_flags, new_address) = pairs[at]
         raise ValueError(
-            "%s is tagged already: '%s' (%d overloads, first at %#x) stands, '%s' (%d overloads, "
-            "first at %#x) was offered"
-            % (name_of(f), standing[0][0], len(standing), standing[0][2], rows[0][0], len(rows),
-               rows[0][2])
+            "%s is tagged already: '%s' at %#x, flags %x (overload %d of %d), stands, '%s' at %#x, "
+            "flags %x (of %d), was offered"
+            % (name_of(f), text, address, flags, at + 1, len(standing), offered, new_address,
+               new_flags, len(rows))
         )
     _tags.put(function, _Tag(rows, pointers))
 
@@ -298,6 +302,10 @@ def _usable(name: str, signature: str, flags: int) -> Flags:
     if flags & ~0x00FF00FF or (raises and not flags & Flags.NEEDS_THREAD):
         raise ValueError("%s: entry '%s' has unusable flags %#x" % (name, signature, flags))
     _, result = parse_signature(signature)
+    if flags & Flags.RETURNS_STATUS and not are_equivalent("->" + result, "->i"):
+        raise ValueError(
+            "%s: entry '%s' returns a status, but its result is no int" % (name, signature)
+        )
     if raises == int(Flags.MAY_RAISE) and _kind(result) in ("void", "bool", "complex"):
         raise ValueError(
             "%s: entry '%s' may raise, but its result cannot say so; report errors by status"

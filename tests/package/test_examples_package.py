@@ -1,0 +1,181 @@
+"""examples/package as a user takes it: built by setuptools, pip and CMake; its demo, the commands of
+its README, and its type hints against what was compiled."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import unittest
+
+import adapter_support
+import support
+
+EXAMPLE = adapter_support.EXAMPLES / "package"
+README = (EXAMPLE / "README.md").read_text(encoding="utf-8")
+try:
+    from setuptools import __version__ as setuptools_version
+except ImportError:
+    raise unittest.SkipTest("setuptools is not installed") from None
+SETUPTOOLS = tuple(int(part) for part in setuptools_version.split(".")[:2])
+# Since then setuptools makes wheels without the package wheel.
+MAKES_WHEELS = SETUPTOOLS >= (70, 1) or importlib.util.find_spec("wheel") is not None
+
+
+class Copied(unittest.TestCase):
+    """Tests with a copy of the example, because building leaves files beside the sources. Each class
+    builds the module in its own way, once, into `installed`."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="typedcall-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        cls.source, cls.installed = cls.folder / "source", cls.folder / "installed"
+        shutil.copytree(EXAMPLE, cls.source, ignore=shutil.ignore_patterns("build", "*.egg-info"))
+        cls.build()
+
+    @classmethod
+    def build(cls):
+        raise NotImplementedError
+
+    def check_demo(self):
+        """The demo with the module in `self.installed`."""
+        status, printed, errors = support.python(
+            self.source / "demo.py", paths=[self.installed], cwd=self.folder
+        )
+        self.assertEqual((status, errors), (0, ""), printed)
+        self.assertRegex(printed, "(?m)^Lisbon to Kyiv: 3352 km, course 54, UTM zone 36$")
+        self.assertRegex(printed, "(?m)^Lisbon to Quito: 8249 km, course 257, UTM zone 17$")
+        self.assertIn("ValueError: a longitude is from -180 to 180", printed)
+        self.assertIn("distance offers ['ddddd->d']", printed)
+        self.assertIn("utm_zone may raise: True", printed)
+        self.assertRegex(printed, "TypeError: .*bearing does not offer 'd->d'; it offers 'dddd->d'")
+
+
+class Setuptools(Copied):
+    @classmethod
+    def build(cls):
+        # The bare build, which needs neither pip nor wheel.
+        command = [sys.executable, "setup.py", "-q", "build", "--build-lib", cls.installed]
+        support.run(command, cwd=cls.source)
+
+    def test_the_demo(self):
+        self.check_demo()
+
+    def test_its_users_do_not_need_typedcall(self):
+        code = (
+            "import sys\n"
+            "sys.modules['typedcall'] = None  # import typedcall is an ImportError now\n"
+            "import geodesy, inspect\n"
+            "print(geodesy.bearing(0, 0, 0, 1), inspect.signature(geodesy.utm_zone))"
+        )
+        result = support.python("-c", code, paths=[self.installed], cwd=self.folder)
+        self.assertEqual(result, (0, "90.0 (lon)\n", ""))
+
+    def test_the_commands_in_the_readme(self):
+        commands = [
+            shlex.split(line, comments=True)[1:]
+            for line in re.findall("(?m)^python -m typedcall .*$", README)
+        ]
+        self.assertEqual([command[2] for command in commands], ["show", "verify", "bench"])
+        show, verify, bench = commands
+
+        rows = self.json(*show)["entries"]
+        self.assertEqual(
+            {row["name"]: (row["signature"], row["flags"]) for row in rows},
+            {
+                "bearing": ("dddd->d", ["THREAD_SAFE", "PURE"]),
+                "distance": ("ddddd->d", ["THREAD_SAFE", "PURE"]),
+                "utm_zone": ("d->l", ["NEEDS_THREAD", "MAY_RAISE"]),
+            },
+        )
+
+        verdicts = {verdict["name"]: verdict for verdict in self.json(*verify)["verdicts"]}
+        self.assertEqual(set(verdicts), {"bearing", "distance", "utm_zone"})
+        if support.IS_PYPY:
+            self.assertIn("called boxed only", verdicts.pop("utm_zone")["skipped"])
+        for verdict in verdicts.values():
+            self.assertEqual((verdict["calls"], verdict["equal"]), (1000, 1000), verdict)
+
+        report = self.json(*bench, "--rounds", "1", "--milliseconds", "1")
+        self.assertEqual(report["signature"], "ddddd->d")
+        self.assertEqual(report["arguments"][1], "-9.1")
+        ways = {way["way"]: way for way in report["ways"]}
+        for way in ("boxed, Python loop", "TypedFunction, Python loop"):
+            self.assertGreater(ways[way]["nanoseconds"], 0, way)
+
+    def json(self, *command):
+        status, printed, errors = support.python(
+            *command, "--json", paths=[self.installed], cwd=self.folder
+        )
+        self.assertEqual((status, errors), (0, ""), printed)
+        return json.loads(printed)
+
+    @unittest.skipIf(importlib.util.find_spec("mypy") is None, "mypy is not installed")
+    def test_the_type_hints_are_those_of_the_module(self):
+        # mypy takes NAME-stubs from site-packages only; elsewhere it is called NAME.
+        stubs = self.folder / "stubs"
+        stubs.mkdir()
+        shutil.copy(self.installed / "geodesy-stubs" / "__init__.pyi", stubs / "geodesy.pyi")
+        environment = dict(os.environ, MYPYPATH=str(stubs), PYTHONPATH=str(self.installed))
+        command = [sys.executable, "-m", "mypy.stubtest", "geodesy"]
+        self.assertIn("no issues", support.run(command, env=environment, cwd=self.folder))
+
+        user = self.folder / "user.py"
+        user.write_text("import geodesy\nx: float = geodesy.distance(0, 0, 0, lon2=1)\n"
+                        "y: str = geodesy.bearing(0, 0, 0, 1)\ngeodesy.utm_zone()\n")
+        checked = subprocess.run(
+            [sys.executable, "-m", "mypy", "--strict", "--cache-dir", os.devnull, str(user)],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+            env=environment, cwd=self.folder,
+        )
+        self.assertEqual(re.findall(r"user\.py:(\d+): error", checked.stdout.decode()), ["3", "4"])
+
+
+@unittest.skipUnless(
+    MAKES_WHEELS, "setuptools %s makes no wheels, and wheel is not installed" % setuptools_version
+)
+@unittest.skipIf(SETUPTOOLS < (64, 0), "setuptools 64 is not installed")
+class Pip(Copied):
+    @classmethod
+    def build(cls):
+        (line,) = re.findall("(?m)^(pip install --no-build-isolation .*?) *#", README)
+        command = [sys.executable, "-m"] + shlex.split(line)
+        options = ["-q", "--disable-pip-version-check", "--no-index", "--target", cls.installed]
+        support.run(command + options, cwd=cls.source)
+
+    def test_the_demo(self):
+        self.check_demo()
+
+    def test_what_is_installed(self):
+        self.assertTrue((self.installed / "geodesy-stubs" / "__init__.pyi").is_file())
+        (metadata,) = self.installed.glob("geodesy_example-1.0.dist-info/METADATA")
+        # What it takes to build it is no business of those who use it.
+        self.assertNotIn("Requires-Dist", metadata.read_text())
+
+
+@unittest.skipIf(shutil.which("cmake") is None, "CMake is not installed")
+class CMake(Copied):
+    @classmethod
+    def build(cls):
+        if sysconfig.get_config_var("Py_GIL_DISABLED"):
+            version = re.search(r"(\d+)\.(\d+)", support.run(["cmake", "--version"])).groups()
+            if tuple(map(int, version)) < (3, 30):
+                raise unittest.SkipTest("CMake %s.%s knows no free-threaded CPython" % version)
+        support.run(["cmake", "-S", cls.source, "-B", cls.installed,
+                     "-DPython_EXECUTABLE=" + sys.executable, "-DCMAKE_BUILD_TYPE=Release"])
+        support.run(["cmake", "--build", cls.installed])
+
+    def test_the_demo(self):
+        self.check_demo()
+
+
+if __name__ == "__main__":
+    unittest.main()
