@@ -29,9 +29,6 @@ struct argument {
     return from_python(object, &value);
   }
   void set(T ready) { value = ready; }
-  // Around a call without the GIL.
-  void let_go() {}
-  void take_back() {}
 };
 
 /// A str, as UTF-8 that the object keeps: it lives as long as the caller's reference.
@@ -52,8 +49,6 @@ struct argument<const char *> {
     return false;
   }
   void set(const char *ready) { value = ready; }
-  void let_go() {}
-  void take_back() {}
 };
 
 template <class T>
@@ -64,25 +59,19 @@ struct argument<T, std::enable_if_t<has_pointer_code<T> && !std::is_same_v<T, co
   argument(const argument &) = delete;
   argument &operator=(const argument &) = delete;
   ~argument() {
-    if (held_ != nullptr) PyBuffer_Release(&view_);
+    if (view_.obj != nullptr) PyBuffer_Release(&view_);
   }
 
   bool convert(PyObject *object) {
     void *pointer;
     if (!pointer_from_python(object, wanted_pointer<T>(), &pointer, &view_)) return false;
-    take_back();
     value = static_cast<T>(pointer);
     return true;
   }
   void set(T ready) { value = ready; }
-  // Getting the GIL back may end the thread at the interpreter's end. The stack is unwound then,
-  // and nothing must be released without the GIL.
-  void let_go() { held_ = nullptr; }
-  void take_back() { held_ = view_.obj; }
 
  private:
   Py_buffer view_;
-  PyObject *held_ = nullptr;
 };
 
 /// Does a value of T come from a Python caller, or go to one?

@@ -80,25 +80,6 @@ inline bool check_buffer(const buffer_view &array, std::size_t number, PyNativeT
   return false;
 }
 
-/// Buffers that are given back with the GIL held, or not at all. A thread that lets the GIL go and
-/// asks for it when the interpreter has ended does not come back: its stack is unwound.
-class held_buffers {
- public:
-  explicit held_buffers(std::size_t count) : views_(new std::vector<buffer_view>(count)) {}
-  held_buffers(const held_buffers &) = delete;
-  held_buffers &operator=(const held_buffers &) = delete;
-  ~held_buffers() {
-    if (!detached_) delete views_;
-  }
-  buffer_view &operator[](std::size_t i) { return (*views_)[i]; }
-  void let_go() { detached_ = true; }
-  void take_back() { detached_ = false; }
-
- private:
-  std::vector<buffer_view> *const views_;
-  bool detached_ = false;
-};
-
 }  // namespace internal
 
 /// Applies `made` to the objects in `arrays`, `count` of them: one for each of its inputs, then the
@@ -123,7 +104,7 @@ inline Py_ssize_t map_buffers(const loop &made, PyObject *const *arrays, std::si
     return -1;
   }
   try {
-    internal::held_buffers views(count);
+    std::vector<internal::buffer_view> views(count);
     std::intptr_t length = 1;
     for (std::size_t i = 0; i < count; ++i) {
       const bool is_output = i == inputs;
@@ -148,9 +129,7 @@ inline Py_ssize_t map_buffers(const loop &made, PyObject *const *arrays, std::si
       steps[i] = has == 1 ? 0 : views[i].step();
     }
     std::intptr_t reached = 0;
-    views.let_go();
     const int result = made.run(args.data(), &length, steps.data(), &reached);
-    views.take_back();
     if (done != nullptr) *done = reached;
     return result < 0 ? -1 : reached;
   } catch (const std::bad_alloc &) {

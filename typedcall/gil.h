@@ -7,6 +7,10 @@
 
 namespace typedcall::internal {
 
+#ifdef PYPY_VERSION
+// PyPy has its own ways at the end.
+inline void restore_thread(PyThreadState *thread) { PyEval_RestoreThread(thread); }
+#else
 inline bool python_is_ending() {
 #if PY_VERSION_HEX >= 0x030D0000
   return Py_IsFinalizing() || !Py_IsInitialized();
@@ -23,10 +27,12 @@ inline void restore_thread(PyThreadState *thread) {
   try {
     PyEval_RestoreThread(thread);
   } catch (...) {  // by no name: there is no object to refer to
-    while (python_is_ending()) pause();
-    throw;
+    if (!python_is_ending()) throw;
+    // For ever: signals end a pause, and a new interpreter may be running by then.
+    for (;;) pause();
   }
 }
+#endif
 
 }  // namespace typedcall::internal
 

@@ -13,8 +13,8 @@ namespace typedcall {
 /// GIL: held wherever a non-empty one is copied, assigned or destroyed. CPython before 3.14 unwinds
 /// the stack of a thread that asks for the GIL when the interpreter has ended, and destroys what
 /// stands there without the GIL: code of one's own that lets the GIL go (PyEval_SaveThread) and
-/// takes it back keeps such references off that stack. Loops stop instead of being unwound:
-/// typedcall/gil.h.
+/// takes it back keeps such references off that stack. Loops and wrappers stop instead of being
+/// unwound: typedcall/gil.h.
 class object_ref {
  public:
   object_ref() = default;

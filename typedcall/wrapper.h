@@ -3,6 +3,7 @@
 #ifndef TYPEDCALL_WRAPPER_H_
 #define TYPEDCALL_WRAPPER_H_
 
+#include "typedcall/gil.h"
 #include "typedcall/keywords.h"
 
 namespace typedcall::internal {
@@ -43,26 +44,15 @@ struct call_frame {
     } else if constexpr (!Native::releases_gil) {
       return Native::call(std::get<I>(held).value..., place...);
     } else if constexpr (std::is_void_v<typename Native::entry_result>) {
-      PyThreadState *state = release(indices());
+      PyThreadState *state = PyEval_SaveThread();
       Native::call(std::get<I>(held).value...);
-      acquire(state, indices());
+      restore_thread(state);
     } else {
-      PyThreadState *state = release(indices());
+      PyThreadState *state = PyEval_SaveThread();
       const auto result = Native::call(std::get<I>(held).value...);
-      acquire(state, indices());
+      restore_thread(state);
       return result;
     }
-  }
-
-  template <std::size_t... I>
-  PyThreadState *release(std::index_sequence<I...>) {
-    (std::get<I>(held).let_go(), ...);
-    return PyEval_SaveThread();
-  }
-  template <std::size_t... I>
-  void acquire(PyThreadState *state, std::index_sequence<I...>) {
-    PyEval_RestoreThread(state);
-    (std::get<I>(held).take_back(), ...);
   }
 
   template <std::size_t... I>

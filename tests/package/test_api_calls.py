@@ -14,6 +14,8 @@ from typedcall import Flags
 if support.IS_PYPY:
     raise unittest.SkipTest("for CPython; PyPy has test_pypy_api")
 
+from typedcall import _native  # PyPy has none
+
 typed = support.build("typed_functions")
 
 
@@ -142,6 +144,34 @@ class Errors(unittest.TestCase):
         self.assertIsNone(resolve("expect")(5))
         with self.assertRaisesRegex(ValueError, "negative"):
             resolve("expect")(-5)
+
+    def test_what_is_timed_may_fail_too(self):
+        for name, arguments, error in (
+            ("invert", (0.0,), ZeroDivisionError),
+            ("expect", (-5,), ValueError),
+            ("div", (1.0, 0.0), ZeroDivisionError),
+            ("first_of", ([],), IndexError),
+        ):
+            with self.assertRaises(error):
+                _native.time_unboxed(resolve(name), arguments, 1)
+            with self.assertRaises(error):
+                _native.time_boxed(getattr(typed, name), arguments, 1)
+        self.assertGreater(_native.time_unboxed(resolve("invert"), (4.0,), 100), 0)
+
+    def test_a_failure_without_an_exception(self):
+        failing = ctypes.CDLL(None).abs  # nonzero is a status
+        failing.restype, failing.argtypes = ctypes.c_int, [ctypes.c_int]
+
+        def tagged(x):
+            return x
+
+        typedcall.tag(tagged, "i->i", ctypes.cast(failing, ctypes.c_void_p).value,
+                      flags=Flags.RETURNS_STATUS | Flags.NEEDS_THREAD)
+        call = typedcall.resolve(tagged, "i->i")
+        self.assertIsNone(call(0))
+        for failed in (lambda: call(1), lambda: _native.time_unboxed(call, (1,), 1)):
+            with self.assertRaisesRegex(SystemError, "without setting an exception"):
+                failed()
 
     def test_an_object_function_that_raises(self):
         first = resolve("first_of")

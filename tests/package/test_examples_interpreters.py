@@ -1,5 +1,5 @@
-"""examples/free_threading and examples/subinterpreters: what their demos print, on builds with a GIL
-and without, and what becomes of the modules when they do not say what they support."""
+"""examples/free_threading and examples/subinterpreters: what their demos print, with a GIL and
+without, and what becomes of the modules when they do not say what they support."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
-"""examples/package as a user takes it: built by setuptools, pip and CMake; its demo, the commands of
-its README, and its type hints against what was compiled."""
+"""examples/package as a user takes it: built by setuptools, pip and CMake; its demo, the commands
+of its README, and its type hints against what was compiled."""
 
 import importlib.util
 import json
@@ -10,7 +10,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import unittest
 
@@ -29,8 +28,8 @@ MAKES_WHEELS = SETUPTOOLS >= (70, 1) or importlib.util.find_spec("wheel") is not
 
 
 class Copied(unittest.TestCase):
-    """Tests with a copy of the example, because building leaves files beside the sources. Each class
-    builds the module in its own way, once, into `installed`."""
+    """Tests with a copy of the example, because building leaves files beside the sources. Each
+    class builds the module in its own way, once, into `installed`."""
 
     @classmethod
     def setUpClass(cls):
@@ -73,11 +72,11 @@ class Setuptools(Copied):
         code = (
             "import sys\n"
             "sys.modules['typedcall'] = None  # import typedcall is an ImportError now\n"
-            "import geodesy, inspect\n"
-            "print(geodesy.bearing(0, 0, 0, 1), inspect.signature(geodesy.utm_zone))"
+            "import geodesy\n"
+            "print(geodesy.bearing(0, 0, 0, lon2=1), geodesy.utm_zone(lon=180))"
         )
         result = support.python("-c", code, paths=[self.installed], cwd=self.folder)
-        self.assertEqual(result, (0, "90.0 (lon)\n", ""))
+        self.assertEqual(result, (0, "90.0 60\n", ""))
 
     def test_the_commands_in_the_readme(self):
         commands = [
@@ -93,7 +92,7 @@ class Setuptools(Copied):
             {
                 "bearing": ("dddd->d", ["THREAD_SAFE", "PURE"]),
                 "distance": ("ddddd->d", ["THREAD_SAFE", "PURE"]),
-                "utm_zone": ("d->l", ["NEEDS_THREAD", "MAY_RAISE"]),
+                "utm_zone": ("d->l", ["NEEDS_THREAD", "MAY_RAISE", "THREAD_SAFE"]),
             },
         )
 
@@ -165,10 +164,9 @@ class Pip(Copied):
 class CMake(Copied):
     @classmethod
     def build(cls):
-        if sysconfig.get_config_var("Py_GIL_DISABLED"):
-            version = re.search(r"(\d+)\.(\d+)", support.run(["cmake", "--version"])).groups()
-            if tuple(map(int, version)) < (3, 30):
-                raise unittest.SkipTest("CMake %s.%s knows no free-threaded CPython" % version)
+        # Its FindPython names modules by SOABI, which on PyPy is not their suffix.
+        if support.IS_PYPY:
+            raise unittest.SkipTest("CMake gives modules for PyPy a name that PyPy does not import")
         support.run(["cmake", "-S", cls.source, "-B", cls.installed,
                      "-DPython_EXECUTABLE=" + sys.executable, "-DCMAKE_BUILD_TYPE=Release"])
         support.run(["cmake", "--build", cls.installed])

@@ -185,12 +185,12 @@ class native_call {
     if (releases_gil_) {
       PyThreadState *state = PyEval_SaveThread();
       result = (*call_)(values, &wide);
-      PyEval_RestoreThread(state);
+      typedcall::internal::restore_thread(state);
     } else {
       result = (*call_)(values, &wide);
     }
-    if (returns_status_) return status(result, &place);
     if (failed(result)) return nullptr;
+    if (returns_status_) return box_(&place);
     return to_object(is_wide_ ? static_cast<const void *>(&wide) : &result.bits);
   }
 
@@ -204,9 +204,9 @@ class native_call {
     cast_->arguments(values + first, given + first, rooms);
     PyThreadState *state = releases_gil_ ? PyEval_SaveThread() : nullptr;
     native_value result = (*call_)(given, wide);
-    if (releases_gil_) PyEval_RestoreThread(state);
-    if (returns_status_) return status(result, place);
+    if (releases_gil_) typedcall::internal::restore_thread(state);
     if (failed(result)) return nullptr;
+    if (returns_status_) return box_(place);
     result = cast_->result(result, wide, &answer);
     return to_object(is_wide_ ? static_cast<const void *>(&answer) : &result.bits);
   }
@@ -214,24 +214,19 @@ class native_call {
   // Has the call set an exception? Whatever it returned: the error value of a Cython function may
   // be one of its own (`except 5`), and nothing says which.
   bool failed(native_value result) const {
+    if (returns_status_) {
+      if (result.get<int>() == 0) return false;
+      typedcall::internal::set_missing_error();
+      return true;
+    }
     if (!may_raise_ || PyErr_Occurred() == nullptr) return false;
     if (is_object_) Py_XDECREF(result.get<PyObject *>());
     return true;
   }
 
-  PyObject *status(native_value result, const wide_value *place) const {
-    if (result.get<int>() == 0) return box_(place);
-    if (!PyErr_Occurred()) {
-      PyErr_SetString(PyExc_SystemError, "a native function reported an error without setting one");
-    }
-    return nullptr;
-  }
-
   PyObject *to_object(const void *stands) const {
     PyObject *made = box_(stands);
-    if (made == nullptr && is_object_ && !PyErr_Occurred()) {
-      PyErr_SetString(PyExc_SystemError, "a native function returned NULL without an exception");
-    }
+    if (made == nullptr && is_object_) typedcall::internal::set_missing_error();
     return made;
   }
 
