@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "typedcall/error_value.h"
+#include "typedcall/gil.h"
 #include "typedcall/invoker.h"
 #include "typedcall/keywords.h"
 #include "typedcall/request.h"
