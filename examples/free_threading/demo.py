@@ -1,0 +1,63 @@
+"""Four threads count prime numbers at once, in three ways. It runs on every CPython; only a
+free-threaded one lets all threads be in Python at the same time."""
+
+import sys
+import threading
+import time
+
+import primes
+
+THREADS, LAST, EXPECTED = 4, 2_000_000, 148_933
+
+
+def from_python(first, last):
+    """Many short calls."""
+    return sum(primes.is_prime(n) for n in range(first, last))
+
+
+def native_loop(first, last):
+    """A consumer's loop, which calls the C function behind the Python function."""
+    return primes.count(primes.is_prime, first, last)
+
+
+def in_threads(work, threads):
+    """What `work` counts in all shares, each in a thread of its own; and the time it took."""
+    share = LAST // threads
+    counts = [None] * threads
+    barrier = threading.Barrier(threads)
+
+    def run(number):
+        barrier.wait()  # so that they all begin at once
+        counts[number] = work(number * share, (number + 1) * share)
+
+    started = [threading.Thread(target=run, args=(number,)) for number in range(threads)]
+    start = time.perf_counter()
+    for thread in started:
+        thread.start()
+    for thread in started:
+        thread.join()
+    assert None not in counts, "a thread has failed"
+    return sum(counts), time.perf_counter() - start
+
+
+# After the import: a module that does not say that it needs no GIL would have brought it back.
+if getattr(sys, "_is_gil_enabled", lambda: True)():
+    print("This Python has a GIL: threads take turns, but for the native loop, which lets it go.")
+else:
+    print("This Python has no GIL: all threads run at once.")
+
+for name, work in [
+    ("many short calls", from_python),
+    ("one long call", primes.count_primes),
+    ("a native loop", native_loop),
+]:
+    alone, time_alone = in_threads(work, 1)
+    primes.take_most_at_once()
+    together, time_together = in_threads(work, THREADS)
+    assert alone == together == EXPECTED, (name, alone, together)
+    at_once = primes.take_most_at_once()
+    times = "1 thread %4.0f ms, %d threads %4.0f ms" % (
+        time_alone * 1000, THREADS, time_together * 1000
+    )
+    inside = ", %d of them inside at once" % at_once if at_once else ""
+    print("%-17s %d primes, %s%s" % (name + ":", together, times, inside))

@@ -1,0 +1,30 @@
+"""What a typed extension module is to Python, and what the package `typedcall` sees in it."""
+
+import geodesy
+
+# To Python it is a module like any other, and needs nothing else to be installed.
+lisbon, kyiv, quito = (38.72, -9.14), (50.45, 30.52), (-0.22, -78.51)
+for name, city in (("Kyiv", kyiv), ("Quito", quito)):
+    kilometres, course = geodesy.distance(*lisbon, *city) / 1000, geodesy.bearing(*lisbon, *city)
+    zone = geodesy.utm_zone(city[1])
+    print("Lisbon to %s: %.0f km, course %.0f, UTM zone %d" % (name, kilometres, course, zone))
+assert geodesy.distance(*lisbon, *kyiv) == geodesy.distance(*kyiv, *lisbon)
+assert geodesy.distance(0, 0, lat2=0, lon2=180, radius=1.0) == 3.141592653589793
+try:
+    geodesy.utm_zone(200.0)
+except ValueError as error:
+    print("ValueError:", error)
+
+# The package looks behind the functions.
+import typedcall
+
+print("distance offers", typedcall.signatures(geodesy.distance))
+distance = typedcall.resolve(geodesy.distance, "ddddd->d")  # with the radius: C has no defaults
+assert distance.address and typedcall.Flags.THREAD_SAFE in distance.flags
+assert distance(*lisbon, *kyiv, 6371008.8) == geodesy.distance(*lisbon, *kyiv)
+(zone,) = typedcall.entries(geodesy.utm_zone)
+print("utm_zone may raise:", typedcall.Flags.MAY_RAISE in zone.flags)
+try:
+    typedcall.resolve(geodesy.bearing, "d->d")
+except TypeError as error:
+    print("TypeError:", error)

@@ -1,0 +1,49 @@
+// A module for any number of interpreters in one process: what belongs to one interpreter stands in
+// the module's state, of which each interpreter has its own. It has no static variables.
+#include "typedcall/provider.h"
+#include "typedcall/resolve.h"
+
+#include <atomic>
+#include <new>
+
+namespace {
+
+struct module_state {
+  const PyTypedcall_Interface *interface;  // where this interpreter keeps its tags
+  std::atomic<long> calls;                 // an interpreter may have several threads
+};
+
+module_state *state_of(PyObject *module) {
+  return static_cast<module_state *>(PyModule_GetState(module));
+}
+
+double bowl(double x) noexcept { return x * x; }
+
+// A consumer: the area under any callable that offers double(double), by the midpoint rule.
+double under(PyObject *module, PyObject *callable, double from, double to) noexcept {
+  const auto height = typedcall::resolve<double(double)>(state_of(module)->interface, callable);
+  if (!height) return typedcall::error_value<double>();  // TypeError: nothing of the kind
+  constexpr int strips = 10000;
+  const double width = (to - from) / strips;
+  double area = 0;
+  for (int i = 0; i < strips; ++i) area += width * height(from + (i + 0.5) * width);
+  ++state_of(module)->calls;
+  return area;
+}
+
+long calls(PyObject *module) noexcept { return state_of(module)->calls; }
+
+int exec(PyObject *module) {
+  const auto *state = new (PyModule_GetState(module)) module_state{PyTypedcall_Import(), {0}};
+  return state->interface == nullptr ? -1 : 0;
+}
+
+typedcall::method_table methods{
+    typedcall::def<bowl>("bowl", typedcall::pure | typedcall::thread_safe),
+    typedcall::def<under>("under", typedcall::takes_self | typedcall::may_raise),
+    typedcall::def<calls>("calls", typedcall::takes_self, "Of under(), in this interpreter."),
+};
+
+}  // namespace
+
+TYPEDCALL_MODULE_EXEC_WITHOUT_GIL(area, "Areas under curves.", methods, sizeof(module_state), exec);
