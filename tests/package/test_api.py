@@ -98,6 +98,33 @@ class Resolve(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "position %d:" % position, msg=text):
                 typedcall.resolve(typed.half, text)
 
+    def test_faulty_honours(self):
+        for wrong in ("x", 1.5):
+            with self.assertRaises(TypeError):
+                typedcall.resolve(typed.half, "d->d", honours=wrong)
+        for wrong in (-1, 1 << 32, 1 << 70):
+            with self.assertRaisesRegex(ValueError, "unusable flags"):
+                typedcall.resolve(typed.half, "d->d", honours=wrong)
+
+    def test_what_was_resolved_offers_what_it_is(self):
+        f = typedcall.resolve(typed.absolute, "d->d")
+        entry, = typedcall.entries(f)
+        self.assertEqual((entry.signature, entry.flags, entry.address, entry.place),
+                         (f.signature, f.flags, f.address, f.place))
+        self.assertIs(entry.keep_alive, f)
+        again = typedcall.resolve(f, "d->d")
+        self.assertEqual((again(-2.0), again.address), (2.0, f.address))
+        with self.assertRaisesRegex(TypeError, "does not offer 'l->l'; it offers 'd->d'"):
+            typedcall.resolve(f, "l->l")
+
+    def test_only_the_very_types_are_known(self):
+        for name in ("TypedFunction", "PyCapsule", "CFuncPtr"):
+            made = type(name, (), {"__module__": "builtins", "callable": len,
+                                   "__call__": lambda self: None})()
+            self.assertEqual(typedcall.entries(made), [])
+            with self.assertRaisesRegex(TypeError, "offers no typed function"):
+                typedcall.ctypes_function(made)
+
     def test_a_null_character_is_refused(self):
         with self.assertRaises(ValueError):
             typedcall.resolve(typed.half, "d->d\0")
@@ -195,8 +222,12 @@ class PackageNames(unittest.TestCase):
         self.assertEqual(typedcall.parse_signature("dZd&n->&d"), (["d", "Zd", "&n"], "&d"))
         self.assertEqual(typedcall.parse_signature("->v"), ([], "v"))
         self.assertEqual(len(typedcall.parse_signature("d" * 127 + "->d")[0]), 127)
+        for wrong in (5, None, b"d->d"):
+            with self.assertRaisesRegex(TypeError, "a signature is a str"):
+                typedcall.parse_signature(wrong)
         for text, position in (("", 0), ("d", 1), ("d->", 3), ("d->x", 3), ("d->dd", 4),
-                               ("dv->d", 1), ("d-d", 2), ("d" * 128 + "->d", 127)):
+                               ("dv->d", 1), ("d-d", 2), ("Z->d", 1), ("&", 1),
+                               ("d->d\0", 4), ("d" * 128 + "->d", 127)):
             with self.assertRaisesRegex(ValueError, "position %d:" % position, msg=text):
                 typedcall.parse_signature(text)
 

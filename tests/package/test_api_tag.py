@@ -160,6 +160,29 @@ class Pointers(Tagged):
         typedcall.tag(plain.half, "->P", function)
         self.assertEqual(typedcall.signatures(plain.half), ["->P"])
 
+    def test_a_function_of_python_s_without_argtypes_may_raise(self):
+        def tagged(number):
+            return int(number)
+
+        typedcall.tag(tagged, "O->l", ctypes.pythonapi["PyLong_AsLong"])
+        entry, = typedcall.entries(tagged)
+        self.assertEqual(entry.flags, Flags.NEEDS_THREAD | Flags.MAY_RAISE)
+        call = typedcall.resolve(tagged, "O->l")
+        self.assertEqual((call(5), call(-1)), (5, -1))
+        with self.assertRaises(OverflowError):
+            call(1 << 80)
+
+    def test_that_nobody_knows_how_it_reports_errors_is_not_forgotten(self):
+        def elsewhere(x):
+            return x / 2
+
+        typedcall.tag(elsewhere, "d->d", address_of("half"), flags=Flags.DIFFERS)
+        typedcall.tag(plain.half, "d->d", elsewhere)
+        entry, = typedcall.entries(plain.half)
+        self.assertTrue(entry.flags & Flags.DIFFERS)
+        with self.assertRaisesRegex(TypeError, "differs"):
+            typedcall.resolve(plain.half, "d->d")
+
     def test_ctypes_callback_takes_the_gil(self):
         callback = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: x * 3)
         typedcall.tag(plain.half, "d->d", callback)

@@ -162,7 +162,7 @@ class TheExample(adapter_support.Example):
     def test_it_runs(self):
         printed = self.run_example("ctypes_cffi")
         self.assertIn(
-            "cffi: sizes.positive has nothing for cffi: 'l->l' may raise and needs the GIL", printed
+            "cffi: sizes.positive has nothing for cffi: 'l->l' needs the GIL, may raise", printed
         )
         self.assertIn("cffi: sizes.count has nothing for cffi: '->l' has not said", printed)
 

@@ -293,8 +293,14 @@ class Tag(unittest.TestCase):
         for wrong in (0, -1, 2**64):
             with self.assertRaisesRegex(ValueError, "not the address"):
                 typedcall.tag(half, "d->d", wrong)
-        for wrong in (0x0100, 0x01000000, 1 << 40, int(Flags.MAY_RAISE)):
-            with self.assertRaisesRegex(ValueError, "unusable flags"):
+        for wrong, reason in (
+            (0x0100, "half: entry 0, 'd->d', has flags 0x100, of which some bits have no meaning"),
+            (0x01000000, "of which some bits have no meaning"),
+            (1 << 40, "unusable flags"),
+            (-1, "unusable flags"),
+            (int(Flags.MAY_RAISE), "without NEEDS_THREAD"),
+        ):
+            with self.assertRaisesRegex(ValueError, reason):
                 typedcall.tag(half, "d->d", self.at["half"], flags=wrong)
         with self.assertRaisesRegex(ValueError, "cannot say so"):
             typedcall.tag(half, "d->v", self.at["half"],

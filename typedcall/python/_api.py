@@ -2,15 +2,14 @@
 tables are looked at first, then the adapters. PyPy's version is _pypy_api.py."""
 from __future__ import annotations
 
-import functools
-import importlib
-from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
+from typing import Any, List, Optional, Sequence, Union
 
 from typedcall import _native
 from typedcall._native import TypedFunction
 from typedcall._choose import name_of
 from typedcall._records import Entry, Flags
-from typedcall._tagging import read_rows
+from typedcall._tagging import read_flags, read_rows
+from typedcall.sources import foreign_entries
 
 __all__ = ["TypedFunction", "adopt", "entries", "resolve", "signatures", "tag", "untag"]
 
@@ -25,26 +24,6 @@ HONOURED = (
     | Flags.TAKES_SELF
 )
 
-#: The modules in typedcall/sources, in the order in which they are asked. Each knows the objects of
-#: one library, and none imports its library by itself.
-_SOURCES = ("ctypes_", "cffi_", "cython_", "numba_", "numpy_", "scipy_")
-
-
-@functools.lru_cache(maxsize=None)
-def _adapters() -> Tuple[Callable[[Any], Optional[List[Entry]]], ...]:
-    return tuple(
-        importlib.import_module("typedcall.sources." + name).entries for name in _SOURCES
-    )
-
-
-def _foreign_entries(f: Any) -> List[Entry]:
-    for adapter in _adapters():
-        found = adapter(f)
-        if found is not None:
-            return found
-    return []
-
-
 def _native_entries(f: Any) -> List[Entry]:
     return [
         Entry(signature, Flags(flags), address, place, f)
@@ -57,7 +36,7 @@ def entries(f: Any) -> List[Entry]:
     what offers nothing. Each address is valid as long as the entry's `keep_alive`."""
     found = _native_entries(f)
     known = {(entry.signature, entry.address) for entry in found}
-    for entry in _foreign_entries(f):
+    for entry in foreign_entries(f):
         if (entry.signature, entry.address) not in known:
             found.append(entry)
     return found
@@ -81,14 +60,14 @@ def resolve(
 
     ValueError, with the position, for a faulty signature; TypeError, with a list of what is
     offered, when there is no such entry. An unbound method's function takes self first."""
-    honoured = int(HONOURED if honours is None else honours)
+    honoured = read_flags(HONOURED if honours is None else honours)
     row = _native.find(f, signature, honoured, casting)
     if row is not None:
         offered, flags, address, place = row
         return _native.make_function(
             f, offered, Flags(flags), address, place, None, signature, casting
         )
-    found = _foreign_entries(f)
+    found = foreign_entries(f)
     at = _native.select(
         [(entry.signature, int(entry.flags), entry.address) for entry in found],
         signature,
@@ -120,9 +99,8 @@ def _resolve_again(f: Any, signature: str, flags: int, casting: str) -> TypedFun
 def _refusal(f: Any, signature: str, honoured: int) -> str:
     offered = []
     for entry in entries(f):
-        missing = Flags(int(entry.flags) & 0xFFFF & ~honoured)
-        names = [flag.name for flag in Flags if flag & missing and flag.name is not None]
-        offered.append("'%s'%s" % (entry.signature, " (%s)" % ", ".join(names) if names else ""))
+        asks = entry.flags.asks(honoured)
+        offered.append("'%s'%s" % (entry.signature, " (%s)" % asks if asks else ""))
     return "%s does not offer '%s'; it offers %s" % (name_of(f), signature, ", ".join(offered))
 
 
@@ -162,7 +140,7 @@ def adopt(f: Any) -> List[str]:
     for such objects."""
     standing = _native.entries(f)
     if not standing:
-        found = _foreign_entries(f)
+        found = foreign_entries(f)
         if not found:
             return []
         _native.tag(

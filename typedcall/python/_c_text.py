@@ -58,7 +58,7 @@ class Declaration(NamedTuple):
 def _value_letters(words: List[str]) -> Optional[str]:
     """The letters of a type without stars, or None if nothing is known of it."""
     name = " ".join(words)
-    if name in ("long long", "unsigned long long") or name in _BY_C_TYPE:
+    if name in _BY_C_TYPE:
         return _BY_C_TYPE[name]
     if name in _ALIASES:
         return _BY_C_TYPE[_ALIASES[name]]

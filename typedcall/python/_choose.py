@@ -8,10 +8,9 @@ from typing import Any, Callable, List, Optional
 from typedcall._codes import CODES
 from typedcall._records import Entry, Flags, parse_signature
 
-__all__ = ["are_equivalent", "choose", "name_of", "offered", "refusal"]
+__all__ = ["are_equivalent", "choose", "name_of", "offered"]
 
 _INTEGERS = ("signed", "unsigned")
-_MUST_BE_UNDERSTOOD = 0xFFFF
 
 
 def name_of(function: Any) -> str:
@@ -24,22 +23,10 @@ def name_of(function: Any) -> str:
 
 
 def offered(function: Any) -> List[Entry]:
-    """The entries of a function; of what typedcall.resolve() returned, the resolved one."""
-    if isinstance(function, Entry):
-        return [function]
-    if type(function).__name__ == "TypedFunction" and hasattr(function, "callable"):
-        return [
-            Entry(
-                function.signature,
-                Flags(int(function.flags)),
-                int(function.address),
-                function.place,
-                function,
-            )
-        ]
+    """typedcall.entries(), for modules that it imports."""
     import typedcall
 
-    return list(typedcall.entries(function))
+    return typedcall.entries(function)
 
 
 def _class_of(letters: str) -> str:
@@ -58,23 +45,6 @@ def are_equivalent(one: str, other: str) -> bool:
     )
 
 
-def refusal(flags: Flags, honours: Flags) -> str:
-    """Why an entry with these flags cannot be used, or an empty string."""
-    reasons = {
-        Flags.MAY_RAISE: "may raise",
-        Flags.RETURNS_STATUS: "returns a status and may raise",
-        Flags.NEEDS_THREAD: "needs the GIL",
-        Flags.ACQUIRES_GIL: "takes the GIL itself",
-        Flags.TAKES_SELF: "takes self",
-        Flags.SETS_ERRNO: "sets errno",
-        Flags.DIFFERS: "differs from the Python callable on some inputs",
-        Flags.ERROR_IS_NEG_ZERO: "reports exceptions by -0.0",
-    }
-    missing = int(flags) & _MUST_BE_UNDERSTOOD & ~int(honours)
-    said = [text for flag, text in reasons.items() if missing & flag]
-    return " and ".join(said) or ("has unknown flags" if missing else "")
-
-
 def choose(
     function: Any,
     signature: Optional[str],
@@ -91,7 +61,7 @@ def choose(
     wanted = [
         entry for entry in found if signature is None or are_equivalent(entry.signature, signature)
     ]
-    usable = [e for e in wanted if not refusal(e.flags, honours) and not accepts(e)]
+    usable = [e for e in wanted if not e.flags.asks(honours) and not accepts(e)]
     exact = [entry for entry in usable if entry.signature == signature]
     if exact or usable:
         return (exact or usable)[0]
@@ -101,7 +71,7 @@ def choose(
         )
     reasons = []
     for entry in found:
-        reason = refusal(entry.flags, honours)
+        reason = entry.flags.asks(honours)
         if not reason:
             reason = "is not '%s'" % signature if entry not in wanted else accepts(entry)
         reasons.append("'%s' %s" % (entry.signature, reason))

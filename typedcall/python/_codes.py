@@ -1,16 +1,17 @@
-"""The native type codes of a signature, by their letters. typedcall/type_codes.h owns the list:
-what is here comes from the extension module that was compiled with it."""
+"""The native type codes of a signature, by their letters. typedcall/type_codes.h owns the list, and
+typedcall/signature.h the grammar: what is here comes from the extension module that was compiled
+with them."""
 from __future__ import annotations
 
 import sys
 from typing import Dict, NamedTuple, Tuple
 
 if sys.implementation.name == "pypy":
-    from typedcall._pypy_reader import TYPE_CODES
+    from typedcall._pypy_reader import TYPE_CODES, parse_signature
 else:
-    from typedcall._native import TYPE_CODES
+    from typedcall._native import TYPE_CODES, parse_signature
 
-__all__ = ["CODES", "Code", "letters_for"]
+__all__ = ["CODES", "Code", "has_error_value", "kind_of", "letters_for", "parse_signature"]
 
 
 class Code(NamedTuple):
@@ -55,3 +56,13 @@ def letters_for(kind: str, size: int) -> str:
         return _BY_SIZE[kind, size]
     except KeyError:
         raise ValueError("no type code for %s values of %d bytes" % (kind, size)) from None
+
+
+def kind_of(letters: str) -> str:
+    """The kind of a type, "pointer" for one with an "&" in front."""
+    return "pointer" if letters.startswith("&") else CODES[letters].kind
+
+
+def has_error_value(result: str) -> bool:
+    """Can a result of this type say that there is an exception? docs/ABI.md, section 3, MAY_RAISE."""
+    return kind_of(result) not in ("void", "bool", "complex")

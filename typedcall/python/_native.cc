@@ -5,9 +5,10 @@
 
 // Behind Python.h.
 #include "_native_array_call.h"
+#include "_native_capsule.h"
 #include "_native_function.h"
 #include "_native_tag.h"
-#include "_type_codes.h"
+#include "_signatures.h"
 
 namespace {
 
@@ -222,6 +223,10 @@ int exec(PyObject *module) {
   // Does this interpreter want METH_TYPED bits in the row, or a side table?
   if (PyModule_AddIntConstant(module, "ROW_FLAGS", PyTypedMethod_FLAGS) < 0) return -1;
   if (PyModule_AddIntConstant(module, "REGISTER_IMAGE", TYPEDCALL_REGISTER_IMAGE) < 0) return -1;
+  if (PyObject_SetAttrString(module, "Capsule", reinterpret_cast<PyObject *>(&PyCapsule_Type)) <
+      0) {
+    return -1;
+  }
   // A double (int, double *, void *), whose data is what array_callee() makes.
   const object_ref with_array = object_ref::steal(
       PyLong_FromVoidPtr(reinterpret_cast<void *>(typedcall::python::call_with_array)));
@@ -264,6 +269,14 @@ PyMethodDef methods[] = {
      "Publishes (signature, flags, address) rows. False: they stand there already."},
     {"untag", guarded<untag>, METH_O,
      "untag($module, callable, /)\n--\n\nTakes the tag away. False: there was none."},
+    {"parse_signature", PyNativeSignature_ParseForPython, METH_O, PyNativeSignature_PARSE_DOC},
+    {"capsule_name", typedcall::python::capsule_name, METH_O,
+     "capsule_name($module, capsule, /)\n--\n\nIts name, or None."},
+    {"capsule_address", typedcall::python::capsule_address, METH_O,
+     "capsule_address($module, capsule, /)\n--\n\nThe address in it, as an int."},
+    {"make_capsule", typedcall::python::make_capsule, METH_VARARGS,
+     "make_capsule($module, address, name, /)\n--\n\n"
+     "A capsule of an int, whose name is bytes that the caller keeps for ever."},
     {"array_callee", guarded<array_callee>, METH_VARARGS,
      "array_callee($module, signature, address, keep_alive, /)\n--\n\n"
      "The capsule that CALL_WITH_ARRAY, a double (int, double *, void *), takes as its data."},

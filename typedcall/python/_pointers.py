@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from typing import Any, List, Tuple
 
+from typedcall import _cffi
 from typedcall._capsules import capsule_address, is_capsule
 from typedcall._choose import are_equivalent, offered
 from typedcall._records import Entry, Flags
+from typedcall.sources.ctypes_ import FUNCFLAG_PYTHONAPI
 
 __all__ = ["read_pointer"]
 
@@ -47,8 +49,7 @@ def _of_entries(pointer: Any, signature: str, found: List[Entry]) -> Tuple[int, 
                 "%r is a method: its C function takes self, which '%s' does not show"
                 % (pointer, signature)
             )
-        # DIFFERS says that it differs from its own Python callable.
-        return entry.address, entry.flags & ~Flags.DIFFERS
+        return entry.address, entry.flags
     raise TypeError(
         "%r is no C function of '%s'; it is %s"
         % (pointer, signature, ", ".join("'%s'" % entry.signature for entry in found))
@@ -60,14 +61,15 @@ def _of_ctypes(pointer: Any) -> Any:
     if ctypes is None:
         return None
     if isinstance(pointer, ctypes._CFuncPtr):
-        needs_thread = pointer._flags_ & 0x4  # FUNCFLAG_PYTHONAPI: of PyDLL, PYFUNCTYPE
         if pointer.argtypes is not None:
             raise TypeError(
                 "%r has argtypes or a restype that no signature has; tag its address, "
                 "ctypes.cast(f, ctypes.c_void_p), if you are sure" % (pointer,)
             )
         address = ctypes.cast(pointer, ctypes.c_void_p).value or 0
-        return address, Flags.NEEDS_THREAD if needs_thread else Flags(0)
+        # Without argtypes nothing is known but what the prototype does about exceptions.
+        raises = pointer._flags_ & FUNCFLAG_PYTHONAPI
+        return address, Flags.NEEDS_THREAD | Flags.MAY_RAISE if raises else Flags(0)
     if isinstance(pointer, ctypes.c_void_p):
         return pointer.value or 0, Flags(0)
     return None
@@ -79,7 +81,7 @@ def _of_cffi(pointer: Any) -> Any:
         return None
     kind = backend.typeof(pointer)
     if kind.kind == "function" or kind.cname == "void *":
-        return int(backend.FFI().cast("uintptr_t", pointer)), Flags(0)
+        return int(_cffi.ffi().cast("uintptr_t", pointer)), Flags(0)
     raise TypeError("%r is a '%s', no pointer to a function" % (pointer, kind.cname))
 
 

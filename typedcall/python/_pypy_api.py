@@ -3,22 +3,20 @@ of this module's, and calls through cffi. CPython's version is _api.py."""
 from __future__ import annotations
 
 import dataclasses
-import functools
-import importlib
 import operator
 import sys
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from typedcall import _pypy_reader
-from typedcall._choose import are_equivalent
+from typedcall._choose import are_equivalent, name_of
 from typedcall._codes import CODES, Code
 from typedcall._identity import IdentityTable
-from typedcall._pypy_shims import direct_call, native_pointer, not_honoured, why_not
+from typedcall._pypy_shims import direct_call, native_pointer, why_not
 from typedcall._records import Entry, Flags, parse_signature
+from typedcall._tagging import read_flags, read_rows
+from typedcall.sources import foreign_entries
 
 __all__ = ["TypedFunction", "adopt", "entries", "resolve", "signatures", "tag", "untag"]
-
-_SOURCES = ("ctypes_", "cffi_", "cython_", "numba_", "numpy_", "scipy_")
 
 
 class _Tag(NamedTuple):
@@ -60,13 +58,6 @@ def own_entries(function: Any) -> List[Entry]:
     return found
 
 
-@functools.lru_cache(maxsize=None)
-def _adapters() -> Tuple[Callable[[Any], Optional[List[Entry]]], ...]:
-    return tuple(
-        importlib.import_module("typedcall.sources." + name).entries for name in _SOURCES
-    )
-
-
 def _wrapper(f: Any) -> Any:
     from typedcall.pypy import wrapper_of
 
@@ -79,11 +70,7 @@ def entries(f: Any) -> List[Entry]:
     Empty for what offers nothing. Each address is valid as long as the entry's `keep_alive`."""
     found = own_entries(_wrapper(f))
     known = {(entry.signature, entry.address) for entry in found}
-    for adapter in _adapters():
-        foreign = adapter(f)
-        if foreign is not None:
-            found += [e for e in foreign if (e.signature, e.address) not in known]
-            break
+    found += [e for e in foreign_entries(f) if (e.signature, e.address) not in known]
     return found
 
 
@@ -222,8 +209,6 @@ def resolve(
 
     ValueError, with the position, for a faulty signature; TypeError, with a list of what is
     offered, when there is no such entry."""
-    from typedcall._choose import name_of
-
     parse_signature(signature)
     if casting not in ("exact", "equivalent", "safe"):
         raise ValueError("casting is 'exact', 'equivalent' or 'safe', not %r" % (casting,))
@@ -235,10 +220,7 @@ def resolve(
         same += [e for e in offered if e not in same and are_equivalent(e.signature, signature)]
     reasons = {}
     for entry in same:
-        if honours is None:
-            reason = why_not(entry)
-        else:
-            reason = not_honoured(entry.flags, honours)
+        reason = why_not(entry) if honours is None else entry.flags.asks(read_flags(honours))
         if not reason:
             return TypedFunction(entry, f)
         reasons[entry.signature] = " (%s)" % reason
@@ -268,13 +250,12 @@ def tag(
     ValueError for a faulty signature (with the position), unusable flags, or when another tag
     stands already; the same tag twice is one tag. TypeError for what holds no address, and for a
     bound method: tag its function."""
-    from typedcall._choose import name_of
-    from typedcall._tagging import read_rows
-
     read, pointers = read_rows(f, signature, address, flags, is_bound=_is_bound_builtin(f))
     if not read:
         raise ValueError("%s: a tag needs at least one entry" % name_of(f))
-    rows = [(text, _usable(name_of(f), text, bits), number) for text, bits, number in read]
+    for i, (text, bits, number) in enumerate(read):
+        _pypy_reader.check(text, bits, number, i, name_of(f))
+    rows = [(text, Flags(bits), number) for text, bits, number in read]
     function = _wrapper(f)
     standing = [(e.signature, e.flags, e.address) for e in own_entries(function)]
     if standing == rows:
@@ -290,28 +271,6 @@ def tag(
                new_flags, len(rows))
         )
     _tags.put(function, _Tag(rows, pointers))
-
-
-def _kind(letters: str) -> str:
-    return CODES[letters].kind if letters in CODES else "pointer"
-
-
-def _usable(name: str, signature: str, flags: int) -> Flags:
-    """As PyNativeCallable_CheckTable has it."""
-    raises = flags & int(Flags.MAY_RAISE | Flags.RETURNS_STATUS)
-    if flags & ~0x00FF00FF or (raises and not flags & Flags.NEEDS_THREAD):
-        raise ValueError("%s: entry '%s' has unusable flags %#x" % (name, signature, flags))
-    _, result = parse_signature(signature)
-    if flags & Flags.RETURNS_STATUS and not are_equivalent("->" + result, "->i"):
-        raise ValueError(
-            "%s: entry '%s' returns a status, but its result is no int" % (name, signature)
-        )
-    if raises == int(Flags.MAY_RAISE) and _kind(result) in ("void", "bool", "complex"):
-        raise ValueError(
-            "%s: entry '%s' may raise, but its result cannot say so; report errors by status"
-            % (name, signature)
-        )
-    return Flags(flags)
 
 
 def untag(f: Any) -> bool:

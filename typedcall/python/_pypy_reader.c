@@ -1,8 +1,9 @@
 // The extension module `typedcall._pypy_reader` of PyPy: reads the METH_TYPED metadata in front of
 // a builtin function's name. Nothing here calls a native function; cffi does.
+#include "typedcall/native_table.h"
 #include "typedcall/typed_method.h"
 
-#include "_type_codes.h"
+#include "_signatures.h"
 
 #ifndef PYPY_VERSION
 #error "typedcall._pypy_reader is PyPy's; CPython has typedcall._native"
@@ -56,6 +57,22 @@ static PyObject *Entries(PyObject *module, PyObject *callable) {
   return list;
 }
 
+static PyObject *Check(PyObject *module, PyObject *args) {
+  (void)module;
+  PyNativeCallableEntry entry;
+  unsigned long flags;
+  unsigned long long address;
+  Py_ssize_t number;
+  const char *name;
+  if (!PyArg_ParseTuple(args, "skKns:check", &entry.signature, &flags, &address, &number, &name)) {
+    return NULL;
+  }
+  entry.flags = flags;
+  entry.funcptr = (void *)(uintptr_t)address;
+  if (PyNativeCallable_CheckEntry(&entry, number, name) < 0) return NULL;
+  Py_RETURN_NONE;
+}
+
 static int Exec(PyObject *module) {
   PyObject *codes = PyNativeType_Codes();
   PyObject *types = PyTuple_Pack(2, (PyObject *)&PyCFunction_Type, (PyObject *)&PyMethodDescr_Type);
@@ -72,6 +89,10 @@ static PyMethodDef methods[] = {
      "entries($module, callable, /)\n--\n\n"
      "(signature, flags, address, place) of every entry in the metadata of an extension's function "
      "or method; an empty list for any other object."},
+    {"check", Check, METH_VARARGS,
+     "check($module, signature, flags, address, number, name, /)\n--\n\n"
+     "ValueError if that cannot be offered as an entry."},
+    {"parse_signature", PyNativeSignature_ParseForPython, METH_O, PyNativeSignature_PARSE_DOC},
     {NULL, NULL, 0, NULL}};
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)Exec}, {0, NULL}};

@@ -5,10 +5,11 @@ from __future__ import annotations
 import keyword
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from typedcall._codes import CODES
-from typedcall._records import Entry, Flags, parse_signature
+from typedcall._cffi import pointer_to
+from typedcall._codes import CODES, kind_of
+from typedcall._records import Entry, parse_signature
 
-__all__ = ["c_type", "direct_call", "make_shim", "native_pointer", "not_honoured", "why_not"]
+__all__ = ["c_type", "direct_call", "make_shim", "native_pointer", "why_not"]
 
 # What a Python object's type must be for a parameter of a kind; then cffi converts as the wrapper
 # does, or raises OverflowError.
@@ -28,19 +29,6 @@ _C_TYPES = {
     ("floating", 8): "double",
     ("void", 0): "void",
 }
-# In the words of typedcall/refusals.h.
-_ASKS = {
-    int(Flags.NEEDS_THREAD): "needs the GIL",
-    int(Flags.ACQUIRES_GIL): "takes the GIL",
-    int(Flags.MAY_RAISE): "may raise",
-    int(Flags.ERROR_IS_NEG_ZERO): "error is -0.0",
-    int(Flags.RETURNS_STATUS): "returns a status",
-    int(Flags.TAKES_SELF): "takes self",
-    int(Flags.SETS_ERRNO): "sets errno",
-    int(Flags.DIFFERS): "differs from the Python callable",
-}
-_ffi: Any = None
-
 
 def c_type(letters: str) -> Optional[str]:
     """The C type of a number, or void, as cffi reads it. None for what a shim cannot pass:
@@ -50,19 +38,10 @@ def c_type(letters: str) -> Optional[str]:
     return None if code is None else _C_TYPES.get((code.kind, code.size))
 
 
-def not_honoured(flags: int, honours: int = 0) -> str:
-    """What an entry asks of its caller beyond `honours`: "needs the GIL, may raise"; often ""."""
-    missing = int(flags) & 0xFF00FFFF & ~int(honours)
-    words = [word for flag, word in _ASKS.items() if missing & flag]
-    if missing & ~sum(_ASKS):
-        words.append("flags not understood")
-    return ", ".join(words)
-
-
 def why_not(entry: Entry) -> Optional[str]:
     """Why a call of the entry cannot go through cffi; None if it can. The GIL is not held in such a
     call, and an exception set there would come out somewhere else."""
-    asks = not_honoured(entry.flags)
+    asks = entry.flags.asks()
     if asks:
         return asks
     arguments, result = parse_signature(entry.signature)
@@ -76,22 +55,9 @@ def why_not(entry: Entry) -> Optional[str]:
 def native_pointer(signature: str, address: int, keep_alive: Any = None) -> Any:
     """The C function as a cffi function pointer that keeps `keep_alive`. The caller has asked
     why_not()."""
-    global _ffi
-    if _ffi is None:
-        # A hundred times as quick as `import cffi`, whose parser is not needed.
-        import _cffi_backend  # type: ignore[import-untyped,unused-ignore]
-
-        _ffi = _cffi_backend.FFI()
     arguments, result = parse_signature(signature)
-    declaration = "%s(*)(%s)" % (
-        c_type(result),
-        ", ".join(str(c_type(letters)) for letters in arguments) or "void",
-    )
-    pointer = _ffi.cast(declaration, address)
-    if keep_alive is None:
-        return pointer
-    # A "destructor" that does nothing, but lives, with what it holds, as long as the pointer.
-    return _ffi.gc(pointer, lambda pointer, kept=keep_alive: None)
+    parameters = ", ".join(str(c_type(letters)) for letters in arguments) or "void"
+    return pointer_to("%s(*)(%s)" % (c_type(result), parameters), address, keep_alive)
 
 
 class _Choice(NamedTuple):
@@ -109,7 +75,7 @@ def _choices(entries: Sequence[Entry]) -> List[_Choice]:
     found: Dict[Tuple[str, ...], _Choice] = {}
     for entry in entries:
         arguments, _ = parse_signature(entry.signature)
-        kinds = [CODES[letters].kind if letters in CODES else "pointer" for letters in arguments]
+        kinds = map(kind_of, arguments)
         # What else it takes (objects, strings) is of no type that a shim looks for.
         types = tuple(_PYTHON_TYPES.get(kind, kind) for kind in kinds)
         found.setdefault(types, _Choice(types, entry, why_not(entry) is None))

@@ -1,15 +1,19 @@
-"""The record in Python: what an object offers (Entry), what its flags mean (Flags), and signatures
-taken apart. In Python, because every interpreter and every adapter needs it."""
+"""The record in Python: what an object offers (Entry), and what its flags mean (Flags). In Python,
+because every interpreter and every adapter needs it."""
 from __future__ import annotations
 
 import enum
-import re
 from dataclasses import dataclass, field
 from typing import Any, List, Tuple
 
-from typedcall._codes import CODES
+from typedcall._codes import parse_signature
 
-__all__ = ["Entry", "Flags", "parse_signature"]
+__all__ = ["EVERYTHING", "Entry", "Flags", "parse_signature"]
+
+#: Honours whatever an entry may ask of its caller.
+EVERYTHING = 0xFFFF
+#: What a caller must understand, and what no version has given a meaning.
+_MANDATORY = 0xFF000000 | EVERYTHING
 
 
 class Flags(enum.IntFlag):
@@ -30,7 +34,40 @@ class Flags(enum.IntFlag):
     @property
     def is_plain(self) -> bool:
         """Can the function be called from anywhere, without the GIL, with its arguments alone?"""
-        return not int(self) & 0xFF00FFFF
+        return not int(self) & _MANDATORY
+
+    @property
+    def is_thread_safe(self) -> bool:
+        """May threads without the GIL be in the function, several at once? So may they in one
+        without effects, which could meet, and in one that takes the GIL itself."""
+        return bool(self & (Flags.THREAD_SAFE | Flags.PURE | Flags.ACQUIRES_GIL))
+
+    @property
+    def names(self) -> List[str]:
+        """In the order of the bits."""
+        return [flag.name for flag in Flags if flag & self and flag.name is not None]
+
+    def asks(self, honours: int = 0) -> str:
+        """What an entry asks of its caller beyond `honours`: "needs the GIL, may raise"; often
+        nothing."""
+        missing = int(self) & _MANDATORY & ~int(honours)
+        words = [word for flag, word in _WORDS.items() if missing & flag]
+        if missing & ~sum(_WORDS):
+            words.append("flags not understood")
+        return ", ".join(words)
+
+
+# As typedcall/refusals.h says it.
+_WORDS = {
+    int(Flags.NEEDS_THREAD): "needs the GIL",
+    int(Flags.ACQUIRES_GIL): "takes the GIL",
+    int(Flags.MAY_RAISE): "may raise",
+    int(Flags.ERROR_IS_NEG_ZERO): "error is -0.0",
+    int(Flags.RETURNS_STATUS): "returns a status",
+    int(Flags.TAKES_SELF): "takes self",
+    int(Flags.SETS_ERRNO): "sets errno",
+    int(Flags.DIFFERS): "differs from the Python callable",
+}
 
 
 @dataclass(frozen=True)
@@ -45,37 +82,11 @@ class Entry:
     #: The object that keeps `address` valid.
     keep_alive: Any = field(compare=False, repr=False)
 
-
-_CODE = "&?(?:%s)" % "|".join(re.escape(letters) for letters in CODES if letters != "v")
-_SIGNATURE = re.compile(r"(?P<arguments>(?:%s)*)->(?P<result>%s|v)" % (_CODE, _CODE))
-_ARGUMENTS = re.compile(r"(?:%s)*" % _CODE)
-_MOST_ARGUMENTS = 127
-
-
-def parse_signature(signature: str) -> Tuple[List[str], str]:
-    """'dl->d' as (['d', 'l'], 'd'); ValueError, with the position, for what is no canonical
-    signature."""
-    found = _SIGNATURE.fullmatch(signature)
-    if found is None:
-        raise _fault(signature)
-    arguments = re.findall(_CODE, found.group("arguments"))
-    if len(arguments) > _MOST_ARGUMENTS:
-        position = sum(map(len, arguments[:_MOST_ARGUMENTS]))
-        raise ValueError("signature %r at position %d: more than %d arguments"
-                         % (signature, position, _MOST_ARGUMENTS))
-    return arguments, found.group("result")
-
-
-def _fault(signature: str) -> ValueError:
-    arguments = _ARGUMENTS.match(signature)
-    position = arguments.end() if arguments is not None else 0
-    reason = "a type code or '->' is needed"
-    if signature.startswith("->", position):
-        position += 2
-        reason = "a type code or 'v' is needed"
-        result = re.compile(_CODE + "|v").match(signature, position)
-        if result is not None:
-            position, reason = result.end(), "the signature ends here"
-    elif signature.startswith("-", position):
-        position, reason = position + 1, "'->' is needed"
-    return ValueError("signature %r at position %d: %s" % (signature, position, reason))
+    def python_types(self) -> Tuple[List[str], str]:
+        """The letters of what Python passes and gets: the value of a function that returns a status
+        is behind its last argument, if that is a pointer."""
+        arguments, result = parse_signature(self.signature)
+        if self.flags & Flags.RETURNS_STATUS:
+            has_value = bool(arguments) and arguments[-1].startswith("&")
+            result = arguments.pop()[1:] if has_value else "v"
+        return arguments, result

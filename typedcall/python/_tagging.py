@@ -9,10 +9,19 @@ from typing import Any, List, Sequence, Tuple, Union
 from typedcall._pointers import read_pointer
 from typedcall._records import parse_signature
 
-__all__ = ["read_rows"]
+__all__ = ["read_flags", "read_rows"]
 
 #: Signature, flags, address.
 Row = Tuple[str, int, int]
+
+
+def read_flags(flags: int) -> int:
+    """Flags as they were given. TypeError for what is no int, ValueError for bits that no flags
+    have."""
+    flags = operator.index(flags)
+    if not 0 <= flags < 1 << 32:
+        raise ValueError("unusable flags %#x: flags have 32 bits" % flags)
+    return flags
 
 
 def read_rows(
@@ -32,9 +41,7 @@ def read_rows(
             "%r is made anew by each access, and its tag would go with it: tag its __func__, or "
             "an object that stays" % (f,)
         )
-    flags = operator.index(flags)
-    if not 0 <= flags < 1 << 32:
-        raise ValueError("unusable flags %#x: flags have 32 bits" % flags)
+    flags = read_flags(flags)
     if isinstance(signature, str):
         texts: List[str] = [signature]
         pointers: List[Any] = [address]

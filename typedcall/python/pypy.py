@@ -6,10 +6,23 @@ import sys
 import weakref
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any, Dict, Iterator, List, MutableMapping, Tuple
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    MutableMapping,
+    Tuple,
+    Union,
+)
 
 from typedcall._identity import IdentityTable
-from typedcall._records import Entry, Flags
+from typedcall._records import Entry
+
+if TYPE_CHECKING:
+    from typedcall._pypy_imports import ImportHook
 
 __all__ = ["Acceleration", "accelerate", "accelerate_imports", "restore"]
 
@@ -144,7 +157,7 @@ def accelerate(module: ModuleType, *, thread_safe_only: bool = False) -> Acceler
         if not entries:
             continue
         usable = [entry for entry in entries if why_not(entry) is None]
-        unsafe = [e for e in usable if not e.flags & (Flags.THREAD_SAFE | Flags.PURE)]
+        unsafe = [entry for entry in usable if not entry.flags.is_thread_safe]
         if thread_safe_only and unsafe and found is function:
             result.refused[shown] = "'%s' is not marked THREAD_SAFE" % unsafe[0].signature
             continue
@@ -183,7 +196,9 @@ def restore(module: ModuleType) -> List[str]:
     return restored
 
 
-def accelerate_imports(modules: Any, *, thread_safe_only: bool = False) -> Any:
+def accelerate_imports(
+    modules: Union[str, Iterable[str]], *, thread_safe_only: bool = False
+) -> ImportHook:
     """Accelerates modules as they are imported, or now if they are already; see
     typedcall._pypy_imports.ImportHook, which is returned."""
     from typedcall._pypy_imports import ImportHook

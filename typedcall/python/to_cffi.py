@@ -1,14 +1,14 @@
 """A typed function as a cffi function pointer. cffi lets the GIL go around every call, so only
 functions that need no GIL and cannot raise are given to it; and, because without the GIL several
-threads may then be in them at once, only those that say that they may: Flags.THREAD_SAFE or PURE,
-or ACQUIRES_GIL, as a function that takes the GIL itself is called without it anyway. Whoever calls
-from one thread only, or has a lock, gets the others by `thread_safe_only=False`."""
+threads may then be in them at once, only those that say that they may: Flags.is_thread_safe.
+Whoever calls from one thread only, or has a lock, gets the others by `thread_safe_only=False`."""
 
 from __future__ import annotations
 
 from typing import Any, Callable, Optional
 
 from typedcall._c_text import c_text
+from typedcall._cffi import ffi, pointer_to
 from typedcall._choose import choose
 from typedcall._records import Entry, Flags, parse_signature
 
@@ -16,9 +16,6 @@ __all__ = ["cffi_function"]
 
 # cffi's own names, where C's are spelt otherwise.
 _NAMES = {"?": "_Bool", "s": "char *"}
-
-#: Any of these says that the function may be called without the GIL.
-_WITHOUT_THE_GIL = Flags.THREAD_SAFE | Flags.PURE | Flags.ACQUIRES_GIL
 
 
 def _unknown_to_cffi(entry: Entry) -> str:
@@ -33,7 +30,7 @@ def _unknown_to_cffi(entry: Entry) -> str:
 
 def _unsafe_for_cffi(entry: Entry) -> str:
     unknown = _unknown_to_cffi(entry)
-    if unknown or entry.flags & _WITHOUT_THE_GIL:
+    if unknown or entry.flags.is_thread_safe:
         return unknown
     return (
         "has not said that it may run in several threads at once (THREAD_SAFE), and cffi lets the "
@@ -48,12 +45,8 @@ def cffi_function(
     that cffi can call. With `thread_safe_only=False` also what has not said that it may run in
     several threads at once: then it is the caller who sees to it that it does not. ValueError,
     TypeError as typedcall.resolve(); ImportError without cffi."""
-    import _cffi_backend
-
+    ffi()  # first of all: without cffi nothing else matters
     accepts: Callable[[Entry], str] = _unsafe_for_cffi if thread_safe_only else _unknown_to_cffi
     entry = choose(function, signature, Flags.ACQUIRES_GIL, "cffi", accepts)
-    ffi = _cffi_backend.FFI()
     text = c_text(entry.signature, _NAMES).replace("(", "(*)(", 1)
-    kept = entry.keep_alive if entry.keep_alive is not None else function
-    # A "destructor" that does nothing, but lives, with what it holds, as long as the pointer.
-    return ffi.gc(ffi.cast(text, entry.address), lambda pointer, kept=kept: None)
+    return pointer_to(text, entry.address, entry.keep_alive)

@@ -71,13 +71,12 @@ def ctypes_function(function: Any, signature: Optional[str] = None) -> Any:
     becomes a CFUNCTYPE, which lets the GIL go. ValueError, TypeError as typedcall.resolve()."""
     entry = choose(function, signature, _HONOURS, "ctypes", _missing_type)
     arguments, result = parse_signature(entry.signature)
-    lets_go = entry.flags & (Flags.THREAD_SAFE | Flags.ACQUIRES_GIL)
-    if lets_go and not entry.flags & Flags.NEEDS_THREAD:
+    if entry.flags.is_thread_safe and not entry.flags & Flags.NEEDS_THREAD:
         factory: Any = ctypes.CFUNCTYPE
     else:
         factory = ctypes.PYFUNCTYPE
     options = {"use_errno": True} if entry.flags & Flags.SETS_ERRNO else {}
     types = [ctypes_type(letters) for letters in arguments]
     made = factory(ctypes_type(result), *types, **options)(entry.address)
-    made.typed_function = entry.keep_alive if entry.keep_alive is not None else function
+    made.typed_function = entry.keep_alive
     return made

@@ -11,8 +11,8 @@ from typing import Any, Dict, List, Optional, Union
 
 from typedcall._c_text import c_text, c_types
 from typedcall._capsules import make_capsule, need_capsules
-from typedcall._choose import name_of, offered, refusal
-from typedcall._codes import CODES
+from typedcall._choose import name_of, offered
+from typedcall._codes import kind_of
 from typedcall._records import Entry, Flags, parse_signature
 from typedcall.sources import cython_
 
@@ -44,8 +44,10 @@ _ERRORS = {"signed": "except? -1", "unsigned": "except? -1", "floating": "except
 
 
 def _module(module: Union[ModuleType, str]) -> ModuleType:
-    if not isinstance(module, str):
+    if isinstance(module, ModuleType):
         return module
+    if not isinstance(module, str):
+        raise TypeError("a module or its name is needed, not a '%s' object" % type(module).__name__)
     # A module that is just being initialised is there already.
     return sys.modules.get(module) or importlib.import_module(module)
 
@@ -57,7 +59,7 @@ def _exportable(function: Any) -> Optional[Entry]:
             each.lstrip("&") for each in sum(map(list, parse_signature(entry.signature)), [])
         }
         # Cython's bint is an int, C's bool is not.
-        if not refusal(entry.flags, _HONOURS) and "?" not in letters:
+        if not entry.flags.asks(_HONOURS) and "?" not in letters:
             return entry
     return None
 
@@ -75,11 +77,14 @@ def export_to_cython(module: Union[ModuleType, str]) -> List[str]:
     """Gives a module of typed functions a `__pyx_capi__`, so that Cython code can `cimport` them by
     the declarations that cython_declarations() writes; to be called before such code is imported.
     Capsules that stand there stay. The first entry of a function that Cython has a declaration for
-    is taken. Returns the names. ImportError on PyPy."""
+    is taken. Returns the names. TypeError for what is no module nor the name of one; ImportError
+    when it cannot be imported, and on PyPy."""
     need_capsules("export_to_cython()")
     module = _module(module)
-    capsules = vars(module).setdefault("__pyx_capi__", {})
     functions = _functions(module)
+    if not functions:
+        return []
+    capsules = vars(module).setdefault("__pyx_capi__", {})
     for name, entry in functions.items():
         if name not in capsules:
             text = c_text(entry.signature, _IN_CAPSULES)
@@ -89,14 +94,13 @@ def export_to_cython(module: Union[ModuleType, str]) -> List[str]:
 
 def cython_declarations(module: Union[ModuleType, str]) -> str:
     """The text of a .pxd file for export_to_cython(): one `cdef` line for each function, which says
-    whether it needs the GIL and may raise."""
+    whether it needs the GIL and may raise. TypeError and ImportError as export_to_cython()."""
     lines = []
     for name, entry in sorted(_functions(_module(module)).items()):
         arguments, result = c_types(entry.signature, _IN_SOURCE)
         effects = "noexcept"
         if entry.flags & Flags.MAY_RAISE:
-            code = parse_signature(entry.signature)[1]
-            kind = "pointer" if code.startswith("&") else CODES[code].kind
+            kind = kind_of(parse_signature(entry.signature)[1])
             effects = "" if kind == "object" else _ERRORS.get(kind, "except? NULL")
         if not entry.flags & Flags.NEEDS_THREAD:
             effects += " nogil"
@@ -117,7 +121,8 @@ def tag_pyx_capi(module: Union[ModuleType, str], flags: Optional[int] = None) ->
     everything without an `except` of its own), 0 that nothing raises or needs the GIL. Without the
     latter, functions are left out whose result cannot report an exception (void, complex).
 
-    ImportError for a name that is no module's, TypeError for a module that exports nothing."""
+    ImportError for a name that is no module's, TypeError for what is no module or exports
+    nothing."""
     module = _module(module)
     capsules = getattr(module, "__pyx_capi__", None)
     if not isinstance(capsules, dict):

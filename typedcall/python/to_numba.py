@@ -8,8 +8,8 @@ import functools
 import types as python_types
 from typing import Any, Dict, List, Optional, Tuple
 
-from typedcall._choose import name_of, refusal
-from typedcall._codes import CODES
+from typedcall._choose import name_of
+from typedcall._codes import CODES, kind_of
 from typedcall._records import Entry, Flags, parse_signature
 
 __all__ = ["register"]
@@ -71,7 +71,7 @@ def _cases(entries: List[Entry]) -> Tuple[List[_Case], List[str]]:
     """The overloads that compiled code can call, and why it cannot call the others."""
     cases, reasons = [], []
     for entry in entries:
-        reason = refusal(entry.flags, _HONOURS)
+        reason = entry.flags.asks(_HONOURS)
         try:
             if not reason:
                 cases.append(_Case(entry))
@@ -161,7 +161,7 @@ def _call(case: _Case, name: str) -> Any:
         if case.result == "v":
             return context.get_dummy_value()
         own = context.get_value_type(signature.return_type)
-        if CODES[case.result.lstrip("&")].kind == "bool" and case.result[0] != "&":
+        if kind_of(case.result) == "bool":
             low = builder.trunc(result, ir.IntType(8))
             return builder.icmp_unsigned("!=", low, ir.Constant(low.type, 0))
         return result if result.type == own else builder.trunc(result, own)

@@ -8,9 +8,9 @@ import sys
 from types import BuiltinFunctionType, ModuleType
 from typing import Any, Dict, List, Optional, Tuple
 
-from typedcall._choose import choose, name_of, offered, refusal
+from typedcall._choose import choose, name_of, offered
 from typedcall._codes import CODES
-from typedcall._records import Entry, Flags, parse_signature
+from typedcall._records import Entry, Flags
 from typedcall.sources.numpy_ import ufunc_api
 
 __all__ = ["dtype_of", "ufunc"]
@@ -38,10 +38,7 @@ def dtype_of(letters: str) -> Any:
 
 def _arrays(entry: Entry) -> List[str]:
     """The letters of the elements of each array, the output's last; none for what has no output."""
-    arguments, result = parse_signature(entry.signature)
-    if entry.flags & Flags.RETURNS_STATUS:
-        # The result is behind the last argument.
-        result = arguments.pop()[1:] if arguments and arguments[-1].startswith("&") else "v"
+    arguments, result = entry.python_types()
     return [] if result == "v" or not arguments else arguments + [result]
 
 
@@ -100,7 +97,7 @@ def _loops(function: Any) -> List[Entry]:
         [
             entry
             for entry in offered(function)
-            if not refusal(entry.flags, honours) and len(_arrays(entry)) == arrays
+            if not entry.flags.asks(honours) and len(_arrays(entry)) == arrays
             if not _no_numbers(entry)
         ]
     )
@@ -116,8 +113,7 @@ def ufunc(function: Any, name: Optional[str] = None) -> Any:
     NumPy calls loops without the GIL: around the loop of an overload that may raise, or has not
     said that it may run in several threads at once, the GIL is taken. After an exception the rest
     of the output is as it was. NumPy before 1.22 does not look for exceptions; with it, overloads
-    that may raise are left out. ValueError, TypeError as typedcall.resolve(); ImportError on
-    PyPy."""
+    that may raise are left out. TypeError as typedcall.resolve(); ImportError on PyPy."""
     if sys.implementation.name == "pypy":
         raise ImportError("CPython only: ufunc() needs NumPy's C API, which PyPy emulates")
     from typedcall._numpy_bridge import make_ufunc
@@ -134,8 +130,8 @@ def ufunc(function: Any, name: Optional[str] = None) -> Any:
     doc = "%s for arrays.\n\n%s" % (name_of(function), getattr(function, "__doc__", None) or "")
     nin = len(_arrays(loops[0])) - 1
     made = make_ufunc(ufunc_api(), path, doc, rows, types, nin, 1)
-    if name is None:
-        # For ever: a function that is used in arrays is one of a module.
+    if name is None and "." in path:
+        # For ever, as the module of that name has the function.
         _made[id(function)] = (function, loops, made)
         importlib.import_module(_MODULE)
     return made

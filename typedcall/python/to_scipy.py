@@ -91,13 +91,12 @@ def low_level_callable(
     entry = choose(function, signature, Flags.ACQUIRES_GIL, "SciPy", _unknown_to_scipy)
     if user_data is not None and not entry.signature.split("->")[0].endswith("P"):
         raise TypeError("'%s' has no last argument for user data" % entry.signature)
-    kept = entry.keep_alive if entry.keep_alive is not None else function
     address, text = entry.address, _text_of(entry.signature)
     if text is None:
         from typedcall._native import CALL_WITH_ARRAY, array_callee
 
-        user_data = array_callee(entry.signature, address, kept)
+        user_data = array_callee(entry.signature, address, entry.keep_alive)
         address, text = CALL_WITH_ARRAY, _OF_ARRAYS
     made = _class()(make_capsule(address, text), user_data)
-    made.typed_function = kept
+    made.typed_function = entry.keep_alive
     return made

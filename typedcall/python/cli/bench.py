@@ -8,7 +8,7 @@ import statistics
 from typing import Any, Dict, List, Tuple
 
 from typedcall._codes import CODES
-from typedcall._records import Entry, Flags, parse_signature
+from typedcall._records import Entry
 from typedcall.cli import CommandError
 from typedcall.cli.arguments import why_not
 from typedcall.cli.report import print_json, print_table, progress
@@ -32,9 +32,7 @@ def _entry_of(target: Target, signature: Any) -> Entry:
 
 
 def _arguments(entry: Entry, given: Any) -> Tuple[Any, ...]:
-    letters, _ = parse_signature(entry.signature)
-    if entry.flags & Flags.RETURNS_STATUS and letters and letters[-1].startswith("&"):
-        letters.pop()
+    letters, _ = entry.python_types()
     if given is not None:
         try:
             read = ast.literal_eval("(%s,)" % given if given.strip() else "()")

@@ -7,14 +7,8 @@ import sys
 from typing import Any, Callable, Iterator, Sequence
 
 from typedcall.cli import CommandError
-from typedcall._records import Flags
 
-__all__ = ["flag_names", "print_json", "print_table", "progress"]
-
-
-def flag_names(flags: int) -> str:
-    """The flags in words, in the order of their bits."""
-    return " ".join(flag.name for flag in Flags if flag & flags and flag.name is not None)
+__all__ = ["print_json", "print_table", "progress"]
 
 
 def print_json(value: Any) -> None:

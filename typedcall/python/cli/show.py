@@ -4,8 +4,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Dict, List
 
-from typedcall._records import Flags
-from typedcall.cli.report import flag_names, print_json, print_table
+from typedcall.cli.report import print_json, print_table
 from typedcall.cli.targets import find_targets
 
 __all__ = ["run"]
@@ -19,8 +18,8 @@ def run(options: argparse.Namespace) -> int:
                 {
                     "name": target.name,
                     "signature": entry.signature,
-                    "flags": flag_names(entry.flags).split(),
-                    "needs_nothing": Flags(entry.flags).is_plain,
+                    "flags": entry.flags.names,
+                    "needs_nothing": entry.flags.is_plain,
                     "address": entry.address,
                     "place": entry.place,
                 }

@@ -9,17 +9,16 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import typedcall
-from typedcall._records import Entry, Flags, parse_signature
+from typedcall._records import EVERYTHING, Entry, Flags
 from typedcall.cli import FOUND, CommandError
 from typedcall.cli.arguments import ArgumentMaker, why_not
-from typedcall.cli.isolation import CAN_ISOLATE, Marker, isolated
+from typedcall.cli.isolation import Marker, isolated
 from typedcall.cli.report import print_json, print_table, progress
 from typedcall.cli.targets import Target, describe, find_targets
 
 __all__ = ["Verdict", "run", "verify_entry"]
 
 _MOST_SHOWN = 5
-_EVERYTHING = 0xFFFF
 
 
 @dataclass
@@ -93,7 +92,7 @@ def _function_of(target: Target, entry: Entry) -> Any:
     """The very entry as a function: two of one signature may have different addresses."""
     if sys.implementation.name == "pypy":
         return typedcall.resolve(
-            target.function, entry.signature, honours=_EVERYTHING, casting="exact"
+            target.function, entry.signature, honours=EVERYTHING, casting="exact"
         )
     from typedcall import _native
 
@@ -168,15 +167,7 @@ def _obstacle(target: Target, entry: Entry) -> Optional[str]:
         reason: Any = _pypy_shims.why_not(asked)
         if reason is not None:
             return "on PyPy it is called boxed only: it %s" % reason
-    return why_not(_letters(entry))
-
-
-def _letters(entry: Entry) -> List[str]:
-    """What Python passes."""
-    letters, _ = parse_signature(entry.signature)
-    if entry.flags & Flags.RETURNS_STATUS and letters and letters[-1].startswith("&"):
-        letters.pop()
-    return letters
+    return why_not(entry.python_types()[0])
 
 
 def verify_entry(
@@ -196,7 +187,7 @@ def verify_entry(
         done(count)
         return verdict
     # With one signature only, what does not fit must be refused in the same way both times.
-    maker = ArgumentMaker(_letters(entry), seed, len(target.entries) > 1, largest)
+    maker = ArgumentMaker(entry.python_types()[0], seed, len(target.entries) > 1, largest)
     comparison = _Comparison(target, entry, marker or Marker())
     for arguments in maker.all(count):
         comparison.compare(arguments, verdict)
@@ -258,8 +249,6 @@ def _print(target: str, verdicts: List[Verdict]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if options.isolate and not CAN_ISOLATE:
-        raise CommandError("--isolate needs a system with fork()")
     targets = find_targets(options.target)
     work = [(target, entry) for target in targets for entry in target.entries]
     verdicts = []

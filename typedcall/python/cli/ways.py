@@ -7,7 +7,7 @@ import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 import typedcall
-from typedcall._records import Entry
+from typedcall._records import EVERYTHING, Entry
 from typedcall.cli.targets import describe
 
 __all__ = ["Way", "all_ways"]
@@ -59,7 +59,7 @@ class _Ways:
         self.entry = entry
         self.arguments = arguments
         self.resolved = typedcall.resolve(
-            function, entry.signature, honours=0xFFFF, casting="exact"
+            function, entry.signature, honours=EVERYTHING, casting="exact"
         )
 
     def boxed(self) -> Timer:
@@ -95,7 +95,7 @@ class _Ways:
             "        result = function(%s)\n"
             "    return result\n"
         ) % (", ".join(names) or "nothing=0", ", ".join(names), ", ".join(names))
-        scope: Dict[str, Any] = {"function": self.function}
+        scope: Dict[str, Any] = {"function": self.resolved}
         exec(source, scope)
         loop = numba.njit(scope["loop"])
         loop(1, *self.arguments)  # compiles it

@@ -7,6 +7,7 @@ import sys
 from types import BuiltinFunctionType
 from typing import Any, List, Optional
 
+from typedcall import _cffi
 from typedcall._c_text import letters_of as letters_of_text
 from typedcall._records import Entry, Flags
 
@@ -35,8 +36,7 @@ def entries(obj: Any) -> Optional[List[Entry]]:
     if not is_data and not (isinstance(obj, BuiltinFunctionType)
                             and isinstance(obj.__self__, backend.Lib)):
         return None
-    # Not earlier: making one takes a fifth of a millisecond, and old versions leak a reference.
-    ffi = backend.FFI()
+    ffi = _cffi.ffi()
     pointer = obj
     if not is_data:
         pointer = ffi.addressof(obj.__self__, obj.__name__)

@@ -6,14 +6,13 @@ from __future__ import annotations
 import sys
 from typing import Any, List, Optional
 
-from typedcall._codes import CODES, letters_for
+from typedcall._codes import CODES, has_error_value, letters_for
 from typedcall._records import Entry, Flags
 
-__all__ = ["entries", "letters_of"]
+__all__ = ["FUNCFLAG_PYTHONAPI", "entries", "letters_of"]
 
 # ctypes' own flags of a prototype (`_flags_`): Modules/_ctypes/ctypes.h.
-_FUNCFLAG_CDECL = 0x1
-_FUNCFLAG_PYTHONAPI = 0x4
+FUNCFLAG_PYTHONAPI = 0x4
 _FUNCFLAG_USE_ERRNO = 0x8
 
 
@@ -100,14 +99,12 @@ def _flags_of(pointer: Any, result: str) -> Optional[Flags]:
     """None for what no flags can say."""
     bits = type(pointer)._flags_
     flags = Flags(0)
-    if not bits & _FUNCFLAG_CDECL and sys.platform == "win32":
-        return None  # stdcall: another calling convention
     if _is_callback(pointer):
         flags |= Flags.ACQUIRES_GIL
-    elif bits & _FUNCFLAG_PYTHONAPI:
+    elif bits & FUNCFLAG_PYTHONAPI:
         # ctypes looks for an exception after each such call, so there may be one. Where the result
         # cannot say so, a consumer could not know.
-        if CODES[result.lstrip("&")].kind in ("void", "bool", "complex") and result[0] != "&":
+        if not has_error_value(result):
             return None
         flags |= Flags.NEEDS_THREAD | Flags.MAY_RAISE
     else:

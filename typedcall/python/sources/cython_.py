@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from typedcall._c_text import parse_declaration
 from typedcall._capsules import capsule_address, capsule_name, is_capsule
-from typedcall._codes import CODES
+from typedcall._codes import CODES, has_error_value
 from typedcall._records import Entry, Flags
 
 __all__ = ["documented_flags", "entries", "entry_of_capsule", "exported"]
@@ -82,9 +82,8 @@ def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Opti
         arguments = arguments[:-1]
     signature = "".join(arguments) + "->" + declared.result
     raises = flags & Flags.MAY_RAISE and not flags & Flags.RETURNS_STATUS
-    if declared.result[0] != "&" and raises:
-        if CODES[declared.result].kind in ("void", "bool", "complex"):
-            return None
+    if raises and not has_error_value(declared.result):
+        return None
     if "O" in signature:
         flags |= Flags.NEEDS_THREAD
         flags &= ~Flags.THREAD_SAFE

@@ -16,9 +16,7 @@ def letters_of(numba_type: Any) -> str:
     """The letters of a Numba type as a C callback passes it. ValueError for arrays, tuples and the
     like."""
     types = sys.modules["numba.core.types"]
-    if isinstance(numba_type, (types.NoneType, types.Optional)) or numba_type == types.void:
-        if isinstance(numba_type, types.Optional):
-            raise ValueError("no type code for the Numba type %s" % numba_type)
+    if isinstance(numba_type, types.NoneType):  # void is Numba's name for it
         return "v"
     if isinstance(numba_type, types.Boolean):
         return letters_for("bool", 1)

@@ -1,0 +1,17 @@
+"""What typedcall.resolve() returned, as a typed function: it offers the one entry that it is of."""
+
+from __future__ import annotations
+
+from typing import Any, List, Optional
+
+from typedcall import TypedFunction
+from typedcall._records import Entry, Flags
+
+__all__ = ["entries"]
+
+
+def entries(obj: Any) -> Optional[List[Entry]]:
+    """The entry of a TypedFunction; None for anything else."""
+    if not isinstance(obj, TypedFunction):
+        return None
+    return [Entry(obj.signature, Flags(obj.flags), obj.address, obj.place, obj)]
