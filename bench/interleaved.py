@@ -1,8 +1,16 @@
 """Timings that can be compared on a shared machine: processor time, all contestants in turn, many
 rounds, and the ratio of each round, of which the median and the quartiles are shown."""
 
+import argparse
 import statistics
 import time
+
+
+def rounds(description, usual):
+    """How many the command line asks for."""
+    parser = argparse.ArgumentParser(description=description.partition(". python")[0])
+    parser.add_argument("--rounds", type=int, default=usual, metavar="N")
+    return parser.parse_args().rounds
 
 
 def seconds(function):

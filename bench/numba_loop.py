@@ -1,15 +1,15 @@
 """A nopython loop over a tagged function against the same loop over the same C function declared to
-Numba through ctypes, and the CPython loop beside them. python bench/numba_loop.py [rounds]"""
+Numba through ctypes, and the CPython loop beside them. python bench/numba_loop.py [--rounds N]"""
 
 import ctypes
 import sys
 
-import adapter_module
+import build_module
 import interleaved
 import numba
 import typedcall
 
-callees = adapter_module.load()
+callees = build_module.load("adapter_callees.cc")
 library = ctypes.CDLL(callees.__file__)
 by_ctypes = library.bench_step
 by_ctypes.argtypes, by_ctypes.restype = [ctypes.c_double], ctypes.c_double
@@ -39,7 +39,7 @@ def python_loop(count, x):
 
 
 def main():
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
+    rounds = interleaved.rounds(__doc__, 15)
     address = typedcall.entries(callees.step)[0].address
     if ctypes.cast(by_ctypes, ctypes.c_void_p).value != address:
         raise SystemExit("the two loops would call different functions")

@@ -1,17 +1,17 @@
 """A ufunc from a tagged function against a ufunc written by hand in C over the same function, and
-numpy.vectorize over the Python callable. python bench/numpy_ufunc.py [rounds]"""
+numpy.vectorize over the Python callable. python bench/numpy_ufunc.py [--rounds N]"""
 
 import ctypes
 import sys
 
-import adapter_module
+import build_module
 import interleaved
 import numpy
 import typedcall
 from typedcall._capsules import capsule_address
 from typedcall.sources.numpy_ import ufunc_api
 
-callees = adapter_module.load()
+callees = build_module.load("adapter_callees.cc")
 COUNT = 1_000_000
 SHORT = 50_000
 
@@ -54,7 +54,7 @@ def ufunc_by_hand():
 
 
 def main():
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 101
+    rounds = interleaved.rounds(__doc__, 101)
     values = numpy.linspace(-9, 9, COUNT)
     few = values[:: COUNT // SHORT]
     out = numpy.empty_like(values)

@@ -8,12 +8,13 @@ import argparse
 import gc
 import json
 import pathlib
-import shlex
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+from build_module import ask, build
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 LOOPS = {
@@ -93,22 +94,6 @@ def worker(calls):
     print(json.dumps(found))
 
 
-def ask(python, code):
-    return subprocess.run([python, "-c", code], check=True, stdout=subprocess.PIPE, text=True,
-                          stderr=subprocess.DEVNULL).stdout.strip()
-
-
-def compile_module(python, folder):
-    include = ask(python, "import sysconfig; print(sysconfig.get_path('include'))")
-    suffix = ask(python, "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))")
-    command = ["c++", "-std=c++17", "-O2", "-shared", "-fPIC", "-I" + include,
-               "-I" + str(REPOSITORY), str(REPOSITORY / "bench" / "pypy_loop_module.cc"),
-               "-o", str(pathlib.Path(folder) / ("pypy_loop_module" + suffix))]
-    ended = subprocess.run(command, check=False)
-    if ended.returncode != 0:
-        sys.exit("pypy_loop: cannot compile for %s: %s" % (python, shlex.join(command)))
-
-
 def run(python, folder, calls):
     code = "import sys; sys.path[:0] = %r; import pypy_loop; pypy_loop.worker(%d)" % (
         [str(folder), str(REPOSITORY / "bench")], calls)
@@ -160,7 +145,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for python in (options.pypy, options.cpython):
             print(ask(python, "import sys; print(sys.version.replace(chr(10), ' '))"))
-            compile_module(python, folder)
+            build("pypy_loop_module.cc", folder, python)
         # Turn by turn, so that a busy minute of the machine falls on all of them.
         for _ in range(options.rounds):
             rounds.append(tuple(run(python, folder, options.calls)

@@ -1,21 +1,21 @@
 """SciPy's quad over a tagged function against a LowLevelCallable made by hand of the same address,
-and over the Python callable. python bench/scipy_quad.py [rounds]"""
+and over the Python callable. python bench/scipy_quad.py [--rounds N]"""
 
 import ctypes
 import sys
 
-import adapter_module
+import build_module
 import interleaved
 import typedcall
 from scipy import LowLevelCallable
 from scipy.integrate import quad
 
-callees = adapter_module.load()
+callees = build_module.load("adapter_callees.cc")
 CALLS = 200
 
 
 def main():
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 101
+    rounds = interleaved.rounds(__doc__, 101)
     new_capsule = ctypes.pythonapi.PyCapsule_New
     new_capsule.restype = ctypes.py_object
     new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]

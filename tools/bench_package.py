@@ -1,12 +1,13 @@
 # What tools/bench_package does once the Debian packages are there: virtual environments for CPython
 # and PyPy with the package in them, then the benchmarks.
+import argparse
 import os
 import subprocess
 import sys
 
 import interpreters
 import package_tests
-from results import FAILED
+from results import PASSED
 
 ALL = ("application", "numba_loop", "numpy_ufunc", "pypy_loop", "scipy_quad")
 
@@ -17,26 +18,37 @@ def environment(interpreter, with_libraries):
     for case in missing:
         print("%s: %s" % (case.name, case.message))
     if folder is None:
-        return None
+        sys.exit("no environment for %s" % interpreter.label)
     python = os.path.join(folder, "bin", "python")
     installed = package_tests.install_package(python)
-    if installed.outcome == FAILED:
+    if installed.outcome != PASSED:
         sys.exit(installed.message)
     return python
 
 
+def read_arguments():
+    """(names, what each benchmark gets): everything behind `--` is theirs."""
+    given = sys.argv[1:]
+    at = given.index("--") if "--" in given else len(given)
+    parser = argparse.ArgumentParser(
+        prog="tools/bench_package", usage="%(prog)s [-h] [NAME]... [-- ARGUMENTS OF EACH]",
+        description="Runs the Python package's benchmarks. Exit status 1: a target was missed.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="one of: " + ", ".join(ALL))
+    names = parser.parse_args(given[:at]).names
+    unknown = [name for name in names if name not in ALL]
+    if unknown:
+        parser.error("no benchmark '%s'; there are: %s" % (unknown[0], " ".join(ALL)))
+    return names or ALL, given[at + 1:]
+
+
 def main():
-    names, _, arguments = " ".join(sys.argv[1:]).partition("--")
-    names = names.split() or list(ALL)
-    for name in names:
-        if name not in ALL:
-            sys.exit("tools/bench_package: no benchmark '%s'; there are: %s" % (
-                name, " ".join(ALL)))
+    names, arguments = read_arguments()
     found = interpreters.find()
     usual = next(i for i in found if not i.reason and i.ordinary)
     cpython = environment(usual, True)
     pypy = next((i for i in found if i.info["implementation"] == "PyPy" and i.runs_package), None)
     pypy_python = environment(pypy, False) if pypy is not None else None
+    status = 0
     for name in names:
         command = [cpython, "bench/%s.py" % name]
         if name == "application":
@@ -47,8 +59,9 @@ def main():
                 continue
             command += ["--pypy", pypy_python, "--cpython", usual.executable]
         print("== %s" % name, flush=True)
-        subprocess.run(command + arguments.split(), check=False)
+        status |= subprocess.run(command + arguments, check=False).returncode != 0
+    return int(status)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -38,6 +38,10 @@ def last_line(text):
     return lines[-1] if lines else "nothing was printed"
 
 
+def pip(python, *arguments):
+    return run(python, "-m", "pip", "-q", "--disable-pip-version-check", *arguments)
+
+
 def environment_of(interpreter, with_libraries):
     """The folder of the interpreter's virtual environment in the cache, and cases that say what is
     missing there. What is there already is kept, but for the package itself."""
@@ -47,28 +51,29 @@ def environment_of(interpreter, with_libraries):
     folder = os.path.join(os.path.dirname(os.environ["TYPEDCALL_DISK_CACHE"]), "venv", key)
     python = os.path.join(folder, "bin", "python")
     missing_list = os.path.join(folder, "missing.txt")
-    if not os.path.exists(missing_list):
+    if os.path.exists(missing_list):
+        # What could not be had once, for want of a network, may be there now.
+        with open(missing_list, encoding="utf-8") as file:
+            wanted = file.read().splitlines()
+    else:
         shutil.rmtree(folder, ignore_errors=True)
         made, output = run(interpreter.executable, "-m", "venv", folder)
         if not made:
             # Debian splits venv off; without pip there is no package to test.
             shutil.rmtree(folder, ignore_errors=True)
             return None, [Case("package", SKIPPED, "no virtual environment: " + last_line(output))]
-        install = (python, "-m", "pip", "-q", "--disable-pip-version-check", "install",
-                   "--only-binary", ":all:")
-        missing = []
-        if wanted and not run(*install, *wanted)[0]:
-            # One by one: what has no wheel for this interpreter must not keep the others away.
-            for library in wanted:
-                installed, output = run(*install, library)
-                if not installed:
-                    missing.append("%s\t%s" % (library, last_line(output)))
-        with open(missing_list, "w", encoding="utf-8") as file:
-            file.writelines(line + "\n" for line in missing)
-    with open(missing_list, encoding="utf-8") as file:
-        missing = [line.rstrip("\n").partition("\t") for line in file]
+    install = ("install", "--only-binary", ":all:")
+    missing = {}
+    if wanted and not pip(python, *install, *wanted)[0]:
+        # One by one: what has no wheel for this interpreter must not keep the others away.
+        for library in wanted:
+            installed, output = pip(python, *install, library)
+            if not installed:
+                missing[library] = last_line(output)
+    with open(missing_list, "w", encoding="utf-8") as file:
+        file.writelines(library + "\n" for library in missing)
     return folder, [Case("package: " + library, SKIPPED, "pip: " + reason)
-                    for library, _, reason in missing]
+                    for library, reason in missing.items()]
 
 
 def install_package(python):
@@ -77,15 +82,20 @@ def install_package(python):
         copy = os.path.join(scratch, "typedcall")
         shutil.copytree(".", copy, symlinks=True,
                         ignore=shutil.ignore_patterns(".git", "bazel-*", "build", "*.egg-info"))
-        installed, output = run(python, "-m", "pip", "-q", "--disable-pip-version-check", "install",
-                                "--force-reinstall", "--no-deps", copy)
-        if not installed:
-            print(output)
-            return Case("pip install .", FAILED, last_line(output))
-        # The command line's own needs, which --no-deps has left out.
-        installed, output = run(python, "-m", "pip", "-q", "--disable-pip-version-check", "install",
-                                "rich>=10")
-        return Case("pip install .", PASSED if installed else FAILED, last_line(output))
+        install = ("install", "--force-reinstall", "--no-deps", copy)
+        installed, output = pip(python, *install)
+        if not installed and not pip(python, "download", "--no-deps", "-d", scratch,
+                                     "setuptools")[0]:
+            # Without PyPI there is only the setuptools that came with the environment, if any.
+            if not run(python, "-c", "import setuptools, wheel")[0]:
+                return Case("pip install .", SKIPPED, "no setuptools, and no PyPI to get it from")
+            installed, output = pip(python, *install, "--no-build-isolation")
+    if not installed:
+        print(output)
+        return Case("pip install .", FAILED, last_line(output))
+    # What --no-deps has left out; without it the command line has no tables, and their tests skip.
+    complete, output = pip(python, "install", "typedcall")
+    return Case("pip install .", PASSED, "" if complete else last_line(output))
 
 
 def run_file(interpreter, python, path, folder):
@@ -114,7 +124,7 @@ def cases_of(interpreter, with_libraries):
         return cases
     python = os.path.join(folder, "bin", "python")
     cases.append(install_package(python))
-    if cases[-1].outcome == FAILED:
+    if cases[-1].outcome != PASSED:
         return cases
     with tempfile.TemporaryDirectory() as scratch:
         for path in sorted(glob.glob(TESTS + "/test_*.py")):

@@ -184,23 +184,33 @@ def package_runs(found, usual, full):
     ordinary = [i for i in one_of_each.values()
                 if i.ordinary and i.info["implementation"] == "CPython"]
     ordinary.sort(key=lambda i: i.version)
-    # The libraries take minutes to install.
-    with_libraries = [usual, ordinary[-1]] if full else [usual]
-    stand_in = [usual, ordinary[0], ordinary[-1]] if full else [usual, ordinary[0]]
     for interpreter in one_of_each.values():
         label = "package, " + interpreter.label
-        if interpreter in ordinary and interpreter not in stand_in:
-            yield label, skipped_package, (
-                "run under %s" % " and ".join(i.label for i in sorted(
-                    set(stand_in), key=lambda i: i.version)),)
-        elif interpreter.info["gil_disabled"] and not full:
+        is_newest = interpreter is ordinary[-1]
+        is_free_threaded = interpreter.info["gil_disabled"]
+        in_between = interpreter in ordinary[1:] and interpreter is not usual
+        if not full and (in_between or is_free_threaded):
             yield label, skipped_package, ("run by --full",)
         else:
-            yield label, package_tests.cases_of, (interpreter, interpreter in with_libraries)
+            # The libraries take minutes to install.
+            yield label, package_tests.cases_of, (
+                interpreter, interpreter is usual or is_newest or is_free_threaded)
+    if full:
+        yield "package, a newer PyPy", newer_pypy, ()
 
 
 def skipped_package(reason):
     return [Case("package", SKIPPED, reason)]
+
+
+def newer_pypy():
+    """tools/pypy_newer, which exits with 77 where it cannot run."""
+    ended = subprocess.run(["tools/pypy_newer"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                           text=True, check=False)
+    if ended.returncode not in (0, 77):
+        print(ended.stdout)
+    outcome = {0: PASSED, 77: SKIPPED}.get(ended.returncode, FAILED)
+    return [Case("tools/pypy_newer", outcome, package_tests.last_line(ended.stdout))]
 
 
 def full_runs(chosen, usual, twin, fuzz_seconds):

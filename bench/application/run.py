@@ -15,13 +15,13 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# What an interpreter says of itself: where its headers and the package's are, a module's file name,
-# and whether Numba is there.
+sys.path.insert(0, os.path.dirname(HERE))
+import build_module  # noqa: E402
+
+# What an interpreter with the package says of itself, and whether Numba is there.
 ASK = """
-import importlib.util, json, sys, sysconfig, typedcall
-print(json.dumps({"python": sysconfig.get_path("include"), "typedcall": typedcall.get_include(),
-                  "suffix": sysconfig.get_config_var("EXT_SUFFIX"),
-                  "name": "%s %s" % (sys.implementation.name, ".".join(
+import importlib.util, json, sys, typedcall
+print(json.dumps({"name": "%s %s" % (sys.implementation.name, ".".join(
                       map(str, sys.implementation.version[:3]))),
                   "numba": importlib.util.find_spec("numba") is not None}))
 """
@@ -41,10 +41,7 @@ def build(python, folder):
         return None
     said["folder"] = os.path.join(folder, said["name"].replace(" ", "-"))
     os.mkdir(said["folder"])
-    subprocess.run([os.environ.get("CXX", "c++"), "-std=c++17", "-O2", "-shared", "-fPIC",
-                    "-I" + said["typedcall"], "-I" + said["python"],
-                    os.path.join(HERE, "forces.cc"),
-                    "-o", os.path.join(said["folder"], "forces" + said["suffix"])], check=True)
+    build_module.build("application/forces.cc", said["folder"], python)
     return said
 
 

@@ -275,6 +275,27 @@ class Verify(CommandLine):
         self.assertEqual(other["unexplained"], 0)
         self.assertIn("Python chooses the overload 'd->d'", other["explained"])
 
+    @unittest.skipIf(rich is None, "rich is not installed")
+    def test_long_work_shows_how_far_it_is_on_a_terminal(self):
+        import pty
+
+        terminal, its_end = pty.openpty()
+        paths = os.pathsep.join([*MODULES, self.folder])
+        ended = subprocess.run(
+            [sys.executable, "-m", "typedcall", "verify", "typed_functions:half", "--count", "3000"],
+            cwd=self.folder, env=dict(os.environ, PYTHONPATH=paths, TERM="xterm", COLUMNS="80"),
+            stdout=subprocess.PIPE, stderr=its_end, check=False)
+        os.close(its_end)
+        shown = b""
+        try:
+            while True:
+                shown += os.read(terminal, 4096)
+        except OSError:  # the end, on Linux
+            os.close(terminal)
+        self.assertEqual(ended.returncode, 0, shown)
+        self.assertIn(b"verifying", shown)
+        self.assertNotIn(b"verifying", ended.stdout)
+
     def test_the_seed_decides(self):
         self.tagged("half = plain.half",
                     "typedcall.tag(half, 'd->d', plain.addresses['half_differs'])")
@@ -295,8 +316,11 @@ class Bench(CommandLine):
         ways = {way["way"]: way for way in report["ways"]}
         needed = ["boxed, Python loop", "TypedFunction, Python loop",
                   "ctypes function, Python loop"]
-        if not support.IS_PYPY:
-            needed += ["boxed, C loop", "invoker, C loop"]
+        others = ["boxed, C loop", "invoker, C loop"]
+        pypy_s = ["accelerated, Python loop", "cffi pointer of PyPy's, Python loop"]
+        needed += pypy_s if support.IS_PYPY else others
+        for name in others if support.IS_PYPY else pypy_s:
+            self.assertRegex(ways[name]["note"], "only")
         for name in needed:
             self.assertGreater(ways[name]["nanoseconds"], 0.1, name)
             self.assertLess(ways[name]["nanoseconds"], 1e6, name)

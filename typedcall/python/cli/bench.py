@@ -13,7 +13,7 @@ from typedcall.cli import CommandError
 from typedcall.cli.arguments import why_not
 from typedcall.cli.report import print_json, print_table, progress
 from typedcall.cli.targets import Target, describe, find_targets
-from typedcall.cli.ways import Way, all_ways
+from typedcall.cli.ways import WAYS, Way, all_ways
 
 __all__ = ["run"]
 
@@ -108,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(
             "%s%r: %s; give others by --arguments" % (target.name, arguments, describe(error))
         ) from None
-    with progress("preparing", 10) as done:
+    with progress("preparing", len(WAYS)) as done:
         try:
             ways = all_ways(target.function, entry, arguments, done)
         except TypeError as error:

@@ -10,7 +10,7 @@ import typedcall
 from typedcall._records import EVERYTHING, Entry
 from typedcall.cli.targets import describe
 
-__all__ = ["Way", "all_ways"]
+__all__ = ["WAYS", "Way", "all_ways"]
 
 #: Makes about that many calls: how many it made, and in how many seconds.
 Timer = Callable[[int], Tuple[int, float]]
@@ -67,6 +67,23 @@ class _Ways:
 
     def typed(self) -> Timer:
         return _python_loop(self.resolved, self.arguments)
+
+    def accelerated(self) -> Timer:
+        if sys.implementation.name != "pypy":
+            raise _Unavailable("PyPy only")
+        from typedcall._pypy_api import own_entries
+        from typedcall._pypy_shims import make_shim
+
+        shim = make_shim(self.function, own_entries(self.function))
+        if shim is None:
+            raise _Unavailable("nothing that it offers can be called through cffi")
+        return _python_loop(shim, self.arguments)
+
+    def pointer(self) -> Timer:
+        pointer = getattr(self.resolved, "pointer", None)
+        if pointer is None:
+            raise _Unavailable("PyPy only, and what cffi can call")
+        return _python_loop(pointer, self.arguments)
 
     def boxed_from_c(self) -> Timer:
         native = self._native()
@@ -158,27 +175,32 @@ class _Ways:
         return _native
 
 
+#: In the order in which they are shown.
+WAYS: Tuple[Tuple[str, Callable[[_Ways], Timer]], ...] = (
+    ("boxed, Python loop", _Ways.boxed),
+    ("TypedFunction, Python loop", _Ways.typed),
+    ("accelerated, Python loop", _Ways.accelerated),
+    ("cffi pointer of PyPy's, Python loop", _Ways.pointer),
+    ("ctypes function, Python loop", _Ways.ctypes),
+    ("cffi function, Python loop", _Ways.cffi),
+    ("boxed, C loop", _Ways.boxed_from_c),
+    ("invoker, C loop", _Ways.invoker),
+    ("Numba, nopython loop", _Ways.numba),
+    ("NumPy ufunc, per element", _Ways.ufunc),
+    ("SciPy quad, boxed", _Ways.quad_boxed),
+    ("SciPy quad, LowLevelCallable", _Ways.quad),
+)
+
+
 def all_ways(
     function: Any, entry: Entry, arguments: Tuple[Any, ...], done: Callable[[int], None]
 ) -> List[Way]:
     """Every way, the boxed call first. `done` is told of each: some have to be compiled."""
     ways = _Ways(function, entry, arguments)
-    offered: List[Tuple[str, Callable[[], Timer]]] = [
-        ("boxed, Python loop", ways.boxed),
-        ("TypedFunction, Python loop", ways.typed),
-        ("ctypes function, Python loop", ways.ctypes),
-        ("cffi function, Python loop", ways.cffi),
-        ("boxed, C loop", ways.boxed_from_c),
-        ("invoker, C loop", ways.invoker),
-        ("Numba, nopython loop", ways.numba),
-        ("NumPy ufunc, per element", ways.ufunc),
-        ("SciPy quad, boxed", ways.quad_boxed),
-        ("SciPy quad, LowLevelCallable", ways.quad),
-    ]
     made = []
-    for label, make in offered:
+    for label, make in WAYS:
         try:
-            timer = make()
+            timer = make(ways)
             timer(1)  # what cannot be called with these arguments says so here
             made.append(Way(label, timer))
         except Exception as error:  # whatever a library raises for what it cannot take

@@ -1,0 +1,46 @@
+"""Compiles a benchmark's extension module against this checkout's headers, for any interpreter."""
+
+import importlib.machinery
+import importlib.util
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+_ASK = """import sysconfig
+print(sysconfig.get_path("include"), sysconfig.get_config_var("EXT_SUFFIX"), sep="\\n")"""
+
+
+def ask(python, code):
+    """What `python -c code` prints."""
+    return subprocess.run([python, "-c", code], check=True, stdout=subprocess.PIPE, text=True,
+                          stderr=subprocess.DEVNULL).stdout.strip()
+
+
+def build(source, folder, python=sys.executable):
+    """The path of the module that was made of `source`, which stands in bench/, in `folder`."""
+    source = HERE / source
+    include, suffix = ask(python, _ASK).splitlines()
+    made = os.path.join(str(folder), source.stem + suffix)
+    command = [*shlex.split(os.environ.get("CXX", "c++")), "-std=c++17", "-O2", "-shared", "-fPIC",
+               "-fvisibility=hidden", "-I" + include, "-I" + str(HERE.parent), str(source),
+               "-o", made]
+    if subprocess.run(command, check=False).returncode != 0:
+        sys.exit("cannot compile for %s: %s" % (python, shlex.join(command)))
+    return made
+
+
+def load(source):
+    """Builds and imports it here; the file stays until the machine clears its temporary files."""
+    made = build(source, tempfile.mkdtemp(prefix="typedcall-bench-"))
+    name = pathlib.Path(source).stem
+    loader = importlib.machinery.ExtensionFileLoader(name, made)
+    module = importlib.util.module_from_spec(
+        importlib.util.spec_from_file_location(name, made, loader=loader)
+    )
+    sys.modules[name] = module
+    loader.exec_module(module)
+    return module
