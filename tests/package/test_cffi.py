@@ -21,8 +21,9 @@ def entry_of(pointer):
     return found[0]
 
 
-class Source(unittest.TestCase):
+class Source(adapter_support.Folder):
     def setUp(self):
+        super().setUp()
         self.ffi = cffi.FFI()
         self.ffi.cdef("""
             typedef struct { int a; } pair;
@@ -67,9 +68,6 @@ class Source(unittest.TestCase):
         self.assertEqual(typedcall.resolve(callback, "d->d")(1.0), 2.0)
 
     def test_functions_of_a_compiled_module(self):
-        folder = adapter_support.Folder("setUp")
-        folder.setUp()
-        self.addCleanup(folder.doCleanups)
         ffi = cffi.FFI()
         ffi.cdef("long twice(long); double const_value(void);")
         ffi.set_source(
@@ -79,10 +77,10 @@ class Source(unittest.TestCase):
             static double const_value(void) { return 2.5; }
         """,
         )
-        source = pathlib.Path(folder.folder, "compiled_by_cffi.c")
+        source = pathlib.Path(self.folder, "compiled_by_cffi.c")
         ffi.emit_c_code(str(source))
         made = pathlib.Path(
-            folder.folder, "compiled_by_cffi" + sysconfig.get_config_var("EXT_SUFFIX")
+            self.folder, "compiled_by_cffi" + sysconfig.get_config_var("EXT_SUFFIX")
         )
         support.run(
             support.compiler("c")
