@@ -60,9 +60,9 @@ class ByHand(Building):
 
 @unittest.skipIf(shutil.which("pkg-config") is None, "pkg-config is not installed")
 class PkgConfig(Building):
-    def ask(self, *options):
+    def ask(self, *options, module="typedcall"):
         environment = dict(os.environ, PKG_CONFIG_PATH=command_line("--pkgconfigdir"))
-        return support.run(["pkg-config", *options, "typedcall"], env=environment).strip()
+        return support.run(["pkg-config", *options, module], env=environment).strip()
 
     def test_cflags(self):
         flag, = self.ask("--cflags").split()
@@ -73,6 +73,15 @@ class PkgConfig(Building):
     def test_version(self):
         self.assertEqual(self.ask("--modversion"), typedcall.__version__)
         self.assertEqual(self.ask("--libs"), "")
+
+    def test_with_libffi(self):
+        if subprocess.run(["pkg-config", "--exists", "libffi"], check=False).returncode != 0:
+            self.skipTest("libffi has no pkg-config file here")
+        self.assertEqual(self.ask("--modversion", module="typedcall-ffi"), typedcall.__version__)
+        self.assertIn("-lffi", self.ask("--libs", module="typedcall-ffi").split())
+        self.assertIn("-I" + os.path.realpath(typedcall.get_include()),
+                      ["-I" + os.path.realpath(flag[2:])
+                       for flag in self.ask("--cflags", module="typedcall-ffi").split()])
 
 
 @unittest.skipIf(shutil.which("cmake") is None, "CMake is not installed")

@@ -41,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--includes", action="store_true", help="compiler flags for the headers")
     where.add_argument("--cmakedir", action="store_true", help="folder of typedcallConfig.cmake")
-    where.add_argument("--pkgconfigdir", action="store_true", help="folder of typedcall.pc")
+    where.add_argument("--pkgconfigdir", action="store_true", help="folder of the .pc files")
     where.add_argument("--version", action="store_true", help="version of this package")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
 
