@@ -294,13 +294,14 @@ static inline PyTypeObject *PyExtensibleType_Internal_Combine(PyTypeObject *ours
                                                               PyObject *metaclasses) {
   PyObject *bases = PyExtensibleType_Internal_CombinedBases(ours, cache, metaclasses);
   if (bases == NULL) return NULL;
-  PyObject *combined = NULL, *key = NULL, *reference = NULL, *standing = NULL;
+  PyObject *combined = NULL, *key = NULL;
   if (PyList_Size(bases) == 1) {
     combined = PyList_GetItem(bases, 0);
     Py_INCREF(combined);
   } else if ((key = PyExtensibleType_Internal_CombinedKey(bases)) != NULL) {
-    standing = PyDict_GetItemWithError(cache, key);
-    if (standing != NULL) combined = PyExtensibleType_Internal_Dereference(standing);
+    PyObject *known = PyTypedcall_Internal_GetItem(cache, key);
+    if (known != NULL) combined = PyExtensibleType_Internal_Dereference(known);
+    Py_XDECREF(known);
     if (combined != NULL && !PyExtensibleType_Internal_DerivesFrom(ours, combined, bases)) {
       // Somebody has assigned to its `__bases__`.
       Py_CLEAR(combined);
@@ -310,16 +311,20 @@ static inline PyTypeObject *PyExtensibleType_Internal_Combine(PyTypeObject *ours
         PyExtensibleType_Internal_PurgeCombined(cache) == 0 &&
         (combined = PyExtensibleType_Internal_NewCombined(ours, bases)) != NULL) {
       // Making it may have run code that asked for the same: what stands now counts.
-      reference = PyWeakref_NewRef(combined, NULL);
-      standing = reference != NULL ? PyTypedcall_Internal_SetDefault(cache, key, reference) : NULL;
+      PyObject *reference = PyWeakref_NewRef(combined, NULL);
+      PyObject *standing =
+          reference != NULL ? PyTypedcall_Internal_SetDefault(cache, key, reference) : NULL;
       PyTypedcall_Internal_Hide(cache);
       if (standing != reference || standing == NULL) {
-        Py_CLEAR(combined);
-        if (standing != NULL) combined = PyExtensibleType_Internal_Dereference(standing);
+        // Letting go of ours may run code that drops that one.
+        PyObject *first = standing != NULL ? PyExtensibleType_Internal_Dereference(standing) : NULL;
+        Py_DECREF(combined);
+        combined = first;
       }
+      Py_XDECREF(standing);
+      Py_XDECREF(reference);
     }
   }
-  Py_XDECREF(reference);
   Py_XDECREF(key);
   Py_DECREF(bases);
   if (combined == NULL && !PyErr_Occurred()) {

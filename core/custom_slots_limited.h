@@ -66,15 +66,9 @@ static inline PyCustomSlot *PyCustomSlots_Internal_LimitedSlot(const PyExtensibl
                                                                uintptr_t id,
                                                                Py_ssize_t expected_pos) {
   if (data == NULL || id <= PyCustomSlot_ID_SKIP) return NULL;
-  PyCustomSlot *table = data->table;
-  const size_t count = (size_t)data->count;
-  if (PyTypedcall_LIKELY((size_t)expected_pos < count && table[expected_pos].id == id)) {
-    return &table[expected_pos];
-  }
-  for (size_t i = 0; i < count; ++i) {
-    if (table[i].id == id) return &table[i];
-  }
-  return NULL;
+  const Py_ssize_t at =
+      PyExtensibleType_Internal_PositionNear(data->table, data->count, id, expected_pos);
+  return at >= 0 ? &data->table[at] : NULL;
 }
 
 /// As their namesakes in core/custom_slots.h, but for the GIL, which these need held; `api` is the

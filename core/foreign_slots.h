@@ -38,8 +38,8 @@ static inline int PyForeignSlots_Internal_Equal(const PyForeignSlots_Table *left
 }
 
 // What `type` offers, seeing its MRO: the first type there that brings an ID wins, and the first
-// with slots keeps its positions. A new table, empty when there is nothing; NULL without an
-// exception when there is no memory or no MRO yet. Runs no Python code.
+// with slots keeps its positions. A new table, empty when there is nothing; NULL with MemoryError,
+// or without an exception when there is no MRO yet. Runs no Python code.
 static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
     const PyTypedcall_Interface *interface, PyTypeObject *type) {
   PyObject *mro = PyTypedcall_Internal_Mro(type);
@@ -69,6 +69,7 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
   }
   PyTypedcall_RAW_FREE((void *)rows);
   Py_DECREF(mro);
+  if (merged == NULL) PyErr_NoMemory();
   return merged;
 }
 
@@ -109,12 +110,7 @@ static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Refresh(
     const PyForeignSlots_Table *standing =
         PyForeignSlots_Internal_Row(interface, PyTypedcall_MERGED_BY_TYPE, type);
     PyForeignSlots_Table *merged = PyForeignSlots_Internal_Merge(interface, type);
-    if (merged == NULL) {
-      PyObject *mro = PyTypedcall_Internal_Mro(type);
-      if (mro != NULL) PyErr_NoMemory();
-      Py_XDECREF(mro);
-      return NULL;
-    }
+    if (merged == NULL) return NULL;
     if (PyForeignSlots_Internal_Equal(standing, merged)) {
       PyForeignSlots_Internal_Destroy(merged);
       return standing;
@@ -282,7 +278,7 @@ PyForeignSlots_Internal_FirstLook(const PyTypedcall_Interface *interface, PyType
   // Making the first row of a type can run code that lets go of it.
   Py_INCREF((PyObject *)type);
   const PyForeignSlots_Table *table = PyForeignSlots_Internal_Refresh(interface, type);
-  if (Py_REFCNT((PyObject *)type) == 1) table = NULL;
+  if (PyTypedcall_Internal_IsUnshared(type)) table = NULL;
   Py_DECREF((PyObject *)type);
   PyTypedcall_RestoreError(saved);
   return table;
@@ -312,14 +308,9 @@ static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interfac
       PyForeignSlots_Internal_Row(interface, PyTypedcall_MERGED_BY_TYPE, Py_TYPE(obj));
   if (table == NULL) table = PyForeignSlots_Internal_FirstLook(interface, Py_TYPE(obj));
   if (table == NULL) return NULL;
-  const size_t count = (size_t)table->count;
-  if (PyTypedcall_LIKELY((size_t)expected_pos < count && table->slots[expected_pos].id == id)) {
-    return &table->slots[expected_pos];
-  }
-  for (size_t i = 0; i < count; ++i) {
-    if (table->slots[i].id == id) return &table->slots[i];
-  }
-  return NULL;
+  const Py_ssize_t at =
+      PyExtensibleType_Internal_PositionNear(table->slots, table->count, id, expected_pos);
+  return at >= 0 ? &table->slots[at] : NULL;
 }
 
 #ifndef Py_LIMITED_API

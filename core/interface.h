@@ -132,13 +132,7 @@ static inline PyObject *PyTypedcall_Internal_Look(PyObject *dict, const char *na
   // Comparing keys can run Python code, and that can let go of the dictionary.
   Py_INCREF(dict);
   PyObject *key = PyUnicode_FromString(name);
-  PyObject *value = NULL;
-#ifdef Py_GIL_DISABLED
-  if (key != NULL) (void)PyDict_GetItemRef(dict, key, &value);
-#else
-  if (key != NULL) value = PyDict_GetItemWithError(dict, key);
-  Py_XINCREF(value);
-#endif
+  PyObject *value = key != NULL ? PyTypedcall_Internal_GetItem(dict, key) : NULL;
   PyErr_Clear();
   Py_XDECREF(key);
   Py_DECREF(dict);

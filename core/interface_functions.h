@@ -64,7 +64,7 @@ static inline PyTypeObject *PyTypedcall_Internal_CombinedMetaclass(void *opaque,
   return combined;
 }
 
-static inline const void *PyTypedcall_Internal_PublishAlone(
+static inline const void *PyTypedcall_Internal_LockAndPublish(
     void *opaque, int space, const void *key, PyObject *object, const void *value,
     int (*equal)(const void *standing, const void *offered), void (*destroy)(const void *value)) {
   const void *standing;
@@ -74,7 +74,7 @@ static inline const void *PyTypedcall_Internal_PublishAlone(
   return standing;
 }
 
-static inline int PyTypedcall_Internal_RetractAlone(void *opaque, int space, const void *key) {
+static inline int PyTypedcall_Internal_LockAndRetract(void *opaque, int space, const void *key) {
   int result;
   PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf((PyTypedcall_Internal_State *)opaque));
   result = PyTypedcall_Internal_Retract(opaque, space, key);
@@ -82,9 +82,9 @@ static inline int PyTypedcall_Internal_RetractAlone(void *opaque, int space, con
   return result;
 }
 
-static inline int PyTypedcall_Internal_ReplaceAlone(void *opaque, int space, const void *key,
-                                                    PyObject *object, const void *value,
-                                                    void (*destroy)(const void *value)) {
+static inline int PyTypedcall_Internal_LockAndReplace(void *opaque, int space, const void *key,
+                                                      PyObject *object, const void *value,
+                                                      void (*destroy)(const void *value)) {
   int result;
   PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf((PyTypedcall_Internal_State *)opaque));
   result = PyTypedcall_Internal_Exchange(opaque, space, key, object, NULL, value, destroy);
@@ -92,10 +92,10 @@ static inline int PyTypedcall_Internal_ReplaceAlone(void *opaque, int space, con
   return result < 0 ? -1 : 0;
 }
 
-static inline int PyTypedcall_Internal_ExchangeAlone(void *opaque, int space, const void *key,
-                                                     PyObject *object, const void *expected,
-                                                     const void *value,
-                                                     void (*destroy)(const void *value)) {
+static inline int PyTypedcall_Internal_LockAndExchange(void *opaque, int space, const void *key,
+                                                       PyObject *object, const void *expected,
+                                                       const void *value,
+                                                       void (*destroy)(const void *value)) {
   if (expected == NULL) {
     PyErr_SetString(PyExc_ValueError, "typedcall: a row to exchange needs the value that stands");
     return -1;

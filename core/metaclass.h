@@ -84,8 +84,9 @@ static inline int PyExtensibleType_Internal_ResolveBases(PyTypeObject *metaclass
   return result;
 }
 
-// Is one of the bases being resolved, by somebody whose Python code has led here or by another
-// thread? What `type` would inherit now lacks what that base is about to have. Runs no Python code.
+// Is one of the bases being resolved, by somebody whose Python code has led here? With the GIL also
+// if by another thread: the mark there does not say whose it is. What `type` would inherit now
+// lacks what that base is about to have. Runs no Python code.
 static inline int PyExtensibleType_Internal_BaseIsOnTheWay(PyTypeObject *metaclass,
                                                            PyTypeObject *type, PyObject *mro) {
   for (Py_ssize_t i = 0; i < PyTuple_Size(mro); ++i) {

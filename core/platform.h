@@ -105,6 +105,36 @@ static inline int PyTypedcall_IsAttached(void) {
 }
 #endif  // the limited API and cpyext have no function that says so
 
+// What stands in `dict` under `key`. New reference; NULL without an exception when there is
+// nothing, else with one. Comparing keys can run Python code.
+static inline PyObject *PyTypedcall_Internal_GetItem(PyObject *dict, PyObject *key) {
+#ifdef Py_GIL_DISABLED
+  PyObject *value = NULL;
+  (void)PyDict_GetItemRef(dict, key, &value);
+#else
+  PyObject *value = PyDict_GetItemWithError(dict, key);
+  Py_XINCREF(value);
+#endif
+  return value;
+}
+
+// What stands there, `value` if nothing did: in one step, whatever comparing keys may run. New
+// reference, or NULL with an exception.
+static inline PyObject *PyTypedcall_Internal_SetDefault(PyObject *dict, PyObject *key,
+                                                        PyObject *value) {
+#ifdef Py_LIMITED_API
+  return PyObject_CallMethod((PyObject *)&PyDict_Type, "setdefault", "OOO", dict, key, value);
+#elif defined(Py_GIL_DISABLED)
+  PyObject *standing = NULL;
+  (void)PyDict_SetDefaultRef(dict, key, value, &standing);
+  return standing;
+#else
+  PyObject *standing = PyDict_SetDefault(dict, key, value);
+  Py_XINCREF(standing);
+  return standing;
+#endif
+}
+
 /// A pending exception put aside, so that look-ups inside an error path neither see nor lose it.
 typedef struct {
 #if PY_VERSION_HEX >= 0x030C0000

@@ -125,7 +125,7 @@ static inline PyTypedcall_Internal_Owner *PyTypedcall_Internal_GetOwner(
   }
   PyObject *key = PyLong_FromVoidPtr(object);
   if (key == NULL) return NULL;
-  PyObject *standing = PyDict_GetItemWithError(state->owners, key);
+  PyObject *standing = PyTypedcall_Internal_GetItem(state->owners, key);
   if (standing == NULL && !PyErr_Occurred()) {
     PyObject *fresh = PyTypedcall_Internal_NewOwner(state, object, key, may_be_kept);
     if (fresh != NULL) {
@@ -143,6 +143,7 @@ static inline PyTypedcall_Internal_Owner *PyTypedcall_Internal_GetOwner(
   if (standing == NULL) return NULL;
   PyTypedcall_Internal_Owner *owner =
       (PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(standing, PyTypedcall_Internal_OWNER_NAME);
+  Py_DECREF(standing);
   if (owner->is_kept && !may_be_kept) {
     // Kept for its own row alone: nobody would see it die.
     char kind[PyTypedcall_Internal_NAME_SIZE];

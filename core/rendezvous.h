@@ -99,14 +99,14 @@ static inline PyObject *PyTypedcall_Internal_NewCapsule(void) {
   interface->metaclass = PyTypedcall_Internal_Metaclass;
   interface->resolve = PyTypedcall_Internal_Resolve;
   interface->find = PyTypedcall_Internal_Find;
-  interface->publish = PyTypedcall_Internal_PublishAlone;
-  interface->retract = PyTypedcall_Internal_RetractAlone;
+  interface->publish = PyTypedcall_Internal_LockAndPublish;
+  interface->retract = PyTypedcall_Internal_LockAndRetract;
   interface->counters = PyTypedcall_Internal_ReadCounters;
   interface->slot_id = PyTypedcall_Internal_SlotId;
   interface->ready_static = PyTypedcall_Internal_ReadyStatic;
   interface->combined_metaclass = PyTypedcall_Internal_CombinedMetaclass;
-  interface->replace = PyTypedcall_Internal_ReplaceAlone;
-  interface->exchange = PyTypedcall_Internal_ExchangeAlone;
+  interface->replace = PyTypedcall_Internal_LockAndReplace;
+  interface->exchange = PyTypedcall_Internal_LockAndExchange;
   interface->live_counters = &state->counters;
   PyObject *capsule = NULL;
   state->metaclass = PyExtensibleType_Internal_NewMetaclass();
@@ -123,18 +123,11 @@ static inline PyObject *PyTypedcall_Internal_NewCapsule(void) {
   return capsule;
 }
 
-// What stands in `dict` under `name`, `value` if nothing did: a new reference, because comparing
-// keys can run Python code; or NULL with an exception.
+// PyTypedcall_Internal_SetDefault by name.
 static inline PyObject *PyTypedcall_Internal_Settle(PyObject *dict, const char *name,
                                                     PyObject *value) {
   PyObject *key = PyUnicode_FromString(name);
-  PyObject *standing = NULL;
-#ifdef Py_GIL_DISABLED
-  if (key != NULL) (void)PyDict_SetDefaultRef(dict, key, value, &standing);
-#else
-  if (key != NULL) standing = PyTypedcall_Internal_SetDefault(dict, key, value);
-  Py_XINCREF(standing);
-#endif
+  PyObject *standing = key != NULL ? PyTypedcall_Internal_SetDefault(dict, key, value) : NULL;
   Py_XDECREF(key);
   return standing;
 }

@@ -22,7 +22,7 @@ static inline uintptr_t PyCustomSlot_Internal_IDByName(PyObject *names, const ch
   PyObject *key = PyUnicode_FromString(name);
   if (key == NULL) return 0;
   uintptr_t id = 0;
-  PyObject *standing = PyDict_GetItemWithError(names, key);
+  PyObject *standing = PyTypedcall_Internal_GetItem(names, key);
   if (standing == NULL && !PyErr_Occurred()) {
     const Py_ssize_t next = PyDict_Size(names);
     if (next >= PyCustomSlot_Internal_RUNTIME_IDS) {
@@ -36,6 +36,7 @@ static inline uintptr_t PyCustomSlot_Internal_IDByName(PyObject *names, const ch
     }
   }
   if (standing != NULL) id = PyLong_AsSize_t(standing);
+  Py_XDECREF(standing);
   Py_DECREF(key);
   return id;
 }

@@ -100,6 +100,16 @@ static inline Py_ssize_t PyExtensibleType_Internal_Position(const PyCustomSlot *
   return -1;
 }
 
+// The same, where it is expected (any value is safe) first.
+static inline Py_ssize_t PyExtensibleType_Internal_PositionNear(const PyCustomSlot *slots,
+                                                                Py_ssize_t count, uintptr_t id,
+                                                                Py_ssize_t expected) {
+  if (PyTypedcall_LIKELY((size_t)expected < (size_t)count && slots[expected].id == id)) {
+    return expected;
+  }
+  return PyExtensibleType_Internal_Position(slots, count, id);
+}
+
 // Returns 0, or -1 with ValueError for an ID that is invalid or stands twice.
 static inline int PyExtensibleType_Internal_ValidateOwn(PyTypeObject *type, const PyCustomSlot *own,
                                                         Py_ssize_t own_count) {

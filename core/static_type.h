@@ -182,18 +182,6 @@ static inline int PyExtensibleType_Internal_SetStatic(PyTypeObject *type, const 
   return result;
 }
 
-// What `type`'s own getter says of `__module__`. The metaclass has one of ours, which would be
-// found first: pickle would look for the type in our module. New reference, or NULL with an
-// exception.
-static inline PyObject *PyExtensibleType_Internal_StaticModule(PyTypeObject *type) {
-  PyObject *attributes = PyObject_GetAttrString((PyObject *)&PyType_Type, "__dict__");
-  PyObject *getter = attributes != NULL ? PyMapping_GetItemString(attributes, "__module__") : NULL;
-  PyObject *module = getter != NULL ? PyObject_CallMethod(getter, "__get__", "O", type) : NULL;
-  Py_XDECREF(getter);
-  Py_XDECREF(attributes);
-  return module;
-}
-
 // Has a type been made ready before one of its bases, and so missed the base's slots?
 static inline int PyExtensibleType_Internal_IsLate(
     const PyExtensibleType_Internal_StaticTypes *types, PyTypeObject *type) {
@@ -250,8 +238,10 @@ static inline int PyExtensibleType_Internal_ReadyStatic(
         type, PyExc_TypeError, "a base has a metaclass that cannot be combined with ours");
   }
   if (result == 0) {
-    result = PyExtensibleType_Internal_SetStatic(type, "__module__",
-                                                 PyExtensibleType_Internal_StaticModule(type));
+    // The metaclass has one of ours, which would be found first: pickle would look for the type in
+    // our module.
+    result = PyExtensibleType_Internal_SetStatic(
+        type, "__module__", PyTypedcall_Internal_TypeAttribute(type, "__module__"));
   }
   if (result == 0) {
     result = PyExtensibleType_Internal_SetStatic(

@@ -20,8 +20,6 @@ static inline int PyTypedcall_Internal_IsHeapType(PyTypeObject *type) {
 #define PyTypedcall_Internal_SLOT(ctype, type, slot) ((ctype)(type)->slot)
 #endif
 
-#if defined(Py_LIMITED_API) || defined(Py_GIL_DISABLED)
-
 // What `type.__dict__[name].__get__(type)` yields: `type`'s own attribute, past any metaclass that
 // defines one of the same name. New reference, or NULL with an exception.
 static inline PyObject *PyTypedcall_Internal_TypeAttribute(PyTypeObject *type, const char *name) {
@@ -36,8 +34,6 @@ static inline PyObject *PyTypedcall_Internal_TypeAttribute(PyTypeObject *type, c
   Py_XDECREF(attributes);
   return value;
 }
-
-#endif  // the limited API or no GIL
 
 #if PY_VERSION_HEX >= 0x030C0000
 
@@ -61,7 +57,8 @@ static inline Py_ssize_t PyTypedcall_Internal_TypeDataOffset(PyTypeObject *metac
 #endif
 
 // The MRO of `type`: a new reference to a tuple; NULL without an exception when it has none yet,
-// and with MemoryError when the limited API could not get at it. Keeps a pending exception.
+// and with MemoryError where it is asked for by its getter and there is no memory for that (the
+// limited API, no GIL). Keeps a pending exception.
 static inline PyObject *PyTypedcall_Internal_Mro(PyTypeObject *type) {
 #if defined(Py_LIMITED_API) || defined(Py_GIL_DISABLED)  // another thread may be assigning one
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
@@ -90,13 +87,7 @@ static inline PyObject *PyTypedcall_Internal_OwnAttribute(PyTypeObject *type, co
 #else
   PyObject *key = type->tp_dict != NULL ? PyUnicode_FromString(name) : NULL;
   if (key == NULL) return NULL;
-  PyObject *value;
-#ifdef Py_GIL_DISABLED
-  if (PyDict_GetItemRef(type->tp_dict, key, &value) < 0) value = NULL;
-#else
-  value = PyDict_GetItemWithError(type->tp_dict, key);
-  Py_XINCREF(value);
-#endif
+  PyObject *value = PyTypedcall_Internal_GetItem(type->tp_dict, key);
   Py_DECREF(key);
   return value;
 #endif
@@ -118,19 +109,6 @@ static inline int PyTypedcall_Internal_IsDead(PyObject *reference) {
   return alive == 0;
 #else
   return ((PyWeakReference *)reference)->wr_object == Py_None;
-#endif
-}
-
-// What stands in `dict`, which is ours, under `key`, `value` if nothing did. Borrowed, or NULL with
-// an exception.
-static inline PyObject *PyTypedcall_Internal_SetDefault(PyObject *dict, PyObject *key,
-                                                        PyObject *value) {
-#ifdef Py_LIMITED_API
-  PyObject *standing = PyDict_GetItemWithError(dict, key);
-  if (standing != NULL || PyErr_Occurred()) return standing;
-  return PyDict_SetItem(dict, key, value) == 0 ? value : NULL;
-#else
-  return PyDict_SetDefault(dict, key, value);
 #endif
 }
 
