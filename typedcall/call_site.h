@@ -18,22 +18,26 @@ namespace internal {
 /// One search for a callable that is not remembered, and what may be remembered of it. Counts it.
 class site_search {
  public:
-  site_search(const PyTypedcall_Interface *interface, PyObject *callable)
+  /// `known` is what was remembered, or null; it is looked at here only.
+  site_search(const PyTypedcall_Interface *interface, PyObject *callable, const remembered *known)
       : callable_(callable),
         has_interface_(interface != nullptr),
+        read_anew_(known != nullptr && site_memory::is_read_anew(*known)),
         evidence_(site_memory::stamp(interface)) {}
 
   /// To be called while the entry lasts.
   void found(site_memory &memory, const PyNativeCallableEntry &entry, place where) {
     is_found_ = true;
     where_ = where;
-    may_remember_ = memory.may_remember(callable_, &entry, where, evidence_, &evidence_);
+    may_remember_ =
+        memory.may_remember(callable_, &entry, where, read_anew_, evidence_, &evidence_);
   }
 
   /// To be called when the search is over.
   bool may_remember(site_memory &memory) {
     if (!is_found_) {
-      may_remember_ = memory.may_remember(callable_, nullptr, where_, evidence_, &evidence_);
+      may_remember_ =
+          memory.may_remember(callable_, nullptr, where_, read_anew_, evidence_, &evidence_);
     }
     // Without an interface there is no stamp, and the next one may have one.
     if (!has_interface_ && where_ != place::method_def) may_remember_ = false;
@@ -47,7 +51,7 @@ class site_search {
 
  private:
   PyObject *callable_;
-  bool has_interface_, is_found_ = false, may_remember_ = false;
+  bool has_interface_, read_anew_, is_found_ = false, may_remember_ = false;
   place where_ = place::instance_slot;
   std::uint64_t evidence_;
 };
@@ -62,10 +66,9 @@ bool is_text_of(const char *text, std::index_sequence<i...>) {
 /// The entry with the very text in the table behind a function's name, or null: what find() comes
 /// upon first, without what it does for everything else.
 template <class Signature>
-const PyNativeCallableEntry *first_with(PyObject *callable, const request &asked) {
+const PyNativeCallableEntry *first_with(const PyMethodDef *def, const request &asked) {
   constexpr std::size_t length = std::char_traits<char>::length(signature_of<Signature>::text) + 1;
-  if (!is_builtin(callable)) return nullptr;
-  const PyNativeCallableTable *table = PyTypedMethod_Table(def_of(callable));
+  const PyNativeCallableTable *table = PyTypedMethod_Table(def);
   if (table == nullptr) return nullptr;
   for (const PyNativeCallableEntry &entry : entries_of(*table)) {
     if (entry.signature == nullptr) continue;
@@ -108,7 +111,8 @@ class dynamic_call_site {
   /// What find(interface, callable, request) finds, or nothing without an exception. The signature
   /// lives as long as the call site. Throws std::bad_alloc.
   site_entry find(PyObject *callable) {
-    if (const internal::remembered *known = memory_.recall(interface_, callable)) {
+    const internal::remembered *known = memory_.look_up(callable);
+    if (known != nullptr && memory_.holds(interface_, *known)) {
       PyObject *self = self_of(callable);
       // Another function of the same def may stand at the address now, and have no self.
       const bool takes_self = (known->flags & PyNativeCallable_TAKES_SELF) != 0;
@@ -123,7 +127,7 @@ class dynamic_call_site {
                 static_cast<casting>(known->how)};
       }
     }
-    return look(callable);
+    return look(callable, known);
   }
 
   /// The same, but nothing comes with the exception of resolve().
@@ -134,9 +138,9 @@ class dynamic_call_site {
   }
 
  private:
-  __attribute__((noinline)) site_entry look(PyObject *callable) {
+  __attribute__((noinline)) site_entry look(PyObject *callable, const internal::remembered *known) {
     site_entry found;
-    internal::site_search search(interface_, callable);
+    internal::site_search search(interface_, callable, known);
     std::uint32_t spelling = 0;
     internal::find_entry(interface_, callable, asked_,
                          [&](const PyNativeCallableEntry &entry, place where, casting how) {
@@ -180,11 +184,11 @@ class call_site<R(A...)> {
   /// What find<R(A...)>(interface, callable, honours) finds, or an empty function without an
   /// exception.
   function_view<R(A...)> find(PyObject *callable) {
-    if (const internal::remembered *known = memory_.recall(interface_, callable)) {
-      stats::add(event::cache_hit);
-      return {reinterpret_cast<R (*)(A...)>(known->funcptr), known->flags};
-    }
-    return look(callable);
+    const internal::remembered *known = memory_.look_up(callable);
+    if (known == nullptr) return look(callable, nullptr);
+    if (!memory_.holds(interface_, *known)) return look(callable, known);
+    stats::add(event::cache_hit);
+    return {reinterpret_cast<R (*)(A...)>(known->funcptr), known->flags};
   }
 
   /// The same, but an empty function comes with the exception of resolve().
@@ -195,15 +199,17 @@ class call_site<R(A...)> {
   }
 
  private:
-  __attribute__((noinline)) function_view<R(A...)> look(PyObject *callable) {
+  /// `known` is what was remembered and does not hold, or null.
+  __attribute__((noinline)) function_view<R(A...)> look(PyObject *callable,
+                                                        const internal::remembered *known) {
     // Of what is on the heap, the table behind the name is read on every call.
-    if (const auto *entry = internal::first_with<R(A...)>(callable, asked_)) {
-      if (memory_.is_read_anew(callable)) {
+    if (known != nullptr && memory_.is_read_anew(*known)) {
+      if (const auto *entry = internal::first_with<R(A...)>(known->def(), asked_)) {
         stats::add(event::cache_bypassed);
         return {reinterpret_cast<R (*)(A...)>(entry->funcptr), entry->flags};
       }
     }
-    internal::site_search search(interface_, callable);
+    internal::site_search search(interface_, callable, known);
     void *funcptr = nullptr;
     std::uintptr_t flags = 0;
     internal::find_entry(interface_, callable, asked_,

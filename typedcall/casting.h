@@ -13,11 +13,6 @@
 
 namespace typedcall {
 
-/// Room for one number that does not fit a native_value: `g`, `Zd` and `Zg`.
-struct alignas(16) wide_value {
-  unsigned char bytes[32];
-};
-
 namespace internal {
 
 /// A number as the widest types hold it: without loss, for what conversion_cost() allows.

@@ -5,6 +5,7 @@
 
 #include <Python.h>
 
+#include <cmath>
 #include <type_traits>
 
 namespace typedcall {
@@ -36,6 +37,12 @@ bool is_error_value(T result) {
 }
 
 namespace internal {
+
+/// The error value of PyPy's layout for floating types (ERROR_IS_NEG_ZERO).
+template <class Real>
+bool is_negative_zero(Real result) {
+  return std::fpclassify(result) == FP_ZERO && std::signbit(result);
+}
 
 /// Of a function that has failed, or whose NULL is no object: the exception that it should have
 /// set. Source: CPython's "returned NULL without setting an exception". GIL: held.

@@ -6,7 +6,6 @@
 
 #include "typedcall/places.h"
 // places.h comes first, because of Python.h.
-#include <cmath>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -46,7 +45,7 @@ class native_pointer {
     }
     if constexpr (std::is_floating_point_v<R>) {
       if ((flags_ & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0) {
-        return std::fpclassify(result) == FP_ZERO && std::signbit(result) && raised();
+        return is_negative_zero(result) && raised();
       }
     }
     if constexpr (has_error_value<R>) {

@@ -3,13 +3,13 @@
 #ifndef TYPEDCALL_INVOKER_H_
 #define TYPEDCALL_INVOKER_H_
 
-#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "typedcall/call_plan.h"
+#include "typedcall/error_value.h"
 #include "typedcall/stats.h"
 
 namespace typedcall {
@@ -92,9 +92,9 @@ class invoker {
   template <class Real>
   bool is_error(Real result) const {
     if ((flags_ & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0) {
-      return std::fpclassify(result) == FP_ZERO && std::signbit(result);
+      return internal::is_negative_zero(result);
     }
-    return !(result < Real(-1)) && !(result > Real(-1)) && !std::isnan(result);
+    return is_error_value(result);
   }
 
   // Source: docs/ABI.md, section 3. A class without an error value is asked about every time.

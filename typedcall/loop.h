@@ -160,12 +160,7 @@ class loop {
   bool prepare(const char *signature, std::uintptr_t flags, void *funcptr,
                const loop_options &options) {
     PyNativeSignature parsed;
-    PyNativeSignature_Fault fault;
-    if (PyNativeSignature_ParseString(signature, &parsed, &fault) < 0) {
-      PyErr_Format(PyExc_ValueError, "signature '%.200s' at position %zu: %s",
-                   signature != nullptr ? signature : "", fault.position, fault.reason);
-      return false;
-    }
+    if (!internal::check_signature(signature, &parsed)) return false;
     funcptr_ = funcptr;
     flags_ = flags;
     if (!check(signature, static_cast<bool>(options.self))) return false;
@@ -178,6 +173,7 @@ class loop {
     if (options.asked == loop_kernel::compiled) {
       return fail(PyExc_TypeError, signature, "there is no compiled kernel for it");
     }
+    PyNativeSignature_Fault fault;
     invoke_ = invoker::make(signature, flags, funcptr, std::nullopt, &fault);
     return invoke_ || fail(PyExc_TypeError, signature, fault.reason);
   }

@@ -14,19 +14,13 @@
 
 namespace typedcall::internal {
 
-/// Room for any argument or result.
-union any_number {
-  std::uint64_t bits;
-  PyNativeType_ComplexLongDouble widest;
-};
-
 /// The code of what a pointer is, for a pointer.
 constexpr int element_code(PyNativeType type) {
   return type.is_pointer != 0 ? static_cast<int>(PyNativeType_POINTER) : type.code;
 }
 
 template <class T>
-native_value load_value(const char *from, any_number *room) {
+native_value load_value(const char *from, wide_value *room) {
   if constexpr (std::is_same_v<T, PyObject *>) {
     // Source: NumPy's loops over objects: an element that was never set counts as None.
     PyObject *object = load_as<PyObject *>(from);
@@ -40,7 +34,7 @@ native_value load_value(const char *from, any_number *room) {
 }
 
 /// The element at `from` as an argument; one that does not fit is copied to `room`.
-inline native_value load_element(PyNativeType type, const char *from, any_number *room) {
+inline native_value load_element(PyNativeType type, const char *from, wide_value *room) {
   switch (element_code(type)) {
 #define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) \
   case PyNativeType_##NAME:                      \
@@ -52,7 +46,7 @@ inline native_value load_element(PyNativeType type, const char *from, any_number
 }
 
 /// Stores a result that is no object: the low bytes of `result`, or what stands in `room`.
-inline void store_element(std::size_t size, native_value result, const any_number *room, char *to) {
+inline void store_element(std::size_t size, native_value result, const wide_value *room, char *to) {
   if (size > sizeof(result.bits)) {
     std::memcpy(to, room, size);
   } else {
@@ -84,7 +78,7 @@ inline std::intptr_t run_elements(const element_plan &plan, const invoker &invok
                                   char *const *args, const std::intptr_t *steps,
                                   std::intptr_t count) {
   native_value values[most_arguments];
-  any_number rooms[most_arguments];
+  wide_value rooms[most_arguments];
   const std::size_t inputs = plan.inputs.size();
   const std::size_t size = PyNativeType_Size(plan.output);
   native_value *const arguments = values + (self != nullptr ? 1 : 0);
@@ -93,7 +87,7 @@ inline std::intptr_t run_elements(const element_plan &plan, const invoker &invok
     for (std::size_t at = 0; at < inputs; ++at) {
       arguments[at] = load_element(plan.inputs[at], args[at] + i * steps[at], &rooms[at]);
     }
-    any_number room = {};
+    wide_value room = {};
     if (plan.returns_status) arguments[inputs] = native_value::at(&room);
     native_value result = invoke(values, &room);
     if (plan.returns_status) {
@@ -101,7 +95,7 @@ inline std::intptr_t run_elements(const element_plan &plan, const invoker &invok
         set_missing_error();
         return i;
       }
-      result.bits = room.bits;
+      std::memcpy(&result.bits, &room, sizeof(result.bits));
     } else if (invoke.raised(result, &room)) {
       return i;
     }

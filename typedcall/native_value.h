@@ -59,6 +59,13 @@ struct native_value {
   }
 };
 
+/// Room for one number that does not fit a native_value: `g`, `Zd` and `Zg`.
+struct alignas(16) wide_value {
+  unsigned char bytes[32];
+};
+static_assert(sizeof(PyNativeType_ComplexLongDouble) <= sizeof(wide_value) &&
+              alignof(PyNativeType_ComplexLongDouble) <= alignof(wide_value));
+
 namespace internal {
 
 /// Is a value of that type passed by its address?

@@ -1,5 +1,6 @@
-// Why the resolver finds nothing, in words: what is offered instead and what stands in its way,
-// and, for callables that cannot have a table, what kind they are and what to do.
+// Why the resolver finds nothing, in words: where a signature is faulty, what is offered instead
+// and what stands in its way, and, for callables that cannot have a table, what kind they are and
+// what to do.
 #ifndef TYPEDCALL_REFUSALS_H_
 #define TYPEDCALL_REFUSALS_H_
 
@@ -11,8 +12,19 @@
 
 #include "typedcall/object_ref.h"
 #include "typedcall/request.h"
+#include "typedcall/signature.h"
 
 namespace typedcall::internal {
+
+/// Is this text, where null counts as empty, a signature? Writes it to `out` unless that is null;
+/// false with ValueError that says where the fault is. GIL: held.
+inline bool check_signature(const char *text, PyNativeSignature *out) {
+  PyNativeSignature_Fault fault;
+  if (PyNativeSignature_ParseString(text, out, &fault) == 0) return true;
+  PyErr_Format(PyExc_ValueError, "signature '%.200s' at position %zu: %s",
+               text != nullptr ? text : "", fault.position, fault.reason);
+  return false;
+}
 
 /// The name for messages: `__qualname__` if there is one, else the type's. GIL: held; clears the
 /// pending exception.

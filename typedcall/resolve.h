@@ -159,12 +159,7 @@ inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface,
                                          const request &asked) {
   // A failed PyTypedcall_Import() may be passed on as it is: its exception says more than ours.
   if (interface == nullptr && PyErr_Occurred()) return std::nullopt;
-  PyNativeSignature_Fault fault;
-  if (PyNativeSignature_ParseString(asked.signature, nullptr, &fault) < 0) {
-    PyErr_Format(PyExc_ValueError, "signature '%.200s' at position %zu: %s",
-                 asked.signature != nullptr ? asked.signature : "", fault.position, fault.reason);
-    return std::nullopt;
-  }
+  if (!internal::check_signature(asked.signature, nullptr)) return std::nullopt;
   auto found = find(interface, callable, asked);
   if (!found) internal::set_refusal(interface, callable, asked);
   return found;

@@ -112,45 +112,49 @@ class site_memory {
     return counters.rows_added + counters.rows_removed;
   }
 
-  /// What holds for `callable`, or null.
-  const remembered *recall(const PyTypedcall_Interface *interface, PyObject *callable) const {
-    const remembered *slot = look_up(callable);
-    if (slot == nullptr) return nullptr;
-    if (slot->where == static_cast<unsigned>(place::method_def)) {
-      const bool holds = slot->funcptr != nullptr &&
-                         slot->evidence == address_of_name(slot->def()) &&
-                         (slot->def()->ml_flags & METH_TYPED) != 0;
-      return holds ? slot : nullptr;
+  /// What was remembered of that callable as it is now, or null. Valid until something else is.
+  const remembered *look_up(PyObject *callable) const {
+    const remembered *slot = slots_ + home_of(callable);
+    for (std::size_t i = 0; slot->callable != callable; ++slot) {
+      if (slot->callable == nullptr || ++i == kProbes) return nullptr;
     }
-    if (slot->evidence != stamp(interface)) return nullptr;
+    return slot->was.is_of(callable) ? slot : nullptr;
+  }
+
+  /// Does it still hold?
+  static bool holds(const PyTypedcall_Interface *interface, const remembered &slot) {
+    if (slot.where == static_cast<unsigned>(place::method_def)) {
+      return slot.funcptr != nullptr && slot.evidence == address_of_name(slot.def()) &&
+             (slot.def()->ml_flags & METH_TYPED) != 0;
+    }
+    if (slot.evidence != stamp(interface)) return false;
     // That nothing is offered is remembered of functions only, and holds until they get flag bits.
-    if (slot->funcptr == nullptr && (slot->def()->ml_flags & METH_TYPED) != 0) return nullptr;
-    return slot;
+    return slot.funcptr != nullptr || (slot.def()->ml_flags & METH_TYPED) == 0;
+  }
+
+  /// Has this function been looked at, and found to be on the heap with all that it offers?
+  static bool is_read_anew(const remembered &slot) {
+    return slot.where == static_cast<unsigned>(place::method_def) && slot.funcptr == nullptr &&
+           slot.evidence == address_of_name(slot.def());
   }
 
   /// May an entry, or null for none, be remembered that was found there, and with which evidence?
   /// `before` is the stamp from before the search: what has changed since has not been seen.
+  /// `read_anew`: is_read_anew() of what was remembered then.
   bool may_remember(PyObject *callable, const PyNativeCallableEntry *entry, place where,
-                    std::uint64_t before, std::uint64_t *evidence) {
+                    bool read_anew, std::uint64_t before, std::uint64_t *evidence) {
     const PyMethodDef *def = is_builtin(callable) ? def_of(callable) : nullptr;
     *evidence = before;
     if (entry == nullptr) return def != nullptr && (def->ml_flags & METH_TYPED) == 0;
     if (where == place::method_def && def != nullptr) {
       *evidence = address_of_name(def);
-      if (is_read_anew(callable)) return false;
+      if (read_anew) return false;
       if (is_static(def, entry)) return true;
       remember(callable, *evidence, nullptr, 0, where, casting::exact, 0);
       return false;
     }
     return where == place::side_table_def || where == place::side_table_object ||
            where == place::sibling_symbol;
-  }
-
-  /// Has this function been looked at, and found to be on the heap with all that it offers?
-  bool is_read_anew(PyObject *callable) const {
-    const remembered *slot = look_up(callable);
-    return slot != nullptr && slot->where == static_cast<unsigned>(place::method_def) &&
-           slot->funcptr == nullptr && slot->evidence == address_of_name(def_of(callable));
   }
 
   /// Remembers it. Does nothing when there is no memory.
@@ -190,15 +194,6 @@ class site_memory {
     std::uint64_t bits = reinterpret_cast<std::uintptr_t>(callable);
     bits ^= bits >> 7;
     return static_cast<std::size_t>(bits * UINT64_C(0x9e3779b97f4a7c15) >> shift_);
-  }
-
-  /// The slot of that callable as it is now, or null.
-  const remembered *look_up(PyObject *callable) const {
-    const remembered *slot = slots_ + home_of(callable);
-    for (std::size_t i = 0; slot->callable != callable; ++slot) {
-      if (slot->callable == nullptr || ++i == kProbes) return nullptr;
-    }
-    return slot->was.is_of(callable) ? slot : nullptr;
   }
 
   /// Might it still hold, as far as can be seen here?

@@ -69,14 +69,13 @@ static inline int PyNativeCallable_Internal_AreEqual(const void *a, const void *
                                          (const PyNativeCallableTable *)b);
 }
 
-// 1 when the table was taken, 0 when an equal one stands already, -1 with ValueError for a conflict
-// or what the interface's publish raises.
+// Of a table that has been checked: 1 when it was taken, 0 when an equal one stands already, -1
+// with ValueError for a conflict or what the interface's publish raises.
 static inline int PyNativeCallable_Internal_Publish(const PyTypedcall_Interface *interface,
                                                     int space, const void *key, PyObject *owner,
                                                     const char *name,
                                                     const PyNativeCallableTable *table,
                                                     void (*destroy)(const void *value)) {
-  if (PyNativeCallable_CheckTable(table, name) < 0) return -1;
   const void *standing = interface->publish(interface->state, space, key, owner, table,
                                             PyNativeCallable_Internal_AreEqual, destroy);
   if (standing == NULL) return -1;
@@ -84,6 +83,21 @@ static inline int PyNativeCallable_Internal_Publish(const PyTypedcall_Interface 
   const PyNativeCallableTable *other = (const PyNativeCallableTable *)standing;
   if (PyNativeCallable_TablesAreEqual(other, table)) return 0;
   PyNativeCallable_Internal_SetConflict(name, other, table);
+  return -1;
+}
+
+// PyTypedMethod_TagDef of a def with a name and a table that have been checked.
+static inline int PyTypedMethod_Internal_TagDef(const PyTypedcall_Interface *interface,
+                                                const PyMethodDef *def, PyObject *owner,
+                                                const PyNativeCallableTable *table,
+                                                void (*destroy)(const void *value)) {
+  const PyNativeCallableTable *behind_name = PyTypedMethod_Table(def);
+  if (behind_name == NULL) {
+    return PyNativeCallable_Internal_Publish(interface, PyTypedcall_BY_DEF, def, owner,
+                                             def->ml_name, table, destroy);
+  }
+  if (PyNativeCallable_TablesAreEqual(behind_name, table)) return 0;
+  PyNativeCallable_Internal_SetConflict(def->ml_name, behind_name, table);
   return -1;
 }
 
@@ -104,15 +118,8 @@ static inline int PyTypedMethod_TagDef(const PyTypedcall_Interface *interface,
     PyErr_SetString(PyExc_ValueError, "typedcall: a def without a name cannot be tagged");
     return -1;
   }
-  const PyNativeCallableTable *behind_name = PyTypedMethod_Table(def);
-  if (behind_name != NULL) {
-    if (PyNativeCallable_CheckTable(table, def->ml_name) < 0) return -1;
-    if (PyNativeCallable_TablesAreEqual(behind_name, table)) return 0;
-    PyNativeCallable_Internal_SetConflict(def->ml_name, behind_name, table);
-    return -1;
-  }
-  return PyNativeCallable_Internal_Publish(interface, PyTypedcall_BY_DEF, def, owner, def->ml_name,
-                                           table, destroy);
+  if (PyNativeCallable_CheckTable(table, def->ml_name) < 0) return -1;
+  return PyTypedMethod_Internal_TagDef(interface, def, owner, table, destroy);
 }
 
 /// Publishes `table` for one object, for callables without a PyMethodDef. An object without weak
@@ -124,8 +131,10 @@ static inline int PyTypedMethod_TagDef(const PyTypedcall_Interface *interface,
 static inline int PyNativeCallable_TagObject(const PyTypedcall_Interface *interface,
                                              PyObject *object, const PyNativeCallableTable *table,
                                              void (*destroy)(const void *value)) {
-  return PyNativeCallable_Internal_Publish(interface, PyTypedcall_BY_OBJECT, object, object,
-                                           Py_TYPE(object)->tp_name, table, destroy);
+  const char *name = Py_TYPE(object)->tp_name;
+  if (PyNativeCallable_CheckTable(table, name) < 0) return -1;
+  return PyNativeCallable_Internal_Publish(interface, PyTypedcall_BY_OBJECT, object, object, name,
+                                           table, destroy);
 }
 
 /// Takes the tag of a def away, whoever owns it. 1, or 0 when there is none. Never fails; the table
@@ -252,7 +261,7 @@ static inline int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *defs
     return -1;
 #else
     if (interface == NULL && (interface = PyTypedcall_Import()) == NULL) return -1;
-    if (PyTypedMethod_TagDef(interface, def, owner, metadata->table, NULL) < 0) return -1;
+    if (PyTypedMethod_Internal_TagDef(interface, def, owner, metadata->table, NULL) < 0) return -1;
 #endif
   }
   return 0;

@@ -6,6 +6,7 @@
 
 #include "core/custom_slots.h"
 #include "gtest/gtest.h"
+#include "tests/core/subinterpreter.h"
 #include "tests/rendezvous/modules_on_path.h"
 
 namespace typedcall_test {
@@ -28,20 +29,13 @@ const char kWork[] =
 
 // One interpreter's life in the calling thread, which has no thread state.
 void LiveOnce(int order, std::atomic<int> *done) {
-  PyInterpreterConfig config = {};
-  config.check_multi_interp_extensions = 1;
-  config.gil = PyInterpreterConfig_OWN_GIL;
-  PyThreadState *state = nullptr;
-  const PyStatus status = Py_NewInterpreterFromConfig(&state, &config);
-  ASSERT_FALSE(PyStatus_Exception(status)) << status.err_msg;
-  {
-    Scope scope;
-    if (ImportInto(scope, order % 2 ? "provider_a, provider_b" : "provider_b, provider_a") &&
-        scope.Run(kWork)) {
-      ++*done;
-    }
+  const OwnGilInterpreter interpreter;
+  ASSERT_TRUE(interpreter.Entered()) << interpreter.Error();
+  Scope scope;
+  if (ImportInto(scope, order % 2 ? "provider_a, provider_b" : "provider_b, provider_a") &&
+      scope.Run(kWork)) {
+    ++*done;
   }
-  Py_EndInterpreter(state);
 }
 
 TEST(OwnGil, ProvidersInManyInterpretersAtOnce) {

@@ -61,6 +61,28 @@ for module in (older_minor, newer_minor, provider_b):
     assert [module.find(All(), idea) for idea in (2, 3, 4)] == [22, 33, 44]
 """)
 
+    def test_what_the_older_one_has_no_function_for(self):
+        """1.0 cannot exchange a row that stands, nor show its counters without a call."""
+        first = "import older_minor, abi_probe\nassert abi_probe.abi()[1:3] == %r\n" % (
+            (0, abi_probe.SIZE_1_0),)
+        run(first + """
+from foreign_tools import find, register
+class Foreign: pass
+class Derived(Foreign): pass
+A, B = 0x01000101, 0x01000201
+def found():
+    return [find(each(), id) for each in (Foreign, Derived) for id in (A, B)]
+register(Foreign, {A: 1})
+assert found() == [1, None] * 2, found()
+register(Foreign, {B: 2})
+assert found() == [1, 2] * 2, found()
+""")
+        run(first + """
+import resolve_consumer
+found, hits = resolve_consumer.across_a_tag(len)
+assert found.split() == ["nothing"] * 2 + ["42"] * 2 + ["nothing"] * 2 and hits == 3, (found, hits)
+""")
+
     def test_the_end_of_the_process(self):
         for module in ("newer_minor", "older_minor"):
             run("""

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/core/subinterpreter.h"
 #include "tests/rendezvous/modules_on_path.h"
 #include "typedcall/resolve.h"
 
@@ -66,20 +67,13 @@ constexpr int kThreads = 3, kLives = 4, kTurns = 40;
 
 // One interpreter's life in the calling thread, which has no thread state.
 void LiveOnce(std::atomic<long> *calls) {
-  PyInterpreterConfig config = {};
-  config.check_multi_interp_extensions = 1;
-  config.gil = PyInterpreterConfig_OWN_GIL;
-  PyThreadState *state = nullptr;
-  const PyStatus status = Py_NewInterpreterFromConfig(&state, &config);
-  ASSERT_FALSE(PyStatus_Exception(status)) << status.err_msg;
-  {
-    Scope scope;
-    EXPECT_EQ(PyTypedcall_Peek(), nullptr) << "an interpreter begins with nothing";
-    if (ImportInto(scope, "resolve_with_bits, resolve_without_bits, resolve_default")) {
-      ResolveEverything(scope, kTurns, calls);
-    }
+  const typedcall_test::OwnGilInterpreter interpreter;
+  ASSERT_TRUE(interpreter.Entered()) << interpreter.Error();
+  Scope scope;
+  EXPECT_EQ(PyTypedcall_Peek(), nullptr) << "an interpreter begins with nothing";
+  if (ImportInto(scope, "resolve_with_bits, resolve_without_bits, resolve_default")) {
+    ResolveEverything(scope, kTurns, calls);
   }
-  Py_EndInterpreter(state);
 }
 
 TEST(Interpreters, SeveralAtOnceWithTheirOwnGil) {

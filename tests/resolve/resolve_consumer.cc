@@ -1,7 +1,11 @@
 // A consumer for Python tests: shows what the resolver finds, and calls it.
 
 #include "typedcall/call_site.h"
+// call_site.h comes first, because of Python.h.
+#include <string>
+
 #include "typedcall/provider.h"
+#include "typedcall/tag.h"
 
 namespace {
 
@@ -42,6 +46,32 @@ PyObject *by_site(PyObject *callable, long turns) noexcept {
                        count(event::cache_bypassed));
 }
 
+long plus_one(long x) noexcept { return x + 1; }
+
+/// What a call site that is asked twice finds before a function is tagged, then, and when the tag
+/// has been taken away: (the results for 41, hits).
+PyObject *across_a_tag(PyObject *callable) noexcept {
+  static const PyNativeCallableTable table = {1, {{"l->l", 0, reinterpret_cast<void *>(plus_one)}}};
+  const PyTypedcall_Interface *interface = PyTypedcall_Import();
+  if (interface == nullptr) return nullptr;
+  typedcall::call_site<long(long)> site(interface);
+  typedcall::stats::reset();
+  std::string found;
+  const auto ask_twice = [&] {
+    for (int turn = 0; turn < 2; ++turn) {
+      const auto function = site.find(callable);
+      found += function ? std::to_string(function(41)) + " " : "nothing ";
+    }
+  };
+  ask_twice();
+  if (PyTypedMethod_TagCallable(interface, callable, &table, nullptr) < 0) return nullptr;
+  ask_twice();
+  PyTypedMethod_UntagDef(interface, PyTypedMethod_DefOf(callable));
+  ask_twice();
+  const unsigned long long hits = typedcall::stats::count(typedcall::event::cache_hit);
+  return Py_BuildValue("sK", found.c_str(), hits);
+}
+
 template <class Signature>
 struct call;
 template <class R, class... A>
@@ -59,6 +89,7 @@ typedcall::method_table methods{
     typedcall::def<resolve>("resolve"),
     typedcall::def<resolve_alone>("resolve_alone"),
     typedcall::def<by_site>("by_site"),
+    typedcall::def<across_a_tag>("across_a_tag"),
     typedcall::def<call<long(long)>::with>("call_long", typedcall::may_raise),
     typedcall::def<call<double(double)>::with>("call_double", typedcall::may_raise),
     typedcall::def<call<double(double, double)>::with>("call_pair", typedcall::may_raise),

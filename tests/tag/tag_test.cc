@@ -90,19 +90,38 @@ TEST_F(Tag, FaultyTablesAreRefusedInPlainWords) {
       {{0, {}}, "a tag needs at least one entry"},
       {{-1, {}}, "a tag needs at least one entry"},
   };
-  PyMethodDef def = {"f", Boxed, METH_O, nullptr};
-  Ref owner = Owner();
-  for (const auto &one : cases) {
-    EXPECT_EQ(PyTypedMethod_TagDef(interface_, &def, owner.get(), &one.table, nullptr), -1);
+  PyTypedMethodMetadata metadata = {nullptr,
+                                    nullptr,
+                                    PyTypedMethod_SIZE,
+                                    PyTypedMethod_ABI_MAJOR,
+                                    PyTypedMethod_ABI_MINOR,
+                                    PyTypedMethod_MAGIC,
+                                    {nullptr, 0, nullptr, "f"}};
+  const PyTypedMethodMetadata *const typed[] = {&metadata, nullptr};
+  PyMethodDef defs[] = {{metadata.pypy.ml_name, Boxed, METH_O, nullptr}, {}};
+  Ref owner = Owner(), function = Ref::Steal(PyCFunction_New(defs, nullptr));
+  const auto expect_refused = [](int result, const std::string &start, const char *words) {
+    EXPECT_EQ(result, -1);
     const std::string error = TakeError();
-    EXPECT_EQ(error.rfind("ValueError: f: ", 0), 0u) << error;
-    EXPECT_NE(error.find(one.words), std::string::npos) << error << " lacks " << one.words;
-    EXPECT_EQ(PyNativeCallable_CheckTable(&one.table, "f"), -1);
-    TakeError();
+    EXPECT_EQ(error.rfind("ValueError: " + start, 0), 0u) << error;
+    EXPECT_NE(error.find(words), std::string::npos) << error << " lacks " << words;
+  };
+  for (const auto &one : cases) {
+    const PyNativeCallableTable *table = metadata.table = &one.table;
+    expect_refused(PyTypedMethod_TagDef(interface_, defs, owner.get(), table, CountDestroyed),
+                   "f: ", one.words);
+    expect_refused(PyTypedMethod_TagCallable(interface_, function.get(), table, CountDestroyed),
+                   "f: ", one.words);
+    expect_refused(PyNativeCallable_TagObject(interface_, owner.get(), table, CountDestroyed),
+                   "Owner: ", one.words);
+    expect_refused(PyTypedMethod_AddTags(owner.get(), defs, typed), "f: ", one.words);
+    expect_refused(PyNativeCallable_CheckTable(table, "f"), "f: ", one.words);
   }
-  EXPECT_EQ(PyNativeCallable_CheckTable(nullptr, "f"), -1);
-  EXPECT_EQ(TakeError(), "ValueError: f: a tag needs at least one entry");
-  EXPECT_EQ(Found(&def), nullptr);
+  expect_refused(PyNativeCallable_CheckTable(nullptr, "f"), "f: a tag needs at least one entry",
+                 "");
+  EXPECT_EQ(Found(defs), nullptr);
+  EXPECT_EQ(interface_->find(interface_->state, PyTypedcall_BY_OBJECT, owner.get()), nullptr);
+  EXPECT_EQ(destroyed, 0);
 }
 
 TEST_F(Tag, ResultsThatCanSayThatAnExceptionIsSet) {
@@ -165,8 +184,10 @@ TEST_F(Tag, WhatStandsBehindTheNameCounts) {
                                                  {nullptr, 0, nullptr, "flagged"}};
   PyMethodDef def = {metadata.pypy.ml_name, Boxed, METH_O | METH_TYPED | METH_TYPED_EXT, nullptr};
   Ref owner = Owner();
-  PyNativeCallableTable equal = Table("l->l"), other = Table("l->l", 0, Dec);
+  PyNativeCallableTable equal = Table("l->l"), other = Table("l->l", 0, Dec), faulty = Table("l");
   EXPECT_EQ(PyTypedMethod_TagDef(interface_, &def, owner.get(), &equal, nullptr), 0);
+  EXPECT_EQ(PyTypedMethod_TagDef(interface_, &def, owner.get(), &faulty, nullptr), -1);
+  EXPECT_EQ(TakeError().rfind("ValueError: flagged: entry 0: signature 'l'", 0), 0u);
   EXPECT_EQ(PyTypedMethod_TagDef(interface_, &def, owner.get(), &other, nullptr), -1);
   EXPECT_EQ(TakeError().rfind("ValueError: flagged is tagged already: 'l->l'", 0), 0u);
   EXPECT_EQ(Found(&def), nullptr);

@@ -52,24 +52,23 @@ PyObject *entries(PyObject *module, PyObject *callable) {
   return list;
 }
 
-bool check_signature(const char *signature) {
-  PyNativeSignature_Fault fault;
-  if (PyNativeSignature_ParseString(signature, nullptr, &fault) == 0) return true;
-  PyErr_Format(PyExc_ValueError, "signature '%.200s' at position %zu: %s", signature,
-               fault.position, fault.reason);
-  return false;
-}
+constexpr char kQuestion[] = "Osks";  // subject, signature, flags that are honoured, casting
 
-// A request as Python makes it: what the TypedFunction honours is its caller's to say.
-bool read_request(const char *signature, unsigned long honoured, const char *allowed,
-                  typedcall::request *asked) {
-  asked->signature = signature;
+/// A question as Python asks it: what the TypedFunction honours is its caller's to say. False with
+/// the exception of a faulty one.
+bool read_question(PyObject *args, PyObject **subject, typedcall::request *asked,
+                   PyNativeSignature *parsed = nullptr) {
+  unsigned long honoured;
+  const char *allowed;
+  if (!PyArg_ParseTuple(args, kQuestion, subject, &asked->signature, &honoured, &allowed)) {
+    return false;
+  }
   asked->honoured = honoured;
   asked->unbound = true;
   for (unsigned i = 0; i < std::size(casting_names); ++i) {
     if (std::strcmp(allowed, casting_names[i]) != 0) continue;
     asked->allowed = static_cast<casting>(i);
-    return check_signature(signature);
+    return typedcall::internal::check_signature(asked->signature, parsed);
   }
   PyErr_Format(PyExc_ValueError, "casting is 'exact', 'equivalent' or 'safe', not '%.100s'",
                allowed);
@@ -78,13 +77,8 @@ bool read_request(const char *signature, unsigned long honoured, const char *all
 
 PyObject *find(PyObject *module, PyObject *args) {
   PyObject *callable;
-  const char *signature, *allowed;
-  unsigned long honoured;
   typedcall::request asked;
-  if (!PyArg_ParseTuple(args, "Osks:find", &callable, &signature, &honoured, &allowed) ||
-      !read_request(signature, honoured, allowed, &asked)) {
-    return nullptr;
-  }
+  if (!read_question(args, &callable, &asked)) return nullptr;
   const auto found = typedcall::find(state_of(module)->interface, callable, asked);
   if (!found) Py_RETURN_NONE;
   return make_row({found->signature.c_str(), found->flags, found->funcptr}, found->where);
@@ -92,36 +86,25 @@ PyObject *find(PyObject *module, PyObject *args) {
 
 PyObject *refuse(PyObject *module, PyObject *args) {
   PyObject *callable;
-  const char *signature, *allowed;
-  unsigned long honoured;
   typedcall::request asked;
-  if (!PyArg_ParseTuple(args, "Osks:refuse", &callable, &signature, &honoured, &allowed) ||
-      !read_request(signature, honoured, allowed, &asked)) {
-    return nullptr;
+  if (read_question(args, &callable, &asked)) {
+    typedcall::internal::set_refusal(state_of(module)->interface, callable, asked);
   }
-  typedcall::internal::set_refusal(state_of(module)->interface, callable, asked);
   return nullptr;
 }
 
 PyObject *select(PyObject *, PyObject *args) {
   PyObject *rows;
-  const char *signature, *allowed;
-  unsigned long honoured;
   typedcall::request asked;
-  if (!PyArg_ParseTuple(args, "Osks:select", &rows, &signature, &honoured, &allowed) ||
-      !read_request(signature, honoured, allowed, &asked)) {
-    return nullptr;
-  }
+  PyNativeSignature parsed;
+  if (!read_question(args, &rows, &asked, &parsed)) return nullptr;
   auto *owned = typedcall::python::owned_table::make(rows, nullptr);
   if (owned == nullptr) return nullptr;
   const PyNativeCallableTable &table = owned->table;
   const auto *best = typedcall::internal::select(table, asked);
   if (best == nullptr && asked.allowed == casting::safe) {
-    PyNativeSignature parsed;
     int cost = std::numeric_limits<int>::max();
-    if (PyNativeSignature_ParseString(signature, &parsed, nullptr) == 0) {
-      best = typedcall::internal::select_cheapest(table, asked, parsed, &cost);
-    }
+    best = typedcall::internal::select_cheapest(table, asked, parsed, &cost);
   }
   const Py_ssize_t at = best != nullptr ? best - table.entries : -1;
   typedcall::python::owned_table::destroy(&table);

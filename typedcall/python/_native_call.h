@@ -56,6 +56,8 @@ class native_call {
 
   /// The number of arguments that Python passes.
   std::size_t arity() const { return parameters_.size() + (is_unbound_ ? 1 : 0); }
+  /// Is the self that it takes the callable's own, not the first argument?
+  bool has_bound_self() const { return takes_self_ && !is_unbound_; }
 
   /// `self` as the native function gets it; null where none is taken, and for an unbound method,
   /// whose self is checked: `callable` is the method. A new reference, or NULL. GIL: held.
@@ -161,13 +163,18 @@ class native_call {
     return result;
   }
 
+  // Behind the arguments, where a function that returns a status puts its value.
+  void pass_place(native_value *values, const wide_value *place) const {
+    if (has_place_) values[parameters_.size() + (takes_self_ ? 1 : 0)] = native_value::at(place);
+  }
+
   PyObject *repeat(native_value *values, Py_ssize_t count) const {
     if (cast_ || releases_gil_) {
       PyErr_SetString(PyExc_TypeError, "only calls without casts and with the GIL are timed");
       return nullptr;
     }
     wide_value wide, place = {};
-    if (has_place_) values[parameters_.size() + (takes_self_ ? 1 : 0)] = native_value::at(&place);
+    pass_place(values, &place);
     const auto start = std::chrono::steady_clock::now();
     for (Py_ssize_t i = 0; i < count; ++i) {
       const native_value result = (*call_)(values, &wide);
@@ -181,7 +188,7 @@ class native_call {
   PyObject *run(native_value *values) const {
     wide_value wide;
     wide_value place = {};
-    if (has_place_) values[parameters_.size() + (takes_self_ ? 1 : 0)] = native_value::at(&place);
+    pass_place(values, &place);
     native_value result;
     if (cast_) return run_cast(values, &wide, &place);
     if (releases_gil_) {

@@ -175,9 +175,7 @@ inline PyObject *make_function(PyTypeObject *type, const function_parts &parts) 
   std::unique_ptr<const native_call> call = make_call(parts);
   if (!call) return nullptr;
   PyObject *self = nullptr;
-  const bool is_unbound = typedcall::internal::is_unbound(parts.callable);
-  const bool takes_self = (PyLong_AsUnsignedLong(parts.flags) & PyNativeCallable_TAKES_SELF) != 0;
-  if (takes_self && !is_unbound) {
+  if (call->has_bound_self()) {
     self = self_of(parts.callable);
     if (self == nullptr) {
       PyErr_SetString(PyExc_TypeError, "the entry takes self, which this function has none of");

@@ -33,17 +33,17 @@ struct owned_table {
   /// From a sequence of (signature, flags, address). Null with the exception of a wrong row. The
   /// signatures' text stands behind the entries.
   static owned_table *make(PyObject *rows, PyObject *keep_alive) {
-    const object_ref list =
-        object_ref::steal(PySequence_Fast(rows, "a sequence of (signature, flags, address)"));
+    // Read twice: a list could change in between.
+    const object_ref list = object_ref::steal(PySequence_Tuple(rows));
     if (!list) return nullptr;
-    const Py_ssize_t count = PySequence_Fast_GET_SIZE(list.get());
+    const Py_ssize_t count = PyTuple_GET_SIZE(list.get());
     std::size_t size =
         sizeof(owned_table) + static_cast<std::size_t>(count) * sizeof(PyNativeCallableEntry);
     for (Py_ssize_t i = 0; i < count; ++i) {
       const char *signature;
       unsigned long flags;
       PyObject *address;
-      if (!read(PySequence_Fast_GET_ITEM(list.get(), i), &signature, &flags, &address)) {
+      if (!read(PyTuple_GET_ITEM(list.get(), i), &signature, &flags, &address)) {
         return nullptr;
       }
       size += std::strlen(signature) + 1;
@@ -60,7 +60,7 @@ struct owned_table {
       const char *signature;
       unsigned long flags;
       PyObject *address;
-      if (!read(PySequence_Fast_GET_ITEM(list.get(), i), &signature, &flags, &address)) {
+      if (!read(PyTuple_GET_ITEM(list.get(), i), &signature, &flags, &address)) {
         std::free(made);
         return nullptr;
       }
