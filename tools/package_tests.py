@@ -1,5 +1,6 @@
 # The Python package as a user gets it: pip installs it into a virtual environment, beside the
 # libraries that it works with, and the tests of tests/package run there. Used by run_tests.py.
+import concurrent.futures
 import glob
 import hashlib
 import os
@@ -98,8 +99,13 @@ def install_package(python):
     return Case("pip install .", PASSED, "" if complete else last_line(output))
 
 
-def run_file(interpreter, python, path, folder):
-    """The cases of one test file."""
+def run_file(interpreter, python, path):
+    """The cases of one test file, which is run in a folder of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        return cases_of_file(interpreter, python, path, folder)
+
+
+def cases_of_file(interpreter, python, path, folder):
     name = os.path.splitext(os.path.basename(path))[0]
     xml = os.path.join(folder, name + ".xml")
     environment = dict(os.environ, XML_OUTPUT_FILE=xml, PYTHONPATH=os.path.abspath(TESTS),
@@ -126,7 +132,8 @@ def cases_of(interpreter, with_libraries):
     cases.append(install_package(python))
     if cases[-1].outcome != PASSED:
         return cases
-    with tempfile.TemporaryDirectory() as scratch:
-        for path in sorted(glob.glob(TESTS + "/test_*.py")):
-            cases += run_file(interpreter, python, path, scratch)
+    files = sorted(glob.glob(TESTS + "/test_*.py"))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for found in pool.map(lambda path: run_file(interpreter, python, path), files):
+            cases += found
     return cases
