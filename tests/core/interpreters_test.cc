@@ -217,34 +217,27 @@ TEST(Subinterpreters, WithTheirOwnGil) {
   ASSERT_NE(PyTypedcall_Import(), nullptr) << TakeError();
   std::atomic<int> done{0};
   auto work = [&] {
-    PyInterpreterConfig config = {};
-    config.check_multi_interp_extensions = 1;
-    config.gil = PyInterpreterConfig_OWN_GIL;
-    PyThreadState *state = nullptr;
-    const PyStatus status = Py_NewInterpreterFromConfig(&state, &config);
-    ASSERT_FALSE(PyStatus_Exception(status)) << status.err_msg;
+    const OwnGilInterpreter interpreter;
+    ASSERT_TRUE(interpreter.Entered()) << interpreter.Error();
     const PyTypedcall_Interface *interface = PyTypedcall_Import();
     ASSERT_NE(interface, nullptr) << TakeError();
-    {
-      Scope scope;
-      long long keys[100] = {};
-      for (int turn = 0; turn < 100; ++turn) {
-        Ref type = MakeType({Slot(Id(1), 11)});
-        scope.Set("A", type.get());
-        scope.Run("class C(A): pass\nu = type.__new__(type(A), 'U', (A,), {})()");
-        EXPECT_EQ(Value(scope.Eval("C()").get(), Id(1)), 11);
-        EXPECT_EQ(Value(scope.Eval("u").get(), Id(1)), 11);
-        EXPECT_EQ(interface->publish(interface->state, kDef, &keys[turn], type.get(), &keys[turn],
-                                     nullptr, nullptr),
-                  &keys[turn]);
-      }
-      scope.Run("del A, C, u");
-      Collect();
-      for (const long long &key : keys) {
-        EXPECT_EQ(interface->find(interface->state, kDef, &key), nullptr);
-      }
+    Scope scope;
+    long long keys[100] = {};
+    for (int turn = 0; turn < 100; ++turn) {
+      Ref type = MakeType({Slot(Id(1), 11)});
+      scope.Set("A", type.get());
+      scope.Run("class C(A): pass\nu = type.__new__(type(A), 'U', (A,), {})()");
+      EXPECT_EQ(Value(scope.Eval("C()").get(), Id(1)), 11);
+      EXPECT_EQ(Value(scope.Eval("u").get(), Id(1)), 11);
+      EXPECT_EQ(interface->publish(interface->state, kDef, &keys[turn], type.get(), &keys[turn],
+                                   nullptr, nullptr),
+                &keys[turn]);
     }
-    Py_EndInterpreter(state);
+    scope.Run("del A, C, u");
+    Collect();
+    for (const long long &key : keys) {
+      EXPECT_EQ(interface->find(interface->state, kDef, &key), nullptr);
+    }
     ++done;
   };
   Py_BEGIN_ALLOW_THREADS;

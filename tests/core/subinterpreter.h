@@ -1,4 +1,4 @@
-// A subinterpreter for the length of a scope, so that a test finds an interpreter where nobody has
+// Subinterpreters for the length of a scope, so that a test finds an interpreter where nobody has
 // imported anything of ours.
 #ifndef TYPEDCALL_TESTS_CORE_SUBINTERPRETER_H_
 #define TYPEDCALL_TESTS_CORE_SUBINTERPRETER_H_
@@ -29,6 +29,32 @@ class Subinterpreter {
  private:
   PyThreadState *outer_, *inner_;
 };
+
+#if PY_VERSION_HEX >= 0x030C0000
+/// One with a GIL of its own for a thread that has no thread state.
+class OwnGilInterpreter {
+ public:
+  OwnGilInterpreter() {
+    PyInterpreterConfig config = {};
+    config.check_multi_interp_extensions = 1;
+    config.gil = PyInterpreterConfig_OWN_GIL;
+    status_ = Py_NewInterpreterFromConfig(&state_, &config);
+  }
+  ~OwnGilInterpreter() {
+    if (state_ != nullptr) Py_EndInterpreter(state_);
+  }
+  OwnGilInterpreter(const OwnGilInterpreter &) = delete;
+  OwnGilInterpreter &operator=(const OwnGilInterpreter &) = delete;
+
+  bool Entered() const { return state_ != nullptr; }
+  /// Why not.
+  const char *Error() const { return status_.err_msg; }
+
+ private:
+  PyThreadState *state_ = nullptr;
+  PyStatus status_;
+};
+#endif
 
 }  // namespace typedcall_test
 

@@ -107,7 +107,7 @@ TEST_F(InstanceTable, EveryKnownFlag) {
   for (int bit = 0; bit < 24; ++bit) {
     const std::uintptr_t flag = std::uintptr_t{1} << bit;
     const bool known = bit < 8 || bit >= 16;
-    const PyNativeCallableEntry entry = {"d->d", flag | PyNativeCallable_NEEDS_THREAD, Address(1)};
+    const PyNativeCallableEntry entry = {"d->i", flag | PyNativeCallable_NEEDS_THREAD, Address(1)};
     EXPECT_EQ(PyNativeCallableTables_Set(tables, &entry, 1), known ? 0 : -1) << bit;
     EXPECT_EQ(TakeError().empty(), known) << bit;
   }

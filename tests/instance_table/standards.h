@@ -5,7 +5,6 @@
 
 #include "core/extensible_type.h"
 #include "typedcall/native_callable_slot.h"
-#include "typedcall_python_config.h"
 
 typedef struct {
   PyObject ob_base;
@@ -63,23 +62,6 @@ static int check_scale(void) {
   if (PyNativeCallableTables_Set(&alone, entries, 2) < 0 || alone.table->count != 2) return 12;
   PyNativeCallableTables_Release(&alone);
   return 0;
-}
-
-static int run_checks(void) {
-  PyConfig config;
-  PyConfig_InitPythonConfig(&config);
-  config.user_site_directory = 0;
-  PyStatus status = PyConfig_SetBytesString(&config, &config.home, TYPEDCALL_PYTHON_HOME);
-  if (!PyStatus_Exception(status)) {
-    status = PyConfig_SetBytesString(&config, &config.executable, TYPEDCALL_PYTHON_EXECUTABLE);
-  }
-  if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
-  PyConfig_Clear(&config);
-  if (PyStatus_Exception(status)) return 100;
-  const int failed = check_scale();
-  if (PyErr_Occurred()) PyErr_Print();
-  if (failed) fprintf(stderr, "check %d failed\n", failed);
-  return Py_FinalizeEx() < 0 ? 101 : failed;
 }
 
 #endif  // TYPEDCALL_TESTS_INSTANCE_TABLE_STANDARDS_H_

@@ -3,7 +3,6 @@
 #define TYPEDCALL_TESTS_TYPE_DATA_STANDARDS_H_
 
 #include "core/type_data.h"
-#include "typedcall_python_config.h"
 
 typedef struct {
   int state;
@@ -31,22 +30,6 @@ static int check_list(void) {
   Py_DECREF(list);
   Py_DECREF((PyObject *)cls);
   return 0;
-}
-
-static int run_checks(void) {
-  PyConfig config;
-  PyConfig_InitPythonConfig(&config);
-  config.user_site_directory = 0;
-  PyStatus status = PyConfig_SetBytesString(&config, &config.home, TYPEDCALL_PYTHON_HOME);
-  if (!PyStatus_Exception(status)) {
-    status = PyConfig_SetBytesString(&config, &config.executable, TYPEDCALL_PYTHON_EXECUTABLE);
-  }
-  if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
-  PyConfig_Clear(&config);
-  if (PyStatus_Exception(status)) return 100;
-  int failed = check_list();
-  if (PyErr_Occurred()) PyErr_Print();
-  return Py_FinalizeEx() < 0 ? 101 : failed;
 }
 
 #endif  // TYPEDCALL_TESTS_TYPE_DATA_STANDARDS_H_

@@ -1,4 +1,5 @@
 // core/type_data.h under every C standard.
+#include "tests/support/run_checks.h"
 #include "tests/type_data/standards.h"
 
-int main(void) { return run_checks(); }
+int main(void) { return run_checks(check_list); }

@@ -1,0 +1,30 @@
+// The main() of a program that checks a header under one language standard, in the common subset of
+// C and C++.
+#ifndef TYPEDCALL_TESTS_SUPPORT_RUN_CHECKS_H_
+#define TYPEDCALL_TESTS_SUPPORT_RUN_CHECKS_H_
+
+#include <Python.h>
+#include <stdio.h>
+
+#include "typedcall_python_config.h"
+
+// Calls `check` between the start and the end of the interpreter that PYTHON_BIN names. It returns
+// the number of the check that failed, or 0; so does this, for main() to return.
+static int run_checks(int (*check)(void)) {
+  PyConfig config;
+  PyConfig_InitPythonConfig(&config);
+  config.user_site_directory = 0;
+  PyStatus status = PyConfig_SetBytesString(&config, &config.home, TYPEDCALL_PYTHON_HOME);
+  if (!PyStatus_Exception(status)) {
+    status = PyConfig_SetBytesString(&config, &config.executable, TYPEDCALL_PYTHON_EXECUTABLE);
+  }
+  if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
+  PyConfig_Clear(&config);
+  if (PyStatus_Exception(status)) return 100;
+  const int failed = check();
+  if (PyErr_Occurred()) PyErr_Print();
+  if (failed) fprintf(stderr, "check %d failed\n", failed);
+  return Py_FinalizeEx() < 0 ? 101 : failed;
+}
+
+#endif  // TYPEDCALL_TESTS_SUPPORT_RUN_CHECKS_H_
