@@ -41,15 +41,10 @@ static inline int PyTypedMethod_Internal_CheckMetadata(const PyTypedMethodMetada
   return PyTypedMethod_Internal_CheckPyPy(metadata);
 }
 
-// Can `row` have these metadata? Returns 1, 0 when it has them or equal ones, or -1 with an
-// exception.
+// Can `row`, which has a name, have these metadata, which have been checked? Returns 1, 0 when it
+// has them or equal ones, or -1 with an exception.
 static inline int PyTypedMethod_Internal_CheckRow(const PyMethodDef *row,
                                                   const PyTypedMethodMetadata *metadata) {
-  if (row == NULL || row->ml_name == NULL) {
-    PyErr_SetString(PyExc_ValueError, "typedcall: a def without a name cannot be tagged");
-    return -1;
-  }
-  if (PyTypedMethod_Internal_CheckMetadata(metadata) < 0) return -1;
   const char *name = metadata->pypy.ml_name;
   if (row->ml_name != name && strcmp(row->ml_name, name) != 0) {
     PyErr_Format(PyExc_ValueError, "row '%.100s' cannot have the metadata of '%.99s'", row->ml_name,
@@ -90,23 +85,21 @@ static inline void PyTypedMethod_Internal_ChangeRow(PyMethodDef *row,
 /// that are not of version 1 or whose name has more than 99 bytes, a row of another name, a faulty
 /// table, or other metadata that the row carries already. GIL: held.
 static inline int PyTypedMethod_TagRow(PyMethodDef *row, const PyTypedMethodMetadata *metadata) {
+  if (row == NULL || row->ml_name == NULL) {
+    PyErr_SetString(PyExc_ValueError, "typedcall: a def without a name cannot be tagged");
+    return -1;
+  }
+  if (PyTypedMethod_Internal_CheckMetadata(metadata) < 0) return -1;
   const int wanted = PyTypedMethod_Internal_CheckRow(row, metadata);
   if (wanted > 0) PyTypedMethod_Internal_ChangeRow(row, metadata);
   return wanted < 0 ? -1 : 0;
 }
 
-// The row of `rows` that is to have the metadata; NULL with an exception when none can.
+// The row of that name; NULL without an exception when there is none.
 static inline PyMethodDef *PyTypedMethod_Internal_RowFor(PyMethodDef *rows,
                                                          const PyTypedMethodMetadata *metadata) {
-  if (PyTypedMethod_Internal_CheckMetadata(metadata) < 0) return NULL;
-  PyMethodDef *row = rows;
-  while (row->ml_name != NULL && strcmp(row->ml_name, metadata->pypy.ml_name) != 0) ++row;
-  if (row->ml_name == NULL) {
-    PyErr_Format(PyExc_SystemError, "no row of the method table is called '%.99s'",
-                 metadata->pypy.ml_name);
-    return NULL;
-  }
-  return PyTypedMethod_Internal_CheckRow(row, metadata) < 0 ? NULL : row;
+  while (rows->ml_name != NULL && strcmp(rows->ml_name, metadata->pypy.ml_name) != 0) ++rows;
+  return rows->ml_name != NULL ? rows : NULL;
 }
 
 /// The same for every element of `typed`, which ends with NULL: each goes to the first row of its
@@ -117,17 +110,25 @@ static inline PyMethodDef *PyTypedMethod_Internal_RowFor(PyMethodDef *rows,
 static inline int PyTypedMethod_TagRows(PyMethodDef *rows,
                                         const PyTypedMethodMetadata *const *typed) {
   for (Py_ssize_t i = 0; typed[i] != NULL; ++i) {
-    if (PyTypedMethod_Internal_RowFor(rows, typed[i]) == NULL) return -1;
+    if (PyTypedMethod_Internal_CheckMetadata(typed[i]) < 0) return -1;
+    const char *name = typed[i]->pypy.ml_name;
+    const PyMethodDef *row = PyTypedMethod_Internal_RowFor(rows, typed[i]);
+    if (row == NULL) {
+      PyErr_Format(PyExc_SystemError, "no row of the method table is called '%.99s'", name);
+      return -1;
+    }
+    if (PyTypedMethod_Internal_CheckRow(row, typed[i]) < 0) return -1;
     for (Py_ssize_t before = 0; before < i; ++before) {
-      if (strcmp(typed[before]->pypy.ml_name, typed[i]->pypy.ml_name) != 0) continue;
-      PyErr_Format(PyExc_ValueError, "row '%.99s' is named by two metadata",
-                   typed[i]->pypy.ml_name);
+      if (strcmp(typed[before]->pypy.ml_name, name) != 0) continue;
+      PyErr_Format(PyExc_ValueError, "row '%.99s' is named by two metadata", name);
       return -1;
     }
   }
   for (; *typed != NULL; ++typed) {
     PyMethodDef *row = PyTypedMethod_Internal_RowFor(rows, *typed);
-    if (row == NULL || PyTypedMethod_TagRow(row, *typed) < 0) return -1;
+    if (PyTypedMethod_Internal_CheckRow(row, *typed) > 0) {
+      PyTypedMethod_Internal_ChangeRow(row, *typed);
+    }
   }
   return 0;
 }

@@ -83,8 +83,12 @@ TEST(PyPyCodes, OfAnotherErrorProtocol) {
   EXPECT_EQ(Check(kDouble, -T_C_DOUBLE, half, {"d->d", kRaise, half}), kContradiction);
   EXPECT_EQ(Check(kDouble, -T_C_DOUBLE, half, {"d->d", kThread, half}), kContradiction);
   EXPECT_EQ(Check(kDouble, T_C_DOUBLE, half, {"d->d", kRaise | zero, half}), kContradiction);
+  // A status is an int, for which PyPy has no code: such an entry is faulty by itself.
   EXPECT_EQ(
       Check(kDouble, T_C_DOUBLE, half, {"d->d", kThread | PyNativeCallable_RETURNS_STATUS, half}),
+      "ValueError: half: entry 0, 'd->d', returns a status, but its result is no int");
+  EXPECT_EQ(
+      Check(kDouble, T_C_LONG, half, {"d->i", kThread | PyNativeCallable_RETURNS_STATUS, half}),
       kContradiction);
   EXPECT_EQ(Check(kDouble, -T_C_LONG, half, {"d->l", kRaise, half}), "");
 }
