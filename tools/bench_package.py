@@ -13,16 +13,17 @@ ALL = ("application", "numba_loop", "numpy_ufunc", "pypy_loop", "scipy_quad")
 
 
 def environment(interpreter, with_libraries):
-    """The Python of an environment in which this checkout is installed."""
+    """The Python of an environment in which this checkout is installed, or None."""
     folder, missing = package_tests.environment_of(interpreter, with_libraries)
     for case in missing:
         print("%s: %s" % (case.name, case.message))
     if folder is None:
-        sys.exit("no environment for %s" % interpreter.label)
+        return None
     python = os.path.join(folder, "bin", "python")
     installed = package_tests.install_package(python)
     if installed.outcome != PASSED:
-        sys.exit(installed.message)
+        print("%s: %s" % (interpreter.label, installed.message))
+        return None
     return python
 
 
@@ -46,6 +47,8 @@ def main():
     found = interpreters.find()
     usual = next(i for i in found if not i.reason and i.ordinary)
     cpython = environment(usual, True)
+    if cpython is None:
+        sys.exit("the package could not be installed for %s" % usual.label)
     pypy = next((i for i in found if i.info["implementation"] == "PyPy" and i.runs_package), None)
     pypy_python = environment(pypy, False) if pypy is not None else None
     status = 0

@@ -22,7 +22,8 @@ inline bool python_is_ending() {
 /// PyEval_RestoreThread. CPython before 3.14 ends a thread that asks for the GIL when the
 /// interpreter has ended: its stack is unwound, and what stands there gives back references and
 /// buffers without the GIL. Here it stops for good instead, as 3.14 does, until the process ends.
-/// A thread that is cancelled goes on being cancelled.
+/// A thread that is cancelled (pthread_cancel) goes on being cancelled, and its stack is unwound
+/// without the GIL: CPython does not support that, nor do we.
 inline void restore_thread(PyThreadState *thread) {
   try {
     PyEval_RestoreThread(thread);

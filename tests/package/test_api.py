@@ -117,6 +117,18 @@ class Resolve(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "does not offer 'l->l'; it offers 'd->d'"):
             typedcall.resolve(f, "l->l")
 
+    def test_what_was_resolved_of_a_method_offers_nothing(self):
+        # Its self would be the TypedFunction.
+        for method in (typed.Scaler(2.0).scale, typed.Scaler.scale):
+            f = typedcall.resolve(method, "d->d")
+            self.assertTrue(f.flags & Flags.TAKES_SELF)
+            self.assertEqual(typedcall.entries(f), [])
+            self.assertEqual(typedcall.adopt(f), [])
+            with self.assertRaises(TypeError):
+                typedcall.resolve(f, "d->d")
+            with self.assertRaises(TypeError):
+                typedcall.tag(lambda x: x, "d->d", f)
+
     def test_only_the_very_types_are_known(self):
         for name in ("TypedFunction", "PyCapsule", "CFuncPtr"):
             made = type(name, (), {"__module__": "builtins", "callable": len,

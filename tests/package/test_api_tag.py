@@ -127,9 +127,9 @@ class Pointers(Tagged):
         self.assertEqual((entry.address, entry.flags & 0xFFFF), (address_of("half"), 0))
         self.assertEqual(typedcall.resolve(plain.half, "d->d")(3.0), 1.5)
 
-    def refused(self, pointer, message, error=TypeError):
+    def refused(self, pointer, message, error=TypeError, signature="d->d"):
         with self.assertRaisesRegex(error, message):
-            typedcall.tag(plain.half, "d->d", pointer)
+            typedcall.tag(plain.half, signature, pointer)
         self.assertEqual(typedcall.entries(plain.half), [])
 
     def test_ints_that_are_no_address(self):
@@ -171,6 +171,8 @@ class Pointers(Tagged):
         self.assertEqual((call(5), call(-1)), (5, -1))
         with self.assertRaises(OverflowError):
             call(1 << 80)
+        self.refused(ctypes.pythonapi["Py_IncRef"], "may raise, which 'O->v' cannot say",
+                     signature="O->v")
 
     def test_that_nobody_knows_how_it_reports_errors_is_not_forgotten(self):
         def elsewhere(x):

@@ -238,14 +238,18 @@ class Verify(CommandLine):
     @unittest.skipIf(support.IS_PYPY, "a wrong address cannot be tagged so on PyPy")
     def test_isolated_functions_take_only_themselves_along(self):
         self.tagged(
-            "import os, signal, time",
+            "import os, signal, threading, time",
             "half = plain.half", "typedcall.tag(half, 'd->d', plain.addresses['half'])",
             "def dies(x): os.kill(os.getpid(), signal.SIGABRT)",
             "def hangs(x): time.sleep(100)",
+            "def leaves(x): os._exit(3)",
+            "def lingers(x):",
+            "    threading.Thread(target=time.sleep, args=(100,)).start()",
+            "    return x / 2",
             "def crashes(x): return x",
             # The address of data: calling it is a crash of the unboxed call.
             "data = (ctypes.c_char * 64)()",
-            "for f in (dies, hangs):",
+            "for f in (dies, hangs, leaves, lingers):",
             "    typedcall.tag(f, 'd->d', plain.addresses['half'])",
             "typedcall.tag(crashes, 'd->d', ctypes.addressof(data))")
         report = self.json("verify", "tagged", "--count", "50", "--isolate", "--time-limit", "2",
@@ -254,6 +258,9 @@ class Verify(CommandLine):
         self.assertEqual(verdicts["half"]["equal"], 50)
         self.assertRegex(verdicts["dies"]["skipped"], "^died of SIGABRT in its boxed call with ")
         self.assertRegex(verdicts["hangs"]["skipped"], "^did not end within 2 s in its boxed call")
+        self.assertRegex(verdicts["leaves"]["skipped"],
+                         "^ended its process with exit code 3 in its boxed call")
+        self.assertGreater(verdicts["lingers"]["calls"], 0)
         self.assertEqual(verdicts["crashes"]["unexplained"], 1)
         self.assertRegex(verdicts["crashes"]["examples"][0][2], "^died of SIG")
 

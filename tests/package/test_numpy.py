@@ -233,6 +233,8 @@ class Sink(unittest.TestCase):
         ):
             with self.assertRaisesRegex(ZeroDivisionError, "division by zero"):
                 call()
+        with self.assertRaises(ZeroDivisionError):
+            div(1.0, [1.0, 0.0], out=numpy.zeros(2, "f4"))
         out = numpy.full(4, 7.0)
         with self.assertRaises(ZeroDivisionError):
             div(1.0, [1.0, 2.0, 0.0, 1.0], out=out)

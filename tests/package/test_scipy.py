@@ -1,5 +1,6 @@
 """Typed functions as SciPy's LowLevelCallable, and LowLevelCallables as typed functions."""
 
+import array
 import ctypes
 import gc
 import math
@@ -63,6 +64,38 @@ class Sink(unittest.TestCase):
             weights = [float(each) for each in range(2, count + 1)]
             found = integrate.quad(made, 0, 2, args=tuple(weights))[0]
             self.assertAlmostEqual(found, 2.0 + 2 * sum(i * w for i, w in enumerate(weights, 2)))
+
+    def test_scipy_s_own_signatures_come_first(self):
+        libm = ctypes.CDLL("libm.so.6")
+
+        def tagged(*arguments):
+            return 0.0
+
+        typedcall.tag(tagged, ["dd->d", "d->d"], [
+            ctypes.cast(function, ctypes.c_void_p).value for function in (libm.hypot, libm.fabs)])
+        made = typedcall.low_level_callable(tagged)
+        self.assertEqual(made.signature, "double (double)")
+        self.assertAlmostEqual(integrate.quad(made, -1, 1)[0], 1.0)
+        made = typedcall.low_level_callable(tagged, "dd->d")
+        self.assertAlmostEqual(integrate.quad(made, 0, 1, args=(0.0,))[0], 0.5)
+
+    def test_from_a_low_level_callable(self):
+        made = typedcall.low_level_callable(functions.add)
+        again = typedcall.low_level_callable(made)
+        self.assertAlmostEqual(integrate.quad(again, 0, 2, args=(7.0,))[0], 16.0)
+        with_data = typedcall.low_level_callable(callbacks.with_data, user_data=pointer_to(5.0))
+        again = typedcall.low_level_callable(with_data)
+        self.assertAlmostEqual(integrate.quad(again, 0, 2)[0], 10.0)
+        # Without its data it knows no function.
+        f = typedcall.resolve(made, "i&dP->d")
+        self.assertTrue(math.isnan(f(2, array.array("d", [1.0, 2.0]), None)))
+
+    def test_flags_survive(self):
+        made = typedcall.low_level_callable(functions.half)
+        self.assertEqual(typedcall.entries(made)[0].flags, typedcall.entries(functions.half)[0].flags)
+        callback = ctypes.CFUNCTYPE(*[ctypes.c_double] * 3)(lambda x, y: x * y)
+        entry, = typedcall.entries(typedcall.low_level_callable(callback))
+        self.assertEqual((entry.signature, entry.flags & 0xFFFF), ("i&dP->d", Flags.ACQUIRES_GIL))
 
     def test_another_number_of_doubles_is_not_a_number(self):
         made = typedcall.low_level_callable(functions.add)

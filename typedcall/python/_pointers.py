@@ -8,7 +8,8 @@ from typing import Any, List, Tuple
 from typedcall import _cffi
 from typedcall._capsules import capsule_address, is_capsule
 from typedcall._choose import are_equivalent, offered
-from typedcall._records import Entry, Flags
+from typedcall._codes import has_error_value
+from typedcall._records import Entry, Flags, parse_signature
 from typedcall.sources.ctypes_ import FUNCFLAG_PYTHONAPI
 
 __all__ = ["read_pointer"]
@@ -28,7 +29,7 @@ def read_pointer(pointer: Any, signature: str) -> Tuple[int, Flags]:
     if found:
         return _of_entries(pointer, signature, found)
     for reader in (_of_ctypes, _of_cffi, _of_capsule):
-        address = reader(pointer)
+        address = reader(pointer, signature)
         if address is not None:
             return _checked(address[0], pointer), address[1]
     raise TypeError("%r holds no address of a C function; needed is %s" % (pointer, _KINDS))
@@ -56,7 +57,7 @@ def _of_entries(pointer: Any, signature: str, found: List[Entry]) -> Tuple[int, 
     )
 
 
-def _of_ctypes(pointer: Any) -> Any:
+def _of_ctypes(pointer: Any, signature: str) -> Any:
     ctypes = sys.modules.get("ctypes")
     if ctypes is None:
         return None
@@ -69,13 +70,19 @@ def _of_ctypes(pointer: Any) -> Any:
         address = ctypes.cast(pointer, ctypes.c_void_p).value or 0
         # Without argtypes nothing is known but what the prototype does about exceptions.
         raises = pointer._flags_ & FUNCFLAG_PYTHONAPI
+        if raises and not has_error_value(parse_signature(signature)[1]):
+            raise TypeError(
+                "%r may raise, which '%s' cannot say; tag its address, "
+                "ctypes.cast(f, ctypes.c_void_p), with flags=NEEDS_THREAD, if it does not"
+                % (pointer, signature)
+            )
         return address, Flags.NEEDS_THREAD | Flags.MAY_RAISE if raises else Flags(0)
     if isinstance(pointer, ctypes.c_void_p):
         return pointer.value or 0, Flags(0)
     return None
 
 
-def _of_cffi(pointer: Any) -> Any:
+def _of_cffi(pointer: Any, signature: str) -> Any:
     backend = sys.modules.get("_cffi_backend")
     if backend is None or not isinstance(pointer, backend._CDataBase):
         return None
@@ -85,7 +92,7 @@ def _of_cffi(pointer: Any) -> Any:
     raise TypeError("%r is a '%s', no pointer to a function" % (pointer, kind.cname))
 
 
-def _of_capsule(pointer: Any) -> Any:
+def _of_capsule(pointer: Any, signature: str) -> Any:
     scipy = sys.modules.get("scipy._lib._ccallback")
     if scipy is not None and isinstance(pointer, scipy.LowLevelCallable):
         # Of a declaration that no signature is; what has one offers an entry.

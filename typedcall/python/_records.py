@@ -38,9 +38,9 @@ class Flags(enum.IntFlag):
 
     @property
     def is_thread_safe(self) -> bool:
-        """May threads without the GIL be in the function, several at once? So may they in one
-        without effects, which could meet, and in one that takes the GIL itself."""
-        return bool(self & (Flags.THREAD_SAFE | Flags.PURE | Flags.ACQUIRES_GIL))
+        """May threads without the GIL be in the function, several at once? So may they in one that
+        takes the GIL itself. PURE is about results, and does not say it."""
+        return bool(self & (Flags.THREAD_SAFE | Flags.ACQUIRES_GIL))
 
     @property
     def names(self) -> List[str]:

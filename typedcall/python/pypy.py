@@ -137,7 +137,7 @@ def accelerate(module: ModuleType, *, thread_safe_only: bool = False) -> Acceler
 
     Only entries are used that need neither the GIL nor self, set no exception and have no objects
     or pointers. PyPy lets the GIL go around a cffi call: functions that are not marked THREAD_SAFE
-    or PURE could then run in two threads at once. They are accelerated, and listed in the result,
+    could then run in two threads at once. They are accelerated, and listed in the result,
     unless `thread_safe_only` is true.
 
     What other modules imported from `module` before (`from module import f`) stays the original,

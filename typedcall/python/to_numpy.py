@@ -105,14 +105,14 @@ def _loops(function: Any) -> List[Entry]:
 
 def ufunc(function: Any, name: Optional[str] = None) -> Any:
     """A numpy.ufunc with one loop for each overload of `function` whose types are numbers, the same
-    object for the same function. It keeps `function` alive.
+    object for the same function if that can be imported by its name. It keeps `function` alive.
 
     A function that can be imported by its name, also a static method or one of the script itself,
     gives a ufunc that can be pickled by its name. The loops are in the order of the overloads, as
     Python tries them, but narrow types before those that they can be cast to.
     NumPy calls loops without the GIL: around the loop of an overload that may raise, or has not
     said that it may run in several threads at once, the GIL is taken. After an exception the rest
-    of the output is as it was. NumPy before 1.22 does not look for exceptions; with it, overloads
+    of the output is as it was, unless NumPy casts it: then it is undefined. NumPy before 1.22 does not look for exceptions; with it, overloads
     that may raise are left out. TypeError as typedcall.resolve(); ImportError on PyPy."""
     if sys.implementation.name == "pypy":
         raise ImportError("CPython only: ufunc() needs NumPy's C API, which PyPy emulates")

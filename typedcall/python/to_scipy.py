@@ -8,11 +8,12 @@ from typing import Any, Dict, Optional
 
 from typedcall._c_text import parse_declaration
 from typedcall._capsules import make_capsule, need_capsules
-from typedcall._choose import are_equivalent, choose
+from typedcall._choose import are_equivalent, choose, offered
 from typedcall._records import Entry, Flags, parse_signature
 
 __all__ = ["SIGNATURES", "low_level_callable"]
 
+_HONOURS = Flags.ACQUIRES_GIL
 _OF_ARRAYS = "double (int, double *, void *)"
 
 #: What SciPy accepts, as our signature: quad, nquad; ndimage's generic_filter, generic_filter1d and
@@ -44,6 +45,10 @@ def _is_of_doubles(signature: str) -> bool:
     return len(arguments) > 1 and set(arguments + [result]) == {"d"}
 
 
+def _is_usable(entry: Entry) -> bool:
+    return _text_of(entry.signature) is not None and not entry.flags.asks(_HONOURS)
+
+
 def _unknown_to_scipy(entry: Entry) -> str:
     if _text_of(entry.signature) is not None or _is_of_doubles(entry.signature):
         return ""
@@ -59,6 +64,8 @@ def _class() -> Any:
         """SciPy's LowLevelCallable of a typed function, which it keeps alive."""
 
         typed_function: Any = None
+        #: What its C signature does not say.
+        typed_flags: Flags = Flags(0)
 
     return TypedLowLevelCallable
 
@@ -67,11 +74,11 @@ def low_level_callable(
     function: Any, signature: Optional[str] = None, *, user_data: Any = None
 ) -> Any:
     """A scipy.LowLevelCallable that keeps `function` alive. `signature` is ours (`d->d`) or SciPy's
-    text (`double (double)`); without one the first entry that SciPy accepts is taken. `user_data`
-    is SciPy's: a capsule, a ctypes or a cffi pointer.
+    text (`double (double)`); without one the first entry of a signature of SciPy's is taken.
+    `user_data` is SciPy's: a capsule, a ctypes or a cffi pointer; of a LowLevelCallable its own.
 
-    Functions of several doubles (`ddd->d`), which SciPy does not know, come as functions of an
-    array with user data of our own, for quad with `args` and nquad; they return nan when SciPy has
+    Functions of several doubles (`ddd->d`), which SciPy does not know, come, where there is nothing
+    else, as functions of an array with user data of our own, for quad with `args` and nquad; they return nan when SciPy has
     another number of arguments for them.
 
     SciPy calls it with the GIL or without, and does not look for exceptions, so only entries that
@@ -79,6 +86,8 @@ def low_level_callable(
     TypeError as typedcall.resolve(), or for user data where the signature has none; ImportError on
     PyPy."""
     need_capsules("low_level_callable()")
+    from scipy import LowLevelCallable
+
     if signature is not None:
         if "(" in signature:
             signature = parse_declaration(signature).signature
@@ -88,7 +97,13 @@ def low_level_callable(
                 "SciPy has no callbacks of the signature '%s'; it has: %s"
                 % (signature, ", ".join("'%s' = %s" % pair for pair in SIGNATURES.items()))
             )
-    entry = choose(function, signature, Flags.ACQUIRES_GIL, "SciPy", _unknown_to_scipy)
+    if signature is None:
+        # Before those that become functions of an array.
+        of_scipy = [e.signature for e in offered(function) if _is_usable(e)]
+        signature = of_scipy[0] if of_scipy else None
+    entry = choose(function, signature, _HONOURS, "SciPy", _unknown_to_scipy)
+    if user_data is None and isinstance(function, LowLevelCallable):
+        user_data = function.user_data
     if user_data is not None and not entry.signature.split("->")[0].endswith("P"):
         raise TypeError("'%s' has no last argument for user data" % entry.signature)
     address, text = entry.address, _text_of(entry.signature)
@@ -98,5 +113,5 @@ def low_level_callable(
         user_data = array_callee(entry.signature, address, entry.keep_alive)
         address, text = CALL_WITH_ARRAY, _OF_ARRAYS
     made = _class()(make_capsule(address, text), user_data)
-    made.typed_function = entry.keep_alive
+    made.typed_function, made.typed_flags = entry.keep_alive, entry.flags
     return made

@@ -53,12 +53,15 @@ def isolated(work: Callable[[], Any], seconds: float) -> Tuple[Any, Optional[str
             return None, "did not end within %g s" % seconds
         try:
             succeeded, result = receiver.recv()
-        except EOFError:
+        except (EOFError, OSError):
             child.join()
             code = child.exitcode or 0
             if code >= 0:
                 return None, "ended its process with exit code %d" % code
             return None, "died of " + signal.Signals(-code).name
+    # Threads that the work has started may keep it from ending.
+    child.join(1)
+    child.kill()
     child.join()
     if not succeeded:
         raise CommandError("verify itself failed: %s" % result)

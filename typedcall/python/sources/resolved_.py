@@ -11,7 +11,11 @@ __all__ = ["entries"]
 
 
 def entries(obj: Any) -> Optional[List[Entry]]:
-    """The entry of a TypedFunction; None for anything else."""
+    """The entry of a TypedFunction; None for anything else. A method's offers nothing: the self that
+    it passes is the method's, and consumers would pass the TypedFunction."""
     if not isinstance(obj, TypedFunction):
         return None
-    return [Entry(obj.signature, Flags(obj.flags), obj.address, obj.place, obj)]
+    flags = Flags(obj.flags)
+    if flags & Flags.TAKES_SELF:
+        return []
+    return [Entry(obj.signature, flags, obj.address, obj.place, obj)]

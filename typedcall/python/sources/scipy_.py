@@ -1,5 +1,6 @@
 """SciPy's LowLevelCallable as a typed function: the name of its capsule is the C signature. A
-callback that was made of ctypes or cffi has the flags of what it was made of."""
+callback that was made of ctypes, of cffi or of a typed function has the flags of what it was made
+of."""
 
 from __future__ import annotations
 
@@ -41,4 +42,5 @@ def entries(obj: Any) -> Optional[List[Entry]]:
         signature = parse_declaration(text).signature
     except ValueError:
         return []
-    return [Entry(signature, _flags_of(obj.function, text), capsule_address(capsule), "SciPy", obj)]
+    flags = _flags_of(obj.function, text) | getattr(obj, "typed_flags", Flags(0))
+    return [Entry(signature, flags, capsule_address(capsule), "SciPy", obj)]
