@@ -11,6 +11,7 @@ import adapter_support
 import support
 import typedcall
 from typedcall import Flags
+from typedcall._capsules import make_capsule
 
 scipy = adapter_support.library("scipy")
 integrate = adapter_support.library("scipy.integrate")
@@ -218,6 +219,17 @@ class Source(unittest.TestCase):
         typedcall.tag(plain.half, "d->d", scipy.LowLevelCallable(libm.fabs))
         self.addCleanup(typedcall.untag, plain.half)
         self.assertEqual(typedcall.resolve(plain.half, "d->d")(-2.0), 2.0)
+
+    def test_one_of_a_declaration_without_a_signature_is_an_address(self):
+        address = ctypes.cast(ctypes.CDLL("libm.so.6").fabs, ctypes.c_void_p).value
+        made = scipy.LowLevelCallable(make_capsule(address, "struct unknown (double)"))
+        self.assertEqual(typedcall.entries(made), [])
+
+        def tagged(x):
+            return abs(x)
+
+        typedcall.tag(tagged, "d->d", made)
+        self.assertEqual(typedcall.resolve(tagged, "d->d")(-2.0), 2.0)
 
 
 class TheExample(adapter_support.Example):
