@@ -43,8 +43,21 @@ _CONFIG_HEADER = """\
 #ifndef TYPEDCALL_PYTHON_CONFIG_H_
 #define TYPEDCALL_PYTHON_CONFIG_H_
 
+#include <Python.h>
+
 #define TYPEDCALL_PYTHON_HOME "{home}"
 #define TYPEDCALL_PYTHON_EXECUTABLE "{executable}"
+
+/* Starts the interpreter that PYTHON_BIN names, and clears the configuration. */
+static inline PyStatus typedcall_python_start(PyConfig *config) {{
+  PyStatus status = PyConfig_SetBytesString(config, &config->home, TYPEDCALL_PYTHON_HOME);
+  if (!PyStatus_Exception(status)) {{
+    status = PyConfig_SetBytesString(config, &config->executable, TYPEDCALL_PYTHON_EXECUTABLE);
+  }}
+  if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(config);
+  PyConfig_Clear(config);
+  return status;
+}}
 
 #endif /* TYPEDCALL_PYTHON_CONFIG_H_ */
 """

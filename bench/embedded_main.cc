@@ -74,12 +74,7 @@ void start_python() {
   config.write_bytecode = 0;
   config.use_hash_seed = 1;
   config.hash_seed = 0;
-  PyStatus status = PyConfig_SetBytesString(&config, &config.home, TYPEDCALL_PYTHON_HOME);
-  if (!PyStatus_Exception(status)) {
-    status = PyConfig_SetBytesString(&config, &config.executable, TYPEDCALL_PYTHON_EXECUTABLE);
-  }
-  if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
-  PyConfig_Clear(&config);
+  const PyStatus status = typedcall_python_start(&config);
   if (PyStatus_Exception(status)) Py_ExitStatusException(status);
 }
 

@@ -57,7 +57,7 @@ TEST_F(InstanceTable, EntriesAndSignaturesAreCopied) {
   char signature[] = "d->d";
   Entries entries = {{signature, 0, Address(1)}};
   ASSERT_EQ(Set(tables, entries), 0);
-  std::memcpy(signature, "XXXX", sizeof(signature));
+  std::memcpy(signature, "l->l", sizeof(signature));
   entries[0] = kThree;
   EXPECT_EQ(Offers(), "d->d 1");
 }

@@ -26,12 +26,7 @@ void StartPython() {
   config.install_signal_handlers = 0;
   config.user_site_directory = 0;
   config.write_bytecode = 0;
-  PyStatus status = PyConfig_SetBytesString(&config, &config.home, TYPEDCALL_PYTHON_HOME);
-  if (!PyStatus_Exception(status)) {
-    status = PyConfig_SetBytesString(&config, &config.executable, TYPEDCALL_PYTHON_EXECUTABLE);
-  }
-  if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
-  PyConfig_Clear(&config);
+  const PyStatus status = typedcall_python_start(&config);
   if (PyStatus_Exception(status)) Die(status);
 }
 

@@ -14,12 +14,7 @@ static int run_checks(int (*check)(void)) {
   PyConfig config;
   PyConfig_InitPythonConfig(&config);
   config.user_site_directory = 0;
-  PyStatus status = PyConfig_SetBytesString(&config, &config.home, TYPEDCALL_PYTHON_HOME);
-  if (!PyStatus_Exception(status)) {
-    status = PyConfig_SetBytesString(&config, &config.executable, TYPEDCALL_PYTHON_EXECUTABLE);
-  }
-  if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
-  PyConfig_Clear(&config);
+  const PyStatus status = typedcall_python_start(&config);
   if (PyStatus_Exception(status)) return 100;
   const int failed = check();
   if (PyErr_Occurred()) PyErr_Print();
