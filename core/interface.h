@@ -17,7 +17,7 @@ extern "C" {
 #define PyTypedcall_CAPSULE "typedcall_v1"
 #define PyTypedcall_CAPSULE_NAME PyTypedcall_MODULE "." PyTypedcall_CAPSULE
 #define PyTypedcall_ABI_MAJOR 1
-#define PyTypedcall_ABI_MINOR 1
+#define PyTypedcall_ABI_MINOR 2
 /// Bytes of version 1.0's PyTypedcall_Interface, whatever later versions append to it.
 #define PyTypedcall_INTERFACE_SIZE_1_0 96
 
@@ -60,7 +60,8 @@ typedef struct PyTypedcall_Interface {
   int (*resolve)(void *state, PyTypeObject *type, const PyCustomSlot *own, Py_ssize_t own_count);
 
   /// The value published for `key`, or NULL. Takes no lock and no reference, needs no GIL, sets no
-  /// exception. The value stays valid while an owner of the row lives and nobody retracts it.
+  /// exception. The value stays valid while an owner of the row lives; whoever does not know that
+  /// one does, or runs Python code before the last use of the value, asks `hold`.
   const void *(*find)(void *state, int space, const void *key);
 
   /// Publishes `value` for `key` while `owner` lives. `equal` (may be NULL: only the same address
@@ -73,9 +74,10 @@ typedef struct PyTypedcall_Interface {
   ///    BY_OBJECT whose `key` is its owner then keeps it alive until retracted), ValueError for an
   ///    unknown space or a NULL, RuntimeError while the interpreter ends, MemoryError.
   /// `destroy` (may be NULL) is called once for each time that a value was taken: when its row's
-  /// last owner has died, or at the interpreter's end when the row was retracted or is still there;
-  /// there it must not use the interface. What was retracted is therefore not to be published
-  /// again with a `destroy`.
+  /// last owner has died, or at the interpreter's end when the row was retracted or is still there,
+  /// and the last reference of `hold` has gone; it must not use the interface. What was retracted
+  /// is therefore not to be published again with a `destroy`. A value without one must be valid for
+  /// as long.
   const void *(*publish)(void *state, int space, const void *key, PyObject *owner,
                          const void *value, int (*equal)(const void *standing, const void *offered),
                          void (*destroy)(const void *value));
@@ -113,7 +115,27 @@ typedef struct PyTypedcall_Interface {
   /// The totals themselves, which change while one looks: for who asks each time whether any row
   /// has come or gone. To be read with atomic loads; by any thread, without the GIL. Since 1.1.
   const PyTypedcall_Counters *live_counters;
+
+  /// What is published for `key`, in `*value`, and a new reference to an object that keeps it valid
+  /// until it dies: the row, what was given to keep with it, one of its owners, and `callable`
+  /// (may be NULL), behind which the caller has found the key. The garbage collector sees owner and
+  /// callable there. NULL and a NULL `*value`, without an exception, when nothing is published or
+  /// its last owner is dying; with MemoryError where there is none. May collect garbage. Since 1.2.
+  PyObject *(*hold)(void *state, int space, const void *key, PyObject *callable,
+                    const void **value);
+
+  /// As `publish`, and keeps `kept` (may be NULL) as long as the row's value is needed, also when
+  /// an equal value stands. The owner itself is not kept: the row would never go. Returns 1:
+  /// `value` stands now, or stood already; 0: an equal one does, and `value` was not taken;
+  /// PyTypedcall_CONFLICT, without an exception: another one does, and nothing has changed; -1 with
+  /// an exception. Since 1.2.
+  int (*publish_kept)(void *state, int space, const void *key, PyObject *owner, const void *value,
+                      int (*equal)(const void *standing, const void *offered),
+                      void (*destroy)(const void *value), PyObject *kept);
 } PyTypedcall_Interface;
+
+/// See PyTypedcall_Interface.publish_kept.
+#define PyTypedcall_CONFLICT (-2)
 
 /// Does the interface reach to this field, which version 1.0 did not have?
 #define PyTypedcall_HAS(interface, field) \

@@ -64,12 +64,26 @@ static inline PyTypeObject *PyTypedcall_Internal_CombinedMetaclass(void *opaque,
   return combined;
 }
 
+static inline int PyTypedcall_Internal_LockAndPublishKept(
+    void *opaque, int space, const void *key, PyObject *object, const void *value,
+    int (*equal)(const void *standing, const void *offered), void (*destroy)(const void *value),
+    PyObject *kept) {
+  const void *standing;
+  int result;
+  PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf((PyTypedcall_Internal_State *)opaque));
+  result = PyTypedcall_Internal_Publish(opaque, space, key, object, value, equal, destroy, kept,
+                                        &standing);
+  PyTypedcall_END_EXCLUSIVE();
+  return result;
+}
+
 static inline const void *PyTypedcall_Internal_LockAndPublish(
     void *opaque, int space, const void *key, PyObject *object, const void *value,
     int (*equal)(const void *standing, const void *offered), void (*destroy)(const void *value)) {
   const void *standing;
   PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf((PyTypedcall_Internal_State *)opaque));
-  standing = PyTypedcall_Internal_Publish(opaque, space, key, object, value, equal, destroy);
+  (void)PyTypedcall_Internal_Publish(opaque, space, key, object, value, equal, destroy, NULL,
+                                     &standing);
   PyTypedcall_END_EXCLUSIVE();
   return standing;
 }

@@ -16,12 +16,14 @@ typedef struct PyTypedcall_Internal_State {
   PyTypedcall_Interface interface;
   PyTypeObject *metaclass;
   PyTypedcall_Internal_SideTable tables[PyTypedcall_SPACES];
+  PyTypeObject *reference_type;  // of what hold() gives
   PyObject *owners;  // dict: address of an owner -> capsule of its PyTypedcall_Internal_Owner
   PyTypedcall_Internal_Row *retracted;
   PyTypedcall_Counters counters;
   PyObject *slot_names;  // dict: name -> ID, see core/slot_names.h
   PyObject *combined;    // dict: metaclasses -> weak reference, see core/combined_metaclass.h
   PyExtensibleType_Internal_StaticTypes static_types;
+  int is_installed, is_coming_back;  // see core/rendezvous.h
 } PyTypedcall_Internal_State;
 
 // One more of what is counted. The state is the caller's alone, but readers may be looking.

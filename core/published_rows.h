@@ -1,75 +1,49 @@
-// Rows and their owners: publishing, retracting, and what happens when an owner dies. These are the
-// functions behind PyTypedcall_Interface; core/rendezvous.h puts them into it.
+// Rows and their owners: publishing, holding, retracting, and what happens when an owner dies.
+// These are the functions behind PyTypedcall_Interface; core/rendezvous.h puts them into it.
 #ifndef TYPEDCALL_CORE_PUBLISHED_ROWS_H_
 #define TYPEDCALL_CORE_PUBLISHED_ROWS_H_
 
-#include "core/interpreter_state.h"
+#include "core/row_owner.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-// Something whose life bounds the life of rows.
-typedef struct PyTypedcall_Internal_Owner {
-  PyTypedcall_Internal_State *state;
-  PyObject *key;        // its address, in `owners`: removing it must not need memory
-  PyObject *reference;  // a weak reference, or the owner itself where it has no weak references
-  int is_kept;          // the latter: then there is one row, BY_OBJECT, for the owner itself
-  size_t count, capacity;
-  PyTypedcall_Internal_Row **rows;
-} PyTypedcall_Internal_Owner;
-
-#define PyTypedcall_Internal_OWNER_NAME PyTypedcall_MODULE ".owner"
-
-static inline void PyTypedcall_Internal_FreeRow(PyTypedcall_Internal_Row *row) {
-  if (row->destroy != NULL) row->destroy(row->value);
-  PyTypedcall_RAW_FREE(row);
+// Takes a row out of the table: whoever looks finds nothing. Its reference is the caller's now.
+static inline void PyTypedcall_Internal_TakeOut(PyTypedcall_Internal_State *state,
+                                                PyTypedcall_Internal_Row *row) {
+  PyTypedcall_Internal_TableRemove(&state->tables[row->space], row->key);
+  PyTypedcall_Internal_Count(&state->counters.rows_removed, 1);
+  row->is_in_table = 0;
 }
 
-static inline void PyTypedcall_Internal_FreeOwner(PyObject *capsule) {
-  PyTypedcall_Internal_Owner *owner =
-      (PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(capsule, PyTypedcall_Internal_OWNER_NAME);
-  Py_XDECREF(owner->reference);
-  Py_XDECREF(owner->key);
-  PyTypedcall_RAW_FREE(owner->rows);
-  PyTypedcall_RAW_FREE(owner);
-}
-
-// A record and its weak reference keep each other alive by way of the callback; this parts them.
-static inline void PyTypedcall_Internal_ForgetReference(PyTypedcall_Internal_Owner *owner) {
-  PyObject *reference = owner->reference;
-  owner->reference = NULL;
-  Py_XDECREF(reference);
-}
-
-// Removes the rows of an owner that is dead. `destroy` may run anything, this function as well:
-// each row is taken off the list before. Returns 0, or -1 with an exception.
+// Removes the rows of an owner that is dead. Returns 0, or -1 with an exception.
 static inline int PyTypedcall_Internal_RemoveRowsOf(PyTypedcall_Internal_Owner *owner) {
   PyTypedcall_Internal_State *state = owner->state;
   // Python code can find weak references of an object and call, or outlive us with, their callback.
   if (owner->reference == NULL || !PyTypedcall_Internal_IsDead(owner->reference)) return 0;
-  for (size_t i = 0; i < owner->count; ++i) {
-    PyTypedcall_Internal_Row *row = owner->rows[i];
-    owner->rows[i] = NULL;
-    if (row == NULL) continue;
-    if (--row->owners > 0 || row->retracted) continue;
-    PyTypedcall_Internal_TableRemove(&state->tables[row->space], row->key);
-    PyTypedcall_Internal_Count(&state->counters.rows_removed, 1);
-    PyTypedcall_Internal_FreeRow(row);
+  PyTypedcall_Internal_Row *gone = NULL;
+  while (owner->owned != NULL) {
+    PyTypedcall_Internal_Row *row = owner->owned->row;
+    PyTypedcall_Internal_Disown(owner->owned);
+    if (row->owned_by == NULL && row->is_in_table) {
+      PyTypedcall_Internal_TakeOut(state, row);
+      row->next = gone;
+      gone = row;
+    }
   }
-  owner->count = 0;
-  if (owner->reference == NULL) return 0;  // somebody else has come to the end meanwhile
-  // The garbage collector, unlike the end of the last reference, leaves the callback in place.
-  PyTypedcall_Internal_ForgetReference(owner);
-  // This may let go of the owner record: the callback object that runs keeps it.
-  return state->owners != NULL ? PyDict_DelItem(state->owners, owner->key) : 0;
+  const int result = PyTypedcall_Internal_ForgetOwner(state, owner);
+  // Now that all of them are out: letting go can run anything, this function as well.
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  PyTypedcall_Internal_ReleaseRows(gone);
+  PyTypedcall_RestoreError(saved);
+  return result;
 }
 
 // The weak reference's callback: `self` is the owner's capsule.
 static inline PyObject *PyTypedcall_Internal_OwnerDied(PyObject *self, PyObject *reference) {
   (void)reference;
-  PyTypedcall_Internal_Owner *owner =
-      (PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(self, PyTypedcall_Internal_OWNER_NAME);
+  PyTypedcall_Internal_Owner *owner = PyTypedcall_Internal_OwnerIn(self);
   if (owner == NULL) return NULL;
   int result;
   PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf(owner->state));
@@ -82,178 +56,145 @@ static inline PyObject *PyTypedcall_Internal_OwnerDied(PyObject *self, PyObject 
 static PyMethodDef PyTypedcall_Internal_OwnerDiedDef = {
     "_typedcall_owner_died", PyTypedcall_Internal_OwnerDied, METH_O, NULL};
 
-// A record for an object that has none, not yet in the state: a new reference to its capsule, or
-// NULL with an exception.
-static inline PyObject *PyTypedcall_Internal_NewOwner(PyTypedcall_Internal_State *state,
-                                                      PyObject *object, PyObject *key,
-                                                      int may_be_kept) {
-  PyTypedcall_Internal_Owner *owner =
-      (PyTypedcall_Internal_Owner *)PyTypedcall_RAW_CALLOC(1, sizeof(*owner));
-  if (owner == NULL) return PyErr_NoMemory();
-  PyObject *capsule =
-      PyCapsule_New(owner, PyTypedcall_Internal_OWNER_NAME, PyTypedcall_Internal_FreeOwner);
-  if (capsule == NULL) {
-    PyTypedcall_RAW_FREE(owner);
-    return NULL;
-  }
-  owner->state = state;
-  Py_INCREF(key);
-  owner->key = key;
-  PyObject *callback = PyCFunction_New(&PyTypedcall_Internal_OwnerDiedDef, capsule);
-  if (callback != NULL) {
-    owner->reference = PyWeakref_NewRef(object, callback);
-    Py_DECREF(callback);
-    if (owner->reference == NULL && may_be_kept && PyErr_ExceptionMatches(PyExc_TypeError)) {
-      PyErr_Clear();
-      Py_INCREF(object);
-      owner->reference = object;
-      owner->is_kept = 1;
-    }
-  }
-  if (owner->reference != NULL) return capsule;
-  Py_DECREF(capsule);
-  return NULL;
-}
-
-// The record of an owner, made when it has none yet; NULL with an exception. Borrowed from the
-// state.
+// The record of an owner, with a reference to its capsule in `*held`; NULL with an exception.
 static inline PyTypedcall_Internal_Owner *PyTypedcall_Internal_GetOwner(
-    PyTypedcall_Internal_State *state, PyObject *object, int may_be_kept) {
-  if (state->owners == NULL) {
-    PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
-    return NULL;
-  }
-  PyObject *key = PyLong_FromVoidPtr(object);
-  if (key == NULL) return NULL;
-  PyObject *standing = PyTypedcall_Internal_GetItem(state->owners, key);
-  if (standing == NULL && !PyErr_Occurred()) {
-    PyObject *fresh = PyTypedcall_Internal_NewOwner(state, object, key, may_be_kept);
-    if (fresh != NULL) {
-      // Making it may have collected garbage and thereby run anything: what stands now counts.
-      standing = PyTypedcall_Internal_SetDefault(state->owners, key, fresh);
-      PyTypedcall_Internal_Hide(state->owners);
-      if (standing != fresh) {
-        PyTypedcall_Internal_ForgetReference((PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(
-            fresh, PyTypedcall_Internal_OWNER_NAME));
-      }
-      Py_DECREF(fresh);
-    }
-  }
-  Py_DECREF(key);
-  if (standing == NULL) return NULL;
-  PyTypedcall_Internal_Owner *owner =
-      (PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(standing, PyTypedcall_Internal_OWNER_NAME);
-  Py_DECREF(standing);
-  if (owner->is_kept && !may_be_kept) {
-    // Kept for its own row alone: nobody would see it die.
-    char kind[PyTypedcall_Internal_NAME_SIZE];
-    PyErr_Format(PyExc_TypeError, "cannot create weak reference to '%s' object",
-                 PyTypedcall_Internal_Name(Py_TYPE(object), kind));
-    return NULL;
-  }
-  return owner;
+    PyTypedcall_Internal_State *state, PyObject *object, int may_be_kept, PyObject **held) {
+  return PyTypedcall_Internal_OwnerFor(state, object, &PyTypedcall_Internal_OwnerDiedDef,
+                                       may_be_kept, held);
 }
 
-// Removes the record of an object that in the end owns nothing, so that nobody keeps the object.
-static inline void PyTypedcall_Internal_DropIdleOwner(PyTypedcall_Internal_State *state,
-                                                      PyTypedcall_Internal_Owner *owner) {
-  if (owner->count > 0) return;
-  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  PyObject *key = owner->key;
-  Py_INCREF(key);
-  PyTypedcall_Internal_ForgetReference(owner);
-  (void)PyDict_DelItem(state->owners, key);
-  Py_DECREF(key);
-  PyTypedcall_RestoreError(saved);
-}
-
-static inline int PyTypedcall_Internal_Owns(const PyTypedcall_Internal_Owner *owner,
-                                            const PyTypedcall_Internal_Row *row) {
-  for (size_t i = 0; i < owner->count; ++i) {
-    if (owner->rows[i] == row) return 1;
-  }
-  return 0;
-}
-
-// Room for one more row in the owner's list. -1 when there is no memory (no exception set).
-static inline int PyTypedcall_Internal_OwnerReserve(PyTypedcall_Internal_Owner *owner) {
-  if (owner->count < owner->capacity) return 0;
-  const size_t capacity = owner->capacity == 0 ? 4 : owner->capacity * 2;
-  void *grown = PyTypedcall_RAW_REALLOC(owner->rows, capacity * sizeof(*owner->rows));
-  if (grown == NULL) return -1;
-  owner->rows = (PyTypedcall_Internal_Row **)grown;
-  owner->capacity = capacity;
-  return 0;
-}
-
-// A new row in the table, without owners yet. NULL when there is no memory (no exception set).
-static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_AddRow(
-    PyTypedcall_Internal_State *state, int space, const void *key, const void *value,
-    void (*destroy)(const void *value)) {
+// A new row, not in the table yet, with one reference. NULL when there is no memory (no exception
+// set).
+static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_NewRow(
+    int space, const void *key, const void *value, void (*destroy)(const void *value)) {
   PyTypedcall_Internal_Row *row =
       (PyTypedcall_Internal_Row *)PyTypedcall_RAW_CALLOC(1, sizeof(*row));
-  const int reserved = row != NULL ? PyTypedcall_Internal_TableReserve(&state->tables[space]) : -1;
-  if (reserved < 0) {
-    PyTypedcall_RAW_FREE(row);
-    return NULL;
-  }
-  PyTypedcall_Internal_Count(&state->counters.generations, (uint64_t)reserved);
+  if (row == NULL) return NULL;
+  row->references = 1;
   row->space = space;
   row->key = key;
   row->value = value;
   row->destroy = destroy;
-  PyTypedcall_Internal_TableInsert(&state->tables[space], row);
-  // Behind it: whoever finds nothing must not remember that with the new count.
-  PyTypedcall_Internal_Count(&state->counters.rows_added, 1);
   return row;
 }
 
-static inline const void *PyTypedcall_Internal_Publish(
+// Makes sure that one more row fits into the table. -1 when there is no memory (no exception set).
+static inline int PyTypedcall_Internal_ReserveRow(PyTypedcall_Internal_State *state, int space) {
+  const int reserved = PyTypedcall_Internal_TableReserve(&state->tables[space]);
+  if (reserved < 0) return -1;
+  PyTypedcall_Internal_Count(&state->counters.generations, (uint64_t)reserved);
+  return 0;
+}
+
+// Puts a row in, for which there is room; the table takes its reference over.
+static inline void PyTypedcall_Internal_AddRow(PyTypedcall_Internal_State *state,
+                                               PyTypedcall_Internal_Row *row) {
+  row->is_in_table = 1;
+  PyTypedcall_Internal_TableInsert(&state->tables[row->space], row);
+  // Behind it: whoever finds nothing must not remember that with the new count.
+  PyTypedcall_Internal_Count(&state->counters.rows_added, 1);
+}
+
+// What Publish does once the owner's record is there; runs no Python code. Returns 1, 0 or
+// PyTypedcall_CONFLICT as publish_kept, or -1 without an exception when there is no memory.
+static inline int PyTypedcall_Internal_PublishFor(PyTypedcall_Internal_State *state,
+                                                  PyTypedcall_Internal_Owner *owner,
+                                                  const PyTypedcall_Internal_Row *offered,
+                                                  int (*equal)(const void *, const void *),
+                                                  PyObject *kept, const void **standing) {
+  PyTypedcall_Internal_Row *row =
+      PyTypedcall_Internal_TableRow(&state->tables[offered->space], offered->key);
+  PyTypedcall_Internal_Row *fresh = NULL;
+  if (row != NULL) {
+    *standing = row->value;
+    if (row->value != offered->value && (equal == NULL || !equal(row->value, offered->value))) {
+      PyTypedcall_Internal_Count(&state->counters.conflicts, 1);
+      return PyTypedcall_CONFLICT;
+    }
+  } else {
+    *standing = offered->value;
+    if (PyTypedcall_Internal_ReserveRow(state, offered->space) < 0) return -1;
+    row = fresh =
+        PyTypedcall_Internal_NewRow(offered->space, offered->key, offered->value, offered->destroy);
+    if (row == NULL) return -1;
+  }
+  // What can fail first; an owner that a row has for nothing would be no harm.
+  int failed = kept != NULL && !PyTypedcall_Internal_Keeps(row, kept) &&
+               PyTypedcall_Internal_Keep(row, kept) < 0;
+  failed = failed || PyTypedcall_Internal_Own(owner, row) < 0;
+  if (fresh == NULL) return failed ? -1 : row->value == offered->value;
+  if (!failed) {
+    PyTypedcall_Internal_AddRow(state, row);
+    return 1;
+  }
+  row->destroy = NULL;  // it was not taken
+  PyTypedcall_Internal_ReleaseRow(row);
+  return -1;
+}
+
+// See PyTypedcall_Interface.publish_kept; `*standing` is what stands afterwards. The caller has the
+// state for itself.
+static inline int PyTypedcall_Internal_Publish(
     void *opaque, int space, const void *key, PyObject *object, const void *value,
-    int (*equal)(const void *standing, const void *offered), void (*destroy)(const void *value)) {
+    int (*equal)(const void *standing, const void *offered), void (*destroy)(const void *value),
+    PyObject *kept, const void **standing) {
   PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
+  *standing = NULL;
   if (space < 0 || space >= PyTypedcall_SPACES || key == NULL || value == NULL || object == NULL) {
     PyErr_SetString(PyExc_ValueError,
                     "typedcall: a row needs a space, a key, an owner and a value");
-    return NULL;
+    return -1;
   }
   const int may_be_kept = space == PyTypedcall_BY_OBJECT && key == (const void *)object;
+  PyTypedcall_Internal_Row offered;
+  memset(&offered, 0, sizeof(offered));
+  offered.space = space;
+  offered.key = key;
+  offered.value = value;
+  offered.destroy = destroy;
   // Whatever can run Python code (and thereby another publish) comes before the table is looked at.
-  PyTypedcall_Internal_Owner *owner = PyTypedcall_Internal_GetOwner(state, object, may_be_kept);
-  if (owner == NULL) return NULL;
-  PyTypedcall_Internal_SideTable *table = &state->tables[space];
-  PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(table, key);
-  if (row != NULL && row->value != value && (equal == NULL || !equal(row->value, value))) {
-    PyTypedcall_Internal_Count(&state->counters.conflicts, 1);
-    PyTypedcall_Internal_DropIdleOwner(state, owner);
-    return row->value;
-  }
-  if (row != NULL && PyTypedcall_Internal_Owns(owner, row)) return row->value;
-  if (PyTypedcall_Internal_OwnerReserve(owner) < 0 ||
-      (row == NULL &&
-       (row = PyTypedcall_Internal_AddRow(state, space, key, value, destroy)) == NULL)) {
-    PyTypedcall_Internal_DropIdleOwner(state, owner);
+  PyObject *held;
+  PyTypedcall_Internal_Owner *owner =
+      PyTypedcall_Internal_GetOwner(state, object, may_be_kept, &held);
+  if (owner == NULL) return -1;
+  const int result = PyTypedcall_Internal_PublishFor(state, owner, &offered, equal,
+                                                     kept == object ? NULL : kept, standing);
+  PyTypedcall_Internal_DropIdleOwner(state, owner);
+  Py_DECREF(held);
+  if (result == -1) {
+    *standing = NULL;
     PyErr_NoMemory();
-    return NULL;
   }
-  owner->rows[owner->count++] = row;
-  ++row->owners;
-  if (owner->is_kept) row->keeper = owner;
-  return row->value;
+  return result;
 }
 
-// An object without weak references is kept alive by its record, and let go with its row.
-static inline void PyTypedcall_Internal_ReleaseKept(PyTypedcall_Internal_State *state,
-                                                    PyTypedcall_Internal_Row *row) {
-  PyTypedcall_Internal_Owner *keeper = row->keeper;
-  if (keeper == NULL || state->owners == NULL) return;
-  row->keeper = NULL;
-  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  PyObject *key = keeper->key;
-  Py_INCREF(key);
-  (void)PyDict_DelItem(state->owners, key);
-  Py_DECREF(key);
-  PyTypedcall_RestoreError(saved);
+// See PyTypedcall_Interface.hold.
+static inline PyObject *PyTypedcall_Internal_Hold(void *opaque, int space, const void *key,
+                                                  PyObject *callable, const void **value) {
+  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
+  *value = NULL;
+  if (space < 0 || space >= PyTypedcall_SPACES || state->reference_type == NULL) return NULL;
+  PyTypeObject *type = state->reference_type;
+  const allocfunc allocate = PyTypedcall_Internal_SLOT(allocfunc, type, tp_alloc);
+  // First, because it may collect garbage and thereby run anything.
+  PyTypedcall_Internal_Reference *made = (PyTypedcall_Internal_Reference *)allocate(type, 0);
+  if (made == NULL) return NULL;
+  PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf(state));
+  PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(&state->tables[space], key);
+  if (row != NULL) {
+    made->row = PyTypedcall_Internal_ShareRow(row);
+    made->owner = PyTypedcall_Internal_LiveOwner(row);
+    // Asking weak references may have let other threads in.
+    if (made->owner != NULL && row->is_in_table) *value = row->value;
+  }
+  PyTypedcall_END_EXCLUSIVE();
+  if (*value == NULL) {
+    Py_DECREF((PyObject *)made);
+    return NULL;
+  }
+  Py_XINCREF(callable);
+  made->callable = callable;
+  return (PyObject *)made;
 }
 
 static inline int PyTypedcall_Internal_Retract(void *opaque, int space, const void *key) {
@@ -261,14 +202,11 @@ static inline int PyTypedcall_Internal_Retract(void *opaque, int space, const vo
   if (space < 0 || space >= PyTypedcall_SPACES) return 0;
   PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(&state->tables[space], key);
   if (row == NULL) return 0;
-  PyTypedcall_Internal_TableRemove(&state->tables[space], key);
-  PyTypedcall_Internal_Count(&state->counters.rows_removed, 1);
-  // Somebody may be using the value without a lock, so it is kept, and so is the row for its
-  // owners.
-  row->retracted = 1;
+  PyTypedcall_Internal_TakeOut(state, row);
+  // Somebody may be using the value without a reference, so it is kept.
   row->next = state->retracted;
   state->retracted = row;
-  PyTypedcall_Internal_ReleaseKept(state, row);
+  PyTypedcall_Internal_LetKeptOwnerGo(state, row);
   return 1;
 }
 

@@ -41,48 +41,103 @@ static inline void PyTypedcall_Internal_ReadCounters(void *opaque, PyTypedcall_C
   memcpy(out, &read, size < sizeof(*out) ? size : sizeof(*out));
 }
 
-// Lets go of everything but the struct itself.
-static inline void PyTypedcall_Internal_EmptyState(PyTypedcall_Internal_State *state) {
-  // Letting things go can run anything, so from here on nobody can ask for anything.
-  PyTypeObject *metaclass = state->metaclass;
-  state->metaclass = NULL;
-  PyObject *owners = state->owners;
-  state->owners = NULL;
+// All rows of the state, out of its tables and of their owners' lists: nobody finds them any more.
+// A chain, with the state's references. Runs no Python code.
+static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TakeAllRows(
+    PyTypedcall_Internal_State *state, PyObject *owners) {
+  PyTypedcall_Internal_Row *rows = state->retracted;
   PyObject *capsule;
+  state->retracted = NULL;
   for (Py_ssize_t at = 0; owners != NULL && PyDict_Next(owners, &at, NULL, &capsule);) {
-    PyTypedcall_Internal_ForgetReference((PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(
-        capsule, PyTypedcall_Internal_OWNER_NAME));
+    PyTypedcall_Internal_DisownAll(PyTypedcall_Internal_OwnerIn(capsule));
   }
-  // Who remembers what it found compares counters, and must not take these rows for alive.
   for (int space = 0; space < PyTypedcall_SPACES; ++space) {
-    PyTypedcall_Internal_Count(&state->counters.rows_removed, state->tables[space].live);
-  }
-  Py_XDECREF(owners);
-  for (int space = 0; space < PyTypedcall_SPACES; ++space) {
-    PyTypedcall_Internal_Generation *generation = state->tables[space].current;
+    PyTypedcall_Internal_SideTable *table = &state->tables[space];
+    PyTypedcall_Internal_Generation *generation = table->current;
     for (size_t i = 0; generation != NULL && i <= generation->mask; ++i) {
       const PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_CellAt(generation, i);
-      if (cell->value != NULL) PyTypedcall_Internal_FreeRow(cell->row);
+      if (cell->value == NULL) continue;
+      cell->row->is_in_table = 0;
+      cell->row->next = rows;
+      rows = cell->row;
     }
-    PyTypedcall_Internal_TableFree(&state->tables[space]);
+    // Who remembers what it found compares counters, and must not take these rows for alive.
+    PyTypedcall_Internal_Count(&state->counters.rows_removed, table->live);
+    table->live = 0;
+    PyTypedcall_Internal_TableFree(table);
   }
-  while (state->retracted != NULL) {
-    PyTypedcall_Internal_Row *next = state->retracted->next;
-    PyTypedcall_Internal_FreeRow(state->retracted);
-    state->retracted = next;
+  return rows;
+}
+
+// Lets go of everything but the struct itself. That can run anything, so all of it is out of the
+// state before the first thing is let go.
+static inline void PyTypedcall_Internal_EmptyState(PyTypedcall_Internal_State *state) {
+  PyObject *const parts[] = {(PyObject *)state->metaclass, (PyObject *)state->reference_type,
+                             state->slot_names, state->combined};
+  PyExtensibleType_Internal_StaticTypes static_types = state->static_types;
+  PyObject *owners = state->owners, *capsule;
+  state->metaclass = NULL;
+  state->reference_type = NULL;
+  state->slot_names = NULL;
+  state->combined = NULL;
+  state->owners = NULL;
+  memset(&state->static_types, 0, sizeof(state->static_types));
+  PyTypedcall_Internal_Row *rows = PyTypedcall_Internal_TakeAllRows(state, owners);
+  PyExtensibleType_Internal_ForgetStatic(&static_types);
+  for (Py_ssize_t at = 0; owners != NULL && PyDict_Next(owners, &at, NULL, &capsule);) {
+    PyTypedcall_Internal_ForgetReference(PyTypedcall_Internal_OwnerIn(capsule));
   }
-  PyExtensibleType_Internal_ForgetStatic(&state->static_types);
-  Py_CLEAR(state->slot_names);
-  Py_CLEAR(state->combined);
-  Py_XDECREF((PyObject *)metaclass);
+  Py_XDECREF(owners);
+  PyTypedcall_Internal_ReleaseRows(rows);
+  for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); ++i) Py_XDECREF(parts[i]);
+}
+
+// Does `sys` still have what every running interpreter has? It is wiped before the interpreter lets
+// go of its own dictionary.
+static inline int PyTypedcall_Internal_IsRunning(void) {
+  PyObject *modules = PySys_GetObject("modules"), *version = PySys_GetObject("hexversion");
+  return (modules != NULL && PyDict_Check(modules)) || (version != NULL && PyLong_Check(version));
+}
+
+static inline void PyTypedcall_Internal_CapsuleDied(PyObject *capsule);
+
+// Python code can get hold of the interpreter's dictionary (CPython 3.13 shows it to
+// gc.get_objects()) and empty it. What others use stays, and stands there again.
+static inline void PyTypedcall_Internal_ComeBack(PyTypedcall_Internal_State *state) {
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  PyObject *key = PyUnicode_FromString(PyTypedcall_CAPSULE_NAME), *standing = NULL;
+  PyObject *again =
+      PyCapsule_New(&state->interface, PyTypedcall_CAPSULE_NAME, PyTypedcall_Internal_CapsuleDied);
+  if (kept != NULL && key != NULL && again != NULL) {
+    standing = PyTypedcall_Internal_SetDefault(kept, key, again);
+  }
+  // If that has failed, this interface stays as it is for those who have it.
+  state->is_coming_back = 1;
+  Py_XDECREF(standing);
+  Py_XDECREF(again);
+  Py_XDECREF(key);
+  state->is_coming_back = 0;
+  PyTypedcall_RestoreError(saved);
+}
+
+// Of a capsule that this module has made.
+static inline PyTypedcall_Internal_State *PyTypedcall_Internal_StateIn(PyObject *capsule) {
+  return (PyTypedcall_Internal_State *)((PyTypedcall_Interface *)PyCapsule_GetPointer(
+                                            capsule, PyTypedcall_CAPSULE_NAME))
+      ->state;
 }
 
 static inline void PyTypedcall_Internal_CapsuleDied(PyObject *capsule) {
-  void *interface = PyCapsule_GetPointer(capsule, PyTypedcall_CAPSULE_NAME);
-  // The struct stays, some two hundred bytes an interpreter: CPython runs Python code after the
-  // interpreter's dictionary has gone, and that code may call modules that hold the interface.
-  PyTypedcall_Internal_EmptyState(
-      (PyTypedcall_Internal_State *)((PyTypedcall_Interface *)interface)->state);
+  PyTypedcall_Internal_State *state = PyTypedcall_Internal_StateIn(capsule);
+  if (state->is_coming_back) return;
+  if (state->is_installed && PyTypedcall_Internal_IsRunning()) {
+    PyTypedcall_Internal_ComeBack(state);
+  } else {
+    // The struct stays, some two hundred bytes an interpreter: CPython runs Python code after the
+    // interpreter's dictionary has gone, and that code may call modules that hold the interface.
+    PyTypedcall_Internal_EmptyState(state);
+  }
 }
 
 // A capsule with a new interface, not yet shown to anybody. New reference, or NULL with an
@@ -108,9 +163,12 @@ static inline PyObject *PyTypedcall_Internal_NewCapsule(void) {
   interface->replace = PyTypedcall_Internal_LockAndReplace;
   interface->exchange = PyTypedcall_Internal_LockAndExchange;
   interface->live_counters = &state->counters;
+  interface->hold = PyTypedcall_Internal_Hold;
+  interface->publish_kept = PyTypedcall_Internal_LockAndPublishKept;
   PyObject *capsule = NULL;
   state->metaclass = PyExtensibleType_Internal_NewMetaclass();
-  if (state->metaclass != NULL) state->owners = PyDict_New();
+  if (state->metaclass != NULL) state->reference_type = PyTypedcall_Internal_NewReferenceType();
+  if (state->reference_type != NULL) state->owners = PyDict_New();
   if (state->owners != NULL) state->slot_names = PyDict_New();
   if (state->slot_names != NULL) state->combined = PyDict_New();
   if (state->combined != NULL) {
@@ -228,6 +286,7 @@ static inline PyObject *PyTypedcall_Internal_StandingCapsule(PyObject *dict, PyO
     standing = PyTypedcall_Internal_Look(dict, PyTypedcall_CAPSULE);
     ours = standing != NULL ? standing
                             : PyTypedcall_Internal_Settle(kept, PyTypedcall_CAPSULE_NAME, fresh);
+    if (ours == fresh) PyTypedcall_Internal_StateIn(fresh)->is_installed = 1;
     Py_DECREF(fresh);
     if (standing != NULL || ours == NULL) return ours;
   }

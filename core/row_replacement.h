@@ -19,7 +19,8 @@ static inline void PyTypedcall_Internal_SwapRows(PyTypedcall_Internal_State *sta
   PyTypedcall_STORE_RELEASE(&cell->value, fresh->value);
   PyTypedcall_Internal_Count(&state->counters.rows_added, 1);
   PyTypedcall_Internal_Count(&state->counters.rows_removed, 1);
-  old->retracted = 1;
+  fresh->is_in_table = 1;
+  old->is_in_table = 0;
   old->next = state->retracted;
   state->retracted = old;
 }
@@ -38,37 +39,33 @@ static inline int PyTypedcall_Internal_Exchange(void *opaque, int space, const v
     return -1;
   }
   // Whatever can run Python code (and thereby another publish) comes before the table is looked at.
-  PyTypedcall_Internal_Owner *owner = PyTypedcall_Internal_GetOwner(state, object, 0);
+  PyObject *held;
+  PyTypedcall_Internal_Owner *owner = PyTypedcall_Internal_GetOwner(state, object, 0, &held);
   if (owner == NULL) return -1;
   PyTypedcall_Internal_Row *old = PyTypedcall_Internal_TableRow(&state->tables[space], key);
-  const int is_another = expected != NULL && (old == NULL || old->value != expected);
-  if (is_another || (old != NULL && old->value == value)) {
-    PyTypedcall_Internal_DropIdleOwner(state, owner);
-    return is_another ? 0 : 1;
-  }
-  PyTypedcall_Internal_Row *fresh = NULL;
-  if (PyTypedcall_Internal_OwnerReserve(owner) == 0) {
-    if (old == NULL) {
-      fresh = PyTypedcall_Internal_AddRow(state, space, key, value, destroy);
+  int result = 1;
+  if (expected != NULL && (old == NULL || old->value != expected)) {
+    result = 0;
+  } else if (old == NULL || old->value != value) {
+    PyTypedcall_Internal_Row *fresh = PyTypedcall_Internal_NewRow(space, key, value, destroy);
+    if (fresh == NULL || PyTypedcall_Internal_Own(owner, fresh) < 0 ||
+        (old == NULL && PyTypedcall_Internal_ReserveRow(state, space) < 0)) {
+      if (fresh != NULL) {
+        if (fresh->owned_by != NULL) PyTypedcall_Internal_Disown(fresh->owned_by);
+        fresh->destroy = NULL;  // it was not taken
+        PyTypedcall_Internal_ReleaseRow(fresh);
+      }
+      result = -1;
+    } else if (old == NULL) {
+      PyTypedcall_Internal_AddRow(state, fresh);
     } else {
-      fresh = (PyTypedcall_Internal_Row *)PyTypedcall_RAW_CALLOC(1, sizeof(*fresh));
+      PyTypedcall_Internal_SwapRows(state, old, fresh);
     }
   }
-  if (fresh == NULL) {
-    PyTypedcall_Internal_DropIdleOwner(state, owner);
-    PyErr_NoMemory();
-    return -1;
-  }
-  if (old != NULL) {
-    fresh->space = space;
-    fresh->key = key;
-    fresh->value = value;
-    fresh->destroy = destroy;
-    PyTypedcall_Internal_SwapRows(state, old, fresh);
-  }
-  fresh->owners = 1;
-  owner->rows[owner->count++] = fresh;
-  return 1;
+  PyTypedcall_Internal_DropIdleOwner(state, owner);
+  Py_DECREF(held);
+  if (result < 0) PyErr_NoMemory();
+  return result;
 }
 
 #ifdef __cplusplus

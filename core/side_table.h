@@ -28,16 +28,19 @@ typedef struct PyTypedcall_Internal_Generation {
   PyTypedcall_Internal_Cell cells[1];
 } PyTypedcall_Internal_Generation;
 
-// What writers know about a cell.
+// What writers know about a cell. It lives as long as somebody has a reference: the table or the
+// list of retracted rows, each owner, and each consumer that holds it (core/row_reference.h).
 typedef struct PyTypedcall_Internal_Row {
+  size_t references;
   int space;
+  int is_in_table;
   const void *key;
   const void *value;
   void (*destroy)(const void *value);
-  size_t owners;
-  struct PyTypedcall_Internal_Owner *keeper;  // the owner that is kept alive for this row, or NULL
-  int retracted;                              // no longer in the table
-  struct PyTypedcall_Internal_Row *next;      // among the retracted ones
+  PyObject **kept;  // what publish_kept() was given
+  size_t kept_count;
+  struct PyTypedcall_Internal_Ownership *owned_by;
+  struct PyTypedcall_Internal_Row *next;  // among those that were taken out of the table
 } PyTypedcall_Internal_Row;
 
 // One space.

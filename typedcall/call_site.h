@@ -142,13 +142,14 @@ class dynamic_call_site {
     site_entry found;
     internal::site_search search(interface_, callable, known);
     std::uint32_t spelling = 0;
-    internal::find_entry(interface_, callable, asked_,
-                         [&](const PyNativeCallableEntry &entry, place where, casting how) {
-                           spelling = memory_.spell(entry.signature);
-                           found = {memory_.spelling(spelling), entry.flags, entry.funcptr,
-                                    self_of(callable),          where,       how};
-                           search.found(memory_, entry, where);
-                         });
+    internal::find_entry<internal::keeping::nothing>(
+        interface_, callable, asked_,
+        [&](const PyNativeCallableEntry &entry, place where, casting how) {
+          spelling = memory_.spell(entry.signature);
+          found = {memory_.spelling(spelling), entry.flags, entry.funcptr,
+                   self_of(callable),          where,       how};
+          search.found(memory_, entry, where);
+        });
     // A function of the same def may have a self where this one has none, and be offered more.
     const bool depends_on_self =
         (asked_.honoured & PyNativeCallable_TAKES_SELF) != 0 && self_of(callable) == nullptr;
@@ -212,12 +213,13 @@ class call_site<R(A...)> {
     internal::site_search search(interface_, callable, known);
     void *funcptr = nullptr;
     std::uintptr_t flags = 0;
-    internal::find_entry(interface_, callable, asked_,
-                         [&](const PyNativeCallableEntry &entry, place where, casting) {
-                           funcptr = entry.funcptr;
-                           flags = entry.flags;
-                           search.found(memory_, entry, where);
-                         });
+    internal::find_entry<internal::keeping::nothing>(
+        interface_, callable, asked_,
+        [&](const PyNativeCallableEntry &entry, place where, casting) {
+          funcptr = entry.funcptr;
+          flags = entry.flags;
+          search.found(memory_, entry, where);
+        });
     if (search.may_remember(memory_)) {
       memory_.remember(callable, search.evidence(), funcptr, flags, search.where(), casting::exact,
                        0);

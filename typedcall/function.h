@@ -104,6 +104,10 @@ class function<R(A...)> : public internal::native_pointer<R, A...> {
   /// Undefined when empty.
   R operator()(A... args) const { return this->call(args...); }
 
+  /// What the pointer's validity depends on, for the tp_traverse of an object that has the
+  /// function. Borrowed; null when empty.
+  PyObject *keep_alive() const { return keep_alive_.get(); }
+
  private:
   object_ref keep_alive_;
 };
@@ -131,6 +135,8 @@ class bound_function<R(A...)> : public internal::native_pointer<R, PyObject *, A
 
   /// Borrowed; null when empty.
   PyObject *self() const { return self_.get(); }
+  /// As function::keep_alive().
+  PyObject *keep_alive() const { return keep_alive_.get(); }
 
  private:
   object_ref self_, keep_alive_;
@@ -147,14 +153,16 @@ class unbound_function<R(A...)> : public internal::native_pointer<R, PyObject *,
   using pointer = R (*)(PyObject *, A...);
 
   unbound_function() = default;
-  /// `descriptor` is what the entry was found behind.
-  unbound_function(pointer address, std::uintptr_t flags, object_ref descriptor)
+  /// `descriptor` is what the entry was found behind; `keep_alive`, as for function, keeps it, too.
+  unbound_function(pointer address, std::uintptr_t flags, PyObject *descriptor,
+                   object_ref keep_alive)
       : internal::native_pointer<R, PyObject *, A...>(address, flags),
-        descriptor_(std::move(descriptor)) {}
+        descriptor_(descriptor),
+        keep_alive_(std::move(keep_alive)) {}
 
   /// May `self` be passed? False with the TypeError that Python's own call raises. Of a non-empty
   /// one. GIL: held.
-  bool check(PyObject *self) const { return check_self(descriptor_.get(), self); }
+  bool check(PyObject *self) const { return check_self(descriptor_, self); }
 
   /// Undefined when empty, or when check(self) is not true.
   R operator()(PyObject *self, A... args) const { return this->call(self, args...); }
@@ -162,11 +170,14 @@ class unbound_function<R(A...)> : public internal::native_pointer<R, PyObject *,
   /// Bound to `self`, or empty with the exception of check(). GIL: held.
   bound_function<R(A...)> bind(PyObject *self) const {
     if (!check(self)) return {};
-    return {this->get(), this->flags(), object_ref::borrow(self), descriptor_};
+    return {this->get(), this->flags(), object_ref::borrow(self), keep_alive_};
   }
+  /// As function::keep_alive().
+  PyObject *keep_alive() const { return keep_alive_.get(); }
 
  private:
-  object_ref descriptor_;
+  PyObject *descriptor_ = nullptr;
+  object_ref keep_alive_;
 };
 
 }  // namespace typedcall

@@ -148,6 +148,10 @@ class loop {
   PyNativeType output() const { return plan_.output; }
   /// PyNativeCallable_* bits, as they were given.
   std::uintptr_t flags() const { return flags_; }
+  /// What the address depends on, and self, for the tp_traverse of an object that has the loop.
+  /// Borrowed; null: none.
+  PyObject *keep_alive() const { return keep_alive_.get(); }
+  PyObject *self() const { return self_.get(); }
 
  private:
   loop() = default;

@@ -175,45 +175,99 @@ inline bool slot_is_what_python_calls(PyTypeObject *type) {
   return provider->tp_call == type->tp_call;
 }
 
-inline const PyNativeCallableTable *row_of(const PyTypedcall_Interface *interface, int space,
-                                           const void *key) {
-  return static_cast<const PyNativeCallableTable *>(interface->find(interface->state, space, key));
+/// What stands for `key`, in `*table`, and what keeps it valid: a reference of the interface's,
+/// which has `callable`, too. Under an interface older than 1.2, which gives none, the callable
+/// itself. Empty when nothing stands there, or with MemoryError. GIL: held; may collect garbage.
+inline object_ref hold_row(const PyTypedcall_Interface *interface, int space, const void *key,
+                           PyObject *callable, const PyNativeCallableTable **table) {
+  const void *value = interface->find(interface->state, space, key);
+  object_ref held;
+  if (value != nullptr && PyTypedcall_HAS(interface, hold)) {
+    held = object_ref::steal(interface->hold(interface->state, space, key, callable, &value));
+  } else if (value != nullptr) {
+    held = object_ref::borrow(callable);
+  }
+  *table = static_cast<const PyNativeCallableTable *>(value);
+  return held;
 }
 
-/// Shows each table of `callable` to `visit(table, place)` until that returns true. A table from
-/// PyPy's struct lasts for that call only. `interface` may be null: then only what needs no side
-/// table is looked at. Runs no Python code, but for a class with slots that nobody has looked at.
-template <class Visitor>
+/// What else one can do with a table than look at it: it goes when its owner dies, and that may be
+/// while Python code runs or, without a GIL, at any time.
+enum class keeping {
+  nothing,  ///< visit(table, place) runs no Python code, and keeps nothing of the table
+  held,     ///< visit(table, place, reference): valid as long as somebody has the reference
+};
+
+#ifdef Py_GIL_DISABLED
+inline constexpr bool others_run = true;
+#else
+inline constexpr bool others_run = false;
+#endif
+
+/// Shows a row to `visit`, if there is one. True if that says so.
+template <keeping kept, class Visitor>
+bool visit_row(const PyTypedcall_Interface *interface, int space, const void *key,
+               PyObject *callable, place where, Visitor &visit) {
+  if constexpr (kept == keeping::held || others_run) {
+    const PyNativeCallableTable *table;
+    const object_ref held = hold_row(interface, space, key, callable, &table);
+    if (!held) return false;
+    if constexpr (kept == keeping::held) {
+      return visit(*table, where, held);
+    } else {
+      return visit(*table, where);
+    }
+  } else {
+    const auto *table =
+        static_cast<const PyNativeCallableTable *>(interface->find(interface->state, space, key));
+    return table != nullptr && visit(*table, where);
+  }
+}
+
+/// Shows each table of `callable` to `visit` until that returns true; see keeping for its
+/// arguments. A table from PyPy's struct lasts for that call only. `interface` may be null: then
+/// only what needs no side table is looked at. Runs no Python code, but for a class with slots that
+/// nobody has looked at, and what a garbage collection runs. MemoryError, with a table that was
+/// passed over, is possible where tables are held.
+template <keeping kept = keeping::nothing, class Visitor>
 bool visit_tables(const PyTypedcall_Interface *interface, PyObject *callable, Visitor &&visit) {
+  // These tables are the callable's own, or part of a shared object, or of the def behind it.
+  const auto show = [&](const PyNativeCallableTable &table, place where) {
+    if constexpr (kept == keeping::held) {
+      return visit(table, where, object_ref::borrow(callable));
+    } else {
+      return visit(table, where);
+    }
+  };
   const PyMethodDef *def = def_of(callable);
   if (def == nullptr) {
     const auto *table = PyNativeCallable_InstanceTable(callable);
     if (table != nullptr && slot_is_what_python_calls(Py_TYPE(callable)) &&
-        visit(*table, place::instance_slot)) {
+        show(*table, place::instance_slot)) {
       return true;
     }
   } else {
     if (const auto *table = PyTypedMethod_Table(def)) {
-      if (visit(*table, place::method_def)) return true;
+      if (show(*table, place::method_def)) return true;
     } else if ((def->ml_flags & METH_TYPED) != 0) {
       PyNativeCallableTable single = {1, {}};
       char signature[PyTypedMethod_PYPY_LENGTH];
       if (PyTypedMethod_ReadPyPy(def, &single.entries[0], signature)) {
-        if (visit(single, place::pypy_method_def)) return true;
+        if (show(single, place::pypy_method_def)) return true;
       }
     }
-    if (interface != nullptr) {
-      const auto *table = row_of(interface, PyTypedcall_BY_DEF, def);
-      if (table != nullptr && visit(*table, place::side_table_def)) return true;
+    if (interface != nullptr && visit_row<kept>(interface, PyTypedcall_BY_DEF, def, callable,
+                                                place::side_table_def, visit)) {
+      return true;
     }
   }
-  if (interface != nullptr) {
-    const auto *table = row_of(interface, PyTypedcall_BY_OBJECT, callable);
-    if (table != nullptr && visit(*table, place::side_table_object)) return true;
+  if (interface != nullptr && visit_row<kept>(interface, PyTypedcall_BY_OBJECT, callable, callable,
+                                              place::side_table_object, visit)) {
+    return true;
   }
   if (def != nullptr) {
     const auto *table = sibling_cache::table_of(def);
-    if (table != nullptr && visit(*table, place::sibling_symbol)) return true;
+    if (table != nullptr && show(*table, place::sibling_symbol)) return true;
   }
   return false;
 }

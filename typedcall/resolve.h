@@ -16,6 +16,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "typedcall/function.h"
@@ -31,10 +32,14 @@ struct resolution {
   std::uintptr_t flags = 0;
   void *funcptr = nullptr;
   place where = place::instance_slot;
-  /// The callable. As long as it lives, `funcptr` and `self` are valid: it has references to the
-  /// module, instance or class that it is bound to, or to the type that it is a method of, and with
-  /// them to whatever owns its PyMethodDef. What is untagged stays callable, too.
+  /// As long as it lives, `funcptr`, `callable` and `self` are valid. It has references to the
+  /// callable and, where a tag was found in the interpreter's side table, to the tag, what that
+  /// keeps alive, and the module, type or function that it is bound to. The garbage collector sees
+  /// them: who keeps it in an object visits it in tp_traverse. What is untagged stays callable,
+  /// too.
   object_ref keep_alive;
+  /// What was resolved. Borrowed from `keep_alive`.
+  PyObject *callable = nullptr;
   /// safe: the consumer converts from and to what it asked for (typedcall/casting.h).
   casting how = casting::exact;
   /// With TAKES_SELF, the first argument: see self_of(). Null for an unbound method, where the
@@ -53,7 +58,7 @@ inline event found_in(place where) {
 }
 
 /// The cheapest entry that the consumer could convert for. As find_entry().
-template <class Found>
+template <keeping kept, class Found>
 bool find_safe_entry(const PyTypedcall_Interface *interface, PyObject *callable,
                      const request &asked, const Found &found) {
   PyNativeSignature parsed;
@@ -65,17 +70,20 @@ bool find_safe_entry(const PyTypedcall_Interface *interface, PyObject *callable,
   });
   // A table may last for the visit only, so the entry is looked for once more.
   int below = best == std::numeric_limits<int>::max() ? 0 : best + 1;
-  return visit_tables(interface, callable, [&](const PyNativeCallableTable &table, place where) {
-    const auto *entry = select_cheapest(table, asked, parsed, &below);
-    if (entry == nullptr) return false;
-    found(*entry, where, casting::safe);
-    return true;
-  });
+  return visit_tables<kept>(
+      interface, callable,
+      [&](const PyNativeCallableTable &table, place where, const auto &...reference) {
+        const auto *entry = select_cheapest(table, asked, parsed, &below);
+        if (entry == nullptr) return false;
+        found(*entry, where, casting::safe, reference...);
+        return true;
+      });
 }
 
-/// Calls found(entry, place, casting) with the best entry, which may last for that call only.
-/// False if there is none. Sets no exception. GIL: held.
-template <class Found>
+/// Calls found(entry, place, casting) with the best entry, which may last for that call only; with
+/// keeping::held also with the reference that keeps it. False if there is none, and where it is
+/// held perhaps with MemoryError; sets no other exception. GIL: held.
+template <keeping kept, class Found>
 bool find_entry(const PyTypedcall_Interface *interface, PyObject *callable, const request &asked,
                 const Found &found) {
   if (asked.signature == nullptr) return false;
@@ -84,18 +92,19 @@ bool find_entry(const PyTypedcall_Interface *interface, PyObject *callable, cons
   } else if ((asked.honoured & PyNativeCallable_TAKES_SELF) != 0 && self_of(callable) == nullptr) {
     request without_self = asked;
     without_self.honoured &= ~PyNativeCallable_TAKES_SELF;
-    return find_entry(interface, callable, without_self, found);
+    return find_entry<kept>(interface, callable, without_self, found);
   }
-  const bool is_found =
-      visit_tables(interface, callable, [&](const PyNativeCallableTable &table, place where) {
+  const bool is_found = visit_tables<kept>(
+      interface, callable,
+      [&](const PyNativeCallableTable &table, place where, const auto &...reference) {
         const auto *entry = select(table, asked);
         if (entry == nullptr) return false;
         const bool is_exact = is_same_text(entry->signature, asked.signature);
-        found(*entry, where, is_exact ? casting::exact : casting::equivalent);
+        found(*entry, where, is_exact ? casting::exact : casting::equivalent, reference...);
         return true;
       });
   if (is_found || asked.allowed != casting::safe) return is_found;
-  return find_safe_entry(interface, callable, asked, found);
+  return find_safe_entry<kept>(interface, callable, asked, found);
 }
 
 /// Counts what find_entry() has found.
@@ -105,28 +114,57 @@ inline void count_found(bool is_found, place where) {
 
 }  // namespace internal
 
+namespace internal {
+
+/// What find() finds; false, perhaps with MemoryError, when there is nothing.
+inline bool find_held(const PyTypedcall_Interface *interface, PyObject *callable,
+                      const request &asked, std::optional<resolution> *made) {
+  const bool is_found = find_entry<keeping::held>(
+      interface, callable, asked,
+      [&](const PyNativeCallableEntry &entry, place where, casting how, object_ref reference) {
+        auto &found = made->emplace();
+        found.signature = entry.signature;
+        found.flags = entry.flags;
+        found.funcptr = entry.funcptr;
+        found.where = where;
+        found.keep_alive = std::move(reference);
+        found.callable = callable;
+        found.how = how;
+        found.self = self_of(callable);
+        found.defining_class = defining_class_of(callable);
+      });
+  count_found(is_found, is_found ? (*made)->where : place());
+  return is_found;
+}
+
+/// Puts a pending exception aside while something is looked for, and whatever that sets away.
+class quietly {
+ public:
+  quietly() : saved_(PyTypedcall_SaveError()) {}
+  quietly(const quietly &) = delete;
+  quietly &operator=(const quietly &) = delete;
+  ~quietly() { PyTypedcall_RestoreError(saved_); }
+
+  /// Has there been no memory?
+  static bool failed() { return PyErr_Occurred() != nullptr; }
+
+ private:
+  PyTypedcall_SavedError saved_;
+};
+
+}  // namespace internal
+
 /// The entry of `callable` that answers `asked` best. Place by place, in the order of
 /// typedcall::place: the very text, else the first of the same widths and classes. If no place has
 /// one and that is asked for, the entry of them all with the cheapest safe conversions, the first
-/// of several. Nothing, without an exception, when there is none. `interface` comes from
-/// PyTypedcall_Import(); null: only what needs no side table is looked at. The object may be
-/// anything. GIL: held.
+/// of several. Nothing, without an exception, when there is none, or no memory. `interface` comes
+/// from PyTypedcall_Import(); null: only what needs no side table is looked at. The object may be
+/// anything. GIL: held; may collect garbage.
 inline std::optional<resolution> find(const PyTypedcall_Interface *interface, PyObject *callable,
                                       const request &asked) {
   std::optional<resolution> made;
-  internal::find_entry(interface, callable, asked,
-                       [&](const PyNativeCallableEntry &entry, place where, casting how) {
-                         made.emplace();
-                         made->signature = entry.signature;
-                         made->flags = entry.flags;
-                         made->funcptr = entry.funcptr;
-                         made->where = where;
-                         made->keep_alive = object_ref::borrow(callable);
-                         made->how = how;
-                         made->self = self_of(callable);
-                         made->defining_class = defining_class_of(callable);
-                       });
-  internal::count_found(made.has_value(), made ? made->where : place());
+  const internal::quietly without_exceptions;
+  internal::find_held(interface, callable, asked, &made);
   return made;
 }
 
@@ -140,15 +178,25 @@ inline std::optional<resolution> find(const PyTypedcall_Interface *interface, Py
   return find(interface, callable, asked);
 }
 
-/// Every entry of `callable`, usable or not: visit(entry, place) is called for each. GIL: held.
+/// Every entry of `callable`, usable or not: visit(entry, place), or visit(entry, place, reference)
+/// with what keeps the entry valid, is called for each, and may run Python code. MemoryError, with
+/// entries left out, is possible. GIL: held.
 template <class Visitor>
 void for_each_entry(const PyTypedcall_Interface *interface, PyObject *callable, Visitor &&visit) {
-  internal::visit_tables(interface, callable, [&](const PyNativeCallableTable &table, place where) {
-    for (const PyNativeCallableEntry &entry : internal::entries_of(table)) {
-      if (entry.signature != nullptr) visit(entry, where);
-    }
-    return false;
-  });
+  internal::visit_tables<internal::keeping::held>(
+      interface, callable,
+      [&](const PyNativeCallableTable &table, place where, const object_ref &reference) {
+        for (const PyNativeCallableEntry &entry : internal::entries_of(table)) {
+          if (entry.signature == nullptr) continue;
+          if constexpr (std::is_invocable_v<Visitor, const PyNativeCallableEntry &, place,
+                                            const object_ref &>) {
+            visit(entry, where, reference);
+          } else {
+            visit(entry, where);
+          }
+        }
+        return false;
+      });
 }
 
 /// As find(), but says why not: nothing is returned with ValueError for a faulty signature (its
@@ -160,8 +208,18 @@ inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface,
   // A failed PyTypedcall_Import() may be passed on as it is: its exception says more than ours.
   if (interface == nullptr && PyErr_Occurred()) return std::nullopt;
   if (!internal::check_signature(asked.signature, nullptr)) return std::nullopt;
-  auto found = find(interface, callable, asked);
-  if (!found) internal::set_refusal(interface, callable, asked);
+  std::optional<resolution> found;
+  bool failed;
+  {
+    const internal::quietly pending;
+    internal::find_held(interface, callable, asked, &found);
+    failed = pending.failed();
+  }
+  if (failed) {
+    PyErr_NoMemory();
+  } else if (!found) {
+    internal::set_refusal(interface, callable, asked);
+  }
   return found;
 }
 
@@ -194,8 +252,8 @@ request self_request(honours honoured, bool unbound) {
   return asked;
 }
 
-/// The function that answers a request, made by `make(address, flags)`, or an empty one. The text
-/// needs no check: it comes from a C++ type.
+/// The function that answers a request, made by `make(address, flags, reference)`, or an empty one.
+/// The text needs no check: it comes from a C++ type.
 template <class Made, class Make>
 Made find_typed(const PyTypedcall_Interface *interface, PyObject *callable, const request &asked,
                 bool explain, const Make &make) {
@@ -204,15 +262,29 @@ Made find_typed(const PyTypedcall_Interface *interface, PyObject *callable, cons
   void *funcptr = nullptr;
   std::uintptr_t flags = 0;
   place found_at = place();
-  find_entry(interface, callable, asked,
-             [&](const PyNativeCallableEntry &entry, place where, casting) {
-               funcptr = entry.funcptr;
-               flags = entry.flags;
-               found_at = where;
-             });
+  object_ref reference;
+  bool failed;
+  {
+    const quietly pending;
+    find_entry<keeping::held>(
+        interface, callable, asked,
+        [&](const PyNativeCallableEntry &entry, place where, casting, const object_ref &kept) {
+          funcptr = entry.funcptr;
+          flags = entry.flags;
+          found_at = where;
+          reference = kept;
+        });
+    failed = funcptr == nullptr && pending.failed();
+  }
   count_found(funcptr != nullptr, found_at);
-  if (funcptr != nullptr) return make(reinterpret_cast<typename Made::pointer>(funcptr), flags);
-  if (explain) set_refusal(interface, callable, asked);
+  if (funcptr != nullptr) {
+    return make(reinterpret_cast<typename Made::pointer>(funcptr), flags, std::move(reference));
+  }
+  if (explain && failed) {
+    PyErr_NoMemory();
+  } else if (explain) {
+    set_refusal(interface, callable, asked);
+  }
   return {};
 }
 
@@ -220,31 +292,33 @@ template <class Signature>
 function<Signature> find_function(const PyTypedcall_Interface *interface, PyObject *callable,
                                   honours honoured, bool explain) {
   using made = function<Signature>;
-  return find_typed<made>(interface, callable, plain_request<Signature>(honoured), explain,
-                          [&](typename made::pointer address, std::uintptr_t flags) {
-                            return made(address, flags, object_ref::borrow(callable));
-                          });
+  return find_typed<made>(
+      interface, callable, plain_request<Signature>(honoured), explain,
+      [](typename made::pointer address, std::uintptr_t flags, object_ref reference) {
+        return made(address, flags, std::move(reference));
+      });
 }
 
 template <class Signature>
 bound_function<Signature> find_bound(const PyTypedcall_Interface *interface, PyObject *callable,
                                      honours honoured, bool explain) {
   using made = bound_function<Signature>;
-  return find_typed<made>(interface, callable, self_request<Signature>(honoured, false), explain,
-                          [&](typename made::pointer address, std::uintptr_t flags) {
-                            return made(address, flags, object_ref::borrow(self_of(callable)),
-                                        object_ref::borrow(callable));
-                          });
+  return find_typed<made>(
+      interface, callable, self_request<Signature>(honoured, false), explain,
+      [&](typename made::pointer address, std::uintptr_t flags, object_ref reference) {
+        return made(address, flags, object_ref::borrow(self_of(callable)), std::move(reference));
+      });
 }
 
 template <class Signature>
 unbound_function<Signature> find_unbound(const PyTypedcall_Interface *interface, PyObject *callable,
                                          honours honoured, bool explain) {
   using made = unbound_function<Signature>;
-  return find_typed<made>(interface, callable, self_request<Signature>(honoured, true), explain,
-                          [&](typename made::pointer address, std::uintptr_t flags) {
-                            return made(address, flags, object_ref::borrow(callable));
-                          });
+  return find_typed<made>(
+      interface, callable, self_request<Signature>(honoured, true), explain,
+      [&](typename made::pointer address, std::uintptr_t flags, object_ref reference) {
+        return made(address, flags, callable, std::move(reference));
+      });
 }
 
 /// Sets the TypeError that a callable which is no unbound method gets where one is wanted.

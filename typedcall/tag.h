@@ -69,13 +69,14 @@ static inline int PyNativeCallable_Internal_AreEqual(const void *a, const void *
                                          (const PyNativeCallableTable *)b);
 }
 
-// Of a table that has been checked: 1 when it was taken, 0 when an equal one stands already, -1
-// with ValueError for a conflict or what the interface's publish raises.
-static inline int PyNativeCallable_Internal_Publish(const PyTypedcall_Interface *interface,
-                                                    int space, const void *key, PyObject *owner,
-                                                    const char *name,
-                                                    const PyNativeCallableTable *table,
-                                                    void (*destroy)(const void *value)) {
+// As PyNativeCallable_Internal_Publish where the interface has no publish_kept (before 1.2).
+// Nothing keeps the standing table while it is compared, and nothing but the table what it depends
+// on.
+static inline int PyNativeCallable_Internal_PublishUnkept(const PyTypedcall_Interface *interface,
+                                                          int space, const void *key,
+                                                          PyObject *owner, const char *name,
+                                                          const PyNativeCallableTable *table,
+                                                          void (*destroy)(const void *value)) {
   const void *standing = interface->publish(interface->state, space, key, owner, table,
                                             PyNativeCallable_Internal_AreEqual, destroy);
   if (standing == NULL) return -1;
@@ -86,15 +87,44 @@ static inline int PyNativeCallable_Internal_Publish(const PyTypedcall_Interface 
   return -1;
 }
 
+// Of a table that has been checked: 1 when it was taken, 0 when an equal one stands already, -1
+// with ValueError for a conflict or what the interface's publish raises. `kept` (may be NULL) is
+// kept with it, whichever stands; under an interface before 1.2 it is the caller's affair.
+static inline int PyNativeCallable_Internal_Publish(const PyTypedcall_Interface *interface,
+                                                    int space, const void *key, PyObject *owner,
+                                                    const char *name,
+                                                    const PyNativeCallableTable *table,
+                                                    void (*destroy)(const void *value),
+                                                    PyObject *kept) {
+  if (!PyTypedcall_HAS(interface, publish_kept)) {
+    return PyNativeCallable_Internal_PublishUnkept(interface, space, key, owner, name, table,
+                                                   destroy);
+  }
+  for (;;) {
+    const int result = interface->publish_kept(interface->state, space, key, owner, table,
+                                               PyNativeCallable_Internal_AreEqual, destroy, kept);
+    if (result != PyTypedcall_CONFLICT) return result;
+    const void *standing;
+    PyObject *held = interface->hold(interface->state, space, key, NULL, &standing);
+    if (held != NULL) {
+      PyNativeCallable_Internal_SetConflict(name, (const PyNativeCallableTable *)standing, table);
+      Py_DECREF(held);
+    }
+    if (PyErr_Occurred()) return -1;
+    // It has gone meanwhile.
+  }
+}
+
 // PyTypedMethod_TagDef of a def with a name and a table that have been checked.
 static inline int PyTypedMethod_Internal_TagDef(const PyTypedcall_Interface *interface,
                                                 const PyMethodDef *def, PyObject *owner,
                                                 const PyNativeCallableTable *table,
-                                                void (*destroy)(const void *value)) {
+                                                void (*destroy)(const void *value),
+                                                PyObject *kept) {
   const PyNativeCallableTable *behind_name = PyTypedMethod_Table(def);
   if (behind_name == NULL) {
     return PyNativeCallable_Internal_Publish(interface, PyTypedcall_BY_DEF, def, owner,
-                                             def->ml_name, table, destroy);
+                                             def->ml_name, table, destroy, kept);
   }
   if (PyNativeCallable_TablesAreEqual(behind_name, table)) return 0;
   PyNativeCallable_Internal_SetConflict(def->ml_name, behind_name, table);
@@ -103,8 +133,9 @@ static inline int PyTypedMethod_Internal_TagDef(const PyTypedcall_Interface *int
 
 /// Publishes `table` for `def` while `owner` lives: the module or type whose array holds the def,
 /// or the function object when the def was allocated for it alone. Nothing is written to the def.
-/// `table` must outlive the owner; `destroy` (may be NULL) is called when it is no longer needed. A
-/// table that was untagged is not to be tagged again with a `destroy`: it would be called twice.
+/// `table` must last as long as any owner and any consumer that holds it; `destroy` (may be NULL)
+/// is called when it is no longer needed. A table that was untagged is not to be tagged again with
+/// a `destroy`: it would be called twice.
 ///
 /// Returns 1: taken. 0: an equal tag stands already (it now lives as long as this owner, too); the
 /// caller keeps `table`. -1: ValueError for a NULL def or name, a faulty table, or a different tag
@@ -119,7 +150,19 @@ static inline int PyTypedMethod_TagDef(const PyTypedcall_Interface *interface,
     return -1;
   }
   if (PyNativeCallable_CheckTable(table, def->ml_name) < 0) return -1;
-  return PyTypedMethod_Internal_TagDef(interface, def, owner, table, destroy);
+  return PyTypedMethod_Internal_TagDef(interface, def, owner, table, destroy, NULL);
+}
+
+// PyNativeCallable_TagObject, with `kept` as PyNativeCallable_Internal_Publish.
+static inline int PyNativeCallable_Internal_TagObject(const PyTypedcall_Interface *interface,
+                                                      PyObject *object,
+                                                      const PyNativeCallableTable *table,
+                                                      void (*destroy)(const void *value),
+                                                      PyObject *kept) {
+  const char *name = Py_TYPE(object)->tp_name;
+  if (PyNativeCallable_CheckTable(table, name) < 0) return -1;
+  return PyNativeCallable_Internal_Publish(interface, PyTypedcall_BY_OBJECT, object, object, name,
+                                           table, destroy, kept);
 }
 
 /// Publishes `table` for one object, for callables without a PyMethodDef. An object without weak
@@ -131,10 +174,7 @@ static inline int PyTypedMethod_TagDef(const PyTypedcall_Interface *interface,
 static inline int PyNativeCallable_TagObject(const PyTypedcall_Interface *interface,
                                              PyObject *object, const PyNativeCallableTable *table,
                                              void (*destroy)(const void *value)) {
-  const char *name = Py_TYPE(object)->tp_name;
-  if (PyNativeCallable_CheckTable(table, name) < 0) return -1;
-  return PyNativeCallable_Internal_Publish(interface, PyTypedcall_BY_OBJECT, object, object, name,
-                                           table, destroy);
+  return PyNativeCallable_Internal_TagObject(interface, object, table, destroy, NULL);
 }
 
 /// Takes the tag of a def away, whoever owns it. 1, or 0 when there is none. Never fails; the table
@@ -151,7 +191,7 @@ static inline int PyNativeCallable_UntagObject(const PyTypedcall_Interface *inte
 }
 
 // The class that `type` has the row `def` from, by its name; NULL without an exception if that name
-// leads elsewhere. Borrowed; runs no Python code.
+// leads elsewhere. A new reference; runs no Python code.
 static inline PyObject *PyTypedMethod_Internal_ClassOf(PyTypeObject *type, const PyMethodDef *def) {
   PyObject *name = PyUnicode_FromString(def->ml_name);
 #ifdef Py_GIL_DISABLED
@@ -167,23 +207,51 @@ static inline PyObject *PyTypedMethod_Internal_ClassOf(PyTypeObject *type, const
     const PyMethodDescrObject *descriptor = (PyMethodDescrObject *)found;
     if (descriptor->d_method == def) owner = (PyObject *)PyDescr_TYPE(descriptor);
   }
+  Py_XINCREF(owner);
   Py_XDECREF(found);
   return owner;
 }
 
-// Whose death means that the def of a builtin function is gone, as far as one can know.
-static inline PyObject *PyTypedMethod_Internal_OwnerOf(PyObject *function, const PyMethodDef *def) {
-  PyObject *self = ((PyCFunctionObject *)function)->m_self, *owner = NULL;
-  if (self == NULL) return function;
-  if (PyModule_Check(self)) return self;
-  if (PyType_Check(self)) {
-    // A static method's self is the class that has the row.
-    owner = (def->ml_flags & METH_STATIC) != 0
-                ? self
-                : PyTypedMethod_Internal_ClassOf((PyTypeObject *)self, def);
+// Whose death means that the def of a callable is gone, as far as one can know. A new reference.
+static inline PyObject *PyTypedMethod_Internal_OwnerOf(PyObject *callable, const PyMethodDef *def) {
+  PyObject *owner = NULL;
+  if (!PyTypedMethod_IsFunction(callable)) {
+    owner = (PyObject *)((PyDescrObject *)callable)->d_type;
+    Py_INCREF(owner);
+    return owner;
   }
-  if (owner == NULL) owner = PyTypedMethod_Internal_ClassOf(Py_TYPE(self), def);
-  return owner != NULL ? owner : function;
+  PyObject *self = ((PyCFunctionObject *)callable)->m_self;
+  if (self != NULL && PyModule_Check(self)) {
+    owner = self;
+  } else if (self != NULL && PyType_Check(self) && (def->ml_flags & METH_STATIC) != 0) {
+    owner = self;  // the class that has the row
+  } else if (self != NULL) {
+    if (PyType_Check(self)) owner = PyTypedMethod_Internal_ClassOf((PyTypeObject *)self, def);
+    if (owner == NULL) owner = PyTypedMethod_Internal_ClassOf(Py_TYPE(self), def);
+    if (owner != NULL) return owner;
+  }
+  if (owner == NULL) owner = callable;
+  Py_INCREF(owner);
+  return owner;
+}
+
+// PyTypedMethod_TagCallable, with `kept` as PyNativeCallable_Internal_Publish.
+static inline int PyTypedMethod_Internal_TagCallable(const PyTypedcall_Interface *interface,
+                                                     PyObject *callable,
+                                                     const PyNativeCallableTable *table,
+                                                     void (*destroy)(const void *value),
+                                                     PyObject *kept) {
+  PyMethodDef *def = PyTypedMethod_DefOf(callable);
+  if (def == NULL) {
+    PyErr_Format(PyExc_TypeError, "'%.100s' objects have no PyMethodDef to tag",
+                 Py_TYPE(callable)->tp_name);
+    return -1;
+  }
+  if (PyNativeCallable_CheckTable(table, def->ml_name) < 0) return -1;
+  PyObject *owner = PyTypedMethod_Internal_OwnerOf(callable, def);
+  const int taken = PyTypedMethod_Internal_TagDef(interface, def, owner, table, destroy, kept);
+  Py_DECREF(owner);
+  return taken;
 }
 
 /// Publishes `table` for the def that PyTypedMethod_DefOf finds, from outside. The
@@ -193,16 +261,7 @@ static inline PyObject *PyTypedMethod_Internal_OwnerOf(PyObject *function, const
 static inline int PyTypedMethod_TagCallable(const PyTypedcall_Interface *interface,
                                             PyObject *callable, const PyNativeCallableTable *table,
                                             void (*destroy)(const void *value)) {
-  PyMethodDef *def = PyTypedMethod_DefOf(callable);
-  if (def == NULL) {
-    PyErr_Format(PyExc_TypeError, "'%.100s' objects have no PyMethodDef to tag",
-                 Py_TYPE(callable)->tp_name);
-    return -1;
-  }
-  PyObject *owner = PyTypedMethod_IsFunction(callable)
-                        ? PyTypedMethod_Internal_OwnerOf(callable, def)
-                        : (PyObject *)((PyDescrObject *)callable)->d_type;
-  return PyTypedMethod_TagDef(interface, def, owner, table, destroy);
+  return PyTypedMethod_Internal_TagCallable(interface, callable, table, destroy, NULL);
 }
 
 #endif  // PYPY_VERSION
@@ -261,7 +320,8 @@ static inline int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *defs
     return -1;
 #else
     if (interface == NULL && (interface = PyTypedcall_Import()) == NULL) return -1;
-    if (PyTypedMethod_Internal_TagDef(interface, def, owner, metadata->table, NULL) < 0) return -1;
+    if (PyTypedMethod_Internal_TagDef(interface, def, owner, metadata->table, NULL, NULL) < 0)
+      return -1;
 #endif
   }
   return 0;

@@ -166,7 +166,10 @@ FIELD(PyTypedcall_Interface, replace, 88, 8);
 // Since 1.1.
 FIELD(PyTypedcall_Interface, exchange, 96, 8);
 FIELD(PyTypedcall_Interface, live_counters, 104, 8);
-PyTypedcall_STATIC_ASSERT(sizeof(PyTypedcall_Interface) >= 112, abi);
+FIELD(PyTypedcall_Interface, hold, 112, 8);
+FIELD(PyTypedcall_Interface, publish_kept, 120, 8);
+PyTypedcall_STATIC_ASSERT(sizeof(PyTypedcall_Interface) >= 128, abi);
+SAME(PyTypedcall_CONFLICT, -2);
 SAME(PyTypedcall_INTERFACE_SIZE_1_0, 96);
 
 FIELD(PyForeignSlots_Table, count, 0, 8);

@@ -74,7 +74,7 @@ TEST_F(Rendezvous, ImportTwiceIsOneInterface) {
   EXPECT_EQ(PyTypedcall_Import(), interface);
   EXPECT_EQ(PyTypedcall_Peek(), interface);
   EXPECT_EQ(interface->abi_major, 1);
-  EXPECT_EQ(interface->abi_minor, 1);
+  EXPECT_EQ(interface->abi_minor, 2);
   EXPECT_EQ(interface->size, sizeof(PyTypedcall_Interface));
 }
 

@@ -103,7 +103,7 @@ TEST_F(Methods, BoundToAnInstance) {
     const auto found = typedcall::resolve(Interface(), method.get(), "d->d", kSelf);
     ASSERT_TRUE(found) << TakeError();
     EXPECT_EQ(found->self, instance.get());
-    EXPECT_EQ(found->keep_alive.get(), method.get());
+    EXPECT_EQ(found->callable, method.get());
     EXPECT_EQ(found->defining_class, nullptr);
     const auto bound = typedcall::resolve_bound<double(double)>(Interface(), method.get());
     ASSERT_TRUE(bound) << TakeError();
@@ -290,7 +290,7 @@ TEST_F(Methods, UnboundInARequest) {
   const auto found = typedcall::resolve(Interface(), method.get(), asked);
   ASSERT_TRUE(found) << TakeError();
   EXPECT_EQ(found->self, nullptr);
-  EXPECT_EQ(found->keep_alive.get(), method.get());
+  EXPECT_EQ(found->callable, method.get());
   EXPECT_EQ(found->funcptr, AsAddress(scaled));
 }
 
@@ -343,8 +343,9 @@ TEST_F(Methods, References) {
     EXPECT_EQ(Py_REFCNT(self.get()), before[2] + 1);
     const auto free = typedcall::resolve_unbound<double(double)>(Interface(), unbound.get());
     EXPECT_EQ(Py_REFCNT(unbound.get()), before[1] + 1);
+    const Py_ssize_t once = Py_REFCNT(free.keep_alive());
     const auto bound_later = free.bind(self.get());
-    EXPECT_EQ(Py_REFCNT(unbound.get()), before[1] + 2);
+    EXPECT_EQ(Py_REFCNT(free.keep_alive()), once + 1);
     EXPECT_EQ(Py_REFCNT(self.get()), before[2] + 2);
     EXPECT_FALSE(free.bind(Py_None));
     TakeError();

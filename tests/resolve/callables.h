@@ -95,7 +95,7 @@ inline std::string Find(const PyTypedcall_Interface *interface, PyObject *callab
   const auto found = typedcall::find(interface, callable, signature, honours);
   EXPECT_EQ(TakeError(), "");
   if (!found) return "nothing";
-  EXPECT_EQ(found->keep_alive.get(), callable);
+  EXPECT_EQ(found->callable, callable);
   return found->signature + " " + std::to_string(reinterpret_cast<std::uintptr_t>(found->funcptr)) +
          " " + typedcall::describe(found->where);
 }

@@ -8,7 +8,7 @@ from typedcall import _native
 from typedcall._native import TypedFunction
 from typedcall._choose import name_of
 from typedcall._records import Entry, Flags
-from typedcall._tagging import read_flags, read_rows
+from typedcall._tagging import kept_by_tag, read_flags, read_rows
 from typedcall.sources import foreign_entries
 
 __all__ = ["TypedFunction", "adopt", "entries", "resolve", "signatures", "tag", "untag"]
@@ -26,8 +26,8 @@ HONOURED = (
 
 def _native_entries(f: Any) -> List[Entry]:
     return [
-        Entry(signature, Flags(flags), address, place, f)
-        for signature, flags, address, place in _native.entries(f)
+        Entry(signature, Flags(flags), address, place, keep_alive)
+        for signature, flags, address, place, keep_alive in _native.entries(f)
     ]
 
 
@@ -63,9 +63,9 @@ def resolve(
     honoured = read_flags(HONOURED if honours is None else honours)
     row = _native.find(f, signature, honoured, casting)
     if row is not None:
-        offered, flags, address, place = row
+        offered, flags, address, place, keep_alive = row
         return _native.make_function(
-            f, offered, Flags(flags), address, place, None, signature, casting
+            f, offered, Flags(flags), address, place, keep_alive, signature, casting
         )
     found = foreign_entries(f)
     at = _native.select(
@@ -116,15 +116,16 @@ def tag(
 
     `address` is an int or something that holds a C function: a ctypes function or c_void_p, a cffi
     pointer, a capsule, a SciPy LowLevelCallable, a Numba cfunc, a TypedFunction. What says itself
-    which signature it has must agree, and its flags are added to `flags`. It is kept alive.
+    which signature it has must agree, and its flags are added to `flags`. It is kept alive until
+    the tag goes, with that of an equal tag, too, but for `f` itself, with which the tag goes.
     Overloads are two sequences of the same length. A builtin function is tagged by its row, so for
     all names that it has; everything else by the object.
 
     A tag is a promise, like a ctypes prototype: a wrong address or signature crashes the process.
     ValueError for a faulty signature (with the position), unusable flags, or when another tag
     stands already; the same tag twice is one tag. TypeError for what holds no address."""
-    rows, pointers = read_rows(f, signature, address, flags)
-    _native.tag(f, rows, pointers)
+    rows, kept = read_rows(f, signature, address, flags)
+    _native.tag(f, rows, kept)
 
 
 def untag(f: Any) -> bool:
@@ -146,8 +147,7 @@ def adopt(f: Any) -> List[str]:
         _native.tag(
             f,
             [(entry.signature, int(entry.flags), entry.address) for entry in found],
-            # The row goes when f goes; what it would keep must not be f itself.
-            tuple(None if entry.keep_alive is f else entry.keep_alive for entry in found),
+            kept_by_tag(f, [entry.keep_alive for entry in found]),
         )
         standing = _native.entries(f)
     return [row[0] for row in standing]

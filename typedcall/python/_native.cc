@@ -28,10 +28,11 @@ constexpr char place_names[][16] = {"instance slot", "method metadata", "PyPy me
                                     "def row",       "object row",      "sibling symbol"};
 constexpr const char *casting_names[] = {"exact", "equivalent", "safe"};
 
-PyObject *make_row(const PyNativeCallableEntry &entry, typedcall::place where) {
-  return Py_BuildValue("skNs", entry.signature, static_cast<unsigned long>(entry.flags),
-                       PyLong_FromVoidPtr(entry.funcptr),
-                       place_names[static_cast<unsigned>(where)]);
+PyObject *make_row(const PyNativeCallableEntry &entry, typedcall::place where,
+                   const object_ref &reference) {
+  return Py_BuildValue("skNsO", entry.signature, static_cast<unsigned long>(entry.flags),
+                       PyLong_FromVoidPtr(entry.funcptr), place_names[static_cast<unsigned>(where)],
+                       reference.get());
 }
 
 PyObject *entries(PyObject *module, PyObject *callable) {
@@ -40,15 +41,15 @@ PyObject *entries(PyObject *module, PyObject *callable) {
   bool failed = false;
   typedcall::for_each_entry(
       state_of(module)->interface, callable,
-      [&](const PyNativeCallableEntry &entry, typedcall::place where) {
+      [&](const PyNativeCallableEntry &entry, typedcall::place where, const object_ref &reference) {
         // What nobody can use is nothing that is offered.
         if (failed || entry.funcptr == nullptr) return;
         if (!PyNativeCallable_FlagsAreUsable(entry.flags)) return;
         if (PyNativeSignature_ParseString(entry.signature, nullptr, nullptr) < 0) return;
-        const object_ref row = object_ref::steal(make_row(entry, where));
+        const object_ref row = object_ref::steal(make_row(entry, where, reference));
         failed = !row || PyList_Append(list, row.get()) < 0;
       });
-  if (failed) Py_CLEAR(list);
+  if (PyErr_Occurred() != nullptr) Py_CLEAR(list);
   return list;
 }
 
@@ -81,7 +82,8 @@ PyObject *find(PyObject *module, PyObject *args) {
   if (!read_question(args, &callable, &asked)) return nullptr;
   const auto found = typedcall::find(state_of(module)->interface, callable, asked);
   if (!found) Py_RETURN_NONE;
-  return make_row({found->signature.c_str(), found->flags, found->funcptr}, found->where);
+  return make_row({found->signature.c_str(), found->flags, found->funcptr}, found->where,
+                  found->keep_alive);
 }
 
 PyObject *refuse(PyObject *module, PyObject *args) {
@@ -136,14 +138,13 @@ PyObject *untag(PyObject *module, PyObject *callable) {
 
 PyObject *array_callee(PyObject *, PyObject *args) {
   const char *signature;
-  PyObject *address, *keep_alive;
-  if (!PyArg_ParseTuple(args, "sO!O:array_callee", &signature, &PyLong_Type, &address,
-                        &keep_alive)) {
+  PyObject *address;
+  if (!PyArg_ParseTuple(args, "sO!:array_callee", &signature, &PyLong_Type, &address)) {
     return nullptr;
   }
   void *const funcptr = PyLong_AsVoidPtr(address);
   if (funcptr == nullptr && PyErr_Occurred() != nullptr) return nullptr;
-  return typedcall::python::array_callee::make(signature, funcptr, keep_alive);
+  return typedcall::python::array_callee::make(signature, funcptr);
 }
 
 // Seconds for `count` calls of a callable with the same objects, from C.
@@ -233,8 +234,9 @@ int clear(PyObject *module) {
 PyMethodDef methods[] = {
     {"entries", guarded<entries>, METH_O,
      "entries($module, callable, /)\n--\n\n"
-     "(signature, flags, address, place) of every usable entry in the places that native code "
-     "looks at."},
+     "(signature, flags, address, place, keep_alive) of every usable entry in the places that "
+     "native "
+     "code looks at."},
     {"find", guarded<find>, METH_VARARGS,
      "find($module, callable, signature, honours, casting, /)\n--\n\n"
      "The entry, as entries() has it, that answers the request best, or None."},
@@ -261,8 +263,10 @@ PyMethodDef methods[] = {
      "make_capsule($module, address, name, /)\n--\n\n"
      "A capsule of an int, whose name is bytes that the caller keeps for ever."},
     {"array_callee", guarded<array_callee>, METH_VARARGS,
-     "array_callee($module, signature, address, keep_alive, /)\n--\n\n"
-     "The capsule that CALL_WITH_ARRAY, a double (int, double *, void *), takes as its data."},
+     "array_callee($module, signature, address, /)\n--\n\n"
+     "The capsule that CALL_WITH_ARRAY, a double (int, double *, void *), takes as its data; it "
+     "does "
+     "not keep what the address depends on."},
     {"time_boxed", guarded<time_boxed>, METH_VARARGS,
      "time_boxed($module, callable, arguments, count, /)\n--\n\n"
      "Seconds for `count` calls from C with objects."},

@@ -4,7 +4,6 @@
 #define TYPEDCALL_PYTHON_NATIVE_ARRAY_CALL_H_
 
 #include "typedcall/invoker.h"
-#include "typedcall/object_ref.h"
 // Behind Python.h.
 #include <algorithm>
 #include <limits>
@@ -12,16 +11,16 @@
 
 namespace typedcall::python {
 
-/// What call_with_array() gets as its data: the function, and what its address depends on.
+/// What call_with_array() gets as its data: the function. What its address depends on is kept
+/// beside the capsule, where the garbage collector sees it.
 struct array_callee {
   invoker call;
-  object_ref keep_alive;
 
   static constexpr char kName[] = "typedcall array_callee";
 
   /// A capsule of one, whose pointer it is. NULL with ValueError when `signature` is not a number
   /// of doubles to a double. Throws std::bad_alloc. GIL: held.
-  static PyObject *make(const char *signature, void *funcptr, PyObject *keep_alive) {
+  static PyObject *make(const char *signature, void *funcptr) {
     PyNativeSignature parsed;
     PyNativeSignature_Fault fault = {0, ""};
     constexpr PyNativeType real = {PyNativeType_DOUBLE, 0};
@@ -31,7 +30,7 @@ struct array_callee {
           std::all_of(parsed.args, parsed.args + parsed.nargs, is_real))) {
       fault.reason = "only doubles can come in an array";
     } else if (auto call = invoker::make(signature, 0, funcptr, std::nullopt, &fault)) {
-      auto *callee = new array_callee{*std::move(call), object_ref::borrow(keep_alive)};
+      auto *callee = new array_callee{*std::move(call)};
       PyObject *capsule = PyCapsule_New(callee, kName, destroy);
       if (capsule == nullptr) delete callee;
       return capsule;

@@ -1,5 +1,5 @@
 // Tagging from Python: a table made of (signature, flags, address) rows that lives as long as the
-// side table needs it, and the object that keeps the addresses valid with it.
+// side table needs it, and the object that keeps the addresses valid.
 #ifndef TYPEDCALL_PYTHON_NATIVE_TAG_H_
 #define TYPEDCALL_PYTHON_NATIVE_TAG_H_
 
@@ -12,7 +12,7 @@
 
 namespace typedcall::python {
 
-/// A table on the heap, and whose addresses stand in it.
+/// A table on the heap, and what its addresses depend on, unless the side table keeps that itself.
 struct owned_table {
   PyObject *keep_alive;
   PyNativeCallableTable table;
@@ -97,16 +97,21 @@ struct owned_table {
   }
 };
 
-/// Publishes the rows for the callable's PyMethodDef, or for the object where it has none. 1: new,
-/// 0: an equal tag stands already, -1 with an exception.
+/// Publishes the rows for the callable's PyMethodDef, or for the object where it has none;
+/// `keep_alive` may be None. 1: new, 0: an equal tag stands already, which keeps it, too; -1 with
+/// an exception.
 inline int tag_callable(const PyTypedcall_Interface *interface, PyObject *callable, PyObject *rows,
                         PyObject *keep_alive) {
-  owned_table *made = owned_table::make(rows, keep_alive);
+  if (keep_alive == Py_None) keep_alive = nullptr;
+  const bool is_kept_by_row = PyTypedcall_HAS(interface, publish_kept);
+  owned_table *made = owned_table::make(rows, is_kept_by_row ? nullptr : keep_alive);
   if (made == nullptr) return -1;
   const bool has_def = PyTypedMethod_DefOf(callable) != nullptr;
-  const int taken =
-      has_def ? PyTypedMethod_TagCallable(interface, callable, &made->table, owned_table::destroy)
-              : PyNativeCallable_TagObject(interface, callable, &made->table, owned_table::destroy);
+  const auto publish =
+      has_def ? PyTypedMethod_Internal_TagCallable : PyNativeCallable_Internal_TagObject;
+  const int taken = publish(interface, callable, &made->table, owned_table::destroy, keep_alive);
+  // An older interface cannot keep what a second tag depends on: that stays for ever.
+  if (taken == 0 && !is_kept_by_row) Py_XINCREF(keep_alive);
   if (taken != 1) owned_table::destroy(&made->table);
   return taken;
 }

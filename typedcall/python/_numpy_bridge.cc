@@ -58,7 +58,7 @@ void loop_with_gil(char **args, const std::intptr_t *dimensions, const std::intp
   PyGILState_Release(state);
 }
 
-/// All that a ufunc points to; it has a reference to the capsule of it.
+/// All that a ufunc points to.
 struct ufunc_memory {
   std::vector<typedcall::loop> loops;
   std::vector<inner_loop> functions;
@@ -66,10 +66,47 @@ struct ufunc_memory {
   std::string types, name, doc;
 };
 
-constexpr char kMemoryName[] = "typedcall ufunc memory";
+/// The object of it that the ufunc has, where the garbage collector sees what the loops keep. It
+/// has no tp_clear: the ufunc can be called as long as somebody has it, and a cycle leads through
+/// something that changes.
+struct memory_object {
+  PyObject_HEAD
+  ufunc_memory *memory;
+};
 
-void destroy_memory(PyObject *capsule) {
-  delete static_cast<ufunc_memory *>(PyCapsule_GetPointer(capsule, kMemoryName));
+int traverse_memory(PyObject *object, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(object));
+  const ufunc_memory *const memory = reinterpret_cast<memory_object *>(object)->memory;
+  if (memory == nullptr) return 0;
+  for (const typedcall::loop &each : memory->loops) Py_VISIT(each.keep_alive());
+  return 0;
+}
+
+void free_memory(PyObject *object) {
+  PyTypeObject *const type = Py_TYPE(object);
+  PyObject_GC_UnTrack(object);
+  delete reinterpret_cast<memory_object *>(object)->memory;
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+PyType_Slot memory_slots[] = {{Py_tp_traverse, reinterpret_cast<void *>(traverse_memory)},
+                              {Py_tp_dealloc, reinterpret_cast<void *>(free_memory)},
+                              {0, nullptr}};
+PyType_Spec memory_spec = {"typedcall._numpy_bridge.UfuncMemory", sizeof(memory_object), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC
+#ifdef Py_TPFLAGS_DISALLOW_INSTANTIATION
+                               | Py_TPFLAGS_DISALLOW_INSTANTIATION
+#endif
+                           ,
+                           memory_slots};
+
+struct module_state {
+  PyTypeObject *memory_type;
+};
+
+module_state *state_of(PyObject *module) {
+  return static_cast<module_state *>(PyModule_GetState(module));
 }
 
 /// Adds the loop of one (signature, flags, address, keep_alive).
@@ -90,7 +127,7 @@ bool add_loop(ufunc_memory *memory, PyObject *row) {
   return true;
 }
 
-PyObject *make_ufunc(PyObject *, PyObject *args) {
+PyObject *make_ufunc(PyObject *module, PyObject *args) {
   PyObject *api, *rows;
   const char *name, *doc, *types;
   Py_ssize_t types_size;
@@ -106,12 +143,13 @@ PyObject *make_ufunc(PyObject *, PyObject *args) {
     PyErr_SetString(PyExc_ValueError, "a ufunc needs one type for each array of each loop");
     return nullptr;
   }
+  PyTypeObject *const type = state_of(module)->memory_type;
+  PyObject *const owner = type->tp_alloc(type, 0);
+  if (owner == nullptr) return nullptr;
   auto *const memory = new (std::nothrow) ufunc_memory;
-  if (memory == nullptr) return PyErr_NoMemory();
-  PyObject *const owner = PyCapsule_New(memory, kMemoryName, destroy_memory);
-  if (owner == nullptr) {
-    delete memory;
-    return nullptr;
+  if (memory == nullptr) {
+    Py_DECREF(owner);
+    return PyErr_NoMemory();
   }
   PyObject *ufunc = nullptr;
   try {
@@ -137,8 +175,12 @@ PyObject *make_ufunc(PyObject *, PyObject *args) {
   if (ufunc != nullptr && fields->functions == memory->functions.data() &&
       fields->name == memory->name.c_str() && fields->types == memory->types.data() &&
       fields->obj == nullptr) {
-    fields->obj = owner;  // NumPy lets go of it with the ufunc
+    // Its memory does not move any more, so the collector may look at it.
+    reinterpret_cast<memory_object *>(owner)->memory = memory;
+    fields->obj = owner;  // NumPy visits it, and lets go of it with the ufunc
+    if (PyType_IS_GC(Py_TYPE(ufunc)) && !PyObject_GC_IsTracked(ufunc)) PyObject_GC_Track(ufunc);
   } else if (ufunc == nullptr) {
+    reinterpret_cast<memory_object *>(owner)->memory = memory;
     Py_DECREF(owner);
   }  // else: another layout than every NumPy so far; then the memory stays for ever
   return ufunc;
@@ -181,7 +223,27 @@ PyMethodDef methods[] = {
      "(signature, address) of each C function that one of NumPy's generic loops calls."},
     {nullptr, nullptr, 0, nullptr}};
 
+int exec(PyObject *module) {
+  PyObject *const type = PyType_FromModuleAndSpec(module, &memory_spec, nullptr);
+  state_of(module)->memory_type = reinterpret_cast<PyTypeObject *>(type);
+#if PY_VERSION_HEX < 0x030A0000
+  if (type != nullptr) state_of(module)->memory_type->tp_new = nullptr;
+#endif
+  return type != nullptr ? 0 : -1;
+}
+
+int traverse(PyObject *module, visitproc visit, void *arg) {
+  Py_VISIT(state_of(module)->memory_type);
+  return 0;
+}
+
+int clear(PyObject *module) {
+  Py_CLEAR(state_of(module)->memory_type);
+  return 0;
+}
+
 PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, reinterpret_cast<void *>(exec)},
 #if PY_VERSION_HEX >= 0x030C0000
     {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},  // as NumPy
 #endif
@@ -193,12 +255,12 @@ PyModuleDef_Slot slots[] = {
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                           "typedcall._numpy_bridge",
                           "ufuncs from native functions, and native functions of ufuncs.",
-                          0,
+                          sizeof(module_state),
                           methods,
                           slots,
-                          nullptr,
-                          nullptr,
-                          nullptr};
+                          traverse,
+                          clear,
+                          [](void *module) { clear(static_cast<PyObject *>(module)); }};
 
 }  // namespace
 

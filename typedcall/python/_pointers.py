@@ -3,14 +3,14 @@ of its own. No library is imported for it: who has an object of one has imported
 from __future__ import annotations
 
 import sys
-from typing import Any, List, Tuple
+from typing import Any, List, Optional, Tuple
 
 from typedcall import _cffi
 from typedcall._capsules import capsule_address, is_capsule
 from typedcall._choose import are_equivalent, offered
 from typedcall._codes import has_error_value
 from typedcall._records import Entry, Flags, parse_signature
-from typedcall.sources.ctypes_ import FUNCFLAG_PYTHONAPI
+from typedcall.sources.ctypes_ import FUNCFLAG_PYTHONAPI, address_of
 
 __all__ = ["read_pointer"]
 
@@ -20,18 +20,23 @@ _KINDS = (
 )
 
 
-def read_pointer(pointer: Any, signature: str) -> Tuple[int, Flags]:
-    """The address in `pointer` and what is known of its flags. TypeError for what holds none or is
+#: An address, what is known of its flags, and what keeps it valid.
+_Read = Tuple[int, Flags, Any]
+
+
+def read_pointer(pointer: Any, signature: str) -> _Read:
+    """The address in `pointer`, what is known of its flags, and what keeps it valid, if anything
+    does. TypeError for what holds none or is
     of another signature, ValueError for an address that cannot be one."""
     if isinstance(pointer, int) and not isinstance(pointer, bool):
-        return _checked(pointer, pointer), Flags(0)
+        return _checked(pointer, pointer), Flags(0), None
     found = offered(pointer)
     if found:
         return _of_entries(pointer, signature, found)
     for reader in (_of_ctypes, _of_cffi, _of_capsule):
-        address = reader(pointer, signature)
-        if address is not None:
-            return _checked(address[0], pointer), address[1]
+        read = reader(pointer, signature)
+        if read is not None:
+            return (_checked(read[0], pointer), *read[1:])
     raise TypeError("%r holds no address of a C function; needed is %s" % (pointer, _KINDS))
 
 
@@ -41,7 +46,7 @@ def _checked(address: int, pointer: Any) -> int:
     raise ValueError("%r is not the address of a C function" % (pointer,))
 
 
-def _of_entries(pointer: Any, signature: str, found: List[Entry]) -> Tuple[int, Flags]:
+def _of_entries(pointer: Any, signature: str, found: List[Entry]) -> _Read:
     for entry in found:
         if not are_equivalent(entry.signature, signature):
             continue
@@ -50,14 +55,14 @@ def _of_entries(pointer: Any, signature: str, found: List[Entry]) -> Tuple[int, 
                 "%r is a method: its C function takes self, which '%s' does not show"
                 % (pointer, signature)
             )
-        return entry.address, entry.flags
+        return entry.address, entry.flags, entry.keep_alive
     raise TypeError(
         "%r is no C function of '%s'; it is %s"
         % (pointer, signature, ", ".join("'%s'" % entry.signature for entry in found))
     )
 
 
-def _of_ctypes(pointer: Any, signature: str) -> Any:
+def _of_ctypes(pointer: Any, signature: str) -> Optional[_Read]:
     ctypes = sys.modules.get("ctypes")
     if ctypes is None:
         return None
@@ -67,7 +72,7 @@ def _of_ctypes(pointer: Any, signature: str) -> Any:
                 "%r has argtypes or a restype that no signature has; tag its address, "
                 "ctypes.cast(f, ctypes.c_void_p), if you are sure" % (pointer,)
             )
-        address = ctypes.cast(pointer, ctypes.c_void_p).value or 0
+        address, keep_alive = address_of(pointer)
         # Without argtypes nothing is known but what the prototype does about exceptions.
         raises = pointer._flags_ & FUNCFLAG_PYTHONAPI
         if raises and not has_error_value(parse_signature(signature)[1]):
@@ -76,27 +81,30 @@ def _of_ctypes(pointer: Any, signature: str) -> Any:
                 "ctypes.cast(f, ctypes.c_void_p), with flags=NEEDS_THREAD, if it does not"
                 % (pointer, signature)
             )
-        return address, Flags.NEEDS_THREAD | Flags.MAY_RAISE if raises else Flags(0)
+        flags = Flags.NEEDS_THREAD | Flags.MAY_RAISE if raises else Flags(0)
+        return address, flags, keep_alive
     if isinstance(pointer, ctypes.c_void_p):
-        return pointer.value or 0, Flags(0)
+        address, keep_alive = address_of(pointer)
+        return address, Flags(0), keep_alive
     return None
 
 
-def _of_cffi(pointer: Any, signature: str) -> Any:
+def _of_cffi(pointer: Any, signature: str) -> Optional[_Read]:
     backend = sys.modules.get("_cffi_backend")
     if backend is None or not isinstance(pointer, backend._CDataBase):
         return None
     kind = backend.typeof(pointer)
     if kind.kind == "function" or kind.cname == "void *":
-        return int(_cffi.ffi().cast("uintptr_t", pointer)), Flags(0)
+        return int(_cffi.ffi().cast("uintptr_t", pointer)), Flags(0), pointer
     raise TypeError("%r is a '%s', no pointer to a function" % (pointer, kind.cname))
 
 
-def _of_capsule(pointer: Any, signature: str) -> Any:
+def _of_capsule(pointer: Any, signature: str) -> Optional[_Read]:
+    capsule = pointer
     scipy = sys.modules.get("scipy._lib._ccallback")
     if scipy is not None and isinstance(pointer, scipy.LowLevelCallable):
         # Of a declaration that no signature is; what has one offers an entry.
-        pointer = tuple.__getitem__(pointer, 0)
-    if not is_capsule(pointer):
+        capsule = tuple.__getitem__(pointer, 0)
+    if not is_capsule(capsule):
         return None
-    return capsule_address(pointer), Flags(0)
+    return capsule_address(capsule), Flags(0), pointer

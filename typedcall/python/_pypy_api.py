@@ -250,7 +250,7 @@ def tag(
     ValueError for a faulty signature (with the position), unusable flags, or when another tag
     stands already; the same tag twice is one tag. TypeError for what holds no address, and for a
     bound method: tag its function."""
-    read, pointers = read_rows(f, signature, address, flags, is_bound=_is_bound_builtin(f))
+    read, kept = read_rows(f, signature, address, flags, is_bound=_is_bound_builtin(f))
     if not read:
         raise ValueError("%s: a tag needs at least one entry" % name_of(f))
     for i, (text, bits, number) in enumerate(read):
@@ -270,7 +270,7 @@ def tag(
             % (name_of(f), text, address, flags, at + 1, len(standing), offered, new_address,
                new_flags, len(rows))
         )
-    _tags.put(function, _Tag(rows, pointers))
+    _tags.put(function, _Tag(rows, kept))
 
 
 def untag(f: Any) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import operator
 import types
-from typing import Any, List, Sequence, Tuple, Union
+from typing import Any, Iterable, List, Optional, Sequence, Tuple, Union
 
 from typedcall._pointers import read_pointer
 from typedcall._records import parse_signature
 
-__all__ = ["read_flags", "read_rows"]
+__all__ = ["kept_by_tag", "read_flags", "read_rows"]
 
 #: Signature, flags, address.
 Row = Tuple[str, int, int]
@@ -24,6 +24,18 @@ def read_flags(flags: int) -> int:
     return flags
 
 
+def kept_by_tag(f: Any, kept: Iterable[Any]) -> Optional[Tuple[Any, ...]]:
+    """What a tag of `f` keeps alive of that. Not `f`: the tag goes with it, and nobody sees that the
+    interpreter's table has it."""
+    found = []
+    for each in kept:
+        # Entries of what shares its memory keep several things.
+        for part in each if type(each) is tuple else (each,):
+            if part is not None and part is not f and all(part is not other for other in found):
+                found.append(part)
+    return tuple(found) or None
+
+
 def read_rows(
     f: Any,
     signature: Union[str, Sequence[str]],
@@ -31,8 +43,8 @@ def read_rows(
     flags: int,
     *,
     is_bound: bool = False,
-) -> Tuple[List[Row], Tuple[Any, ...]]:
-    """The rows that `f` is to have, and what they keep alive. TypeError and ValueError as tag()
+) -> Tuple[List[Row], Optional[Tuple[Any, ...]]]:
+    """The rows that `f` is to have, and what they keep alive, if anything. TypeError and ValueError as tag()
     has them. `is_bound`: `f` is a bound method of a kind that is not types.MethodType."""
     if not callable(f):
         raise TypeError("only callables are tagged, not %r" % (f,))
@@ -52,9 +64,10 @@ def read_rows(
             "%d signatures and %d addresses: each overload has one of either"
             % (len(texts), len(pointers))
         )
-    rows = []
+    rows, kept = [], []
     for text, pointer in zip(texts, pointers):
         parse_signature(text)
-        number, of_pointer = read_pointer(pointer, text)
+        number, of_pointer, keep_alive = read_pointer(pointer, text)
         rows.append((text, flags | int(of_pointer), number))
-    return rows, tuple(pointers)
+        kept.append(keep_alive)
+    return rows, kept_by_tag(f, kept)

@@ -40,6 +40,8 @@ _IN_SOURCE = {
     "Zd": "double complex",
     "Zg": "long double complex",
 }
+# What Cython code has imported it keeps as a bare address, for ever.
+_exported: List[Entry] = []
 _ERRORS = {"signed": "except? -1", "unsigned": "except? -1", "floating": "except? -1"}
 
 
@@ -77,7 +79,8 @@ def export_to_cython(module: Union[ModuleType, str]) -> List[str]:
     """Gives a module of typed functions a `__pyx_capi__`, so that Cython code can `cimport` them by
     the declarations that cython_declarations() writes; to be called before such code is imported.
     Capsules that stand there stay. The first entry of a function that Cython has a declaration for
-    is taken. Returns the names. TypeError for what is no module nor the name of one; ImportError
+    is taken, and what its address depends on is kept for ever: Cython code has nothing but the
+    address. Returns the names. TypeError for what is no module nor the name of one; ImportError
     when it cannot be imported, and on PyPy."""
     need_capsules("export_to_cython()")
     module = _module(module)
@@ -89,6 +92,7 @@ def export_to_cython(module: Union[ModuleType, str]) -> List[str]:
         if name not in capsules:
             text = c_text(entry.signature, _IN_CAPSULES)
             capsules[name] = make_capsule(entry.address, text)
+            _exported.append(entry)
     return sorted(functions)
 
 

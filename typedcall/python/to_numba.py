@@ -18,8 +18,11 @@ __all__ = ["register"]
 #: hold the GIL for certain (`nogil=True`, prange).
 _HONOURS = Flags.ACQUIRES_GIL
 
-# By id of the function, which the type keeps alive, as compiled code may last for ever.
+# By id of the function, which the type keeps alive with its entries: compiled code may last for
+# ever, and has the addresses alone.
 _known: Dict[int, Any] = {}
+# Of functions that offer something else by now.
+_replaced: List[Any] = []
 
 
 def _numba_type(letters: str) -> Any:
@@ -224,6 +227,8 @@ def _typeof(fallback: Any, function: Any, context: Any) -> Any:
             key = (template.key, case.entry.signature)
             definition = (_call(case, name_of(function)), key, case.signature.args)
             cpu_target.target_context.insert_func_defn([definition])
+        if standing is not None:
+            _replaced.append(standing)
         standing = _type_class()(template, function, entries)
         _known[id(function)] = standing
     return standing

@@ -57,15 +57,25 @@ def _unknown_to_scipy(entry: Entry) -> str:
 
 @functools.lru_cache(maxsize=None)
 def _class() -> Any:
-    """A LowLevelCallable with room for a reference to what its address is of."""
+    """A LowLevelCallable that has what its address depends on, and what its C signature does not
+    say, behind SciPy's three items: there nobody changes them, and the garbage collector sees them,
+    as it would not in a capsule."""
     from scipy import LowLevelCallable
 
     class TypedLowLevelCallable(LowLevelCallable):  # type: ignore[misc]
         """SciPy's LowLevelCallable of a typed function, which it keeps alive."""
 
-        typed_function: Any = None
-        #: What its C signature does not say.
-        typed_flags: Flags = Flags(0)
+        __slots__ = ()
+
+        @property
+        def typed_function(self) -> Any:
+            """What the address depends on."""
+            return tuple.__getitem__(self, 3)
+
+        @property
+        def typed_flags(self) -> Flags:
+            """What the C signature does not say."""
+            return Flags(tuple.__getitem__(self, 4))
 
     return TypedLowLevelCallable
 
@@ -110,8 +120,8 @@ def low_level_callable(
     if text is None:
         from typedcall._native import CALL_WITH_ARRAY, array_callee
 
-        user_data = array_callee(entry.signature, address, entry.keep_alive)
+        user_data = array_callee(entry.signature, address)
         address, text = CALL_WITH_ARRAY, _OF_ARRAYS
-    made = _class()(make_capsule(address, text), user_data)
-    made.typed_function, made.typed_flags = entry.keep_alive, entry.flags
-    return made
+    made = LowLevelCallable(make_capsule(address, text), user_data)
+    items = (*tuple.__iter__(made), entry.keep_alive, entry.flags)
+    return tuple.__new__(_class(), items)

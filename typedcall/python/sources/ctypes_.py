@@ -4,12 +4,12 @@ prototype says what the call does about the GIL, exceptions and errno."""
 from __future__ import annotations
 
 import sys
-from typing import Any, List, Optional
+from typing import Any, List, Optional, Tuple
 
 from typedcall._codes import CODES, has_error_value, letters_for
 from typedcall._records import Entry, Flags
 
-__all__ = ["FUNCFLAG_PYTHONAPI", "entries", "letters_of"]
+__all__ = ["FUNCFLAG_PYTHONAPI", "address_of", "entries", "letters_of"]
 
 # ctypes' own flags of a prototype (`_flags_`): Modules/_ctypes/ctypes.h.
 FUNCFLAG_PYTHONAPI = 0x4
@@ -95,6 +95,44 @@ def _is_callback(pointer: Any) -> bool:
     return False
 
 
+def _kept_by(pointer: Any) -> List[Any]:
+    """All that `pointer`, and what it shares its memory with, keeps alive just now."""
+    data = _function_pointer().__base__  # of all ctypes objects
+    waiting: List[Any] = [pointer]
+    kept: List[Any] = []
+    seen = set()
+    while waiting:
+        each = waiting.pop()
+        if id(each) in seen:
+            continue  # pointers that were cast keep each other alive
+        seen.add(id(each))
+        if isinstance(each, dict):
+            waiting += list(each.values())  # it changes when something else is assigned
+            continue
+        if each is not pointer:
+            kept.append(each)
+        if isinstance(each, data):
+            parts = getattr(each, "_b_base_", None), getattr(each, "_objects", None)
+            waiting += [part for part in parts if part is not None]
+    return kept
+
+
+def address_of(pointer: Any) -> Tuple[int, Any]:
+    """The address in a function pointer or c_void_p, and what keeps it valid: a pointer that is
+    memory of its own; of one that was read from a struct, an array or another pointer, and changes
+    with that, whatever it depends on now."""
+    import ctypes
+
+    while True:
+        address = ctypes.cast(pointer, ctypes.c_void_p).value or 0
+        if getattr(pointer, "_b_base_", None) is None:
+            return address, pointer
+        kept = _kept_by(pointer)
+        # Another thread may have assigned something else in between.
+        if address == (ctypes.cast(pointer, ctypes.c_void_p).value or 0):
+            return address, (pointer, *kept)
+
+
 def _flags_of(pointer: Any, result: str) -> Optional[Flags]:
     """None for what no flags can say."""
     bits = type(pointer)._flags_
@@ -135,7 +173,7 @@ def entries(obj: Any) -> Optional[List[Entry]]:
     if "v" in signature.split("->")[0]:
         return []
     flags = _flags_of(obj, result)
-    address = ctypes.cast(obj, ctypes.c_void_p).value
+    address, keep_alive = address_of(obj)
     if flags is None or not address:
         return []
-    return [Entry(signature, flags, address, "ctypes", obj)]
+    return [Entry(signature, flags, address, "ctypes", keep_alive)]
