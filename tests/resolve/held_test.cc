@@ -1,0 +1,173 @@
+// What was resolved keeps the tag that it was found behind, although another object owns that: one
+// PyMethodDef with several functions. The tag's memory goes with the tag, so that ASan sees.
+#include <cstdlib>
+#include <utility>
+
+#include "tests/resolve/callables.h"
+
+namespace resolve_test {
+namespace {
+
+int freed;
+
+/// A table on the heap, with the text of its one signature.
+const PyNativeCallableTable *NewTable(const char *signature, std::uintptr_t flags, void *function) {
+  auto *memory =
+      static_cast<char *>(std::malloc(sizeof(PyNativeCallableTable) + std::strlen(signature) + 1));
+  auto *table = reinterpret_cast<PyNativeCallableTable *>(memory);
+  table->count = 1;
+  table->entries[0] = {std::strcpy(memory + sizeof(*table), signature), flags, function};
+  return table;
+}
+
+void FreeTable(const void *table) {
+  ++freed;
+  std::free(const_cast<void *>(table));
+}
+
+double Twice(double x) { return 2 * x; }
+double OfSelf(PyObject *self, double x) { return x + static_cast<double>(PyObject_Length(self)); }
+
+class Held : public testing::Test {
+ protected:
+  Held() { freed = 0; }
+
+  /// A function of the shared def, which owns the tag, and a second one that does not.
+  void Tag(const PyNativeCallableTable *table) {
+    first_ = Ref::Steal(PyCFunction_New(&def_, self_.get()));
+    second_ = Ref::Steal(PyCFunction_New(&def_, self_.get()));
+    ASSERT_EQ(PyTypedMethod_TagDef(Interface(), &def_, first_.get(), table, FreeTable), 1)
+        << TakeError();
+  }
+  void Reset() {
+    first_.reset();
+    typedcall_test::Collect();
+  }
+  void ExpectGone() {
+    EXPECT_EQ(freed, 1);
+    EXPECT_FALSE(typedcall::find(Interface(), second_.get(), "d->d"));
+  }
+
+  PyMethodDef def_ = {"f", Boxed, METH_O, nullptr};
+  Ref self_ = Ref::Steal(PyList_New(3));
+  Ref first_, second_;
+};
+
+TEST_F(Held, Resolution) {
+  Tag(NewTable("d->d", 0, reinterpret_cast<void *>(Twice)));
+  auto found = typedcall::resolve(Interface(), second_.get(), "d->d");
+  ASSERT_TRUE(found) << TakeError();
+  Reset();
+  EXPECT_EQ(freed, 0);
+  EXPECT_EQ(reinterpret_cast<double (*)(double)>(found->funcptr)(2.0), 4.0);
+  EXPECT_EQ(found->callable, second_.get());
+  auto copy = found;
+  found.reset();
+  EXPECT_EQ(freed, 0);
+  copy.reset();
+  ExpectGone();
+}
+
+TEST_F(Held, Function) {
+  Tag(NewTable("d->d", 0, reinterpret_cast<void *>(Twice)));
+  auto found = typedcall::resolve<double(double)>(Interface(), second_.get());
+  ASSERT_TRUE(found) << TakeError();
+  Reset();
+  EXPECT_EQ(found(2.0), 4.0);
+  EXPECT_EQ(freed, 0);
+  found = {};
+  ExpectGone();
+}
+
+TEST_F(Held, BoundFunction) {
+  Tag(NewTable("d->d", PyNativeCallable_TAKES_SELF | PyNativeCallable_NEEDS_THREAD,
+               reinterpret_cast<void *>(OfSelf)));
+  auto found = typedcall::resolve_bound<double(double)>(Interface(), second_.get(),
+                                                        PyNativeCallable_NEEDS_THREAD);
+  ASSERT_TRUE(found) << TakeError();
+  Reset();
+  EXPECT_EQ(found(2.0), 5.0);
+  EXPECT_EQ(freed, 0);
+  found = {};
+  ExpectGone();
+}
+
+TEST_F(Held, SafeCasting) {
+  Tag(NewTable("d->d", 0, reinterpret_cast<void *>(Twice)));
+  typedcall::request asked;
+  asked.signature = "f->d";
+  asked.allowed = typedcall::casting::safe;
+  auto found = typedcall::resolve(Interface(), second_.get(), asked);
+  ASSERT_TRUE(found) << TakeError();
+  Reset();
+  EXPECT_EQ(found->signature, "d->d");
+  EXPECT_EQ(freed, 0);
+  found.reset();
+  ExpectGone();
+}
+
+// Python code that runs between two entries lets the owner go.
+TEST_F(Held, EachEntry) {
+  Tag(NewTable("d->d", 0, reinterpret_cast<void *>(Twice)));
+  int seen = 0;
+  typedcall::for_each_entry(Interface(), second_.get(),
+                            [&](const PyNativeCallableEntry &entry, typedcall::place) {
+                              Reset();
+                              EXPECT_STREQ(entry.signature, "d->d");
+                              EXPECT_EQ(freed, 0);
+                              ++seen;
+                            });
+  EXPECT_EQ(seen, 1);
+  ExpectGone();
+
+  Tag(NewTable("d->d", 0, reinterpret_cast<void *>(Twice)));
+  typedcall::object_ref kept;
+  typedcall::for_each_entry(Interface(), second_.get(),
+                            [&](const PyNativeCallableEntry &, typedcall::place,
+                                const typedcall::object_ref &reference) { kept = reference; });
+  freed = 0;
+  Reset();
+  EXPECT_EQ(freed, 0);
+  kept = {};
+  ExpectGone();
+}
+
+// The message of a conflict names what stands, which may be about to go.
+TEST_F(Held, TheSameTagOfTwoOwners) {
+  Tag(NewTable("d->d", 0, reinterpret_cast<void *>(Twice)));
+  const auto *equal = NewTable("d->d", 0, reinterpret_cast<void *>(Twice));
+  EXPECT_EQ(PyTypedMethod_TagDef(Interface(), &def_, second_.get(), equal, FreeTable), 0);
+  FreeTable(equal);
+  freed = 0;
+  Reset();
+  EXPECT_EQ(freed, 0) << "it has another owner";
+  EXPECT_TRUE(typedcall::find(Interface(), second_.get(), "d->d"));
+  second_.reset();
+  EXPECT_EQ(freed, 1);
+}
+
+// A class is not kept by an instance that has become one of another class.
+TEST_F(Held, AnInstanceThatChangesItsClass) {
+  typedcall_test::Scope scope;
+  ASSERT_TRUE(
+      scope.Run("class Old(list): append = None\nclass New(list): append = None\nx = Old()"));
+  const Ref x = scope.Eval("x"), old_class = scope.Eval("Old");
+  second_ = Ref::Steal(PyCFunction_New(&def_, x.get()));
+  ASSERT_EQ(PyTypedMethod_TagDef(Interface(), &def_, old_class.get(),
+                                 NewTable("d->d", 0, reinterpret_cast<void *>(Twice)), FreeTable),
+            1);
+  auto found = typedcall::resolve<double(double)>(Interface(), second_.get());
+  ASSERT_TRUE(found) << TakeError();
+  const Ref watched = Ref::Steal(PyWeakref_NewRef(old_class.get(), nullptr));
+  const_cast<Ref &>(old_class).reset();
+  ASSERT_TRUE(scope.Run("x.__class__ = New\ndel Old"));
+  typedcall_test::Collect();
+  EXPECT_EQ(freed, 0);
+  EXPECT_EQ(found(2.0), 4.0);
+  found = {};
+  typedcall_test::Collect();
+  ExpectGone();
+}
+
+}  // namespace
+}  // namespace resolve_test
