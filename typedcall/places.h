@@ -27,7 +27,7 @@ namespace typedcall {
 enum class place : unsigned char {
   instance_slot,      ///< the native-callable slot of an extensible type (SEP 201)
   method_def,         ///< behind `ml_name`, with our header (METH_TYPED | METH_TYPED_EXT)
-  pypy_method_def,    ///< behind `ml_name`, PyPy's struct alone (METH_TYPED)
+  pypy_method_def,    ///< behind `ml_name`, PyPy's struct alone or the seed post's (METH_TYPED)
   side_table_def,     ///< the interpreter's side table, by PyMethodDef
   side_table_object,  ///< the interpreter's side table, by object
   sibling_symbol,     ///< a symbol `_PyPyTyped_<name>` of the shared object that has the def

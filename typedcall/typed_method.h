@@ -7,17 +7,21 @@
 
 #include "typedcall/native_callable.h"
 #include "typedcall/signature.h"
+// Behind Python.h.
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/// In `ml_flags`: `ml_name` points into a PyPyTypedMethodMetadata.
+/// In `ml_flags`: `ml_name` points into a PyPyTypedMethodMetadata, or, without the next bit, into a
+/// PyTypedMethod_OneArgMetadata.
 #define METH_TYPED 0x1000
-/// With METH_TYPED: that one is the last field of a PyTypedMethodMetadata.
+/// With METH_TYPED: into the PyPyTypedMethodMetadata that ends a PyTypedMethodMetadata.
 #define METH_TYPED_EXT 0x2000
 
-/// PyPy's struct, unchanged.
+/// PyPy's struct, unchanged. Where it stands alone, the four bytes of padding behind `ret_type` are
+/// 0, as they are in static data; a struct made at run time starts as zeros (calloc).
 typedef struct PyPyTypedMethodMetadata {
   int *arg_types;         ///< T_* codes below, then -1
   int ret_type;           ///< a T_* code; negated: may raise
@@ -55,11 +59,11 @@ typedef struct PyTypedMethodMetadata {
 #define PyTypedMethod_SIZE \
   ((uint32_t)(offsetof(PyTypedMethodMetadata, pypy) + offsetof(PyPyTypedMethodMetadata, ml_name)))
 
-/// The metadata with one argument that Bernstein's post describes first. Nothing in memory tells it
-/// from PyPy's struct, so only a consumer that knows its provider may read it.
+/// The struct that Bernstein's post has, for METH_O functions. Its `ret_type` stands where PyPy's
+/// struct has its padding, which tells the two apart.
 typedef struct PyTypedMethod_OneArgMetadata {
-  int arg_type;
-  int ret_type;
+  int arg_type;  ///< a T_* code
+  int ret_type;  ///< a T_* code, never 0
   void *underlying_func;
   const char ml_name[100];
 } PyTypedMethod_OneArgMetadata;
@@ -106,21 +110,21 @@ static inline char PyTypedMethod_Internal_Letter(int code) {
 }
 
 // Spells `arg_types` (at most `most` of them) and `ret_type`. 1, or 0 when a code is unknown, there
-// are more arguments, or the function is missing.
+// are more arguments, or the function is missing. No code behind an unknown one is looked at.
 static inline int PyTypedMethod_Internal_Spell(const int *arg_types, int most, int ret_type,
                                                void *function, PyNativeCallableEntry *entry,
                                                char signature[PyTypedMethod_PYPY_LENGTH]) {
   int nargs = 0;
-  if (function == NULL || arg_types == NULL) return 0;
+  // INT_MIN has no positive counterpart; no code is anywhere near it.
+  const int raises = ret_type < 0 && ret_type > -PyTypedMethod_NOT_FOR_PYPY;
+  const char result = PyTypedMethod_Internal_Letter(raises ? -ret_type : ret_type);
+  if (result == '\0' || function == NULL) return 0;
+  if (arg_types == NULL || (uintptr_t)arg_types % sizeof(int) != 0) return 0;
   for (; arg_types[nargs] != -1; ++nargs) {
     if (nargs == most) return 0;
     signature[nargs] = PyTypedMethod_Internal_Letter(arg_types[nargs]);
     if (signature[nargs] == '\0') return 0;
   }
-  // INT_MIN has no positive counterpart; no code is anywhere near it.
-  const int raises = ret_type < 0 && ret_type > -PyTypedMethod_NOT_FOR_PYPY;
-  const char result = PyTypedMethod_Internal_Letter(raises ? -ret_type : ret_type);
-  if (result == '\0') return 0;
   signature[nargs] = '-';
   signature[nargs + 1] = '>';
   signature[nargs + 2] = result;
@@ -134,41 +138,73 @@ static inline int PyTypedMethod_Internal_Spell(const int *arg_types, int most, i
   return 1;
 }
 
-/// Reads PyPy's struct: with METH_TYPED alone, or behind a valid header of ours. Fills `entry`,
-/// whose signature is written to `signature` and lives as long as that. Returns 1, or 0 when the
-/// def is not tagged so or its codes are unknown; it is then called boxed.
-static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallableEntry *entry,
-                                         char signature[PyTypedMethod_PYPY_LENGTH]) {
-  if (def == NULL || def->ml_name == NULL || (def->ml_flags & METH_TYPED) == 0) return 0;
-  if ((def->ml_flags & METH_TYPED_EXT) != 0 && PyTypedMethod_Metadata(def) == NULL) return 0;
-  const char *start = def->ml_name - offsetof(PyPyTypedMethodMetadata, ml_name);
-  if ((uintptr_t)start % sizeof(void *) != 0) return 0;
-  const PyPyTypedMethodMetadata *metadata = (const PyPyTypedMethodMetadata *)(const void *)start;
-  const int convention = PyTypedMethod_Internal_Convention(def);
-  if (convention == 0 || metadata->arg_types == NULL) return 0;
-  if (convention == METH_O) {
-    if (metadata->arg_types[0] == -1 || metadata->arg_types[1] != -1) return 0;
-  }
-  return PyTypedMethod_Internal_Spell(metadata->arg_types, PyNativeSignature_MAX_ARGS,
-                                      metadata->ret_type, metadata->underlying_func, entry,
-                                      signature);
+// How many bytes in front of the name the post's `ret_type` stands, and PyPy's padding.
+#define PyTypedMethod_Internal_TELLING               \
+  (offsetof(PyTypedMethod_OneArgMetadata, ml_name) - \
+   offsetof(PyTypedMethod_OneArgMetadata, ret_type))
+PyTypedcall_STATIC_ASSERT(offsetof(PyPyTypedMethodMetadata, ml_name) -
+                                  PyTypedMethod_Internal_TELLING ==
+                              offsetof(PyPyTypedMethodMetadata, ret_type) + sizeof(int),
+                          what_tells_the_structs_apart_is_padding_in_one_of_them);
+
+// What tells which of the two structs stands alone in front of the name; both have these bytes. 0
+// is PyPy's padding, anything else the post's `ret_type`, or padding that nobody has set. It is
+// copied because in one of them it is no field.
+static inline int PyTypedMethod_Internal_Telling(const PyMethodDef *def) {
+  int telling;
+  memcpy(&telling, def->ml_name - PyTypedMethod_Internal_TELLING, sizeof(telling));
+  return telling;
 }
 
-/// Reads the layout with one argument, for a consumer that knows that `def` has it: METH_TYPED
-/// alone on a METH_O def. Otherwise as PyTypedMethod_ReadPyPy.
+/// Reads the struct of Bernstein's post and no other, with METH_TYPED alone on a METH_O def: for
+/// who knows that it stands there, which a negative `ret_type` does not say. Otherwise as
+/// PyTypedMethod_ReadPyPy, which is for everybody.
 static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCallableEntry *entry,
                                            char signature[PyTypedMethod_PYPY_LENGTH]) {
   const int bits = METH_TYPED | METH_TYPED_EXT;
   if (def == NULL || def->ml_name == NULL || (def->ml_flags & bits) != METH_TYPED) return 0;
   if (PyTypedMethod_Internal_Convention(def) != METH_O) return 0;
   const char *start = def->ml_name - offsetof(PyTypedMethod_OneArgMetadata, ml_name);
-  if ((uintptr_t)start % sizeof(void *) != 0) return 0;
+  if ((uintptr_t)start % sizeof(void *) != 0 || PyTypedMethod_Internal_Telling(def) == 0) {
+    return 0;
+  }
   const PyTypedMethod_OneArgMetadata *metadata =
       (const PyTypedMethod_OneArgMetadata *)(const void *)start;
   const int arg_types[2] = {metadata->arg_type, -1};
   if (metadata->arg_type == -1) return 0;
   return PyTypedMethod_Internal_Spell(arg_types, 1, metadata->ret_type, metadata->underlying_func,
                                       entry, signature);
+}
+
+/// Reads what PyPy's codes say: with METH_TYPED alone in PyPy's struct or in that of Bernstein's
+/// post, whichever stands there, and behind a valid header of ours in PyPy's. Fills `entry`, whose
+/// signature is written to `signature` and lives as long as that. Returns 1, or 0 when the def is
+/// not tagged so, its codes are unknown, or the post's struct says that the function may raise; it
+/// is then called boxed.
+static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallableEntry *entry,
+                                         char signature[PyTypedMethod_PYPY_LENGTH]) {
+  if (def == NULL || def->ml_name == NULL || (def->ml_flags & METH_TYPED) == 0) return 0;
+  const int convention = PyTypedMethod_Internal_Convention(def);
+  const char *start = def->ml_name - offsetof(PyPyTypedMethodMetadata, ml_name);
+  if (convention == 0 || (uintptr_t)start % sizeof(void *) != 0) return 0;
+  if ((def->ml_flags & METH_TYPED_EXT) != 0) {
+    if (PyTypedMethod_Metadata(def) == NULL) return 0;
+  } else if (PyTypedMethod_Internal_Telling(def) != 0) {
+    // The post's functions raise nothing, and of all that may stand in padding, the upper half of a
+    // small negative number is the likeliest.
+    return PyTypedMethod_Internal_Telling(def) > 0 &&
+           PyTypedMethod_ReadOneArg(def, entry, signature);
+  }
+  const PyPyTypedMethodMetadata *metadata = (const PyPyTypedMethodMetadata *)(const void *)start;
+  const int most = convention == METH_O ? 1 : PyNativeSignature_MAX_ARGS;
+  PyNativeCallableEntry read;
+  if (!PyTypedMethod_Internal_Spell(metadata->arg_types, most, metadata->ret_type,
+                                    metadata->underlying_func, &read, signature)) {
+    return 0;
+  }
+  if (convention == METH_O && signature[0] == '-') return 0;  // it takes no argument
+  *entry = read;
+  return 1;
 }
 
 // --- Writing a row by hand -----------------------------------------------------------------------

@@ -139,6 +139,9 @@ FIELD(PyTypedMethod_OneArgMetadata, arg_type, 0, 4);
 FIELD(PyTypedMethod_OneArgMetadata, ret_type, 4, 4);
 FIELD(PyTypedMethod_OneArgMetadata, underlying_func, 8, 8);
 FIELD(PyTypedMethod_OneArgMetadata, ml_name, 16, 100);
+// What tells the two structs apart: the int at ml_name - 12, a field here and padding there.
+SAME(offsetof(PyTypedMethod_OneArgMetadata, ret_type), 16 - 12);
+SAME(offsetof(PyPyTypedMethodMetadata, ret_type) + sizeof(int), 24 - 12);
 
 #if PY_VERSION_HEX >= 0x030B0000
 SAME(PyTypedMethod_FLAGS, 0);

@@ -63,6 +63,8 @@ class Builtin {
     metadata.pypy.arg_types = arg_types;
     metadata.pypy.ret_type = ret_type;
     metadata.pypy.underlying_func = function;
+    // Without our header in front the padding counts, which is 0 in static data only.
+    std::memset(reinterpret_cast<char *>(&metadata.pypy.ret_type) + sizeof(int), 0, sizeof(int));
   }
 
   PyTypedMethodMetadata metadata = {

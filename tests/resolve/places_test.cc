@@ -1,7 +1,10 @@
-// Where the resolver looks: behind ml_name with our header or PyPy's struct alone, in the side
-// table by def and by object; in which order; and headers that are not ours.
+// Where the resolver looks: behind ml_name with our header, PyPy's struct or the post's alone, in
+// the side table by def and by object; in which order; and headers that are not ours.
 
 #include "tests/resolve/callables.h"
+
+#include <cstdlib>
+#include <memory>
 
 namespace {
 
@@ -121,6 +124,53 @@ TEST(PyPyLayout, UnknownCodes) {
   EXPECT_EQ(Find(nullptr, function.get(), "l->l", kPyPyHonours), "nothing");
   function.SetPyPy(pypy_l, 4, Address(3));
   EXPECT_EQ(Find(nullptr, function.get(), "l->l", kPyPyHonours), "nothing");
+}
+
+// A builtin function whose name stands in the struct of Bernstein's post, in a block of exactly its
+// size: what is in front is the allocator's.
+class OfThePost {
+ public:
+  OfThePost(int convention, int arg_type, int ret_type)
+      : metadata_(static_cast<Struct *>(std::malloc(sizeof(Struct))), std::free),
+        def_{metadata_->ml_name, Boxed, convention | kTyped, nullptr} {
+    *metadata_ = {arg_type, ret_type, Address(3), "inc"};
+    object_ = Ref::Steal(PyCFunction_New(&def_, nullptr));
+  }
+  PyObject *get() const { return object_.get(); }
+
+ private:
+  struct Struct {
+    int arg_type;
+    int ret_type;
+    void *underlying_func;
+    char ml_name[100];
+  };
+  std::unique_ptr<Struct, void (*)(void *)> metadata_;
+  PyMethodDef def_;
+  Ref object_;
+};
+
+TEST(StructOfThePost, IsReadWithoutTheInterface) {
+  const OfThePost inc(METH_O, 1, 1), half(METH_O, 2, 2), size(METH_O, 3, 1);
+  const char *const place = " 3 METH_TYPED, PyPy's layout";
+  EXPECT_EQ(Find(nullptr, inc.get(), "l->l", typedcall::holds_gil), std::string("l->l") + place);
+  EXPECT_EQ(Find(nullptr, half.get(), "d->d", typedcall::holds_gil), std::string("d->d") + place);
+  EXPECT_EQ(Find(nullptr, size.get(), "O->l", typedcall::holds_gil), std::string("O->l") + place);
+  EXPECT_EQ(Find(Interface(), inc.get(), "d->d", kPyPyHonours), "nothing");
+  EXPECT_EQ(Find(nullptr, inc.get(), "l->l", 0), "nothing") << "it may count on the GIL";
+}
+
+TEST(StructOfThePost, WithOtherCodesOrConventionsIsCalledBoxed) {
+  for (const int code : {0, -1, 4, 0x100, -77}) {
+    EXPECT_EQ(Find(Interface(), OfThePost(METH_O, code, 1).get(), "l->l", kPyPyHonours), "nothing");
+    if (code == 0) continue;
+    EXPECT_EQ(Find(Interface(), OfThePost(METH_O, 1, code).get(), "l->l", kPyPyHonours), "nothing");
+  }
+  for (const int convention : {METH_VARARGS, METH_NOARGS, METH_FASTCALL}) {
+    const OfThePost inc(convention, 1, 1);
+    EXPECT_EQ(Find(Interface(), inc.get(), "l->l", kPyPyHonours), "nothing");
+    EXPECT_NE(Refusal(Interface(), inc.get(), "l->l", kPyPyHonours), "");
+  }
 }
 
 TEST(SideTable, ByDef) {

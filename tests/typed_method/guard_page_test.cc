@@ -86,12 +86,31 @@ TEST_F(Guarded, PyPysStructAlone) {
   EXPECT_EQ(PyTypedMethod_Table(&def), nullptr);
 }
 
+// No reader looks in front of the smaller struct, whatever it holds and however it is called.
 TEST_F(Guarded, OneArgument) {
   char *name = first + kOneArgument;
   put(name, kOneArgument, 2);
   put(name, kOneReturn, 2);
   put(name, kFunction, function_at(8));
   EXPECT_EQ(read_one(def_of(name, kTyped | METH_O)).signature, "d->d");
+  EXPECT_EQ(read_pypy(def_of(name, kTyped | METH_O)).signature, "d->d");
+  for (int convention : {METH_FASTCALL, METH_VARARGS, METH_NOARGS, METH_O | METH_KEYWORDS}) {
+    read_all(def_of(name, kTyped | convention));
+  }
+  for (int arg_type : {0, 4, -1, -2, PyTypedMethod_NOT_FOR_PYPY}) {
+    for (int ret_type : {1, -1, 4, PyTypedMethod_NOT_FOR_PYPY}) {
+      put(name, kOneArgument, arg_type);
+      put(name, kOneReturn, ret_type);
+      for (int convention : {METH_O, METH_FASTCALL}) read_all(def_of(name, kTyped | convention));
+    }
+  }
+}
+
+TEST_F(Guarded, BitsThatAreNotOurs) {
+  // 0x0400 is METH_TYPED in Cinder, whose data is elsewhere.
+  for (int bits : {0x0100, 0x0400, 0x0800, 0x4000, 0x8000}) {
+    for (int convention : {METH_O, METH_FASTCALL}) read_all(def_of(first, bits | convention));
+  }
 }
 
 TEST_F(Guarded, Header) {
@@ -134,7 +153,11 @@ TEST_F(Guarded, CodesEndWithThePage) {
   EXPECT_FALSE(codes({-1}, METH_O).accepted);
   EXPECT_EQ(codes({1, -1}, METH_O).signature, "l->l");
   EXPECT_FALSE(codes({1, 1}, METH_O).accepted);
-  EXPECT_FALSE(codes({PyTypedMethod_NOT_FOR_PYPY}, METH_FASTCALL).accepted);
+  for (int code : {PyTypedMethod_NOT_FOR_PYPY, 0, 4, -2}) {
+    EXPECT_FALSE(codes({code}, METH_FASTCALL).accepted);
+    EXPECT_FALSE(codes({code}, METH_O).accepted);
+    EXPECT_FALSE(codes({1, code}, METH_O).accepted);
+  }
   EXPECT_FALSE(codes(std::vector<int>(128, 1), METH_FASTCALL).accepted);
   std::vector<int> most(127, 1);
   most.push_back(-1);

@@ -1,4 +1,4 @@
-// Readers of PyPy's struct and of the layout with one argument: what is accepted, what it spells,
+// Readers of PyPy's struct and of the post's, with one argument: what is accepted, what it spells,
 // what is refused. Linked without libpython, which shows that they call no Python function.
 
 #include "tests/typed_method/row.h"
@@ -171,7 +171,7 @@ TEST(PyPy, Misaligned) {
   }
 }
 
-TEST(OneArgument, OnlyWhoAsksForItReadsIt) {
+TEST(OneArgument, SpellsAndRefuses) {
   const Read read = one(2, -2);
   EXPECT_EQ(read.signature, "d->d");
   EXPECT_EQ(read.function, kAddress);
@@ -181,15 +181,76 @@ TEST(OneArgument, OnlyWhoAsksForItReadsIt) {
   expect_refused(one(-1, 1));
   expect_refused(one(1, 1, kBoth | METH_O));
   expect_refused(one(1, 1, kTyped | METH_FASTCALL));
+}
 
-  // The usual reader takes what stands there for PyPy's struct; here that has no arguments.
+// Every int that may stand where a code does, in both places.
+const int kCodes[] = {0,   1,   2,   3,     4,      -1,     -2,      -3,          -4,
+                      100, 255, 256, 0x100, -0x100, 0xAAAA, INT_MAX, INT_MIN + 1, INT_MIN};
+
+TEST(OneArgument, BothReadersReadIt) {
+  for (int arg_type : kCodes) {
+    for (int ret_type : kCodes) {
+      if (ret_type == 0) continue;  // which is what tells PyPy's struct
+      SCOPED_TRACE(std::to_string(arg_type) + ", " + std::to_string(ret_type));
+      Row row;  // what stands in front is no pointer
+      row.set(kOneArgument, arg_type);
+      row.set(kOneReturn, ret_type);
+      row.set(kFunction, kAddress);
+      const Read one = read_one(row.def(kTyped | METH_O));
+      const Read usual = read_pypy(row.def(kTyped | METH_O));
+      const bool known = arg_type >= 1 && arg_type <= 3 && ret_type >= -3 && ret_type <= 3;
+      EXPECT_EQ(one.accepted, known);
+      // A negative result may be what is left in PyPy's padding.
+      EXPECT_EQ(usual.accepted, known && ret_type > 0);
+      if (!usual.accepted) continue;
+      EXPECT_EQ(usual.signature, one.signature);
+      EXPECT_EQ(usual.flags, one.flags);
+      EXPECT_EQ(usual.function, one.function);
+    }
+  }
+}
+
+TEST(OneArgument, OtherConventionsAreCalledBoxed) {
   Row row;
-  row.set(kArguments, static_cast<const int *>(nullptr));
   row.set(kOneArgument, 1);
   row.set(kOneReturn, 1);
   row.set(kFunction, kAddress);
-  EXPECT_TRUE(read_one(row.def(kTyped | METH_O)).accepted);
-  expect_refused(read_pypy(row.def(kTyped | METH_O)));
+  EXPECT_TRUE(read_pypy(row.def(kTyped | METH_O | METH_STATIC)).accepted);
+  for (int flags : {METH_FASTCALL, METH_VARARGS, METH_NOARGS, METH_FASTCALL | METH_KEYWORDS,
+                    METH_VARARGS | METH_KEYWORDS, 0}) {
+    SCOPED_TRACE(flags);
+    expect_refused(read_pypy(row.def(kTyped | flags)));
+    expect_refused(read_one(row.def(kTyped | flags)));
+  }
+}
+
+TEST(PyPy, IsNotTakenForOneArgument) {
+  const int codes[] = {1, -1};
+  Row row;
+  put_pypy(row.name(), codes, 2, kAddress);
+  expect_refused(read_one(row.def(kTyped | METH_O)));
+  EXPECT_EQ(read_pypy(row.def(kTyped | METH_O)).signature, "l->d");
+  // Whatever a struct that was made at run time has where there is no field.
+  for (int padding : {4, -1, -2, -3, -4, 0x100, 0xAAAA, INT_MAX, INT_MIN}) {
+    SCOPED_TRACE(padding);
+    row.set(kPadding, padding);
+    for (int convention : {METH_O, METH_FASTCALL}) {
+      expect_refused(read_pypy(row.def(kTyped | convention)));
+    }
+  }
+  // Behind our header there is no doubt.
+  put_header(row.name(), nullptr);
+  EXPECT_EQ(read_pypy(row.def(kBoth | METH_O)).signature, "l->d");
+}
+
+TEST(PyPy, ArgumentsThatAreNoIntegers) {
+  alignas(4) char bytes[16] = {1, 0, 0, 0, -1, -1, -1, -1};
+  for (int shift : {1, 2, 3}) {
+    Row row;
+    put_pypy(row.name(), reinterpret_cast<const int *>(bytes + shift), 1, kAddress);
+    expect_refused(read_pypy(row.def(kTyped | METH_O)));
+    expect_refused(read_pypy(row.def(kTyped | METH_FASTCALL)));
+  }
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace typed_method_test {
 
 // Where fields stand, in bytes before the name.
-constexpr size_t kFunction = 8, kReturn = 16, kArguments = 24;
+constexpr size_t kFunction = 8, kPadding = 12, kReturn = 16, kArguments = 24;
 constexpr size_t kMagic = 32, kMinor = 34, kMajor = 36, kSize = 40, kTable = 48, kDetails = 56;
 // The magic has eight bytes: it ends where PyPy's struct begins.
 static_assert(kMagic == kArguments + sizeof(uint64_t), "the ABI's offsets");
@@ -26,10 +26,11 @@ void put(char *name, size_t before, T value) {
   std::memcpy(name - before, &value, sizeof value);
 }
 
-// PyPy's struct in front of `name`.
+// PyPy's struct in front of `name`, with the padding that static data has.
 inline void put_pypy(char *name, const int *arg_types, int ret_type, void *function) {
   put(name, kArguments, arg_types);
   put(name, kReturn, ret_type);
+  put(name, kPadding, 0);
   put(name, kFunction, function);
 }
 

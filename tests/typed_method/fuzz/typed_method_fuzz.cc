@@ -59,6 +59,7 @@ class Subject {
     const bool typed = input.flags & 0x1000, both = typed && (input.flags & 0x2000);
     std::vector<unsigned char> front = input.front;
     size_t declared = both ? 40 : typed ? 24 : 0;
+    if (typed && !both && front.size() >= 16 && has_one_argument(front)) declared = 16;
     if (front.size() < declared) front.insert(front.begin(), declared - front.size(), 0);
     if (both && declares_a_whole_header(front) && front.size() < 56) {
       front.insert(front.begin(), 56 - front.size(), 0);
@@ -81,7 +82,9 @@ class Subject {
     std::memcpy(codes_.get(), codes.data(), codes.size() * sizeof(int));
     const int *arg_types = input.choices & kNoArguments ? nullptr : codes_.get();
     void *const no_function = nullptr;
-    if (front.size() >= 24) std::memcpy(name_ - 24, &arg_types, sizeof arg_types);
+    if (front.size() >= 24 && (both || !has_one_argument(front))) {
+      std::memcpy(name_ - 24, &arg_types, sizeof arg_types);
+    }
     if (front.size() >= 48) std::memcpy(name_ - 48, &table_, sizeof table_);
     if (front.size() >= 8 && (input.choices & kNoFunction)) {
       std::memcpy(name_ - 8, &no_function, sizeof no_function);
@@ -109,6 +112,11 @@ class Subject {
     const char *name = reinterpret_cast<const char *>(front.data() + front.size());
     return field<uint64_t>(name, 32) == 0x5059545950454431 && field<uint16_t>(name, 36) == 1 &&
            field<uint32_t>(name, 40) >= 56;
+  }
+
+  // The post's struct, whose `ret_type` stands where PyPy's has padding, which is 0.
+  static bool has_one_argument(const std::vector<unsigned char> &front) {
+    return field<int>(reinterpret_cast<const char *>(front.data() + front.size()), 12) != 0;
   }
 
   bool named_and_aligned(int bits) const {
@@ -151,6 +159,9 @@ class Subject {
 
   Expected expected_pypy() const {
     if (!named_and_aligned(0x1000) && !has_header()) return {};
+    if (!has_header() && field<int>(name_, 12) != 0) {
+      return field<int>(name_, 12) > 0 ? expected_one() : Expected();
+    }
     if ((input_.choices & kNoArguments) || (input_.choices & kNoEnd)) return {};
     if (convention() != METH_O && convention() != METH_FASTCALL) return {};
     std::vector<int> codes = input_.codes;
@@ -163,6 +174,7 @@ class Subject {
 
   Expected expected_one() const {
     if (!named_and_aligned(0x1000) || convention() != METH_O) return {};
+    if (field<int>(name_, 12) == 0) return {};
     return expect({field<int>(name_, 16)}, field<int>(name_, 12), field<void *>(name_, 8));
   }
 
