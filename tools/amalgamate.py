@@ -15,16 +15,19 @@ import sys
 NAME = "typedcall_provider.h"
 GUARD = "TYPEDCALL_PROVIDER_SINGLE_FILE_H_"
 
-# What a provider includes; what these include comes along.
+# What a provider includes; what these include comes along. On PyPy there are no slots on types.
 ROOTS = [
-    "core/extensible_type.h",
-    "typedcall/native_callable_slot.h",
     "typedcall/tag_array.h",
     "typedcall/typed_entry.h",
 ]
+NOT_ON_PYPY = "#ifndef PYPY_VERSION"
+ROOTS_NOT_ON_PYPY = [
+    "core/extensible_type.h",
+    "typedcall/native_callable_slot.h",
+]
 
 _OURS = re.compile(r'#\s*include\s+"((?:core|typedcall)/[^"]+)"')
-_CONDITION = re.compile(r"#\s*(if|ifdef|ifndef|endif)\b")
+_CONDITION = re.compile(r"#\s*(if|ifdef|ifndef|elif|else|endif)\b")
 
 
 class Joiner:
@@ -32,7 +35,7 @@ class Joiner:
 
     def __init__(self, root):
         self._root = root
-        self._certain = set()  # headers that are there whatever the conditions around them say
+        self._conditions = {}  # of each header: the conditions under which it stands here already
         self.sources = []
         self.lines = []
 
@@ -40,9 +43,8 @@ class Joiner:
         with open(os.path.join(self._root, path), encoding="utf-8") as file:
             return file.read()
 
-    def add(self, path, certain=True, within=()):
-        if certain:
-            self._certain.add(path)
+    def add(self, path, conditions=(), within=()):
+        self._conditions.setdefault(path, []).append(set(conditions))
         text = self._text(path)
         if path not in self.sources:
             self.sources.append(path)
@@ -50,21 +52,33 @@ class Joiner:
         if not guard or not text.rstrip().endswith("#endif  // " + guard.group(1)):
             raise ValueError("%s has no include guard around all of it" % path)
         self.lines.append("// ---- %s" % path)
-        depth = 0
-        for line in text.splitlines():
+        around = []  # the first is the header's own guard
+        for number, line in enumerate(text.splitlines()):
             condition = _CONDITION.match(line)
-            if condition:
-                depth += -1 if condition.group(1) == "endif" else 1
+            if condition and condition.group(1) in ("endif", "else", "elif"):
+                around.pop()
+            if condition and condition.group(1) in ("else", "elif"):
+                around.append("%s:%d" % (path, number))  # which no other condition equals
+            elif condition and condition.group(1) != "endif":
+                around.append(line.partition("//")[0].strip())
             ours = _OURS.match(line)
             if ours and ours.group(1) in within + (path,):
                 circle = " -> ".join(within + (path, ours.group(1)))
                 raise ValueError("%s includes itself: %s" % (ours.group(1), circle))
             if ours is None:
                 self.lines.append(line)
-            elif ours.group(1) not in self._certain:
-                # Depth 1 is the header's own guard.
-                self.add(ours.group(1), certain and depth == 1, within + (path,))
+            elif not self._stands(ours.group(1), [*conditions, *around[1:]]):
+                self.add(ours.group(1), [*conditions, *around[1:]], within + (path,))
                 self.lines.append("// ---- %s, continued" % path)
+
+    def _stands(self, path, conditions):
+        """Is the header there already, wherever all of these conditions hold?"""
+        return any(earlier.issubset(conditions) for earlier in self._conditions.get(path, ()))
+
+    def add_missing(self, paths, conditions=()):
+        for path in paths:
+            if not self._stands(path, conditions):
+                self.add(path, conditions)
 
     def digest(self):
         """Of everything that was joined: two files with the same one are the same."""
@@ -89,13 +103,14 @@ def squeeze(lines):
 
 def amalgamate(root):
     joiner = Joiner(root)
-    for path in ROOTS:
-        if path not in joiner.sources:
-            joiner.add(path)
+    joiner.add_missing(ROOTS)
+    joiner.lines += ["", NOT_ON_PYPY]
+    joiner.add_missing(ROOTS_NOT_ON_PYPY, [NOT_ON_PYPY])
+    joiner.lines += ["#endif  // PYPY_VERSION"]
     head = [
         "// typedcall for providers, in one file: offer the C functions behind a Python module's",
-        "// functions, and slots on its types, to whoever asks. C99, C11, C++11 to C++20; needs",
-        "// Python.h only. Generated: change the headers and run tools/amalgamate.py.",
+        "// functions, and slots on its types, to whoever asks; on PyPy functions only. C99, C11, C++11",
+        "// to C++20; needs Python.h only. Generated: change the headers and run tools/amalgamate.py.",
         "//",
         "// ABI version %s. SHA-256 of the headers: %s" % (joiner.version(), joiner.digest()[:32]),
         "//",

@@ -14,6 +14,7 @@ import support
 import typedcall
 from typedcall import Flags
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 ON_PYPY = unittest.skipUnless(support.IS_PYPY, "for PyPy's C API")
 if support.IS_PYPY:
     from typedcall import _pypy_reader as reader
@@ -81,6 +82,24 @@ class Metadata(unittest.TestCase):
         self.assertEqual(functions.inc.__name__, "inc")
         self.assertEqual(functions.inc.__doc__, "Add one.")
         self.assertEqual(functions.inc.__text_signature__, "($module, x, /)")
+
+
+@ON_PYPY
+@unittest.skipUnless((ROOT / "tools" / "amalgamate.py").is_file(), "the repository is not here")
+class SingleFile(unittest.TestCase):
+    def test_the_example_of_a_vendored_provider(self):
+        with tempfile.TemporaryDirectory() as folder:
+            support.run([sys.executable, ROOT / "tools" / "amalgamate.py", "--output",
+                         os.path.join(folder, "typedcall_provider.h")])
+            geometry = support.load("geometry", support.compile_module(
+                ROOT / "examples" / "vendored" / "geometry.c", folder, include=folder))
+        for function, signature in ((geometry.gcd, "ll->l"), (geometry.clamp, "ddd->d"),
+                                    (geometry.Line.slope, "dddd->d"),
+                                    (geometry.Line(2.0, 1.0).at, "d->d")):
+            self.assertEqual(typedcall.signatures(function), [signature])
+        self.assertEqual(geometry.Line(2.0, 1.0).at(3.0), 7.0)
+        self.assertIn("gcd", typedcall.accelerate(geometry).accelerated)
+        self.assertEqual((geometry.gcd(12, -18), geometry.clamp(3.0, high=2.0)), (6, 2.0))
 
 
 @ON_PYPY
