@@ -1,0 +1,46 @@
+"""Not the Python package but the folder of the headers, which Python finds first where the root of
+the repository is on its path (`python -m pytest` there). It becomes the package that is installed,
+in the editable way or in the usual one; without one `import typedcall` says what to do."""
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # to type checkers at the root everything in the package is Any
+    from typing import Any
+
+    def __getattr__(name: str) -> Any: ...
+
+else:
+
+    def _become_the_package() -> None:
+        import os
+        import sys
+
+        def is_of_headers(folder):
+            return os.path.isfile(os.path.join(folder, "typed_method.h"))
+
+        def installed():
+            elsewhere = [entry for entry in sys.path if isinstance(entry, str)
+                         and not is_of_headers(os.path.join(entry, "typedcall"))]
+            for finder in sys.meta_path:
+                find_spec = getattr(finder, "find_spec", None)
+                spec = find_spec("typedcall", elsewhere) if find_spec is not None else None
+                # Folders without __init__.py have no location.
+                if (spec is not None and spec.has_location
+                        and not is_of_headers(os.path.dirname(spec.origin))):
+                    return spec
+            return None
+
+        spec = installed()
+        if spec is None:
+            here = os.path.dirname(os.path.abspath(__file__))
+            raise ModuleNotFoundError(
+                "typedcall is not installed; %s is only the folder of its C headers. Install it: "
+                "pip install %s" % (here, os.path.dirname(here)), name="typedcall")
+        module = sys.modules[__name__]
+        del module._become_the_package, module.TYPE_CHECKING
+        module.__file__, module.__path__ = spec.origin, spec.submodule_search_locations
+        module.__loader__, module.__cached__ = spec.loader, spec.cached
+        spec.loader.exec_module(module)
+        # Last: until then other threads see by the old one that the import is not over.
+        module.__spec__ = spec
+
+    _become_the_package()
