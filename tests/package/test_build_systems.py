@@ -16,6 +16,8 @@ import typedcall
 
 typed = support.build("typed_functions")
 CONSUMER = support.MODULES / "consumer.cc"
+REPOSITORY_INCLUDES = (pathlib.Path(__file__).resolve().parents[2] / "typedcall" / "python"
+                       / "includes.py")
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 
 
@@ -82,6 +84,41 @@ class PkgConfig(Building):
         self.assertIn("-I" + os.path.realpath(typedcall.get_include()),
                       ["-I" + os.path.realpath(flag[2:])
                        for flag in self.ask("--cflags", module="typedcall-ffi").split()])
+
+
+@unittest.skipUnless(REPOSITORY_INCLUDES.is_file(), "the repository is not here")
+class EditablePkgConfig(unittest.TestCase):
+    """What an editable installation says, whose package is the repository's folder."""
+
+    def setUp(self):
+        spec = importlib.util.spec_from_file_location("repository_includes", REPOSITORY_INCLUDES)
+        self.includes = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self.includes)
+        self.folder = pathlib.Path(self.includes.get_pkgconfig_dir())
+
+    def ask(self, *options):
+        if shutil.which("pkg-config") is None:
+            self.skipTest("pkg-config is not installed")
+        environment = dict(os.environ, PKG_CONFIG_PATH=str(self.folder))
+        return support.run(["pkg-config", *options], env=environment).split()
+
+    def test_the_headers_are_where_it_says(self):
+        flag, = self.ask("--cflags", "typedcall")
+        self.assertTrue(pathlib.Path(flag[2:], "typedcall", "typed_method.h").is_file(), flag)
+        self.assertTrue(os.path.samefile(flag[2:], self.includes.get_include()), flag)
+
+    def test_with_libffi(self):
+        if subprocess.run(["pkg-config", "--exists", "libffi"], check=False).returncode != 0:
+            self.skipTest("libffi has no pkg-config file here")
+        self.assertIn("-lffi", self.ask("--libs", "typedcall-ffi"))
+
+    def test_the_files_say_the_same_as_the_installed_ones(self):
+        for name in ("typedcall.pc", "typedcall-ffi.pc"):
+            here, installed = (
+                [line for line in (folder / name).read_text().splitlines()
+                 if not line.startswith(("#", "prefix=", "includedir="))]
+                for folder in (self.folder, REPOSITORY_INCLUDES.parent / "pkgconfig"))
+            self.assertEqual(here, installed)
 
 
 @unittest.skipIf(shutil.which("cmake") is None, "CMake is not installed")

@@ -8,13 +8,14 @@ from typing import List
 __all__ = ["get_cmake_dir", "get_include", "get_pkgconfig_dir", "include_flags"]
 
 _HERE = pathlib.Path(__file__).resolve().parent
+# In an editable installation the headers are where the repository has them.
+_INSTALLED, _REPOSITORY = _HERE / "include", _HERE.parent.parent
 
 
 def get_include() -> str:
     """The folder to put on a compiler's include path: it holds core/*.h and typedcall/*.h, and for
     Cython core/*.pxd."""
-    # In an editable installation the headers are where the repository has them.
-    for folder in (_HERE / "include", _HERE.parent.parent):
+    for folder in (_INSTALLED, _REPOSITORY):
         if (folder / "typedcall" / "typed_method.h").is_file():
             return str(folder)
     raise RuntimeError("typedcall's headers are not installed beside %s" % _HERE)
@@ -27,7 +28,9 @@ def get_cmake_dir() -> str:
 
 def get_pkgconfig_dir() -> str:
     """The folder of typedcall.pc, for PKG_CONFIG_PATH."""
-    return str(_HERE / "pkgconfig")
+    if get_include() == str(_INSTALLED):
+        return str(_HERE / "pkgconfig")
+    return str(_REPOSITORY / "typedcall" / "pkgconfig")
 
 
 def include_flags() -> List[str]:
