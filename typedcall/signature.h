@@ -153,7 +153,7 @@ PyNative_INLINE const char *PyNativeSignature_Read_(const char *text, size_t len
 /// `*out` takes no arguments and returns nothing. Without a fault `*fault` stays as it was, and so
 /// do the elements of `out->args` from `nargs` on. Sets no Python error.
 /// GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: the grammar above; DESIGN.md, "Signatures".
+/// Source: the grammar above; docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeSignature_Parse(const char *text, size_t length, PyNativeSignature *out,
                                             PyNativeSignature_Fault *fault) {
   size_t position = 0;

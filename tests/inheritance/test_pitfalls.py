@@ -1,23 +1,25 @@
-# The pitfalls of FACTS.md (sections 1 and 3) that concern types, one test each, and where the
-# others are tested. Names without a file are in this one; behind a .cc file stand gtest cases.
+# Pitfalls of types in the SEPs and elsewhere, one test each, and where the others are tested. Names
+# without a file are in this one; behind a .cc file stand gtest cases.
 #
-# Section 1, SEP 200
+# SEP 200
 #   layout of slot and type                     tests/abi/abi_assertions.h
-#   module and attribute                        core/rendezvous_test.cc WhatStandsInTheModule
-#   wrong pointer after a size mismatch         core/rendezvous_test.cc TooSmall
-#   registrar, idea, version, special IDs       core/slot_id_test.cc; special_ids_and_positions
-#   Find for 0 and 1, any expected position     special_ids_and_positions; core/find_test.cc
-#   C subclassing: same ID in the child wins    core/from_spec_test.cc ChildKeepsItsBasesPositions
+#   module and attribute                        tests/core/rendezvous_test.cc WhatStandsInTheModule
+#   wrong pointer after a size mismatch         tests/core/rendezvous_test.cc TooSmall
+#   registrar, idea, version, special IDs       tests/core/slot_id_test.cc;
+#                                               special_ids_and_positions
+#   Find for 0 and 1, any expected position     special_ids_and_positions; tests/core/find_test.cc
+#   C subclassing: same ID in the child wins    tests/core/from_spec_test.cc
+#                                               ChildKeepsItsBasesPositions
 #   static C subclassing, no room               tests/static_types/static_types_test.cc Inheriting
-# Section 1, SEP 201                            tests/resolve/instance_test.cc
-# Section 1, METH_TYPED in PyPy                 tests/typed_method/, tests/resolve/places_test.cc
-# Section 1, tp_flags
+# SEP 201                                       tests/resolve/instance_test.cc
+# METH_TYPED in PyPy                            tests/typed_method/, tests/resolve/places_test.cc
+# tp_flags
 #   bit 22 is _Py_TPFLAGS_MATCH_SELF            objects_with_bit_22, no_flag_is_set
 #   sizeof(PyHeapTypeObject)                    tests/abi/abi_assertions.h; test_memory.py
 #
-# Section 3, seen elsewhere
+# Seen elsewhere
 #   Check(5) with the reference header          objects_with_bit_22
-#   `match` semantics change                    match_statement (and core/test_subclassing.py)
+#   `match` semantics change                    match_statement (and tests/core/test_subclassing.py)
 #   class D(Plain, Ext): slots vanish           plain_base_first (and test_every_way.py)
 #   class G(Generic[T], Ext)                    generic_first
 #   Meta("X", (object,), {}): out of bounds     metaclass_called_on_object
@@ -28,21 +30,22 @@
 #                                               tests/static_types/static_types_test.cc
 #   free threading: write before publishing     publication_test.cc (TSan), bases_threads_test.cc
 #   subinterpreters: static types share state   tests/rendezvous/test_interpreters.py
-#   capsule names by string                     core/rendezvous_test.cc CapsuleWithAnotherName
+#   capsule names by string                     tests/core/rendezvous_test.cc CapsuleWithAnotherName
 #   functions of another library misread        tests/resolve/places_test.cc OtherObjects
-#   a symbol found by name is the wrong one     the sibling symbols' tests (typedcall/)
+#   a symbol found by name is the wrong one     tests/c_provider/sibling_test.cc
 #   sentinels overlap real results              tests/provider/test_errors.py, tests/resolve/
-# Section 3, reproduced while planning
+# Reproduced before this was written
 #   walking tp_mro without the GIL              bases_threads_test.cc
 #   look-up inside __init_subclass__            test_class_life.py WhileItIsMade.test_init_subclass
 #   Meta.__init__ called again                  test_class_life.py test_init_called_a_second_time
 #   a metaclass whose __init__ forgets super    test_class_life.py MetaclassesThatForget
-#   pybind11's and nanobind's defs              core/owner_test.cc AddressesAreUsedAgain, Kept...
-#   RTLD_LOCAL modules share no statics         core/test_providers.py, tests/rendezvous/
-#   [].append and list.append, METH_METHOD      tests/resolve/places_test.cc, typed_method/
+#   pybind11's and nanobind's defs              tests/core/owner_test.cc
+#                                               AddressesAreUsedAgain, Kept...
+#   RTLD_LOCAL modules share no statics         tests/core/test_providers.py, tests/rendezvous/
+#   [].append and list.append, METH_METHOD      tests/resolve/places_test.cc, tests/tag/
 #   loading 8 bytes of a 5-byte signature       tests/signature/memory_test.cc
 #   narrow results, function-type sanitiser     tests/ffi/ffi_codes_test.cc NarrowResults
-#   an abi3 provider on later CPythons          the tests of the limited API
+#   an abi3 provider on later CPythons          tests/abi3/
 import abc
 import enum
 import gc
