@@ -28,6 +28,16 @@ benchmark::IterationCount fixed_iterations = 0;
 
 std::vector<std::string> added;
 
+/// Did a benchmark give up? The field has had another name since Google Benchmark 1.8.
+template <typename Run>
+auto gave_up(const Run &run, int) -> decltype(run.skipped, bool()) {
+  return run.skipped != decltype(run.skipped){};
+}
+template <typename Run>
+auto gave_up(const Run &run, long) -> decltype(run.error_occurred, bool()) {
+  return run.error_occurred;
+}
+
 /// Shows what the reporter chosen by --benchmark_format shows, and keeps the medians.
 class SummingUp : public benchmark::BenchmarkReporter {
  public:
@@ -38,7 +48,7 @@ class SummingUp : public benchmark::BenchmarkReporter {
   void ReportRuns(const std::vector<Run> &runs) override {
     shown_->ReportRuns(runs);
     for (const Run &run : runs) {
-      failed_ = failed_ || run.error_occurred;
+      failed_ = failed_ || gave_up(run, 0);
       if (run.aggregate_name != "median") continue;
       medians_[run.run_name.function_name] = run.GetAdjustedCPUTime();
     }
