@@ -1,0 +1,37 @@
+# Sourced by the scripts that run something under another release of Debian: where the machine's apt
+# gets its packages, and a folder with that release in it, which debootstrap fills once.
+
+# Exit status of what cannot be had on this machine: callers count it as skipped.
+readonly SKIPPED=77
+
+skip() {
+  echo "$(basename "$0"): skipped, $*" >&2
+  exit "$SKIPPED"
+}
+
+# The mirror that the machine uses.
+debian_mirror() {
+  apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' |
+    grep -v security | sort -u | head -n 1
+}
+
+# debian_root FOLDER RELEASE [OPTION...]: fills FOLDER unless it is complete; ends the script by
+# skip() where it cannot. The options are debootstrap's. What debootstrap says goes to FOLDER.log.
+debian_root() {
+  local folder=$1 release=$2 mirror
+  shift 2
+  if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
+    skip "it needs root and the package debootstrap"
+  fi
+  [ ! -e "$folder/complete" ] || return 0
+  mirror=$(debian_mirror) || true
+  [ -n "$mirror" ] || skip "apt knows no mirror of Debian's (apt-get update?)"
+  echo "Installing Debian $release into $folder" >&2
+  rm -rf "$folder"
+  mkdir -p "$(dirname "$folder")"
+  if ! debootstrap --variant=minbase "$@" "$release" "$folder" "$mirror" >"$folder.log" 2>&1; then
+    tail -n 20 "$folder.log" >&2
+    skip "Debian $release could not be installed; its log stands above"
+  fi
+  touch "$folder/complete"
+}
