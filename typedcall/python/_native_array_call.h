@@ -23,7 +23,7 @@ struct array_callee {
   static PyObject *make(const char *signature, void *funcptr) {
     PyNativeSignature parsed;
     PyNativeSignature_Fault fault = {0, ""};
-    constexpr PyNativeType real = {PyNativeType_DOUBLE, 0};
+    static constexpr PyNativeType real = {PyNativeType_DOUBLE, 0};
     const auto is_real = [](PyNativeType type) { return PyNativeType_Equivalent(type, real); };
     if (PyNativeSignature_ParseString(signature, &parsed, &fault) == 0 &&
         !(is_real(parsed.result) &&

@@ -1,0 +1,47 @@
+"""The Python package's C++ sources under the compiler of this build and every clang of this machine:
+pip compiles them with the user's, and shows its warnings to no one."""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+import unittest
+
+SOURCES = sorted(glob.glob("typedcall/python/*.cc"))
+FLAGS = ["-fsyntax-only", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-I.", "-isystem",
+         sysconfig.get_paths()["include"]]
+
+
+def installed(name):
+    """Paths of `name` and of `name-VERSION`, each program once."""
+    paths = {}
+    for folder in ("/usr/bin", "/usr/local/bin"):
+        for path in sorted(glob.glob(os.path.join(folder, name + "*"))):
+            if re.fullmatch(re.escape(name) + r"(-\d+)?", os.path.basename(path)):
+                paths.setdefault(os.path.realpath(path), path)
+    return list(paths.values())
+
+
+class PackageSources(unittest.TestCase):
+    def check(self, compilers):
+        self.assertTrue(SOURCES)
+        for compiler in compilers:
+            for standard in ("c++17", "c++20"):
+                for source in SOURCES:
+                    with self.subTest(compiler=compiler, standard=standard, source=source):
+                        done = subprocess.run(
+                            [compiler, "-x", "c++", "-std=" + standard, *FLAGS, source],
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                            universal_newlines=True)
+                        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_compiler_of_this_build(self):
+        self.check([shutil.which(os.environ["CC"])])
+
+    def test_clang(self):
+        self.check(installed("clang++") or self.skipTest("no clang here"))
+
+
+if __name__ == "__main__":
+    unittest.main()
