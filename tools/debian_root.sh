@@ -27,7 +27,7 @@ debian_root() {
   mirror=$(debian_mirror) || true
   [ -n "$mirror" ] || skip "apt knows no mirror of Debian's (apt-get update?)"
   echo "Installing Debian $release into $folder" >&2
-  rm -rf "$folder"
+  rm -rf --one-file-system "$folder"
   mkdir -p "$(dirname "$folder")"
   if ! debootstrap --variant=minbase "$@" "$release" "$folder" "$mirror" >"$folder.log" 2>&1; then
     tail -n 20 "$folder.log" >&2
