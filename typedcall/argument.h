@@ -59,7 +59,7 @@ struct argument<T, std::enable_if_t<has_pointer_code<T> && !std::is_same_v<T, co
   argument(const argument &) = delete;
   argument &operator=(const argument &) = delete;
   ~argument() {
-    if (view_.obj != nullptr) PyBuffer_Release(&view_);
+    if (view_.obj != nullptr) give_back_buffer(&view_);
   }
 
   bool convert(PyObject *object) {

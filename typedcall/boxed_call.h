@@ -20,12 +20,8 @@ object_ref box_argument(T value) {
   }
 }
 
-}  // namespace internal
-
-/// Calls `callable` and converts its result to `*result`. False with the exception that the call or
-/// a conversion has set. An object result is a new reference. GIL: held.
 template <class R, class... A>
-bool boxed_call(PyObject *callable, R *result, A... arguments) {
+bool box_and_call(PyObject *callable, R *result, A... arguments) {
   constexpr std::size_t count = sizeof...(A);
   stats::add(event::boxed);
   const object_ref boxed[count + 1] = {internal::box_argument<A>(arguments)..., object_ref()};
@@ -47,6 +43,15 @@ bool boxed_call(PyObject *callable, R *result, A... arguments) {
   } else {
     return returned && from_python(returned.get(), result);
   }
+}
+
+}  // namespace internal
+
+/// Calls `callable` and converts its result to `*result`. False with the exception that the call or
+/// a conversion has set. An object result is a new reference. GIL: held.
+template <class R, class... A>
+bool boxed_call(PyObject *callable, R *result, A... arguments) {
+  return run_python([&] { return internal::box_and_call(callable, result, arguments...); });
 }
 
 }  // namespace typedcall

@@ -16,14 +16,14 @@
 namespace typedcall {
 namespace internal {
 
-/// A buffer that is given back. GIL: held where it is made and destroyed.
+/// A buffer that is given back. GIL: held where it is made and destroyed; see gil.h.
 class buffer_view {
  public:
   buffer_view() = default;
   buffer_view(const buffer_view &) = delete;
   buffer_view &operator=(const buffer_view &) = delete;
   ~buffer_view() {
-    if (view_.obj != nullptr) PyBuffer_Release(&view_);
+    if (view_.obj != nullptr) give_back_buffer(&view_);
   }
 
   /// False with the exporter's exception.

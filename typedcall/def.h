@@ -282,7 +282,9 @@ inline constexpr row_facts facts_of __attribute__((visibility("hidden"))) = {
 /// PyTypedMethod_ENTRY(flags, f, SSIZE, SIZE) (typed_entry.h).
 ///
 /// A function that may throw may also set a Python exception and return: whatever it returns, the
-/// exception counts. To look for it costs a nanosecond; `noexcept` functions do not pay that.
+/// exception counts. To look for it costs a nanosecond; `noexcept` functions do not pay that, nor
+/// do those that say `nothrow`, as a function does that throws nothing but runs Python code: with
+/// `noexcept` it would end the process when the interpreter ends (gil.h).
 template <auto... Functions, std::size_t Length, class... Extras>
 method def(const char (&name)[Length], const Extras &...extras) {
   static_assert(!(internal::may_be_function<Extras> || ...),

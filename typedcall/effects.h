@@ -46,7 +46,8 @@ inline constexpr effects<PyNativeCallable_THREAD_SAFE> thread_safe{};
 inline constexpr effects<PyNativeCallable_PURE> pure{};
 /// Does not block.
 inline constexpr effects<PyNativeCallable_SHORT> does_not_block{};
-/// Throws no C++ exception although its type does not say noexcept: a C function.
+/// Throws no C++ exception although its type does not say noexcept: a C function, or one that runs
+/// Python code, through which CPython may unwind the thread when the interpreter ends (gil.h).
 inline constexpr effects<internal::cannot_throw> nothrow{};
 
 /// Worth letting other threads run meanwhile: the wrapper releases the GIL around the call. Then

@@ -10,6 +10,8 @@
 #include <new>
 #include <stdexcept>
 
+#include "typedcall/gil.h"
+
 namespace typedcall {
 namespace internal {
 
@@ -53,7 +55,7 @@ __attribute__((visibility("hidden"), noinline, cold)) inline void set_error_from
   // A function that has set one and throws to get out means that one.
   if (PyErr_Occurred()) return;
   try {
-    if (exception_translator != nullptr) exception_translator();
+    if (exception_translator != nullptr) run_python([] { exception_translator(); });
     if (PyErr_Occurred()) return;
     throw;
   } catch (const std::bad_alloc &) {

@@ -1,16 +1,27 @@
-// Taking the GIL back without being unwound when the interpreter has ended meanwhile.
+// The end of the interpreter, as other threads meet it: CPython before 3.14 ends a thread that asks
+// for the GIL by unwinding its stack, through all frames, without the GIL.
 #ifndef TYPEDCALL_GIL_H_
 #define TYPEDCALL_GIL_H_
 
 #include <Python.h>
 #include <unistd.h>
 
-namespace typedcall::internal {
+#include <cassert>
+#include <type_traits>
+#include <utility>
 
-#ifdef PYPY_VERSION
-// PyPy has its own ways at the end.
-inline void restore_thread(PyThreadState *thread) { PyEval_RestoreThread(thread); }
+// PyPy has its own ways at the end, and from 3.14 on such a thread stops for good.
+#if defined(PYPY_VERSION) || PY_VERSION_HEX >= 0x030E0000
+#define TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND 0
 #else
+#define TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND 1
+#endif
+
+namespace typedcall {
+namespace internal {
+
+#if TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND
+
 inline bool python_is_ending() {
 #if PY_VERSION_HEX >= 0x030D0000
   return Py_IsFinalizing() || !Py_IsInitialized();
@@ -19,22 +30,105 @@ inline bool python_is_ending() {
 #endif
 }
 
-/// PyEval_RestoreThread. CPython before 3.14 ends a thread that asks for the GIL when the
-/// interpreter has ended: its stack is unwound, and what stands there gives back references and
-/// buffers without the GIL. Here it stops for good instead, as 3.14 does, until the process ends.
-/// A thread that is cancelled (pthread_cancel) goes on being cancelled, and its stack is unwound
-/// without the GIL: CPython does not support that, nor do we.
-inline void restore_thread(PyThreadState *thread) {
-  try {
-    PyEval_RestoreThread(thread);
-  } catch (...) {  // by no name: there is no object to refer to
-    if (!python_is_ending()) throw;
-    // For ever: signals end a pause, and a new interpreter may be running by then.
-    for (;;) pause();
+/// Has this thread the GIL (its thread state)? Not when its stack is unwound at the end. Before
+/// 3.12 only asked about exactly then: while the interpreter lives it is true without a look.
+inline bool is_attached() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return PyThreadState_GetUnchecked() != nullptr;
+#else
+  const PyThreadState *current = _PyThreadState_UncheckedGet();
+#if PY_VERSION_HEX < 0x030C0000
+  // It is that of whichever thread has the GIL; at the end only one thread can get it.
+  if (current != nullptr && _Py_IsFinalizing()) {
+    return current->thread_id == PyThread_get_thread_ident();
   }
+#endif
+  return current != nullptr;
+#endif
 }
+
+__attribute__((noinline, cold)) inline void stop_if_python_ended() {
+  if (is_attached() || !python_is_ending()) return;
+  // For ever: signals end a pause, and a new interpreter may be running by then.
+  for (;;) pause();
+}
+
+/// Stops a thread that is unwound at the end. A destructor and no handler: C++ ends the process
+/// when such an unwinding is caught while an exception is being handled further out.
+struct unwinding_guard {
+  bool is_done = false;
+  unwinding_guard() = default;
+  unwinding_guard(const unwinding_guard &) = delete;
+  unwinding_guard &operator=(const unwinding_guard &) = delete;
+  __attribute__((always_inline)) ~unwinding_guard() {
+    if (!is_done) stop_if_python_ended();
+  }
+};
+
+#else
+
+inline bool is_attached() { return true; }
+
 #endif
 
-}  // namespace typedcall::internal
+}  // namespace internal
+
+/// Runs `call`, which may run Python code, and gives what it gives. If the interpreter ends
+/// meanwhile, the thread stops in here for good, as from CPython 3.14 on, where it would have been
+/// unwound: a function that runs all its Python code in this may be noexcept, and what stands on
+/// its stack is not destroyed without the GIL. Costs nothing otherwise.
+///
+/// A thread that is cancelled (pthread_cancel) goes on being cancelled, and its stack is unwound
+/// without the GIL: CPython does not support that, nor do we.
+template <class Call>
+__attribute__((always_inline)) inline decltype(auto) run_python(Call &&call) {
+#if TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND
+  internal::unwinding_guard guard;
+  if constexpr (std::is_void_v<decltype(std::forward<Call>(call)())>) {
+    std::forward<Call>(call)();
+    guard.is_done = true;
+  } else {
+    decltype(auto) result = std::forward<Call>(call)();
+    guard.is_done = true;
+    return result;
+  }
+#else
+  return std::forward<Call>(call)();
+#endif
+}
+
+namespace internal {
+
+/// PyEval_RestoreThread.
+inline void restore_thread(PyThreadState *thread) {
+  run_python([thread] { PyEval_RestoreThread(thread); });
+}
+
+/// For destructors, which nothing may be unwound through: runs `call`, which gives back what needs
+/// the GIL; without the GIL, which is how a stack is unwound at the end, nothing.
+template <class Call>
+__attribute__((always_inline)) inline void give_back(Call &&call) {
+  if (__builtin_expect(is_attached(), 1)) {
+    run_python(std::forward<Call>(call));
+  } else {
+#if TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND
+    assert(python_is_ending());
+#endif
+  }
+}
+
+/// Not in line: one serves all destructors.
+__attribute__((noinline)) inline void give_back_reference(PyObject *object) {
+  give_back([object] {
+    assert(PyGILState_Check());
+    Py_DECREF(object);
+  });
+}
+__attribute__((noinline)) inline void give_back_buffer(Py_buffer *view) {
+  give_back([view] { PyBuffer_Release(view); });
+}
+
+}  // namespace internal
+}  // namespace typedcall
 
 #endif  // TYPEDCALL_GIL_H_

@@ -33,7 +33,7 @@ __attribute__((noinline, cold)) inline void set_too_many(const parameter_list &p
 }
 
 __attribute__((noinline, cold)) inline void set_missing(const parameter_list &parameters,
-                                                        PyObject *const *values) noexcept try {
+                                                        PyObject *const *values) try {
   std::size_t count = 0, named = 0;
   for (std::size_t i = 0; i < parameters.required; ++i) count += values[i] == nullptr ? 1 : 0;
   std::string names;
@@ -84,7 +84,7 @@ inline std::size_t find_name(const parameter_list &parameters, PyObject *keyword
 /// `keyword` is no parameter's name, but perhaps some of `keywords` are of positional ones.
 __attribute__((noinline, cold)) inline void set_unexpected(const parameter_list &parameters,
                                                            PyObject *keywords,
-                                                           PyObject *keyword) noexcept try {
+                                                           PyObject *keyword) try {
   std::string names;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keywords); ++i) {
     const std::size_t at =

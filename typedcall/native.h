@@ -235,11 +235,11 @@ struct __attribute__((visibility("hidden"))) native {
     // There is no object behind a __forced_unwind, only an address that is null.
     __attribute__((no_sanitize("null"))) static entry_result guarded(A... values) {
       try {
-        return converted(values...);
+        return run_python([&] { return converted(values...); });
 #ifdef __GLIBCXX__
       } catch (abi::__forced_unwind &) {
-        // pthread_exit, with which CPython before 3.14 ends the threads that ask for the GIL after
-        // the interpreter's end. It must go on, so this function is not noexcept either.
+        // A thread that is cancelled, which must go on: this function is not noexcept either. One
+        // that CPython ends has stopped in run_python().
         throw;
 #endif
       } catch (...) {

@@ -5,16 +5,15 @@
 
 #include <Python.h>
 
-#include <cassert>
 #include <utility>
+
+#include "typedcall/gil.h"
 
 namespace typedcall {
 
-/// GIL: held wherever a non-empty one is copied, assigned or destroyed. CPython before 3.14 unwinds
-/// the stack of a thread that asks for the GIL when the interpreter has ended, and destroys what
-/// stands there without the GIL: code of one's own that lets the GIL go (PyEval_SaveThread) and
-/// takes it back keeps such references off that stack. Loops and wrappers stop instead of being
-/// unwound: typedcall/gil.h.
+/// GIL: held wherever a non-empty one is copied, assigned or destroyed. On a stack that CPython
+/// unwinds at the end of the interpreter (before 3.14, see gil.h) they are not given back; and when
+/// the end comes while one's last reference runs a `__del__`, the thread stops in there.
 class object_ref {
  public:
   object_ref() = default;
@@ -25,8 +24,7 @@ class object_ref {
     return *this;
   }
   ~object_ref() {
-    assert(object_ == nullptr || PyGILState_Check());
-    Py_XDECREF(object_);
+    if (object_ != nullptr) internal::give_back_reference(object_);
   }
 
   /// Takes over a new reference; NULL is allowed.

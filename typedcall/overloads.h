@@ -99,7 +99,7 @@ __attribute__((noinline, cold)) inline void set_no_overload(const char *name,
                                                             const char *const *signatures,
                                                             std::size_t count,
                                                             PyObject *const *args,
-                                                            std::size_t nargs) noexcept try {
+                                                            std::size_t nargs) try {
   std::string given;
   for (std::size_t i = 0; i < nargs; ++i) {
     given += (i == 0 ? "" : ", ") + std::string(Py_TYPE(args[i])->tp_name);
@@ -114,8 +114,7 @@ __attribute__((noinline, cold)) inline void set_no_overload(const char *name,
 __attribute__((noinline, cold)) inline void set_no_wide_overload(const char *name,
                                                                  const char *const *signatures,
                                                                  std::size_t count,
-                                                                 std::size_t position) noexcept
-    try {
+                                                                 std::size_t position) try {
   PyErr_Format(PyExc_OverflowError,
                "%s() has no overload for the int in argument %zu; it offers %s", name, position + 1,
                list_signatures(signatures, count).c_str());

@@ -123,12 +123,13 @@ inline std::string advice(const PyTypedcall_Interface *interface, PyObject *call
                                : "no native-callable slot (SEP 201)");
 }
 
-/// Sets the TypeError for a request that nothing of what `callable` has answers. GIL: held.
-inline void set_refusal(const PyTypedcall_Interface *interface, PyObject *callable,
-                        const request &asked) {
+/// set_refusal(), with the end of the interpreter left to it.
+inline void describe_refusal(const PyTypedcall_Interface *interface, PyObject *callable,
+                             const request &asked) {
   // Attributes are not looked up while an exception is pending; ours replaces it anyway.
   PyErr_Clear();
   const std::string name = name_of(callable);
+  if (PyErr_Occurred() != nullptr) return;
   // What the dictionary of a class has for a class method is not callable by itself.
   if (!PyCallable_Check(callable) && !is_unbound(callable) && !is_method_in_class_body(callable)) {
     PyErr_Format(PyExc_TypeError, "%s is not callable", name.c_str());
@@ -157,6 +158,13 @@ inline void set_refusal(const PyTypedcall_Interface *interface, PyObject *callab
     PyErr_Format(PyExc_TypeError, "%s does not offer '%s'; it offers %s", name.c_str(),
                  asked.signature, offered.c_str());
   }
+}
+
+/// Sets the TypeError for a request that nothing of what `callable` has answers, or what the name
+/// of a callable raises that is more than an ordinary exception. GIL: held.
+inline void set_refusal(const PyTypedcall_Interface *interface, PyObject *callable,
+                        const request &asked) {
+  run_python([&] { describe_refusal(interface, callable, asked); });
 }
 
 }  // namespace typedcall::internal

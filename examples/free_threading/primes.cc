@@ -43,8 +43,9 @@ long count_primes(long first, long last) noexcept {
 
 // A consumer: for how many numbers is the callable true? Its C function needs no Python, so other
 // threads need not wait for this one: with a GIL they have it meanwhile, and without one the
-// garbage collector need not wait until the loop ends.
-long count(PyObject *callable, long first, long last) noexcept {
+// garbage collector need not wait until the loop ends. Not noexcept: CPython may end the thread
+// where it takes the GIL back.
+long count(PyObject *callable, long first, long last) {
   const auto is_wanted = typedcall::resolve<bool(long)>(PyTypedcall_Import(), callable);
   if (!is_wanted) return -1;  // TypeError: says what is offered instead
   if ((is_wanted.flags() & PyNativeCallable_THREAD_SAFE) == 0) {
@@ -64,7 +65,7 @@ constexpr auto simple = typedcall::pure | typedcall::thread_safe;
 typedcall::method_table methods{
     typedcall::def<is_prime>("is_prime", simple),
     typedcall::def<count_primes>("count_primes", typedcall::thread_safe),
-    typedcall::def<count>("count", typedcall::may_raise),
+    typedcall::def<count>("count", typedcall::may_raise | typedcall::nothrow),
     typedcall::def<take_most_at_once>("take_most_at_once", typedcall::thread_safe,
                                       "The most threads that were counting at once since then."),
 };

@@ -20,7 +20,7 @@ module_state *state_of(PyObject *module) {
 double bowl(double x) noexcept { return x * x; }
 
 // A consumer: the area under any callable that offers double(double), by the midpoint rule.
-double under(PyObject *module, PyObject *callable, double from, double to) noexcept {
+double under(PyObject *module, PyObject *callable, double from, double to) {
   const auto height = typedcall::resolve<double(double)>(state_of(module)->interface, callable);
   if (!height) return typedcall::error_value<double>();  // TypeError: nothing of the kind
   constexpr int strips = 10000;
@@ -40,7 +40,8 @@ int exec(PyObject *module) {
 
 typedcall::method_table methods{
     typedcall::def<bowl>("bowl", typedcall::pure | typedcall::thread_safe),
-    typedcall::def<under>("under", typedcall::takes_self | typedcall::may_raise),
+    typedcall::def<under>("under",
+                          typedcall::takes_self | typedcall::may_raise | typedcall::nothrow),
     typedcall::def<calls>("calls", typedcall::takes_self, "Of under(), in this interpreter."),
 };
 

@@ -22,6 +22,61 @@ inline double WaitInside(double x) noexcept {
   return x;
 }
 
+/// The same as a Python function: who calls it has the GIL, and asks for it again inside.
+inline PyObject *WaitInPython(PyObject *, PyObject *) {
+  Py_BEGIN_ALLOW_THREADS;
+  WaitInside(0);
+  Py_END_ALLOW_THREADS;
+  Py_RETURN_NONE;
+}
+
+/// A new reference to it.
+inline PyObject *WaitFunction() {
+  static PyMethodDef def = {"wait", WaitInPython, METH_NOARGS, nullptr};
+  return PyCFunction_New(&def, nullptr);
+}
+
+/// A new reference to what `expression` gives, where wait() is that function and Waiting() an
+/// object all of whose methods call it. Ends the process with 3 when that raises.
+inline PyObject *Waiting(const char *expression) {
+  PyObject *const globals = PyDict_New(), *const wait = WaitFunction();
+  PyDict_SetItemString(globals, "__builtins__", PyEval_GetBuiltins());
+  PyDict_SetItemString(globals, "wait", wait);
+  PyObject *const classes = PyRun_String(
+      "class Waiting:\n"
+      "    def __float__(self): wait(); return 1.0\n"
+      "    def __index__(self): wait(); return 1\n"
+      "    def __complex__(self): wait(); return 1j\n"
+      "    def __bool__(self): wait(); return True\n"
+      "    def __getattr__(self, name): wait(); return name\n"
+      "class Dying:\n"
+      "    def __del__(self): wait()\n"
+      "def call_while_collecting(called, *arguments):\n"
+      "    import gc\n"
+      "    gc.collect()\n"
+      "    gc.disable()\n"
+      "    gc.set_threshold(1)\n"
+      "    garbage = Dying()\n"
+      "    garbage.itself = garbage\n"
+      "    del garbage\n"
+      "    try:\n"
+      "        raise KeyError\n"
+      "    except KeyError:\n"
+      "        gc.enable()\n"
+      "        called(*arguments)\n",
+      Py_file_input, globals, globals);
+  PyObject *const made =
+      classes != nullptr ? PyRun_String(expression, Py_eval_input, globals, globals) : nullptr;
+  if (made == nullptr) {
+    PyErr_Print();
+    _exit(3);
+  }
+  Py_DECREF(classes);
+  Py_DECREF(wait);
+  Py_DECREF(globals);
+  return made;
+}
+
 /// Stands on the thread's stack.
 struct Destroyed {
   ~Destroyed() { is_destroyed = true; }
@@ -34,6 +89,10 @@ inline void LetReturn(PyObject *) {
 }
 
 inline int HowItWas() { return !may_return ? 2 : is_destroyed ? 1 : 0; }
+
+/// What EndPythonDuring() ends with where a thread is unwound past frames that have nothing to
+/// lose: from 3.14 on it stops by itself.
+constexpr int kPassed = PY_VERSION_HEX < 0x030E0000 ? 1 : 0;
 
 /// Runs `call`, which lets the GIL go around WaitInside(), in another thread, ends the interpreter
 /// meanwhile, and starts and ends one more, in which the thread gets a signal. Then ends the

@@ -187,9 +187,10 @@ PyObject *time_unboxed(PyObject *module, PyObject *args) {
   return typed->call->time(typed->callable, typed->self, given.data(), given.size(), count);
 }
 
-// Nothing that C++ throws may leave a function that C calls.
+// Nothing that C++ throws may leave a function that C calls. Not noexcept: CPython before 3.14
+// unwinds a thread that runs Python code in here when the interpreter ends (typedcall/gil.h).
 template <PyObject *(*Function)(PyObject *, PyObject *)>
-PyObject *guarded(PyObject *module, PyObject *argument) noexcept {
+PyObject *guarded(PyObject *module, PyObject *argument) {
   try {
     return Function(module, argument);
   } catch (const std::bad_alloc &) {

@@ -46,8 +46,9 @@ struct array_callee {
 };
 
 /// `double (int, double *, void *)`; nan for another number of arguments than the function has, and
-/// without data. GIL: none.
-inline double call_with_array(int count, double *arguments, void *data) noexcept {
+/// without data. GIL: none. Not noexcept: the function may take the GIL, and CPython before 3.14
+/// unwinds a thread that does so when the interpreter has ended.
+inline double call_with_array(int count, double *arguments, void *data) {
   if (data == nullptr) return std::numeric_limits<double>::quiet_NaN();
   const invoker &call = static_cast<const array_callee *>(data)->call;
   if (count < 0 || static_cast<std::size_t>(count) != call.arity()) {
