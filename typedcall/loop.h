@@ -46,9 +46,10 @@ struct loop_options {
 ///
 /// The arrays are those of the arguments in order, then one for the result; none for a result `v`.
 /// With RETURNS_STATUS the last argument is the address of the result: its array is the last one,
-/// with elements of the type that it points to, and the status has none. Objects are borrowed from
-/// the inputs, where NULL counts as None; a result is a new reference that replaces the output's,
-/// if there is one.
+/// with elements of the type that it points to, and the status has none. NULL among the objects of
+/// an input counts as None; a loop that runs with the GIL has a reference to each while it is
+/// passed, so that the function may run code that replaces it. An object result is a new reference
+/// that replaces the output's, if there is one.
 ///
 /// Copying and destroying needs the GIL. One loop may run in several threads at once where the
 /// function behind it may.
@@ -96,7 +97,7 @@ class loop {
       return run_attached(args, dimensions, steps, done);
     }
     PyThreadState *const thread = PyEval_SaveThread();
-    const int result = apply(args, dimensions[0], steps, done);
+    const int result = apply(args, dimensions[0], steps, done, false);
     internal::restore_thread(thread);
     return result;
   }
@@ -104,7 +105,7 @@ class loop {
   /// The same, but never lets the GIL go. GIL: held.
   int run_attached(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                    std::intptr_t *done = nullptr) const {
-    return apply(args, dimensions[0], steps, done);
+    return run_python([&] { return apply(args, dimensions[0], steps, done, holds_objects_); });
   }
 
   /// The same for a thread that has let the GIL go already, or never was Python's: uses nothing of
@@ -117,16 +118,17 @@ class loop {
       if (done != nullptr) *done = 0;
       return -1;
     }
-    return apply(args, dimensions[0], steps, done);
+    return apply(args, dimensions[0], steps, done, false);
   }
 
   /// A loop as a PyUFuncGenericFunction; `data` is the `const loop *`. NumPy lets the GIL go around
   /// loops without objects: where it does and needs_thread(), call this from a function that takes
   /// the GIL. NumPy looks for the exception itself (after loops of numbers from 1.22 on), but may
-  /// call again before. GIL: held, and no exception pending, when needs_thread().
+  /// call again before. GIL: held when needs_thread() (and then no exception is pending), or when
+  /// objects are among the inputs.
   static void ufunc_loop(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                          void *data) {
-    static_cast<const loop *>(data)->apply(args, dimensions[0], steps, nullptr);
+    static_cast<const loop *>(data)->run_attached(args, dimensions, steps);
   }
 
   loop_kernel kernel() const {
@@ -172,6 +174,7 @@ class loop {
     plan_.inputs.assign(parsed.args, parsed.args + parsed.nargs);
     plan_.output = parsed.result;
     if (plan_.returns_status && !take_status(signature)) return false;
+    holds_objects_ = plan_.reads_objects();
     if (options.asked != loop_kernel::invoker) compile(static_cast<bool>(options.self));
     if (strided_ != nullptr) return true;
     if (options.asked == loop_kernel::compiled) {
@@ -250,16 +253,17 @@ class loop {
   }
 
   // The loop itself; the caller has seen to the GIL.
-  int apply(char *const *args, std::intptr_t count, const std::intptr_t *steps,
-            std::intptr_t *done) const {
+  int apply(char *const *args, std::intptr_t count, const std::intptr_t *steps, std::intptr_t *done,
+            bool holds_objects) const {
     std::intptr_t reached = 0;
     // Nothing moves where there is one element only, and NumPy's steps may be anything then.
     static constexpr std::intptr_t no_steps[PyNativeSignature_MAX_ARGS + 1] = {};
     if (count == 1) steps = no_steps;
     if (count > 0) {
       stats::add(strided_ != nullptr ? event::loop_compiled : event::loop_invoker);
-      reached =
-          strided_ != nullptr ? run_compiled(args, count, steps) : run_by_codes(args, count, steps);
+      reached = strided_ != nullptr ? run_compiled(args, count, steps)
+                : holds_objects     ? run_by_codes<true>(args, count, steps)
+                                    : run_by_codes<false>(args, count, steps);
     }
     if (done != nullptr) *done = reached;
     return reached < count ? -1 : 0;
@@ -286,9 +290,10 @@ class loop {
     return strided_(funcptr_, all_args, all_steps, count);
   }
 
+  template <bool holds>
   std::intptr_t run_by_codes(char *const *args, std::intptr_t count,
                              const std::intptr_t *steps) const {
-    return internal::run_elements(plan_, *invoke_, self_.get(), args, steps, count);
+    return internal::run_elements<holds>(plan_, *invoke_, self_.get(), args, steps, count);
   }
 
   internal::element_plan plan_;
@@ -297,6 +302,7 @@ class loop {
   std::optional<invoker> invoke_;
   void *funcptr_ = nullptr;
   std::uintptr_t flags_ = 0;
+  bool holds_objects_ = false;  // where it has the GIL
   object_ref self_;
   object_ref keep_alive_;
 };

@@ -3,6 +3,7 @@
 #ifndef TYPEDCALL_LOOP_ELEMENTS_H_
 #define TYPEDCALL_LOOP_ELEMENTS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -62,6 +63,21 @@ inline void store_object(PyObject *object, char *to) {
   Py_XDECREF(old);
 }
 
+/// References to the objects among the arguments of one call: code that it runs may take them out
+/// of the arrays. Not object_refs, of which a call would make and destroy as many as there can be.
+struct held_objects {
+  PyObject *objects[most_arguments];
+  std::size_t count = 0;
+
+  void hold(native_value value) {
+    objects[count] = value.get<PyObject *>();
+    Py_INCREF(objects[count++]);
+  }
+  void release() {
+    while (count > 0) Py_DECREF(objects[--count]);
+  }
+};
+
 /// What the loop knows of the signature: its arrays, and how they become arguments.
 struct element_plan {
   std::vector<PyNativeType> inputs;
@@ -70,22 +86,31 @@ struct element_plan {
 
   bool has_output() const { return output.code != PyNativeType_VOID; }
   bool stores_objects() const { return PyNativeType_Kind(output) == PyNativeKind_OBJECT; }
+  static bool is_object(PyNativeType type) {
+    return PyNativeType_Kind(type) == PyNativeKind_OBJECT;
+  }
+  bool reads_objects() const { return std::any_of(inputs.begin(), inputs.end(), is_object); }
 };
 
 /// As a kernel: `args` and `steps` are those of the inputs, then that of the output. `self` is
-/// passed first unless it is null. Touches Python only where the flags or objects ask for it.
-inline std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyObject *self,
-                                  char *const *args, const std::intptr_t *steps,
-                                  std::intptr_t count) {
+/// passed first unless it is null. Touches Python only where the flags or objects ask for it:
+/// `holds` objects during the call that they are passed to, which needs the GIL.
+template <bool holds>
+std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyObject *self,
+                           char *const *args, const std::intptr_t *steps, std::intptr_t count) {
   native_value values[most_arguments];
   wide_value rooms[most_arguments];
   const std::size_t inputs = plan.inputs.size();
   const std::size_t size = PyNativeType_Size(plan.output);
   native_value *const arguments = values + (self != nullptr ? 1 : 0);
   values[0] = native_value::of(self);
+  [[maybe_unused]] held_objects held;
   for (std::intptr_t i = 0; i < count; ++i) {
     for (std::size_t at = 0; at < inputs; ++at) {
       arguments[at] = load_element(plan.inputs[at], args[at] + i * steps[at], &rooms[at]);
+      if constexpr (holds) {
+        if (element_plan::is_object(plan.inputs[at])) held.hold(arguments[at]);
+      }
     }
     wide_value room = {};
     if (plan.returns_status) arguments[inputs] = native_value::at(&room);
@@ -93,22 +118,26 @@ inline std::intptr_t run_elements(const element_plan &plan, const invoker &invok
     if (plan.returns_status) {
       if (result.bits != 0) {
         set_missing_error();
+        if constexpr (holds) held.release();
         return i;
       }
       std::memcpy(&result.bits, &room, sizeof(result.bits));
     } else if (invoke.raised(result, &room)) {
+      if constexpr (holds) held.release();
       return i;
     }
     if (plan.stores_objects()) {
       auto *const object = result.get<PyObject *>();
       if (object == nullptr) {
         set_missing_error();
+        if constexpr (holds) held.release();
         return i;
       }
       store_object(object, args[inputs] + i * steps[inputs]);
     } else if (size != 0) {
       store_element(size, result, &room, args[inputs] + i * steps[inputs]);
     }
+    if constexpr (holds) held.release();
   }
   return count;
 }

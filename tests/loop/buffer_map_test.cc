@@ -40,6 +40,7 @@ PyObject *Same(PyObject *object) {
   return object;
 }
 long Length(PyObject *object) { return static_cast<long>(PyObject_Length(object)); }
+long LengthTwice(PyObject *object) { return 10 * Length(object) + Length(object); }
 double sum = 0;
 void Sum(double x) { sum += x; }
 PyNativeType_ComplexDouble Swap(PyNativeType_ComplexDouble z) {
@@ -196,6 +197,24 @@ TEST_F(BufferMap, ObjectsAreReadOnly) {
   PyObject *const arrays[] = {source.get(), target.get()};
   EXPECT_EQ(map_buffers(length, arrays, 2), 2) << TakeError();
   EXPECT_TRUE(scope_.Run("assert list(target) == [0, 3]"));
+}
+
+TEST_F(BufferMap, ObjectsLastAsLongAsTheCall) {
+  const loop made = Make(&LengthTwice, PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD);
+  ASSERT_TRUE(
+      scope_.Run("class Leaving:\n"
+                 "    left = 0\n"
+                 "    def __len__(self):\n"
+                 "        source[0] = 0\n"
+                 "        return 3 + Leaving.left\n"
+                 "    def __del__(self): Leaving.left += 1\n"
+                 "source = (ctypes.py_object * 2)(Leaving(), Leaving())\n"
+                 "target = array('l', [7, 7])\n"));
+  const Ref source = scope_.Eval("source"), target = scope_.Eval("target");
+  PyObject *const arrays[] = {source.get(), target.get()};
+  EXPECT_EQ(map_buffers(made, arrays, 2), 2) << TakeError();
+  // The second one is still there.
+  EXPECT_TRUE(scope_.Run("assert list(target) == [33, 44] and Leaving.left == 1"));
 }
 
 // --- Formats that the standard library does not make

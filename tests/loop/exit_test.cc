@@ -6,6 +6,7 @@
 
 #include "tests/loop/arrays.h"
 #include "tests/support/interpreter_end.h"
+#include "typedcall/buffer_map.h"
 
 namespace loop_test {
 namespace {
@@ -22,6 +23,56 @@ void RunLoop() {
 
 TEST(ExitTest, LoopsOfOtherThreadsStop) {
   EXPECT_EXIT(typedcall_test::EndPythonDuring(RunLoop), testing::ExitedWithCode(0), "");
+}
+
+// --- Loops that run Python code, with the GIL
+// -----------------------------------------------------------------------------------------------
+
+PyObject *wait_function = nullptr;
+double RunPython(double x) {
+  PyObject *const none = PyObject_CallObject(wait_function, nullptr);
+  return none != nullptr ? x : -1;
+}
+// No compiled kernel is for this.
+long RunPythonWithMany(PyObject *object, long a, float, short, double) {
+  return RunPython(1) > 0 ? a + (object == Py_True) : -1;
+}
+constexpr std::uintptr_t kRaises = PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD;
+
+void RunCompiled() noexcept {
+  const loop made = Make(&RunPython, kRaises);
+  EXPECT_EQ(made.kernel(), loop_kernel::compiled);
+  Array<double> in = {1, 2}, out(2);
+  RunLoop(made, 2, nullptr, in, out);
+}
+void RunByInvoker() noexcept {
+  const loop made = Make(&RunPythonWithMany, kRaises);
+  Array<PyObject *> objects = {Py_True};
+  Array<long> a(1), out(1);
+  Array<float> b(1);
+  Array<short> c(1);
+  Array<double> d(1);
+  RunLoop(made, 1, nullptr, objects, a, b, c, d, out);
+}
+void RunAsUfunc() noexcept {
+  loop made = Make(&RunPython, kRaises);
+  double in = 1, out = 2;
+  char *args[] = {reinterpret_cast<char *>(&in), reinterpret_cast<char *>(&out)};
+  const std::intptr_t one = 1, steps[] = {8, 8};
+  loop::ufunc_loop(args, &one, steps, &made);
+}
+void MapBuffers() noexcept {
+  const Ref in = Ref::Steal(
+      PyObject_CallMethod(PyImport_ImportModule("array"), "array", "s[dd]", "d", 1.0, 2.0));
+  PyObject *const arrays[] = {in.get(), in.get()};
+  typedcall::map_buffers(Make(&RunPython, kRaises), arrays, 2);
+}
+
+TEST(ExitTest, LoopsThatRunPythonStop) {
+  wait_function = typedcall_test::WaitFunction();
+  for (void (*const run)() noexcept : {RunCompiled, RunByInvoker, RunAsUfunc, MapBuffers}) {
+    EXPECT_EXIT(typedcall_test::EndPythonDuring(run), testing::ExitedWithCode(0), "");
+  }
 }
 
 }  // namespace

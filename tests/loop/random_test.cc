@@ -223,6 +223,16 @@ class Random {
   std::mt19937_64 engine_;
 };
 
+/// Makes elements that lie apart real objects, or NULL; all others are NULL.
+void SetObjects(Random *random, unsigned char *first, std::intptr_t step, std::intptr_t count) {
+  PyObject *const real[] = {nullptr, Py_None, Py_True, reinterpret_cast<PyObject *>(&PyType_Type)};
+  const bool are_apart = step == 0 || std::abs(step) >= static_cast<std::intptr_t>(sizeof(real[0]));
+  for (std::intptr_t i = 0; i < count; ++i) {
+    PyObject *const object = are_apart ? real[random->Below(std::size(real))] : nullptr;
+    std::memcpy(first + i * step, &object, sizeof(object));
+  }
+}
+
 class RandomLoops : public testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomLoops, testing::Range(1u, 7u));
 
@@ -253,10 +263,16 @@ TEST_P(RandomLoops, DoAsTheModelDoes) {
         // Zeros are frequent: pointers and objects that are NULL.
         byte = number % 3 == 0 ? 0 : static_cast<unsigned char>(random.Below(256));
       }
+      // Whoever has the GIL passes objects, behind the rest of the memory; who has not, whatever
+      // stands there.
       std::vector<Place> places;
       arguments.push_back(result);
       for (const Type &type : arguments) {
         places.push_back(random.AnyPlace(type.size, std::max<std::intptr_t>(count, 1), kMemory));
+        if (type.kind != 'o' || !may_raise) continue;
+        places.back().first += memory.size();
+        memory.resize(memory.size() + kMemory);
+        SetObjects(&random, memory.data() + places.back().first, places.back().step, count);
       }
       arguments.pop_back();
       bytes expected = memory;
@@ -270,7 +286,8 @@ TEST_P(RandomLoops, DoAsTheModelDoes) {
       }
       function.calls = 0;
       std::intptr_t done = -7;
-      const int returned = made.run(args.data(), &count, steps.data(), &done);
+      const int returned = may_raise ? made.run(args.data(), &count, steps.data(), &done)
+                                     : made.run_detached(args.data(), &count, steps.data(), &done);
       const bool failed = expected_done < count;
       ASSERT_EQ(returned, failed ? -1 : 0);
       ASSERT_EQ(done, expected_done);
