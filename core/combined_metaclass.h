@@ -305,7 +305,7 @@ static inline PyTypeObject *PyExtensibleType_Internal_Combine(PyTypeObject *ours
     if (combined != NULL && !PyExtensibleType_Internal_DerivesFrom(ours, combined, bases)) {
       // Somebody has assigned to its `__bases__`.
       Py_CLEAR(combined);
-      if (PyDict_DelItem(cache, key) < 0) PyErr_Clear();
+      if (PyDict_DelItem(cache, key) < 0 && PyErr_ExceptionMatches(PyExc_KeyError)) PyErr_Clear();
     }
     if (combined == NULL && !PyErr_Occurred() &&
         PyExtensibleType_Internal_PurgeCombined(cache) == 0 &&

@@ -80,11 +80,10 @@ constexpr bool python_can_pass = is_convertible_type<T> || has_pointer_code<T>;
 template <class T>
 constexpr bool python_can_get = std::is_void_v<T> || python_can_pass<T>;
 
-inline bool has_complex_method(PyTypeObject *type) {
+/// 1, 0, or -1 with MemoryError.
+inline int has_complex_method(PyTypeObject *type) {
   const object_ref name = object_ref::steal(PyUnicode_FromString("__complex__"));
-  const bool found = name && _PyType_Lookup(type, name.get()) != nullptr;
-  PyErr_Clear();
-  return found;
+  return !name ? -1 : _PyType_Lookup(type, name.get()) != nullptr ? 1 : 0;
 }
 
 /// An object did not give a pointer. True, and nothing is pending, if it is none that does; false
@@ -140,7 +139,9 @@ match match_of(PyObject *object) {
   } else if constexpr (is_complex_type<T>) {
     if (PyComplex_CheckExact(object)) return internal::exact_for<T>();
     if (PyComplex_Check(object)) return match::subclass;
-    return has_float || internal::has_complex_method(type) ? match::safe : match::none;
+    if (has_float) return match::safe;
+    const int has_complex = internal::has_complex_method(type);
+    return has_complex < 0 ? match::raised : has_complex > 0 ? match::safe : match::none;
   } else {
     if (PyLong_CheckExact(object)) return match::exact;
     if (PyLong_Check(object)) return match::subclass;

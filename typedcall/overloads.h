@@ -69,7 +69,9 @@ outcome convert_overloaded(PyObject *object, argument<T> *to) {
     if (done == outcome::converted) to->set(static_cast<T>(wide));
     return done;
   } else if constexpr (is_complex_type<T>) {
-    if (PyComplex_Check(object) || has_complex_method(Py_TYPE(object))) {
+    const int is_complex = PyComplex_Check(object) ? 1 : has_complex_method(Py_TYPE(object));
+    if (is_complex < 0) return outcome::raised;
+    if (is_complex > 0) {
       return to->convert(object) ? outcome::converted : outcome::raised;
     }
     double wide;

@@ -26,12 +26,19 @@ inline bool check_signature(const char *text, PyNativeSignature *out) {
   return false;
 }
 
-/// The name for messages: `__qualname__` if there is one, else the type's. GIL: held; clears the
-/// pending exception.
+/// After a look-up that may fail: clears the pending exception, unless it is one that ends what is
+/// going on: MemoryError, and what is no Exception (KeyboardInterrupt, SystemExit).
+inline void clear_failed_look_up() {
+  if (PyErr_Occurred() == nullptr || !PyErr_ExceptionMatches(PyExc_Exception)) return;
+  if (!PyErr_ExceptionMatches(PyExc_MemoryError)) PyErr_Clear();
+}
+
+/// The name for messages: `__qualname__` if there is one, else the type's. GIL: held, and no
+/// exception pending. One that is pending afterwards goes in front of the message.
 inline std::string name_of(PyObject *callable) {
   const object_ref name = object_ref::steal(PyObject_GetAttrString(callable, "__qualname__"));
   const char *text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
-  PyErr_Clear();
+  clear_failed_look_up();
   if (text != nullptr) return text;
   return std::string("'") + Py_TYPE(callable)->tp_name + "' object";
 }

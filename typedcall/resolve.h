@@ -325,8 +325,11 @@ unbound_function<Signature> find_unbound(const PyTypedcall_Interface *interface,
 inline bool expect_unbound(const PyTypedcall_Interface *interface, PyObject *callable) {
   if (is_unbound(callable) || (interface == nullptr && PyErr_Occurred())) return true;
   PyErr_Clear();
-  PyErr_Format(PyExc_TypeError, "%s is not an unbound method of a type; ask for a bound function",
-               name_of(callable).c_str());
+  const std::string name = name_of(callable);
+  if (PyErr_Occurred() == nullptr) {
+    PyErr_Format(PyExc_TypeError, "%s is not an unbound method of a type; ask for a bound function",
+                 name.c_str());
+  }
   return false;
 }
 

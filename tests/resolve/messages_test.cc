@@ -218,6 +218,30 @@ TEST(Name, ThatCannotBeHadIsTheTypes) {
   }
 }
 
+// Ctrl-C and sys.exit() are not for the name: they come out. So does MemoryError.
+TEST(Name, WhatEndsTheProgramComesOut) {
+  for (const char *raised : {"KeyboardInterrupt", "SystemExit", "GeneratorExit", "MemoryError"}) {
+    typedcall_test::Scope scope;
+    scope.Run(std::string("class Odd:\n"
+                          "    def __call__(self): pass\n"
+                          "    def __getattr__(self, name): raise ") +
+              raised + "('stop')\n");
+    const Ref object = scope.Eval("Odd()");
+    const std::string stop = std::string(raised) + ": stop";
+    EXPECT_EQ(Refusal(Interface(), object.get(), "l->l"), stop);
+    EXPECT_EQ(Refusal(nullptr, object.get(), "l->l"), stop);
+    EXPECT_FALSE(typedcall::resolve<long(long)>(Interface(), object.get()));
+    EXPECT_EQ(TakeError(), stop);
+    EXPECT_FALSE(typedcall::resolve_bound<long(long)>(Interface(), object.get()));
+    EXPECT_EQ(TakeError(), stop);
+    EXPECT_FALSE(typedcall::resolve_unbound<long(long)>(Interface(), object.get()));
+    EXPECT_EQ(TakeError(), stop);
+    typedcall::call_site<long(long)> site(Interface());
+    EXPECT_FALSE(site.resolve(object.get()));
+    EXPECT_EQ(TakeError(), stop);
+  }
+}
+
 TEST(Typed, SaysTheSame) {
   const Table table{{"d->d", 0, Address(1)}};
   const Builtin function(kBoth, table.get());

@@ -87,6 +87,7 @@ inline PyObject *show_function(PyObject *object) {
   const typed_function *function = function_of(object);
   if (function->callable == nullptr) return PyUnicode_FromString("<typedcall.TypedFunction>");
   const std::string name = typedcall::internal::name_of(function->callable);
+  if (PyErr_Occurred()) return nullptr;
   return PyUnicode_FromFormat("<typedcall.TypedFunction %s %R at %p>", name.c_str(),
                               function->signature, PyLong_AsVoidPtr(function->address));
 }
@@ -167,8 +168,10 @@ inline std::unique_ptr<const native_call> make_call(const function_parts &parts)
   if (flags == static_cast<unsigned long>(-1) && PyErr_Occurred()) return nullptr;
   void *address = PyLong_AsVoidPtr(parts.address);
   if (address == nullptr && PyErr_Occurred()) return nullptr;
-  return native_call::make(typedcall::internal::name_of(parts.callable), asked, signature, flags,
-                           address, typedcall::internal::is_unbound(parts.callable));
+  std::string name = typedcall::internal::name_of(parts.callable);
+  if (PyErr_Occurred()) return nullptr;
+  return native_call::make(std::move(name), asked, signature, flags, address,
+                           typedcall::internal::is_unbound(parts.callable));
 }
 
 inline PyObject *make_function(PyTypeObject *type, const function_parts &parts) {
