@@ -105,6 +105,33 @@ __attribute__((noinline, cold)) inline void set_unexpected(const parameter_list 
   PyErr_NoMemory();
 }
 
+/// An argument was not converted: puts its name in front of what its conversion says, and returns
+/// false. What code of the argument's own class raised has a traceback and stays as it is.
+__attribute__((noinline, cold)) inline bool name_argument(const parameter_list &parameters,
+                                                          std::size_t at) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  bool is_ours = false;
+  for (PyObject *each :
+       {PyExc_TypeError, PyExc_ValueError, PyExc_OverflowError, PyExc_BufferError}) {
+    is_ours |= type == each && traceback == nullptr;
+  }
+  if (is_ours) PyErr_NormalizeException(&type, &value, &traceback);
+  PyObject *text = is_ours ? PyObject_Str(value) : nullptr;
+  PyObject *cause = is_ours ? PyException_GetCause(value) : nullptr;
+  if (text != nullptr && cause == nullptr) {
+    PyErr_Format(type, "%s() argument '%s': %U", parameters.function, parameters.names[at], text);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+  } else {
+    PyErr_Restore(type, value, traceback);
+  }
+  Py_XDECREF(text);
+  Py_XDECREF(cause);
+  return false;
+}
+
 /// Fills `values`, one for each parameter, with borrowed arguments, NULL where the default counts.
 /// `keywords` is METH_FASTCALL's tuple of names, or NULL. False with TypeError: the faults are
 /// looked for in CPython's order.

@@ -172,19 +172,27 @@ struct named_function {
   static PyObject *dispatch(PyObject *self, PyObject *const *args, std::size_t nargs,
                             PyObject *keywords) {
     call_frame<Native> frame;
+    constexpr std::make_index_sequence<shape::count> all;
     if (nargs == shape::count && keywords == nullptr) {
-      return frame.convert(args) ? frame.call(self) : nullptr;
+      return convert_given(&frame, args, all) ? frame.call(self) : nullptr;
     }
     PyObject *values[shape::count + 1];
     if (!place_arguments(list, args, nargs, keywords, values)) return nullptr;
-    if (!convert(&frame, values, std::make_index_sequence<shape::count>())) return nullptr;
-    return frame.call(self);
+    return convert(&frame, values, all) ? frame.call(self) : nullptr;
   }
 
   template <std::size_t... I>
+  __attribute__((always_inline)) static bool convert_given(call_frame<Native> *frame,
+                                                           PyObject *const *args,
+                                                           std::index_sequence<I...>) {
+    return ((std::get<I>(frame->held).convert(args[I]) || name_argument(list, I)) && ...);
+  }
+  template <std::size_t... I>
   static bool convert(call_frame<Native> *frame, PyObject *const *values,
                       std::index_sequence<I...>) {
-    return (convert_one(&std::get<I>(frame->held), values[I], std::get<I>(defaults)) && ...);
+    return ((convert_one(&std::get<I>(frame->held), values[I], std::get<I>(defaults)) ||
+             name_argument(list, I)) &&
+            ...);
   }
   template <class Argument, class T>
   static bool convert_one(Argument *argument, PyObject *value, const T &otherwise) {

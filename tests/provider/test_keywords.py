@@ -106,6 +106,46 @@ class Keywords(unittest.TestCase):
             m.half(x=math.nan)
         self.assertEqual(m.half(x=-2), -1.0)
 
+    def test_which_argument(self):
+        for call, error, words in (
+                (lambda: m.named(1, 2, "x"), TypeError,
+                 "named() argument 'c': 'str' object cannot be interpreted as an integer"),
+                (lambda: m.named(1, b="x", c=1), TypeError, "named() argument 'b': 'str' object "),
+                (lambda: m.named("x", "y", "z"), TypeError, "named() argument 'a': "),
+                (lambda: m.optional(c=1.5), TypeError, "optional() argument 'c': 'float' object "),
+                (lambda: m.optional(b=2 ** 70), OverflowError,
+                 "optional() argument 'b': Python int does not fit "),
+                (lambda: m.positional(1, 2, []), TypeError, "positional() argument 'c': "),
+                (lambda: m.half("x"), TypeError, "half() argument 'x': "),
+                (lambda: m.unicode("x"), TypeError, "unicode() argument '\u00e9t\u00e9': "),
+                (lambda: m.all_defaults(text=3), TypeError,
+                 "all_defaults() argument 'text': a str is needed, not 'int'"),
+                (lambda: m.all_defaults(text="a\0"), ValueError,
+                 "all_defaults() argument 'text': embedded null character")):
+            with self.assertRaises(error) as caught:
+                call()
+            self.assertTrue(str(caught.exception).startswith(words), caught.exception)
+            self.assertIs(type(caught.exception), error)
+            self.assertIsNone(caught.exception.__cause__)
+
+    def test_what_an_arguments_own_code_raises(self):
+        class Raising:
+            def __init__(self, error):
+                self.error = error
+
+            def __index__(self):
+                raise self.error
+
+        for error in (TypeError("own"), OverflowError("own"), ValueError("own", 2), KeyError("own"),
+                      KeyboardInterrupt("own"), MemoryError("own")):
+            for call in (lambda: m.named(1, 2, Raising(error)), lambda: m.named(1, 2, c=Raising(error)),
+                         lambda: m.optional(b=Raising(error))):
+                with self.assertRaises(type(error)) as caught:
+                    call()
+                self.assertIs(caught.exception, error)
+        with self.assertRaises(UnicodeEncodeError):
+            m.all_defaults(text="\udc80")
+
     def test_positional_only(self):
         self.assertEqual((m.positional(1), m.positional(1, 2), m.positional(1, 2, 3)),
                          (189, 129, 123))
