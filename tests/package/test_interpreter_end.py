@@ -1,0 +1,118 @@
+"""Daemon threads that run Python code inside the package when the interpreter ends: CPython before
+3.14 unwinds their stacks, through every frame of C++, and that must not end the process."""
+import importlib.util
+import subprocess
+import sys
+import unittest
+
+import support
+import typedcall
+
+if support.IS_PYPY:
+    raise unittest.SkipTest("for CPython, which unwinds threads")
+
+BEFORE = """
+import ctypes, sys, threading, time
+import typedcall
+from typedcall import _native
+
+inside = threading.Event()
+
+def wait(*args, sleep=time.sleep):
+    inside.set()
+    sleep(0.1)
+    return 1.0
+
+class Waiting:
+    def __call__(self): pass
+    def __float__(self): return wait()
+    def __index__(self): return int(wait())
+    def __iter__(self): return self
+    def __next__(self): wait(); raise StopIteration
+    def __getattr__(self, name):
+        if name != "__qualname__": raise AttributeError(name)
+        wait()
+        return name
+
+class Late:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.4)  # the others ask for the GIL meanwhile
+
+class Dying:
+    def __del__(self): wait()
+
+callback = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(wait)
+attached = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.c_double)(wait)
+of_two = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_double)(wait)
+of_object = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.py_object)(wait)
+thousand = [0.5] * 1000
+"""
+AFTER = """
+sys.late = Late()  # the variables of a script live as long as its threads
+threads = [threading.Thread(target=body, daemon=True) for _ in range(3)]
+for thread in threads: thread.start()
+assert inside.wait(60), "no Python code was run"
+"""
+
+#: What a thread does, by what it needs to be installed.
+SCENARIOS = {
+    "entries": "[typedcall.entries(callback) for callback in iter(lambda: (wait(), callback)[1], 0)]",
+    "refusal": "typedcall.resolve(Waiting(), 'd->d')",
+    "refusal by _native": "_native.refuse(Waiting(), 'd->d', 0, 'exact')",
+    "make_function": "_native.make_function(Waiting(), 'd->d', 0, 1, 'place', None, 'd->d', 'exact')",
+    "representation": "repr(_native.make_function(lambda x: x, 'd->d', 0, 1, 'place', "
+                      "Waiting(), 'd->d', 'exact')); wait()",
+    "tag": "_native.tag(len, Waiting(), None)",
+    "select": "_native.select(Waiting(), 'd->d', 0, 'exact')",
+    "untag": "typedcall.tag(wait, 'd->d', attached); typedcall.untag(wait); wait()",
+    "a call": "typedcall.resolve(callback, 'd->d')(1.0)",
+    "a call with the GIL": "typedcall.resolve(attached, 'd->d')(1.0)",
+    "a call with an object": "typedcall.resolve(of_object, 'O->d')(Dying())",
+    "a cast call": "typedcall.resolve(callback, 'f->d', casting='safe')(1.0)",
+    "an argument": "typedcall.resolve(callback, 'd->d')(Waiting())",
+    "time_boxed": "_native.time_boxed(wait, (), 10)",
+    "time_unboxed": "_native.time_unboxed(_native.make_function(wait, 'd->d', "
+                    "int(typedcall.Flags.NEEDS_THREAD), ctypes.cast(attached, ctypes.c_void_p)"
+                    ".value, 'place', None, 'd->d', 'exact'), (1.0,), 10)",
+    "what is kept": "f = _native.make_function(len, 'd->d', 0, 1, 'place', Dying(), 'd->d', 'exact');"
+                    "del f",
+    "what a capsule keeps": "f = _native.array_callee('d->d', 1, Dying()); del f",
+}
+WITH_NUMPY = {
+    "a ufunc": "typedcall.ufunc(callback)(thousand)",
+    "a ufunc with the GIL": "typedcall.ufunc(attached)(thousand)",
+    "a ufunc of two": "typedcall.ufunc(of_two)(thousand, 1.0)",
+    "a reduction": "typedcall.ufunc(of_two).reduce(thousand)",
+}
+WITH_SCIPY = {
+    "a LowLevelCallable": "integrate.quad(typedcall.low_level_callable(callback), 0, 1)",
+    "a LowLevelCallable of two": "integrate.nquad(typedcall.low_level_callable(of_two), "
+                                 "[(0, 1), (0, 1)])",
+}
+
+
+class InterpreterEnd(unittest.TestCase):
+    def ends(self, scenarios, imports=""):
+        for name, does in scenarios.items():
+            with self.subTest(name):
+                code = "%s\n%s\ndef body():\n    %s\n%s" % (BEFORE, imports, does, AFTER)
+                ended = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE,
+                                       stderr=subprocess.STDOUT, timeout=300, check=False)
+                printed = ended.stdout.decode(errors="replace")
+                self.assertEqual(ended.returncode, 0, printed)
+                self.assertNotIn("terminate called", printed)
+
+    def test_the_package(self):
+        self.ends(SCENARIOS)
+
+    @unittest.skipUnless(importlib.util.find_spec("numpy"), "needs NumPy")
+    def test_numpy(self):
+        self.ends(WITH_NUMPY, "import numpy")
+
+    @unittest.skipUnless(importlib.util.find_spec("scipy"), "needs SciPy")
+    def test_scipy(self):
+        self.ends(WITH_SCIPY, "from scipy import integrate")
+
+
+if __name__ == "__main__":
+    unittest.main()
