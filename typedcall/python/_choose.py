@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, Callable, List, Optional
 
 from typedcall._codes import CODES
+from typedcall._foreign import printable, text_attribute, type_name
 from typedcall._records import Entry, Flags, parse_signature
 
 __all__ = ["are_equivalent", "choose", "name_of", "offered"]
@@ -15,11 +16,11 @@ _INTEGERS = ("signed", "unsigned")
 
 def name_of(function: Any) -> str:
     """For messages: `module.name`, or what kind of object it is."""
-    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
-    if not isinstance(name, str):
-        return "a '%s' object" % type(function).__name__
-    module = getattr(function, "__module__", None)
-    return "%s.%s" % (module, name) if isinstance(module, str) else name
+    name = text_attribute(function, "__qualname__") or text_attribute(function, "__name__")
+    if not name:
+        return "a '%s' object" % printable(type_name(function))
+    module = text_attribute(function, "__module__")
+    return printable("%s.%s" % (module, name) if module else name)
 
 
 def offered(function: Any) -> List[Entry]:

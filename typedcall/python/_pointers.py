@@ -9,6 +9,7 @@ from typedcall import _cffi
 from typedcall._capsules import capsule_address, is_capsule
 from typedcall._choose import are_equivalent, offered
 from typedcall._codes import has_error_value
+from typedcall._foreign import imported_class, is_a, show
 from typedcall._records import Entry, Flags, parse_signature
 from typedcall.sources.ctypes_ import FUNCFLAG_PYTHONAPI, address_of
 
@@ -28,8 +29,8 @@ def read_pointer(pointer: Any, signature: str) -> _Read:
     """The address in `pointer`, what is known of its flags, and what keeps it valid, if anything
     does. TypeError for what holds none or is
     of another signature, ValueError for an address that cannot be one."""
-    if isinstance(pointer, int) and not isinstance(pointer, bool):
-        return _checked(pointer, pointer), Flags(0), None
+    if is_a(pointer, int) and not is_a(pointer, bool):
+        return _checked(int.__int__(pointer), pointer), Flags(0), None
     found = offered(pointer)
     if found:
         return _of_entries(pointer, signature, found)
@@ -37,13 +38,13 @@ def read_pointer(pointer: Any, signature: str) -> _Read:
         read = reader(pointer, signature)
         if read is not None:
             return (_checked(read[0], pointer), *read[1:])
-    raise TypeError("%r holds no address of a C function; needed is %s" % (pointer, _KINDS))
+    raise TypeError("%s holds no address of a C function; needed is %s" % (show(pointer), _KINDS))
 
 
 def _checked(address: int, pointer: Any) -> int:
     if 0 < address <= 2 * sys.maxsize + 1:
         return address
-    raise ValueError("%r is not the address of a C function" % (pointer,))
+    raise ValueError("%s is not the address of a C function" % show(pointer))
 
 
 def _of_entries(pointer: Any, signature: str, found: List[Entry]) -> _Read:
@@ -52,59 +53,54 @@ def _of_entries(pointer: Any, signature: str, found: List[Entry]) -> _Read:
             continue
         if entry.flags & Flags.TAKES_SELF:
             raise TypeError(
-                "%r is a method: its C function takes self, which '%s' does not show"
-                % (pointer, signature)
+                "%s is a method: its C function takes self, which '%s' does not show"
+                % (show(pointer), signature)
             )
         return entry.address, entry.flags, entry.keep_alive
     raise TypeError(
-        "%r is no C function of '%s'; it is %s"
-        % (pointer, signature, ", ".join("'%s'" % entry.signature for entry in found))
+        "%s is no C function of '%s'; it is %s"
+        % (show(pointer), signature, ", ".join("'%s'" % entry.signature for entry in found))
     )
 
 
 def _of_ctypes(pointer: Any, signature: str) -> Optional[_Read]:
-    ctypes = sys.modules.get("ctypes")
-    if ctypes is None:
-        return None
-    if isinstance(pointer, ctypes._CFuncPtr):
+    if is_a(pointer, imported_class("ctypes", "_CFuncPtr")):
         if pointer.argtypes is not None:
             raise TypeError(
-                "%r has argtypes or a restype that no signature has; tag its address, "
-                "ctypes.cast(f, ctypes.c_void_p), if you are sure" % (pointer,)
+                "%s has argtypes or a restype that no signature has; tag its address, "
+                "ctypes.cast(f, ctypes.c_void_p), if you are sure" % show(pointer)
             )
         address, keep_alive = address_of(pointer)
         # Without argtypes nothing is known but what the prototype does about exceptions.
         raises = pointer._flags_ & FUNCFLAG_PYTHONAPI
         if raises and not has_error_value(parse_signature(signature)[1]):
             raise TypeError(
-                "%r may raise, which '%s' cannot say; tag its address, "
+                "%s may raise, which '%s' cannot say; tag its address, "
                 "ctypes.cast(f, ctypes.c_void_p), with flags=NEEDS_THREAD, if it does not"
-                % (pointer, signature)
+                % (show(pointer), signature)
             )
         flags = Flags.NEEDS_THREAD | Flags.MAY_RAISE if raises else Flags(0)
         return address, flags, keep_alive
-    if isinstance(pointer, ctypes.c_void_p):
+    if is_a(pointer, imported_class("ctypes", "c_void_p")):
         address, keep_alive = address_of(pointer)
         return address, Flags(0), keep_alive
     return None
 
 
 def _of_cffi(pointer: Any, signature: str) -> Optional[_Read]:
-    backend = sys.modules.get("_cffi_backend")
-    if backend is None or not isinstance(pointer, backend._CDataBase):
+    if not is_a(pointer, imported_class("_cffi_backend", "_CDataBase")):
         return None
-    kind = backend.typeof(pointer)
+    kind = sys.modules["_cffi_backend"].typeof(pointer)
     if kind.kind == "function" or kind.cname == "void *":
         return int(_cffi.ffi().cast("uintptr_t", pointer)), Flags(0), pointer
-    raise TypeError("%r is a '%s', no pointer to a function" % (pointer, kind.cname))
+    raise TypeError("%s is a '%s', no pointer to a function" % (show(pointer), kind.cname))
 
 
 def _of_capsule(pointer: Any, signature: str) -> Optional[_Read]:
     capsule = pointer
-    scipy = sys.modules.get("scipy._lib._ccallback")
-    if scipy is not None and isinstance(pointer, scipy.LowLevelCallable):
+    if is_a(pointer, imported_class("scipy._lib._ccallback", "LowLevelCallable")):
         # Of a declaration that no signature is; what has one offers an entry.
-        capsule = tuple.__getitem__(pointer, 0)
+        capsule = next(tuple.__iter__(pointer), None)
     if not is_capsule(capsule):
         return None
     return capsule_address(capsule), Flags(0), pointer

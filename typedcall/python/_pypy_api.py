@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 from typedcall import _pypy_reader
 from typedcall._choose import are_equivalent, name_of
 from typedcall._codes import CODES, Code
+from typedcall._foreign import attribute, show, text_attribute, type_name
 from typedcall._identity import IdentityTable
 from typedcall._pypy_shims import direct_call, native_pointer, why_not
 from typedcall._records import Entry, Flags, parse_signature
@@ -30,7 +31,7 @@ _tags: IdentityTable[_Tag] = IdentityTable()
 
 
 def _is_bound_builtin(function: Any) -> bool:
-    return type(function).__name__ == "builtin method"
+    return type_name(function) == "builtin method"
 
 
 def _read(function: Any) -> List[Entry]:
@@ -38,7 +39,7 @@ def _read(function: Any) -> List[Entry]:
     # Not handed over without a look at its type: some of PyPy's own objects crash every extension.
     read = function
     if _is_bound_builtin(read):
-        read = getattr(read, "__func__", None)
+        read = attribute(read, "__func__")
     # Not `in`, which would ask a metaclass for its `__eq__`.
     is_readable = any(type(read) is each for each in _pypy_reader.TYPES)
     rows = _pypy_reader.entries(read) if is_readable else []
@@ -132,7 +133,7 @@ class TypedFunction:
         self.flags: Flags = entry.flags
         self.callable: Any = function
         self.place: str = entry.place
-        self.__name__ = str(getattr(function, "__name__", type(function).__name__))
+        self.__name__ = text_attribute(function, "__name__") or type_name(function)
         self._keep_alive = entry.keep_alive
         #: The function as a cffi function pointer, which is the quickest to call and keeps alive
         #: what the entry does; None where cffi cannot call it.
@@ -213,7 +214,7 @@ def resolve(
     if casting not in ("exact", "equivalent", "safe"):
         raise ValueError("casting is 'exact', 'equivalent' or 'safe', not %r" % (casting,))
     if not callable(f):
-        raise TypeError("%r is not callable" % (f,))
+        raise TypeError("%s is not callable" % show(f))
     offered = entries(f)
     same = [entry for entry in offered if entry.signature == signature]
     if casting != "exact":

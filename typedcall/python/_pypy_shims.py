@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 
 from typedcall._cffi import pointer_to
 from typedcall._codes import CODES, kind_of
+from typedcall._foreign import text_attribute
 from typedcall._records import Entry, parse_signature
 
 __all__ = ["c_type", "direct_call", "make_shim", "native_pointer", "why_not"]
@@ -120,7 +121,7 @@ def _copy_names(shim: Any, wrapper: Any) -> None:
         except (AttributeError, TypeError):
             pass
     shim.__wrapped__ = wrapper
-    text = getattr(wrapper, "__text_signature__", None)
+    text = text_attribute(wrapper, "__text_signature__")
     if text is None:
         return
     shim.__text_signature__ = text
@@ -139,11 +140,11 @@ def _copy_names(shim: Any, wrapper: Any) -> None:
 
 def _compile(wrapper: Any, choices: Sequence[_Choice]) -> Any:
     """Compiled for each function: the JIT then knows the closure of each piece of code."""
-    name = getattr(wrapper, "__name__", "")
+    name = text_attribute(wrapper, "__name__") or ""
     if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
         name = "shim"  # the name in profiles, and none of those that the code uses
     namespace: Dict[str, Any] = {}
-    file = "<typedcall shim of %s>" % getattr(wrapper, "__qualname__", name)
+    file = "<typedcall shim of %s>" % (text_attribute(wrapper, "__qualname__") or name)
     exec(compile(_source(name, choices), file, "exec"), namespace)
     natives = [native_pointer(choice.entry.signature, choice.entry.address) for choice in choices]
     return namespace["_make"](type, bool, int, float, len, OverflowError, wrapper, *natives)

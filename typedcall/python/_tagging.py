@@ -6,6 +6,7 @@ import operator
 import types
 from typing import Any, Iterable, List, Optional, Sequence, Tuple, Union
 
+from typedcall._foreign import is_a, show
 from typedcall._pointers import read_pointer
 from typedcall._records import parse_signature
 
@@ -47,15 +48,15 @@ def read_rows(
     """The rows that `f` is to have, and what they keep alive, if anything. TypeError and ValueError as tag()
     has them. `is_bound`: `f` is a bound method of a kind that is not types.MethodType."""
     if not callable(f):
-        raise TypeError("only callables are tagged, not %r" % (f,))
-    if is_bound or isinstance(f, types.MethodType):
+        raise TypeError("only callables are tagged, not %s" % show(f))
+    if is_bound or is_a(f, types.MethodType):
         raise TypeError(
-            "%r is made anew by each access, and its tag would go with it: tag its __func__, or "
-            "an object that stays" % (f,)
+            "%s is made anew by each access, and its tag would go with it: tag its __func__, or "
+            "an object that stays" % show(f)
         )
     flags = read_flags(flags)
-    if isinstance(signature, str):
-        texts: List[str] = [signature]
+    if is_a(signature, str):
+        texts: List[Any] = [signature]
         pointers: List[Any] = [address]
     else:
         texts, pointers = list(signature), list(address)

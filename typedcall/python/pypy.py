@@ -18,6 +18,7 @@ from typing import (
     Union,
 )
 
+from typedcall._foreign import is_a, members, module_of, text_attribute, type_name
 from typedcall._identity import IdentityTable
 from typedcall._records import Entry
 
@@ -95,13 +96,13 @@ def _find_shim(wrapper: Any, entries: List[Entry]) -> Any:
 def _places(module: ModuleType) -> Iterator[Tuple[Any, str, str, Any]]:
     """(namespace, attribute, name to show, function) of what may be typed: functions of the module,
     and the static methods of its classes."""
-    # Not isinstance(), which asks an object for its `__class__`: that of a lazy one may raise.
-    for name, value in list(vars(module).items()):
-        if not issubclass(type(value), type):
+    own_name = text_attribute(module, "__name__")
+    for name, value in members(module):
+        if not is_a(value, type):
             yield module, name, name, value
-        elif value.__module__ == module.__name__:
-            for attribute, raw in list(vars(value).items()):
-                if issubclass(type(raw), staticmethod):
+        elif own_name is not None and text_attribute(value, "__module__") == own_name:
+            for attribute, raw in members(value):
+                if is_a(raw, staticmethod):
                     yield value, attribute, "%s.%s" % (name, attribute), raw.__func__
 
 
@@ -109,23 +110,25 @@ def _homes(namespace: Any, attribute: str, function: Any) -> Iterator[Tuple[Any,
     """Where to put a function's substitute: where it was found, and, if it was imported there, also
     where it was defined. Pickle looks there, and the two stay the same object."""
     yield namespace, attribute
-    home = sys.modules.get(getattr(function, "__module__", None) or "")
-    name = getattr(function, "__name__", "")
-    if home is None or isinstance(namespace, type) or (home is namespace and name == attribute):
+    home = module_of(function)
+    name = text_attribute(function, "__name__")
+    if home is None or not name or is_a(namespace, type):
         return
-    if vars(home).get(name) is function:
+    if home is namespace and name == attribute:
+        return
+    if any(each == name and found is function for each, found in members(home)):
         yield home, name
 
 
 def _put(namespace: Any, attribute: str, function: Any) -> None:
-    if isinstance(namespace, type):
+    if is_a(namespace, type):
         function = staticmethod(function)
     setattr(namespace, attribute, function)
 
 
 def _check_module(module: Any) -> None:
-    if not isinstance(module, ModuleType):
-        raise TypeError("a module is needed, not a '%s' object" % type(module).__name__)
+    if not is_a(module, ModuleType):
+        raise TypeError("a module is needed, not a '%s' object" % type_name(module))
 
 
 def accelerate(module: ModuleType, *, thread_safe_only: bool = False) -> Acceleration:

@@ -13,6 +13,7 @@ from typedcall._c_text import c_text, c_types
 from typedcall._capsules import make_capsule, need_capsules
 from typedcall._choose import name_of, offered
 from typedcall._codes import kind_of
+from typedcall._foreign import attribute, is_a, members, text_attribute, type_name
 from typedcall._records import Entry, Flags, parse_signature
 from typedcall.sources import cython_
 
@@ -46,12 +47,17 @@ _ERRORS = {"signed": "except? -1", "unsigned": "except? -1", "floating": "except
 
 
 def _module(module: Union[ModuleType, str]) -> ModuleType:
-    if isinstance(module, ModuleType):
-        return module
-    if not isinstance(module, str):
-        raise TypeError("a module or its name is needed, not a '%s' object" % type(module).__name__)
-    # A module that is just being initialised is there already.
-    return sys.modules.get(module) or importlib.import_module(module)
+    found: Any = module
+    if is_a(module, str):
+        # A module that is just being initialised is there already.
+        found = sys.modules.get(found) or importlib.import_module(found)
+        # It may have put anything in its place.
+        is_module = is_a(attribute(found, "__dict__"), dict)
+    else:
+        is_module = is_a(module, ModuleType)
+    if not is_module:
+        raise TypeError("a module or its name is needed, not a '%s' object" % type_name(found))
+    return found  # type: ignore[no-any-return]
 
 
 def _exportable(function: Any) -> Optional[Entry]:
@@ -68,9 +74,11 @@ def _exportable(function: Any) -> Optional[Entry]:
 
 def _functions(module: ModuleType) -> Dict[str, Entry]:
     found = {}
-    for name, value in vars(module).items():
-        entry = _exportable(value) if callable(value) and not isinstance(value, type) else None
-        if entry is not None and name.isidentifier():
+    for name, value in members(module):
+        if not name.isidentifier() or not callable(value) or is_a(value, type):
+            continue
+        entry = _exportable(value)
+        if entry is not None:
             found[name] = entry
     return found
 
@@ -87,7 +95,12 @@ def export_to_cython(module: Union[ModuleType, str]) -> List[str]:
     functions = _functions(module)
     if not functions:
         return []
-    capsules = vars(module).setdefault("__pyx_capi__", {})
+    capsules = attribute(module, "__dict__").setdefault("__pyx_capi__", {})
+    if not is_a(capsules, dict):
+        raise TypeError(
+            "the __pyx_capi__ of %s is a '%s' object, no dict"
+            % (name_of(module), type_name(capsules))
+        )
     for name, entry in functions.items():
         if name not in capsules:
             text = c_text(entry.signature, _IN_CAPSULES)
@@ -128,17 +141,17 @@ def tag_pyx_capi(module: Union[ModuleType, str], flags: Optional[int] = None) ->
     ImportError for a name that is no module's, TypeError for what is no module or exports
     nothing."""
     module = _module(module)
-    capsules = getattr(module, "__pyx_capi__", None)
-    if not isinstance(capsules, dict):
+    if not is_a(attribute(module, "__pyx_capi__"), dict):
         raise TypeError("%s exports no C functions: it has no __pyx_capi__" % name_of(module))
-    known = cython_.documented_flags(module.__name__) if flags is None else Flags(flags)
+    module_name = text_attribute(module, "__name__") or ""
+    known = cython_.documented_flags(module_name) if flags is None else Flags(flags)
     tagged = []
-    for name, value in list(vars(module).items()):
-        if not callable(value) or getattr(value, "__module__", None) != module.__name__:
+    for name, value in members(module):
+        if not callable(value) or text_attribute(value, "__module__") != module_name:
             continue
         found = []
         # A fused function has the entries of all its variants, and each of them has its own.
-        for variant in (getattr(value, "__signatures__", None) or {}).values():
+        for variant in cython_.variants_of(value):
             found += _tag(variant, known)
         found += _tag(value, known)
         tagged += [name] if found else []

@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from typedcall._choose import name_of
 from typedcall._codes import CODES, kind_of
+from typedcall._foreign import is_a
 from typedcall._records import Entry, Flags, parse_signature
 
 __all__ = ["register"]
@@ -208,7 +209,7 @@ def _typeof(fallback: Any, function: Any, context: Any) -> Any:
     """The Numba type of a callable that offers something, the same object as long as it offers the
     same; whatever Numba itself knows comes first."""
     found = fallback(function, context)
-    if found is not None or isinstance(function, type) or not callable(function):
+    if found is not None or is_a(function, type) or not callable(function):
         return found
     from typedcall._choose import offered
 
@@ -238,7 +239,9 @@ def _is_known_to_numba(typing_context: Any, function: Any) -> bool:
     """Such as math.sin, which Numba compiles by itself, tagged or not."""
     try:
         return typing_context._lookup_global(function) is not None
-    except TypeError:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # of its own `__hash__` and `__eq__`
         return False
 
 

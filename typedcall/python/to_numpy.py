@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from typedcall._choose import choose, name_of, offered
 from typedcall._codes import CODES
+from typedcall._foreign import attribute, is_a, module_of, text_attribute
 from typedcall._records import Entry, Flags
 from typedcall.sources.numpy_ import ufunc_api
 
@@ -127,7 +128,7 @@ def ufunc(function: Any, name: Optional[str] = None) -> Any:
     for entry in loops:
         types += bytes(dtype_of(letters).num for letters in _arrays(entry))
     rows = tuple((e.signature, int(e.flags), e.address, e.keep_alive) for e in loops)
-    doc = "%s for arrays.\n\n%s" % (name_of(function), getattr(function, "__doc__", None) or "")
+    doc = "%s for arrays.\n\n%s" % (name_of(function), _c_string(text_attribute(function, "__doc__")))
     nin = len(_arrays(loops[0])) - 1
     made = make_ufunc(ufunc_api(), path, doc, rows, types, nin, 1)
     if name is None and "." in path:
@@ -139,25 +140,29 @@ def ufunc(function: Any, name: Optional[str] = None) -> Any:
 
 def _path(function: Any) -> str:
     """`module.name` or `module.Class.name` where that leads to `function`, else its name alone."""
-    name = getattr(function, "__name__", None) or "typed_function"
-    module_name = getattr(function, "__module__", None)
-    if module_name is None and isinstance(function, BuiltinFunctionType):
+    name = _c_string(text_attribute(function, "__name__")) or "typed_function"
+    module = module_of(function)
+    if attribute(function, "__module__") is None and is_a(function, BuiltinFunctionType):
         # Of a static method in C only its own pickle shows the class: getattr, (class, name).
         reduced = function.__reduce__()
-        owner = reduced[1][0] if isinstance(reduced, tuple) else None
-        module_name = getattr(owner, "__module__", None)
-    module = sys.modules.get(module_name or "")
+        module = module_of(reduced[1][0]) if is_a(reduced, tuple) else None
     if module is None:
-        return str(name)
+        return name
     # The script has this name in every process; in multiprocessing's it has another one as well.
-    known_as = "__main__" if module is sys.modules.get("__main__") else module.__name__
-    for path in (name, getattr(function, "__qualname__", None)):
+    is_main = module is sys.modules.get("__main__")
+    known_as = "__main__" if is_main else text_attribute(module, "__name__")
+    for path in (name, _c_string(text_attribute(function, "__qualname__"))):
         found: Any = module
-        for step in path.split(".") if isinstance(path, str) else [""]:
-            found = getattr(found, step, None)
-        if found is function:
+        for step in path.split("."):
+            found = attribute(found, step)
+        if found is function and known_as:
             return "%s.%s" % (known_as, path)
-    return str(name)
+    return name
+
+
+def _c_string(text: Optional[str]) -> str:
+    """Without what no C string has: null characters and lone surrogates."""
+    return (text or "").replace("\0", "").encode(errors="replace").decode()
 
 
 def _is_special(name: str) -> bool:

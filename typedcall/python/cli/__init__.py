@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import shlex
 import sys
 from typing import Any, List, NoReturn, Optional
+
+from typedcall._foreign import printable
 
 __all__ = ["CommandError", "main"]
 
@@ -116,6 +119,9 @@ def _run(options: argparse.Namespace) -> int:
 
 def main(arguments: Optional[List[str]] = None) -> int:
     """Runs the command line; returns the exit status."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A name that the terminal's encoding lacks is shown by its number.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status = _run(_parser().parse_args(arguments))
         sys.stdout.flush()
@@ -128,5 +134,5 @@ def main(arguments: Optional[List[str]] = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except (CommandError, OSError) as error:
-        print("typedcall: %s" % error, file=sys.stderr)
+        print("typedcall: %s" % printable(str(error), 10000), file=sys.stderr)
         return ERROR

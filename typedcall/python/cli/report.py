@@ -6,6 +6,7 @@ import json
 import sys
 from typing import Any, Callable, Iterator, Sequence
 
+from typedcall._foreign import printable
 from typedcall.cli import CommandError
 
 __all__ = ["print_json", "print_table", "progress"]
@@ -34,7 +35,7 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title), title_justify="left")
+    table = Table(title=Text(printable(title)), title_justify="left")
     for column in columns:
         table.add_column(
             column,
@@ -44,7 +45,7 @@ def print_table(
         )
     for row in rows:
         # Signatures such as "[d]" are no markup.
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     console.print(table)
 
 

@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, List, NamedTuple
+from typing import Any, List, NamedTuple, Tuple
 
 import typedcall
-from typedcall.cli import CommandError
+from typedcall._foreign import attribute, is_a, members, printable, text_attribute, type_name
 from typedcall._records import Entry
+from typedcall.cli import CommandError
 
 __all__ = ["Target", "describe", "find_targets"]
 
@@ -20,9 +21,15 @@ class Target(NamedTuple):
 
 
 def describe(error: BaseException) -> str:
-    """An exception in one line."""
-    text = " ".join(str(error).split())
-    return "%s: %s" % (type(error).__name__, text) if text else type(error).__name__
+    """An exception in one line, also one that has no text or does not want to show it."""
+    try:
+        text = printable(" ".join(str(error).split()), 1000)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        text = ""
+    name = printable(type_name(error))
+    return "%s: %s" % (name, text) if text else name
 
 
 def find_targets(text: str, *, only_one: bool = False) -> List[Target]:
@@ -44,9 +51,16 @@ def find_targets(text: str, *, only_one: bool = False) -> List[Target]:
             function = getattr(function, part)
         except AttributeError:
             raise CommandError("'%s' has no '%s'" % (module_name, name)) from None
-        except Exception as error:  # a property's
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a property's
             raise CommandError("cannot get '%s': %s" % (text, describe(error))) from None
-    entries = typedcall.entries(function)
+    try:
+        entries = typedcall.entries(function)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # of a protocol that is written in Python
+        raise CommandError("cannot ask '%s': %s" % (text, describe(error))) from None
     if not entries:
         raise CommandError("%s offers no native signature" % text)
     return [Target(name, function, entries)]
@@ -64,24 +78,39 @@ def _import(name: str) -> Any:
 def _all_in(module: Any) -> List[Target]:
     """Functions of the module, and methods of the classes that it has made itself."""
     found = []
-    for name, value in sorted(vars(module).items()):
+    own_name = text_attribute(module, "__name__")
+    for name, value in _sorted(members(module)):
         if name.startswith("__"):
             continue
-        if isinstance(value, type):
-            if value.__module__ == module.__name__:
+        if is_a(value, type):
+            if text_attribute(value, "__module__") == own_name:
                 found += _methods(name, value)
             continue
-        entries = typedcall.entries(value)
+        entries = _entries_of(value)
         if entries:
             found.append(Target(name, value, entries))
     return found
 
 
+def _sorted(named: List[Tuple[str, Any]]) -> List[Tuple[str, Any]]:
+    return sorted(named, key=lambda pair: pair[0])
+
+
+def _entries_of(function: Any) -> List[Entry]:
+    """None also where asking fails: one object of a module must not hide the others."""
+    try:
+        return typedcall.entries(function)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return []
+
+
 def _methods(class_name: str, made: type) -> List[Target]:
     found = []
-    for name in sorted(vars(made)):
-        value = getattr(made, name, None)
-        entries = typedcall.entries(value) if callable(value) else []
+    for name, _ in _sorted(members(made)):
+        value = attribute(made, name)
+        entries = _entries_of(value) if callable(value) else []
         if entries:
             found.append(Target("%s.%s" % (class_name, name), value, entries))
     return found

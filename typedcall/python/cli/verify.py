@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import typedcall
+from typedcall._foreign import show, type_name
 from typedcall._records import EVERYTHING, Entry, Flags
 from typedcall.cli import FOUND, CommandError
 from typedcall.cli.arguments import ArgumentMaker, why_not
@@ -67,7 +68,9 @@ def _same_value(a: Any, b: Any) -> bool:
         return _bits(a.real) == _bits(b.real) and _bits(a.imag) == _bits(b.imag)
     try:
         return bool(a is b or a == b) or repr(a) == repr(b)
-    except Exception:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         return False
 
 
@@ -85,7 +88,7 @@ def _shorten(text: str) -> str:
 def _show(outcome: _Outcome) -> str:
     if outcome[0] == "raises":
         return _shorten("raises " + describe(outcome[1]))
-    return _shorten(repr(outcome[1]))
+    return _shorten(show(outcome[1]))
 
 
 def _function_of(target: Target, entry: Entry) -> Any:
@@ -158,7 +161,7 @@ class _Comparison:
 def _obstacle(target: Target, entry: Entry) -> Optional[str]:
     if not callable(target.function):
         return "it cannot be called from Python"
-    if type(target.function).__name__ in ("method_descriptor", "classmethod_descriptor"):
+    if type_name(target.function) in ("method_descriptor", "classmethod_descriptor"):
         return "it needs an instance; name a bound method"
     if sys.implementation.name == "pypy":
         from typedcall import _pypy_shims

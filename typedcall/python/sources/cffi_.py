@@ -9,6 +9,7 @@ from typing import Any, List, Optional
 
 from typedcall import _cffi
 from typedcall._c_text import letters_of as letters_of_text
+from typedcall._foreign import imported_class, is_a, text_attribute, type_name
 from typedcall._records import Entry, Flags
 
 __all__ = ["entries", "letters_of"]
@@ -28,13 +29,12 @@ def letters_of(ctype: Any) -> str:
 def entries(obj: Any) -> Optional[List[Entry]]:
     """What a cffi function offers; None for what is none, an empty list where its type has no
     signature: variable arguments, structs by value."""
-    backend = sys.modules.get("_cffi_backend")
-    if backend is None:
+    if "_cffi_backend" not in sys.modules:
         return None
-    is_data = isinstance(obj, backend._CDataBase)
+    is_data = is_a(obj, imported_class("_cffi_backend", "_CDataBase"))
     # A function of a compiled module is a builtin function of its library.
-    if not is_data and not (isinstance(obj, BuiltinFunctionType)
-                            and isinstance(obj.__self__, backend.Lib)):
+    is_function = is_a(obj, BuiltinFunctionType)
+    if not is_data and not (is_function and is_a(obj.__self__, imported_class("_cffi_backend", "Lib"))):
         return None
     ffi = _cffi.ffi()
     pointer = obj
@@ -51,6 +51,6 @@ def entries(obj: Any) -> Optional[List[Entry]]:
     except ValueError:
         return []
     # The only function pointer that owns something is a callback.
-    is_callback = "Own" in type(pointer).__name__
+    is_callback = "Own" in type_name(pointer)
     flags = Flags.ACQUIRES_GIL if is_callback else Flags.THREAD_SAFE
     return [Entry(signature, flags, int(ffi.cast("uintptr_t", pointer)), "cffi", obj)]

@@ -7,6 +7,7 @@ import sys
 from typing import Any, List, Optional, Tuple
 
 from typedcall._codes import CODES, has_error_value, letters_for
+from typedcall._foreign import imported_class, is_a
 from typedcall._records import Entry, Flags
 
 __all__ = ["FUNCFLAG_PYTHONAPI", "address_of", "entries", "letters_of"]
@@ -157,12 +158,10 @@ def _flags_of(pointer: Any, result: str) -> Optional[Flags]:
 def entries(obj: Any) -> Optional[List[Entry]]:
     """What a ctypes function pointer offers; None for anything else. Nothing where `argtypes` was
     not set: ctypes would guess, and a guess is no signature."""
-    if "_ctypes" not in sys.modules:
+    if not is_a(obj, imported_class("_ctypes", "CFuncPtr")):
         return None
     import ctypes
 
-    if not isinstance(obj, _function_pointer()):
-        return None
     if obj.argtypes is None or not obj:
         return []
     try:

@@ -10,14 +10,23 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from typedcall._c_text import parse_declaration
 from typedcall._capsules import capsule_address, capsule_name, is_capsule
 from typedcall._codes import CODES, has_error_value
+from typedcall._foreign import (
+    attribute,
+    is_a,
+    is_mapping,
+    members,
+    module_of,
+    text_attribute,
+    type_name,
+)
 from typedcall._records import Entry, Flags
 
-__all__ = ["documented_flags", "entries", "entry_of_capsule", "exported"]
+__all__ = ["capsules_of", "documented_flags", "entries", "entry_of_capsule", "exported", "variants_of"]
 
 #: What the text of a capsule does not say: whether the function raises, and by which value.
 UNKNOWN = Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.DIFFERS
@@ -38,7 +47,7 @@ def documented_flags(module_name: str, name: str = "") -> Flags:
     """What a module promises of everything that it exports, else the worst."""
     if module_name not in _WITHOUT_GIL:
         return UNKNOWN
-    capsules = vars(sys.modules[module_name]).get("__pyx_capi__", {})
+    capsules = capsules_of(sys.modules.get(module_name))
     warns = name in capsules and _may_truncate(capsules, name)
     return Flags.THREAD_SAFE | (Flags.ACQUIRES_GIL if warns else Flags(0))
 
@@ -94,28 +103,37 @@ def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Opti
     return Entry(signature, flags, address, "Cython", keep)
 
 
+def capsules_of(module: Any) -> Dict[str, Any]:
+    """What a module exports to Cython: the capsules of its `__pyx_capi__`, by name. Empty where that
+    is no dict; what in it is no capsule, or has another name than a str, is left out."""
+    capi = attribute(module, "__pyx_capi__")
+    if not is_a(capi, dict):
+        return {}
+    return {name: capsule for name, capsule in members(capi) if is_capsule(capsule)}
+
+
+def variants_of(function: Any) -> List[Any]:
+    """The functions of a fused one; empty for any other."""
+    variants = attribute(function, "__signatures__")
+    return [variant for _, variant in members(variants)] if is_mapping(variants) else []
+
+
 def exported(function: Any) -> List[Tuple[str, Any]]:
     """(name, capsule) of each variant of a cpdef function; empty for anything else."""
-    module = sys.modules.get(getattr(function, "__module__", None) or "")
-    capsules = getattr(module, "__pyx_capi__", None)
-    if not isinstance(capsules, dict):
+    module = module_of(function)
+    capsules = capsules_of(module)
+    name = text_attribute(function, "__name__")
+    if not capsules or name is None:
         return []
-    name = getattr(function, "__name__", "")
-    variants = getattr(function, "__signatures__", None)
-    if getattr(module, name, None) is function:
-        if isinstance(variants, Mapping):
-            # In the order of the C names, which is that of the fused type.
-            found = sorted(_name_of_variant(each, capsules) for each in variants.values())
-        else:
-            found = [name]
+    if attribute(module, name) is function:
+        # Fused ones in the order of the C names, which is that of the fused type.
+        found = sorted(_name_of_variant(each, capsules) for each in variants_of(function))
+        found = found or [name]
     else:
         found = [_name_of_variant(function, capsules)]
         fused = _VARIANT.fullmatch(found[0])
-        owner = getattr(module, fused.group(2), None) if fused is not None else None
-        variants = getattr(owner, "__signatures__", None)
-        if not isinstance(variants, Mapping) or all(
-            each is not function for each in variants.values()
-        ):
+        owner = attribute(module, fused.group(2)) if fused is not None else None
+        if all(each is not function for each in variants_of(owner)):
             return []
     # Only what is cpdef is what Python calls.
     return [
@@ -128,16 +146,16 @@ def exported(function: Any) -> List[Tuple[str, Any]]:
 def _name_of_variant(function: Any, capsules: Dict[str, Any]) -> str:
     """What the capsule of a variant is called: as the variant, but since Cython 3.3 that has the
     module's name inside."""
-    name = getattr(function, "__name__", "")
+    name = text_attribute(function, "__name__") or ""
     own = _VARIANT.fullmatch(name)
     if own is None or name in capsules:
-        return str(name)
+        return name
     for other in capsules:
         found = _VARIANT.fullmatch(other)
         if found is not None and found.group(1) == own.group(1):
             if own.group(2).endswith("_" + found.group(2)):
                 return other
-    return str(name)
+    return name
 
 
 def entries(obj: Any) -> Optional[List[Entry]]:
@@ -147,11 +165,11 @@ def entries(obj: Any) -> Optional[List[Entry]]:
         text = capsule_name(obj) or ""
         entry = entry_of_capsule(obj, _flags_of(obj)) if "(" in text else None
         return [entry] if entry is not None else [] if "(" in text else None
-    kind = type(obj).__name__
+    kind = type_name(obj)
     if kind not in ("cython_function_or_method", "fused_cython_function"):
         if kind != "builtin_function_or_method" or not exported(obj):
             return None
-    module = obj.__module__ or ""
+    module = text_attribute(obj, "__module__") or ""
     found = [
         entry_of_capsule(capsule, documented_flags(module, name), obj)
         for name, capsule in exported(obj)
@@ -163,8 +181,7 @@ def entries(obj: Any) -> Optional[List[Entry]]:
 def _flags_of(capsule: Any) -> Flags:
     """What the module that exports this capsule promises, if it is one that does."""
     for module_name in _WITHOUT_GIL:
-        capsules = getattr(sys.modules.get(module_name), "__pyx_capi__", {})
-        for name, each in capsules.items():
+        for name, each in capsules_of(sys.modules.get(module_name)).items():
             if each is capsule:
                 return documented_flags(module_name, name)
     return UNKNOWN

@@ -7,6 +7,7 @@ import sys
 from typing import Any, List, Optional
 
 from typedcall._codes import letters_for
+from typedcall._foreign import imported_class, is_a
 from typedcall._records import Entry, Flags
 
 __all__ = ["entries", "letters_of"]
@@ -51,11 +52,9 @@ def entries(obj: Any) -> Optional[List[Entry]]:
     is printed, for which it takes the GIL."""
     if "numba" not in sys.modules:
         return None
-    ccallback = sys.modules.get("numba.core.ccallback")
-    function_type = sys.modules.get("numba.core.types.function_type")
-    if ccallback is not None and isinstance(obj, ccallback.CFunc):
+    if is_a(obj, imported_class("numba.core.ccallback", "CFunc")):
         address, signature = obj.address, obj._sig
-    elif function_type is not None and isinstance(obj, function_type.WrapperAddressProtocol):
+    elif is_a(obj, imported_class("numba.core.types.function_type", "WrapperAddressProtocol")):
         address, signature = obj.__wrapper_address__(), obj.signature()
     else:
         return None

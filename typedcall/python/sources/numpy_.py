@@ -7,6 +7,7 @@ import importlib
 import sys
 from typing import Any, Dict, List, Optional
 
+from typedcall._foreign import attribute, imported_class, is_a
 from typedcall._records import Entry, Flags, parse_signature
 
 __all__ = ["entries", "ufunc_api"]
@@ -29,8 +30,7 @@ def ufunc_api() -> Any:
 def entries(obj: Any) -> Optional[List[Entry]]:
     """What a ufunc offers; None for anything else. A complex function takes pointers to its
     argument and its result (`&Zd&Zd->v`): NumPy's generic loops for complex numbers want it so."""
-    numpy = sys.modules.get("numpy")
-    if numpy is None or not isinstance(obj, numpy.ufunc):
+    if not is_a(obj, imported_class("numpy", "ufunc")):
         return None
     from typedcall._numpy_bridge import scalar_functions
 
@@ -46,7 +46,7 @@ def _special_entries(ufunc: Any) -> List[Entry]:
     """Of a ufunc of scipy.special: its loops are SciPy's own, but SciPy exports the functions in
     them to Cython, under the same names."""
     name = ufunc.__name__
-    found: Any = getattr(sys.modules.get("scipy.special"), name, None)
+    found = attribute(sys.modules.get("scipy.special"), name)
     if found is not ufunc or ufunc.nout != 1:
         return []
     cython_special = importlib.import_module("scipy.special.cython_special")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, List, Optional
 
 from typedcall import TypedFunction
+from typedcall._foreign import is_a
 from typedcall._records import Entry, Flags
 
 __all__ = ["entries"]
@@ -13,7 +14,7 @@ __all__ = ["entries"]
 def entries(obj: Any) -> Optional[List[Entry]]:
     """The entry of a TypedFunction; None for anything else. A method's offers nothing: the self that
     it passes is the method's, and consumers would pass the TypedFunction."""
-    if not isinstance(obj, TypedFunction):
+    if not is_a(obj, TypedFunction):
         return None
     flags = Flags(obj.flags)
     if flags & Flags.TAKES_SELF:

@@ -4,11 +4,11 @@ of."""
 
 from __future__ import annotations
 
-import sys
 from typing import Any, List, Optional
 
 from typedcall._c_text import parse_declaration
-from typedcall._capsules import capsule_address, capsule_name
+from typedcall._capsules import capsule_address, capsule_name, is_capsule
+from typedcall._foreign import attribute, imported_class, is_a
 from typedcall._records import Entry, Flags
 
 __all__ = ["entries"]
@@ -28,19 +28,22 @@ def _flags_of(made_of: Any, text: str) -> Flags:
 def entries(obj: Any) -> Optional[List[Entry]]:
     """What a LowLevelCallable offers; None for anything else. A pointer to user data is an argument
     like the others: pass `obj.user_data`."""
-    module = sys.modules.get("scipy._lib._ccallback")
-    if module is None or not isinstance(obj, module.LowLevelCallable):
+    if not is_a(obj, imported_class("scipy._lib._ccallback", "LowLevelCallable")):
         return None
-    capsule = tuple.__getitem__(obj, 0)
+    capsule: Any = next(tuple.__iter__(obj), None)
+    if not is_capsule(capsule):
+        return []
     text = capsule_name(capsule) or ""
     if "__pyx_skip_dispatch" in text:
         from typedcall.sources import cython_
 
-        entry = cython_.entry_of_capsule(capsule, _flags_of(obj.function, text), obj)
+        entry = cython_.entry_of_capsule(capsule, _flags_of(attribute(obj, "function"), text), obj)
         return [] if entry is None else [entry]
     try:
         signature = parse_declaration(text).signature
     except ValueError:
         return []
-    flags = _flags_of(obj.function, text) | getattr(obj, "typed_flags", Flags(0))
+    flags = _flags_of(attribute(obj, "function"), text)
+    known = attribute(obj, "typed_flags")
+    flags |= known if is_a(known, Flags) else Flags(0)
     return [Entry(signature, flags, capsule_address(capsule), "SciPy", obj)]

@@ -1,0 +1,322 @@
+"""Objects and modules that make it hard to look at them: attributes that raise, names that are no
+text, keys of any kind. None of them hides an answer; KeyboardInterrupt comes out."""
+import json
+import pathlib
+import sys
+import tempfile
+import textwrap
+import types
+import unittest
+
+import support
+import typedcall
+
+plain = support.build("plain_functions")
+SPECIAL = ("__module__", "__name__", "__qualname__", "__signatures__", "__doc__",
+           "__self__", "__pyx_capi__", "__func__", "__text_signature__", "__wrapped__")
+
+
+def raising(error, callable_=True):
+    """A callable whose attributes all raise."""
+    def boom(self, *unused):
+        raise error
+
+    body = dict(__getattribute__=boom, __hash__=boom, __eq__=boom, __repr__=boom, __bool__=boom)
+    if callable_:
+        body["__call__"] = lambda self, x: x / 2
+    return type("Raising", (), body)()
+
+
+def answering(value):
+    """A callable whose special attributes are all `value`."""
+    def answer(self, name):
+        return value if name in SPECIAL else object.__getattribute__(self, name)
+
+    body = {"__getattribute__": answer, "__call__": lambda self, x: x / 2}
+    return type("Answering", (), body)()
+
+
+class Text(str):
+    """A str that cannot be used."""
+
+    def __hash__(self):
+        raise ValueError("no hash")
+
+    __eq__ = __str__ = __len__ = __getitem__ = __format__ = __contains__ = __hash__
+
+
+ERRORS = (ValueError("no"), SystemExit(3), RecursionError(), GeneratorExit(), AttributeError("no"))
+VALUES = (None, 5, [1], {}, Text("text"), "\udc80", "\x1b[31mred", "a\0b", "x" * 10**6, b"name",
+          object(), types.SimpleNamespace)
+
+
+class Objects(unittest.TestCase):
+    def check_one(self, function):
+        """Everything that can be asked of it, with a tag and without."""
+        self.assertEqual(typedcall.signatures(function), [])
+        self.assertEqual(typedcall.adopt(function), [])
+        with self.assertRaises(TypeError):
+            typedcall.resolve(function, "d->d")
+        with self.assertRaises(TypeError):
+            typedcall.ctypes_function(function)
+        with self.assertRaises(TypeError):
+            typedcall.tag(plain.half, "d->d", function)
+        typedcall.tag(function, "d->d", plain.addresses["half"])
+        try:
+            self.assertEqual(typedcall.signatures(function), ["d->d"])
+            with self.assertRaisesRegex(TypeError, "offer"):
+                typedcall.resolve(function, "l->l")
+            resolved = typedcall.resolve(function, "d->d", honours=0)
+            self.assertEqual(resolved(3.0), 1.5)
+            self.assertIn("d->d", repr(resolved))
+            self.assertEqual(typedcall.ctypes_function(function)(3.0), 1.5)
+        finally:
+            typedcall.untag(function)
+
+    def test_attributes_that_raise(self):
+        for error in ERRORS:
+            with self.subTest(error=error):
+                self.check_one(raising(error))
+
+    def test_attributes_that_are_no_text(self):
+        for number, value in enumerate(VALUES):
+            with self.subTest(number=number):
+                self.check_one(answering(value))
+
+    def test_a_class_that_lies(self):
+        import ctypes
+
+        pretended = [int, str, types.BuiltinFunctionType, ctypes.CFUNCTYPE(None), ctypes.c_void_p,
+                     typedcall.TypedFunction, types.MethodType]
+        for name, of_library in (("numpy", "ufunc"), ("scipy._lib._ccallback", "LowLevelCallable"),
+                                 ("_cffi_backend", "_CDataBase")):
+            if name in sys.modules:
+                pretended.append(getattr(sys.modules[name], of_library))
+        for kind in pretended:
+            with self.subTest(kind=kind):
+                self.check_one(type("Liar", (), {"__class__": kind,
+                                                 "__call__": lambda self, x: x})())
+
+    def test_a_metaclass_that_raises(self):
+        def boom(self, *unused):
+            raise ValueError("no")
+
+        meta = type("Meta", (type,), {"__name__": property(boom), "__eq__": boom,
+                                      "__hash__": type.__hash__})
+        self.check_one(meta("Made", (), {"__call__": lambda self, x: x})())
+
+    def test_a_message_is_one_that_a_terminal_can_show(self):
+        for text in ("\x1b[31mred", "two\nlines", "\udc80", "\u202ebackwards", "x" * 10**6):
+            with self.subTest(text=text[:10]):
+                with self.assertRaises(TypeError) as caught:
+                    typedcall.ctypes_function(answering(text))
+                message = str(caught.exception)
+                self.assertTrue(message.isprintable(), message[:300])
+                self.assertLess(len(message), 1000)
+
+    def test_an_interrupt_comes_out(self):
+        function = raising(KeyboardInterrupt())
+        for ask in (lambda: typedcall.ctypes_function(function),
+                    lambda: typedcall.tag(5, "d->d", 4096) or typedcall.tag(function, "d->d", self),
+                    lambda: typedcall.tag(raising(KeyboardInterrupt(), False), "d->d", 1)):
+            with self.assertRaises((KeyboardInterrupt, TypeError)):
+                ask()
+        with self.assertRaises(KeyboardInterrupt):
+            typedcall.ctypes_function(function)
+        with self.assertRaises(KeyboardInterrupt):
+            typedcall.tag(raising(KeyboardInterrupt(), False), "d->d", 1)
+
+    @unittest.skipIf(support.IS_PYPY, "read-only there")
+    def test_the_module_of_a_builtin_function(self):
+        known = plain.half.__module__
+        self.addCleanup(setattr, plain.half, "__module__", known)
+        for value in ([1], 5, Text("x"), "", None, "no.such.module"):
+            plain.half.__module__ = value
+            self.assertEqual(typedcall.signatures(plain.half), [])
+
+    def test_libraries_that_are_half_imported(self):
+        names = ["numpy", "scipy._lib._ccallback", "_cffi_backend", "numba.core.ccallback", "numba",
+                 "scipy.special", "numba.core.types.function_type"]
+        for stand_in in (types.ModuleType("half"), None, 5, raising(ValueError("no"))):
+            known = {name: sys.modules.get(name) for name in names}
+            try:
+                sys.modules.update(dict.fromkeys(names, stand_in))
+                self.assertEqual(typedcall.signatures(len), [])
+                with self.assertRaises(TypeError):
+                    typedcall.tag(plain.half, "d->d", object())
+            finally:
+                for name, module in known.items():
+                    if module is None:
+                        del sys.modules[name]
+                    else:
+                        sys.modules[name] = module
+
+    def test_what_pretends_to_be_cythons(self):
+        module = types.ModuleType("pretended")
+        sys.modules["pretended"] = module
+        self.addCleanup(sys.modules.pop, "pretended")
+        kind = type("cython_function_or_method", (), {"__call__": lambda self, x: x})
+        function = kind()
+        function.__module__, function.__name__ = "pretended", "function"
+        module.function = function
+        for capi in (None, 5, [], {5: 5}, {"function": 5}, {"function": None, (): []},
+                     raising(ValueError("no")), {b"function": "x"}):
+            module.__pyx_capi__ = capi
+            for signatures in (None, 5, {}, {1: 2}, raising(ValueError("no"))):
+                function.__signatures__ = signatures
+                self.assertEqual(typedcall.signatures(function), [])
+
+
+@unittest.skipIf(support.IS_PYPY, "CPython's")
+class Ufuncs(unittest.TestCase):
+    def test_names_and_documentation(self):
+        try:
+            import numpy  # noqa: F401
+        except ImportError:
+            self.skipTest("numpy is not installed")
+        for function in [answering(value) for value in VALUES] + [raising(e) for e in ERRORS]:
+            typedcall.tag(function, "d->d", plain.addresses["half"])
+            self.assertEqual(typedcall.ufunc(function)([3.0])[0], 1.5)
+
+    def test_exports_to_cython(self):
+        module = types.ModuleType("exporting")
+        vars(module)[5] = vars(module)[None] = vars(module)["no name"] = plain.half
+        vars(module)["raising"] = raising(ValueError("no"))
+        module.__class__ = type("Odd", (types.ModuleType,), {
+            "__getattr__": lambda self, name: 1 / 0})
+
+        def half(x):
+            return x / 2
+
+        typedcall.tag(half, "d->d", plain.addresses["half"])
+        vars(module)["half"] = half
+        self.assertEqual(typedcall.export_to_cython(module), ["half"])
+        self.assertIn("double half(double)", typedcall.cython_declarations(module))
+        for capi in (5, None, [], raising(ValueError("no"))):
+            module.__dict__["__pyx_capi__"] = capi
+            with self.assertRaisesRegex(TypeError, "__pyx_capi__"):
+                typedcall.export_to_cython(module)
+            with self.assertRaisesRegex(TypeError, "__pyx_capi__"):
+                typedcall.tag_pyx_capi(module)
+        module.__dict__["__pyx_capi__"] = {"half": 5, 5: 5}
+        self.assertEqual(typedcall.tag_pyx_capi(module), [])
+
+
+HOSTILE = """
+import sys, types, typedcall
+import plain_functions as plain
+
+def tagged(x): return plain.half(x)
+typedcall.tag(tagged, "d->d", plain.addresses["half"])
+
+def boom(self, *unused): raise ValueError("no")
+raising = type("R", (), {"__call__": boom, "__getattribute__": boom, "__eq__": boom,
+                         "__hash__": boom, "__repr__": boom})()
+lying = type("L", (), {"__class__": type, "__call__": boom})()
+Meta = type("Meta", (type,), {"__getattribute__": boom})
+Class = Meta("Class", (), {"method": property(boom)})
+
+class Own:
+    descriptor = type("D", (), {"__get__": boom})()
+
+vars()[5] = vars()[None] = vars()[(1, 2)] = tagged
+vars()["\\x1b[31mred"] = tagged
+vars()["\\udc80"] = tagged
+vars()["x" * 100000] = tagged
+vars()["two\\nlines"] = tagged
+__pyx_capi__ = 5
+def __getattr__(name): raise SystemExit(name)
+"""
+
+
+class CommandLine(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def run_it(self, source, *arguments, environment=None):
+        pathlib.Path(self.folder, "hostile.py").write_text(textwrap.dedent(source))
+        ended = support.python("-m", "typedcall", *arguments, cwd=self.folder,
+                               paths=[support.module_folder("plain_functions"), self.folder],
+                               environment=environment or {})
+        self.assertNotIn("Traceback", ended[2])
+        return ended
+
+    def test_show_and_verify(self):
+        for command in ("show", "verify"):
+            status, output, errors = self.run_it(HOSTILE, command, "hostile", "--json")
+            self.assertEqual((status, errors), (0, ""))
+            rows = json.loads(output)["entries" if command == "show" else "verdicts"]
+            self.assertEqual(sorted(row["name"] for row in rows),
+                             sorted(["tagged", "\x1b[31mred", "\udc80", "x" * 100000, "two\nlines"]))
+
+    def test_what_a_table_shows(self):
+        try:
+            import rich  # noqa: F401
+        except ImportError:
+            self.skipTest("rich is not installed")
+        for encoding in ("utf-8", "ascii"):
+            status, output, errors = self.run_it(
+                HOSTILE + "\u00e4 = tagged\n", "show", "hostile",
+                environment={"PYTHONIOENCODING": encoding})
+            self.assertEqual((status, errors), (0, ""))
+            self.assertNotIn("\x1b", output)
+            self.assertIn("\\x1b[31mred", output)
+            self.assertIn("\\udc80", output)
+            self.assertNotIn("x" * 300, output)
+
+    def test_one_name(self):
+        for name in ("nothing", "Class.method", "Own.descriptor", "raising.x"):
+            status, _, errors = self.run_it(HOSTILE, "show", "hostile:" + name)
+            self.assertEqual(status, 2, errors)
+            self.assertRegex(errors, r"\Atypedcall: [^\n]+\n\Z")
+        self.assertEqual(self.run_it(HOSTILE, "show", "hostile:tagged", "--json")[0], 0)
+
+    def test_an_exception_without_a_text(self):
+        for body in ("def __str__(self): raise ValueError", "def __str__(self): return 5",
+                     "def __str__(self): return '\\x1b[31m' * 10**6"):
+            source = "class Odd(Exception):\n    %s\nraise Odd\n" % body
+            status, _, errors = self.run_it(source, "show", "hostile")
+            self.assertEqual(status, 2)
+            self.assertRegex(errors, r"\Atypedcall: [^\n]{1,10100}\n\Z")
+            self.assertNotIn("\x1b", errors)
+
+    def test_a_module_that_is_none(self):
+        source = "import sys\nsys.modules[__name__] = %s\n"
+        for stand_in in ("5", "type('C', (), {'__slots__': ()})()", "{'a': 1}"):
+            status, _, errors = self.run_it(source % stand_in, "show", "hostile")
+            self.assertEqual(status, 2)
+            self.assertIn("offers a native signature", errors)
+
+    def test_a_module_that_grows_while_it_is_looked_at(self):
+        source = HOSTILE + """
+        import threading
+        def grow():
+            number = 0
+            while True:
+                number += 1
+                globals()["n%d" % (number % 500)] = number
+                globals().pop("n%d" % ((number * 7) % 500), None)
+        sys.setswitchinterval(1e-6)
+        threading.Thread(target=grow, daemon=True).start()
+        """.replace("\n        ", "\n")
+        self.assertEqual(self.run_it(source, "show", "hostile:tagged", "--json")[0], 0)
+        status, output, _ = self.run_it(source, "show", "hostile", "--json")
+        self.assertEqual(status, 0)
+        self.assertIn("tagged", output)
+
+    def test_an_interrupt(self):
+        source = HOSTILE + """
+class Interrupting:
+    def __call__(self): pass
+    def __getattribute__(self, name): raise KeyboardInterrupt
+kind = type("builtin_function_or_method", (Interrupting,), {})
+interrupting = kind()
+"""
+        status, _, errors = self.run_it(source, "show", "hostile")
+        self.assertEqual((status, errors), (130, "typedcall: interrupted\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()

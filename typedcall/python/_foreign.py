@@ -1,0 +1,106 @@
+"""Looking at objects, modules and dictionaries that somebody else made: attributes that raise, names
+that are no text, keys of any kind. One rule for all of it: KeyboardInterrupt comes out, whatever
+else goes wrong counts as "it has none"."""
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any, List, Optional, Tuple
+
+__all__ = [
+    "attribute",
+    "imported_class",
+    "is_a",
+    "is_mapping",
+    "members",
+    "module_of",
+    "printable",
+    "show",
+    "text_attribute",
+    "type_name",
+]
+
+# Of the type itself, whatever a metaclass says.
+_name_of_type: Any = type.__dict__["__name__"].__get__
+#: Longer texts are cut in messages and tables.
+_LONGEST = 200
+
+
+def attribute(obj: Any, name: str, default: Any = None) -> Any:
+    """An attribute that `obj` may have: `default` where looking for it fails, however it fails."""
+    try:
+        return getattr(obj, name)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # sys.exit() in a property, too
+        return default
+
+
+def text_attribute(obj: Any, name: str) -> Optional[str]:
+    """An attribute that should be a str, as one of the exact type; None where it is none."""
+    value = attribute(obj, name)
+    return str.__str__(value) if is_a(value, str) else None
+
+
+def is_a(obj: Any, kind: Optional[type]) -> bool:
+    """isinstance() by the real type: `__class__`, which isinstance() asks for, may lie or raise."""
+    return kind is not None and type.__subclasscheck__(kind, type(obj))
+
+
+def type_name(obj: Any) -> str:
+    """The name of its type."""
+    return str(_name_of_type(type(obj)))
+
+
+def imported_class(module: str, name: str) -> Optional[type]:
+    """A class of a library, if that has been imported, and so far that the class is there."""
+    found = attribute(sys.modules.get(module), name)
+    return found if is_a(found, type) else None
+
+
+def is_mapping(obj: Any) -> bool:
+    """Is it a dict, or a view of one that cannot be written?"""
+    return is_a(obj, dict) or is_a(obj, types.MappingProxyType)
+
+
+def module_of(obj: Any) -> Any:
+    """What is in sys.modules under the name in `__module__`, often a module; else None."""
+    name = text_attribute(obj, "__module__")
+    return sys.modules.get(name) if name else None
+
+
+def members(namespace: Any) -> List[Tuple[str, Any]]:
+    """(name, value) of what stands in the `__dict__` of a module or class, or in a mapping itself. Keys
+    that are no str are no names. Python code may change the dict meanwhile: then it is read again."""
+    found = namespace if is_mapping(namespace) else attribute(namespace, "__dict__")
+    if not is_mapping(found):
+        return []
+    items: Any = dict.items if is_a(found, dict) else types.MappingProxyType.items
+    for _ in range(100):
+        try:
+            pairs = list(items(found))
+            break
+        except RuntimeError:  # changed size
+            continue
+    else:
+        return []
+    return [(str.__str__(key), value) for key, value in pairs if is_a(key, str)]
+
+
+def printable(text: str, longest: int = _LONGEST) -> str:
+    """For terminals and logs: one line without control characters and lone surrogates, and not
+    longer than what can be read."""
+    text = str.__str__(text)
+    cut = text if len(text) <= longest else text[: longest - 3]
+    shown = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in cut)
+    return shown if cut is text else shown + "..."
+
+
+def show(obj: Any) -> str:
+    """repr() for messages, which is no reason to lose them."""
+    try:
+        return printable(repr(obj))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return "a '%s' object" % printable(type_name(obj))
