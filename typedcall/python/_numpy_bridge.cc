@@ -3,6 +3,7 @@
 // of functions, whose order has been fixed since 1.0, from the capsule that NumPy makes of it.
 #define PY_SSIZE_T_CLEAN
 #include "typedcall/loop.h"
+#include "typedcall/object_ref.h"
 
 // Behind Python.h.
 #include <memory>
@@ -41,9 +42,69 @@ constexpr struct {
     {16, "gg->g"},     {18, "&Zd&Zd&Zd->v"}, {19, "&Zf&Zf&Zf->v"}, {20, "&Zg&Zg&Zg->v"},
 };
 
-/// NumPy's table, or null with an exception.
+using typedcall::object_ref;
+
+// Indices into NumPy's other table, of arrays: multiarray_funcs_api and multiarray_types_api there.
+constexpr int kGetVersion = 0, kArrayType = 2;
+// What the first of these returns in NumPy 1 (since 1.7) and in NumPy 2.
+constexpr unsigned kKnownVersions[] = {0x01000009, 0x02000000};
+
+/// The table in a capsule of NumPy's, whose place `index` has `type`, so that no other table passes
+/// for it; null with an exception. Valid as long as NumPy is.
+void **checked_table(PyObject *capsule, int index, const PyTypeObject *type, const char *name) {
+  if (!PyCapsule_CheckExact(capsule)) {
+    PyErr_Format(PyExc_ValueError, "NumPy's %s is a capsule, not a '%.100s' object", name,
+                 Py_TYPE(capsule)->tp_name);
+    return nullptr;
+  }
+  // NumPy gives its capsules no names; with another one this is none of them.
+  if (PyCapsule_GetName(capsule) != nullptr) {
+    PyErr_Format(PyExc_ValueError, "a capsule named '%.100s' is not NumPy's %s",
+                 PyCapsule_GetName(capsule), name);
+    return nullptr;
+  }
+  auto *const table = static_cast<void **>(PyCapsule_GetPointer(capsule, nullptr));
+  if (table == nullptr || table[index] == type) return table;
+  PyErr_Format(PyExc_ValueError, "a capsule of something else is not NumPy's %s", name);
+  return nullptr;
+}
+
+/// NumPy's module of C functions, if it has been imported; null with an exception.
+object_ref imported_numpy() {
+  for (const char *name : {"numpy._core._multiarray_umath", "numpy.core._multiarray_umath"}) {
+    const object_ref text = object_ref::steal(PyUnicode_FromString(name));
+    if (!text) return {};
+    object_ref module = object_ref::steal(PyImport_GetModule(text.get()));
+    if (module || PyErr_Occurred() != nullptr) return module;
+  }
+  PyErr_SetString(PyExc_ImportError, "there is no imported NumPy whose ufuncs these could be");
+  return {};
+}
+
+/// NumPy's table of ufuncs in its capsule `_UFUNC_API`, or null with an exception: what
+/// import_umath and import_array of NumPy's own headers check, and that this is no other capsule
+/// than NumPy's.
 void **table_of(PyObject *capsule) {
-  return static_cast<void **>(PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule)));
+  const object_ref numpy = imported_numpy();
+  if (!numpy) return nullptr;
+  const object_ref array_type = object_ref::steal(PyObject_GetAttrString(numpy.get(), "ndarray"));
+  const object_ref any_ufunc =
+      object_ref::steal(array_type ? PyObject_GetAttrString(numpy.get(), "add") : nullptr);
+  const object_ref array_api =
+      object_ref::steal(any_ufunc ? PyObject_GetAttrString(numpy.get(), "_ARRAY_API") : nullptr);
+  if (!array_api) return nullptr;
+  void **const arrays =
+      checked_table(array_api.get(), kArrayType, reinterpret_cast<PyTypeObject *>(array_type.get()),
+                    "_ARRAY_API");
+  if (arrays == nullptr) return nullptr;
+  const unsigned version = reinterpret_cast<unsigned (*)()>(arrays[kGetVersion])();
+  for (const unsigned known : kKnownVersions) {
+    if (version == known) {
+      return checked_table(capsule, kUFuncType, Py_TYPE(any_ufunc.get()), "_UFUNC_API");
+    }
+  }
+  PyErr_Format(PyExc_ImportError, "typedcall does not know NumPy's C ABI 0x%x", version);
+  return nullptr;
 }
 
 /// For functions that may raise, or have not said that they may run in several threads at once.
