@@ -86,6 +86,90 @@ class Calls(unittest.TestCase):
         self.assertEqual((call(-3), call(-2.5), call(numpy.int8(-3))), (3, 2.5, 3))
         self.assertEqual([type(call(x)) for x in (-3, -2.5)], [int, float])
 
+    # --- The overload that the boxed call would choose -----------------------------------------
+
+    def overloaded(self, signatures, flags=0):
+        """A function whose overloads are the identity of their type."""
+
+        def chosen(x):
+            raise NotImplementedError
+
+        kept = []
+        for signature in signatures:
+            kind = {"b": ctypes.c_byte, "B": ctypes.c_ubyte, "i": ctypes.c_int, "l": ctypes.c_long,
+                    "L": ctypes.c_ulong, "d": ctypes.c_double, "?": ctypes.c_bool,
+                    "f": ctypes.c_float}[signature[0]]
+            place = len(kept)
+            kept.append(ctypes.CFUNCTYPE(ctypes.c_int, kind)(lambda x, place=place: place))
+        typedcall.tag(chosen, signatures, kept, flags=flags)
+        self.addCleanup(typedcall.untag, chosen)
+        return chosen
+
+    def test_an_int_that_does_not_fit_becomes_no_float(self):
+        for wide in (numpy.uint64(2**63), numpy.uint64(5)):
+            message = refusal(lambda x: functions.absolute(x), wide)
+            self.assertIn("depends on the value of argument 1", message)
+        with self.assertRaises(OverflowError):
+            functions.absolute(2**63)
+        self.assertIn("has nothing", refusal(lambda: functions.absolute(9223372036854775808)))
+        self.assertEqual(numba.njit(lambda: functions.absolute(-9223372036854775807))(), 2**63 - 1)
+        # Where no overload is for ints, an int is a float.
+        self.assertEqual(numba.njit(lambda x: functions.half(x))(numpy.uint64(2**63)), 2.0**62)
+
+    def test_the_overload_of_the_boxed_call(self):
+        cases = [
+            # overloads, argument, index of the chosen one
+            (("l->i", "d->i"), numpy.int64(1), 0),
+            (("d->i", "l->i"), numpy.int64(1), 1),
+            (("d->i", "l->i"), 1.5, 0),
+            (("d->i", "l->i"), True, 1),
+            (("d->i", "l->i", "?->i"), True, 2),
+            (("l->i", "b->i"), numpy.int8(1), 0),
+            (("b->i", "l->i"), numpy.int8(1), 0),
+            (("L->i", "d->i"), numpy.uint64(2**64 - 1), 0),
+            (("b->i", "d->i"), numpy.int8(1), 0),
+            (("d->i", "f->i"), numpy.float32(1), 1),
+            (("f->i", "d->i"), 1.5, 1),
+            (("i->i", "d->i"), numpy.uint16(3), 0),
+        ]
+        for signatures, argument, wanted in cases:
+            with self.subTest(signatures=signatures, argument=argument):
+                chosen = self.overloaded(signatures)
+                self.assertEqual(numba.njit(lambda x: chosen(x))(argument), wanted)
+
+    def test_what_depends_on_the_value_is_refused(self):
+        for signatures, argument in (
+            (("b->i", "l->i"), numpy.int64(1)),
+            (("L->i", "d->i"), numpy.int64(1)),
+            (("l->i", "d->i"), numpy.uint64(1)),
+            (("i->i", "d->i"), numpy.uint32(1)),
+            (("b->i",), numpy.int64(1)),
+        ):
+            with self.subTest(signatures=signatures, argument=argument):
+                chosen = self.overloaded(signatures)
+                self.assertIn("depends on the value", refusal(lambda x: chosen(x), argument))
+
+    def test_literals_are_decided(self):
+        chosen = self.overloaded(("b->i", "l->i", "d->i"))
+        self.assertEqual(numba.njit(lambda: chosen(1))(), 0)
+        self.assertEqual(numba.njit(lambda: chosen(300))(), 1)
+        self.assertIn("has nothing", refusal(lambda: chosen(2**63)))
+        narrow = self.overloaded(("b->i", "d->i"))
+        self.assertIn("no overload has room", refusal(lambda: narrow(300)))
+        self.assertEqual(numba.njit(lambda: narrow(300.0))(), 1)
+
+    def test_an_overload_that_cannot_be_called_is_not_replaced(self):
+        plain = support.build("plain_functions")
+
+        def chosen(x):
+            raise NotImplementedError
+
+        made = ctypes.PYFUNCTYPE(ctypes.c_long, ctypes.c_long)(abs)
+        typedcall.tag(chosen, ("l->l", "d->d"), (made, plain.addresses["half"]),
+                      flags=Flags.NEEDS_THREAD)
+        self.addCleanup(typedcall.untag, chosen)
+        self.assertIn("needs the GIL", refusal(lambda x: chosen(x), 3))
+
     def test_conversions_are_pythons(self):
         self.assertEqual(numba.njit(lambda: functions.half(3))(), 1.5)
         self.assertEqual(numba.njit(lambda: functions.add(True, 2))(), 3.0)

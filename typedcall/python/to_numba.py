@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import types as python_types
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from typedcall._choose import name_of
 from typedcall._codes import CODES, kind_of
@@ -71,57 +71,163 @@ class _Case:
             raise ValueError("too many arguments for complex numbers among them")
 
 
-def _cases(entries: List[Entry]) -> Tuple[List[_Case], List[str]]:
-    """The overloads that compiled code can call, and why it cannot call the others."""
-    cases, reasons = [], []
+class _Overload(NamedTuple):
+    """An entry as the boxed call sees it."""
+
+    #: Of what Python passes.
+    letters: List[str]
+    #: None where compiled code cannot call it.
+    case: Optional[_Case]
+
+
+def _overloads(entries: List[Entry]) -> Tuple[List[_Overload], List[str]]:
+    """All of them, and why compiled code cannot call some."""
+    overloads, reasons = [], []
     for entry in entries:
+        case = None
         reason = entry.flags.asks(_HONOURS)
         try:
             if not reason:
-                cases.append(_Case(entry))
+                case = _Case(entry)
         except ValueError as error:
             reason = "(%s)" % error
         if reason:
             reasons.append("'%s' %s" % (entry.signature, reason))
-    return cases, reasons
+        overloads.append(_Overload(entry.python_types()[0], case))
+    return overloads, reasons
 
 
-def _cost(context: Any, given: Any, wanted: Any) -> Optional[int]:
-    """How far an argument is from a parameter; None: not without loss. Python's own rules: an
-    integer for a float is right, a float for an integer is not."""
+# How well a Python object suits a parameter: typedcall/argument.h. A narrow float is no type of
+# Python's; it has its own parameter before all others.
+_OWN, _EXACT, _SUBCLASS, _SAFE = range(4)
+_RANKS = {
+    "bool": {"bool": _EXACT, "signed": _SUBCLASS, "unsigned": _SUBCLASS, "floating": _SAFE,
+             "complex": _SAFE},
+    "integer": {"signed": _EXACT, "unsigned": _EXACT, "floating": _SAFE, "complex": _SAFE},
+    "floating": {"floating": _EXACT, "complex": _SAFE},
+    "complex": {"complex": _EXACT},
+}
+
+
+def _kind_of_letters(letters: str) -> str:
+    return "pointer" if letters[0] == "&" else CODES[letters].kind
+
+
+def _kind_of_type(given: Any) -> str:
+    """Which numbers of Python's it holds; empty for anything else."""
     from numba import types
+
+    for kind, numba_class in (
+        ("bool", types.Boolean),
+        ("integer", types.Integer),
+        ("floating", types.Float),
+        ("complex", types.Complex),
+    ):
+        if isinstance(types.unliteral(given), numba_class):
+            return kind
+    return ""
+
+
+def _rank(context: Any, given: Any, letters: str) -> Optional[int]:
+    """None: it does not suit. Python's own rules: an integer for a float is right, a float for an
+    integer is not."""
     from numba.core.typeconv import Conversion
 
-    if given == wanted:
-        return 0
-    if isinstance(given, types.IntegerLiteral) and isinstance(wanted, types.Integer):
-        return 1 if wanted.minval <= given.literal_value <= wanted.maxval else None
-    if isinstance(given, types.Literal):
-        given = types.unliteral(given)
-    number = (types.Integer, types.Boolean)
-    if isinstance(given, number) and isinstance(wanted, types.Float) and wanted.bitwidth == 64:
-        return 9
-    if isinstance(given, number) and isinstance(wanted, types.Complex):
-        return 10
-    conversion = context.can_convert(given, wanted)
-    costs = {Conversion.exact: 0, Conversion.promote: 1, Conversion.safe: 2}
-    return costs.get(conversion)
+    wanted, kind = _kind_of_letters(letters), _kind_of_type(given)
+    if wanted == "object":
+        return _SAFE
+    if not kind:
+        try:
+            conversion = context.can_convert(given, _numba_type(letters))
+        except ValueError:
+            return None
+        exact = {Conversion.exact: _EXACT, Conversion.promote: _SAFE, Conversion.safe: _SAFE}
+        return exact.get(conversion)
+    rank = _RANKS[kind].get(wanted)
+    size = CODES[letters].size if letters[0] != "&" else 0
+    if rank == _EXACT and wanted == "floating" and size < 8:
+        return _OWN if given.bitwidth == 8 * size else _SUBCLASS
+    if rank == _EXACT and wanted == "complex" and size < 16:
+        return _OWN if given.bitwidth == 8 * size else _SUBCLASS
+    return rank
 
 
-def _select(context: Any, cases: List[_Case], arguments: Tuple[Any, ...]) -> Optional[_Case]:
-    """The case with the smallest cost, the first of several."""
-    best: Optional[_Case] = None
-    least = 0
-    for case in cases:
-        if len(case.arguments) != len(arguments):
-            continue
-        costs = [_cost(context, given, wanted) for given, wanted in zip(arguments, case.arguments)]
-        if None in costs:
-            continue
-        total = sum(cost for cost in costs if cost is not None)
-        if best is None or total < least:
-            best, least = case, total
-    return best
+def _bounds(given: Any) -> Tuple[int, int]:
+    """The smallest and the largest value of a Numba type of integers."""
+    from numba import types
+
+    if isinstance(given, types.IntegerLiteral):
+        return given.literal_value, given.literal_value
+    return (given.minval, given.maxval) if isinstance(given, types.Integer) else (0, 1)
+
+
+def _fits(given: Any, letters: str) -> Optional[bool]:
+    """Do all values of an argument, whose kind suits, fit the parameter? None: some do."""
+    if _kind_of_type(given) not in ("bool", "integer"):
+        return True
+    if _kind_of_letters(letters) not in ("signed", "unsigned"):
+        return True
+    low, high = _bounds(given)
+    code = CODES[letters]
+    bits = 8 * code.size
+    least = -1 << (bits - 1) if code.kind == "signed" else 0
+    most = least + (1 << bits) - 1
+    if least <= low and high <= most:
+        return True
+    return None if low <= most and least <= high else False
+
+
+def _select(
+    context: Any, overloads: List[_Overload], arguments: Tuple[Any, ...]
+) -> Tuple[Optional[_Case], str]:
+    """The overload that the boxed call would choose, whatever the values are; or why there is none
+    that compiled code can call. typedcall/overloads.h does the same for objects: the best rank
+    first, then the table's order, and an int that one overload is too narrow for is not made
+    floating by another."""
+    ranked = []
+    for overload in overloads:
+        if len(overload.letters) == len(arguments):
+            ranks = [_rank(context, *pair) for pair in zip(arguments, overload.letters)]
+            if None not in ranks:
+                ranked.append((max([_OWN] + [rank for rank in ranks if rank is not None]), overload))
+    misfits: Dict[int, Optional[bool]] = {}
+    for _, overload in sorted(ranked, key=lambda pair: pair[0]):
+        fits = [_fits(*pair) for pair in zip(arguments, overload.letters)]
+        for i, letters in enumerate(overload.letters):
+            if i in misfits and _kind_of_letters(letters) in ("floating", "complex"):
+                fits[i] = misfits[i]
+        if all(fits):
+            return (overload.case, "") if _can_pass(context, arguments, overload) else (None, "")
+        misfits.update((i, fit) for i, fit in enumerate(fits) if not fit and i not in misfits)
+        if False not in fits:
+            at = fits.index(None) + 1
+            return None, "what the boxed call would do depends on the value of argument %d" % at
+    if misfits:
+        at = min(misfits) + 1
+        return None, "no overload has room for the int in argument %d" % at
+    return None, ""
+
+
+def _can_pass(context: Any, arguments: Tuple[Any, ...], overload: _Overload) -> bool:
+    """Does Numba's conversion give what the boxed call's would?"""
+    from numba.core.typeconv import Conversion
+
+    if overload.case is None:
+        return False
+    for given, letters in zip(arguments, overload.letters):
+        if _kind_of_letters(letters) in ("floating", "complex"):
+            is_narrow = CODES[letters].size < (8 if CODES[letters].kind == "floating" else 16)
+            if is_narrow and _kind_of_type(given) in ("bool", "integer"):
+                # Rounded once; CPython rounds to a double first.
+                if max(map(abs, _bounds(given))) > 1 << 24:
+                    return False
+            elif is_narrow and context.can_convert(given, _numba_type(letters)) not in (
+                Conversion.exact,
+                Conversion.promote,
+                Conversion.safe,
+            ):
+                return False
+    return True
 
 
 def _call(case: _Case, name: str) -> Any:
@@ -173,12 +279,13 @@ def _call(case: _Case, name: str) -> Any:
     return lower
 
 
-def _make_template(function: Any, cases: List[_Case], reasons: List[str]) -> Any:
+def _make_template(function: Any, overloads: List[_Overload], reasons: List[str]) -> Any:
     """A template: what tells Numba the types of a call."""
     from numba.core import errors
     from numba.core.typing.templates import AbstractTemplate
 
     name = name_of(function)
+    cases = [overload.case for overload in overloads if overload.case is not None]
 
     class TypedFunctionTemplate(AbstractTemplate):
         key = ("typedcall", name, tuple(case.entry.address for case in cases), id(function))
@@ -187,10 +294,11 @@ def _make_template(function: Any, cases: List[_Case], reasons: List[str]) -> Any
         def generic(self, args: Any, kws: Any) -> Any:
             if kws:
                 raise errors.TypingError("%s takes no keyword arguments in nopython code" % name)
-            case = _select(self.context, cases, args)
+            case, reason = _select(self.context, overloads, args)
             if case is not None:
                 return case.signature
             listed = ["'%s'" % each.entry.signature for each in cases] + reasons
+            listed += [reason] if reason else []
             raise errors.TypingError(
                 "%s has nothing that nopython code can call with (%s): %s"
                 % (name, ", ".join(map(str, args)), "; ".join(listed))
@@ -222,9 +330,9 @@ def _typeof(fallback: Any, function: Any, context: Any) -> Any:
         return None
     standing = _known.get(id(function))
     if standing is None or standing.entries != entries:
-        cases, reasons = _cases(entries)
-        template = _make_template(function, cases, reasons)
-        for case in cases:
+        overloads, reasons = _overloads(entries)
+        template = _make_template(function, overloads, reasons)
+        for case in [each.case for each in overloads if each.case is not None]:
             key = (template.key, case.entry.signature)
             definition = (_call(case, name_of(function)), key, case.signature.args)
             cpu_target.target_context.insert_func_defn([definition])
