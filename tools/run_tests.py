@@ -243,7 +243,7 @@ def main():
     parser.add_argument("--python", action="append", default=[], metavar="BIN",
                         help="run this interpreter too, and prefer it (repeatable)")
     parser.add_argument("--fuzz-seconds", type=int, default=30, metavar="N",
-                        help="how long each fuzzer runs (default: %(default)s)")
+                        help="how long each fuzzer, and the package's, runs (default: %(default)s)")
     options = parser.parse_args()
 
     found = interpreters.find(options.python)
@@ -283,6 +283,10 @@ def main():
         plan.append(("free-threaded", lambda: [Case(
             "a free-threaded CPython", SKIPPED, "none was found; tools/free_threaded builds one")],
                      ()))
+
+    if options.full:
+        # tests/package/test_property_attack.py
+        os.environ.setdefault("TYPEDCALL_ATTACK_SECONDS", str(options.fuzz_seconds))
 
     runs = [timed(label, function, *arguments) for label, function, arguments in plan]
     results.summary(runs, chosen, left_out, time.monotonic() - started)
