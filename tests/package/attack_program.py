@@ -3,6 +3,7 @@ makes of them, deleted and collected in any order, with `__del__` and `__eq__` t
 import copy
 import ctypes
 import ctypes.util
+import functools
 import gc
 import importlib
 import math
@@ -52,6 +53,18 @@ def prototype(signature):
     # A function of objects must not be called without the GIL, nor after ctypes let it go.
     factory = ctypes.PYFUNCTYPE if "O" in signature else ctypes.CFUNCTYPE
     return factory(_letters(result), *map(_letters, arguments))
+
+
+@functools.lru_cache(maxsize=None)
+def _of_cffi(signature):
+    """(FFI, type). cffi parses under a lock that no `__del__` may meet, so once."""
+    import cffi
+
+    arguments, result = signature.split("->")
+    names = {"d": "double", "l": "long"}
+    ffi = cffi.FFI()
+    text = "%s(*)(%s)" % (names[result], ", ".join(names[each] for each in arguments))
+    return ffi, ffi.typeof(text)
 
 
 class _List(list):
@@ -105,6 +118,10 @@ def meanings(plain, typed):
                 made=[_method(list, list, "clear"), _method(_List, list, "clear"),
                       _method(_List, list, "reverse"), _method(list, list, "reverse")]),
     ]
+    if "cffi" in sys.modules:
+        for meaning in made:
+            if "O" not in meaning.signature:
+                _of_cffi(meaning.signature)
     if plain is not None:
         made[0].builtins.append(_import_again("plain_functions", "half"))
     return made
@@ -122,10 +139,11 @@ class Program:
 
     def __init__(self, seed, number, known, with_threads=True, note=lambda step, text: None,
                  left_out=(), verbose=False):
-        self.seed, self.number, self.meanings = seed, number, known
+        self.seed, self.number = seed, number
         self.random = random.Random("%s/%s" % (seed, number))
+        # A few, so that callables share defs, tags and natives.
+        self.meanings = self.random.sample(known, self.random.choice((1, 2, 4, len(known))))
         self.pool, self.holds, self.made = [], [], []
-        self.bound_builtins = []
         self.depth, self.step, self.calls, self.asked = 0, 0, 0, 0
         self.with_threads = with_threads and self.random.random() < 0.2
         self.note, self.lock = note, threading.RLock()
@@ -205,12 +223,11 @@ class Program:
 
     def make_callable(self):
         meaning = self.random.choice(self.meanings)
-        kind = self.random.choice(("function", "function", "instance", "builtin", "builtin",
-                                   "static", "bound", "partial"))
+        kind = self.random.choice(("function", "instance", "static", "bound", "partial",
+                                   *["builtin"] * (7 if meaning.builtins else 0)))
         python = meaning.python
-        if kind == "builtin" and meaning.builtins:
+        if kind == "builtin":
             made = self.random.choice(meaning.builtins)()
-            self.bound_builtins.append(made)
         elif kind == "instance":
             made = self.hostile(meaning)
         elif kind == "static":
@@ -219,7 +236,7 @@ class Program:
             owner = type("C", (), {"f": lambda self, *args: python(*args)})()
             made = owner.f
         elif kind == "partial":
-            made = type("P", (__import__("functools").partial,), {})(lambda *args: python(*args))
+            made = type("P", (functools.partial,), {})(lambda *args: python(*args))
         else:
             def made(*args, bomb=self.bomb()):
                 return python(*args)
@@ -277,13 +294,8 @@ class Program:
         if kind == "cast":
             return ctypes.cast(made, type(made))
         if kind == "cffi" and "cffi" in sys.modules and "O" not in meaning.signature:
-            import cffi
-
-            ffi = cffi.FFI()
-            arguments, result = meaning.signature.split("->")
-            names = {"d": "double", "l": "long", "v": "void"}
-            text = "%s(*)(%s)" % (names[result], ", ".join(names[each] for each in arguments))
-            return ffi.callback(text, meaning.python)
+            ffi, ctype = _of_cffi(meaning.signature)
+            return ffi.callback(ctype, meaning.python)
         return made
 
     # --- Steps -------------------------------------------------------------------------------
@@ -429,7 +441,7 @@ class Program:
         wanted = thing.meaning.python(*values)
         if got is wanted or (type(got) is type(wanted) and got == wanted):
             return
-        is_number = thing.kind == "ufunc" and float(got) == float(wanted)
+        is_number = type(got).__module__ == "numpy" and got == wanted
         if not is_number:
             raise Wrong("%s '%s'%r gave %r and not %r"
                         % (thing.kind, thing.meaning.signature, tuple(values), got, wanted))
@@ -568,15 +580,16 @@ class Program:
     def finish(self):
         """Nothing stays but what untag() has let out of its hands."""
         self.depth = 10  # what goes now does nothing more
-        for each in self.bound_builtins:
-            typedcall.untag(each)
+        for meaning in self.meanings:  # their tags would be the next program's
+            for make in meaning.builtins:
+                typedcall.untag(make())
         for thing in self.pool:
             try:
                 typedcall.untag(thing.obj)
             except ALLOWED:
                 pass
             thing = None
-        self.pool, self.holds, self.bound_builtins = [], [], []
+        self.pool, self.holds = [], []
         gc.set_threshold(700)
         gc.collect()
 

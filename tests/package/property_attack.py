@@ -34,6 +34,8 @@ def child(options):
                 pass
     try:
         modules = support.build("plain_functions"), support.build("typed_functions")
+        # To be imported once more.
+        sys.path.append(support.module_folder("plain_functions"))
     except Exception as error:
         print("without extension modules: %s" % error, flush=True)
         modules = None, None
@@ -56,7 +58,9 @@ def child(options):
         faulthandler.dump_traceback_later(120, exit=True)
         program = attack_program.Program(options.seed, number, known, not options.no_threads, note,
                                          options.leave_out.split(","), options.verbose)
-        skipped = frozenset(int(step) for step in options.skip.split(",") if step)
+        skipped = frozenset()
+        if options.only in (None, number):
+            skipped = frozenset(int(step) for step in options.skip.split(",") if step)
         try:
             program.run(options.steps, skipped)
         except attack_program.Wrong as error:
@@ -102,6 +106,8 @@ class Batch:
                    "--log", log, "--seed", str(options.seed), "--first", str(first), "--count",
                    str(count), "--steps", str(options.steps), "--without", options.without,
                    "--skip", ",".join(map(str, skip)), "--until", str(until)]
+        if options.only is not None:
+            command += ["--only", str(options.only)]
         command += ["--leave-out", options.leave_out]
         command += ["--no-threads"] if options.no_threads else []
         command += ["--verbose"] if verbose else []
@@ -132,7 +138,13 @@ def environments(seed):
     return [plain, dict(plain, MALLOC_PERTURB_="165", PYTHONMALLOC="malloc")]
 
 
-def shrink(options, number, environment):
+def one(options, environment, skip, verbose=False):
+    """The program options.only, behind those from options.first on, if that is given."""
+    first = options.first if options.first is not None else options.only
+    return Batch(options, first, options.only - first + 1, environment, skip, verbose=verbose)
+
+
+def shrink(options, environment):
     """The steps that are needed for a failure, as few as are found in a few minutes."""
     needed = list(range(options.steps))
     width = max(1, len(needed) // 2)
@@ -140,7 +152,7 @@ def shrink(options, number, environment):
 
     def still_fails(steps):
         without = sorted(set(range(options.steps)) - set(steps))
-        return any(Batch(options, number, 1, environment, without).failed for _ in range(2))
+        return any(one(options, environment, without).failed for _ in range(2))
 
     while width and time.monotonic() < limit:
         at = 0
@@ -159,7 +171,7 @@ def report(options, batch):
     print("FAILED: seed %s, program %d, status %s, last: %s, with %s"
           % (options.seed, number, batch.status, " ".join(batch.last), batch.environment))
     print(batch.output[-6000:])
-    print("again: %s %s --seed %s --steps %d --only %d --shrink   (a batch: --first %d)"
+    print("again: %s %s --seed %s --steps %d --only %d --shrink   (behind what ran before it: --first %d)"
           % (sys.executable, os.path.basename(__file__), options.seed, options.steps, number,
              batch.first), flush=True)
 
@@ -168,19 +180,18 @@ def only(options):
     """One program, in each environment; with --shrink made short."""
     failed = False
     for environment in environments(options.seed):
-        batch = Batch(options, options.only, 1, environment,
-                      [int(step) for step in options.skip.split(",") if step],
-                      verbose=options.verbose)
+        batch = one(options, environment, [int(step) for step in options.skip.split(",") if step],
+                    options.verbose)
         if not batch.failed:
             print(batch.output[-6000:], end="", flush=True)
             continue
         failed = True
         report(options, batch)
         if options.shrink:
-            needed = shrink(options, options.only, environment)
+            needed = shrink(options, environment)
             drop = sorted(set(range(options.steps)) - set(needed))
             print("needed steps %s:\n--skip %s" % (needed, ",".join(map(str, drop))), flush=True)
-            shown = Batch(options, options.only, 1, environment, drop, verbose=True)
+            shown = one(options, environment, drop, verbose=True)
             print(shown.output[-9000:])
         break
     return FAILED if failed else 0
@@ -191,7 +202,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--seed", default=None, help="default: another one each time")
     parser.add_argument("--steps", type=int, default=150, help="of each program")
-    parser.add_argument("--first", type=int, default=0, help="the number of the first program")
+    parser.add_argument("--first", type=int, help="the number of the first program")
     parser.add_argument("--count", type=int, default=100, help="programs in one process")
     parser.add_argument("--most-failures", type=int, default=1, help="before it ends")
     parser.add_argument("--without", default="", help="libraries not to import: numpy,scipy,cffi")
@@ -213,7 +224,7 @@ def main():
     if options.only is not None:
         return only(options)
     print("seed %s, %s" % (options.seed, sys.version.split()[0]), flush=True)
-    started, first, failures, batches = time.monotonic(), options.first, 0, 0
+    started, first, failures, batches = time.monotonic(), options.first or 0, 0, 0
     totals = [0, 0, 0]
     until = time.time() + options.seconds
     while time.time() < until and failures < options.most_failures:
