@@ -1,6 +1,7 @@
 """Looking at objects, modules and dictionaries that somebody else made: attributes that raise, names
-that are no text, keys of any kind. One rule for all of it: KeyboardInterrupt comes out, whatever
-else goes wrong counts as "it has none"."""
+that are no text, keys of any kind. One rule for all of it, and for the C++ of the package: what is
+no Exception (KeyboardInterrupt, SystemExit, which signal handlers raise anywhere) and MemoryError
+come out, whatever else goes wrong counts as "it has none"."""
 from __future__ import annotations
 
 import sys
@@ -30,9 +31,9 @@ def attribute(obj: Any, name: str, default: Any = None) -> Any:
     """An attribute that `obj` may have: `default` where looking for it fails, however it fails."""
     try:
         return getattr(obj, name)
-    except KeyboardInterrupt:
+    except MemoryError:
         raise
-    except BaseException:  # sys.exit() in a property, too
+    except Exception:
         return default
 
 
@@ -100,7 +101,7 @@ def show(obj: Any) -> str:
     """repr() for messages, which is no reason to lose them."""
     try:
         return printable(repr(obj))
-    except KeyboardInterrupt:
+    except MemoryError:
         raise
-    except BaseException:
+    except Exception:
         return "a '%s' object" % printable(type_name(obj))

@@ -347,9 +347,9 @@ def _is_known_to_numba(typing_context: Any, function: Any) -> bool:
     """Such as math.sin, which Numba compiles by itself, tagged or not."""
     try:
         return typing_context._lookup_global(function) is not None
-    except KeyboardInterrupt:
+    except MemoryError:
         raise
-    except BaseException:  # of its own `__hash__` and `__eq__`
+    except Exception:  # of its own `__hash__` and `__eq__`
         return False
 
 

@@ -122,16 +122,24 @@ def address_of(pointer: Any) -> Tuple[int, Any]:
     """The address in a function pointer or c_void_p, and what keeps it valid: a pointer that is
     memory of its own; of one that was read from a struct, an array or another pointer, and changes
     with that, whatever it depends on now."""
-    import ctypes
-
     while True:
-        address = ctypes.cast(pointer, ctypes.c_void_p).value or 0
+        address = _read(pointer)
         if getattr(pointer, "_b_base_", None) is None:
             return address, pointer
         kept = _kept_by(pointer)
         # Another thread may have assigned something else in between.
-        if address == (ctypes.cast(pointer, ctypes.c_void_p).value or 0):
+        if address == _read(pointer):
             return address, (pointer, *kept)
+
+
+def _read(pointer: Any) -> int:
+    """The address that stands in a pointer, without a trace: ctypes.cast() makes what it is given
+    keep itself alive."""
+    import ctypes
+
+    if sys.implementation.name == "pypy":
+        return ctypes.cast(pointer, ctypes.c_void_p).value or 0
+    return ctypes.c_void_p.from_address(ctypes.addressof(pointer)).value or 0
 
 
 def _flags_of(pointer: Any, result: str) -> Optional[Flags]:
