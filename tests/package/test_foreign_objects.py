@@ -209,6 +209,12 @@ def boom(self, *unused): raise ValueError("no")
 raising = type("R", (), {"__call__": boom, "__getattribute__": boom, "__eq__": boom,
                          "__hash__": boom, "__repr__": boom})()
 lying = type("L", (), {"__class__": type, "__call__": boom})()
+def leave(self, *unused): raise SystemExit(3)
+leaving = type("builtin_function_or_method", (), {"__call__": boom, "__getattribute__": leave})()
+
+class Leaving:
+    descriptor = type("D", (), {"__get__": leave})()
+
 Meta = type("Meta", (type,), {"__getattribute__": boom})
 Class = Meta("Class", (), {"method": property(boom)})
 

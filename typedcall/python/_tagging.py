@@ -28,7 +28,7 @@ def read_flags(flags: int) -> int:
 def kept_by_tag(f: Any, kept: Iterable[Any]) -> Optional[Tuple[Any, ...]]:
     """What a tag of `f` keeps alive of that. Not `f`: the tag goes with it, and nobody sees that the
     interpreter's table has it."""
-    found = []
+    found: List[Any] = []
     for each in kept:
         # Entries of what shares its memory keep several things.
         for part in each if type(each) is tuple else (each,):

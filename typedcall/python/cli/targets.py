@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, List, NamedTuple, Tuple
+from typing import Any, List, NamedTuple, Optional, Tuple
 
 import typedcall
 from typedcall._foreign import attribute, is_a, members, printable, text_attribute, type_name
@@ -82,13 +82,13 @@ def _all_in(module: Any) -> List[Target]:
     for name, value in _sorted(members(module)):
         if name.startswith("__"):
             continue
-        if is_a(value, type):
-            if text_attribute(value, "__module__") == own_name:
-                found += _methods(name, value)
+        look = _methods if is_a(value, type) else _function
+        try:
+            found += look(name, value, own_name)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # one object of a module must not hide the others
             continue
-        entries = _entries_of(value)
-        if entries:
-            found.append(Target(name, value, entries))
     return found
 
 
@@ -96,21 +96,16 @@ def _sorted(named: List[Tuple[str, Any]]) -> List[Tuple[str, Any]]:
     return sorted(named, key=lambda pair: pair[0])
 
 
-def _entries_of(function: Any) -> List[Entry]:
-    """None also where asking fails: one object of a module must not hide the others."""
-    try:
-        return typedcall.entries(function)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
-        return []
+def _function(name: str, function: Any, _: Optional[str] = None) -> List[Target]:
+    entries = typedcall.entries(function)
+    return [Target(name, function, entries)] if entries else []
 
 
-def _methods(class_name: str, made: type) -> List[Target]:
-    found = []
+def _methods(class_name: str, made: type, own_name: Optional[str]) -> List[Target]:
+    found: List[Target] = []
+    if text_attribute(made, "__module__") != own_name:
+        return found
     for name, _ in _sorted(members(made)):
         value = attribute(made, name)
-        entries = _entries_of(value) if callable(value) else []
-        if entries:
-            found.append(Target("%s.%s" % (class_name, name), value, entries))
+        found += _function("%s.%s" % (class_name, name), value) if callable(value) else []
     return found
