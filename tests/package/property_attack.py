@@ -11,6 +11,7 @@ import os
 import random
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 
@@ -135,6 +136,8 @@ class Batch:
 def environments(seed):
     """Half of the batches with memory that is filled when it is freed, by turns."""
     plain = {"PYTHONHASHSEED": str(random.Random(seed).randrange(1000))}
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return [plain, plain]  # its objects are mimalloc's, which has no such mode
     return [plain, dict(plain, MALLOC_PERTURB_="165", PYTHONMALLOC="malloc")]
 
 

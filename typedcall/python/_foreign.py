@@ -10,6 +10,7 @@ from typing import Any, List, Optional, Tuple
 
 __all__ = [
     "attribute",
+    "exact_text",
     "imported_class",
     "is_a",
     "is_mapping",
@@ -40,7 +41,12 @@ def attribute(obj: Any, name: str, default: Any = None) -> Any:
 def text_attribute(obj: Any, name: str) -> Optional[str]:
     """An attribute that should be a str, as one of the exact type; None where it is none."""
     value = attribute(obj, name)
-    return str.__str__(value) if is_a(value, str) else None
+    return exact_text(value) if is_a(value, str) else None
+
+
+def exact_text(text: str) -> str:
+    """Of a subclass of str what it holds, whatever its methods say. (PyPy's str.__str__ asks them.)"""
+    return str.__getitem__(text, slice(None))
 
 
 def is_a(obj: Any, kind: Optional[type]) -> bool:
@@ -85,13 +91,13 @@ def members(namespace: Any) -> List[Tuple[str, Any]]:
             continue
     else:
         return []
-    return [(str.__str__(key), value) for key, value in pairs if is_a(key, str)]
+    return [(exact_text(key), value) for key, value in pairs if is_a(key, str)]
 
 
 def printable(text: str, longest: int = _LONGEST) -> str:
     """For terminals and logs: one line without control characters and lone surrogates, and not
     longer than what can be read."""
-    text = str.__str__(text)
+    text = exact_text(text)
     cut = text if len(text) <= longest else text[: longest - 3]
     shown = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in cut)
     return shown if cut is text else shown + "..."
