@@ -17,7 +17,7 @@ class SeedStruct(unittest.TestCase):
         status, output, errors = support.python(
             "-c", "import seed_functions as seed, typedcall; print((%s))" % code,
             paths=[support.module_folder("seed_functions")])
-        self.assertEqual((status, errors), (0, ""))
+        self.assertEqual(status, 0, errors)
         return output
 
     def test_what_is_offered(self):
@@ -50,7 +50,7 @@ class SeedStruct(unittest.TestCase):
         status, output, errors = support.python(
             "-m", "typedcall", "show", "seed_functions", "--json",
             paths=[support.module_folder("seed_functions")])
-        self.assertEqual((status, errors), (0, ""))
+        self.assertEqual(status, 0, errors)
         found = {row["name"]: row["signature"] for row in json.loads(output)["entries"]}
         self.assertEqual(found, OFFERED)
 

@@ -125,10 +125,10 @@ TEST(HeapStruct, OfPyPy) {
 TEST(HeapStruct, ManyInARow) {
   // Of an array of the post's struct every other one is aligned as PyPy's alone would be.
   std::unique_ptr<OfThePost[]> all(new OfThePost[8]);
-  for (int i = 0; i < 8; ++i) {
-    all[i] = {1 + i % 3, 1, kAddress, "f"};
+  for (size_t i = 0; i < 8; ++i) {
+    all[i] = {static_cast<int>(1 + i % 3), 1, kAddress, "f"};
   }
-  for (int i = 0; i < 8; ++i) {
+  for (size_t i = 0; i < 8; ++i) {
     const Read read = read_pypy(def_of(all[i].ml_name, kTyped | METH_O));
     EXPECT_EQ(read.signature, std::string(1, "ldO"[i % 3]) + "->l");
   }
