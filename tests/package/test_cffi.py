@@ -67,9 +67,30 @@ class Source(adapter_support.Folder):
         self.assertEqual(entry_of(callback).flags, Flags.ACQUIRES_GIL)
         self.assertEqual(typedcall.resolve(callback, "d->d")(1.0), 2.0)
 
+    def test_copies_of_callbacks_take_the_gil(self):
+        text = "double(*)(double)"
+        callback = self.ffi.callback(text, lambda x: x + 1)
+        self.ffi.cdef("typedef struct { double (*function)(double); } table;")
+        table = self.ffi.new("table *", [callback])
+        address = int(self.ffi.cast("uintptr_t", callback))
+        for pointer in (
+            self.ffi.cast(text, callback),
+            self.ffi.cast(text, address),
+            table.function,
+            self.ffi.new("double(*[1])(double)", [callback])[0],
+            self.ffi.cast(text, 4096),
+        ):
+            self.assertEqual(entry_of(pointer).flags, Flags.ACQUIRES_GIL)
+        table.function = self.ffi.cast(text, self.libm.hypot)
+        self.assertEqual(entry_of(table.function).flags, Flags.THREAD_SAFE)
+
     def test_functions_of_a_compiled_module(self):
         ffi = cffi.FFI()
-        ffi.cdef("long twice(long); double const_value(void);")
+        ffi.cdef("""
+            long twice(long);
+            double const_value(void);
+            extern "Python" double in_python(double);
+        """)
         ffi.set_source(
             "compiled_by_cffi",
             """
@@ -91,6 +112,8 @@ class Source(adapter_support.Folder):
         self.assertEqual(entry_of(lib.twice).signature, "l->l")
         self.assertEqual(typedcall.resolve(lib.twice, "l->l")(21), 42)
         self.assertEqual(typedcall.resolve(lib.const_value, "->d")(), 2.5)
+        self.assertEqual(entry_of(lib.twice).flags, Flags.THREAD_SAFE)
+        self.assertEqual(entry_of(lib.in_python).flags, Flags.ACQUIRES_GIL)
 
 
 class Sink(unittest.TestCase):

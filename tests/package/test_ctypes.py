@@ -168,17 +168,64 @@ class Callbacks(unittest.TestCase):
             once,
             twice,
             self.prototype(("sqrt", self.library)),
-            self.prototype(4096),
         ):
             self.assertEqual(entry_of(pointer).flags, Flags.THREAD_SAFE)
 
-    def test_what_is_read_from_memory_may_be_one(self):
+    def kept_in_memory(self, function):
+        """The same address in every way that ctypes has of reading one, and what must live."""
+
         class Table(ctypes.Structure):
             _fields_ = [("count", ctypes.c_int), ("function", self.prototype)]
 
-        for kept in (self.callback, self.prototype(4096)):
-            for pointer in (Table(1, kept).function, (self.prototype * 1)(kept)[0]):
+        class Either(ctypes.Union):
+            _fields_ = [("function", self.prototype), ("number", ctypes.c_size_t)]
+
+        table, either, array = Table(1, function), Either(function), (self.prototype * 2)(function)
+        room = ctypes.pointer(function)
+        yield table.function
+        yield either.function
+        yield array[0]
+        yield room.contents
+        yield room[0]
+        yield self.prototype.from_address(ctypes.addressof(function))
+        yield self.prototype(ctypes.cast(function, ctypes.c_void_p).value)
+        yield ctypes.cast(ctypes.cast(function, ctypes.c_void_p).value, self.prototype)
+        yield ctypes.cast(table.function, self.prototype)
+        if not support.IS_PYPY:  # it takes function types for abstract ones
+            yield self.prototype.from_buffer(array)
+            yield self.prototype.from_buffer_copy(array)
+
+    def test_what_is_read_from_memory_is_what_is_there(self):
+        function = ctypes.cast(self.sqrt, self.prototype)
+        for index, pointer in enumerate(self.kept_in_memory(function)):
+            with self.subTest(index):
+                self.assertEqual(entry_of(pointer).flags, Flags.THREAD_SAFE)
+        for index, pointer in enumerate(self.kept_in_memory(self.callback)):
+            with self.subTest(index):
                 self.assertEqual(entry_of(pointer).flags, Flags.ACQUIRES_GIL)
+
+    def test_what_is_of_no_library_may_be_one(self):
+        unknown = self.prototype(4096)
+        for index, pointer in enumerate([unknown, *self.kept_in_memory(unknown)]):
+            with self.subTest(index):
+                self.assertEqual(entry_of(pointer).flags, Flags.ACQUIRES_GIL)
+
+    def test_what_was_replaced_counts_no_more(self):
+        array = (self.prototype * 1)(self.callback)
+        pointer = array[0]
+        array[0] = ctypes.cast(self.sqrt, self.prototype)
+        entry = entry_of(pointer)
+        address = ctypes.cast(self.sqrt, ctypes.c_void_p).value
+        of_sqrt = entry.address == address
+        self.assertEqual(entry.flags, Flags.THREAD_SAFE if of_sqrt else Flags.ACQUIRES_GIL)
+
+    def test_functions_that_may_raise(self):
+        prototype = ctypes.PYFUNCTYPE(ctypes.c_long, ctypes.py_object)
+        raises = Flags.NEEDS_THREAD | Flags.MAY_RAISE
+        self.assertEqual(entry_of(prototype(4096)).flags, raises)
+        self.assertEqual(entry_of((prototype * 1)(prototype(4096))[0]).flags, raises)
+        # What a callback raises, ctypes prints.
+        self.assertEqual(entry_of(prototype(lambda x: 1)).flags, Flags.ACQUIRES_GIL)
 
 
 @unittest.skipIf(support.IS_PYPY, "for CPython")

@@ -4,12 +4,13 @@ the GIL go around every call, so what it declares needs no GIL, except for callb
 from __future__ import annotations
 
 import sys
-from types import BuiltinFunctionType
+from types import BuiltinFunctionType, ModuleType
 from typing import Any, List, Optional
 
 from typedcall import _cffi
 from typedcall._c_text import letters_of as letters_of_text
-from typedcall._foreign import imported_class, is_a, text_attribute, type_name
+from typedcall._foreign import imported_class, is_a, text_attribute
+from typedcall._libraries import library_of
 from typedcall._records import Entry, Flags
 
 __all__ = ["entries", "letters_of"]
@@ -24,6 +25,20 @@ def letters_of(ctype: Any) -> str:
     if ctype.kind in ("pointer", "function", "array"):
         return letters_of_text("void *")
     raise ValueError("no type code for the C type %r of cffi" % ctype.cname)
+
+
+def _may_call_python(address: int, is_data: bool, lib_type: type) -> bool:
+    """A callback owns what it calls, but a cast of it, or a copy in a struct, is a pointer like
+    others; extern "Python" is a C function of the module that cffi compiled, where nothing tells a
+    pointer to one from pointers to others."""
+    library = library_of(address)
+    if library is None or not is_data:
+        return library is None
+    modules = [vars(each) for each in list(sys.modules.values()) if type(each) is ModuleType]
+    return any(
+        is_a(names.get("lib"), lib_type) and str(names.get("__file__")) == library
+        for names in modules
+    )
 
 
 def entries(obj: Any) -> Optional[List[Entry]]:
@@ -50,7 +65,7 @@ def entries(obj: Any) -> Optional[List[Entry]]:
         signature = arguments + "->" + letters_of(declared.result)
     except ValueError:
         return []
-    # The only function pointer that owns something is a callback.
-    is_callback = "Own" in type_name(pointer)
-    flags = Flags.ACQUIRES_GIL if is_callback else Flags.THREAD_SAFE
-    return [Entry(signature, flags, int(ffi.cast("uintptr_t", pointer)), "cffi", obj)]
+    address = int(ffi.cast("uintptr_t", pointer))
+    callback = _may_call_python(address, is_data, sys.modules["_cffi_backend"].Lib)
+    flags = Flags.ACQUIRES_GIL if callback else Flags.THREAD_SAFE
+    return [Entry(signature, flags, address, "cffi", obj)]

@@ -8,6 +8,7 @@ from typing import Any, List, Optional, Tuple
 
 from typedcall._codes import CODES, has_error_value, letters_for
 from typedcall._foreign import imported_class, is_a
+from typedcall._libraries import library_of
 from typedcall._records import Entry, Flags
 
 __all__ = ["FUNCFLAG_PYTHONAPI", "address_of", "entries", "letters_of"]
@@ -77,7 +78,7 @@ def _simple_letters(ctypes_type: Any) -> Optional[str]:
 def _is_callback(pointer: Any) -> bool:
     """Was it made of a Python callable? Then, or after a cast, it keeps ctypes' thunk alive, or on
     PyPy, which has no thunks, the pointer with the callable. What was read from a struct or an
-    array keeps nothing that could tell: that may be one. (An address alone is none.)"""
+    array, or made of an address, may be one and keep nothing that could tell."""
     waiting, seen = [pointer], set()
     while waiting:
         each = waiting.pop()
@@ -88,8 +89,6 @@ def _is_callback(pointer: Any) -> bool:
             return True
         if isinstance(each, _function_pointer()):
             if getattr(each, "callable", None) is not None:
-                return True
-            if getattr(each, "_b_base_", None) is not None:
                 return True
         kept = getattr(each, "_objects", None)
         waiting += kept.values() if isinstance(kept, dict) else ()
@@ -142,13 +141,16 @@ def _read(pointer: Any) -> int:
     return ctypes.c_void_p.from_address(ctypes.addressof(pointer)).value or 0
 
 
-def _flags_of(pointer: Any, result: str) -> Optional[Flags]:
+def _flags_of(pointer: Any, address: int, result: str) -> Optional[Flags]:
     """None for what no flags can say."""
     bits = type(pointer)._flags_
+    raises = bits & FUNCFLAG_PYTHONAPI
     flags = Flags(0)
-    if _is_callback(pointer):
+    # What an address is, it is whoever keeps what: memory that pointers share may hold another by
+    # now. One of a library is a C function; of others nobody can say that they take no GIL.
+    if library_of(address) is None and (not raises or _is_callback(pointer)):
         flags |= Flags.ACQUIRES_GIL
-    elif bits & FUNCFLAG_PYTHONAPI:
+    elif raises:
         # ctypes looks for an exception after each such call, so there may be one. Where the result
         # cannot say so, a consumer could not know.
         if not has_error_value(result):
@@ -179,8 +181,8 @@ def entries(obj: Any) -> Optional[List[Entry]]:
         return []
     if "v" in signature.split("->")[0]:
         return []
-    flags = _flags_of(obj, result)
     address, keep_alive = address_of(obj)
-    if flags is None or not address:
+    flags = _flags_of(obj, address, result) if address else None
+    if flags is None:
         return []
     return [Entry(signature, flags, address, "ctypes", keep_alive)]
