@@ -12,6 +12,8 @@ from typedcall import Flags
 if support.IS_PYPY:
     raise unittest.SkipTest("for CPython; PyPy has test_pypy_api")
 
+from typedcall import _native  # PyPy has none
+
 typed = support.build("typed_functions")
 SIMPLE = Flags.PURE | Flags.THREAD_SAFE | Flags.SHORT
 
@@ -98,6 +100,49 @@ class Resolve(unittest.TestCase):
                                ("d ->d", 1), ("dv->d", 1), ("d->&", 4), ("Z->d", 1)):
             with self.assertRaisesRegex(ValueError, "position %d:" % position, msg=text):
                 typedcall.resolve(typed.half, text)
+
+    def test_wrong_types_are_named(self):
+        other = typed.half
+        for call, words in (
+                (lambda: typedcall.resolve(typed.inc, 3), "a signature is a str, not 'int'"),
+                (lambda: typedcall.resolve(typed.inc, b"l->l"), "a signature is a str, not 'bytes'"),
+                (lambda: typedcall.resolve(typed.inc, "l->l", casting=3),
+                 "casting must be a str, not 'int'"),
+                (lambda: typedcall.resolve(typed.inc, "l->l", honours="all"),
+                 "honours must be typedcall.Flags, not 'str'"),
+                (lambda: typedcall.tag(other, 3, 1), "a signature is a str, not 'int'"),
+                (lambda: typedcall.tag(other, ["l->l"], 1), "of several signatures each has an "
+                                                            "address; 'int' is no sequence of them"),
+                (lambda: typedcall.tag(other, "l->l", 1, flags="none"),
+                 "flags must be typedcall.Flags, not 'str'")):
+            with self.assertRaises(TypeError) as caught:
+                call()
+            self.assertEqual(str(caught.exception), words)
+
+    def test_what_ends_the_program_comes_out_of_a_name(self):
+        class Odd:
+            def __call__(self):
+                pass
+
+            def __getattr__(self, name):
+                if name == "__qualname__":
+                    raise self.error("stop")
+                raise AttributeError(name)
+
+        for error in (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
+            odd = Odd()
+            odd.error = error
+            for call in (lambda: typedcall.resolve(odd, "d->d"),
+                         lambda: _native.refuse(odd, "d->d", 0, "exact"),
+                         lambda: _native.make_function(odd, "d->d", 0, 1, "place", None, "d->d",
+                                                       "exact")):
+                with self.assertRaises(error):
+                    call()
+            odd.error = ValueError
+            function = _native.make_function(odd, "d->d", 0, 1, "place", None, "d->d", "exact")
+            self.assertIn("'Odd' object", repr(function))
+            odd.error = error
+            self.assertRaises(error, repr, function)
 
     def test_faulty_honours(self):
         for wrong in ("x", 1.5):

@@ -50,6 +50,10 @@ class Sink(unittest.TestCase):
         self.assertIn("Add two floats.", add.__doc__)
         self.assertEqual(add(1, 2.5), 3.5)
 
+    def test_its_name_is_a_str(self):
+        with self.assertRaisesRegex(TypeError, "name must be a str, not 'int'"):
+            typedcall.ufunc(len, name=3)
+
     def test_broadcasting_out_and_where(self):
         add = typedcall.ufunc(functions.add)
         rows, columns = numpy.arange(3.0)[:, None], numpy.arange(4.0)

@@ -29,6 +29,10 @@ def pointer_to(value):
 
 
 class Sink(unittest.TestCase):
+    def test_a_signature_is_a_str(self):
+        with self.assertRaisesRegex(TypeError, "a signature is a str, not 'int'"):
+            typedcall.low_level_callable(callbacks.plain, 3)
+
     def test_quad(self):
         made = typedcall.low_level_callable(callbacks.plain)
         self.assertIsInstance(made, scipy.LowLevelCallable)

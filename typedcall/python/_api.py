@@ -8,7 +8,7 @@ from typedcall import _native
 from typedcall._native import TypedFunction
 from typedcall._choose import name_of
 from typedcall._records import Entry, Flags
-from typedcall._tagging import kept_by_tag, read_flags, read_rows
+from typedcall._tagging import check_texts, kept_by_tag, read_flags, read_rows
 from typedcall.sources import foreign_entries
 
 __all__ = ["TypedFunction", "adopt", "entries", "resolve", "signatures", "tag", "untag"]
@@ -60,7 +60,8 @@ def resolve(
 
     ValueError, with the position, for a faulty signature; TypeError, with a list of what is
     offered, when there is no such entry. An unbound method's function takes self first."""
-    honoured = read_flags(HONOURED if honours is None else honours)
+    check_texts(signature, casting)
+    honoured = read_flags(HONOURED if honours is None else honours, "honours")
     row = _native.find(f, signature, honoured, casting)
     if row is not None:
         offered, flags, address, place, keep_alive = row

@@ -14,7 +14,7 @@ from typedcall._foreign import attribute, show, text_attribute, type_name
 from typedcall._identity import IdentityTable
 from typedcall._pypy_shims import direct_call, native_pointer, why_not
 from typedcall._records import Entry, Flags, parse_signature
-from typedcall._tagging import read_flags, read_rows
+from typedcall._tagging import check_texts, read_flags, read_rows
 from typedcall.sources import foreign_entries
 
 __all__ = ["TypedFunction", "adopt", "entries", "resolve", "signatures", "tag", "untag"]
@@ -210,6 +210,7 @@ def resolve(
 
     ValueError, with the position, for a faulty signature; TypeError, with a list of what is
     offered, when there is no such entry."""
+    check_texts(signature, casting)
     parse_signature(signature)
     if casting not in ("exact", "equivalent", "safe"):
         raise ValueError("casting is 'exact', 'equivalent' or 'safe', not %r" % (casting,))
@@ -221,7 +222,7 @@ def resolve(
         same += [e for e in offered if e not in same and are_equivalent(e.signature, signature)]
     reasons = {}
     for entry in same:
-        reason = why_not(entry) if honours is None else entry.flags.asks(read_flags(honours))
+        reason = why_not(entry) if honours is None else entry.flags.asks(read_flags(honours, "honours"))
         if not reason:
             return TypedFunction(entry, f)
         reasons[entry.signature] = " (%s)" % reason

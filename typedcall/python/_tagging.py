@@ -10,19 +10,29 @@ from typedcall._foreign import is_a, show
 from typedcall._pointers import read_pointer
 from typedcall._records import parse_signature
 
-__all__ = ["kept_by_tag", "read_flags", "read_rows"]
+__all__ = ["check_texts", "kept_by_tag", "read_flags", "read_rows"]
 
 #: Signature, flags, address.
 Row = Tuple[str, int, int]
 
 
-def read_flags(flags: int) -> int:
-    """Flags as they were given. TypeError for what is no int, ValueError for bits that no flags
-    have."""
+def read_flags(flags: int, what: str = "flags") -> int:
+    """Flags as they were given, under the name `what`. TypeError for what is no int, ValueError for
+    bits that no flags have."""
+    if not hasattr(type(flags), "__index__"):
+        raise TypeError("%s must be typedcall.Flags, not '%s'" % (what, type(flags).__name__))
     flags = operator.index(flags)
     if not 0 <= flags < 1 << 32:
         raise ValueError("unusable flags %#x: flags have 32 bits" % flags)
     return flags
+
+
+def check_texts(signature: str, casting: str) -> None:
+    """TypeError for what is no str."""
+    if not isinstance(signature, str):
+        parse_signature(signature)
+    if not isinstance(casting, str):
+        raise TypeError("casting must be a str, not '%s'" % type(casting).__name__)
 
 
 def kept_by_tag(f: Any, kept: Iterable[Any]) -> Optional[Tuple[Any, ...]]:
@@ -59,6 +69,13 @@ def read_rows(
         texts: List[Any] = [signature]
         pointers: List[Any] = [address]
     else:
+        if not hasattr(type(signature), "__iter__"):
+            parse_signature(signature)
+        if not hasattr(type(address), "__iter__"):
+            raise TypeError(
+                "of several signatures each has an address; '%s' is no sequence of them"
+                % type(address).__name__
+            )
         texts, pointers = list(signature), list(address)
     if len(texts) != len(pointers):
         raise ValueError(

@@ -119,6 +119,8 @@ def ufunc(function: Any, name: Optional[str] = None) -> Any:
         raise ImportError("CPython only: ufunc() needs NumPy's C API, which PyPy emulates")
     from typedcall._numpy_bridge import make_ufunc
 
+    if name is not None and not isinstance(name, str):
+        raise TypeError("name must be a str, not '%s'" % type(name).__name__)
     loops = _loops(function)
     path = name or _path(function)
     standing = _made.get(id(function))

@@ -99,7 +99,7 @@ def low_level_callable(
     from scipy import LowLevelCallable
 
     if signature is not None:
-        if "(" in signature:
+        if isinstance(signature, str) and "(" in signature:
             signature = parse_declaration(signature).signature
         parse_signature(signature)
         if _text_of(signature) is None and not _is_of_doubles(signature):
