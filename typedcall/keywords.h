@@ -105,9 +105,9 @@ __attribute__((noinline, cold)) inline void set_unexpected(const parameter_list 
   PyErr_NoMemory();
 }
 
-/// An argument was not converted: puts its name in front of what its conversion says, and returns
-/// false. What code of the argument's own class raised has a traceback and stays as it is.
-__attribute__((noinline, cold)) inline bool name_argument(const parameter_list &parameters,
+/// An argument was not converted: puts its name in front of what its conversion says. What code of
+/// the argument's own class raised has a traceback and stays as it is.
+__attribute__((noinline, cold)) inline void name_argument(const parameter_list &parameters,
                                                           std::size_t at) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
@@ -129,7 +129,6 @@ __attribute__((noinline, cold)) inline bool name_argument(const parameter_list &
   }
   Py_XDECREF(text);
   Py_XDECREF(cause);
-  return false;
 }
 
 /// Fills `values`, one for each parameter, with borrowed arguments, NULL where the default counts.

@@ -185,13 +185,13 @@ struct named_function {
   __attribute__((always_inline)) static bool convert_given(call_frame<Native> *frame,
                                                            PyObject *const *args,
                                                            std::index_sequence<I...>) {
-    return ((std::get<I>(frame->held).convert(args[I]) || name_argument(list, I)) && ...);
+    return ((std::get<I>(frame->held).convert(args[I]) || (name_argument(list, I), false)) && ...);
   }
   template <std::size_t... I>
   static bool convert(call_frame<Native> *frame, PyObject *const *values,
                       std::index_sequence<I...>) {
     return ((convert_one(&std::get<I>(frame->held), values[I], std::get<I>(defaults)) ||
-             name_argument(list, I)) &&
+             (name_argument(list, I), false)) &&
             ...);
   }
   template <class Argument, class T>
