@@ -33,6 +33,21 @@ static inline void PyExtensibleType_Internal_PlaceDict(PyTypeObject *type,
 }
 #endif
 
+#if PY_VERSION_HEX >= 0x030C0000
+// Is the tuple of bases empty? CPython 3.12 and 3.13 refuse that without an exception, and the
+// debug builds of 3.15 abort.
+static inline int PyExtensibleType_Internal_HasNoBase(const PyType_Spec *spec, PyObject *bases) {
+  if (bases != NULL) return PyTuple_Check(bases) && PyTuple_Size(bases) == 0;
+  if (spec->name == NULL) return 0;  // refused for that
+  for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
+    if (slot->slot != Py_tp_bases || slot->pfunc == NULL) continue;
+    PyObject *given = (PyObject *)slot->pfunc;
+    if (PyTuple_Check(given) && PyTuple_Size(given) == 0) return 1;
+  }
+  return 0;
+}
+#endif
+
 /// Makes a heap type from `spec` whose type is `metaclass`: the contract of PyType_FromMetaclass
 /// (CPython 3.12's C API documentation, "Type Objects"), which it is on 3.12 and later.
 ///
@@ -51,14 +66,12 @@ static inline void PyExtensibleType_Internal_PlaceDict(PyTypeObject *type,
 static inline PyObject *PyExtensibleType_FromMetaclass(PyTypeObject *metaclass, PyObject *module,
                                                        PyType_Spec *spec, PyObject *bases) {
 #if PY_VERSION_HEX >= 0x030C0000
-  PyObject *type = PyType_FromMetaclass(metaclass, module, spec, bases);
-  if (type == NULL && !PyErr_Occurred()) {
-    // CPython 3.12 and 3.13 forget to say so here.
-    if (bases != NULL && PyTuple_Check(bases) && PyTuple_Size(bases) == 0) {
-      PyErr_SetString(PyExc_TypeError, "a type needs at least one base");
-    } else {
-      PyErr_NoMemory();
-    }
+  PyObject *type = NULL;
+  if (PyExtensibleType_Internal_HasNoBase(spec, bases)) {
+    PyErr_SetString(PyExc_TypeError, "a type needs at least one base");
+  } else {
+    type = PyType_FromMetaclass(metaclass, module, spec, bases);
+    if (type == NULL && !PyErr_Occurred()) PyErr_NoMemory();  // it can forget to say so
   }
 #else
   PyObject *type = PyExtensibleType_Internal_Make(metaclass, module, spec, bases);
