@@ -54,19 +54,29 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
                                           (PyTypeObject *)PyTuple_GetItem(mro, i));
     if (rows[i] != NULL) most += rows[i]->count;
   }
+  PyExtensibleType_Internal_Index ids;
+  PyExtensibleType_Internal_IndexInit(&ids);
   PyForeignSlots_Table *merged = rows != NULL ? PyForeignSlots_Internal_New(most) : NULL;
   for (Py_ssize_t i = 0; merged != NULL && i < length; ++i) {
     const PyForeignSlots_Table *row = rows[i];
+    if (row == NULL) continue;
+    if (PyExtensibleType_Internal_IndexReserve(&ids, row->count) < 0) {
+      PyForeignSlots_Internal_Destroy(merged);
+      merged = NULL;
+      break;
+    }
     const int is_first = merged->count == 0;
-    for (Py_ssize_t j = 0; row != NULL && j < row->count; ++j) {
+    for (Py_ssize_t j = 0; j < row->count; ++j) {
       const uintptr_t id = row->slots[j].id;
-      if (!is_first && (id == PyCustomSlot_ID_SKIP || PyExtensibleType_Internal_Position(
-                                                          merged->slots, merged->count, id) >= 0)) {
+      if (id == PyCustomSlot_ID_SKIP
+              ? !is_first
+              : !PyExtensibleType_Internal_IndexAdd(&ids, id, merged->count)) {
         continue;
       }
       merged->slots[merged->count++] = row->slots[j];
     }
   }
+  PyExtensibleType_Internal_IndexFree(&ids);
   PyTypedcall_RAW_FREE((void *)rows);
   Py_DECREF(mro);
   if (merged == NULL) PyErr_NoMemory();
@@ -169,14 +179,21 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Add(
   }
   table->count = before;
   if (before > 0) memcpy(table->slots, standing->slots, (size_t)before * sizeof(PyCustomSlot));
+  PyExtensibleType_Internal_Index ids;
+  PyExtensibleType_Internal_IndexInit(&ids);
+  if (PyExtensibleType_Internal_IndexReserve(&ids, before) < 0) count = 0;
+  for (Py_ssize_t i = 0; count > 0 && i < before; ++i) {
+    (void)PyExtensibleType_Internal_IndexAdd(&ids, table->slots[i].id, i);
+  }
   for (Py_ssize_t i = 0; i < count; ++i) {
-    const Py_ssize_t at = PyExtensibleType_Internal_Position(table->slots, before, slots[i].id);
+    const PyExtensibleType_Internal_IndexCell *known =
+        PyExtensibleType_Internal_IndexFind(&ids, slots[i].id);
     if (slots[i].id == PyCustomSlot_ID_SKIP) {
       // Positions are for the first who registers.
       if (before == 0) table->slots[table->count++] = slots[i];
-    } else if (at < 0) {
+    } else if (known == NULL) {
       table->slots[table->count++] = slots[i];
-    } else if (table->slots[at].data.flags != slots[i].data.flags) {
+    } else if (table->slots[known->at].data.flags != slots[i].data.flags) {
       char name[PyTypedcall_Internal_NAME_SIZE], id[2 + 2 * sizeof(uintptr_t) + 1];
       PyOS_snprintf(id, sizeof(id), "0x%llx", (unsigned long long)slots[i].id);
       PyErr_Format(PyExc_ValueError,
@@ -186,6 +203,7 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Add(
       break;
     }
   }
+  PyExtensibleType_Internal_IndexFree(&ids);
   if (table->count > before) return table;
   PyForeignSlots_Internal_Destroy(table);
   return NULL;

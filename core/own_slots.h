@@ -158,6 +158,8 @@ static inline int PyExtensibleType_Internal_ReadOwn(PyTypeObject *type,
       }
     }
     Py_XDECREF(pair);
+    // Millions of entries take seconds.
+    if (!failed && i % 4096 == 4095) failed = PyErr_CheckSignals() < 0;
   }
   Py_DECREF(entries);
   if (!failed) failed = PyExtensibleType_Internal_ValidateOwn(type, slots, count) < 0;

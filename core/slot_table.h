@@ -4,6 +4,7 @@
 #define TYPEDCALL_CORE_SLOT_TABLE_H_
 
 #include "core/custom_slots.h"
+#include "core/slot_index.h"
 #include "core/type_access.h"
 
 #include <stdlib.h>
@@ -110,13 +111,16 @@ static inline Py_ssize_t PyExtensibleType_Internal_PositionNear(const PyCustomSl
   return PyExtensibleType_Internal_Position(slots, count, id);
 }
 
-// Returns 0, or -1 with ValueError for an ID that is invalid or stands twice.
+// Returns 0, or -1 with ValueError for an ID that is invalid or stands twice, or MemoryError.
 static inline int PyExtensibleType_Internal_ValidateOwn(PyTypeObject *type, const PyCustomSlot *own,
                                                         Py_ssize_t own_count) {
-  for (Py_ssize_t i = 0; i < own_count; ++i) {
+  PyExtensibleType_Internal_Index ids;
+  PyExtensibleType_Internal_IndexInit(&ids);
+  int result = PyExtensibleType_Internal_IndexReserve(&ids, own_count);
+  for (Py_ssize_t i = 0; result == 0 && i < own_count; ++i) {
     if (own[i].id == PyCustomSlot_ID_SKIP) continue;
     const int valid = PyCustomSlot_IsValidID(own[i].id);
-    if (valid && PyExtensibleType_Internal_Position(own, i, own[i].id) < 0) continue;
+    if (valid && PyExtensibleType_Internal_IndexAdd(&ids, own[i].id, i)) continue;
     char id[2 + 2 * sizeof(uintptr_t) + 1];  // before 3.12 PyErr_Format has no %llx
     char name[PyTypedcall_Internal_NAME_SIZE];
     PyOS_snprintf(id, sizeof(id), "0x%llx", (unsigned long long)own[i].id);
@@ -124,9 +128,10 @@ static inline int PyExtensibleType_Internal_ValidateOwn(PyTypeObject *type, cons
                  valid ? "type '%s': custom slot %zd has ID %s, which stands there already"
                        : "type '%s': custom slot %zd has the invalid ID %s",
                  PyTypedcall_Internal_Name(type, name), i, id);
-    return -1;
+    result = -1;
   }
-  return 0;
+  PyExtensibleType_Internal_IndexFree(&ids);
+  return result;
 }
 
 // The merge under way: inherited positions first, so that slots stay where consumers expect them.
@@ -134,31 +139,57 @@ typedef struct PyExtensibleType_Internal_Merge {
   PyExtensibleType_Internal_Table *table;
   unsigned char *decided;  // per slot: a type earlier in the MRO has given its value
   Py_ssize_t count;
+  PyExtensibleType_Internal_Index ids;   // where they stand in the table
+  PyExtensibleType_Internal_Index kept;  // the addresses of the table's capsules
 } PyExtensibleType_Internal_Merge;
 
-static inline void PyExtensibleType_Internal_MergeSlots(PyExtensibleType_Internal_Merge *merge,
-                                                        const PyCustomSlot *slots,
-                                                        Py_ssize_t count) {
+// Each of these returns 0, or -1 with MemoryError. None runs Python code.
+
+// Starts with these slots, positions to skip included.
+static inline int PyExtensibleType_Internal_MergeFirst(PyExtensibleType_Internal_Merge *merge,
+                                                       const PyCustomSlot *slots,
+                                                       Py_ssize_t count) {
+  if (PyExtensibleType_Internal_IndexReserve(&merge->ids, count) < 0) return -1;
+  if (count > 0) memcpy(merge->table->slots, slots, (size_t)count * sizeof(PyCustomSlot));
+  merge->count = count;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (slots[i].id <= PyCustomSlot_ID_SKIP) continue;
+    (void)PyExtensibleType_Internal_IndexAdd(&merge->ids, slots[i].id, i);
+  }
+  return 0;
+}
+
+static inline int PyExtensibleType_Internal_MergeSlots(PyExtensibleType_Internal_Merge *merge,
+                                                       const PyCustomSlot *slots,
+                                                       Py_ssize_t count) {
+  if (PyExtensibleType_Internal_IndexReserve(&merge->ids, count) < 0) return -1;
   PyCustomSlot *merged = merge->table->slots;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    if (slots[i].id == PyCustomSlot_ID_SKIP) continue;
-    Py_ssize_t at = PyExtensibleType_Internal_Position(merged, merge->count, slots[i].id);
-    if (at < 0) at = merge->count++;
+    if (slots[i].id <= PyCustomSlot_ID_SKIP) continue;
+    Py_ssize_t at = merge->count;
+    if (PyExtensibleType_Internal_IndexAdd(&merge->ids, slots[i].id, at)) {
+      ++merge->count;
+    } else {
+      at = PyExtensibleType_Internal_IndexFind(&merge->ids, slots[i].id)->at;
+    }
     if (merge->decided[at]) continue;
     merged[at] = slots[i];
     merge->decided[at] = 1;
   }
+  return 0;
 }
 
-static inline void PyExtensibleType_Internal_MergeKept(PyExtensibleType_Internal_Table *table,
-                                                       PyObject *const *kept, Py_ssize_t count) {
+static inline int PyExtensibleType_Internal_MergeKept(PyExtensibleType_Internal_Merge *merge,
+                                                      PyObject *const *kept, Py_ssize_t count) {
+  if (count == 0) return 0;
+  if (PyExtensibleType_Internal_IndexReserve(&merge->kept, count) < 0) return -1;
+  PyExtensibleType_Internal_Table *table = merge->table;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    Py_ssize_t at = 0;
-    while (at < table->kept_count && table->kept[at] != kept[i]) ++at;
-    if (at < table->kept_count) continue;
+    if (!PyExtensibleType_Internal_IndexAdd(&merge->kept, (uintptr_t)kept[i], i)) continue;
     Py_INCREF(kept[i]);
     table->kept[table->kept_count++] = kept[i];
   }
+  return 0;
 }
 
 #define PyExtensibleType_READY_MARK "__extensible_type_ready__"
@@ -201,7 +232,13 @@ static inline PyTypeObject *PyExtensibleType_Internal_FirstWithSlots(PyTypeObjec
   return NULL;
 }
 
-// Room for a merge along `mro`: fills `merge` in, or returns -1 without an exception.
+static inline void PyExtensibleType_Internal_EndMerge(PyExtensibleType_Internal_Merge *merge) {
+  PyMem_Free(merge->decided);
+  PyExtensibleType_Internal_IndexFree(&merge->ids);
+  PyExtensibleType_Internal_IndexFree(&merge->kept);
+}
+
+// Room for a merge along `mro`: fills `merge` in. Returns 0, or -1 with MemoryError.
 static inline int PyExtensibleType_Internal_BeginMerge(PyExtensibleType_Internal_Merge *merge,
                                                        PyTypeObject *metaclass, PyObject *mro,
                                                        const PyExtensibleType_Internal_Own *own) {
@@ -219,19 +256,63 @@ static inline int PyExtensibleType_Internal_BeginMerge(PyExtensibleType_Internal
   const size_t bytes = offsetof(PyExtensibleType_Internal_Table, slots) +
                        (size_t)(most + own->count) * sizeof(PyCustomSlot);
   merge->count = 0;
+  PyExtensibleType_Internal_IndexInit(&merge->ids);
+  PyExtensibleType_Internal_IndexInit(&merge->kept);
   merge->table = (PyExtensibleType_Internal_Table *)PyMem_Calloc(1, bytes);
   merge->decided = (unsigned char *)PyMem_Calloc((size_t)most, 1);
   PyObject **kept =
       most_kept > 0 ? (PyObject **)PyMem_Calloc((size_t)most_kept, sizeof(*kept)) : NULL;
   if (merge->table == NULL || merge->decided == NULL || (most_kept > 0 && kept == NULL)) {
     PyMem_Free(merge->table);
-    PyMem_Free(merge->decided);
     PyMem_Free(kept);
+    PyExtensibleType_Internal_EndMerge(merge);
+    PyErr_NoMemory();
     return -1;
   }
   merge->table->references = 1;
   merge->table->kept = kept;
   return 0;
+}
+
+// The merge itself, into a table that begins with the slots of `layout` or, if that is NULL, with
+// the own ones.
+static inline int PyExtensibleType_Internal_MergeAll(PyExtensibleType_Internal_Merge *merge,
+                                                     PyTypeObject *metaclass, PyTypeObject *layout,
+                                                     PyObject *mro,
+                                                     const PyExtensibleType_Internal_Own *own) {
+  int result;
+  if (layout != NULL) {
+    const PyExtensibleTypeData *first =
+        &PyExtensibleType_Internal_DataOf(metaclass, layout)->shared;
+    result = PyExtensibleType_Internal_MergeFirst(merge, first->table, first->count);
+    if (result == 0) result = PyExtensibleType_Internal_MergeSlots(merge, own->slots, own->count);
+  } else {
+    // Nothing inherited: the type's own table is taken as it is, skipped positions included.
+    result = PyExtensibleType_Internal_MergeFirst(merge, own->slots, own->count);
+    memset(merge->decided, 1, (size_t)own->count);
+  }
+  if (result == 0) result = PyExtensibleType_Internal_MergeKept(merge, own->kept, own->kept_count);
+  for (Py_ssize_t i = 0; result == 0 && i < PyTuple_Size(mro); ++i) {
+    PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(mro, i);
+    if (!PyExtensibleType_Internal_IsResolved(metaclass, (PyObject *)base)) continue;
+    Py_ssize_t count;
+    const PyCustomSlot *slots = PyExtensibleType_Internal_OwnSlots(metaclass, base, &count);
+    result = PyExtensibleType_Internal_MergeSlots(merge, slots, count);
+    const PyExtensibleType_Internal_TypeData *data =
+        PyExtensibleType_Internal_DataOf(metaclass, base);
+    if (result == 0 && PyTypedcall_Internal_IsHeapType(base) && data->table != NULL) {
+      result =
+          PyExtensibleType_Internal_MergeKept(merge, data->table->kept, data->table->kept_count);
+    }
+  }
+  // What a base has from bases that it has no longer is still its own to hand down.
+  for (Py_ssize_t i = 0; result == 0 && i < PyTuple_Size(mro); ++i) {
+    PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(mro, i);
+    if (!PyExtensibleType_Internal_IsResolved(metaclass, (PyObject *)base)) continue;
+    const PyExtensibleTypeData *shared = &PyExtensibleType_Internal_DataOf(metaclass, base)->shared;
+    result = PyExtensibleType_Internal_MergeSlots(merge, shared->table, shared->count);
+  }
+  return result;
 }
 
 // Merges into freshly allocated memory, which the type then owns. `layout` is the first type in the
@@ -243,45 +324,17 @@ static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, 
   PyTypeObject *layout = PyExtensibleType_Internal_FirstWithSlots(metaclass, mro);
   if (layout == NULL && own->count == 0) return 0;
   PyExtensibleType_Internal_Merge merge;
-  if (PyExtensibleType_Internal_BeginMerge(&merge, metaclass, mro, own) < 0) {
-    PyErr_NoMemory();
+  if (PyExtensibleType_Internal_BeginMerge(&merge, metaclass, mro, own) < 0) return -1;
+  PyExtensibleType_Internal_Table *table = merge.table;
+  const int failed = PyExtensibleType_Internal_MergeAll(&merge, metaclass, layout, mro, own) < 0;
+  PyExtensibleType_Internal_EndMerge(&merge);
+  if (failed) {
+    PyExtensibleType_Internal_ReleaseTable(table);
     return -1;
   }
-  PyExtensibleType_Internal_Table *table = merge.table;
-  const PyExtensibleType_Internal_TypeData *base_data = NULL;
-  if (layout != NULL) {
-    base_data = PyExtensibleType_Internal_DataOf(metaclass, layout);
-    merge.count = base_data->shared.count;
-    memcpy(table->slots, base_data->shared.table, (size_t)merge.count * sizeof(PyCustomSlot));
-    PyExtensibleType_Internal_MergeSlots(&merge, own->slots, own->count);
-  } else {
-    // Nothing inherited: the type's own table is taken as it is, skipped positions included.
-    merge.count = own->count;
-    memcpy(table->slots, own->slots, (size_t)own->count * sizeof(PyCustomSlot));
-    memset(merge.decided, 1, (size_t)own->count);
-  }
-  PyExtensibleType_Internal_MergeKept(table, own->kept, own->kept_count);
-  for (Py_ssize_t i = 0; i < PyTuple_Size(mro); ++i) {
-    PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(mro, i);
-    if (!PyExtensibleType_Internal_IsResolved(metaclass, (PyObject *)base)) continue;
-    Py_ssize_t count;
-    const PyCustomSlot *slots = PyExtensibleType_Internal_OwnSlots(metaclass, base, &count);
-    PyExtensibleType_Internal_MergeSlots(&merge, slots, count);
-    const PyExtensibleType_Internal_TypeData *data =
-        PyExtensibleType_Internal_DataOf(metaclass, base);
-    if (PyTypedcall_Internal_IsHeapType(base) && data->table != NULL) {
-      PyExtensibleType_Internal_MergeKept(table, data->table->kept, data->table->kept_count);
-    }
-  }
-  // What a base has from bases that it has no longer is still its own to hand down.
-  for (Py_ssize_t i = 0; i < PyTuple_Size(mro); ++i) {
-    PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(mro, i);
-    if (!PyExtensibleType_Internal_IsResolved(metaclass, (PyObject *)base)) continue;
-    const PyExtensibleTypeData *shared = &PyExtensibleType_Internal_DataOf(metaclass, base)->shared;
-    PyExtensibleType_Internal_MergeSlots(&merge, shared->table, shared->count);
-  }
-  PyMem_Free(merge.decided);
 
+  const PyExtensibleType_Internal_TypeData *base_data =
+      layout != NULL ? PyExtensibleType_Internal_DataOf(metaclass, layout) : NULL;
   PyExtensibleType_Internal_TypeData *data = PyExtensibleType_Internal_DataOf(metaclass, type);
   if (own->count == 0 && base_data->shared.count == merge.count &&
       memcmp(base_data->shared.table, table->slots, (size_t)merge.count * sizeof(PyCustomSlot)) ==

@@ -83,32 +83,39 @@ static inline int PyExtensibleType_Internal_CheckStatic(PyTypeObject *type,
   return PyExtensibleType_Internal_ValidateOwn(type, data->table, data->count);
 }
 
-// Collects what `type` inherits, in its MRO's order, skipped positions of the first base included:
-// into `inherited` if that is not NULL. Returns how many slots.
+// Collects what `type` inherits, in its MRO's order, skipped positions of the first base included,
+// into `inherited`. Returns how many slots, or -1 with MemoryError.
 static inline Py_ssize_t PyExtensibleType_Internal_InheritStatic(PyTypeObject *metaclass,
                                                                  PyTypeObject *type, PyObject *mro,
                                                                  const PyExtensibleTypeData *data,
                                                                  PyCustomSlot *inherited) {
+  PyExtensibleType_Internal_Index ids;
+  PyExtensibleType_Internal_IndexInit(&ids);
+  int failed = PyExtensibleType_Internal_IndexReserve(&ids, data->count) < 0;
+  for (Py_ssize_t i = 0; !failed && i < data->count; ++i) {
+    (void)PyExtensibleType_Internal_IndexAdd(&ids, data->table[i].id, i);
+  }
   Py_ssize_t count = 0;
-  for (Py_ssize_t i = 0; i < PyTuple_Size(mro); ++i) {
+  for (Py_ssize_t i = 0; !failed && i < PyTuple_Size(mro); ++i) {
     PyObject *base = PyTuple_GetItem(mro, i);
     if (base == (PyObject *)type || !PyExtensibleType_Internal_IsResolved(metaclass, base))
       continue;
     const PyExtensibleTypeData *from =
         &PyExtensibleType_Internal_DataOf(metaclass, (PyTypeObject *)base)->shared;
     const int is_first = count == 0;
-    for (Py_ssize_t j = 0; j < from->count; ++j) {
+    failed = PyExtensibleType_Internal_IndexReserve(&ids, from->count) < 0;
+    for (Py_ssize_t j = 0; !failed && j < from->count; ++j) {
       const PyCustomSlot *slot = &from->table[j];
       if (slot->id == PyCustomSlot_ID_SKIP
               ? !is_first
-              : PyExtensibleType_Internal_Position(data->table, data->count, slot->id) >= 0 ||
-                    PyExtensibleType_Internal_Position(inherited, count, slot->id) >= 0) {
+              : !PyExtensibleType_Internal_IndexAdd(&ids, slot->id, count)) {
         continue;
       }
       inherited[count++] = *slot;
     }
   }
-  return count;
+  PyExtensibleType_Internal_IndexFree(&ids);
+  return failed ? -1 : count;
 }
 
 // Prepends what `type` inherits to its table. Returns 0, or -1 with MemoryError, or with ValueError
@@ -131,7 +138,9 @@ static inline int PyExtensibleType_Internal_PrependInherited(PyTypeObject *metac
   } else {
     const Py_ssize_t count =
         PyExtensibleType_Internal_InheritStatic(metaclass, type, mro, data, inherited);
-    if (count > room - data->count) {
+    if (count < 0) {
+      // no memory
+    } else if (count > room - data->count) {
       char name[PyTypedcall_Internal_NAME_SIZE];
       PyErr_Format(
           PyExc_ValueError,

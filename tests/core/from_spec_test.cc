@@ -116,6 +116,29 @@ TEST(FromSpec, SeveralBases) {
   EXPECT_EQ(PyCustomSlots_Count(object.get()), 3);
 }
 
+// With a square in the time that it takes, this would not end.
+TEST(FromSpec, ManySlots) {
+  constexpr uintptr_t kMany = 200000;
+  std::vector<PyCustomSlot> slots, others;
+  for (uintptr_t i = 1; i <= kMany; ++i) {
+    slots.push_back(Slot(16 * i, i));
+    others.push_back(Slot(16 * (i + kMany / 2), 2 * i));
+  }
+  Ref base = MakeType(slots), child = MakeType(others, base.get());
+  ASSERT_TRUE(child) << TakeError();
+  Ref object = New(child);
+  ASSERT_EQ(PyCustomSlots_Count(object.get()), static_cast<Py_ssize_t>(kMany + kMany / 2));
+  for (const uintptr_t at : {uintptr_t{0}, kMany / 2 - 1, kMany / 2, kMany - 1, kMany}) {
+    const PyCustomSlot &slot = PyCustomSlots_Table(object.get())[at];
+    EXPECT_EQ(slot.id, 16 * (at + 1));
+    EXPECT_EQ(slot.data.flags, at < kMany / 2 ? at + 1 : 2 * (at + 1 - kMany / 2));
+  }
+  slots.push_back(slots[7]);
+  EXPECT_FALSE(MakeType(slots));
+  EXPECT_NE(TakeError().find("slot 200000 has ID 0x80, which stands there already"),
+            std::string::npos);
+}
+
 TEST(FromSpec, MetaclassOfABase) {
   Scope scope;
   scope.Set("M", Metaclass().get());

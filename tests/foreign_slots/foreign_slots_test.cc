@@ -107,6 +107,26 @@ TEST_F(Foreign, TheFirstInTheMroWins) {
   EXPECT_EQ(Any("Other()", 1), 11);
 }
 
+// With a square in the time that it takes, this would not end.
+TEST_F(Foreign, ManySlots) {
+  constexpr uintptr_t kMany = 200000;
+  Slots slots, others;
+  for (uintptr_t i = 1; i <= kMany; ++i) {
+    slots.push_back(Slot(16 * i, i));
+    others.push_back(Slot(16 * (i + kMany / 2), i + kMany / 2));
+  }
+  Ref base = Class("class Base: pass", "Base"), type = Class("class X(Base): pass");
+  ASSERT_EQ(Register(base, slots), 0) << TakeError();
+  ASSERT_EQ(Register(type, others), 0) << TakeError();
+  ASSERT_EQ(Register(type, slots), 0) << TakeError();
+  Ref object = scope_.Eval("X()");
+  const PyCustomSlot *first = PyForeignSlots_Find(interface_, object.get(), others[0].id, 0);
+  ASSERT_NE(first, nullptr);
+  for (const uintptr_t at : {uintptr_t{0}, kMany - 1, kMany, kMany + kMany / 2 - 1}) {
+    EXPECT_EQ(first[at].id, 16 * (at < kMany ? at + 1 + kMany / 2 : at + 1 - kMany)) << at;
+  }
+}
+
 TEST_F(Foreign, OwnSlotsComeFirst) {
   Ref base = MakeType({S(1, 1)});
   Ref type = Class("class X: pass");

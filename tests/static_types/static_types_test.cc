@@ -155,6 +155,23 @@ TEST(Inheriting, SeveralBasesInMroOrder) {
   EXPECT_EQ(child.Table(), (Pairs{{Id(1), 11}, {Id(2), 22}, {Id(3), 333}, {Id(4), 44}}));
 }
 
+// With a square in the time that it takes, this would not end.
+TEST(Inheriting, ManySlots) {
+  constexpr size_t kMany = 200000;
+  Slots of_base, own;
+  for (size_t i = 1; i <= kMany; ++i) {
+    of_base.push_back(Slot(16 * i, i));
+    own.push_back(Slot(16 * (i + kMany / 2), 2 * i));
+  }
+  static const Static base("test.Many", of_base, kMany);
+  static const Static child("test.ManyMore", own, 2 * kMany, base.type());
+  ASSERT_EQ(base.Ready(), 0) << TakeError();
+  ASSERT_EQ(child.Ready(), 0) << TakeError();
+  EXPECT_EQ(child.made->etp_custom_slot_count, static_cast<Py_ssize_t>(kMany + kMany / 2));
+  EXPECT_EQ(child.Table()[kMany / 2 - 1], std::make_pair(16 * kMany / 2, kMany / 2));
+  EXPECT_EQ(child.Table()[kMany / 2], std::make_pair(16 * (1 + kMany / 2), size_t{2}));
+}
+
 TEST(Inheriting, NoRoom) {
   static const Static base("test.Parent", {S(1, 11), S(2, 22)}, 2);
   static const Static child("test.Full", {S(3, 33)}, 2, base.type());
