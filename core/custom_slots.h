@@ -60,6 +60,7 @@ static inline __attribute__((noinline, cold)) int PyExtensibleType_Internal_Reso
   // Reading the class body's slots can run code that lets go of the type.
   Py_INCREF((PyObject *)type);
   const int failed = interface->resolve(interface->state, type, NULL, 0);
+  if (failed) PyTypedcall_Internal_PostponeInterrupt();
   const int found = !failed && PyTypedcall_LOAD_ACQUIRE(&data->magic) == PyExtensibleType_MAGIC &&
                     Py_REFCNT((PyObject *)type) > 1;
   Py_DECREF((PyObject *)type);

@@ -55,6 +55,7 @@ static inline const PyExtensibleTypeData *PyCustomSlots_Internal_LimitedData(
   // Reading the class body's slots can run code that lets go of the type.
   Py_INCREF((PyObject *)type);
   const int failed = api->interface->resolve(api->interface->state, type, NULL, 0);
+  if (failed) PyTypedcall_Internal_PostponeInterrupt();
   const int found =
       !failed && data->magic == PyExtensibleType_MAGIC && !PyTypedcall_Internal_IsUnshared(type);
   Py_DECREF((PyObject *)type);

@@ -1,140 +1,15 @@
-// The metaclass that puts custom slots on types: the one-time resolution of a type's slots along
-// the MRO, what the metaclass does at a type's birth and death, its creation. Used by
-// core/rendezvous.h, which makes one per interpreter.
+// The metaclass that puts custom slots on types: what it does at a type's birth and death, its
+// creation. Used by core/rendezvous.h, which makes one per interpreter.
 #ifndef TYPEDCALL_CORE_METACLASS_H_
 #define TYPEDCALL_CORE_METACLASS_H_
 
-#include "core/own_slots.h"
+#include "core/resolution.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 #define PyExtensibleType_ATTRIBUTE "extensibletype_v2"
-
-// The last step of `resolve`. No Python code runs in here, so nobody sees a type half resolved.
-static inline int PyExtensibleType_Internal_Commit(PyTypeObject *metaclass, PyTypeObject *type,
-                                                   PyObject *mro,
-                                                   const PyExtensibleType_Internal_Own *own) {
-  PyExtensibleType_Internal_TypeData *data = PyExtensibleType_Internal_DataOf(metaclass, type);
-  if (PyExtensibleType_Internal_BuildTable(metaclass, type, mro, own) < 0) return -1;
-  PyTypedcall_STORE_RELEASE(&data->shared.magic, PyExtensibleType_MAGIC);
-  return 0;
-}
-
-// Always -1. `format` has one %s, for the type's name.
-static inline int PyExtensibleType_Internal_Refuse(PyTypeObject *type, PyObject *exception,
-                                                   const char *format) {
-  char name[PyTypedcall_Internal_NAME_SIZE];
-  PyErr_Format(exception, format, PyTypedcall_Internal_Name(type, name));
-  return -1;
-}
-
-// The magic of a type whose bases are being resolved by this thread. Without the GIL another thread
-// may come to the type meanwhile: for it nobody has settled it yet, and the first to the end does.
-#ifdef Py_GIL_DISABLED
-#define PyExtensibleType_Internal_ON_THE_WAY ((uint64_t)PyThread_get_thread_ident() | 1)
-#else
-#define PyExtensibleType_Internal_ON_THE_WAY ((uint64_t)1)
-#endif
-
-// Neither settled nor being settled by this thread?
-static inline int PyExtensibleType_Internal_IsOpen(uint64_t magic) {
-  return magic != PyExtensibleType_MAGIC && magic != PyExtensibleType_Internal_ON_THE_WAY;
-}
-
-static inline int PyExtensibleType_Internal_ResolveAlone(PyTypeObject *metaclass,
-                                                         PyTypeObject *type,
-                                                         const PyCustomSlot *slots,
-                                                         Py_ssize_t count);
-
-// Resolves those bases that came past the metaclass's __init__ and that nobody has looked at yet:
-// what `type` inherits must not depend on who looked first. Returns 0, or -1 with the exception
-// that a base's declaration causes. May run Python code.
-static inline int PyExtensibleType_Internal_ResolveBases(PyTypeObject *metaclass,
-                                                         PyTypeObject *type) {
-  PyObject *mro = PyTypedcall_Internal_Mro(type);
-  int result = mro == NULL && PyErr_Occurred() ? -1 : 0;
-  uint64_t *magic = &PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic;
-  // The last ones first: they are bases of the others, and the recursion stays flat.
-  for (Py_ssize_t i = mro != NULL ? PyTuple_Size(mro) - 1 : -1; result == 0 && i >= 0; --i) {
-    PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(mro, i);
-    if (base == type || !PyTypedcall_Internal_IsHeapType(base) ||
-        !PyType_IsSubtype(Py_TYPE((PyObject *)base), metaclass) ||
-        !PyExtensibleType_Internal_IsOpen(
-            PyExtensibleType_Internal_DataOf(metaclass, base)->shared.magic)) {
-      continue;
-    }
-    // Metaclasses' mro() can put classes into the MRO of each other: who is on the way is passed
-    // over, offers nothing meanwhile, and those below it are not settled before it is.
-    if (PyExtensibleType_Internal_IsOpen(*magic)) {
-      __atomic_store_n(magic, PyExtensibleType_Internal_ON_THE_WAY, __ATOMIC_RELAXED);
-    }
-    if (Py_EnterRecursiveCall(" while custom slots are inherited") != 0) {
-      result = -1;
-    } else {
-      result = PyExtensibleType_Internal_ResolveAlone(metaclass, base, NULL, 0);
-      Py_LeaveRecursiveCall();
-    }
-  }
-  if (*magic == PyExtensibleType_Internal_ON_THE_WAY) {
-    __atomic_store_n(magic, (uint64_t)0, __ATOMIC_RELAXED);
-  }
-  Py_XDECREF(mro);
-  return result;
-}
-
-// Is one of the bases being resolved, by somebody whose Python code has led here? With the GIL also
-// if by another thread: the mark there does not say whose it is. What `type` would inherit now
-// lacks what that base is about to have. Runs no Python code.
-static inline int PyExtensibleType_Internal_BaseIsOnTheWay(PyTypeObject *metaclass,
-                                                           PyTypeObject *type, PyObject *mro) {
-  for (Py_ssize_t i = 0; i < PyTuple_Size(mro); ++i) {
-    PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(mro, i);
-    if (base == type || !PyTypedcall_Internal_IsHeapType(base) ||
-        !PyType_IsSubtype(Py_TYPE((PyObject *)base), metaclass)) {
-      continue;
-    }
-    if (PyExtensibleType_Internal_DataOf(metaclass, base)->shared.magic ==
-        PyExtensibleType_Internal_ON_THE_WAY) {
-      return 1;
-    }
-  }
-  return 0;
-}
-
-// Resolves with the slots of the class body, or with `given` ones. Reading the body's can run
-// Python code, and with it another thread or a look-up on this very type: whoever comes first to
-// the end has resolved it.
-static inline int PyExtensibleType_Internal_ResolveWith(
-    PyTypeObject *metaclass, PyTypeObject *type, const PyExtensibleType_Internal_Own *given) {
-  PyExtensibleType_Internal_Own body = {NULL, 0, NULL, 0};
-  PyObject *mro = NULL;
-  int result = given == NULL ? PyExtensibleType_Internal_ReadOwn(type, &body) : 0;
-  if (result == 0) result = PyExtensibleType_Internal_ResolveBases(metaclass, type);
-  if (result == 0) {
-    mro = PyTypedcall_Internal_Mro(type);
-    if (mro == NULL && PyErr_Occurred()) result = -1;
-  }
-  if (mro != NULL && PyExtensibleType_Internal_BaseIsOnTheWay(metaclass, type, mro)) {
-    // The next look-up settles it. Given slots would be lost till then.
-    if (given != NULL) {
-      result = PyExtensibleType_Internal_Refuse(
-          type, PyExc_RuntimeError, "the custom slots of a base of type '%s' are being settled");
-    }
-  } else if (mro != NULL && PyExtensibleType_Internal_IsOpen(
-                                PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic)) {
-    result = PyExtensibleType_Internal_Commit(metaclass, type, mro, given != NULL ? given : &body);
-  } else if (result == 0 && given != NULL) {
-    result = PyExtensibleType_Internal_Refuse(
-        type, PyExc_SystemError, "somebody else has settled the custom slots of type '%s'");
-  }
-  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  Py_XDECREF(mro);
-  PyExtensibleType_Internal_DropOwn(&body);  // the table has references of its own to the capsules
-  PyTypedcall_RestoreError(saved);
-  return result;
-}
 
 // See PyTypedcall_Interface.resolve. The caller has `metaclass` for itself.
 static inline int PyExtensibleType_Internal_ResolveAlone(PyTypeObject *metaclass,

@@ -164,4 +164,20 @@ static inline void PyTypedcall_RestoreError(PyTypedcall_SavedError saved) {
 #endif
 }
 
+#ifndef PYPY_VERSION
+static inline int PyTypedcall_Internal_RaiseInterrupt(void *unused) {
+  (void)unused;
+  PyErr_SetNone(PyExc_KeyboardInterrupt);
+  return -1;
+}
+
+// For a look-up that cannot tell of an exception and is about to drop one: a KeyboardInterrupt is
+// not lost, but comes again as soon as Python code runs. GIL: held.
+static inline void PyTypedcall_Internal_PostponeInterrupt(void) {
+  if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+    (void)Py_AddPendingCall(PyTypedcall_Internal_RaiseInterrupt, NULL);
+  }
+}
+#endif
+
 #endif  // TYPEDCALL_CORE_PLATFORM_H_
