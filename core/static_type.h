@@ -15,7 +15,12 @@ typedef struct PyExtensibleType_Internal_StaticType {
   PyTypeObject *type;
   PyExtensibleTypeData *data;
   Py_ssize_t own_count;  // of the slots that were there before those of the bases were prepended
+  int attributes;        // which ones we have put into its dictionary
 } PyExtensibleType_Internal_StaticType;
+
+// What stands in StaticType.attributes.
+#define PyExtensibleType_Internal_PUT_MODULE 1
+#define PyExtensibleType_Internal_PUT_MARK 2
 
 typedef struct PyExtensibleType_Internal_StaticTypes {
   PyExtensibleType_Internal_StaticType *items;
@@ -37,8 +42,44 @@ static inline int PyExtensibleType_Internal_ReserveStatic(
   return 0;
 }
 
-// Makes the types plain again, as they were before, so that nothing refers to a dead metaclass and
-// the next interpreter can make them ready.
+// Takes out of the dictionary of a static type what we have put there: it outlives its interpreter,
+// while from 3.14 on CPython frees the names of an ending one, whoever has a reference to them.
+static inline void PyExtensibleType_Internal_UnsetStatic(PyTypeObject *type, int attributes) {
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  PyObject *dict = attributes != 0 ? PyTypedcall_Internal_StaticDict(type) : NULL;
+  if (dict != NULL) {
+    if ((attributes & PyExtensibleType_Internal_PUT_MODULE) != 0) {
+      (void)PyDict_DelItemString(dict, "__module__");
+    }
+    if ((attributes & PyExtensibleType_Internal_PUT_MARK) != 0) {
+      (void)PyDict_DelItemString(dict, PyExtensibleType_READY_MARK);
+    }
+  }
+  Py_XDECREF(dict);
+  PyTypedcall_RestoreError(saved);
+}
+
+// Gives the ordinary static types that derive from `type` and have the metaclass `from` another
+// one. It is CPython that gives them the metaclass of their base, and that lists them.
+static inline void PyExtensibleType_Internal_Retype(PyTypeObject *type, PyTypeObject *from,
+                                                    PyTypeObject *to) {
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  // `type`'s own method: a metaclass may define another one.
+  PyObject *derived = PyObject_CallMethod((PyObject *)&PyType_Type, "__subclasses__", "O", type);
+  for (Py_ssize_t i = 0; derived != NULL && i < PyList_Size(derived); ++i) {
+    PyObject *subtype = PyList_GetItem(derived, i);
+    if (PyTypedcall_Internal_IsHeapType((PyTypeObject *)subtype) || Py_TYPE(subtype) != from) {
+      continue;
+    }
+    Py_SET_TYPE(subtype, to);
+    PyExtensibleType_Internal_Retype((PyTypeObject *)subtype, from, to);
+  }
+  Py_XDECREF(derived);
+  PyTypedcall_RestoreError(saved);
+}
+
+// Makes the types plain again, as they were before, so that nothing refers to a dead interpreter's
+// objects and the next one can make them ready.
 static inline void PyExtensibleType_Internal_ForgetStatic(
     PyExtensibleType_Internal_StaticTypes *types) {
   for (Py_ssize_t i = 0; i < types->count; ++i) {
@@ -51,9 +92,14 @@ static inline void PyExtensibleType_Internal_ForgetStatic(
       memset(table + item->own_count, 0, (size_t)inherited * sizeof(*table));
       item->data->count = item->own_count;
     }
-    // Its reference to the metaclass is never given back: ordinary static types that derive from it
-    // have the same metaclass without a reference, and nobody lists them.
+    // Its reference to the metaclass is never given back: a static type that somebody has given
+    // this metaclass without PyExtensibleType_Ready has none, and nobody lists it.
+    PyTypeObject *metaclass = Py_TYPE((PyObject *)item->type);
     Py_SET_TYPE((PyObject *)item->type, &PyType_Type);
+    PyExtensibleType_Internal_Retype(item->type, metaclass, &PyType_Type);
+    PyExtensibleType_Internal_UnsetStatic(item->type, item->attributes);
+    // The next interpreter counts its version tags from the start, for other types.
+    PyType_Modified(item->type);
   }
   PyTypedcall_RAW_FREE(types->items);
   memset(types, 0, sizeof(*types));
@@ -174,21 +220,38 @@ static inline int PyExtensibleType_Internal_MetaclassFits(PyTypeObject *metaclas
 }
 
 // Puts an attribute straight into the dictionary of a static type, which refuses assignments,
-// unless it has it. Nobody has seen the type yet. Steals `value`, which may be NULL with an
-// exception. Returns 0, or -1 with an exception.
+// unless it has it. Steals `value`, which may be NULL with an exception. Returns 1, 0 if it was
+// there, or -1 with an exception.
 static inline int PyExtensibleType_Internal_SetStatic(PyTypeObject *type, const char *name,
                                                       PyObject *value) {
   PyObject *standing = value != NULL ? PyTypedcall_Internal_OwnAttribute(type, name) : NULL;
   int result = standing != NULL ? 0 : -1;
   if (standing == NULL && !PyErr_Occurred()) {
-    PyObject *key = PyUnicode_FromString(name);
-    result = key != NULL ? PyObject_GenericSetAttr((PyObject *)type, key, value) : -1;
-    if (result == 0) PyType_Modified(type);
-    Py_XDECREF(key);
+    PyObject *dict = PyTypedcall_Internal_StaticDict(type);
+    if (dict != NULL && PyDict_SetItemString(dict, name, value) == 0) result = 1;
+    Py_XDECREF(dict);
   }
   Py_XDECREF(standing);
   Py_XDECREF(value);
   return result;
+}
+
+// Puts in what a static type of ours needs in its dictionary. Adds what it has put to `attributes`.
+// Returns 0, or -1 with an exception.
+static inline int PyExtensibleType_Internal_SetAttributes(PyTypeObject *type, int *attributes) {
+  // The metaclass has one of ours, which would be found first: pickle would look for the type in
+  // our module.
+  int put = PyExtensibleType_Internal_SetStatic(
+      type, "__module__", PyTypedcall_Internal_TypeAttribute(type, "__module__"));
+  if (put < 0) return -1;
+  if (put > 0) *attributes |= PyExtensibleType_Internal_PUT_MODULE;
+  put = PyExtensibleType_Internal_SetStatic(type, PyExtensibleType_READY_MARK,
+                                            PyCapsule_New(type, PyExtensibleType_READY_NAME, NULL));
+  if (put < 0) return -1;
+  if (put > 0) *attributes |= PyExtensibleType_Internal_PUT_MARK;
+  // Also if nothing has been put in: what was found before, under another metaclass, is cached.
+  PyType_Modified(type);
+  return 0;
 }
 
 // Has a type been made ready before one of its bases, and so missed the base's slots?
@@ -241,21 +304,13 @@ static inline int PyExtensibleType_Internal_ReadyStatic(
   Py_INCREF((PyObject *)metaclass);
   Py_SET_TYPE((PyObject *)type, metaclass);
   const Py_ssize_t own_count = data->count;
+  int attributes = 0;
   int result = PyType_Ready(type);
   if (result == 0 && !PyExtensibleType_Internal_MetaclassFits(metaclass, type)) {
     result = PyExtensibleType_Internal_RefuseStatic(
         type, PyExc_TypeError, "a base has a metaclass that cannot be combined with ours");
   }
-  if (result == 0) {
-    // The metaclass has one of ours, which would be found first: pickle would look for the type in
-    // our module.
-    result = PyExtensibleType_Internal_SetStatic(
-        type, "__module__", PyTypedcall_Internal_TypeAttribute(type, "__module__"));
-  }
-  if (result == 0) {
-    result = PyExtensibleType_Internal_SetStatic(
-        type, PyExtensibleType_READY_MARK, PyCapsule_New(type, PyExtensibleType_READY_NAME, NULL));
-  }
+  if (result == 0) result = PyExtensibleType_Internal_SetAttributes(type, &attributes);
   if (result == 0) {
     result = PyExtensibleType_Internal_PrependInherited(metaclass, type, data, room);
   }
@@ -263,6 +318,8 @@ static inline int PyExtensibleType_Internal_ReadyStatic(
   if (result == 0) result = PyExtensibleType_Internal_ReserveStatic(types);
   if (result < 0) {
     PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+    PyExtensibleType_Internal_UnsetStatic(type, attributes);
+    PyType_Modified(type);
     // Bases list it as a subclass by now, so it needs a type.
     Py_SET_TYPE((PyObject *)type, before != NULL ? before : &PyType_Type);
     Py_DECREF((PyObject *)metaclass);
@@ -273,6 +330,9 @@ static inline int PyExtensibleType_Internal_ReadyStatic(
   item->type = type;
   item->data = data;
   item->own_count = own_count;
+  item->attributes = attributes;
+  // Those that derive from it since before it had our metaclass, in an interpreter that has ended.
+  PyExtensibleType_Internal_Retype(type, &PyType_Type, metaclass);
   PyTypedcall_STORE_RELEASE(&data->magic, PyExtensibleType_MAGIC);
   return 0;
 }

@@ -93,6 +93,34 @@ static inline PyObject *PyTypedcall_Internal_OwnAttribute(PyTypeObject *type, co
 #endif
 }
 
+#ifdef Py_LIMITED_API
+static inline int PyTypedcall_Internal_TakeDict(PyObject *visited, void *found) {
+  if (PyDict_Check(visited)) *(PyObject **)found = visited;
+  return 0;
+}
+#endif
+
+// The dictionary, to write to, of a ready static type that is not one of CPython's own. What is
+// written is no secret from the caches of attributes: PyType_Modified comes after it. New
+// reference, or NULL with an exception.
+static inline PyObject *PyTypedcall_Internal_StaticDict(PyTypeObject *type) {
+  PyObject *dict = NULL;
+#ifdef Py_LIMITED_API
+  // There only the proxy in front of it can be had, which shows it to the garbage collector.
+  PyObject *proxy = PyTypedcall_Internal_TypeAttribute(type, "__dict__");
+  if (proxy == NULL) return NULL;
+  traverseproc traverse = PyTypedcall_Internal_SLOT(traverseproc, Py_TYPE(proxy), tp_traverse);
+  if (traverse != NULL) (void)traverse(proxy, PyTypedcall_Internal_TakeDict, &dict);
+  Py_XINCREF(dict);
+  Py_DECREF(proxy);
+#else
+  dict = type->tp_dict;
+  Py_XINCREF(dict);
+#endif
+  if (dict == NULL) PyErr_SetString(PyExc_SystemError, "typedcall: a type without a dictionary");
+  return dict;
+}
+
 // Does a weak reference refer to nothing any more? Keeps a pending exception.
 static inline int PyTypedcall_Internal_IsDead(PyObject *reference) {
 #ifdef Py_LIMITED_API
