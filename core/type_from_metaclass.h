@@ -60,9 +60,9 @@ static inline int PyExtensibleType_Internal_HasNoBase(const PyType_Spec *spec, P
 ///
 /// A new reference; or NULL with TypeError (a metaclass with a tp_new of its own, a metaclass
 /// conflict, bases or sizes that do not fit), SystemError (no name, a doubled slot, before 3.12 a
-/// negative basicsize (PEP 697)), RuntimeError (an unknown slot), MemoryError, or what Python
-/// code raised (a metaclass's mro(), warnings turned into errors). Threads: the GIL is held (an
-/// attached thread). The type belongs to the calling interpreter.
+/// negative basicsize (PEP 697)), RuntimeError (an unknown slot; from 3.15 on SystemError),
+/// MemoryError, or what Python code raised (a metaclass's mro(), warnings turned into errors).
+/// Threads: the GIL is held (an attached thread). The type belongs to the calling interpreter.
 static inline PyObject *PyExtensibleType_FromMetaclass(PyTypeObject *metaclass, PyObject *module,
                                                        PyType_Spec *spec, PyObject *bases) {
 #if PY_VERSION_HEX >= 0x030C0000

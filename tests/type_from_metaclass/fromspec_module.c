@@ -225,7 +225,8 @@ static PyType_Slot negative_slots[] = {{-3, NULL}, {0, NULL}};
 static PyType_Slot list_base_slots[] = {{Py_tp_base, &PyList_Type}, {0, NULL}};
 static PyType_Slot bool_base_slots[] = {{Py_tp_base, &PyBool_Type}, {0, NULL}};
 static PyType_Slot not_a_tuple_slots[] = {{Py_tp_bases, &PyList_Type}, {0, NULL}};
-static PyType_Slot bases_slots[] = {{Py_tp_bases, NULL}, {0, NULL}};  // (int,), set on import
+static PyType_Slot bases_slots[] = {{Py_tp_bases, NULL}, {0, NULL}};     // (int,), set on import
+static PyType_Slot no_bases_slots[] = {{Py_tp_bases, NULL}, {0, NULL}};  // (), set on import
 
 #define DEFAULT (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE)
 static PyType_Spec specs[] = {
@@ -252,6 +253,7 @@ static PyType_Spec specs[] = {
     {"fromspec.bad_negative", 0, 0, DEFAULT, negative_slots},
     {"fromspec.bad_bool_base", 0, 0, DEFAULT, bool_base_slots},
     {"fromspec.bad_not_a_tuple", 0, 0, DEFAULT, not_a_tuple_slots},
+    {"fromspec.bad_no_bases", 0, 0, DEFAULT, no_bases_slots},
     {"fromspec.bad_small", 1, 0, DEFAULT, empty_slots},
     {"fromspec.bad_offset", sizeof(PyObject), 0, DEFAULT | Py_TPFLAGS_HAVE_GC, weakdict_slots},
     {"fromspec.pep697", -16, 0, DEFAULT, empty_slots},
@@ -393,6 +395,7 @@ PyMODINIT_FUNC PyInit_fromspec_module(void) {
   PyObject *no_new = PyType_FromSpecWithBases(&spec, type_as_base);
   Py_XDECREF(type_as_base);
   bases_slots[0].pfunc = PyTuple_Pack(1, (PyObject *)&PyLong_Type);
+  no_bases_slots[0].pfunc = PyTuple_New(0);
   if (no_new != NULL) ((PyTypeObject *)no_new)->tp_new = NULL;
 #ifdef Py_REF_DEBUG
   const long counts_references = 1;
@@ -400,6 +403,7 @@ PyMODINIT_FUNC PyInit_fromspec_module(void) {
   const long counts_references = 0;
 #endif
   if (module == NULL || metaclass == NULL || no_new == NULL || bases_slots[0].pfunc == NULL ||
+      no_bases_slots[0].pfunc == NULL ||
       PyModule_AddIntConstant(module, "COUNTS_REFERENCES", counts_references) < 0 ||
       PyModule_AddObject(module, "Metaclass", metaclass) < 0 ||
       PyModule_AddObject(module, "NoNew", no_new) < 0) {

@@ -42,17 +42,24 @@ class Refusals(unittest.TestCase):
         self.check(TypeError, "resolution", "empty", fs.Metaclass, (object, int))
         self.check(TypeError, "", "empty", fs.Metaclass, 5)
         self.check(TypeError, "", "empty", fs.Metaclass, (int, 5))
-        self.check(SystemError, "not a tuple", "bad_not_a_tuple")
+        if sys.version_info < (3, 15):  # which takes a type there
+            self.check(SystemError, "not a tuple", "bad_not_a_tuple")
 
     def test_no_bases(self):
-        self.check(TypeError, "at least one base", "empty", fs.Metaclass, ())
+        for metaclass in (fs.Metaclass, type, None):
+            self.check(TypeError, "at least one base", "empty", metaclass, ())
+            self.check(TypeError, "at least one base", "bad_no_bases", metaclass)
 
     def test_spec(self):
         self.check(SystemError, "name", "unnamed")
-        self.check(SystemError, "Multiple Py_tp_doc", "bad_two_docs")
-        self.check(SystemError, "Multiple Py_tp_members", "bad_two_members")
-        self.check(RuntimeError, "invalid slot", "bad_unknown")
-        self.check(RuntimeError, "invalid slot", "bad_negative")
+        self.check(SystemError, "(?i)multiple Py_tp_doc", "bad_two_docs")
+        self.check(SystemError, "(?i)multiple Py_tp_members", "bad_two_members")
+        if sys.version_info < (3, 15):
+            self.check(RuntimeError, "invalid slot", "bad_unknown")
+            self.check(RuntimeError, "invalid slot", "bad_negative")
+        else:
+            self.check(SystemError, "unknown type slot", "bad_unknown")
+            self.check(SystemError, "slot", "bad_negative")
         self.check(TypeError, "too small", "bad_small")
         self.check(TypeError, "out of bounds", "bad_offset")
 
@@ -120,7 +127,8 @@ class Lifetime(unittest.TestCase):
 
     def test_no_leak_of_refusals(self):
         cases = itertools.cycle(["bad_two_docs", "bad_two_members", "bad_unknown", "bad_small",
-                                 "bad_bool_base", "bad_not_a_tuple", "bad_offset", "unnamed"])
+                                 "bad_bool_base", "bad_no_bases", "bad_offset", "unnamed"] +
+                                ["bad_not_a_tuple"] * (sys.version_info < (3, 15)))
         metaclasses = itertools.cycle([fs.Metaclass, MetaclassWithNew, int])
 
         def refuse():
