@@ -11,7 +11,7 @@ from slot_ids import ID, bare, slots
 from slot_probe import Metaclass, find, make, table
 
 Base = make(slots((1, 11)))
-MANY = 200000
+MANY = 100000
 
 
 class Forgetful(Metaclass):
