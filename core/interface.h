@@ -148,13 +148,15 @@ static inline int PyTypedcall_IsUsable(const PyTypedcall_Interface *interface) {
 }
 
 // What stands under `name` in `dict`, which may be NULL or no dictionary: a new reference, or NULL.
-// Sets no exception and, unlike PyDict_GetItemString, reports none to sys.unraisablehook.
+// Sets no exception and, unlike PyDict_GetItemString, reports none to sys.unraisablehook; a
+// KeyboardInterrupt comes again.
 static inline PyObject *PyTypedcall_Internal_Look(PyObject *dict, const char *name) {
   if (dict == NULL || !PyDict_Check(dict)) return NULL;
   // Comparing keys can run Python code, and that can let go of the dictionary.
   Py_INCREF(dict);
   PyObject *key = PyUnicode_FromString(name);
   PyObject *value = key != NULL ? PyTypedcall_Internal_GetItem(dict, key) : NULL;
+  if (PyErr_Occurred()) PyTypedcall_Internal_PostponeInterrupt();
   PyErr_Clear();
   Py_XDECREF(key);
   Py_DECREF(dict);

@@ -95,7 +95,11 @@ struct site_entry {
 /// Answers one request for many callables, whatever the request is. Belongs to one interpreter: it
 /// is made with that interpreter's interface (null: nothing is remembered, and only what needs no
 /// side table is looked at) and kept in module state. Methods: GIL held. It holds no reference to
-/// any callable; what it finds is valid while the caller has one and nobody untags the callable.
+/// any callable or tag: look again for each call. What it finds is valid as long as the caller has
+/// a reference to the callable and the tag's owner lives, which is the callable's own module or
+/// class in all but odd cases (a class that hides the method, a module that was imported twice); a
+/// caller that cannot know, and runs other Python code or threads without a GIL meanwhile, uses
+/// resolve().
 class dynamic_call_site {
  public:
   /// `asked` is what each callable is asked. Copies the signature. Throws std::bad_alloc.
