@@ -92,10 +92,18 @@ static inline void PyTypedcall_Internal_EmptyState(PyTypedcall_Internal_State *s
   for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); ++i) Py_XDECREF(parts[i]);
 }
 
+// What `sys` has under that name: borrowed, or NULL; sets no exception. PySys_GetObject does not say
+// whether there was no memory to look, so it is asked once more.
+static inline PyObject *PyTypedcall_Internal_OfSys(const char *name) {
+  PyObject *found = PySys_GetObject(name);
+  return found != NULL ? found : PySys_GetObject(name);
+}
+
 // Does `sys` still have what every running interpreter has? It is wiped before the interpreter lets
 // go of its own dictionary.
 static inline int PyTypedcall_Internal_IsRunning(void) {
-  PyObject *modules = PySys_GetObject("modules"), *version = PySys_GetObject("hexversion");
+  PyObject *modules = PyTypedcall_Internal_OfSys("modules"),
+           *version = PyTypedcall_Internal_OfSys("hexversion");
   return (modules != NULL && PyDict_Check(modules)) || (version != NULL && PyLong_Check(version));
 }
 
@@ -133,11 +141,14 @@ static inline void PyTypedcall_Internal_CapsuleDied(PyObject *capsule) {
   if (state->is_coming_back) return;
   if (state->is_installed && PyTypedcall_Internal_IsRunning()) {
     PyTypedcall_Internal_ComeBack(state);
-  } else {
-    // The struct stays, some two hundred bytes an interpreter: CPython runs Python code after the
-    // interpreter's dictionary has gone, and that code may call modules that hold the interface.
-    PyTypedcall_Internal_EmptyState(state);
+    return;
   }
+  // The struct of an interface that was installed stays, some two hundred bytes an interpreter:
+  // CPython runs Python code after the interpreter's dictionary has gone, and that code may call
+  // modules that hold the interface.
+  const int was_shown = state->is_installed;
+  PyTypedcall_Internal_EmptyState(state);
+  if (!was_shown) PyTypedcall_RAW_FREE(state);
 }
 
 // A capsule with a new interface, not yet shown to anybody. New reference, or NULL with an
@@ -247,8 +258,12 @@ static inline const PyTypedcall_Interface *PyTypedcall_Internal_Accept(PyObject 
 // The dictionary of module `_extensibletype`, which is made when it is not there yet: a new
 // reference, or NULL with an exception.
 static inline PyObject *PyTypedcall_Internal_MakeModule(void) {
-  PyObject *modules = PySys_GetObject("modules"), *dict = NULL;
+  PyObject *modules = PyTypedcall_Internal_OfSys("modules"), *dict = NULL;
   if (modules == NULL || !PyDict_Check(modules)) {
+    // No memory looks the same.
+    PyObject *name = PyUnicode_FromString("modules");
+    if (name == NULL) return NULL;
+    Py_DECREF(name);
     PyErr_SetString(PyExc_ImportError, "typedcall: sys.modules is not there");
     return NULL;
   }

@@ -1,17 +1,17 @@
 // What an extensible class costs above a plain one, counted at CPython's allocators, and that ten
 // thousand classes which are made, subclassed and dropped leave no slot table and nothing else.
+#include "tests/support/memory.h"
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"
-#include "tests/inheritance/allocations.h"
 
 namespace typedcall_test {
 namespace {
 
 constexpr std::size_t kPerClass = 48;  // what issue 3 allows a class above a plain one
 
-class Memory : public testing::Test {
+class TypesMemory : public testing::Test {
  protected:
-  Memory() : base_(MakeType({Slot(Id(1), 11), Slot(Id(2), 22)})) {
+  TypesMemory() : base_(MakeType({Slot(Id(1), 11), Slot(Id(2), 22)})) {
     scope_.Set("A", base_.get());
     scope_.Set("Plain", Ref::Steal(PyType_FromSpec(PlainSpec())).get());
     scope_.Set("M", Metaclass().get());
@@ -40,9 +40,10 @@ class Memory : public testing::Test {
     Collect();
     Cost cost;
     {
-      Allocations counted;
+      Memory counted;
       scope_.Run(call);
-      cost = {counted.MemBlocks() / 64, counted.MemBytes() / 64, counted.Bytes() / 64};
+      cost = {counted.Blocks(Memory::kMem) / 64, counted.Bytes(Memory::kMem) / 64,
+              counted.PythonBytes() / 64};
     }
     scope_.Run("classes.clear()");
     Collect();
@@ -53,7 +54,7 @@ class Memory : public testing::Test {
   Scope scope_;
 };
 
-TEST_F(Memory, ClassThatAddsNothing) {
+TEST_F(TypesMemory, ClassThatAddsNothing) {
   const Cost plain = CostOf("Plain"), ours = CostOf("A");
   EXPECT_EQ(ours.mem_blocks, plain.mem_blocks) << "it shares its base's table";
   EXPECT_EQ(ours.mem_bytes, plain.mem_bytes);
@@ -62,7 +63,7 @@ TEST_F(Memory, ClassThatAddsNothing) {
   EXPECT_LE(ours.bytes, plain.bytes + kPerClass);
 }
 
-TEST_F(Memory, ClassWithSeveralBasesThatAddsNothing) {
+TEST_F(TypesMemory, ClassWithSeveralBasesThatAddsNothing) {
   ASSERT_TRUE(
       scope_.Run("class Mixin: __slots__ = ()\n"
                  "def both(base): return type('Both', (Mixin, base), {'__slots__': ()})\n"
@@ -71,7 +72,7 @@ TEST_F(Memory, ClassWithSeveralBasesThatAddsNothing) {
 }
 
 // The class's own table is on top: one block.
-TEST_F(Memory, ClassWithItsOwnTable) {
+TEST_F(TypesMemory, ClassWithItsOwnTable) {
   scope_.Set("B", MakeType({Slot(Id(3), 33)}).get());
   ASSERT_TRUE(
       scope_.Run("def pair(base, times):\n"
@@ -85,20 +86,20 @@ TEST_F(Memory, ClassWithItsOwnTable) {
   EXPECT_LE(two.mem_bytes, one.mem_bytes + 2 * table + kPerClass);
 }
 
-TEST_F(Memory, LookUpsTakeNone) {
+TEST_F(TypesMemory, LookUpsTakeNone) {
   ASSERT_TRUE(scope_.Run("c = type('C', (A,), {})()"));
   Ref object = scope_.Eval("c");
-  Allocations counted;
+  Memory counted;
   for (int i = 0; i < 1000; ++i) {
     EXPECT_EQ(Value(object.get(), Id(2), i), 22);
     EXPECT_EQ(Value(object.get(), Id(9), i), -1);
     EXPECT_EQ(Value(Py_None, Id(1), i), -1);
   }
-  EXPECT_EQ(counted.Blocks(), 0u);
+  EXPECT_EQ(counted.PythonBlocks(), 0u);
 }
 
 // First and last thousand of ten thousand.
-TEST_F(Memory, TenThousandClassesLeaveNothing) {
+TEST_F(TypesMemory, TenThousandClassesLeaveNothing) {
   ASSERT_TRUE(
       scope_.Run("def churn(make_type, times):\n"
                  "  for i in range(times):\n"
@@ -116,19 +117,19 @@ TEST_F(Memory, TenThousandClassesLeaveNothing) {
                             METH_O, nullptr};
   scope_.Set("make_type", Ref::Steal(PyCFunction_New(&def, nullptr)).get());
   scope_.Set("find", FindFunction().get());
-  Allocations counted;
+  Memory counted;
   std::size_t after_first = 0, bytes_after_first = 0;
   for (int thousand = 0; thousand < 10; ++thousand) {
     // Five types in each turn.
     ASSERT_TRUE(scope_.Run("churn(make_type, 200)"));
     Collect();
     if (thousand == 0) {
-      after_first = counted.MemBlocks();
-      bytes_after_first = counted.Bytes();
+      after_first = counted.Blocks(Memory::kMem);
+      bytes_after_first = counted.PythonBytes();
     }
   }
-  EXPECT_LE(counted.MemBlocks(), after_first + 10) << "tables of the last nine thousand";
-  EXPECT_LE(counted.Bytes(), bytes_after_first + 9000) << "one byte a class";
+  EXPECT_LE(counted.Blocks(Memory::kMem), after_first + 10) << "tables of the last nine thousand";
+  EXPECT_LE(counted.PythonBytes(), bytes_after_first + 9000) << "one byte a class";
 }
 
 }  // namespace

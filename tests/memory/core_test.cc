@@ -1,0 +1,506 @@
+// What types offer, and the interface between modules, without memory: each allocation fails.
+#include <deque>
+
+#include "core/extensible_type.h"
+#include "core/foreign_slots.h"
+#include "core/type_data.h"
+#include "tests/core/extensible.h"
+#include "tests/core/rows.h"
+#include "tests/support/memory.h"
+
+namespace typedcall_test {
+namespace {
+
+PyTypedcall_Internal_State *State() {
+  return static_cast<PyTypedcall_Internal_State *>(PyTypedcall_Import()->state);
+}
+
+class WithoutMemory : public Rows {
+ protected:
+  static int Equal(const void *, const void *) { return 1; }
+  // Counts in the value itself: the map that the others have needs memory.
+  static void Ended(const void *value) { ++*static_cast<int *>(const_cast<void *>(value)); }
+  const void *Put(int space, const void *key, const Ref &owner) {
+    return Publish(space, key, owner, &value_, Ended);
+  }
+  // What was retracted or replaced is kept until the interpreter ends.
+  static void DropRetracted() {
+    PyTypedcall_Internal_Row *rows = State()->retracted;
+    State()->retracted = nullptr;
+    PyTypedcall_Internal_ReleaseRows(rows);
+  }
+
+  int value_ = 0, other_ = 0;  // how often each was destroyed
+  Ref owner_ = Owner();
+};
+
+using Installing = WithoutMemory;
+
+TEST_F(Installing, AnInterface) {
+  Ref capsule;
+  Sweep({"a new interface",
+         [&] { return static_cast<bool>(capsule = Ref::Steal(PyTypedcall_Internal_NewCapsule())); },
+         [] {}, [&](bool) { capsule.reset(); }});
+}
+
+TEST_F(Installing, WhereThereIsNone) {
+  Ref dict, kept;
+  Sweep({"the first import",
+         [&] { return PyTypedcall_Internal_Meet(dict.get(), kept.get()) != nullptr; },
+         [&] {
+           dict = Ref::Steal(PyDict_New());
+           kept = Ref::Steal(PyDict_New());
+         },
+         [&](bool) {
+           PyObject *capsule = PyDict_GetItemString(kept.get(), PyTypedcall_CAPSULE_NAME);
+           // Not this interpreter's: it is not to come back, nor to be kept.
+           if (capsule != nullptr) PyTypedcall_Internal_StateIn(capsule)->is_installed = 0;
+           EXPECT_NE(PyTypedcall_Internal_Meet(dict.get(), kept.get()), nullptr) << TakeError();
+           capsule = PyDict_GetItemString(kept.get(), PyTypedcall_CAPSULE_NAME);
+           ASSERT_NE(capsule, nullptr);
+           PyTypedcall_Internal_StateIn(capsule)->is_installed = 0;
+           dict.reset();
+           kept.reset();
+         }});
+}
+
+TEST_F(Installing, Again) {
+  Sweep({"import", [&] { return PyTypedcall_Import() == interface_; }});
+#if PY_VERSION_HEX < 0x030D0000  // 3.13's sys.modules is broken after it, see its dictresize()
+  Sweep({"without the module", [&] { return PyTypedcall_Import() == interface_; },
+         [] { PyDict_DelItemString(PyImport_GetModuleDict(), PyTypedcall_MODULE); },
+         [&](bool) { EXPECT_EQ(PyTypedcall_Import(), interface_); }});
+#endif
+  Swept peek = {"peek", [&] { return PyTypedcall_Peek() == interface_; }};
+  peek.is_silent = true;
+  Sweep(peek);
+}
+
+using RowsSwept = WithoutMemory;
+
+TEST_F(RowsSwept, Publishing) {
+  Ref owner;
+  const void *key = Address();
+  const auto none = [&](bool succeeded) {
+    EXPECT_EQ(Find(PyTypedcall_BY_DEF, key) == &value_, succeeded);
+    owner.reset();
+    EXPECT_EQ(Find(PyTypedcall_BY_DEF, key), nullptr);
+    EXPECT_EQ(value_, succeeded ? 1 : 0);
+    EXPECT_EQ(PyDict_Size(State()->owners), 0);
+    value_ = other_ = 0;
+  };
+  const auto make = [&] { owner = Owner(); };
+  Sweep({"publish", [&] { return Put(PyTypedcall_BY_DEF, key, owner) == &value_; }, make, none});
+  Ref kept = Owner();
+  Swept with_kept = {"publish_kept",
+                     [&] {
+                       return interface_->publish_kept(interface_->state, PyTypedcall_BY_DEF, key,
+                                                       owner.get(), &value_, nullptr, Ended,
+                                                       kept.get()) == 1;
+                     },
+                     make, none};
+  with_kept.counted = {kept.get()};
+  Sweep(with_kept);
+}
+
+TEST_F(RowsSwept, PublishingAnEqualOne) {
+  const void *key = Address();
+  Ref first, owner;
+  Ref kept = Owner();
+  Swept equal = {"an equal row",
+                 [&] {
+                   return interface_->publish_kept(interface_->state, PyTypedcall_BY_DEF, key,
+                                                   owner.get(), &other_, Equal, Ended,
+                                                   kept.get()) == 0;
+                 },
+                 [&] {
+                   owner = Owner();
+                   first = Owner();
+                   EXPECT_EQ(Put(PyTypedcall_BY_DEF, key, first), &value_);
+                 },
+                 [&](bool succeeded) {
+                   first.reset();
+                   EXPECT_EQ(Find(PyTypedcall_BY_DEF, key), succeeded ? &value_ : nullptr);
+                   owner.reset();
+                   EXPECT_EQ(Find(PyTypedcall_BY_DEF, key), nullptr);
+                   EXPECT_EQ(value_, 1);
+                   EXPECT_EQ(other_, 0);
+                   EXPECT_EQ(PyDict_Size(State()->owners), 0);
+                   value_ = other_ = 0;
+                 }};
+  equal.counted = {kept.get()};
+  Sweep(equal);
+}
+
+TEST_F(RowsSwept, AnObjectThatIsKept) {
+  Ref number = Ref::Steal(PyLong_FromLong(987654));
+  Swept kept = {"an object without weak references",
+                [&] {
+                  return Publish(PyTypedcall_BY_OBJECT, number.get(), number, &value_, nullptr) ==
+                         &value_;
+                },
+                [] {},
+                [&](bool succeeded) {
+                  EXPECT_EQ(Retract(PyTypedcall_BY_OBJECT, number.get()), succeeded);
+                  EXPECT_EQ(PyDict_Size(State()->owners), 0);
+                  // A retracted row is kept until the interpreter ends: not a leak.
+                  DropRetracted();
+                }};
+  kept.counted = {number.get()};
+  Sweep(kept);
+}
+
+TEST_F(RowsSwept, ManyRows) {
+  // From one generation to the next.
+  Ref owner;
+  std::deque<int> keys(13);
+  Sweep({"the thirteenth row",
+         [&] { return Publish(PyTypedcall_BY_DEF, &keys[12], owner, &value_, nullptr) == &value_; },
+         [&] {
+           owner = Owner();
+           for (int i = 0; i < 12; ++i)
+             Publish(PyTypedcall_BY_DEF, &keys[i], owner, &value_, nullptr);
+         },
+         [&](bool succeeded) {
+           for (int i = 0; i < 13; ++i) {
+             EXPECT_EQ(Find(PyTypedcall_BY_DEF, &keys[i]), i < 12 || succeeded ? &value_ : nullptr);
+           }
+           owner.reset();
+           PyTypedcall_Internal_TableFree(&State()->tables[PyTypedcall_BY_DEF]);
+         }});
+}
+
+TEST_F(RowsSwept, Holding) {
+  const void *key = Address(), *found;
+  ASSERT_EQ(Put(PyTypedcall_BY_DEF, key, owner_), &value_);
+  Ref callable = Owner(), held;
+  Swept hold = {"hold",
+                [&] {
+                  held = Ref::Steal(interface_->hold(interface_->state, PyTypedcall_BY_DEF, key,
+                                                     callable.get(), &found));
+                  return held && found == &value_;
+                },
+                [] {},
+                [&](bool succeeded) {
+                  EXPECT_EQ(found, succeeded ? &value_ : nullptr);
+                  held.reset();
+                }};
+  hold.counted = {callable.get(), owner_.get(),
+                  reinterpret_cast<PyObject *>(State()->reference_type)};
+#if PY_VERSION_HEX >= 0x030D0000 && defined(Py_GIL_DISABLED)
+  hold.counted.pop_back();  // counted in parts
+#endif
+  Sweep(hold);
+}
+
+TEST_F(RowsSwept, ReplacingAndExchanging) {
+  const void *key = Address();
+  Ref owner;
+  const auto done = [&](bool succeeded) {
+    EXPECT_EQ(Find(PyTypedcall_BY_TYPE, key), succeeded ? &other_ : &value_);
+    owner.reset();
+    EXPECT_EQ(Find(PyTypedcall_BY_TYPE, key), nullptr);
+    DropRetracted();
+    EXPECT_EQ(other_, succeeded);
+    EXPECT_EQ(value_, 1);
+    value_ = other_ = 0;
+  };
+  const auto make = [&] {
+    owner = Owner();
+    Put(PyTypedcall_BY_TYPE, key, owner);
+  };
+  Swept replace = {"replace",
+                   [&] {
+                     return interface_->replace(interface_->state, PyTypedcall_BY_TYPE, key,
+                                                owner.get(), &other_, Ended) == 0;
+                   },
+                   make, done};
+  Sweep(replace);
+  Sweep({"exchange",
+         [&] {
+           return interface_->exchange(interface_->state, PyTypedcall_BY_TYPE, key, owner.get(),
+                                       &value_, &other_, Ended) == 1;
+         },
+         make, done});
+  Sweep({"replace what is not there",
+         [&] {
+           return interface_->replace(interface_->state, PyTypedcall_BY_TYPE, key, owner.get(),
+                                      &other_, Ended) == 0;
+         },
+         [&] { owner = Owner(); },
+         [&](bool succeeded) {
+           owner.reset();
+           EXPECT_EQ(Find(PyTypedcall_BY_TYPE, key), nullptr);
+           EXPECT_EQ(other_, succeeded);
+           value_ = other_ = 0;
+         }});
+}
+
+// What never fails.
+TEST_F(RowsSwept, Going) {
+  const void *key = Address();
+  Ref owner;
+  Swept dies = {"an owner dies",
+                [&] {
+                  owner.reset();
+                  return Find(PyTypedcall_BY_DEF, key) == nullptr && value_ == 1;
+                },
+                [&] {
+                  owner = Owner();
+                  Put(PyTypedcall_BY_DEF, key, owner);
+                },
+                [&](bool) { value_ = 0; }};
+  Sweep(dies);
+  Ref held;
+  const void *found;
+  dies.name = "a reference dies";
+  dies.call = [&] {
+    held.reset();
+    return value_ == 1;
+  };
+  dies.before = [&] {
+    owner = Owner();
+    Put(PyTypedcall_BY_DEF, key, owner);
+    held =
+        Ref::Steal(interface_->hold(interface_->state, PyTypedcall_BY_DEF, key, nullptr, &found));
+    owner.reset();
+    EXPECT_EQ(value_, 0);
+  };
+  Sweep(dies);
+  Swept retract = {"retract", [&] { return Retract(PyTypedcall_BY_DEF, key) == 1; },
+                   [&] {
+                     owner = Owner();
+                     Put(PyTypedcall_BY_DEF, key, owner);
+                   },
+                   [&](bool) {
+                     owner.reset();
+                     DropRetracted();
+                     EXPECT_EQ(Find(PyTypedcall_BY_DEF, key), nullptr);
+                   }};
+  Sweep(retract);
+}
+
+class Types : public WithoutMemory {
+ protected:
+  static void SweepMaking(Swept swept) {
+    swept.cpython_leaks = true;
+    Sweep(swept);
+  }
+};
+
+TEST_F(Types, SlotNames) {
+  Sweep({"a new name", [&] { return PyCustomSlot_IDByName(interface_, "memory.name") != 0; }, [] {},
+         [&](bool succeeded) {
+           EXPECT_EQ(PyDict_Size(State()->slot_names), succeeded);
+           PyDict_Clear(State()->slot_names);
+         }});
+}
+
+TEST_F(Types, FromSpec) {
+  const std::vector<PyCustomSlot> slots = {Slot(Id(1), 11), Slot(Id(2), 22)};
+  Ref made;
+  const auto check = [&](bool succeeded) {
+    EXPECT_TRUE(!succeeded || Value(New(made).get(), Id(2)) == 22);
+    made.reset();
+  };
+  const std::vector<PyCustomSlot> fourth = {Slot(Id(4), 44)};
+  SweepMaking(
+      {"FromSpec", [&] { return static_cast<bool>(made = MakeType(slots)); }, [] {}, check});
+  Ref one = MakeType({Slot(Id(2), 22)}), two = MakeType({Slot(Id(3), 33)});
+  Ref bases = Ref::Steal(PyTuple_Pack(2, one.get(), two.get()));
+  SweepMaking({"with bases",
+               [&] { return static_cast<bool>(made = MakeType(fourth, bases.get())); }, [] {},
+               check});
+}
+
+TEST_F(Types, ClassBodies) {
+  Ref base = MakeType({Slot(Id(2), 22)}), other = MakeType({Slot(Id(3), 33)});
+  scope_.Set("Base", base.get());
+  scope_.Set("Other", other.get());
+  scope_.Set("capsule", Ref::Steal(PyCapsule_New(&scope_, nullptr, nullptr)).get());
+  Ref metaclass = Metaclass(), made;
+  for (const char *arguments :
+       {"('C', (Base,), {})", "('C', (Base, Other), {})",
+        "('C', (Base,), {'__customslots__': {0xff000003: capsule, capsule: 5}})",
+        "('C', (Base, Other), {'__customslots__': [(0xff000003, capsule), (capsule, 5)]})"}) {
+    Ref args = scope_.Eval(arguments);
+    SweepMaking({arguments,
+                 [&] {
+                   return static_cast<bool>(
+                       made = Ref::Steal(PyObject_Call(metaclass.get(), args.get(), nullptr)));
+                 },
+                 [] {},
+                 [&](bool succeeded) {
+                   EXPECT_TRUE(!succeeded || Value(New(made).get(), Id(2)) == 22);
+                   made.reset();
+                 }});
+  }
+}
+
+// Past the metaclass's __init__: the first look settles it.
+TEST_F(Types, TheFirstLook) {
+  scope_.Set("Base", MakeType({Slot(Id(2), 22)}).get());
+  scope_.Set("Other", MakeType({Slot(Id(3), 33)}).get());
+  scope_.Set("capsule", Ref::Steal(PyCapsule_New(&scope_, nullptr, nullptr)).get());
+  Ref object;
+  Swept look = {"the first look", [&] { return Value(object.get(), Id(2)) == 22; },
+                [&] {
+                  scope_.Run(
+                      "late = type.__new__(type(Base), 'C', (Base, Other),\n"
+                      "                    {'__customslots__': {capsule: 5}})\n"
+                      "late = type.__new__(type(Base), 'D', (late,), {})");
+                  object = scope_.Eval("late()");
+                },
+                [&](bool) {
+                  EXPECT_EQ(Value(object.get(), Id(2)), 22);
+                  EXPECT_EQ(Value(object.get(), Id(3)), 33);
+                  object.reset();
+                  scope_.Run("late = None");
+                }};
+  look.is_silent = true;
+  Sweep(look);
+}
+
+TEST_F(Types, CombinedMetaclasses) {
+  scope_.Run("class A(type): pass\nclass B(type): pass");
+  Ref metaclasses = scope_.Eval("(A, B)");
+  Ref made;
+  SweepMaking({"combined",
+               [&] {
+                 made = Ref::Steal(reinterpret_cast<PyObject *>(
+                     PyExtensibleType_CombinedMetaclass(metaclasses.get())));
+                 return static_cast<bool>(made);
+               },
+               [] {},
+               [&](bool) {
+                 made.reset();
+                 PyDict_Clear(State()->combined);
+               }});
+}
+
+TEST_F(Types, Static) {
+  static std::deque<PyHeapExtensibleTypeObject> types;
+  static std::deque<std::vector<PyCustomSlot>> tables;
+  bool was_refused = true;
+  for (std::size_t first = 0; was_refused && first < 500; ++first) {
+    const testing::ScopedTrace trace(__FILE__, __LINE__, std::to_string(first));
+    tables.push_back({Slot(Id(7), 77), Slot(0, 0)});
+    PyHeapExtensibleTypeObject &made = types.emplace_back();
+    PyTypeObject &type = made.etp_heaptype.ht_type;
+    Py_SET_REFCNT(&type, 1);
+    type.tp_name = "test.Static";
+    type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
+    type.tp_new = PyType_GenericNew;
+    made.etp_custom_slot_count = 1;
+    made.etp_custom_slot_table = tables.back().data();
+    Memory memory;
+    memory.Refuse(first, first % 2 == 0 ? 1 : 1000000);
+    const int ready = PyExtensibleType_Ready(&made, 2);
+    was_refused = memory.Stop();
+    const std::string error = TakeError();
+    EXPECT_EQ(error.substr(0, 11), ready < 0 ? "MemoryError" : "") << error;
+    if (ready == 0) {
+      EXPECT_EQ(
+          Value(Ref::Steal(PyObject_CallObject(reinterpret_cast<PyObject *>(&type), nullptr)).get(),
+                Id(7)),
+          77);
+    }
+    if (testing::Test::HasFailure()) return;
+  }
+  EXPECT_FALSE(was_refused);
+}
+
+TEST_F(Types, ForeignSlots) {
+  Ref foreign, derived;
+  const PyCustomSlot slots[] = {Slot(Id(5), 55), Slot(Id(6), 66)};
+  const auto make = [&] {
+    scope_.Run("class Foreign: pass\nclass Derived(Foreign): pass");
+    foreign = scope_.Eval("Foreign");
+    derived = scope_.Eval("Derived()");
+  };
+  const auto found = [&](std::uintptr_t id) {
+    const PyCustomSlot *slot = PyCustomSlots_FindAny(interface_, derived.get(), id, 0);
+    return slot != nullptr ? static_cast<int>(slot->data.flags) : -1;
+  };
+  const auto drop = [&](bool) {
+    foreign.reset();
+    derived.reset();
+    scope_.Run("del Foreign, Derived");
+  };
+  const auto settle = [&] {
+    DropRetracted();
+    for (auto &table : State()->tables) PyTypedcall_Internal_TableFree(&table);
+  };
+  const auto sweep = [&](Swept swept) {
+    swept.settle = settle;
+    Sweep(swept);
+  };
+  const auto add = [&] {
+    return PyForeignSlots_Register(interface_, foreign.type(), slots, 1) == 0;
+  };
+  sweep({"register", add, make, [&](bool succeeded) {
+           EXPECT_TRUE(!succeeded || found(Id(5)) == 55);
+           EXPECT_TRUE(add()) << TakeError();
+           EXPECT_EQ(found(Id(5)), 55);
+           drop(true);
+         }});
+  sweep({"register one more",
+         [&] { return PyForeignSlots_Register(interface_, foreign.type(), slots, 2) == 0; },
+         [&] {
+           make();
+           add();
+           EXPECT_EQ(found(Id(5)), 55);
+         },
+         [&](bool succeeded) {
+           EXPECT_EQ(found(Id(5)), 55);
+           EXPECT_EQ(PyForeignSlots_Register(interface_, foreign.type(), slots, 2), 0);
+           EXPECT_EQ(found(Id(6)), 66) << succeeded;
+           drop(true);
+         }});
+  sweep({"unregister",
+         [&] { return PyForeignSlots_Unregister(interface_, foreign.type(), Id(5)) == 1; },
+         [&] {
+           make();
+           add();
+           EXPECT_EQ(found(Id(5)), 55);
+         },
+         [&](bool succeeded) {
+           EXPECT_TRUE(!succeeded || found(Id(5)) == -1);
+           EXPECT_GE(PyForeignSlots_Unregister(interface_, foreign.type(), Id(5)), 0);
+           drop(true);
+         }});
+  Swept look = {"the first look", [&] { return found(Id(5)) == 55; },
+                [&] {
+                  make();
+                  add();
+                },
+                [&](bool) {
+                  EXPECT_EQ(found(Id(5)), 55);
+                  drop(true);
+                }};
+  look.is_silent = true;
+  sweep(look);
+}
+
+TEST_F(Types, TypeData) {
+#if PY_VERSION_HEX >= 0x030C0000
+  constexpr int type = Py_T_INT;
+#else
+  constexpr int type = T_INT;
+#endif
+  static PyMemberDef members[] = {{"x", type, 0, Py_RELATIVE_OFFSET, nullptr},
+                                  {nullptr, 0, 0, 0, nullptr}};
+  static PyType_Slot type_slots[] = {{Py_tp_members, members}, {0, nullptr}};
+  PyType_Spec spec = {"test.Data", -int{sizeof(int)}, 0, Py_TPFLAGS_DEFAULT, type_slots};
+  Ref made;
+  SweepMaking({"type data",
+               [&] {
+                 made = Ref::Steal(PyTypeData_FromSpec(&PyType_Type, nullptr, &spec,
+                                                       reinterpret_cast<PyObject *>(&PyDict_Type)));
+                 return static_cast<bool>(made);
+               },
+               [] {}, [&](bool) { made.reset(); }});
+}
+
+}  // namespace
+}  // namespace typedcall_test
