@@ -313,7 +313,7 @@ static inline PyTypeObject *PyExtensibleType_Internal_Combine(PyTypeObject *ours
       // Making it may have run code that asked for the same: what stands now counts.
       PyObject *reference = PyWeakref_NewRef(combined, NULL);
       PyObject *standing =
-          reference != NULL ? PyTypedcall_Internal_SetDefault(cache, key, reference) : NULL;
+          reference != NULL ? PyTypedcall_Internal_SetDefaultOfOurs(cache, key, reference) : NULL;
       PyTypedcall_Internal_Hide(cache);
       if (standing != reference || standing == NULL) {
         // Letting go of ours may run code that drops that one.

@@ -135,6 +135,22 @@ static inline PyObject *PyTypedcall_Internal_SetDefault(PyObject *dict, PyObject
 #endif
 }
 
+// The same for a dictionary that only we write to, with keys that compare without Python code; the
+// caller has it for itself. CPython 3.13.0's own function adds half an item, and says it has added
+// one, when there is no memory for a larger array.
+static inline PyObject *PyTypedcall_Internal_SetDefaultOfOurs(PyObject *dict, PyObject *key,
+                                                              PyObject *value) {
+#if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED)
+  PyObject *standing = PyTypedcall_Internal_GetItem(dict, key);
+  if (standing != NULL || PyErr_Occurred()) return standing;
+  if (PyDict_SetItem(dict, key, value) < 0) return NULL;
+  Py_INCREF(value);
+  return value;
+#else
+  return PyTypedcall_Internal_SetDefault(dict, key, value);
+#endif
+}
+
 /// A pending exception put aside, so that look-ups inside an error path neither see nor lose it.
 typedef struct {
 #if PY_VERSION_HEX >= 0x030C0000

@@ -153,7 +153,7 @@ static inline PyObject *PyTypedcall_Internal_OwnerCapsule(PyTypedcall_Internal_S
     // Making it may have collected garbage and thereby run anything: what stands now counts, unless
     // the state has been emptied meanwhile.
     if (fresh != NULL && state->owners == owners) {
-      standing = PyTypedcall_Internal_SetDefault(owners, key, fresh);
+      standing = PyTypedcall_Internal_SetDefaultOfOurs(owners, key, fresh);
       PyTypedcall_Internal_Hide(owners);
     } else if (fresh != NULL) {
       PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");

@@ -31,7 +31,7 @@ static inline uintptr_t PyCustomSlot_Internal_IDByName(PyObject *names, const ch
       // No Python code runs in here, so nobody takes this ID in between.
       PyObject *fresh = PyLong_FromSize_t(
           PyCustomSlot_ID(PyCustomSlot_REGISTRAR_RUNTIME, next >> 7, next & 0x7f));
-      standing = fresh != NULL ? PyTypedcall_Internal_SetDefault(names, key, fresh) : NULL;
+      standing = fresh != NULL ? PyTypedcall_Internal_SetDefaultOfOurs(names, key, fresh) : NULL;
       Py_XDECREF(fresh);
     }
   }
