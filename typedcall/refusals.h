@@ -7,6 +7,7 @@
 #include "typedcall/places.h"
 // places.h comes first, because of Python.h.
 #include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -130,7 +131,18 @@ inline std::string advice(const PyTypedcall_Interface *interface, PyObject *call
                                : "no native-callable slot (SEP 201)");
 }
 
-/// set_refusal(), with the end of the interpreter left to it.
+/// Calls `set`, which makes a message with C++ strings and sets an exception. Without memory for
+/// them it is MemoryError: who resolves may do so where C++ exceptions end the process.
+template <class Set>
+void say(const Set &set) {
+  try {
+    set();
+  } catch (const std::bad_alloc &) {
+    PyErr_NoMemory();
+  }
+}
+
+/// set_refusal(), with the end of the interpreter left to it. Throws std::bad_alloc.
 inline void describe_refusal(const PyTypedcall_Interface *interface, PyObject *callable,
                              const request &asked) {
   // Attributes are not looked up while an exception is pending; ours replaces it anyway.
@@ -168,10 +180,11 @@ inline void describe_refusal(const PyTypedcall_Interface *interface, PyObject *c
 }
 
 /// Sets the TypeError for a request that nothing of what `callable` has answers, or what the name
-/// of a callable raises that is more than an ordinary exception. GIL: held.
+/// of a callable raises that is more than an ordinary exception; without memory for its words,
+/// MemoryError. GIL: held.
 inline void set_refusal(const PyTypedcall_Interface *interface, PyObject *callable,
                         const request &asked) {
-  run_python([&] { describe_refusal(interface, callable, asked); });
+  run_python([&] { say([&] { describe_refusal(interface, callable, asked); }); });
 }
 
 }  // namespace typedcall::internal

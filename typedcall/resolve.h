@@ -14,6 +14,7 @@
 // The C headers come first: they want Python.h ahead of all standard headers.
 #include <cstdint>
 #include <limits>
+#include <new>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -119,20 +120,26 @@ namespace internal {
 /// What find() finds; false, perhaps with MemoryError, when there is nothing.
 inline bool find_held(const PyTypedcall_Interface *interface, PyObject *callable,
                       const request &asked, std::optional<resolution> *made) {
-  const bool is_found = find_entry<keeping::held>(
-      interface, callable, asked,
-      [&](const PyNativeCallableEntry &entry, place where, casting how, object_ref reference) {
-        auto &found = made->emplace();
-        found.signature = entry.signature;
-        found.flags = entry.flags;
-        found.funcptr = entry.funcptr;
-        found.where = where;
-        found.keep_alive = std::move(reference);
-        found.callable = callable;
-        found.how = how;
-        found.self = self_of(callable);
-        found.defining_class = defining_class_of(callable);
-      });
+  bool is_found = false;
+  try {
+    is_found = find_entry<keeping::held>(
+        interface, callable, asked,
+        [&](const PyNativeCallableEntry &entry, place where, casting how, object_ref reference) {
+          auto &found = made->emplace();
+          found.signature = entry.signature;
+          found.flags = entry.flags;
+          found.funcptr = entry.funcptr;
+          found.where = where;
+          found.keep_alive = std::move(reference);
+          found.callable = callable;
+          found.how = how;
+          found.self = self_of(callable);
+          found.defining_class = defining_class_of(callable);
+        });
+  } catch (const std::bad_alloc &) {  // for the signature
+    made->reset();
+    PyErr_NoMemory();
+  }
   count_found(is_found, is_found ? (*made)->where : place());
   return is_found;
 }
@@ -325,11 +332,12 @@ unbound_function<Signature> find_unbound(const PyTypedcall_Interface *interface,
 inline bool expect_unbound(const PyTypedcall_Interface *interface, PyObject *callable) {
   if (is_unbound(callable) || (interface == nullptr && PyErr_Occurred())) return true;
   PyErr_Clear();
-  const std::string name = name_of(callable);
-  if (PyErr_Occurred() == nullptr) {
+  say([&] {
+    const std::string name = name_of(callable);
+    if (PyErr_Occurred() != nullptr) return;
     PyErr_Format(PyExc_TypeError, "%s is not an unbound method of a type; ask for a bound function",
                  name.c_str());
-  }
+  });
   return false;
 }
 

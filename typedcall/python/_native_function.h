@@ -11,6 +11,7 @@
 #include <new>
 
 #include "typedcall/places.h"
+#include "typedcall/refusals.h"
 
 namespace typedcall::python {
 
@@ -86,10 +87,14 @@ inline void free_function(PyObject *object) {
 inline PyObject *show_function(PyObject *object) {
   const typed_function *function = function_of(object);
   if (function->callable == nullptr) return PyUnicode_FromString("<typedcall.TypedFunction>");
-  const std::string name = typedcall::internal::name_of(function->callable);
-  if (PyErr_Occurred()) return nullptr;
-  return PyUnicode_FromFormat("<typedcall.TypedFunction %s %R at %p>", name.c_str(),
-                              function->signature, PyLong_AsVoidPtr(function->address));
+  PyObject *shown = nullptr;
+  typedcall::internal::say([&] {
+    const std::string name = typedcall::internal::name_of(function->callable);
+    if (PyErr_Occurred()) return;
+    shown = PyUnicode_FromFormat("<typedcall.TypedFunction %s %R at %p>", name.c_str(),
+                                 function->signature, PyLong_AsVoidPtr(function->address));
+  });
+  return shown;
 }
 
 // An address means nothing in another process: there the callable is asked again.

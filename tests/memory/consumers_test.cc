@@ -1,0 +1,312 @@
+// What callables offer, without memory: tagging, resolving, calling in every way, providers.
+#include "typedcall/provider.h"
+// provider.h comes first, because of Python.h.
+#include <new>
+
+#include "gtest/gtest.h"
+#include "tests/support/embedded.h"
+#include "tests/support/memory.h"
+#include "typedcall/boxed_call.h"
+#include "typedcall/buffer_map.h"
+#include "typedcall/call_site.h"
+#include "typedcall/casting.h"
+#include "typedcall/invoker.h"
+#include "typedcall/native_callable_slot.h"
+#include "typedcall/tag.h"
+#include "typedcall/tag_array.h"
+
+namespace typedcall_test {
+namespace {
+
+double twice(double x) noexcept { return 2 * x; }
+double power(double x, double y) { return x * y; }
+PyObject *same(PyObject *object) noexcept {
+  Py_INCREF(object);
+  return object;
+}
+long length(const char *text) noexcept { return static_cast<long>(std::strlen(text)); }
+long small(long x) noexcept { return x; }
+double mixed(int, float x, std::complex<double>) noexcept { return x; }
+
+typedcall::method_table methods{
+    typedcall::def<twice>("twice"),
+    typedcall::def<power>("power", typedcall::positional("x"), typedcall::arg("y") = 2.0),
+    typedcall::def<same>("same"),
+    typedcall::def<length>("length"),
+    typedcall::def<small, twice>("overloaded"),
+    typedcall::def<mixed>("mixed"),
+};
+TYPEDCALL_MODULE(memory_module, "For the test.", methods);
+
+const PyNativeCallableTable table = {1, {{"d->d", 0, reinterpret_cast<void *>(twice)}}};
+
+class Consumers : public testing::Test {
+ protected:
+  Consumers() : interface_(PyTypedcall_Import()) {}
+  void SetUp() override {
+    module_ = NewModule();
+    ASSERT_TRUE(module_) << TakeError();
+    scope_.Set("m", module_.get());
+  }
+
+  static Ref NewModule() {
+    Ref spec =
+        Scope().Eval("type('Spec', (), {'name': 'memory_module', 'parent': '', 'origin': None})()");
+    return Execute(spec);
+  }
+  static Ref Execute(const Ref &spec) {
+    auto *def = reinterpret_cast<PyModuleDef *>(PyInit_memory_module());
+    Ref module = Ref::Steal(PyModule_FromDefAndSpec(def, spec.get()));
+    if (module && PyModule_ExecDef(module.get(), def) < 0) module.reset();
+    return module;
+  }
+
+  // What is refused is said by TypeError, which is a success.
+  static bool IsRefusal() {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
+    PyErr_Clear();
+    return true;
+  }
+
+  const PyTypedcall_Interface *interface_;
+  Scope scope_;
+  Ref module_;
+};
+
+TEST_F(Consumers, AModule) {
+  Ref spec =
+      scope_.Eval("type('Spec', (), {'name': 'memory_module', 'parent': '', 'origin': None})()");
+  Ref made;
+  Sweep({"a module", [&] { return static_cast<bool>(made = Execute(spec)); }, [] {},
+         [&](bool) { made.reset(); }});
+}
+
+TEST_F(Consumers, Wrappers) {
+  for (const char *text : {"m.twice(1e300)", "m.power(3.0)", "m.power(3.0, y=5.0)",
+                           "m.power(3.0, 5.0)", "m.same('text')", "m.length('text')",
+                           "m.overloaded(12345678)", "m.overloaded(1.5)", "m.mixed(1, 2.5, 3j)"}) {
+    scope_.Run(std::string("def call(m):\n  return ") + text);
+    Ref call = scope_.Eval("call"), result;
+    Sweep({text,
+           [&] {
+             result = Ref::Steal(PyObject_CallOneArg(call.get(), module_.get()));
+             return static_cast<bool>(result);
+           },
+           [] {}, [&](bool) { result.reset(); }});
+  }
+  // What is wrong is said, or there is no memory to say it.
+  for (const char *text : {"m.twice('x')", "m.twice()", "m.power(3.0, z=5.0)", "m.length('\\0')",
+                           "m.overloaded('x')", "m.mixed(1 << 70, 2.5, 3j)"}) {
+    scope_.Run(std::string("def call(m):\n  try: ") + text +
+               "\n  except (TypeError, ValueError, OverflowError): return 1");
+    Ref call = scope_.Eval("call"), result;
+    Sweep({text,
+           [&] {
+             result = Ref::Steal(PyObject_CallOneArg(call.get(), module_.get()));
+             return static_cast<bool>(result);
+           },
+           [] {}, [&](bool) { result.reset(); }});
+  }
+}
+
+TEST_F(Consumers, Tags) {
+  Ref function = scope_.Eval("len"), method = scope_.Eval("[].append"), object;
+  for (const Ref *callable : {&function, &method}) {
+    Swept tag = {"TagCallable",
+                 [&] {
+                   return PyTypedMethod_TagCallable(interface_, callable->get(), &table, nullptr) ==
+                          1;
+                 },
+                 [] {},
+                 [&](bool succeeded) {
+                   const PyMethodDef *def = PyTypedMethod_DefOf(callable->get());
+                   EXPECT_EQ(PyTypedMethod_UntagDef(interface_, def), succeeded);
+                 }};
+    tag.cpython_leaks = true;  // what was retracted is kept until the interpreter ends
+    Sweep(tag);
+  }
+  Sweep({"TagObject",
+         [&] { return PyNativeCallable_TagObject(interface_, object.get(), &table, nullptr) == 1; },
+         [&] { object = scope_.Eval("lambda: 0"); },
+         [&](bool succeeded) {
+           EXPECT_EQ(typedcall::find<double(double)>(interface_, object.get()).get() != nullptr,
+                     succeeded);
+           object.reset();
+         }});
+  const PyNativeCallableTable other = {1, {{"d->d", 0, reinterpret_cast<void *>(power)}}};
+  object = scope_.Eval("lambda: 0");
+  ASSERT_EQ(PyNativeCallable_TagObject(interface_, object.get(), &table, nullptr), 1);
+  Sweep({"a conflict", [&] {
+           EXPECT_EQ(PyNativeCallable_TagObject(interface_, object.get(), &other, nullptr), -1);
+           if (!PyErr_ExceptionMatches(PyExc_ValueError)) return false;
+           PyErr_Clear();
+           return true;
+         }});
+}
+
+TEST_F(Consumers, Finding) {
+  Ref overloaded = scope_.Eval("m.overloaded"), object = scope_.Eval("lambda: 0");
+  ASSERT_EQ(PyNativeCallable_TagObject(interface_, object.get(), &table, nullptr), 1);
+  Ref none = scope_.Eval("lambda: 0"), method = scope_.Eval("list.append");
+  for (PyObject *callable : {overloaded.get(), object.get()}) {
+    Swept find = {"find<>", [&] {
+                    return static_cast<bool>(typedcall::find<double(double)>(interface_, callable));
+                  }};
+    find.counted = {callable};
+    find.is_silent = true;
+    Sweep(find);
+    find.name = "find";
+    find.call = [&] { return typedcall::find(interface_, callable, "d->d").has_value(); };
+    Sweep(find);
+    find.name = "safe";
+    find.call = [&] {
+      typedcall::request asked;
+      asked.signature = "f->d";
+      asked.allowed = typedcall::casting::safe;
+      return typedcall::find(interface_, callable, asked).has_value();
+    };
+    Sweep(find);
+    find.is_silent = false;
+    find.name = "resolve<>";
+    find.call = [&] {
+      return static_cast<bool>(typedcall::resolve<double(double)>(interface_, callable));
+    };
+    Sweep(find);
+    find.name = "resolve";
+    find.call = [&] { return typedcall::resolve(interface_, callable, "d->d").has_value(); };
+    Sweep(find);
+  }
+  for (PyObject *callable : {overloaded.get(), object.get(), none.get(), method.get(), Py_None}) {
+    Swept refuse = {"no resolve<>", [&] {
+                      EXPECT_FALSE(typedcall::resolve<int(int, int)>(interface_, callable));
+                      return IsRefusal();
+                    }};
+    Sweep(refuse);
+    refuse.name = "no resolve";
+    refuse.call = [&] {
+      EXPECT_FALSE(typedcall::resolve(interface_, callable, "dddd->d"));
+      return IsRefusal();
+    };
+    Sweep(refuse);
+    refuse.name = "no resolve_unbound";
+    refuse.call = [&] {
+      EXPECT_FALSE(typedcall::resolve_unbound<int(int)>(interface_, callable));
+      return IsRefusal();
+    };
+    Sweep(refuse);
+    refuse.name = "no resolve_bound";
+    refuse.call = [&] {
+      EXPECT_FALSE(typedcall::resolve_bound<int(int)>(interface_, callable));
+      return IsRefusal();
+    };
+    Sweep(refuse);
+  }
+}
+
+TEST_F(Consumers, Entries) {
+  Ref overloaded = scope_.Eval("m.overloaded");
+  Sweep({"for_each_entry", [&] {
+           int seen = 0;
+           typedcall::for_each_entry(
+               interface_, overloaded.get(),
+               [&](const PyNativeCallableEntry &, typedcall::place) { ++seen; });
+           EXPECT_TRUE(seen == 2 || PyErr_Occurred());
+           return seen == 2;
+         }});
+}
+
+TEST_F(Consumers, CallSites) {
+  Ref twice_ = scope_.Eval("m.twice");
+  std::optional<typedcall::call_site<double(double)>> site;
+  Sweep({"a call site",
+         [&] {
+           const auto found = site->find(twice_.get());
+           return found && found(4.0) == 8.0;
+         },
+         [&] { site.emplace(interface_); },
+         [&](bool) {
+           const auto found = site->find(twice_.get());
+           EXPECT_TRUE(found && found(4.0) == 8.0);
+           site.reset();
+         }});
+  std::optional<typedcall::dynamic_call_site> dynamic;
+  Sweep({"a dynamic one",
+         [&] {
+           try {
+             return static_cast<bool>(dynamic->resolve(twice_.get()));
+           } catch (const std::bad_alloc &) {
+             PyErr_NoMemory();
+             return false;
+           }
+         },
+         [&] {
+           typedcall::request asked;
+           asked.signature = "d->d";
+           dynamic.emplace(interface_, asked);
+         },
+         [&](bool) {
+           EXPECT_TRUE(dynamic->find(twice_.get()));
+           dynamic.reset();
+         }});
+}
+
+TEST_F(Consumers, Invokers) {
+  // A plan is kept for those who ask for the same later, so each turn asks for another signature.
+  for (const char *signature : {"dd->d", "Zddl->Zd", "bhilqfdg->g"}) {
+    Sweep({signature, [&] {
+             try {
+               return typedcall::invoker::make(signature, 0, reinterpret_cast<void *>(twice))
+                   .has_value();
+             } catch (const std::bad_alloc &) {
+               PyErr_NoMemory();
+               return false;
+             }
+           }});
+    Sweep({signature, [&] {
+             try {
+               return typedcall::ffi_function::make(signature, 0, reinterpret_cast<void *>(twice))
+                   .has_value();
+             } catch (const std::bad_alloc &) {
+               PyErr_NoMemory();
+               return false;
+             }
+           }});
+  }
+}
+
+TEST_F(Consumers, Loops) {
+  for (const char *signature : {"d->d", "ddddddd->d", "O->O", "iZd->Zd"}) {
+    Sweep(
+        {signature, [&] {
+           return typedcall::loop::make(signature, 0, reinterpret_cast<void *>(twice)).has_value();
+         }});
+  }
+  auto doubles = typedcall::loop::make("d->d", 0, reinterpret_cast<void *>(twice));
+  ASSERT_TRUE(doubles);
+  Ref in = scope_.Eval("__import__('array').array('d', [1, 2, 3])"),
+      out = scope_.Eval("__import__('array').array('d', [0, 0, 0])");
+  PyObject *arrays[] = {in.get(), out.get()};
+  Swept map = {"map_buffers", [&] { return typedcall::map_buffers(*doubles, arrays, 2) == 3; }};
+  map.counted = {in.get(), out.get()};
+  Sweep(map);
+  map.name = "map_buffers, refused";
+  arrays[1] = in.get();
+  arrays[0] = Py_None;
+  map.call = [&] {
+    EXPECT_EQ(typedcall::map_buffers(*doubles, arrays, 2), -1);
+    return IsRefusal();
+  };
+  Sweep(map);
+}
+
+TEST_F(Consumers, BoxedCalls) {
+  Ref callable = scope_.Eval("lambda x, y, z: x + y");
+  Sweep({"boxed_call", [&] {
+           double result = 0;
+           return typedcall::boxed_call(callable.get(), &result, 1.5, 1e10, "text") &&
+                  result == 1e10 + 1.5;
+         }});
+}
+
+}  // namespace
+}  // namespace typedcall_test
