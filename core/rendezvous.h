@@ -92,8 +92,8 @@ static inline void PyTypedcall_Internal_EmptyState(PyTypedcall_Internal_State *s
   for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); ++i) Py_XDECREF(parts[i]);
 }
 
-// What `sys` has under that name: borrowed, or NULL; sets no exception. PySys_GetObject does not say
-// whether there was no memory to look, so it is asked once more.
+// What `sys` has under that name: borrowed, or NULL; sets no exception. PySys_GetObject does not
+// say whether there was no memory to look, so it is asked once more.
 static inline PyObject *PyTypedcall_Internal_OfSys(const char *name) {
   PyObject *found = PySys_GetObject(name);
   return found != NULL ? found : PySys_GetObject(name);
