@@ -80,7 +80,10 @@ PyObject *find(PyObject *module, PyObject *args) {
   PyObject *callable;
   typedcall::request asked;
   if (!read_question(args, &callable, &asked)) return nullptr;
-  const auto found = typedcall::find(state_of(module)->interface, callable, asked);
+  std::optional<typedcall::resolution> found;
+  typedcall::internal::find_held(state_of(module)->interface, callable, asked, &found);
+  if (!found && PyErr_Occurred() != nullptr) return nullptr;  // no memory: it may be offered
+  PyErr_Clear();
   if (!found) Py_RETURN_NONE;
   return make_row({found->signature.c_str(), found->flags, found->funcptr}, found->where,
                   found->keep_alive);
