@@ -27,7 +27,12 @@ class Callable:
     def __call__(self, x): return x
 
 def sweep(call, undo=lambda result: None, errors=()):
-    # Each ends with its result, with MemoryError, or with an error that it has anyway.
+    # Each ends with its result, with MemoryError, or with an error that it has anyway. Modules are
+    # imported before: the interpreter's own import does not survive it everywhere.
+    try:
+        undo(call())
+    except errors:
+        pass
     for stop in (lambda first: first + 1, lambda first: 0):
         first = failed = 0
         while True:
@@ -39,6 +44,11 @@ def sweep(call, undo=lambda result: None, errors=()):
                 finally:
                     again()
             except MemoryError:
+                failed = first
+            except SystemError as says:
+                # CPython's own loop forgets, in places, to say that there was no memory.
+                if str(says) != "error return without exception set":
+                    raise
                 failed = first
             except errors:
                 break
