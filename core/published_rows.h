@@ -108,7 +108,6 @@ static inline int PyTypedcall_Internal_PublishFor(PyTypedcall_Internal_State *st
   if (row != NULL) {
     *standing = row->value;
     if (row->value != offered->value && (equal == NULL || !equal(row->value, offered->value))) {
-      PyTypedcall_Internal_Count(&state->counters.conflicts, 1);
       return PyTypedcall_CONFLICT;
     }
   } else {
@@ -132,6 +131,27 @@ static inline int PyTypedcall_Internal_PublishFor(PyTypedcall_Internal_State *st
   return -1;
 }
 
+// Takes the row of `key` out if all its owners are dying: they have no weak references any more,
+// but the callback that takes it out has not run yet, and another one is running, which waits for
+// no other. Returns 1 when the row is gone, 0 when it stands.
+static inline int PyTypedcall_Internal_RetireDying(PyTypedcall_Internal_State *state, int space,
+                                                   const void *key) {
+  PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(&state->tables[space], key);
+  if (row == NULL) return 1;
+  PyTypedcall_Internal_ShareRow(row);
+  PyObject *owner = PyTypedcall_Internal_LiveOwner(row);
+  if (owner == NULL && row->is_in_table) {
+    PyTypedcall_Internal_TakeOut(state, row);
+    // Somebody may be using the value without a reference, and an owner still has the row.
+    row->next = state->retracted;
+    state->retracted = row;
+  }
+  const int is_gone = !row->is_in_table;
+  PyTypedcall_Internal_ReleaseRow(row);
+  Py_XDECREF(owner);
+  return is_gone;
+}
+
 // See PyTypedcall_Interface.publish_kept; `*standing` is what stands afterwards. The caller has the
 // state for itself.
 static inline int PyTypedcall_Internal_Publish(
@@ -152,15 +172,23 @@ static inline int PyTypedcall_Internal_Publish(
   offered.key = key;
   offered.value = value;
   offered.destroy = destroy;
-  // Whatever can run Python code (and thereby another publish) comes before the table is looked at.
-  PyObject *held;
-  PyTypedcall_Internal_Owner *owner =
-      PyTypedcall_Internal_GetOwner(state, object, may_be_kept, &held);
-  if (owner == NULL) return -1;
-  const int result = PyTypedcall_Internal_PublishFor(state, owner, &offered, equal,
-                                                     kept == object ? NULL : kept, standing);
-  PyTypedcall_Internal_DropIdleOwner(state, owner);
-  Py_DECREF(held);
+  int result;
+  do {
+    // Whatever can run Python code (and thereby another publish) comes before the table is looked
+    // at.
+    PyObject *held;
+    PyTypedcall_Internal_Owner *owner =
+        PyTypedcall_Internal_GetOwner(state, object, may_be_kept, &held);
+    if (owner == NULL) {
+      *standing = NULL;
+      return -1;
+    }
+    result = PyTypedcall_Internal_PublishFor(state, owner, &offered, equal,
+                                             kept == object ? NULL : kept, standing);
+    PyTypedcall_Internal_DropIdleOwner(state, owner);
+    Py_DECREF(held);
+  } while (result == PyTypedcall_CONFLICT && PyTypedcall_Internal_RetireDying(state, space, key));
+  if (result == PyTypedcall_CONFLICT) PyTypedcall_Internal_Count(&state->counters.conflicts, 1);
   if (result == -1) {
     *standing = NULL;
     PyErr_NoMemory();

@@ -195,20 +195,30 @@ static inline PyTypedcall_Internal_Owner *PyTypedcall_Internal_OwnerFor(
   return owner;
 }
 
+// The ownership at that place in the row's list, or NULL behind its end.
+static inline const PyTypedcall_Internal_Ownership *PyTypedcall_Internal_OwnershipAt(
+    const PyTypedcall_Internal_Row *row, size_t at) {
+  const PyTypedcall_Internal_Ownership *each = row->owned_by;
+  for (size_t i = 0; each != NULL && i < at; ++i) each = each->next_of_row;
+  return each;
+}
+
 // One of the row's owners that is alive: a new reference, or NULL. Without the GIL others may come
 // in between: the caller has a reference to the row, and looks at it again afterwards.
 static inline PyObject *PyTypedcall_Internal_LiveOwner(const PyTypedcall_Internal_Row *row) {
-  for (size_t at = 0;; ++at) {
-    const PyTypedcall_Internal_Ownership *each = row->owned_by;
-    for (size_t i = 0; each != NULL && i < at; ++i) each = each->next_of_row;
+  for (size_t at = 0;;) {
+    const PyTypedcall_Internal_Ownership *each = PyTypedcall_Internal_OwnershipAt(row, at);
     if (each == NULL) return NULL;
-    PyObject *reference = each->owner->reference;
-    if (reference == NULL) continue;
-    Py_INCREF(reference);
-    if (each->owner->is_kept) return reference;
-    PyObject *object = PyTypedcall_Internal_Referent(reference);
-    Py_DECREF(reference);
+    PyObject *reference = each->owner->reference, *object = NULL;
+    if (reference != NULL) {
+      Py_INCREF(reference);
+      if (each->owner->is_kept) return reference;
+      object = PyTypedcall_Internal_Referent(reference);
+      Py_DECREF(reference);
+    }
     if (object != NULL) return object;
+    // Those behind one that has left the list meanwhile have moved up.
+    if (PyTypedcall_Internal_OwnershipAt(row, at) == each) ++at;
   }
 }
 

@@ -207,6 +207,45 @@ TEST_F(Holding, PublishKeptRefuses) {
   EXPECT_EQ(Py_REFCNT(kept.get()), 1);
 }
 
+// CPython clears all weak references to an object that dies before it runs their callbacks, the
+// newest first: other people's run while the row is in the table and none of its owners is alive.
+TEST_F(Holding, OfDyingOwnersInOtherCallbacks) {
+  static struct {
+    const PyTypedcall_Interface *interface;
+    const void *key, *second;
+    const void *held, *stands;
+    int has_taken;
+  } test;
+  test = {interface_, Address(), Address(), this, nullptr, 0};
+  static PyMethodDef act = {
+      "act",
+      [](PyObject *owner, PyObject *) -> PyObject * {
+        Py_XDECREF(
+            test.interface->hold(test.interface->state, kDef, test.key, nullptr, &test.held));
+        test.has_taken = test.interface->publish_kept(test.interface->state, kDef, test.key, owner,
+                                                      test.second, nullptr, Destroy, nullptr);
+        test.stands = test.interface->publish(test.interface->state, kDef, test.key, owner,
+                                              test.second, nullptr, Destroy);
+        Py_RETURN_NONE;
+      },
+      METH_O, nullptr};
+  Ref owners[] = {Owner(), Owner()}, heir = Owner();
+  const void *value = Address();
+  for (const Ref &owner : owners) Publish(kDef, test.key, owner, value);
+  const Ref callback = Ref::Steal(PyCFunction_New(&act, heir.get()));
+  const Ref watched = Ref::Steal(PyWeakref_NewRef(owners[1].get(), callback.get()));
+  owners[0].reset();
+  owners[1].reset();
+  EXPECT_EQ(test.held, nullptr);
+  EXPECT_EQ(test.has_taken, 1);
+  EXPECT_EQ(test.stands, test.second);
+  EXPECT_EQ(Find(kDef, test.key), test.second) << "the first one's owner has died since";
+  EXPECT_EQ(Destroyed()[value], 0) << "kept for those who have no reference";
+  EXPECT_EQ(Counted().conflicts, 0u);
+  heir.reset();
+  EXPECT_EQ(Find(kDef, test.key), test.second) << "the callback has a reference";
+}
+
 // Letting go of what a row kept runs Python code, which may ask for anything.
 TEST_F(Holding, WhatWasKeptUsesTheInterface) {
   static const PyTypedcall_Interface *interface;

@@ -146,6 +146,28 @@ TEST_F(Held, TheSameTagOfTwoOwners) {
   EXPECT_EQ(freed, 1);
 }
 
+// A callback that runs before the tag's own, when its owner is dead: another tag is no conflict,
+// and nobody waits for the old one to go.
+TEST_F(Held, AnotherTagWhileTheOwnerDies) {
+  Tag(NewTable("d->d", 0, reinterpret_cast<void *>(Twice)));
+  static PyMethodDef act = {
+      "act",
+      [](PyObject *second, PyObject *) -> PyObject * {
+        EXPECT_FALSE(typedcall::find(Interface(), second, "d->d"));
+        const auto *other = NewTable("l->l", 0, Address(1));
+        EXPECT_EQ(PyTypedMethod_TagCallable(Interface(), second, other, FreeTable), 1)
+            << TakeError();
+        Py_RETURN_NONE;
+      },
+      METH_O, nullptr};
+  const Ref callback = Ref::Steal(PyCFunction_New(&act, second_.get()));
+  const Ref watched = Ref::Steal(PyWeakref_NewRef(first_.get(), callback.get()));
+  Reset();
+  EXPECT_FALSE(typedcall::find(Interface(), second_.get(), "d->d"));
+  EXPECT_TRUE(typedcall::find(Interface(), second_.get(), "l->l"));
+  EXPECT_EQ(freed, 0) << "kept for those who have no reference";
+}
+
 // A class is not kept by an instance that has become one of another class.
 TEST_F(Held, AnInstanceThatChangesItsClass) {
   typedcall_test::Scope scope;
