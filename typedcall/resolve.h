@@ -219,8 +219,8 @@ inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface,
   bool failed;
   {
     const internal::quietly pending;
-    internal::find_held(interface, callable, asked, &found);
-    failed = pending.failed();
+    // A place that was passed over for want of memory does not matter where another one answers.
+    failed = !internal::find_held(interface, callable, asked, &found) && pending.failed();
   }
   if (failed) {
     PyErr_NoMemory();

@@ -168,6 +168,34 @@ TEST_F(Held, AnotherTagWhileTheOwnerDies) {
   EXPECT_EQ(freed, 0) << "kept for those who have no reference";
 }
 
+// There was no memory to hold the one place's tag, and another place has one that answers.
+TEST_F(Held, AnotherPlaceWhereOneCannotBeHeld) {
+  static int fails;
+  static const PyTypedcall_Interface *real;
+  fails = 1;
+  real = Interface();
+  PyTypedcall_Interface failing = *real;
+  failing.size = sizeof(failing);
+  failing.hold = [](void *state, int space, const void *key, PyObject *callable,
+                    const void **value) -> PyObject * {
+    if (fails-- <= 0) return real->hold(state, space, key, callable, value);
+    *value = nullptr;
+    return PyErr_NoMemory();
+  };
+  Tag(NewTable("d->d", 0, reinterpret_cast<void *>(Twice)));
+  ASSERT_EQ(
+      PyNativeCallable_TagObject(Interface(), second_.get(),
+                                 NewTable("d->d", 0, reinterpret_cast<void *>(Twice)), FreeTable),
+      1);
+  const auto found = typedcall::resolve(&failing, second_.get(), "d->d");
+  ASSERT_TRUE(found) << TakeError();
+  EXPECT_EQ(found->where, typedcall::place::side_table_object);
+  EXPECT_EQ(TakeError(), "");
+  fails = 2;
+  EXPECT_FALSE(typedcall::resolve(&failing, second_.get(), "d->d"));
+  EXPECT_EQ(TakeError().find("MemoryError"), 0u);
+}
+
 // A class is not kept by an instance that has become one of another class.
 TEST_F(Held, AnInstanceThatChangesItsClass) {
   typedcall_test::Scope scope;
