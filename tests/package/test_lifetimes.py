@@ -140,12 +140,19 @@ def of_element():
     def overwrite(): array[1] = plus(7)
     return array[1], overwrite
 def of_contents():
-    target = plus(1)
-    pointer = ctypes.pointer(target)
-    del target
+    pointer = ctypes.pointer(plus(1))
     def overwrite(): pointer.contents = plus(7)
     return pointer.contents, overwrite
-for make in (of_field, of_nested, of_element, of_contents):
+def of_buffer():
+    s = S(cb=plus(1))
+    def overwrite(): s.cb = plus(7)
+    return Callback.from_buffer(s, S.cb.offset), overwrite
+def of_buffer_of_view():
+    array = (S * 2)()
+    array[1].cb = plus(1)
+    def overwrite(): array[1].cb = plus(7)
+    return S.from_buffer(memoryview(array).cast("B"), ctypes.sizeof(S)).cb, overwrite
+for make in (of_field, of_nested, of_element, of_contents, of_buffer, of_buffer_of_view):
     shared, overwrite = make()
     f = typedcall.resolve(shared, "d->d")
     entry, = typedcall.entries(shared)
@@ -158,6 +165,19 @@ for make in (of_field, of_nested, of_element, of_contents):
     assert (f(1.0), g(1.0), pointer(1.0)) == (2.0, 2.0, 2.0), make
     del entry, f, g, pointer, other
 print("ok")
+""")
+
+    def test_a_ctypes_function_in_a_struct(self):
+        self.runs("""
+class S(ctypes.Structure):
+    _fields_ = [("cb", Callback)]
+def function(x): return x
+typedcall.tag(function, "d->d", plus(1))
+s = S()
+s.cb = typedcall.ctypes_function(function)
+del function
+kept = churn()
+print("ok" if s.cb(1.0) == 2.0 else s.cb(1.0))
 """)
 
     def test_adopted(self):
@@ -289,8 +309,7 @@ print("ok")
 
     def test_the_end_of_the_interpreter(self):
         self.runs("""
-class L(list):
-    append = None
+class L(list): append = None
 targets = [list.append, list.pop, dict.get, str.upper, set.add, bytes.hex, len, super(L, L()).append]
 from typedcall import _native
 class Kept(ctypes.c_void_p):

@@ -77,6 +77,10 @@ def ctypes_function(function: Any, signature: Optional[str] = None) -> Any:
         factory = ctypes.PYFUNCTYPE
     options = {"use_errno": True} if entry.flags & Flags.SETS_ERRNO else {}
     types = [ctypes_type(letters) for letters in arguments]
-    made = factory(ctypes_type(result), *types, **options)(entry.address)
-    made.typed_function = entry.keep_alive
+    prototype = factory(ctypes_type(result), *types, **options)
+    # A pointer that was cast has a dictionary of what it keeps, and a struct or an array into which
+    # it is copied keeps that; attributes of the pointer stay behind.
+    made = ctypes.cast(ctypes.c_void_p(entry.address), prototype)
+    made._objects.clear()
+    made._objects["typed_function"] = entry.keep_alive
     return made

@@ -7,7 +7,7 @@ import sys
 from typing import Any, List, Optional, Tuple
 
 from typedcall._codes import CODES, has_error_value, letters_for
-from typedcall._foreign import imported_class, is_a
+from typedcall._foreign import attribute, imported_class, is_a
 from typedcall._libraries import library_of
 from typedcall._records import Entry, Flags
 
@@ -103,7 +103,7 @@ def _kept_by(pointer: Any) -> List[Any]:
     seen = set()
     while waiting:
         each = waiting.pop()
-        if id(each) in seen:
+        if each is None or id(each) in seen:
             continue  # pointers that were cast keep each other alive
         seen.add(id(each))
         if isinstance(each, dict):
@@ -112,18 +112,29 @@ def _kept_by(pointer: Any) -> List[Any]:
         if each is not pointer:
             kept.append(each)
         if isinstance(each, data):
-            parts = getattr(each, "_b_base_", None), getattr(each, "_objects", None)
-            waiting += [part for part in parts if part is not None]
+            waiting += [attribute(each, "_b_base_"), attribute(each, "_objects")]
+        elif is_a(each, memoryview):
+            waiting.append(attribute(each, "obj"))  # from_buffer() keeps a view of its memory
+        elif is_a(each, imported_class("numpy", "ndarray")):
+            waiting.append(attribute(each, "base"))
     return kept
+
+
+def _shares_memory(pointer: Any) -> bool:
+    """Is it in the memory of another object: a part of it, or by from_buffer()?"""
+    if attribute(pointer, "_b_base_") is not None:
+        return True
+    # PyPy says of no pointer that it has memory of its own.
+    return sys.implementation.name != "pypy" and not attribute(pointer, "_b_needsfree_")
 
 
 def address_of(pointer: Any) -> Tuple[int, Any]:
     """The address in a function pointer or c_void_p, and what keeps it valid: a pointer that is
-    memory of its own; of one that was read from a struct, an array or another pointer, and changes
-    with that, whatever it depends on now."""
+    memory of its own; of one that shares that of a struct, an array or another pointer, and changes
+    with it, whatever it depends on now, as far as ctypes knows."""
     while True:
         address = _read(pointer)
-        if getattr(pointer, "_b_base_", None) is None:
+        if not _shares_memory(pointer):
             return address, pointer
         kept = _kept_by(pointer)
         # Another thread may have assigned something else in between.
