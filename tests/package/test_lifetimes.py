@@ -233,6 +233,9 @@ s.of_two = ctypes.CFUNCTYPE(double, double, double)(lambda x, y: 7.0)
 kept = churn()
 assert abs(integrate.quad(made, 0, 1)[0] - 1.5) < 1e-9
 assert abs(integrate.quad(of_two, 0, 1, args=(1.0,))[0] - 1.5) < 1e-9
+function = typedcall.low_level_callable(plus(1)).function
+kept = churn()
+assert typedcall.resolve(function, "d->d")(1.0) == 2.0
 try:
     made.typed_function = None
 except AttributeError:

@@ -98,6 +98,10 @@ class Sink(unittest.TestCase):
     def test_flags_survive(self):
         made = typedcall.low_level_callable(functions.half)
         self.assertEqual(typedcall.entries(made)[0].flags, typedcall.entries(functions.half)[0].flags)
+        callback = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: x)
+        for made in (typedcall.low_level_callable(callback), scipy.LowLevelCallable(callback)):
+            again = scipy.LowLevelCallable(scipy.LowLevelCallable(made))
+            self.assertEqual(typedcall.entries(again)[0].flags, Flags.ACQUIRES_GIL)
         callback = ctypes.CFUNCTYPE(*[ctypes.c_double] * 3)(lambda x, y: x * y)
         entry, = typedcall.entries(typedcall.low_level_callable(callback))
         self.assertEqual((entry.signature, entry.flags & 0xFFFF), ("i&dP->d", Flags.ACQUIRES_GIL))

@@ -59,7 +59,8 @@ def _unknown_to_scipy(entry: Entry) -> str:
 def _class() -> Any:
     """A LowLevelCallable that has what its address depends on, and what its C signature does not
     say, behind SciPy's three items: there nobody changes them, and the garbage collector sees them,
-    as it would not in a capsule."""
+    as it would not in a capsule. Its `function` is the typed function, not the capsule, which keeps
+    nothing alive."""
     from scipy import LowLevelCallable
 
     class TypedLowLevelCallable(LowLevelCallable):  # type: ignore[misc]
@@ -123,5 +124,6 @@ def low_level_callable(
         user_data = array_callee(entry.signature, address)
         address, text = CALL_WITH_ARRAY, _OF_ARRAYS
     made = LowLevelCallable(make_capsule(address, text), user_data)
-    items = (*tuple.__iter__(made), entry.keep_alive, entry.flags)
+    capsule = next(tuple.__iter__(made))
+    items = (capsule, function, user_data, entry.keep_alive, entry.flags)
     return tuple.__new__(_class(), items)

@@ -4,6 +4,7 @@ of."""
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, List, Optional
 
 from typedcall._c_text import parse_declaration
@@ -14,21 +15,33 @@ from typedcall._records import Entry, Flags
 __all__ = ["entries"]
 
 
-def _flags_of(made_of: Any, text: str) -> Flags:
+def _is_low_level_callable(obj: Any) -> bool:
+    return is_a(obj, imported_class("scipy._lib._ccallback", "LowLevelCallable"))
+
+
+def _flags_of(obj: Any, text: str) -> Flags:
     from typedcall.sources import cffi_, ctypes_
 
+    made_of, flags = obj, Flags(0)
+    while _is_low_level_callable(made_of):
+        known = attribute(made_of, "typed_flags")
+        is_typed = is_a(known, Flags)
+        flags |= known if is_typed else Flags(0)
+        # One may be made of another.
+        items = itertools.islice(tuple.__iter__(made_of), 1, None)
+        made_of = None if is_typed else next(items, None)
     found = ctypes_.entries(made_of) or cffi_.entries(made_of)
     if found:
         return found[0].flags
     # SciPy's contract for callbacks that return an int: 0, with an exception set, is an error. It
     # holds the GIL for that. Those that return a double cannot report one.
-    return Flags.NEEDS_THREAD | Flags.DIFFERS if text.startswith("int (") else Flags(0)
+    return flags | Flags.NEEDS_THREAD | Flags.DIFFERS if text.startswith("int (") else flags
 
 
 def entries(obj: Any) -> Optional[List[Entry]]:
     """What a LowLevelCallable offers; None for anything else. A pointer to user data is an argument
     like the others: pass `obj.user_data`."""
-    if not is_a(obj, imported_class("scipy._lib._ccallback", "LowLevelCallable")):
+    if not _is_low_level_callable(obj):
         return None
     capsule: Any = next(tuple.__iter__(obj), None)
     if not is_capsule(capsule):
@@ -37,13 +50,10 @@ def entries(obj: Any) -> Optional[List[Entry]]:
     if "__pyx_skip_dispatch" in text:
         from typedcall.sources import cython_
 
-        entry = cython_.entry_of_capsule(capsule, _flags_of(attribute(obj, "function"), text), obj)
+        entry = cython_.entry_of_capsule(capsule, _flags_of(obj, text), obj)
         return [] if entry is None else [entry]
     try:
         signature = parse_declaration(text).signature
     except ValueError:
         return []
-    flags = _flags_of(attribute(obj, "function"), text)
-    known = attribute(obj, "typed_flags")
-    flags |= known if is_a(known, Flags) else Flags(0)
-    return [Entry(signature, flags, capsule_address(capsule), "SciPy", obj)]
+    return [Entry(signature, _flags_of(obj, text), capsule_address(capsule), "SciPy", obj)]
