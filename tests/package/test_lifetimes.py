@@ -355,6 +355,16 @@ print("ok")
     def test_what_was_resolved(self):
         self.goes("c.f = typedcall.resolve(c, 'd->d')")
 
+    def test_what_was_resolved_by_a_text_that_refers_to_it(self):
+        self.goes("class Text(str): pass\ntext, casting = Text('d->d'), Text('exact')\n"
+                  "text.f = casting.f = typedcall.resolve(c, text, casting=casting)\n"
+                  "del text, casting")
+
+    def test_a_long_chain(self):
+        self.goes("import threading\nthreading.stack_size(1 << 21)\nchain = [c]\n"
+                  "for _ in range(150000): chain[0] = typedcall.resolve(chain[0], 'd->d')\n"
+                  "thread = threading.Thread(target=chain.clear)\nthread.start(); thread.join()")
+
     def test_entries(self):
         self.goes("c.e = typedcall.entries(c)")
 

@@ -56,6 +56,10 @@ inline int traverse_function(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(function->keep_alive);
   Py_VISIT(function->self);
   Py_VISIT(function->flags);
+  // Texts of a subclass of str may refer to anything.
+  Py_VISIT(function->signature);
+  Py_VISIT(function->asked);
+  Py_VISIT(function->casting);
   return 0;
 }
 
@@ -71,6 +75,8 @@ inline void free_function(PyObject *object) {
   typed_function *function = function_of(object);
   PyTypeObject *type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
+  // Each may be the callable of the next, any number of them.
+  Py_TRASHCAN_BEGIN(object, free_function);
   if (function->weak_references != nullptr) PyObject_ClearWeakRefs(object);
   clear_function(object);
   Py_CLEAR(function->signature);
@@ -82,6 +88,7 @@ inline void free_function(PyObject *object) {
   delete function->call;
   type->tp_free(object);
   Py_DECREF(type);
+  Py_TRASHCAN_END;
 }
 
 inline PyObject *show_function(PyObject *object) {
