@@ -370,6 +370,8 @@ print("ok")
 
     def test_its_own_tag(self):
         self.goes("typedcall.tag(c, 'd->d', c)")
+        self.goes("typedcall.tag(c, 'd->d', c); typedcall.tag(c, 'd->d', c)")
+        self.goes("typedcall.adopt(c); typedcall.tag(c, 'd->d', c)")
         self.goes("typedcall.tag(c, 'd->d', c); c.e = typedcall.entries(c)\n"
                   "c.f = typedcall.resolve(c, 'd->d')")
 

@@ -87,5 +87,7 @@ def read_rows(
         parse_signature(text)
         number, of_pointer, keep_alive = read_pointer(pointer, text)
         rows.append((text, flags | int(of_pointer), number))
-        kept.append(keep_alive)
+        # What `f` itself offers its own row has, or `f`, unless that shares its memory with others.
+        if pointer is not f or type(keep_alive) is tuple:
+            kept.append(keep_alive)
     return rows, kept_by_tag(f, kept)
