@@ -65,18 +65,19 @@ def read_rows(
             "an object that stays" % show(f)
         )
     flags = read_flags(flags)
-    if is_a(signature, str):
-        texts: List[Any] = [signature]
+    given: Any = signature
+    if is_a(given, str):
+        texts: List[Any] = [given]
         pointers: List[Any] = [address]
     else:
-        if not hasattr(type(signature), "__iter__"):
-            parse_signature(signature)
+        if not hasattr(type(given), "__iter__"):
+            parse_signature(given)
         if not hasattr(type(address), "__iter__"):
             raise TypeError(
                 "of several signatures each has an address; '%s' is no sequence of them"
                 % type(address).__name__
             )
-        texts, pointers = list(signature), list(address)
+        texts, pointers = list(given), list(address)
     if len(texts) != len(pointers):
         raise ValueError(
             "%d signatures and %d addresses: each overload has one of either"
