@@ -17,15 +17,11 @@ static inline int PyExtensibleType_Internal_Refuse(PyTypeObject *type, PyObject 
   return -1;
 }
 
-// The magic of a type whose bases are being resolved by this thread: whoever comes to it meanwhile
-// finds that it offers nothing, and settles nothing that derives from it. Without the GIL another
-// thread may come to the type, too: for it nobody has settled it yet, and the first to the end
-// does.
-#ifdef Py_GIL_DISABLED
+// The magic of a type that this thread is resolving: when it comes to the type meanwhile, from the
+// Python code that it runs for that, it finds that the type offers nothing, and settles nothing
+// that derives from it. Another thread may come to the type, too: for it nobody has settled it yet,
+// and the first to the end does.
 #define PyExtensibleType_Internal_ON_THE_WAY ((uint64_t)PyThread_get_thread_ident() | 1)
-#else
-#define PyExtensibleType_Internal_ON_THE_WAY ((uint64_t)1)
-#endif
 
 // Neither settled nor being settled by this thread?
 static inline int PyExtensibleType_Internal_IsOpen(uint64_t magic) {
@@ -37,7 +33,7 @@ static inline uint64_t *PyExtensibleType_Internal_MagicOf(PyTypeObject *metaclas
   return &PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic;
 }
 
-// A type on the way: its own slots have been read, its MRO is being gone through.
+// A type on the way: its own slots are being read, or its MRO is being gone through.
 typedef struct PyExtensibleType_Internal_Step {
   PyTypeObject *type;  // a reference
   PyObject *mro;       // a reference
@@ -100,8 +96,8 @@ static inline int PyExtensibleType_Internal_ReserveStep(
 
 // Reads the slots of the class body, unless some are `given`, and adds a step. Returns 1; 0 when
 // the type need not or cannot be settled now; or -1 with an exception. May run Python code, and
-// with it another thread or a look-up on this very type: whoever comes first to the end has
-// resolved it.
+// with it another thread, which may come first to the end, or a look-up on this very type, which
+// finds nothing: reading it there once more could go on for ever.
 static inline int PyExtensibleType_Internal_AddStep(
     PyExtensibleType_Internal_Resolution *resolution, PyTypeObject *type,
     const PyExtensibleType_Internal_Own *given, Py_ssize_t came_of) {
@@ -112,13 +108,14 @@ static inline int PyExtensibleType_Internal_AddStep(
   step.came_of = came_of;
   if (given != NULL) step.own = *given;
   Py_INCREF((PyObject *)type);
+  uint64_t *magic = PyExtensibleType_Internal_MagicOf(resolution->metaclass, type);
+  __atomic_store_n(magic, PyExtensibleType_Internal_ON_THE_WAY, __ATOMIC_RELAXED);
   int result = given != NULL ? 0 : PyExtensibleType_Internal_ReadOwn(type, &step.own);
   if (result == 0) {
     step.mro = PyTypedcall_Internal_Mro(type);
     if (step.mro == NULL && PyErr_Occurred()) result = -1;
   }
-  uint64_t *magic = PyExtensibleType_Internal_MagicOf(resolution->metaclass, type);
-  if (step.mro != NULL && PyExtensibleType_Internal_IsOpen(*magic)) {
+  if (step.mro != NULL && *magic != PyExtensibleType_MAGIC) {
     result = PyExtensibleType_Internal_ReserveStep(resolution);
     if (result == 0) {
       step.rest = PyTuple_Size(step.mro);
@@ -129,6 +126,9 @@ static inline int PyExtensibleType_Internal_AddStep(
       resolution->steps[resolution->count++] = step;
       return 1;
     }
+  }
+  if (*magic == PyExtensibleType_Internal_ON_THE_WAY) {
+    __atomic_store_n(magic, (uint64_t)0, __ATOMIC_RELAXED);
   }
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   if (given == NULL) PyExtensibleType_Internal_DropOwn(&step.own);

@@ -337,16 +337,17 @@ class Refused(unittest.TestCase):
 
 class Reentrant(unittest.TestCase):
     def test_a_mapping_that_looks_the_class_up(self):
-        """Reading the declaration runs code that asks for the slots of the class being read."""
+        """Reading the declaration runs code that asks for the slots of the class being read: there
+        are none yet, and it is not read once more."""
         classes = []
 
         class Asking(collections.UserDict):
-            depth = 0
+            reads = 0
 
             def items(self):
-                if classes and Asking.depth < 3:
-                    Asking.depth += 1
-                    find(object.__new__(classes[0]), A)
+                Asking.reads += 1
+                if classes and Asking.reads < 4:
+                    assert find(object.__new__(classes[0]), A) is None
                 return super().items()
 
         class Base(metaclass=Metaclass):
@@ -355,7 +356,30 @@ class Reentrant(unittest.TestCase):
 
         X = Metaclass("X", (Base,), {"__customslots__": Asking({A: 1})})
         self.assertEqual(table(X()), [(A, 1)])
-        self.assertEqual(Asking.depth, 3)
+        self.assertEqual(Asking.reads, 1)
+
+    def test_a_mapping_that_looks_the_class_up_twice_and_fails(self):
+        """Read anew at each look-up that would take twice as long with each level."""
+        classes = []
+
+        class Asking(collections.UserDict):
+            reads = 0
+
+            def items(self):
+                Asking.reads += 1
+                if Asking.reads > 100:
+                    raise SystemError("without end")
+                for _ in classes * 2:
+                    find(object.__new__(classes[0]), A)
+                raise ValueError("no items")
+
+        class Base(metaclass=Metaclass):
+            def __init_subclass__(cls):
+                classes.append(cls)
+
+        with self.assertRaisesRegex(ValueError, "no items"):
+            Metaclass("X", (Base,), {"__customslots__": Asking({A: 1})})
+        self.assertLess(Asking.reads, 10)
 
     def test_without_end(self):
         classes = []
