@@ -38,6 +38,10 @@ class Growth(unittest.TestCase):
             measured.append((sys.getallocatedblocks(), resident(), sys.getrefcount(Metaclass),
                              getattr(sys, "gettotalrefcount", lambda: 0)()))
         first, last = measured[1], measured[-1]
+        if not getattr(sys, "_is_gil_enabled", lambda: True)():
+            # There some blocks wait until no thread can be reading them, and by chance just then:
+            # what has been lost was lost in the round before, too.
+            last = min(measured[-2:])
         types = turns * types_a_turn * (THOUSANDS - 1)
         self.assertLess(last[0] - first[0], types // 100, measured)
         self.assertLess(last[1] - first[1], types * bytes_a_type, measured)
