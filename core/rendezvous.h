@@ -183,6 +183,10 @@ static inline PyObject *PyTypedcall_Internal_NewCapsule(void) {
   if (state->owners != NULL) state->slot_names = PyDict_New();
   if (state->slot_names != NULL) state->combined = PyDict_New();
   if (state->combined != NULL) {
+    // CPython 3.14 shows them from the beginning.
+    PyTypedcall_Internal_Hide(state->owners);
+    PyTypedcall_Internal_Hide(state->slot_names);
+    PyTypedcall_Internal_Hide(state->combined);
     capsule = PyCapsule_New(interface, PyTypedcall_CAPSULE_NAME, PyTypedcall_Internal_CapsuleDied);
   }
   if (capsule == NULL) {

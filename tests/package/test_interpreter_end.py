@@ -76,7 +76,7 @@ SCENARIOS = {
                     ".value, 'place', None, 'd->d', 'exact'), (1.0,), 10)",
     "what is kept": "f = _native.make_function(len, 'd->d', 0, 1, 'place', Dying(), 'd->d', 'exact');"
                     "del f",
-    "what a capsule keeps": "f = _native.array_callee('d->d', 1, Dying()); del f",
+    "what a tag keeps": "f = lambda: 0; _native.tag(f, (('d->d', 0, 1),), Dying()); del f",
 }
 WITH_NUMPY = {
     "a ufunc": "typedcall.ufunc(callback)(thousand)",

@@ -27,8 +27,8 @@ _Read = Tuple[int, Flags, Any]
 
 def read_pointer(pointer: Any, signature: str) -> _Read:
     """The address in `pointer`, what is known of its flags, and what keeps it valid, if anything
-    does. TypeError for what holds none or is
-    of another signature, ValueError for an address that cannot be one."""
+    does. TypeError for what holds none or is of another signature, ValueError for an address that
+    cannot be one."""
     if is_a(pointer, int) and not is_a(pointer, bool):
         return _checked(int.__int__(pointer), pointer), Flags(0), None
     found = offered(pointer)

@@ -55,8 +55,8 @@ def read_rows(
     *,
     is_bound: bool = False,
 ) -> Tuple[List[Row], Optional[Tuple[Any, ...]]]:
-    """The rows that `f` is to have, and what they keep alive, if anything. TypeError and ValueError as tag()
-    has them. `is_bound`: `f` is a bound method of a kind that is not types.MethodType."""
+    """The rows that `f` is to have, and what they keep alive, if anything. TypeError and ValueError
+    as tag() has them. `is_bound`: `f` is a bound method of a kind that is not types.MethodType."""
     if not callable(f):
         raise TypeError("only callables are tagged, not %s" % show(f))
     if is_bound or is_a(f, types.MethodType):

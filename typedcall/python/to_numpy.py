@@ -113,7 +113,8 @@ def ufunc(function: Any, name: Optional[str] = None) -> Any:
     Python tries them, but narrow types before those that they can be cast to.
     NumPy calls loops without the GIL: around the loop of an overload that may raise, or has not
     said that it may run in several threads at once, the GIL is taken. After an exception the rest
-    of the output is as it was, unless NumPy casts it: then it is undefined. NumPy before 1.22 does not look for exceptions; with it, overloads
+    of the output is as it was, unless NumPy casts it: then it is undefined. NumPy before 1.22 does
+    not look for exceptions; with it, overloads
     that may raise are left out. TypeError as typedcall.resolve(); ImportError on PyPy."""
     if sys.implementation.name == "pypy":
         raise ImportError("CPython only: ufunc() needs NumPy's C API, which PyPy emulates")

@@ -89,7 +89,8 @@ def low_level_callable(
     `user_data` is SciPy's: a capsule, a ctypes or a cffi pointer; of a LowLevelCallable its own.
 
     Functions of several doubles (`ddd->d`), which SciPy does not know, come, where there is nothing
-    else, as functions of an array with user data of our own, for quad with `args` and nquad; they return nan when SciPy has
+    else, as functions of an array with user data of our own, for quad with `args` and nquad; they
+    return nan when SciPy has
     another number of arguments for them.
 
     SciPy calls it with the GIL or without, and does not look for exceptions, so only entries that
