@@ -70,7 +70,7 @@ typedef struct PyTypedcall_Interface {
   ///  - `value`: it is new, or stood already and has one owner more;
   ///  - another one that is equal: it has one owner more, and `value` was not taken;
   ///  - another one that is not: a conflict; nothing has changed (what only has owners that are
-  ///    dying is no conflict: it is taken out, as `retract` does);
+  ///    dying is no conflict: it goes now);
   ///  - NULL with an exception set: TypeError when `owner` cannot be weakly referenced (only a row
   ///    BY_OBJECT whose `key` is its owner then keeps it alive until retracted), ValueError for an
   ///    unknown space or a NULL, RuntimeError while the interpreter ends, MemoryError.

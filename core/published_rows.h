@@ -131,22 +131,22 @@ static inline int PyTypedcall_Internal_PublishFor(PyTypedcall_Internal_State *st
   return -1;
 }
 
-// Takes the row of `key` out if all its owners are dying: they have no weak references any more,
-// but the callback that takes it out has not run yet, and another one is running, which waits for
-// no other. Returns 1 when the row is gone, 0 when it stands.
+// Takes the row of `key` away if all its owners are dying: they have no weak references any more,
+// but the callback that does so has not run yet, and another one is running, which waits for no
+// other. Returns 1 when the row is gone, 0 when it stands. May run Python code.
 static inline int PyTypedcall_Internal_RetireDying(PyTypedcall_Internal_State *state, int space,
                                                    const void *key) {
   PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(&state->tables[space], key);
   if (row == NULL) return 1;
   PyTypedcall_Internal_ShareRow(row);
   PyObject *owner = PyTypedcall_Internal_LiveOwner(row);
-  if (owner == NULL && row->is_in_table) {
+  const int is_dying = owner == NULL && row->is_in_table;
+  if (is_dying) {
+    PyTypedcall_Internal_DisownRow(row);
     PyTypedcall_Internal_TakeOut(state, row);
-    // Somebody may be using the value without a reference, and an owner still has the row.
-    row->next = state->retracted;
-    state->retracted = row;
   }
   const int is_gone = !row->is_in_table;
+  if (is_dying) PyTypedcall_Internal_ReleaseRow(row);  // the table's reference
   PyTypedcall_Internal_ReleaseRow(row);
   Py_XDECREF(owner);
   return is_gone;

@@ -63,6 +63,18 @@ static inline void PyTypedcall_Internal_DisownAll(PyTypedcall_Internal_Owner *ow
   while (owner->owned != NULL) PyTypedcall_Internal_Disown(owner->owned);
 }
 
+// Takes a row from all its owners.
+static inline void PyTypedcall_Internal_DisownRow(PyTypedcall_Internal_Row *row) {
+  while (row->owned_by != NULL) {
+    PyTypedcall_Internal_Ownership *ended = row->owned_by;
+    PyTypedcall_Internal_Ownership **at = &ended->owner->owned;
+    while (*at != ended) at = &(*at)->next_of_owner;
+    *at = ended->next_of_owner;
+    row->owned_by = ended->next_of_row;
+    PyTypedcall_RAW_FREE(ended);
+  }
+}
+
 static inline void PyTypedcall_Internal_FreeOwner(PyObject *capsule) {
   PyTypedcall_Internal_Owner *owner = PyTypedcall_Internal_OwnerIn(capsule);
   Py_XDECREF(owner->reference);

@@ -210,12 +210,15 @@ bool visit_row(const PyTypedcall_Interface *interface, int space, const void *ke
                PyObject *callable, place where, Visitor &visit) {
   if constexpr (kept == keeping::held || others_run) {
     const PyNativeCallableTable *table;
-    const object_ref held = hold_row(interface, space, key, callable, &table);
-    if (!held) return false;
     if constexpr (kept == keeping::held) {
-      return visit(*table, where, held);
+      const object_ref held = hold_row(interface, space, key, callable, &table);
+      return held && visit(*table, where, held);
     } else {
-      return visit(*table, where);
+      // Without memory nothing is found, and no exception is set.
+      const PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+      const object_ref held = hold_row(interface, space, key, callable, &table);
+      PyTypedcall_RestoreError(saved);
+      return held && visit(*table, where);
     }
   } else {
     const auto *table =

@@ -3,6 +3,7 @@ itself is collected. Each case runs in a process of its own, in which freed memo
 import os
 import subprocess
 import sys
+import sysconfig
 import unittest
 
 import support
@@ -38,8 +39,10 @@ def churn():  # over what was freed
 class Process(unittest.TestCase):
     def runs(self, code, expected="ok"):
         # What is freed is overwritten, also by a C library that keeps small pieces as they are.
-        environment = dict(os.environ, MALLOC_PERTURB_="165", PYTHONMALLOC="malloc",
+        environment = dict(os.environ, MALLOC_PERTURB_="165",
                            GLIBC_TUNABLES="glibc.malloc.tcache_count=0")
+        if not sysconfig.get_config_var("Py_GIL_DISABLED"):  # which has an allocator of its own
+            environment["PYTHONMALLOC"] = "malloc"
         ended = subprocess.run([sys.executable, "-X", "faulthandler", "-c", COMMON + code],
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                env=environment, timeout=300, check=False)
