@@ -101,6 +101,8 @@ static inline int PyExtensibleType_Internal_ReserveStep(
 static inline int PyExtensibleType_Internal_AddStep(
     PyExtensibleType_Internal_Resolution *resolution, PyTypeObject *type,
     const PyExtensibleType_Internal_Own *given, Py_ssize_t came_of) {
+  uint64_t *magic = PyExtensibleType_Internal_MagicOf(resolution->metaclass, type);
+  if (*magic == PyExtensibleType_MAGIC) return 0;  // another thread has come first
   PyExtensibleType_Internal_Step step;
   memset(&step, 0, sizeof(step));
   step.type = type;
@@ -108,7 +110,6 @@ static inline int PyExtensibleType_Internal_AddStep(
   step.came_of = came_of;
   if (given != NULL) step.own = *given;
   Py_INCREF((PyObject *)type);
-  uint64_t *magic = PyExtensibleType_Internal_MagicOf(resolution->metaclass, type);
   __atomic_store_n(magic, PyExtensibleType_Internal_ON_THE_WAY, __ATOMIC_RELAXED);
   int result = given != NULL ? 0 : PyExtensibleType_Internal_ReadOwn(type, &step.own);
   if (result == 0) {
