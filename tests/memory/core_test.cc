@@ -166,11 +166,12 @@ TEST_F(RowsSwept, ManyRows) {
          [&] {
            owner = Owner();
            for (int i = 0; i < 12; ++i)
-             Publish(PyTypedcall_BY_DEF, &keys[i], owner, &value_, nullptr);
+             Publish(PyTypedcall_BY_DEF, &keys[static_cast<size_t>(i)], owner, &value_, nullptr);
          },
          [&](bool succeeded) {
            for (int i = 0; i < 13; ++i) {
-             EXPECT_EQ(Find(PyTypedcall_BY_DEF, &keys[i]), i < 12 || succeeded ? &value_ : nullptr);
+             EXPECT_EQ(Find(PyTypedcall_BY_DEF, &keys[static_cast<size_t>(i)]),
+                       i < 12 || succeeded ? &value_ : nullptr);
            }
            owner.reset();
            PyTypedcall_Internal_TableFree(&State()->tables[PyTypedcall_BY_DEF]);
