@@ -387,6 +387,9 @@ TEST_F(Types, CombinedMetaclasses) {
 }
 
 TEST_F(Types, Static) {
+#ifdef Py_DEBUG
+  GTEST_SKIP() << "PyType_Ready asserts when it has failed half way for want of memory";
+#endif
   static std::deque<PyHeapExtensibleTypeObject> types;
   static std::deque<std::vector<PyCustomSlot>> tables;
   bool was_refused = true;
