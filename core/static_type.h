@@ -18,6 +18,13 @@ typedef struct PyExtensibleType_Internal_StaticType {
   int attributes;        // which ones we have put into its dictionary
 } PyExtensibleType_Internal_StaticType;
 
+// Does the running CPython free names that a static type refers to, when its interpreter ends?
+#if PY_VERSION_HEX >= 0x030B0000
+#define PyExtensibleType_Internal_FREES_NAMES (Py_Version >= 0x030E0000)
+#else
+#define PyExtensibleType_Internal_FREES_NAMES 0
+#endif
+
 // What stands in StaticType.attributes.
 #define PyExtensibleType_Internal_PUT_MODULE 1
 #define PyExtensibleType_Internal_PUT_MARK 2
@@ -97,7 +104,11 @@ static inline void PyExtensibleType_Internal_ForgetStatic(
     PyTypeObject *metaclass = Py_TYPE((PyObject *)item->type);
     Py_SET_TYPE((PyObject *)item->type, &PyType_Type);
     PyExtensibleType_Internal_Retype(item->type, metaclass, &PyType_Type);
-    PyExtensibleType_Internal_UnsetStatic(item->type, item->attributes);
+    // Before 3.14 nothing is freed that somebody refers to. It stays, because the next interpreter
+    // could not make room in a dictionary that this one has allocated (3.12).
+    if (PyExtensibleType_Internal_FREES_NAMES) {
+      PyExtensibleType_Internal_UnsetStatic(item->type, item->attributes);
+    }
     // The next interpreter counts its version tags from the start, for other types.
     PyType_Modified(item->type);
   }

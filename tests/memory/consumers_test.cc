@@ -44,6 +44,9 @@ class Consumers : public testing::Test {
  protected:
   Consumers() : interface_(PyTypedcall_Import()) {}
   void SetUp() override {
+#ifdef Py_GIL_DISABLED
+    GTEST_SKIP() << "dict.setdefault of free-threaded CPythons does not survive it";
+#endif
     module_ = NewModule();
     ASSERT_TRUE(module_) << TakeError();
     scope_.Set("m", module_.get());
@@ -216,9 +219,6 @@ TEST_F(Consumers, Entries) {
 }
 
 TEST_F(Consumers, CallSites) {
-#ifdef Py_GIL_DISABLED
-  GTEST_SKIP() << "without a GIL a look takes a reference: without memory it finds nothing";
-#endif
   Ref twice_ = scope_.Eval("m.twice");
   std::optional<typedcall::call_site<double(double)>> site;
   Sweep({"a call site",
