@@ -415,7 +415,9 @@ TEST(Zz, TheInterpretersEnd) {
     StartPython();
     // From 3.14 on the names in there would dangle.
     for (PyTypeObject *type : {base.type(), child.type(), ordinary}) {
-      if (PY_VERSION_HEX >= 0x030E0000) EXPECT_EQ(LeftByUs(type), "") << type->tp_name;
+      if (PY_VERSION_HEX >= 0x030E0000) {
+        EXPECT_EQ(LeftByUs(type), "") << type->tp_name;
+      }
     }
     EXPECT_EQ(Offered(reinterpret_cast<PyObject *>(ordinary)), Pairs{});
     EXPECT_EQ(Offered(child.object()), Pairs{}) << "a plain type until it is made ready again";
