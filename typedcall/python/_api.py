@@ -44,7 +44,8 @@ def entries(f: Any) -> List[Entry]:
 
 def signatures(f: Any) -> List[str]:
     """The signatures that `f` offers, in the order in which they are tried; often none."""
-    return list(dict.fromkeys(entry.signature for entry in entries(f)))
+    # A list: where CPython 3.12 has no memory for a generator's function it crashes.
+    return list(dict.fromkeys([entry.signature for entry in entries(f)]))
 
 
 def resolve(

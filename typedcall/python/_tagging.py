@@ -38,13 +38,12 @@ def check_texts(signature: str, casting: str) -> None:
 def kept_by_tag(f: Any, kept: Iterable[Any]) -> Optional[Tuple[Any, ...]]:
     """What a tag of `f` keeps alive of that. Not `f`: the tag goes with it, and nobody sees that the
     interpreter's table has it."""
-    found: List[Any] = []
+    found = {id(None): None, id(f): f}  # the two that are not
     for each in kept:
         # Entries of what shares its memory keep several things.
         for part in each if type(each) is tuple else (each,):
-            if part is not None and part is not f and all(part is not other for other in found):
-                found.append(part)
-    return tuple(found) or None
+            found.setdefault(id(part), part)
+    return tuple(found.values())[2:] or None
 
 
 def read_rows(
