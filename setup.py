@@ -54,10 +54,12 @@ class BuildPython(build_py):
         if getattr(self, "editable_mode", False):
             return
         for room in ("core", "typedcall"):
-            target = pathlib.Path(self.build_lib, "typedcall", "include", room)
-            self.mkpath(str(target))
-            for source in sorted((ROOT / room).glob("*.h")) + sorted((ROOT / room).glob("*.pxd")):
-                self.copy_file(str(source), str(target / source.name))
+            include = pathlib.Path(self.build_lib, "typedcall", "include")
+            for source in sorted((ROOT / room).rglob("*.h")) + sorted((ROOT / room).glob("*.pxd")):
+                path = source.relative_to(ROOT)
+                if path.parts[:2] != PYTHON.parts:
+                    self.mkpath(str((include / path).parent))
+                    self.copy_file(str(source), str(include / path))
 
 
 class BuildExtension(build_ext):

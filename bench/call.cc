@@ -9,7 +9,7 @@
 #include "bench/embedded_main.h"
 #include "bench/opaque.h"
 #include "typedcall/boxed_call.h"
-#include "typedcall/ffi_function.h"
+#include "typedcall/invoker.h"
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"
 

@@ -4,7 +4,7 @@
 #define TYPEDCALL_CORE_EXTENSIBLE_TYPE_H_
 
 #include "core/rendezvous.h"
-#include "core/type_from_metaclass.h"
+#include "core/types/type_from_metaclass.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,8 +14,8 @@ extern "C" {
 //
 // - Class statements, `type(Base)(name, bases, ns)`, types.new_class, dataclasses, C code that
 //   calls the metaclass: a class inherits the slots of all its bases by MRO order, wherever the
-//   extensible ones stand, and has those of its own `__customslots__` (core/own_slots.h). With
-//   nothing extensible among the bases, `Meta("X", (object,), {})` has none.
+//   extensible ones stand, and has those of its own `__customslots__` (core/slots/own_slots.h).
+//   With nothing extensible among the bases, `Meta("X", (object,), {})` has none.
 // - C code that makes a subclass with PyType_FromSpec and its kin: the same from 3.12 on. Before,
 //   CPython gives such a type the metaclass `type`, and with it no slots; a class below it that has
 //   our metaclass inherits them again.

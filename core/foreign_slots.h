@@ -4,7 +4,7 @@
 #ifndef TYPEDCALL_CORE_FOREIGN_SLOTS_H_
 #define TYPEDCALL_CORE_FOREIGN_SLOTS_H_
 
-#include "core/slot_table.h"
+#include "core/slots/slot_table.h"
 
 #ifdef __cplusplus
 extern "C" {

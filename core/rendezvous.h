@@ -4,7 +4,7 @@
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_H_
 
-#include "core/interface_functions.h"
+#include "core/rendezvous/interface_functions.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -4,7 +4,7 @@
 #define TYPEDCALL_CORE_TYPE_DATA_H_
 
 #include "core/custom_slots.h"
-#include "core/type_from_metaclass.h"
+#include "core/types/type_from_metaclass.h"
 
 #ifdef Py_LIMITED_API
 #error "core/type_data.h needs the full API; limited API 3.12 has PEP 697's own functions"

@@ -5,10 +5,12 @@
 
 #include <cstddef>
 
-#include "typedcall/convert.h"
+#include "typedcall/convert/convert.h"
+#include "typedcall/namespace.h"
 #include "typedcall/stats.h"
 
 namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
 template <class T>
@@ -54,6 +56,7 @@ bool boxed_call(PyObject *callable, R *result, A... arguments) {
   return run_python([&] { return internal::box_and_call(callable, result, arguments...); });
 }
 
+}  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
 #endif  // TYPEDCALL_BOXED_CALL_H_

@@ -10,10 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "typedcall/buffer_format.h"
+#include "typedcall/convert/buffer_format.h"
 #include "typedcall/loop.h"
+#include "typedcall/namespace.h"
 
 namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
 /// A buffer that is given back. GIL: held where it is made and destroyed; see gil.h.
@@ -138,6 +140,7 @@ inline Py_ssize_t map_buffers(const loop &made, PyObject *const *arrays, std::si
   }
 }
 
+}  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
 #endif  // TYPEDCALL_BUFFER_MAP_H_

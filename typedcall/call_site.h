@@ -10,9 +10,11 @@
 #include <string>
 #include <utility>
 
-#include "typedcall/site_memory.h"
+#include "typedcall/namespace.h"
+#include "typedcall/resolve/site_memory.h"
 
 namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
 /// One search for a callable that is not remembered, and what may be remembered of it. Counts it.
@@ -236,6 +238,7 @@ class call_site<R(A...)> {
   internal::site_memory memory_;
 };
 
+}  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
 #endif  // TYPEDCALL_CALL_SITE_H_

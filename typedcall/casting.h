@@ -3,15 +3,17 @@
 #ifndef TYPEDCALL_CASTING_H_
 #define TYPEDCALL_CASTING_H_
 
-#include "typedcall/request.h"
+#include "typedcall/resolve/request.h"
 // request.h comes first, because of Python.h.
 #include <cstddef>
 #include <cstring>
 #include <optional>
 
-#include "typedcall/native_value.h"
+#include "typedcall/invoke/native_value.h"
+#include "typedcall/namespace.h"
 
 namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
 
 namespace internal {
 
@@ -153,6 +155,7 @@ class safe_cast {
   PyNativeSignature asked_ = {}, offered_ = {};
 };
 
+}  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
 #endif  // TYPEDCALL_CASTING_H_

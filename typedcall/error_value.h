@@ -8,7 +8,10 @@
 #include <cmath>
 #include <type_traits>
 
+#include "typedcall/namespace.h"
+
 namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
 
 /// Does the class of `T` have an error value? bool, void and complex have none: a function with
 /// such a result reports errors by status, or cannot raise.
@@ -54,6 +57,7 @@ __attribute__((noinline, cold)) inline void set_missing_error() {
 }
 
 }  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
 #endif  // TYPEDCALL_ERROR_VALUE_H_

@@ -10,6 +10,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "typedcall/namespace.h"
+
 // PyPy has its own ways at the end, and from 3.14 on such a thread stops for good.
 #if defined(PYPY_VERSION) || PY_VERSION_HEX >= 0x030E0000
 #define TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND 0
@@ -18,6 +20,7 @@
 #endif
 
 namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
 #if TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND
@@ -129,6 +132,7 @@ __attribute__((noinline)) inline void give_back_buffer(Py_buffer *view) {
 }
 
 }  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
 #endif  // TYPEDCALL_GIL_H_

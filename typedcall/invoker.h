@@ -8,11 +8,13 @@
 #include <optional>
 #include <utility>
 
-#include "typedcall/call_plan.h"
 #include "typedcall/error_value.h"
+#include "typedcall/invoke/call_plan.h"
+#include "typedcall/namespace.h"
 #include "typedcall/stats.h"
 
 namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
 
 /// An address, and how to call it with arguments in an array. Does not keep the address valid: hold
 /// on to the resolution that it came from. Copyable; may be called from several threads at once
@@ -149,6 +151,7 @@ class invoker {
   std::shared_ptr<const internal::call_plan> keep_;
 };
 
+}  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
 #endif  // TYPEDCALL_INVOKER_H_

@@ -14,12 +14,14 @@
 #include <vector>
 
 #include "typedcall/gil.h"
-#include "typedcall/loop_elements.h"
-#include "typedcall/loop_kernels.h"
+#include "typedcall/loop/elements.h"
+#include "typedcall/loop/kernels.h"
+#include "typedcall/namespace.h"
 #include "typedcall/resolve.h"
 #include "typedcall/stats.h"
 
 namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
 
 /// What a loop can honour: for find() and resolve(). With a self at hand, add
 /// PyNativeCallable_TAKES_SELF; accepts_differences is the consumer's to add.
@@ -307,6 +309,7 @@ class loop {
   object_ref keep_alive_;
 };
 
+}  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
 #endif  // TYPEDCALL_LOOP_H_

@@ -3,7 +3,7 @@
 #ifndef TYPEDCALL_NATIVE_CALLABLE_SLOT_H_
 #define TYPEDCALL_NATIVE_CALLABLE_SLOT_H_
 
-#include "typedcall/native_table.h"
+#include "typedcall/tag/native_table.h"
 
 #include <string.h>
 

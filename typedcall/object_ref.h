@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "typedcall/gil.h"
+#include "typedcall/namespace.h"
 
 namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
 
 /// GIL: held wherever a non-empty one is copied, assigned or destroyed. On a stack that CPython
 /// unwinds at the end of the interpreter (before 3.14, see gil.h) they are not given back; and when
@@ -44,6 +46,7 @@ class object_ref {
   PyObject *object_ = nullptr;
 };
 
+}  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
 #endif  // TYPEDCALL_OBJECT_REF_H_

@@ -14,8 +14,9 @@
     "typedcall/provider.h needs the full API: it looks into builtin functions and method descriptors"
 #endif
 
-#include "typedcall/def.h"
-#include "typedcall/direct_vectorcall.h"
+#include "typedcall/namespace.h"
+#include "typedcall/provider/def.h"
+#include "typedcall/provider/direct_vectorcall.h"
 #include "typedcall/tag.h"
 
 // Behind Python.h.
@@ -24,6 +25,7 @@
 #include <new>
 
 namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
 /// PyTypedMethodMetadata whose name can be filled in after it has got its place.
@@ -216,6 +218,7 @@ class type_method_table : public method_table<Count> {
 template <class... Methods>
 explicit type_method_table(const Methods &...) -> type_method_table<sizeof...(Methods)>;
 
+}  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
 #if PY_VERSION_HEX >= 0x030C0000

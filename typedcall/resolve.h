@@ -10,7 +10,7 @@
 #endif
 
 #include "core/rendezvous.h"
-#include "typedcall/places.h"
+#include "typedcall/resolve/places.h"
 // The C headers come first: they want Python.h ahead of all standard headers.
 #include <cstdint>
 #include <limits>
@@ -20,12 +20,14 @@
 #include <type_traits>
 #include <utility>
 
-#include "typedcall/function.h"
-#include "typedcall/refusals.h"
-#include "typedcall/request.h"
+#include "typedcall/namespace.h"
+#include "typedcall/resolve/function.h"
+#include "typedcall/resolve/refusals.h"
+#include "typedcall/resolve/request.h"
 #include "typedcall/stats.h"
 
 namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
 
 /// An entry that was found, with its own copy of the signature.
 struct resolution {
@@ -393,6 +395,7 @@ unbound_function<Signature> resolve_unbound(const PyTypedcall_Interface *interfa
   return internal::find_unbound<Signature>(interface, callable, honoured, true);
 }
 
+}  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
 #endif  // TYPEDCALL_RESOLVE_H_

@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "typedcall/namespace.h"
 #include "typedcall/signature.h"
 
 namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
 /// The code of a type that stands in the list of codes, or -1. Where two codes are one C++ type
@@ -85,6 +87,7 @@ struct signature_of<R(A...)> {
 template <class R, class... A>
 struct signature_of<R(A...) noexcept> : signature_of<R(A...)> {};
 
+}  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
 #endif  // TYPEDCALL_SIGNATURE_OF_H_

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "typedcall/namespace.h"
+
 /// 1 to count. As with NDEBUG, the same value in all files of a program or shared object: the
 /// counters are those of that object alone, whatever else the process has loaded.
 #ifndef TYPEDCALL_STATS
@@ -14,6 +16,7 @@
 #endif
 
 namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
 
 /// What is counted.
 enum class event : unsigned {
@@ -64,6 +67,7 @@ class __attribute__((visibility("hidden"))) stats {
   static inline std::atomic<std::uint64_t> counters[static_cast<std::size_t>(event::events)] = {};
 };
 
+}  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
 #endif  // TYPEDCALL_STATS_H_

@@ -9,11 +9,11 @@
 #endif
 
 #include "core/platform.h"
-#include "typedcall/native_table.h"
+#include "typedcall/tag/native_table.h"
 #include "typedcall/typed_method.h"
 #ifndef PYPY_VERSION  // no side table there: rows carry flag bits, and Python code keeps other tags
 #include "core/rendezvous.h"
-#include "typedcall/def_of.h"
+#include "typedcall/tag/def_of.h"
 #endif
 
 #ifdef __cplusplus

@@ -9,7 +9,7 @@
 
 #include "examples/quickstart/arguments.h"
 #include "typedcall/boxed_call.h"
-#include "typedcall/ffi_function.h"
+#include "typedcall/invoker.h"
 #include "typedcall/resolve.h"
 
 namespace quickstart {

@@ -24,7 +24,7 @@ def declared():
 class Declarations(unittest.TestCase):
     def test_the_headers_have_every_name(self):
         headers = ""
-        for path in glob.glob("core/*.h"):
+        for path in glob.glob("core/**/*.h", recursive=True):
             with open(path, encoding="utf-8") as file:
                 headers += file.read()
         names = {name for _, name in declared()} - {"PyCustomSlot_Data"}  # a union without a name

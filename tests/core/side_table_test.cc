@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/side_table.h"
+#include "core/rendezvous.h"
 #include "gtest/gtest.h"
 
 namespace {

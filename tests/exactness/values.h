@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-#include "typedcall/native_value.h"
+#include "typedcall/invoker.h"
 #include "typedcall/signature.h"
 
 namespace exactness {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "typedcall/ffi_function.h"
+#include "typedcall/invoker.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // typedcall::ffi_function apart from single codes: mixed prototypes, many arguments, self, faulty
 // signatures, moves, threads. Linked without libpython.
 
-#include "typedcall/ffi_function.h"
+#include "typedcall/invoker.h"
 
 #include <gtest/gtest.h>
 

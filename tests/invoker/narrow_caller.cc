@@ -6,8 +6,8 @@
 #include <cstring>
 #include <optional>
 
-#include "typedcall/function.h"
 #include "typedcall/invoker.h"
+#include "typedcall/resolve.h"
 
 namespace {
 

@@ -23,8 +23,9 @@ VERSION_OF = {"member_1_0": (1, 0, 96), "member_1_1": (1, 1, 112),
 ORDERS = [list(order) for order in itertools.permutations(MEMBERS)]
 
 START = """
-import gc, sys, weakref
+import gc, os, sys, weakref
 sys.path[:] = {path!r}
+if {share_symbols}: sys.setdlopenflags(os.RTLD_NOW | os.RTLD_GLOBAL)
 names = {names!r}
 members = [__import__(name) for name in names]
 interface = members[0].abi()
@@ -53,8 +54,9 @@ def inside(code):
 """
 
 
-def start(names):
-    return START.format(path=sys.path, names=names, version=VERSION_OF[names[0]])
+def start(names, share_symbols=False):
+    return START.format(path=sys.path, names=names, version=VERSION_OF[names[0]],
+                        share_symbols=share_symbols)
 
 
 def run(code):
@@ -68,10 +70,13 @@ def run(code):
 
 
 class InEveryOrder(unittest.TestCase):
+    orders = ORDERS
+    share_symbols = False
+
     def check(self, code):
-        for names in ORDERS:
+        for names in self.orders:
             with self.subTest(names=names):
-                run(start(names) + textwrap.dedent(code))
+                run(start(names, self.share_symbols) + textwrap.dedent(code))
 
     def test_tags_of_defs(self):
         self.check("""
@@ -278,8 +283,8 @@ class InEveryOrder(unittest.TestCase):
         """)
 
     def test_subinterpreters(self):
-        for names in ORDERS:
-            code = start(names[::-1]) + textwrap.dedent("""
+        for names in self.orders:
+            code = start(names[::-1], self.share_symbols) + textwrap.dedent("""
             for a, b in every_pair:
                 assert a.call(b.times, 2.0) == b.times(2.0) == a.by_site(b.times, 2.0)
                 one = Callable()
@@ -291,7 +296,7 @@ class InEveryOrder(unittest.TestCase):
                 assert a.slot(F(), 3) == 33 and a.slot(C(), int(a.times(1.0))) == a.times(100.0)
             """)
             with self.subTest(names=names):
-                run(start(names) + ALL_SUBINTERPRETERS + textwrap.dedent("""
+                run(start(names, self.share_symbols) + ALL_SUBINTERPRETERS + textwrap.dedent("""
                 one = Callable()
                 members[0].tag(one, members[1].address)
                 for turn in range(2): inside(%r)
@@ -299,6 +304,14 @@ class InEveryOrder(unittest.TestCase):
                     assert a.call(b.times, 2.0) == b.times(2.0) == a.by_site(b.times, 2.0)
                     assert a.call(one, 1.0) == members[1].times(1.0)
                 """) % code)
+
+
+class WithGlobalSymbols(InEveryOrder):
+    """Loaded with RTLD_GLOBAL, where one module's inline functions are everybody's who knows them by
+    the same name. Of 1.0 and 1.1 one with today's at a time: between those two nothing helps."""
+
+    orders = [order for old in MEMBERS[:-1] for order in ([old, MEMBERS[-1]], [MEMBERS[-1], old])]
+    share_symbols = True
 
 
 class TheInterpretersDictionary(unittest.TestCase):

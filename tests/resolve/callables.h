@@ -86,7 +86,7 @@ inline const PyTypedcall_Interface *Interface() {
   return interface;
 }
 
-// What resolve() says of callables that can have no table; see typedcall/refusals.h.
+// What resolve() says of callables that can have no table; see typedcall/resolve/refusals.h.
 constexpr char kPythonFunction[] =
     ": it is a Python function, which has no C function behind it; call it boxed";
 constexpr char kUntagged[] = ": nobody has tagged it (typedcall/tag.h)";

@@ -1,6 +1,6 @@
 // Test module: specs of many kinds, each made into a plain type by CPython and into a type of a
-// given metaclass by core/type_from_metaclass.h, and what Python cannot see of the result.
-#include "core/type_from_metaclass.h"
+// given metaclass by core/types/type_from_metaclass.h, and what Python cannot see of the result.
+#include "core/extensible_type.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -271,7 +271,7 @@ static PyType_Spec *find_spec(const char *kind) {
   return NULL;
 }
 
-// make(kind, metaclass or None, bases=None): a type from core/type_from_metaclass.h.
+// make(kind, metaclass or None, bases=None): a type from core/types/type_from_metaclass.h.
 static PyObject *make(PyObject *module, PyObject *args) {
   const char *kind;
   PyObject *metaclass, *bases = NULL;

@@ -1,4 +1,4 @@
-"""What the tests of core/type_from_metaclass.h share."""
+"""What the tests of core/types/type_from_metaclass.h share."""
 
 import sys
 import warnings

@@ -1,4 +1,4 @@
-"""Types of core/type_from_metaclass.h in use: inheritance, subclassing, slots, pickling, gc."""
+"""Types of core/types/type_from_metaclass.h in use: inheritance, subclassing, slots, pickling, gc."""
 
 import gc
 import inspect

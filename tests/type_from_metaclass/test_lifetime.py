@@ -1,4 +1,4 @@
-"""What core/type_from_metaclass.h refuses, and what it leaves behind: nothing."""
+"""What core/types/type_from_metaclass.h refuses, and what it leaves behind: nothing."""
 
 import gc
 import itertools

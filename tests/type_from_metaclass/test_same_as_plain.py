@@ -1,4 +1,4 @@
-"""What CPython makes of a spec and what core/type_from_metaclass.h makes of it differ in the
+"""What CPython makes of a spec and what core/types/type_from_metaclass.h makes of it differ in the
 metaclass only."""
 
 import gc

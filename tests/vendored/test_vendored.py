@@ -161,10 +161,11 @@ class Vendored(InAFolder):
     def test_the_readme(self):
         """Its commands, in a copy of what they need, with this interpreter and this compiler."""
         for folder in ("core", "typedcall"):
-            os.mkdir(self.path(folder))
-            for name in os.listdir(folder):
-                if name.endswith(".h"):
-                    shutil.copy(os.path.join(folder, name), self.path(folder, name))
+            for where, _, names in os.walk(folder):
+                os.makedirs(self.path(where))
+                for name in names:
+                    if name.endswith(".h"):
+                        shutil.copy(os.path.join(where, name), self.path(where, name))
         os.makedirs(self.path("tools"))
         os.makedirs(self.path(EXAMPLE))
         shutil.copy("tools/amalgamate.py", self.path("tools"))

@@ -15,8 +15,8 @@
 #include "typedcall/error_value.h"
 #include "typedcall/gil.h"
 #include "typedcall/invoker.h"
-#include "typedcall/keywords.h"
-#include "typedcall/request.h"
+#include "typedcall/provider/keywords.h"
+#include "typedcall/resolve/request.h"
 #include "typedcall/signature.h"
 
 namespace typedcall::python {

@@ -3,7 +3,7 @@
 #ifndef TYPEDCALL_PYTHON_NATIVE_VALUES_H_
 #define TYPEDCALL_PYTHON_NATIVE_VALUES_H_
 
-#include "typedcall/argument.h"
+#include "typedcall/convert/argument.h"
 // argument.h comes first, because of Python.h.
 #include <cstring>
 

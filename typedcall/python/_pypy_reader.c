@@ -1,6 +1,6 @@
 // The extension module `typedcall._pypy_reader` of PyPy: reads the METH_TYPED metadata in front of
 // a builtin function's name. Nothing here calls a native function; cffi does.
-#include "typedcall/native_table.h"
+#include "typedcall/tag/native_table.h"
 #include "typedcall/typed_method.h"
 
 #include "_signatures.h"

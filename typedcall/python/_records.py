@@ -57,7 +57,7 @@ class Flags(enum.IntFlag):
         return ", ".join(words)
 
 
-# As typedcall/refusals.h says it.
+# As typedcall/resolve/refusals.h says it.
 _WORDS = {
     int(Flags.NEEDS_THREAD): "needs the GIL",
     int(Flags.ACQUIRES_GIL): "takes the GIL",

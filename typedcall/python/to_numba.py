@@ -97,7 +97,7 @@ def _overloads(entries: List[Entry]) -> Tuple[List[_Overload], List[str]]:
     return overloads, reasons
 
 
-# How well a Python object suits a parameter: typedcall/argument.h. A narrow float is no type of
+# How well a Python object suits a parameter: typedcall/convert/argument.h. A narrow float is no type of
 # Python's; it has its own parameter before all others.
 _OWN, _EXACT, _SUBCLASS, _SAFE = range(4)
 _RANKS = {
@@ -181,7 +181,7 @@ def _select(
     context: Any, overloads: List[_Overload], arguments: Tuple[Any, ...]
 ) -> Tuple[Optional[_Case], str]:
     """The overload that the boxed call would choose, whatever the values are; or why there is none
-    that compiled code can call. typedcall/overloads.h does the same for objects: the best rank
+    that compiled code can call. typedcall/provider/overloads.h does the same for objects: the best rank
     first, then the table's order, and an int that one overload is too narrow for is not made
     floating by another."""
     ranked = []

@@ -1,0 +1,43 @@
+// All that the interface between modules holds for one interpreter.
+// core/rendezvous.h makes and empties it; the functions behind the interface work on it.
+#ifndef TYPEDCALL_CORE_RENDEZVOUS_INTERPRETER_STATE_H_
+#define TYPEDCALL_CORE_RENDEZVOUS_INTERPRETER_STATE_H_
+
+#include "core/rendezvous/side_table.h"
+#include "core/slots/static_type.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// All that belongs to one interpreter. Its capsule stands in `_extensibletype` and, so that modules
+// torn down after that one can still call us, in the interpreter's own dictionary.
+typedef struct PyTypedcall_Internal_State {
+  PyTypedcall_Interface interface;
+  PyTypeObject *metaclass;
+  PyTypedcall_Internal_SideTable tables[PyTypedcall_SPACES];
+  PyTypeObject *reference_type;  // of what hold() gives
+  PyObject *owners;  // dict: address of an owner -> capsule of its PyTypedcall_Internal_Owner
+  PyTypedcall_Internal_Row *retracted;
+  PyTypedcall_Counters counters;
+  PyObject *slot_names;  // dict: name -> ID, see core/slots/slot_names.h
+  PyObject *combined;    // dict: metaclasses -> weak reference, see core/types/combined_metaclass.h
+  PyExtensibleType_Internal_StaticTypes static_types;
+  int is_installed, is_coming_back;  // see core/rendezvous.h
+} PyTypedcall_Internal_State;
+
+// One more of what is counted. The state is the caller's alone, but readers may be looking.
+static inline void PyTypedcall_Internal_Count(uint64_t *counter, uint64_t more) {
+  __atomic_store_n(counter, *counter + more, __ATOMIC_RELEASE);
+}
+
+// What a thread must have for itself while it writes to the state: the metaclass, whose own
+// functions do the same. Whoever is still there when the interpreter ends is alone.
+static inline PyObject *PyTypedcall_Internal_LockOf(const PyTypedcall_Internal_State *state) {
+  return state->metaclass != NULL ? (PyObject *)state->metaclass : Py_None;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_RENDEZVOUS_INTERPRETER_STATE_H_

@@ -1,0 +1,250 @@
+// Rows and their owners: publishing, holding, retracting, and what happens when an owner dies.
+// These are the functions behind PyTypedcall_Interface; core/rendezvous.h puts them into it.
+#ifndef TYPEDCALL_CORE_RENDEZVOUS_PUBLISHED_ROWS_H_
+#define TYPEDCALL_CORE_RENDEZVOUS_PUBLISHED_ROWS_H_
+
+#include "core/rendezvous/row_owner.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Takes a row out of the table: whoever looks finds nothing. Its reference is the caller's now.
+static inline void PyTypedcall_Internal_TakeOut(PyTypedcall_Internal_State *state,
+                                                PyTypedcall_Internal_Row *row) {
+  PyTypedcall_Internal_TableRemove(&state->tables[row->space], row->key);
+  PyTypedcall_Internal_Count(&state->counters.rows_removed, 1);
+  row->is_in_table = 0;
+}
+
+// Removes the rows of an owner that is dead. Returns 0, or -1 with an exception.
+static inline int PyTypedcall_Internal_RemoveRowsOf(PyTypedcall_Internal_Owner *owner) {
+  PyTypedcall_Internal_State *state = owner->state;
+  // Python code can find weak references of an object and call, or outlive us with, their callback.
+  if (owner->reference == NULL || !PyTypedcall_Internal_IsDead(owner->reference)) return 0;
+  PyTypedcall_Internal_Row *gone = NULL;
+  while (owner->owned != NULL) {
+    PyTypedcall_Internal_Row *row = owner->owned->row;
+    PyTypedcall_Internal_Disown(owner->owned);
+    if (row->owned_by == NULL && row->is_in_table) {
+      PyTypedcall_Internal_TakeOut(state, row);
+      row->next = gone;
+      gone = row;
+    }
+  }
+  const int result = PyTypedcall_Internal_ForgetOwner(state, owner);
+  // Now that all of them are out: letting go can run anything, this function as well.
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  PyTypedcall_Internal_ReleaseRows(gone);
+  PyTypedcall_RestoreError(saved);
+  return result;
+}
+
+// The weak reference's callback: `self` is the owner's capsule.
+static inline PyObject *PyTypedcall_Internal_OwnerDied(PyObject *self, PyObject *reference) {
+  (void)reference;
+  PyTypedcall_Internal_Owner *owner = PyTypedcall_Internal_OwnerIn(self);
+  if (owner == NULL) return NULL;
+  int result;
+  PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf(owner->state));
+  result = PyTypedcall_Internal_RemoveRowsOf(owner);
+  PyTypedcall_END_EXCLUSIVE();
+  if (result < 0) return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef PyTypedcall_Internal_OwnerDiedDef = {
+    "_typedcall_owner_died", PyTypedcall_Internal_OwnerDied, METH_O, NULL};
+
+// The record of an owner, with a reference to its capsule in `*held`; NULL with an exception.
+static inline PyTypedcall_Internal_Owner *PyTypedcall_Internal_GetOwner(
+    PyTypedcall_Internal_State *state, PyObject *object, int may_be_kept, PyObject **held) {
+  return PyTypedcall_Internal_OwnerFor(state, object, &PyTypedcall_Internal_OwnerDiedDef,
+                                       may_be_kept, held);
+}
+
+// A new row, not in the table yet, with one reference. NULL when there is no memory (no exception
+// set).
+static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_NewRow(
+    int space, const void *key, const void *value, void (*destroy)(const void *value)) {
+  PyTypedcall_Internal_Row *row =
+      (PyTypedcall_Internal_Row *)PyTypedcall_RAW_CALLOC(1, sizeof(*row));
+  if (row == NULL) return NULL;
+  row->references = 1;
+  row->space = space;
+  row->key = key;
+  row->value = value;
+  row->destroy = destroy;
+  return row;
+}
+
+// Makes sure that one more row fits into the table. -1 when there is no memory (no exception set).
+static inline int PyTypedcall_Internal_ReserveRow(PyTypedcall_Internal_State *state, int space) {
+  const int reserved = PyTypedcall_Internal_TableReserve(&state->tables[space]);
+  if (reserved < 0) return -1;
+  PyTypedcall_Internal_Count(&state->counters.generations, (uint64_t)reserved);
+  return 0;
+}
+
+// Puts a row in, for which there is room; the table takes its reference over.
+static inline void PyTypedcall_Internal_AddRow(PyTypedcall_Internal_State *state,
+                                               PyTypedcall_Internal_Row *row) {
+  row->is_in_table = 1;
+  PyTypedcall_Internal_TableInsert(&state->tables[row->space], row);
+  // Behind it: whoever finds nothing must not remember that with the new count.
+  PyTypedcall_Internal_Count(&state->counters.rows_added, 1);
+}
+
+// What Publish does once the owner's record is there; runs no Python code. Returns 1, 0 or
+// PyTypedcall_CONFLICT as publish_kept, or -1 without an exception when there is no memory.
+static inline int PyTypedcall_Internal_PublishFor(PyTypedcall_Internal_State *state,
+                                                  PyTypedcall_Internal_Owner *owner,
+                                                  const PyTypedcall_Internal_Row *offered,
+                                                  int (*equal)(const void *, const void *),
+                                                  PyObject *kept, const void **standing) {
+  PyTypedcall_Internal_Row *row =
+      PyTypedcall_Internal_TableRow(&state->tables[offered->space], offered->key);
+  PyTypedcall_Internal_Row *fresh = NULL;
+  if (row != NULL) {
+    *standing = row->value;
+    if (row->value != offered->value && (equal == NULL || !equal(row->value, offered->value))) {
+      return PyTypedcall_CONFLICT;
+    }
+  } else {
+    *standing = offered->value;
+    if (PyTypedcall_Internal_ReserveRow(state, offered->space) < 0) return -1;
+    row = fresh =
+        PyTypedcall_Internal_NewRow(offered->space, offered->key, offered->value, offered->destroy);
+    if (row == NULL) return -1;
+  }
+  // What can fail first; an owner that a row has for nothing would be no harm.
+  int failed = kept != NULL && !PyTypedcall_Internal_Keeps(row, kept) &&
+               PyTypedcall_Internal_Keep(row, kept) < 0;
+  failed = failed || PyTypedcall_Internal_Own(owner, row) < 0;
+  if (fresh == NULL) return failed ? -1 : row->value == offered->value;
+  if (!failed) {
+    PyTypedcall_Internal_AddRow(state, row);
+    return 1;
+  }
+  row->destroy = NULL;  // it was not taken
+  PyTypedcall_Internal_ReleaseRow(row);
+  return -1;
+}
+
+// Takes the row of `key` away if all its owners are dying: they have no weak references any more,
+// but the callback that does so has not run yet, and another one is running, which waits for no
+// other. Returns 1 when the row is gone, 0 when it stands. May run Python code.
+static inline int PyTypedcall_Internal_RetireDying(PyTypedcall_Internal_State *state, int space,
+                                                   const void *key) {
+  PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(&state->tables[space], key);
+  if (row == NULL) return 1;
+  PyTypedcall_Internal_ShareRow(row);
+  PyObject *owner = PyTypedcall_Internal_LiveOwner(row);
+  const int is_dying = owner == NULL && row->is_in_table;
+  if (is_dying) {
+    PyTypedcall_Internal_DisownRow(row);
+    PyTypedcall_Internal_TakeOut(state, row);
+  }
+  const int is_gone = !row->is_in_table;
+  if (is_dying) PyTypedcall_Internal_ReleaseRow(row);  // the table's reference
+  PyTypedcall_Internal_ReleaseRow(row);
+  Py_XDECREF(owner);
+  return is_gone;
+}
+
+// See PyTypedcall_Interface.publish_kept; `*standing` is what stands afterwards. The caller has the
+// state for itself.
+static inline int PyTypedcall_Internal_Publish(
+    void *opaque, int space, const void *key, PyObject *object, const void *value,
+    int (*equal)(const void *standing, const void *offered), void (*destroy)(const void *value),
+    PyObject *kept, const void **standing) {
+  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
+  *standing = NULL;
+  if (space < 0 || space >= PyTypedcall_SPACES || key == NULL || value == NULL || object == NULL) {
+    PyErr_SetString(PyExc_ValueError,
+                    "typedcall: a row needs a space, a key, an owner and a value");
+    return -1;
+  }
+  const int may_be_kept = space == PyTypedcall_BY_OBJECT && key == (const void *)object;
+  PyTypedcall_Internal_Row offered;
+  memset(&offered, 0, sizeof(offered));
+  offered.space = space;
+  offered.key = key;
+  offered.value = value;
+  offered.destroy = destroy;
+  int result;
+  do {
+    // Whatever can run Python code (and thereby another publish) comes before the table is looked
+    // at.
+    PyObject *held;
+    PyTypedcall_Internal_Owner *owner =
+        PyTypedcall_Internal_GetOwner(state, object, may_be_kept, &held);
+    if (owner == NULL) {
+      *standing = NULL;
+      return -1;
+    }
+    result = PyTypedcall_Internal_PublishFor(state, owner, &offered, equal,
+                                             kept == object ? NULL : kept, standing);
+    PyTypedcall_Internal_DropIdleOwner(state, owner);
+    Py_DECREF(held);
+  } while (result == PyTypedcall_CONFLICT && PyTypedcall_Internal_RetireDying(state, space, key));
+  if (result == PyTypedcall_CONFLICT) PyTypedcall_Internal_Count(&state->counters.conflicts, 1);
+  if (result == -1) {
+    *standing = NULL;
+    PyErr_NoMemory();
+  }
+  return result;
+}
+
+// See PyTypedcall_Interface.hold.
+static inline PyObject *PyTypedcall_Internal_Hold(void *opaque, int space, const void *key,
+                                                  PyObject *callable, const void **value) {
+  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
+  *value = NULL;
+  if (space < 0 || space >= PyTypedcall_SPACES || state->reference_type == NULL) return NULL;
+  PyTypeObject *type = state->reference_type;
+  const allocfunc allocate = PyTypedcall_Internal_SLOT(allocfunc, type, tp_alloc);
+  // First, because it may collect garbage and thereby run anything.
+  PyTypedcall_Internal_Reference *made = (PyTypedcall_Internal_Reference *)allocate(type, 0);
+  if (made == NULL) return NULL;
+  PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf(state));
+  PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(&state->tables[space], key);
+  if (row != NULL) {
+    made->row = PyTypedcall_Internal_ShareRow(row);
+    made->owner = PyTypedcall_Internal_LiveOwner(row);
+    // Asking weak references may have let other threads in.
+    if (made->owner != NULL && row->is_in_table) *value = row->value;
+  }
+  PyTypedcall_END_EXCLUSIVE();
+  if (*value == NULL) {
+    Py_DECREF((PyObject *)made);
+    return NULL;
+  }
+  Py_XINCREF(callable);
+  made->callable = callable;
+  return (PyObject *)made;
+}
+
+static inline int PyTypedcall_Internal_Retract(void *opaque, int space, const void *key) {
+  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
+  if (space < 0 || space >= PyTypedcall_SPACES) return 0;
+  PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(&state->tables[space], key);
+  if (row == NULL) return 0;
+  PyTypedcall_Internal_TakeOut(state, row);
+  // Somebody may be using the value without a reference, so it is kept.
+  row->next = state->retracted;
+  state->retracted = row;
+  PyTypedcall_Internal_LetKeptOwnerGo(state, row);
+  return 1;
+}
+
+static inline const void *PyTypedcall_Internal_Find(void *opaque, int space, const void *key) {
+  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
+  if (space < 0 || space >= PyTypedcall_SPACES) return NULL;
+  return PyTypedcall_Internal_TableFind(&state->tables[space], key);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_RENDEZVOUS_PUBLISHED_ROWS_H_

@@ -1,0 +1,250 @@
+// Owners: objects whose lives bound the lives of rows. One record for each, found by its address,
+// with a weak reference that says when it dies. Used by core/rendezvous/published_rows.h.
+#ifndef TYPEDCALL_CORE_RENDEZVOUS_ROW_OWNER_H_
+#define TYPEDCALL_CORE_RENDEZVOUS_ROW_OWNER_H_
+
+#include "core/rendezvous/row_reference.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Says that an owner has a row; in the lists of both. The row is in its table, or retracted.
+typedef struct PyTypedcall_Internal_Ownership {
+  struct PyTypedcall_Internal_Owner *owner;
+  PyTypedcall_Internal_Row *row;
+  struct PyTypedcall_Internal_Ownership *next_of_owner, *next_of_row;
+} PyTypedcall_Internal_Ownership;
+
+typedef struct PyTypedcall_Internal_Owner {
+  PyTypedcall_Internal_State *state;
+  PyObject *key;        // its address, in `owners`: removing it must not need memory
+  PyObject *reference;  // a weak reference, or the owner itself where it has no weak references;
+                        // NULL once the record is no longer in `owners`
+  int is_kept;          // the latter: then there is one row, BY_OBJECT, for the owner itself
+  PyTypedcall_Internal_Ownership *owned;
+} PyTypedcall_Internal_Owner;
+
+#define PyTypedcall_Internal_OWNER_NAME PyTypedcall_MODULE ".owner"
+
+static inline PyTypedcall_Internal_Owner *PyTypedcall_Internal_OwnerIn(PyObject *capsule) {
+  return (PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(capsule,
+                                                            PyTypedcall_Internal_OWNER_NAME);
+}
+
+// Adds the row to the owner's, unless it is there. -1 when there is no memory (no exception set).
+static inline int PyTypedcall_Internal_Own(PyTypedcall_Internal_Owner *owner,
+                                           PyTypedcall_Internal_Row *row) {
+  PyTypedcall_Internal_Ownership **end = &row->owned_by;
+  for (; *end != NULL; end = &(*end)->next_of_row) {
+    if ((*end)->owner == owner) return 0;
+  }
+  PyTypedcall_Internal_Ownership *made =
+      (PyTypedcall_Internal_Ownership *)PyTypedcall_RAW_CALLOC(1, sizeof(*made));
+  if (made == NULL) return -1;
+  made->owner = owner;
+  made->row = row;
+  made->next_of_owner = owner->owned;
+  owner->owned = made;
+  *end = made;  // last: the first owner is the one that brought the value
+  return 0;
+}
+
+// Ends an ownership that is the first of its owner's.
+static inline void PyTypedcall_Internal_Disown(PyTypedcall_Internal_Ownership *ended) {
+  PyTypedcall_Internal_Ownership **at = &ended->row->owned_by;
+  while (*at != ended) at = &(*at)->next_of_row;
+  *at = ended->next_of_row;
+  ended->owner->owned = ended->next_of_owner;
+  PyTypedcall_RAW_FREE(ended);
+}
+
+static inline void PyTypedcall_Internal_DisownAll(PyTypedcall_Internal_Owner *owner) {
+  while (owner->owned != NULL) PyTypedcall_Internal_Disown(owner->owned);
+}
+
+// Takes a row from all its owners.
+static inline void PyTypedcall_Internal_DisownRow(PyTypedcall_Internal_Row *row) {
+  while (row->owned_by != NULL) {
+    PyTypedcall_Internal_Ownership *ended = row->owned_by;
+    PyTypedcall_Internal_Ownership **at = &ended->owner->owned;
+    while (*at != ended) at = &(*at)->next_of_owner;
+    *at = ended->next_of_owner;
+    row->owned_by = ended->next_of_row;
+    PyTypedcall_RAW_FREE(ended);
+  }
+}
+
+static inline void PyTypedcall_Internal_FreeOwner(PyObject *capsule) {
+  PyTypedcall_Internal_Owner *owner = PyTypedcall_Internal_OwnerIn(capsule);
+  Py_XDECREF(owner->reference);
+  Py_XDECREF(owner->key);
+  PyTypedcall_RAW_FREE(owner);
+}
+
+// A record and its weak reference keep each other alive by way of the callback; this parts them.
+static inline void PyTypedcall_Internal_ForgetReference(PyTypedcall_Internal_Owner *owner) {
+  PyObject *reference = owner->reference;
+  owner->reference = NULL;
+  Py_XDECREF(reference);
+}
+
+// Takes the record, which owns nothing any more, out of the state. It may go with that, unless the
+// caller has a reference to its capsule. Returns 0, or -1 with an exception; may run Python code.
+static inline int PyTypedcall_Internal_ForgetOwner(PyTypedcall_Internal_State *state,
+                                                   PyTypedcall_Internal_Owner *owner) {
+  PyObject *key = owner->key, *owners = state->owners;
+  if (owner->reference == NULL || owners == NULL) return 0;  // somebody else has done it
+  Py_INCREF(key);
+  Py_INCREF(owners);
+  PyObject *reference = owner->reference;
+  owner->reference = NULL;
+  const int result = PyDict_DelItem(owners, key);
+  Py_DECREF(reference);
+  Py_DECREF(owners);
+  Py_DECREF(key);
+  return result;
+}
+
+// Removes the record of an object that in the end owns nothing, so that nobody keeps the object.
+static inline void PyTypedcall_Internal_DropIdleOwner(PyTypedcall_Internal_State *state,
+                                                      PyTypedcall_Internal_Owner *owner) {
+  if (owner->owned != NULL) return;
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  (void)PyTypedcall_Internal_ForgetOwner(state, owner);
+  PyTypedcall_RestoreError(saved);
+}
+
+// A record for an object that has none, not yet in the state: a new reference to its capsule, or
+// NULL with an exception. `died` is the weak reference's callback.
+static inline PyObject *PyTypedcall_Internal_NewOwner(PyTypedcall_Internal_State *state,
+                                                      PyObject *object, PyObject *key,
+                                                      PyMethodDef *died, int may_be_kept) {
+  PyTypedcall_Internal_Owner *owner =
+      (PyTypedcall_Internal_Owner *)PyTypedcall_RAW_CALLOC(1, sizeof(*owner));
+  if (owner == NULL) return PyErr_NoMemory();
+  PyObject *capsule =
+      PyCapsule_New(owner, PyTypedcall_Internal_OWNER_NAME, PyTypedcall_Internal_FreeOwner);
+  if (capsule == NULL) {
+    PyTypedcall_RAW_FREE(owner);
+    return NULL;
+  }
+  owner->state = state;
+  Py_INCREF(key);
+  owner->key = key;
+  PyObject *callback = PyCFunction_New(died, capsule);
+  if (callback != NULL) {
+    owner->reference = PyWeakref_NewRef(object, callback);
+    Py_DECREF(callback);
+    if (owner->reference == NULL && may_be_kept && PyErr_ExceptionMatches(PyExc_TypeError)) {
+      PyErr_Clear();
+      Py_INCREF(object);
+      owner->reference = object;
+      owner->is_kept = 1;
+    }
+  }
+  if (owner->reference != NULL) return capsule;
+  Py_DECREF(capsule);
+  return NULL;
+}
+
+// The capsule of an object's record, made when it has none yet: a new reference, or NULL with an
+// exception.
+static inline PyObject *PyTypedcall_Internal_OwnerCapsule(PyTypedcall_Internal_State *state,
+                                                          PyObject *object, PyObject *key,
+                                                          PyMethodDef *died, int may_be_kept) {
+  PyObject *owners = state->owners;
+  if (owners == NULL) {
+    PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
+    return NULL;
+  }
+  Py_INCREF(owners);
+  PyObject *standing = PyTypedcall_Internal_GetItem(owners, key);
+  if (standing == NULL && !PyErr_Occurred()) {
+    PyObject *fresh = PyTypedcall_Internal_NewOwner(state, object, key, died, may_be_kept);
+    // Making it may have collected garbage and thereby run anything: what stands now counts, unless
+    // the state has been emptied meanwhile.
+    if (fresh != NULL && state->owners == owners) {
+      standing = PyTypedcall_Internal_SetDefaultOfOurs(owners, key, fresh);
+      PyTypedcall_Internal_Hide(owners);
+    } else if (fresh != NULL) {
+      PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
+    }
+    if (fresh != NULL && standing != fresh) {
+      PyTypedcall_Internal_ForgetReference(PyTypedcall_Internal_OwnerIn(fresh));
+    }
+    Py_XDECREF(fresh);
+  }
+  Py_DECREF(owners);
+  return standing;
+}
+
+// The record of an owner, which is in the state when this returns, with a reference to its capsule
+// in `*held`; NULL with an exception. The caller has the state for itself.
+static inline PyTypedcall_Internal_Owner *PyTypedcall_Internal_OwnerFor(
+    PyTypedcall_Internal_State *state, PyObject *object, PyMethodDef *died, int may_be_kept,
+    PyObject **held) {
+  PyObject *key = PyLong_FromVoidPtr(object);
+  if (key == NULL) return NULL;
+  PyTypedcall_Internal_Owner *owner = NULL;
+  *held = NULL;
+  do {
+    // Where there is no GIL, whatever waits lets others in, who may find the record idle and drop
+    // it. Nothing waits between the last look at it and its use.
+    Py_XDECREF(*held);
+    *held = PyTypedcall_Internal_OwnerCapsule(state, object, key, died, may_be_kept);
+    owner = *held != NULL ? PyTypedcall_Internal_OwnerIn(*held) : NULL;
+  } while (owner != NULL && owner->reference == NULL);
+  Py_DECREF(key);
+  if (owner != NULL && owner->is_kept && !may_be_kept) {
+    // Kept for its own row alone: nobody would see it die.
+    char kind[PyTypedcall_Internal_NAME_SIZE];
+    PyErr_Format(PyExc_TypeError, "cannot create weak reference to '%s' object",
+                 PyTypedcall_Internal_Name(Py_TYPE(object), kind));
+    Py_CLEAR(*held);
+    return NULL;
+  }
+  return owner;
+}
+
+// The ownership at that place in the row's list, or NULL behind its end.
+static inline const PyTypedcall_Internal_Ownership *PyTypedcall_Internal_OwnershipAt(
+    const PyTypedcall_Internal_Row *row, size_t at) {
+  const PyTypedcall_Internal_Ownership *each = row->owned_by;
+  for (size_t i = 0; each != NULL && i < at; ++i) each = each->next_of_row;
+  return each;
+}
+
+// One of the row's owners that is alive: a new reference, or NULL. Without the GIL others may come
+// in between: the caller has a reference to the row, and looks at it again afterwards.
+static inline PyObject *PyTypedcall_Internal_LiveOwner(const PyTypedcall_Internal_Row *row) {
+  for (size_t at = 0;;) {
+    const PyTypedcall_Internal_Ownership *each = PyTypedcall_Internal_OwnershipAt(row, at);
+    if (each == NULL) return NULL;
+    PyObject *reference = each->owner->reference, *object = NULL;
+    if (reference != NULL) {
+      Py_INCREF(reference);
+      if (each->owner->is_kept) return reference;
+      object = PyTypedcall_Internal_Referent(reference);
+      Py_DECREF(reference);
+    }
+    if (object != NULL) return object;
+    // Those behind one that has left the list meanwhile have moved up.
+    if (PyTypedcall_Internal_OwnershipAt(row, at) == each) ++at;
+  }
+}
+
+// An object without weak references is kept alive by its record, and let go with its row, which the
+// caller has taken out of the table. May run Python code.
+static inline void PyTypedcall_Internal_LetKeptOwnerGo(PyTypedcall_Internal_State *state,
+                                                       const PyTypedcall_Internal_Row *row) {
+  PyTypedcall_Internal_Owner *owner = row->owned_by != NULL ? row->owned_by->owner : NULL;
+  if (owner == NULL || !owner->is_kept) return;
+  PyTypedcall_Internal_DisownAll(owner);
+  PyTypedcall_Internal_DropIdleOwner(state, owner);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_RENDEZVOUS_ROW_OWNER_H_

@@ -1,0 +1,141 @@
+// References to rows: counted, so that a row outlives its place in the table while somebody uses
+// it, and the Python object that a consumer gets, in which the garbage collector sees what it
+// keeps.
+#ifndef TYPEDCALL_CORE_RENDEZVOUS_ROW_REFERENCE_H_
+#define TYPEDCALL_CORE_RENDEZVOUS_ROW_REFERENCE_H_
+
+#include "core/rendezvous/interpreter_state.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_ShareRow(
+    PyTypedcall_Internal_Row *row) {
+  __atomic_add_fetch(&row->references, 1, __ATOMIC_RELAXED);
+  return row;
+}
+
+// One reference fewer. May run anything: `destroy`, and whatever was kept.
+static inline void PyTypedcall_Internal_ReleaseRow(PyTypedcall_Internal_Row *row) {
+  if (__atomic_sub_fetch(&row->references, 1, __ATOMIC_ACQ_REL) > 0) return;
+  PyObject **kept = row->kept;
+  const size_t count = row->kept_count;
+  const void *value = row->value;
+  void (*destroy)(const void *value) = row->destroy;
+  PyTypedcall_RAW_FREE(row);
+  if (destroy != NULL) destroy(value);
+  for (size_t i = 0; i < count; ++i) Py_DECREF(kept[i]);
+  PyTypedcall_RAW_FREE(kept);
+}
+
+// The same for each of a chain. They are out of the table, so what runs meanwhile finds none.
+static inline void PyTypedcall_Internal_ReleaseRows(PyTypedcall_Internal_Row *rows) {
+  while (rows != NULL) {
+    PyTypedcall_Internal_Row *next = rows->next;
+    PyTypedcall_Internal_ReleaseRow(rows);
+    rows = next;
+  }
+}
+
+// Is it kept already? The caller has the state for itself.
+static inline int PyTypedcall_Internal_Keeps(const PyTypedcall_Internal_Row *row,
+                                             const PyObject *object) {
+  for (size_t i = 0; i < row->kept_count; ++i) {
+    if (row->kept[i] == object) return 1;
+  }
+  return 0;
+}
+
+// Keeps `object` with the row. -1 when there is no memory (no exception set).
+static inline int PyTypedcall_Internal_Keep(PyTypedcall_Internal_Row *row, PyObject *object) {
+  void *grown = PyTypedcall_RAW_REALLOC(row->kept, (row->kept_count + 1) * sizeof(*row->kept));
+  if (grown == NULL) return -1;
+  row->kept = (PyObject **)grown;
+  Py_INCREF(object);
+  row->kept[row->kept_count++] = object;
+  return 0;
+}
+
+// What a consumer holds. Nothing in it changes, so a cycle that it is part of can be broken at some
+// other place, and it needs no tp_clear: as long as somebody has it, the row is valid.
+typedef struct PyTypedcall_Internal_Reference {
+  PyObject_HEAD
+  PyTypedcall_Internal_Row *row;
+  PyObject *owner;
+  PyObject *callable;
+} PyTypedcall_Internal_Reference;
+
+static inline int PyTypedcall_Internal_TraverseReference(PyObject *self, visitproc visit,
+                                                         void *arg) {
+  PyTypedcall_Internal_Reference *reference = (PyTypedcall_Internal_Reference *)self;
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(reference->owner);
+  Py_VISIT(reference->callable);
+  return 0;
+}
+
+static inline void PyTypedcall_Internal_FreeReference(PyObject *self) {
+  PyTypedcall_Internal_Reference *reference = (PyTypedcall_Internal_Reference *)self;
+  PyTypeObject *type = Py_TYPE(self);
+  PyTypedcall_Internal_Row *row = reference->row;
+  PyObject *owner = reference->owner, *callable = reference->callable;
+  PyObject_GC_UnTrack(self);
+  PyObject_GC_Del(self);
+  // Before the owner goes, which may be what the value stands in.
+  if (row != NULL) PyTypedcall_Internal_ReleaseRow(row);
+  Py_XDECREF(callable);
+  Py_XDECREF(owner);
+  Py_DECREF((PyObject *)type);
+}
+
+// A new type for this interpreter, or NULL with an exception.
+static inline PyTypeObject *PyTypedcall_Internal_NewReferenceType(void) {
+  static const char doc[] =
+      "Keeps what a native address depends on: the tag, what was tagged, and the callable that was "
+      "asked.";
+  PyType_Slot slots[] = {{Py_tp_doc, (void *)(uintptr_t)doc},
+                         {Py_tp_traverse, (void *)PyTypedcall_Internal_TraverseReference},
+                         {Py_tp_dealloc, (void *)PyTypedcall_Internal_FreeReference},
+                         {0, NULL}};
+  PyType_Spec spec;
+  memset(&spec, 0, sizeof(spec));
+  spec.name = PyTypedcall_MODULE ".reference";
+  spec.basicsize = (int)sizeof(PyTypedcall_Internal_Reference);
+  spec.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC;
+#ifdef Py_TPFLAGS_DISALLOW_INSTANTIATION
+  spec.flags |= Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE;
+#endif
+  spec.slots = slots;
+  PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(&spec);
+  if (type == NULL && !PyErr_Occurred()) PyErr_NoMemory();  // as for the metaclass
+#ifndef Py_TPFLAGS_DISALLOW_INSTANTIATION
+  if (type != NULL) type->tp_new = NULL;
+#endif
+  return type;
+}
+
+// What a weak reference refers to: a new reference, or NULL. Keeps a pending exception.
+static inline PyObject *PyTypedcall_Internal_Referent(PyObject *reference) {
+#if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_LIMITED_API)
+  PyObject *object = NULL;
+  (void)PyWeakref_GetRef(reference, &object);
+  return object;
+#elif defined(Py_LIMITED_API)
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  PyObject *object = PyObject_CallObject(reference, NULL);
+  if (object == Py_None) Py_CLEAR(object);
+  PyTypedcall_RestoreError(saved);
+  return object;
+#else
+  PyObject *object = PyWeakref_GET_OBJECT(reference);
+  if (object == Py_None) return NULL;
+  Py_INCREF(object);
+  return object;
+#endif
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_RENDEZVOUS_ROW_REFERENCE_H_

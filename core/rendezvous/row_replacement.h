@@ -1,0 +1,74 @@
+// A row whose value changes: readers without a lock find the old value or the new one, never
+// nothing. Used by core/rendezvous.h.
+#ifndef TYPEDCALL_CORE_RENDEZVOUS_ROW_REPLACEMENT_H_
+#define TYPEDCALL_CORE_RENDEZVOUS_ROW_REPLACEMENT_H_
+
+#include "core/rendezvous/published_rows.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Puts `fresh` into the cell of `old`, which is kept like a retracted row.
+static inline void PyTypedcall_Internal_SwapRows(PyTypedcall_Internal_State *state,
+                                                 PyTypedcall_Internal_Row *old,
+                                                 PyTypedcall_Internal_Row *fresh) {
+  PyTypedcall_Internal_SideTable *table = &state->tables[old->space];
+  PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_Probe(table->current, old->key);
+  cell->row = fresh;
+  PyTypedcall_STORE_RELEASE(&cell->value, fresh->value);
+  PyTypedcall_Internal_Count(&state->counters.rows_added, 1);
+  PyTypedcall_Internal_Count(&state->counters.rows_removed, 1);
+  fresh->is_in_table = 1;
+  old->is_in_table = 0;
+  old->next = state->retracted;
+  state->retracted = old;
+}
+
+// See PyTypedcall_Interface.exchange; with a NULL `expected` whatever stands is replaced.
+static inline int PyTypedcall_Internal_Exchange(void *opaque, int space, const void *key,
+                                                PyObject *object, const void *expected,
+                                                const void *value,
+                                                void (*destroy)(const void *value)) {
+  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
+  // A row BY_OBJECT may keep its owner alive, which changes hands with the row: not supported.
+  if (space < 0 || space >= PyTypedcall_SPACES || space == PyTypedcall_BY_OBJECT || key == NULL ||
+      value == NULL || object == NULL) {
+    PyErr_SetString(PyExc_ValueError,
+                    "typedcall: a row to replace needs a space, a key, an owner and a value");
+    return -1;
+  }
+  // Whatever can run Python code (and thereby another publish) comes before the table is looked at.
+  PyObject *held;
+  PyTypedcall_Internal_Owner *owner = PyTypedcall_Internal_GetOwner(state, object, 0, &held);
+  if (owner == NULL) return -1;
+  PyTypedcall_Internal_Row *old = PyTypedcall_Internal_TableRow(&state->tables[space], key);
+  int result = 1;
+  if (expected != NULL && (old == NULL || old->value != expected)) {
+    result = 0;
+  } else if (old == NULL || old->value != value) {
+    PyTypedcall_Internal_Row *fresh = PyTypedcall_Internal_NewRow(space, key, value, destroy);
+    if (fresh == NULL || PyTypedcall_Internal_Own(owner, fresh) < 0 ||
+        (old == NULL && PyTypedcall_Internal_ReserveRow(state, space) < 0)) {
+      if (fresh != NULL) {
+        if (fresh->owned_by != NULL) PyTypedcall_Internal_Disown(fresh->owned_by);
+        fresh->destroy = NULL;  // it was not taken
+        PyTypedcall_Internal_ReleaseRow(fresh);
+      }
+      result = -1;
+    } else if (old == NULL) {
+      PyTypedcall_Internal_AddRow(state, fresh);
+    } else {
+      PyTypedcall_Internal_SwapRows(state, old, fresh);
+    }
+  }
+  PyTypedcall_Internal_DropIdleOwner(state, owner);
+  Py_DECREF(held);
+  if (result < 0) PyErr_NoMemory();
+  return result;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_RENDEZVOUS_ROW_REPLACEMENT_H_

@@ -1,0 +1,106 @@
+// Finds slots by their IDs, and other things by their addresses, in a time that does not grow with
+// how many there are: a hash table for one function call. Used by core/slots/slot_table.h and
+// others.
+#ifndef TYPEDCALL_CORE_SLOTS_SLOT_INDEX_H_
+#define TYPEDCALL_CORE_SLOTS_SLOT_INDEX_H_
+
+#include "core/platform.h"
+
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct PyExtensibleType_Internal_IndexCell {
+  uintptr_t key;  // 0: a free cell
+  Py_ssize_t at;
+} PyExtensibleType_Internal_IndexCell;
+
+#define PyExtensibleType_Internal_SMALL_INDEX 32
+
+// Open addressing, at most half full. Most tables are small, and take no memory but the caller's
+// stack: so it must not be copied.
+typedef struct PyExtensibleType_Internal_Index {
+  PyExtensibleType_Internal_IndexCell *cells;  // NULL: nothing has been reserved
+  size_t mask, used;
+  PyExtensibleType_Internal_IndexCell small[PyExtensibleType_Internal_SMALL_INDEX];
+} PyExtensibleType_Internal_Index;
+
+static inline void PyExtensibleType_Internal_IndexInit(PyExtensibleType_Internal_Index *index) {
+  index->cells = NULL;
+  index->mask = 0;
+  index->used = 0;
+}
+
+static inline void PyExtensibleType_Internal_IndexFree(PyExtensibleType_Internal_Index *index) {
+  if (index->cells != index->small) PyMem_Free(index->cells);
+  PyExtensibleType_Internal_IndexInit(index);
+}
+
+// The cell of `key`, which is not 0, or the free one where it belongs. There is one.
+static inline PyExtensibleType_Internal_IndexCell *PyExtensibleType_Internal_IndexProbe(
+    const PyExtensibleType_Internal_Index *index, uintptr_t key) {
+  // Where the table happens to stand decides the order, so that nobody can choose IDs that all
+  // belong to the same cell.
+  uint64_t bits = (uint64_t)key ^ (uint64_t)(uintptr_t)index->cells;
+  bits = (bits ^ (bits >> 32)) * UINT64_C(0xd6e8feb86659fd93);
+  bits = (bits ^ (bits >> 32)) * UINT64_C(0xd6e8feb86659fd93);
+  for (size_t i = (size_t)(bits ^ (bits >> 32));; ++i) {
+    PyExtensibleType_Internal_IndexCell *cell = index->cells + (i & index->mask);
+    if (cell->key == key || cell->key == 0) return cell;
+  }
+}
+
+// What was added for `key`, or NULL.
+static inline PyExtensibleType_Internal_IndexCell *PyExtensibleType_Internal_IndexFind(
+    const PyExtensibleType_Internal_Index *index, uintptr_t key) {
+  if (index->cells == NULL) return NULL;
+  PyExtensibleType_Internal_IndexCell *cell = PyExtensibleType_Internal_IndexProbe(index, key);
+  return cell->key != 0 ? cell : NULL;
+}
+
+// Makes room for `more` keys. Returns 0, or -1 with MemoryError. GIL: held; runs no Python code.
+static inline int PyExtensibleType_Internal_IndexReserve(PyExtensibleType_Internal_Index *index,
+                                                         Py_ssize_t more) {
+  const size_t wanted = index->used + (size_t)more;
+  if (index->cells != NULL && wanted * 2 <= index->mask + 1) return 0;
+  size_t length = PyExtensibleType_Internal_SMALL_INDEX;
+  while (length < wanted * 2 && length <= SIZE_MAX / 4) length *= 2;
+  PyExtensibleType_Internal_IndexCell *const old = index->cells;
+  const size_t old_length = old != NULL ? index->mask + 1 : 0;
+  if (length == PyExtensibleType_Internal_SMALL_INDEX) {
+    memset(index->small, 0, sizeof(index->small));
+    index->cells = index->small;
+  } else {
+    // PyMem_Calloc refuses a size that no size_t holds.
+    void *cells = PyMem_Calloc(length, sizeof(*old));
+    if (cells == NULL) {
+      PyErr_NoMemory();
+      return -1;
+    }
+    index->cells = (PyExtensibleType_Internal_IndexCell *)cells;
+  }
+  index->mask = length - 1;
+  for (size_t i = 0; i < old_length; ++i) {
+    if (old[i].key != 0) *PyExtensibleType_Internal_IndexProbe(index, old[i].key) = old[i];
+  }
+  if (old != index->small) PyMem_Free(old);
+  return 0;
+}
+
+// Adds a key for which there is room. Returns 1, or 0 if it is there already, and stays as it is.
+static inline int PyExtensibleType_Internal_IndexAdd(PyExtensibleType_Internal_Index *index,
+                                                     uintptr_t key, Py_ssize_t at) {
+  PyExtensibleType_Internal_IndexCell *cell = PyExtensibleType_Internal_IndexProbe(index, key);
+  if (cell->key != 0) return 0;
+  cell->key = key;
+  cell->at = at;
+  ++index->used;
+  return 1;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_SLOTS_SLOT_INDEX_H_

@@ -1,0 +1,354 @@
+// Extensible types that a C module defines statically: what PyExtensibleType_Ready does, and what
+// happens to them when their interpreter ends. Source: SEP 200, "Provider API" and "Subclassing".
+#ifndef TYPEDCALL_CORE_SLOTS_STATIC_TYPE_H_
+#define TYPEDCALL_CORE_SLOTS_STATIC_TYPE_H_
+
+#include "core/slots/slot_table.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The static types that have been made ready, so that they can be put back: they outlive their
+// interpreter, and with it the metaclass.
+typedef struct PyExtensibleType_Internal_StaticType {
+  PyTypeObject *type;
+  PyExtensibleTypeData *data;
+  Py_ssize_t own_count;  // of the slots that were there before those of the bases were prepended
+  int attributes;        // which ones we have put into its dictionary
+} PyExtensibleType_Internal_StaticType;
+
+// Does the running CPython free names that a static type refers to, when its interpreter ends?
+#if PY_VERSION_HEX >= 0x030B0000
+#define PyExtensibleType_Internal_FREES_NAMES (Py_Version >= 0x030E0000)
+#else
+#define PyExtensibleType_Internal_FREES_NAMES 0
+#endif
+
+// What stands in StaticType.attributes.
+#define PyExtensibleType_Internal_PUT_MODULE 1
+#define PyExtensibleType_Internal_PUT_MARK 2
+
+typedef struct PyExtensibleType_Internal_StaticTypes {
+  PyExtensibleType_Internal_StaticType *items;
+  Py_ssize_t count, capacity;
+} PyExtensibleType_Internal_StaticTypes;
+
+// Room for one more. Returns 0, or -1 with MemoryError.
+static inline int PyExtensibleType_Internal_ReserveStatic(
+    PyExtensibleType_Internal_StaticTypes *types) {
+  if (types->count < types->capacity) return 0;
+  const Py_ssize_t capacity = types->capacity == 0 ? 4 : types->capacity * 2;
+  void *grown = PyTypedcall_RAW_REALLOC(types->items, (size_t)capacity * sizeof(*types->items));
+  if (grown == NULL) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  types->items = (PyExtensibleType_Internal_StaticType *)grown;
+  types->capacity = capacity;
+  return 0;
+}
+
+// Takes out of the dictionary of a static type what we have put there: it outlives its interpreter,
+// while from 3.14 on CPython frees the names of an ending one, whoever has a reference to them.
+static inline void PyExtensibleType_Internal_UnsetStatic(PyTypeObject *type, int attributes) {
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  PyObject *dict = attributes != 0 ? PyTypedcall_Internal_StaticDict(type) : NULL;
+  if (dict != NULL) {
+    if ((attributes & PyExtensibleType_Internal_PUT_MODULE) != 0) {
+      (void)PyDict_DelItemString(dict, "__module__");
+    }
+    if ((attributes & PyExtensibleType_Internal_PUT_MARK) != 0) {
+      (void)PyDict_DelItemString(dict, PyExtensibleType_READY_MARK);
+    }
+  }
+  Py_XDECREF(dict);
+  PyTypedcall_RestoreError(saved);
+}
+
+// Gives the ordinary static types that derive from `type` and have the metaclass `from` another
+// one. It is CPython that gives them the metaclass of their base, and that lists them.
+static inline void PyExtensibleType_Internal_Retype(PyTypeObject *type, PyTypeObject *from,
+                                                    PyTypeObject *to) {
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  // `type`'s own method: a metaclass may define another one.
+  PyObject *derived = PyObject_CallMethod((PyObject *)&PyType_Type, "__subclasses__", "O", type);
+  for (Py_ssize_t i = 0; derived != NULL && i < PyList_Size(derived); ++i) {
+    PyObject *subtype = PyList_GetItem(derived, i);
+    if (PyTypedcall_Internal_IsHeapType((PyTypeObject *)subtype) || Py_TYPE(subtype) != from) {
+      continue;
+    }
+    Py_SET_TYPE(subtype, to);
+    PyExtensibleType_Internal_Retype((PyTypeObject *)subtype, from, to);
+  }
+  Py_XDECREF(derived);
+  PyTypedcall_RestoreError(saved);
+}
+
+// Makes the types plain again, as they were before, so that nothing refers to a dead interpreter's
+// objects and the next one can make them ready.
+static inline void PyExtensibleType_Internal_ForgetStatic(
+    PyExtensibleType_Internal_StaticTypes *types) {
+  for (Py_ssize_t i = 0; i < types->count; ++i) {
+    const PyExtensibleType_Internal_StaticType *item = &types->items[i];
+    PyTypedcall_STORE_RELEASE(&item->data->magic, (uint64_t)0);
+    const Py_ssize_t inherited = item->data->count - item->own_count;
+    if (inherited > 0) {
+      PyCustomSlot *table = item->data->table;
+      memmove(table, table + inherited, (size_t)item->own_count * sizeof(*table));
+      memset(table + item->own_count, 0, (size_t)inherited * sizeof(*table));
+      item->data->count = item->own_count;
+    }
+    // Its reference to the metaclass is never given back: a static type that somebody has given
+    // this metaclass without PyExtensibleType_Ready has none, and nobody lists it.
+    PyTypeObject *metaclass = Py_TYPE((PyObject *)item->type);
+    Py_SET_TYPE((PyObject *)item->type, &PyType_Type);
+    PyExtensibleType_Internal_Retype(item->type, metaclass, &PyType_Type);
+    // Before 3.14 nothing is freed that somebody refers to. It stays, because the next interpreter
+    // could not make room in a dictionary that this one has allocated (3.12).
+    if (PyExtensibleType_Internal_FREES_NAMES) {
+      PyExtensibleType_Internal_UnsetStatic(item->type, item->attributes);
+    }
+    // The next interpreter counts its version tags from the start, for other types.
+    PyType_Modified(item->type);
+  }
+  PyTypedcall_RAW_FREE(types->items);
+  memset(types, 0, sizeof(*types));
+}
+
+// Always -1. `fault` follows the type's name and a colon.
+static inline int PyExtensibleType_Internal_RefuseStatic(PyTypeObject *type, PyObject *exception,
+                                                         const char *fault) {
+  char name[PyTypedcall_Internal_NAME_SIZE];
+  PyErr_Format(exception, "static type '%s': %s", PyTypedcall_Internal_Name(type, name), fault);
+  return -1;
+}
+
+// Checks count, table and room. Returns 0, or -1 with ValueError.
+static inline int PyExtensibleType_Internal_CheckStatic(PyTypeObject *type,
+                                                        const PyExtensibleTypeData *data,
+                                                        Py_ssize_t room) {
+  if (data->count < 0 || room < data->count || (room > 0 && data->table == NULL)) {
+    return PyExtensibleType_Internal_RefuseStatic(
+        type, PyExc_ValueError, "the slot table is missing or has less room than slots");
+  }
+  for (Py_ssize_t i = data->count; i < room; ++i) {
+    if (data->table[i].id == PyCustomSlot_ID_EMPTY) continue;
+    return PyExtensibleType_Internal_RefuseStatic(
+        type, PyExc_ValueError, "there are more slots in the table than etp_custom_slot_count");
+  }
+  return PyExtensibleType_Internal_ValidateOwn(type, data->table, data->count);
+}
+
+// Collects what `type` inherits, in its MRO's order, skipped positions of the first base included,
+// into `inherited`. Returns how many slots, or -1 with MemoryError.
+static inline Py_ssize_t PyExtensibleType_Internal_InheritStatic(PyTypeObject *metaclass,
+                                                                 PyTypeObject *type, PyObject *mro,
+                                                                 const PyExtensibleTypeData *data,
+                                                                 PyCustomSlot *inherited) {
+  PyExtensibleType_Internal_Index ids;
+  PyExtensibleType_Internal_IndexInit(&ids);
+  int failed = PyExtensibleType_Internal_IndexReserve(&ids, data->count) < 0;
+  for (Py_ssize_t i = 0; !failed && i < data->count; ++i) {
+    (void)PyExtensibleType_Internal_IndexAdd(&ids, data->table[i].id, i);
+  }
+  Py_ssize_t count = 0;
+  for (Py_ssize_t i = 0; !failed && i < PyTuple_Size(mro); ++i) {
+    PyObject *base = PyTuple_GetItem(mro, i);
+    if (base == (PyObject *)type || !PyExtensibleType_Internal_IsResolved(metaclass, base))
+      continue;
+    const PyExtensibleTypeData *from =
+        &PyExtensibleType_Internal_DataOf(metaclass, (PyTypeObject *)base)->shared;
+    const int is_first = count == 0;
+    failed = PyExtensibleType_Internal_IndexReserve(&ids, from->count) < 0;
+    for (Py_ssize_t j = 0; !failed && j < from->count; ++j) {
+      const PyCustomSlot *slot = &from->table[j];
+      if (slot->id == PyCustomSlot_ID_SKIP
+              ? !is_first
+              : !PyExtensibleType_Internal_IndexAdd(&ids, slot->id, count)) {
+        continue;
+      }
+      inherited[count++] = *slot;
+    }
+  }
+  PyExtensibleType_Internal_IndexFree(&ids);
+  return failed ? -1 : count;
+}
+
+// Prepends what `type` inherits to its table. Returns 0, or -1 with MemoryError, or with ValueError
+// when there is no room, and then nothing has changed.
+static inline int PyExtensibleType_Internal_PrependInherited(PyTypeObject *metaclass,
+                                                             PyTypeObject *type,
+                                                             PyExtensibleTypeData *data,
+                                                             Py_ssize_t room) {
+  PyObject *mro = PyTypedcall_Internal_Mro(type);
+  Py_ssize_t most = 1;
+  for (Py_ssize_t i = 0; mro != NULL && i < PyTuple_Size(mro); ++i) {
+    PyObject *base = PyTuple_GetItem(mro, i);
+    if (!PyExtensibleType_Internal_IsResolved(metaclass, base)) continue;
+    most += PyExtensibleType_Internal_DataOf(metaclass, (PyTypeObject *)base)->shared.count;
+  }
+  PyCustomSlot *inherited = (PyCustomSlot *)PyMem_Calloc((size_t)most, sizeof(*inherited));
+  int result = -1;
+  if (inherited == NULL || mro == NULL) {
+    PyErr_NoMemory();
+  } else {
+    const Py_ssize_t count =
+        PyExtensibleType_Internal_InheritStatic(metaclass, type, mro, data, inherited);
+    if (count < 0) {
+      // no memory
+    } else if (count > room - data->count) {
+      char name[PyTypedcall_Internal_NAME_SIZE];
+      PyErr_Format(
+          PyExc_ValueError,
+          "static type '%s': %zd slots of its own and %zd inherited ones do not fit into a "
+          "table for %zd",
+          PyTypedcall_Internal_Name(type, name), data->count, count, room);
+    } else {
+      if (count > 0) {
+        memmove(data->table + count, data->table, (size_t)data->count * sizeof(*inherited));
+        memcpy(data->table, inherited, (size_t)count * sizeof(*inherited));
+        data->count += count;
+      }
+      result = 0;
+    }
+  }
+  PyMem_Free(inherited);
+  Py_XDECREF(mro);
+  return result;
+}
+
+// Could `type` have our metaclass, seeing those of its bases?
+static inline int PyExtensibleType_Internal_MetaclassFits(PyTypeObject *metaclass,
+                                                          PyTypeObject *type) {
+  PyObject *mro = PyTypedcall_Internal_Mro(type);
+  int fits = mro != NULL;
+  for (Py_ssize_t i = 0; fits && i < PyTuple_Size(mro); ++i) {
+    fits = PyType_IsSubtype(metaclass, Py_TYPE(PyTuple_GetItem(mro, i)));
+  }
+  Py_XDECREF(mro);
+  return fits;
+}
+
+// Puts an attribute straight into the dictionary of a static type, which refuses assignments,
+// unless it has it. Steals `value`, which may be NULL with an exception. Returns 1, 0 if it was
+// there, or -1 with an exception.
+static inline int PyExtensibleType_Internal_SetStatic(PyTypeObject *type, const char *name,
+                                                      PyObject *value) {
+  PyObject *standing = value != NULL ? PyTypedcall_Internal_OwnAttribute(type, name) : NULL;
+  int result = standing != NULL ? 0 : -1;
+  if (standing == NULL && !PyErr_Occurred()) {
+    PyObject *dict = PyTypedcall_Internal_StaticDict(type);
+    if (dict != NULL && PyDict_SetItemString(dict, name, value) == 0) result = 1;
+    Py_XDECREF(dict);
+  }
+  Py_XDECREF(standing);
+  Py_XDECREF(value);
+  return result;
+}
+
+// Puts in what a static type of ours needs in its dictionary. Adds what it has put to `attributes`.
+// Returns 0, or -1 with an exception.
+static inline int PyExtensibleType_Internal_SetAttributes(PyTypeObject *type, int *attributes) {
+  // The metaclass has one of ours, which would be found first: pickle would look for the type in
+  // our module.
+  int put = PyExtensibleType_Internal_SetStatic(
+      type, "__module__", PyTypedcall_Internal_TypeAttribute(type, "__module__"));
+  if (put < 0) return -1;
+  if (put > 0) *attributes |= PyExtensibleType_Internal_PUT_MODULE;
+  put = PyExtensibleType_Internal_SetStatic(type, PyExtensibleType_READY_MARK,
+                                            PyCapsule_New(type, PyExtensibleType_READY_NAME, NULL));
+  if (put < 0) return -1;
+  if (put > 0) *attributes |= PyExtensibleType_Internal_PUT_MARK;
+  // Also if nothing has been put in: what was found before, under another metaclass, is cached.
+  PyType_Modified(type);
+  return 0;
+}
+
+// Has a type been made ready before one of its bases, and so missed the base's slots?
+static inline int PyExtensibleType_Internal_IsLate(
+    const PyExtensibleType_Internal_StaticTypes *types, PyTypeObject *type) {
+  for (Py_ssize_t i = 0; i < types->count; ++i) {
+    if (PyType_IsSubtype(types->items[i].type, type)) return 1;
+  }
+  return 0;
+}
+
+// See PyExtensibleType_Ready. `types` are those of the interpreter.
+static inline int PyExtensibleType_Internal_ReadyStatic(
+    PyTypeObject *metaclass, PyExtensibleType_Internal_StaticTypes *types, PyTypeObject *type,
+    Py_ssize_t room) {
+#ifdef Py_LIMITED_API
+  // PyObject_GetTypeData would want a type that has the metaclass already.
+  const Py_ssize_t offset = PyTypedcall_Internal_TypeDataOffset(metaclass);
+  if (offset < 0) return -1;
+  PyExtensibleTypeData *data = (PyExtensibleTypeData *)(void *)((char *)type + offset);
+#else
+  PyExtensibleTypeData *data = &PyExtensibleType_Internal_DataOf(metaclass, type)->shared;
+#endif
+  PyTypeObject *before = Py_TYPE((PyObject *)type);
+  if (PyTypedcall_Internal_IsHeapType(type)) {
+    return PyExtensibleType_Internal_RefuseStatic(type, PyExc_TypeError, "is a heap type");
+  }
+  // The MRO, the dictionary and the slots of a static type would be shared with other interpreters.
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+    return PyExtensibleType_Internal_RefuseStatic(
+        type, PyExc_ImportError,
+        "can be made ready in the main interpreter only; PyExtensibleType_FromSpec makes types for "
+        "any interpreter");
+  }
+  if (before == metaclass && data->magic == PyExtensibleType_MAGIC) return 0;
+  if (before != NULL && before != metaclass && !PyType_IsSubtype(metaclass, before)) {
+    return PyExtensibleType_Internal_RefuseStatic(type, PyExc_TypeError,
+                                                  "has another metaclass already");
+  }
+  if (PyExtensibleType_Internal_IsLate(types, type)) {
+    return PyExtensibleType_Internal_RefuseStatic(
+        type, PyExc_TypeError, "must be made ready before the types that derive from it");
+  }
+  if (PyExtensibleType_Internal_CheckStatic(type, data, room) < 0 ||
+      PyExtensibleType_Internal_ReserveStatic(types) < 0) {
+    return -1;
+  }
+  // Without the magic nobody takes it for resolved, whatever PyType_Ready may run.
+  data->magic = 0;
+  Py_INCREF((PyObject *)metaclass);
+  Py_SET_TYPE((PyObject *)type, metaclass);
+  const Py_ssize_t own_count = data->count;
+  int attributes = 0;
+  int result = PyType_Ready(type);
+  if (result == 0 && !PyExtensibleType_Internal_MetaclassFits(metaclass, type)) {
+    result = PyExtensibleType_Internal_RefuseStatic(
+        type, PyExc_TypeError, "a base has a metaclass that cannot be combined with ours");
+  }
+  if (result == 0) result = PyExtensibleType_Internal_SetAttributes(type, &attributes);
+  if (result == 0) {
+    result = PyExtensibleType_Internal_PrependInherited(metaclass, type, data, room);
+  }
+  // PyType_Ready may have run code that made another static type ready.
+  if (result == 0) result = PyExtensibleType_Internal_ReserveStatic(types);
+  if (result < 0) {
+    PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+    PyExtensibleType_Internal_UnsetStatic(type, attributes);
+    PyType_Modified(type);
+    // Bases list it as a subclass by now, so it needs a type.
+    Py_SET_TYPE((PyObject *)type, before != NULL ? before : &PyType_Type);
+    Py_DECREF((PyObject *)metaclass);
+    PyTypedcall_RestoreError(saved);
+    return -1;
+  }
+  PyExtensibleType_Internal_StaticType *item = &types->items[types->count++];
+  item->type = type;
+  item->data = data;
+  item->own_count = own_count;
+  item->attributes = attributes;
+  // Those that derive from it since before it had our metaclass, in an interpreter that has ended.
+  PyExtensibleType_Internal_Retype(type, &PyType_Type, metaclass);
+  PyTypedcall_STORE_RELEASE(&data->magic, PyExtensibleType_MAGIC);
+  return 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_SLOTS_STATIC_TYPE_H_

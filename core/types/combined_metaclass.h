@@ -1,0 +1,340 @@
+// Metaclasses that are ours and somebody else's at once (ABCMeta, EnumMeta), so that a class can
+// derive from both kinds: one for each set of metaclasses, whoever asks and in whatever order.
+#ifndef TYPEDCALL_CORE_TYPES_COMBINED_METACLASS_H_
+#define TYPEDCALL_CORE_TYPES_COMBINED_METACLASS_H_
+
+#include "core/types/metaclass.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// `__init__` of a combined metaclass: what the others have, then ours, even if one of the others
+// forgets super().__init__, so that a faulty `__customslots__` is reported.
+static inline PyObject *PyExtensibleType_Internal_CombinedInit(PyObject *self,
+                                                               PyTypeObject *defining_class,
+                                                               PyObject *const *args,
+                                                               Py_ssize_t nargs,
+                                                               PyObject *kwnames) {
+  PyObject *super = PyObject_CallFunctionObjArgs((PyObject *)&PySuper_Type,
+                                                 (PyObject *)defining_class, self, NULL);
+  PyObject *init = super != NULL ? PyObject_GetAttrString(super, "__init__") : NULL;
+  PyObject *result = init != NULL ? PyObject_Vectorcall(init, args, (size_t)nargs, kwnames) : NULL;
+  Py_XDECREF(init);
+  Py_XDECREF(super);
+  PyTypeObject *type = (PyTypeObject *)self;
+  if (result != NULL && PyExtensibleType_Internal_Resolve(
+                            PyExtensibleType_Internal_MetaclassOf(type), type, NULL, 0) < 0) {
+    Py_CLEAR(result);
+  }
+  return result;
+}
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wcast-function-type"
+#endif
+static PyMethodDef PyExtensibleType_Internal_CombinedInitDef = {
+    "__init__", (PyCFunction)(void (*)(void))PyExtensibleType_Internal_CombinedInit,
+    METH_METHOD | METH_FASTCALL | METH_KEYWORDS, NULL};
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+// Is another one of the first `count` in `all` the same or derived from `all[at]`? Of two that are
+// the same the first remains.
+static inline int PyExtensibleType_Internal_IsImplied(PyObject *all, Py_ssize_t at) {
+  PyTypeObject *metaclass = (PyTypeObject *)PyList_GetItem(all, at);
+  for (Py_ssize_t i = 0; i < PyList_Size(all); ++i) {
+    PyTypeObject *other = (PyTypeObject *)PyList_GetItem(all, i);
+    if (i != at && PyType_IsSubtype(other, metaclass) && (other != metaclass || i < at)) return 1;
+  }
+  return 0;
+}
+
+// Where a metaclass belongs among the bases: those with our data last, because the others' __init__
+// and __new__ expect to come first; else by name; of one name, by address, so that it does not
+// matter who asks first.
+static inline int PyExtensibleType_Internal_ComesBefore(PyTypeObject *ours, PyObject *left,
+                                                        PyObject *right) {
+  char left_name[PyTypedcall_Internal_NAME_SIZE], right_name[PyTypedcall_Internal_NAME_SIZE];
+  const int left_last = PyType_IsSubtype((PyTypeObject *)left, ours);
+  const int right_last = PyType_IsSubtype((PyTypeObject *)right, ours);
+  if (left_last != right_last) return right_last;
+  const int names = strcmp(PyTypedcall_Internal_Name((PyTypeObject *)left, left_name),
+                           PyTypedcall_Internal_Name((PyTypeObject *)right, right_name));
+  return names != 0 ? names < 0 : (uintptr_t)left < (uintptr_t)right;
+}
+
+// Puts a metaclass where it belongs in `bases` from `start` on. 0, or -1 with MemoryError.
+static inline int PyExtensibleType_Internal_InsertBase(PyTypeObject *ours, PyObject *bases,
+                                                       Py_ssize_t start, PyObject *metaclass) {
+  Py_ssize_t at = start;
+  while (at < PyList_Size(bases) &&
+         !PyExtensibleType_Internal_ComesBefore(ours, metaclass, PyList_GetItem(bases, at))) {
+    ++at;
+  }
+  return PyList_Insert(bases, at, metaclass);
+}
+
+// What a weak reference still refers to: a new reference; NULL without an exception if it is dead.
+static inline PyObject *PyExtensibleType_Internal_Dereference(PyObject *reference) {
+  PyObject *object = PyObject_CallObject(reference, NULL);
+  if (object != Py_None) return object;
+  Py_DECREF(object);
+  return NULL;
+}
+
+// The living ones among the combined metaclasses of this interpreter: a new list, or NULL.
+static inline PyObject *PyExtensibleType_Internal_AllCombined(PyObject *cache) {
+  PyObject *references = PyDict_Values(cache);
+  PyObject *all = references != NULL ? PyList_New(0) : NULL;
+  for (Py_ssize_t i = 0; all != NULL && i < PyList_Size(references); ++i) {
+    PyObject *alive = PyExtensibleType_Internal_Dereference(PyList_GetItem(references, i));
+    if (alive == NULL ? PyErr_Occurred() != NULL : PyList_Append(all, alive) < 0) Py_CLEAR(all);
+    Py_XDECREF(alive);
+  }
+  Py_XDECREF(references);
+  return all;
+}
+
+static inline int PyExtensibleType_Internal_IsCombined(PyObject *all_combined,
+                                                       PyObject *metaclass) {
+  for (Py_ssize_t i = 0; i < PyList_Size(all_combined); ++i) {
+    PyObject *combined = PyList_GetItem(all_combined, i);
+    if (PyType_IsSubtype((PyTypeObject *)metaclass, (PyTypeObject *)combined)) return 1;
+  }
+  return 0;
+}
+
+static inline int PyExtensibleType_Internal_AppendOnce(PyObject *list, PyObject *item) {
+  for (Py_ssize_t i = 0; i < PyList_Size(list); ++i) {
+    if (PyList_GetItem(list, i) == item) return 0;
+  }
+  return PyList_Append(list, item);
+}
+
+// Appends what `metaclass`, which derives from combined ones, was combined from. 0, or -1.
+static inline int PyExtensibleType_Internal_AppendComponents(PyObject *all_combined,
+                                                             PyObject *metaclass,
+                                                             PyObject *components) {
+  for (Py_ssize_t i = 0; i < PyList_Size(all_combined); ++i) {
+    PyTypeObject *combined = (PyTypeObject *)PyList_GetItem(all_combined, i);
+    if (!PyType_IsSubtype((PyTypeObject *)metaclass, combined)) continue;
+    PyObject *bases = PyTypedcall_Internal_SLOT(PyObject *, combined, tp_bases);
+    Py_XINCREF(bases);
+    int failed = 0;
+    for (Py_ssize_t at = 0; !failed && bases != NULL && at < PyTuple_Size(bases); ++at) {
+      PyObject *base = PyTuple_GetItem(bases, at);
+      if (PyExtensibleType_Internal_IsCombined(all_combined, base)) continue;
+      failed = PyExtensibleType_Internal_AppendOnce(components, base) < 0;
+    }
+    Py_XDECREF(bases);
+    if (failed) return -1;
+  }
+  return 0;
+}
+
+// Those of `all` that no other one derives from: a new list, or NULL.
+static inline PyObject *PyExtensibleType_Internal_NotImplied(PyObject *all) {
+  PyObject *rest = PyList_New(0);
+  for (Py_ssize_t i = 0; rest != NULL && i < PyList_Size(all); ++i) {
+    if (PyExtensibleType_Internal_IsImplied(all, i)) continue;
+    if (PyList_Append(rest, PyList_GetItem(all, i)) < 0) Py_CLEAR(rest);
+  }
+  return rest;
+}
+
+// The bases for `wanted`, none of which implies another: combined ones first, then everything that
+// they and the others consist of, although that is implied. So all combined metaclasses agree about
+// the order of any two others, and can themselves be combined. A new list, or NULL.
+static inline PyObject *PyExtensibleType_Internal_OrderedBases(PyTypeObject *ours, PyObject *cache,
+                                                               PyObject *wanted) {
+  PyObject *all_combined = PyExtensibleType_Internal_AllCombined(cache);
+  PyObject *components = all_combined != NULL ? PyList_New(0) : NULL;
+  PyObject *bases = components != NULL ? PyList_New(0) : NULL, *rest = NULL;
+  int failed = bases == NULL;
+  for (Py_ssize_t i = 0; !failed && i < PyList_Size(wanted); ++i) {
+    PyObject *metaclass = PyList_GetItem(wanted, i);
+    if (PyExtensibleType_Internal_IsCombined(all_combined, metaclass)) {
+      failed = PyExtensibleType_Internal_InsertBase(ours, bases, 0, metaclass) < 0 ||
+               PyExtensibleType_Internal_AppendComponents(all_combined, metaclass, components) < 0;
+    } else {
+      failed = PyExtensibleType_Internal_AppendOnce(components, metaclass) < 0;
+    }
+  }
+  if (!failed) {
+    rest = PyExtensibleType_Internal_NotImplied(components);
+    failed = rest == NULL;
+  }
+  const Py_ssize_t start = failed ? 0 : PyList_Size(bases);
+  for (Py_ssize_t i = 0; !failed && i < PyList_Size(rest); ++i) {
+    failed = PyExtensibleType_Internal_InsertBase(ours, bases, start, PyList_GetItem(rest, i)) < 0;
+  }
+  Py_XDECREF(rest);
+  Py_XDECREF(components);
+  Py_XDECREF(all_combined);
+  if (failed) Py_CLEAR(bases);
+  return bases;
+}
+
+// The bases of the combined metaclass, in their order: a new list, or NULL with an exception.
+static inline PyObject *PyExtensibleType_Internal_CombinedBases(PyTypeObject *ours, PyObject *cache,
+                                                                PyObject *metaclasses) {
+  PyObject *all = PySequence_List(metaclasses);
+  if (all == NULL || PyList_Append(all, (PyObject *)ours) < 0) {
+    Py_XDECREF(all);
+    return NULL;
+  }
+  for (Py_ssize_t i = 0; i < PyList_Size(all); ++i) {
+    PyObject *metaclass = PyList_GetItem(all, i);
+    if (PyType_Check(metaclass) && PyType_IsSubtype((PyTypeObject *)metaclass, &PyType_Type)) {
+      continue;
+    }
+    PyErr_Format(PyExc_TypeError, "%R is not a metaclass: it does not derive from type", metaclass);
+    Py_DECREF(all);
+    return NULL;
+  }
+  PyObject *bases = PyExtensibleType_Internal_NotImplied(all);
+  Py_DECREF(all);
+  if (bases != NULL && PyList_Size(bases) > 1) {
+    PyObject *ordered = PyExtensibleType_Internal_OrderedBases(ours, cache, bases);
+    Py_DECREF(bases);
+    bases = ordered;
+  }
+  return bases;
+}
+
+// A frozenset of addresses. One can be used again if somebody assigns to the `__bases__` of what
+// was made: what is found is therefore looked at again.
+static inline PyObject *PyExtensibleType_Internal_CombinedKey(PyObject *bases) {
+  PyObject *addresses = PyList_New(0);
+  for (Py_ssize_t i = 0; addresses != NULL && i < PyList_Size(bases); ++i) {
+    PyObject *address = PyLong_FromVoidPtr(PyList_GetItem(bases, i));
+    if (address == NULL || PyList_Append(addresses, address) < 0) Py_CLEAR(addresses);
+    Py_XDECREF(address);
+  }
+  PyObject *key = addresses != NULL ? PyFrozenSet_New(addresses) : NULL;
+  Py_XDECREF(addresses);
+  return key;
+}
+
+// Drops what is dead from the cache, so that metaclasses made in a loop do not fill it up.
+static inline int PyExtensibleType_Internal_PurgeCombined(PyObject *cache) {
+  PyObject *items = PyDict_Items(cache);
+  int failed = items == NULL;
+  for (Py_ssize_t i = 0; !failed && i < PyList_Size(items); ++i) {
+    PyObject *item = PyList_GetItem(items, i);
+    PyObject *alive = PyExtensibleType_Internal_Dereference(PyTuple_GetItem(item, 1));
+    if (alive == NULL) {
+      failed = PyErr_Occurred() != NULL || PyDict_DelItem(cache, PyTuple_GetItem(item, 0)) < 0;
+    }
+    Py_XDECREF(alive);
+  }
+  Py_XDECREF(items);
+  return failed ? -1 : 0;
+}
+
+// Is `object` a type that has the layout of ours, and that derives from all `bases`?
+static inline int PyExtensibleType_Internal_DerivesFrom(PyTypeObject *ours, PyObject *object,
+                                                        PyObject *bases) {
+  if (!PyType_Check(object)) return 0;
+  for (Py_ssize_t i = 0; i < PyList_Size(bases); ++i) {
+    PyTypeObject *base = (PyTypeObject *)PyList_GetItem(bases, i);
+    if (!PyType_IsSubtype((PyTypeObject *)object, base)) return 0;
+  }
+  PyTypeObject *type = (PyTypeObject *)object;
+  while (type != NULL && type != ours) {
+    type = PyTypedcall_Internal_SLOT(PyTypeObject *, type, tp_base);
+  }
+  return type == ours;
+}
+
+// A new metaclass with these bases. New reference, or NULL with an exception.
+static inline PyObject *PyExtensibleType_Internal_NewCombined(PyTypeObject *ours, PyObject *bases) {
+  char name[PyTypedcall_Internal_NAME_SIZE];
+  PyObject *full_name = PyUnicode_FromString("");
+  for (Py_ssize_t i = 0; full_name != NULL && i < PyList_Size(bases); ++i) {
+    if (PyExtensibleType_Internal_IsImplied(bases, i)) continue;  // in the name of another one
+    PyTypedcall_Internal_Name((PyTypeObject *)PyList_GetItem(bases, i), name);
+    const char *dot = strrchr(name, '.');
+    PyObject *longer =
+        PyUnicode_FromFormat("%U%s%s", full_name, i > 0 ? "_" : "", dot != NULL ? dot + 1 : name);
+    Py_DECREF(full_name);
+    full_name = longer;
+  }
+  PyObject *tuple = full_name != NULL ? PyList_AsTuple(bases) : NULL;
+  PyObject *combined = NULL;
+  if (tuple != NULL) {
+    combined =
+        PyObject_CallFunction((PyObject *)&PyType_Type, "OO{s:s,s:s}", full_name, tuple,
+                              "__module__", PyTypedcall_MODULE, "__doc__",
+                              "Metaclass of types with custom slots (SEP 200), combined with "
+                              "another metaclass.");
+  }
+  Py_XDECREF(tuple);
+  Py_XDECREF(full_name);
+  if (combined == NULL) return NULL;
+  // The metaclass of one of the bases decides what comes out of that call.
+  if (!PyExtensibleType_Internal_DerivesFrom(ours, combined, bases)) {
+    PyErr_Format(PyExc_TypeError, "%R: a metaclass's own metaclass made something else of it",
+                 combined);
+    Py_DECREF(combined);
+    return NULL;
+  }
+  PyObject *init =
+      PyDescr_NewMethod((PyTypeObject *)combined, &PyExtensibleType_Internal_CombinedInitDef);
+  if (init == NULL || PyObject_SetAttrString(combined, "__init__", init) < 0) Py_CLEAR(combined);
+  Py_XDECREF(init);
+  return combined;
+}
+
+// See PyExtensibleType_CombinedMetaclass. `cache` is the interpreter's dictionary for them.
+static inline PyTypeObject *PyExtensibleType_Internal_Combine(PyTypeObject *ours, PyObject *cache,
+                                                              PyObject *metaclasses) {
+  PyObject *bases = PyExtensibleType_Internal_CombinedBases(ours, cache, metaclasses);
+  if (bases == NULL) return NULL;
+  PyObject *combined = NULL, *key = NULL;
+  if (PyList_Size(bases) == 1) {
+    combined = PyList_GetItem(bases, 0);
+    Py_INCREF(combined);
+  } else if ((key = PyExtensibleType_Internal_CombinedKey(bases)) != NULL) {
+    PyObject *known = PyTypedcall_Internal_GetItem(cache, key);
+    if (known != NULL) combined = PyExtensibleType_Internal_Dereference(known);
+    Py_XDECREF(known);
+    if (combined != NULL && !PyExtensibleType_Internal_DerivesFrom(ours, combined, bases)) {
+      // Somebody has assigned to its `__bases__`.
+      Py_CLEAR(combined);
+      if (PyDict_DelItem(cache, key) < 0 && PyErr_ExceptionMatches(PyExc_KeyError)) PyErr_Clear();
+    }
+    if (combined == NULL && !PyErr_Occurred() &&
+        PyExtensibleType_Internal_PurgeCombined(cache) == 0 &&
+        (combined = PyExtensibleType_Internal_NewCombined(ours, bases)) != NULL) {
+      // Making it may have run code that asked for the same: what stands now counts.
+      PyObject *reference = PyWeakref_NewRef(combined, NULL);
+      PyObject *standing =
+          reference != NULL ? PyTypedcall_Internal_SetDefaultOfOurs(cache, key, reference) : NULL;
+      PyTypedcall_Internal_Hide(cache);
+      if (standing != reference || standing == NULL) {
+        // Letting go of ours may run code that drops that one.
+        PyObject *first = standing != NULL ? PyExtensibleType_Internal_Dereference(standing) : NULL;
+        Py_DECREF(combined);
+        combined = first;
+      }
+      Py_XDECREF(standing);
+      Py_XDECREF(reference);
+    }
+  }
+  Py_XDECREF(key);
+  Py_DECREF(bases);
+  if (combined == NULL && !PyErr_Occurred()) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "typedcall: another thread dropped the metaclass just made");
+  }
+  return (PyTypeObject *)combined;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_TYPES_COMBINED_METACLASS_H_

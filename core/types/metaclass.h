@@ -1,0 +1,175 @@
+// The metaclass that puts custom slots on types: what it does at a type's birth and death, its
+// creation. Used by core/rendezvous.h, which makes one per interpreter.
+#ifndef TYPEDCALL_CORE_TYPES_METACLASS_H_
+#define TYPEDCALL_CORE_TYPES_METACLASS_H_
+
+#include "core/types/resolution.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PyExtensibleType_ATTRIBUTE "extensibletype_v2"
+
+// See PyTypedcall_Interface.resolve. The caller has `metaclass` for itself.
+static inline int PyExtensibleType_Internal_ResolveAlone(PyTypeObject *metaclass,
+                                                         PyTypeObject *type,
+                                                         const PyCustomSlot *slots,
+                                                         Py_ssize_t count) {
+  if (!PyType_IsSubtype(Py_TYPE((PyObject *)type), metaclass)) {
+    return PyExtensibleType_Internal_Refuse(type, PyExc_TypeError,
+                                            "type '%s' is not an extensible type");
+  }
+  if (!PyExtensibleType_Internal_HasData(type)) {
+    return PyExtensibleType_Internal_Refuse(
+        type, PyExc_TypeError, "the slots of the static type '%s' have not been made ready");
+  }
+  if (PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic == PyExtensibleType_MAGIC) {
+    if (count == 0) return 0;
+    return PyExtensibleType_Internal_Refuse(type, PyExc_SystemError,
+                                            "the custom slots of type '%s' are final already");
+  }
+  if (count == 0 && !PyExtensibleType_Internal_IsOpen(
+                        PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic)) {
+    return 0;
+  }
+  if (!PyTypedcall_Internal_IsHeapType(type)) {
+    return PyExtensibleType_Internal_Refuse(
+        type, PyExc_TypeError, "the slots of the static type '%s' have not been made ready");
+  }
+  if (count < 0 || (slots == NULL && count > 0)) {
+    return PyExtensibleType_Internal_Refuse(
+        type, PyExc_SystemError,
+        "type '%s' was given a negative number of custom slots, or no table of them");
+  }
+  PyObject *mro = PyTypedcall_Internal_Mro(type);
+  // Without one it is still being made: there is nothing to inherit from yet.
+  if (mro == NULL) return PyErr_Occurred() ? -1 : 0;
+  Py_DECREF(mro);
+  if (count == 0) return PyExtensibleType_Internal_ResolveWith(metaclass, type, NULL);
+  if (PyExtensibleType_Internal_ValidateOwn(type, slots, count) < 0) return -1;
+  const PyExtensibleType_Internal_Own own = {slots, count, NULL, 0};
+  return PyExtensibleType_Internal_ResolveWith(metaclass, type, &own);
+}
+
+// See PyTypedcall_Interface.resolve. One type at a time, because a base must be settled before what
+// derives from it.
+static inline int PyExtensibleType_Internal_Resolve(PyTypeObject *metaclass, PyTypeObject *type,
+                                                    const PyCustomSlot *slots, Py_ssize_t count) {
+  int result;
+  PyTypedcall_BEGIN_EXCLUSIVE(metaclass);
+  result = PyExtensibleType_Internal_ResolveAlone(metaclass, type, slots, count);
+  PyTypedcall_END_EXCLUSIVE();
+  return result;
+}
+
+static inline void PyExtensibleType_Internal_Dealloc(PyObject *self);
+
+// Our metaclass among the ancestors of a type's metaclass: the one that has our tp_dealloc, which
+// Python code cannot give to another one. It is always on the way, because no other base of it adds
+// data. (On 3.9 it is mutable, and its own `__bases__` can be assigned.)
+static inline PyTypeObject *PyExtensibleType_Internal_MetaclassOf(PyTypeObject *type) {
+  PyTypeObject *metaclass = Py_TYPE((PyObject *)type);
+  for (;;) {
+    PyTypeObject *base = PyTypedcall_Internal_SLOT(PyTypeObject *, metaclass, tp_base);
+    if (base == NULL || base == &PyType_Type ||
+        PyTypedcall_Internal_SLOT(destructor, metaclass, tp_dealloc) ==
+            PyExtensibleType_Internal_Dealloc) {
+      return metaclass;
+    }
+    metaclass = base;
+  }
+}
+
+static inline int PyExtensibleType_Internal_Init(PyObject *self, PyObject *args, PyObject *kwargs) {
+  const initproc init = PyTypedcall_Internal_SLOT(initproc, &PyType_Type, tp_init);
+  if (init(self, args, kwargs) < 0) return -1;
+  PyTypeObject *type = (PyTypeObject *)self;
+  return PyExtensibleType_Internal_Resolve(PyExtensibleType_Internal_MetaclassOf(type), type, NULL,
+                                           0);
+}
+
+static inline void PyExtensibleType_Internal_Dealloc(PyObject *self) {
+  PyTypeObject *metaclass = Py_TYPE(self);
+  PyTypeObject *type = (PyTypeObject *)self;
+  PyExtensibleType_Internal_Table *table =
+      PyExtensibleType_Internal_DataOf(PyExtensibleType_Internal_MetaclassOf(type), type)->table;
+  // Before its memory is another type's.
+  if (table != NULL) PyExtensibleType_Internal_LeaveTable(table, type);
+  PyTypedcall_Internal_SLOT(destructor, &PyType_Type, tp_dealloc)(self);
+  PyExtensibleType_Internal_ReleaseTable(table);
+  Py_DECREF(metaclass);
+}
+
+static inline int PyExtensibleType_Internal_Traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  return PyTypedcall_Internal_SLOT(traverseproc, &PyType_Type, tp_traverse)(self, visit, arg);
+}
+
+// A new metaclass for this interpreter. New reference, or NULL with an exception: SystemError when
+// the running CPython lays out types differently from the one compiled for. GIL: held.
+static inline PyTypeObject *PyExtensibleType_Internal_NewMetaclass(void) {
+  static const char doc[] =
+      "Metaclass of types with custom slots (SEP 200).\n\n"
+      "Subclasses of an extensible type inherit its slots; nothing needs to be called. A class "
+      "body "
+      "may add or override slots: __customslots__ is a mapping or a list of (id, value), where a "
+      "value is a capsule for a pointer, or an int for flags or an offset. Like a ctypes "
+      "prototype, "
+      "it is a promise: consumers follow the pointers. Assigning to __customslots__ or __bases__ "
+      "afterwards changes no slots.";
+  PyType_Slot slots[] = {
+      {Py_tp_doc, (void *)(uintptr_t)doc},
+      {Py_tp_init, (void *)PyExtensibleType_Internal_Init},
+      {Py_tp_dealloc, (void *)PyExtensibleType_Internal_Dealloc},
+      {Py_tp_traverse, (void *)PyExtensibleType_Internal_Traverse},
+      {Py_tp_clear, (void *)PyTypedcall_Internal_SLOT(inquiry, &PyType_Type, tp_clear)},
+      {0, NULL},
+  };
+  PyType_Spec spec;
+  memset(&spec, 0, sizeof(spec));
+  spec.name = PyTypedcall_MODULE "." PyExtensibleType_ATTRIBUTE;
+#if defined(Py_LIMITED_API) || PY_VERSION_HEX >= 0x030C0000
+  spec.basicsize = -(int)sizeof(PyExtensibleType_Internal_TypeData);  // PEP 697
+#else
+  spec.basicsize = (int)(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleType_Internal_TypeData));
+#endif
+  spec.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC;
+#ifdef Py_TPFLAGS_IMMUTABLETYPE
+  spec.flags |= Py_TPFLAGS_IMMUTABLETYPE;
+#endif
+  spec.slots = slots;
+  PyObject *bases = PyTuple_Pack(1, (PyObject *)&PyType_Type);
+  if (bases == NULL) return NULL;
+  PyTypeObject *metaclass = (PyTypeObject *)PyType_FromSpecWithBases(&spec, bases);
+  Py_DECREF(bases);
+  if (metaclass == NULL) {
+    if (!PyErr_Occurred()) PyErr_NoMemory();  // CPython forgets to, for its copy of the name
+    return NULL;
+  }
+#ifdef Py_LIMITED_API
+  // Nothing is compiled in: PyObject_GetTypeData says where the data is.
+#elif PY_VERSION_HEX >= 0x030C0000
+  const Py_ssize_t where = metaclass->tp_basicsize - PyType_GetTypeDataSize(metaclass);
+  if (where != (Py_ssize_t)PyExtensibleType_DATA_OFFSET) {
+    PyErr_Format(PyExc_SystemError,
+                 "compiled for a CPython with type data at %zu, but this one has it at %zd",
+                 PyExtensibleType_DATA_OFFSET, where);
+    Py_DECREF(metaclass);
+    return NULL;
+  }
+#else
+  if (PyType_Type.tp_basicsize != (Py_ssize_t)sizeof(PyHeapTypeObject)) {
+    PyErr_Format(PyExc_SystemError, "compiled for heap types of %zu bytes, but they have %zd",
+                 sizeof(PyHeapTypeObject), PyType_Type.tp_basicsize);
+    Py_DECREF(metaclass);
+    return NULL;
+  }
+#endif
+  return metaclass;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_TYPES_METACLASS_H_

@@ -1,0 +1,261 @@
+// The one-time resolution of a type's slots along its MRO: bases that nobody has looked at yet are
+// resolved first, each of them once, whatever order metaclasses' mro() has put them in.
+#ifndef TYPEDCALL_CORE_TYPES_RESOLUTION_H_
+#define TYPEDCALL_CORE_TYPES_RESOLUTION_H_
+
+#include "core/slots/own_slots.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Always -1. `format` has one %s, for the type's name.
+static inline int PyExtensibleType_Internal_Refuse(PyTypeObject *type, PyObject *exception,
+                                                   const char *format) {
+  char name[PyTypedcall_Internal_NAME_SIZE];
+  PyErr_Format(exception, format, PyTypedcall_Internal_Name(type, name));
+  return -1;
+}
+
+// The magic of a type that this thread is resolving: when it comes to the type meanwhile, from the
+// Python code that it runs for that, it finds that the type offers nothing, and settles nothing
+// that derives from it. Another thread may come to the type, too: for it nobody has settled it yet,
+// and the first to the end does.
+#define PyExtensibleType_Internal_ON_THE_WAY ((uint64_t)PyThread_get_thread_ident() | 1)
+
+// Neither settled nor being settled by this thread?
+static inline int PyExtensibleType_Internal_IsOpen(uint64_t magic) {
+  return magic != PyExtensibleType_MAGIC && magic != PyExtensibleType_Internal_ON_THE_WAY;
+}
+
+static inline uint64_t *PyExtensibleType_Internal_MagicOf(PyTypeObject *metaclass,
+                                                          PyTypeObject *type) {
+  return &PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic;
+}
+
+// A type on the way: its own slots are being read, or its MRO is being gone through.
+typedef struct PyExtensibleType_Internal_Step {
+  PyTypeObject *type;  // a reference
+  PyObject *mro;       // a reference
+  PyExtensibleType_Internal_Own own;
+  int is_given;        // `own` is the caller's
+  int is_blocked;      // below a type that another resolution is at: it cannot be settled now
+  Py_ssize_t rest;     // entries of the MRO, from its start, that have not been looked at
+  Py_ssize_t came_of;  // the step that has come to this type; -1 for the first
+  Py_ssize_t lowest;   // the first step that can be reached from here: itself, or one before it
+} PyExtensibleType_Internal_Step;
+
+// One call of `resolve`. Types that are in the MRO of each other, which only metaclasses' mro() can
+// bring about, are settled together, when all that can be reached from them has been looked at:
+// this is Tarjan's algorithm for strongly connected components.
+typedef struct PyExtensibleType_Internal_Resolution {
+  PyTypeObject *metaclass;
+  PyExtensibleType_Internal_Step *steps;  // `few`, or allocated
+  Py_ssize_t count, room;
+  int has_settled_first;
+  PyExtensibleType_Internal_Index
+      seen;  // address of a type: its step, -1 when it has none any more
+  PyExtensibleType_Internal_Step few[2];
+} PyExtensibleType_Internal_Resolution;
+
+// Ends the last step. Can run Python code: what has been read may be let go.
+static inline void PyExtensibleType_Internal_DropStep(
+    PyExtensibleType_Internal_Resolution *resolution) {
+  PyExtensibleType_Internal_Step step = resolution->steps[--resolution->count];
+  uint64_t *magic = PyExtensibleType_Internal_MagicOf(resolution->metaclass, step.type);
+  if (*magic == PyExtensibleType_Internal_ON_THE_WAY) {
+    __atomic_store_n(magic, (uint64_t)0, __ATOMIC_RELAXED);
+  }
+  PyExtensibleType_Internal_IndexFind(&resolution->seen, (uintptr_t)step.type)->at = -1;
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  // The table has references of its own to the capsules.
+  if (!step.is_given) PyExtensibleType_Internal_DropOwn(&step.own);
+  Py_DECREF(step.mro);
+  Py_DECREF((PyObject *)step.type);
+  PyTypedcall_RestoreError(saved);
+}
+
+// Room for one step more. Returns 0, or -1 with MemoryError.
+static inline int PyExtensibleType_Internal_ReserveStep(
+    PyExtensibleType_Internal_Resolution *resolution) {
+  if (PyExtensibleType_Internal_IndexReserve(&resolution->seen, 1) < 0) return -1;
+  if (resolution->count < resolution->room) return 0;
+  const Py_ssize_t room = resolution->room * 2;
+  const int is_first = resolution->steps == resolution->few;
+  void *grown =
+      PyMem_Realloc(is_first ? NULL : resolution->steps, (size_t)room * sizeof(*resolution->steps));
+  if (grown == NULL) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  if (is_first) memcpy(grown, resolution->few, sizeof(resolution->few));
+  resolution->steps = (PyExtensibleType_Internal_Step *)grown;
+  resolution->room = room;
+  return 0;
+}
+
+// Reads the slots of the class body, unless some are `given`, and adds a step. Returns 1; 0 when
+// the type need not or cannot be settled now; or -1 with an exception. May run Python code, and
+// with it another thread, which may come first to the end, or a look-up on this very type, which
+// finds nothing: reading it there once more could go on for ever.
+static inline int PyExtensibleType_Internal_AddStep(
+    PyExtensibleType_Internal_Resolution *resolution, PyTypeObject *type,
+    const PyExtensibleType_Internal_Own *given, Py_ssize_t came_of) {
+  uint64_t *magic = PyExtensibleType_Internal_MagicOf(resolution->metaclass, type);
+  if (*magic == PyExtensibleType_MAGIC) return 0;  // another thread has come first
+  PyExtensibleType_Internal_Step step;
+  memset(&step, 0, sizeof(step));
+  step.type = type;
+  step.is_given = given != NULL;
+  step.came_of = came_of;
+  if (given != NULL) step.own = *given;
+  Py_INCREF((PyObject *)type);
+  __atomic_store_n(magic, PyExtensibleType_Internal_ON_THE_WAY, __ATOMIC_RELAXED);
+  int result = given != NULL ? 0 : PyExtensibleType_Internal_ReadOwn(type, &step.own);
+  if (result == 0) {
+    step.mro = PyTypedcall_Internal_Mro(type);
+    if (step.mro == NULL && PyErr_Occurred()) result = -1;
+  }
+  if (step.mro != NULL && *magic != PyExtensibleType_MAGIC) {
+    result = PyExtensibleType_Internal_ReserveStep(resolution);
+    if (result == 0) {
+      step.rest = PyTuple_Size(step.mro);
+      step.lowest = resolution->count;
+      (void)PyExtensibleType_Internal_IndexAdd(&resolution->seen, (uintptr_t)type,
+                                               resolution->count);
+      __atomic_store_n(magic, PyExtensibleType_Internal_ON_THE_WAY, __ATOMIC_RELAXED);
+      resolution->steps[resolution->count++] = step;
+      return 1;
+    }
+  }
+  if (*magic == PyExtensibleType_Internal_ON_THE_WAY) {
+    __atomic_store_n(magic, (uint64_t)0, __ATOMIC_RELAXED);
+  }
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  if (given == NULL) PyExtensibleType_Internal_DropOwn(&step.own);
+  Py_XDECREF(step.mro);
+  Py_DECREF((PyObject *)type);
+  PyTypedcall_RestoreError(saved);
+  return result;
+}
+
+// Looks at the last entry of the rest of a step's MRO: they are bases of those before them. Returns
+// 1 when there is a new step, after which the entry is to be looked at again; 0 when it is done
+// with; -1 with an exception, also a signal handler's. May run Python code.
+static inline int PyExtensibleType_Internal_LookAtBase(
+    PyExtensibleType_Internal_Resolution *resolution, Py_ssize_t at) {
+  PyExtensibleType_Internal_Step *step = &resolution->steps[at];
+  PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(step->mro, step->rest - 1);
+  if (base == step->type || !PyTypedcall_Internal_IsHeapType(base) ||
+      !PyType_IsSubtype(Py_TYPE((PyObject *)base), resolution->metaclass)) {
+    return 0;
+  }
+  const uint64_t *magic = PyExtensibleType_Internal_MagicOf(resolution->metaclass, base);
+  if (*magic == PyExtensibleType_MAGIC) return 0;
+  const PyExtensibleType_Internal_IndexCell *seen =
+      PyExtensibleType_Internal_IndexFind(&resolution->seen, (uintptr_t)base);
+  if (seen != NULL && seen->at >= 0) {
+    const Py_ssize_t lowest = resolution->steps[seen->at].lowest;
+    if (lowest < step->lowest) step->lowest = lowest;
+    return 0;
+  }
+  if (seen == NULL && PyExtensibleType_Internal_IsOpen(*magic)) {
+    if (PyErr_CheckSignals() < 0) return -1;
+    const int result = PyExtensibleType_Internal_AddStep(resolution, base, NULL, at);
+    if (result != 0 || *magic == PyExtensibleType_MAGIC) return result;
+    step = &resolution->steps[at];
+  }
+  step->is_blocked = 1;
+  return 0;
+}
+
+// Settles the types from this step on, which are in the MRO of each other if they are several; the
+// last ones first, so that who was asked for has what all the others bring. No Python code runs
+// until all are settled, so nobody sees a type half resolved. Returns 0, or -1 with MemoryError.
+static inline int PyExtensibleType_Internal_SettleSteps(
+    PyExtensibleType_Internal_Resolution *resolution, Py_ssize_t at) {
+  int is_blocked = 0;
+  for (Py_ssize_t i = at; i < resolution->count; ++i) {
+    is_blocked |= resolution->steps[i].is_blocked;
+  }
+  for (Py_ssize_t i = resolution->count - 1; !is_blocked && i >= at; --i) {
+    const PyExtensibleType_Internal_Step *step = &resolution->steps[i];
+    uint64_t *magic = PyExtensibleType_Internal_MagicOf(resolution->metaclass, step->type);
+    if (*magic == PyExtensibleType_MAGIC) continue;
+    if (PyExtensibleType_Internal_BuildTable(resolution->metaclass, step->type, step->mro,
+                                             &step->own) < 0) {
+      return -1;
+    }
+    PyTypedcall_STORE_RELEASE(magic, PyExtensibleType_MAGIC);
+    if (i == 0) resolution->has_settled_first = 1;
+  }
+  while (resolution->count > at) PyExtensibleType_Internal_DropStep(resolution);
+  return 0;
+}
+
+// Goes on until there is no step any more. Returns 0, or -1 with an exception.
+static inline int PyExtensibleType_Internal_RunSteps(
+    PyExtensibleType_Internal_Resolution *resolution) {
+  for (Py_ssize_t at = 0; at >= 0;) {
+    PyExtensibleType_Internal_Step *step = &resolution->steps[at];
+    if (step->rest > 0) {
+      const int result = PyExtensibleType_Internal_LookAtBase(resolution, at);
+      if (result < 0) return -1;
+      if (result > 0) {
+        at = resolution->count - 1;
+      } else {
+        --resolution->steps[at].rest;
+      }
+      continue;
+    }
+    // Code that has run meanwhile may have changed the bases.
+    PyObject *mro = PyTypedcall_Internal_Mro(step->type);
+    if (mro == NULL && PyErr_Occurred()) return -1;
+    const int has_changed = mro != NULL && mro != step->mro;
+    if (has_changed) {
+      PyObject *old = step->mro;
+      step->mro = mro;
+      step->rest = PyTuple_Size(mro);
+      mro = old;
+    }
+    Py_XDECREF(mro);
+    if (has_changed) continue;
+    const Py_ssize_t came_of = step->came_of;
+    if (step->lowest == at && PyExtensibleType_Internal_SettleSteps(resolution, at) < 0) return -1;
+    at = came_of;
+  }
+  return 0;
+}
+
+// Resolves with the slots of the class body, or with `given` ones. Returns 0, or -1 with the
+// exception that a declaration causes, or with RuntimeError or SystemError if given ones would be
+// lost. May run Python code.
+static inline int PyExtensibleType_Internal_ResolveWith(
+    PyTypeObject *metaclass, PyTypeObject *type, const PyExtensibleType_Internal_Own *given) {
+  PyExtensibleType_Internal_Resolution resolution;
+  resolution.metaclass = metaclass;
+  resolution.steps = resolution.few;
+  resolution.count = 0;
+  resolution.room = (Py_ssize_t)(sizeof(resolution.few) / sizeof(resolution.few[0]));
+  resolution.has_settled_first = 0;
+  PyExtensibleType_Internal_IndexInit(&resolution.seen);
+  const int has_begun = PyExtensibleType_Internal_AddStep(&resolution, type, given, -1);
+  int result = has_begun > 0 ? PyExtensibleType_Internal_RunSteps(&resolution) : has_begun;
+  while (resolution.count > 0) PyExtensibleType_Internal_DropStep(&resolution);
+  if (resolution.steps != resolution.few) PyMem_Free(resolution.steps);
+  PyExtensibleType_Internal_IndexFree(&resolution.seen);
+  if (result < 0 || given == NULL || resolution.has_settled_first) return result;
+  if (has_begun == 0 ||
+      *PyExtensibleType_Internal_MagicOf(metaclass, type) == PyExtensibleType_MAGIC) {
+    return PyExtensibleType_Internal_Refuse(
+        type, PyExc_SystemError, "somebody else has settled the custom slots of type '%s'");
+  }
+  // The next look-up settles it, without them.
+  return PyExtensibleType_Internal_Refuse(
+      type, PyExc_RuntimeError, "the custom slots of a base of type '%s' are being settled");
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_TYPES_RESOLUTION_H_

@@ -1,0 +1,88 @@
+// Makes a heap type with a given metaclass from a PyType_Spec, on every CPython since 3.9.
+// CPython has one since 3.12; before that core/types/type_from_metaclass_backport.h does the work.
+#ifndef TYPEDCALL_CORE_TYPES_TYPE_FROM_METACLASS_H_
+#define TYPEDCALL_CORE_TYPES_TYPE_FROM_METACLASS_H_
+
+#include "core/platform.h"
+
+#include <string.h>
+
+#if PY_VERSION_HEX < 0x030C0000
+#include "core/types/type_from_metaclass_backport.h"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef Py_LIMITED_API
+// All versions copy the offset of any base that has a `__dict__`, although only the base that
+// determines the layout is in the instances: attributes would be stored in somebody's data.
+static inline void PyExtensibleType_Internal_PlaceDict(PyTypeObject *type,
+                                                       const PyType_Spec *spec) {
+#ifdef Py_TPFLAGS_MANAGED_DICT
+  if ((type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0) return;
+#endif
+  for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
+    if (slot->slot != Py_tp_members) continue;
+    for (const PyMemberDef *m = (const PyMemberDef *)slot->pfunc; m->name != NULL; ++m) {
+      if (strcmp(m->name, "__dictoffset__") == 0) return;
+    }
+  }
+  type->tp_dictoffset = type->tp_base->tp_dictoffset;
+}
+#endif
+
+#if PY_VERSION_HEX >= 0x030C0000
+// Is the tuple of bases empty? CPython 3.12 and 3.13 refuse that without an exception, and the
+// debug builds of 3.15 abort.
+static inline int PyExtensibleType_Internal_HasNoBase(const PyType_Spec *spec, PyObject *bases) {
+  if (bases != NULL) return PyTuple_Check(bases) && PyTuple_Size(bases) == 0;
+  if (spec->name == NULL) return 0;  // refused for that
+  for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
+    if (slot->slot != Py_tp_bases || slot->pfunc == NULL) continue;
+    PyObject *given = (PyObject *)slot->pfunc;
+    if (PyTuple_Check(given) && PyTuple_Size(given) == 0) return 1;
+  }
+  return 0;
+}
+#endif
+
+/// Makes a heap type from `spec` whose type is `metaclass`: the contract of PyType_FromMetaclass
+/// (CPython 3.12's C API documentation, "Type Objects"), which it is on 3.12 and later.
+///
+/// `metaclass` may be NULL: then, and when a base's metaclass is more derived, the bases' metaclass
+/// is taken. `module` is the defining module or NULL. `bases` is a type, a non-empty tuple of
+/// types, or NULL for the spec's Py_tp_base(s) slots, by default `object`. The memory that the
+/// metaclass adds to its types is zero. Neither the metaclass's tp_new and tp_init nor
+/// __init_subclass__ is called. Before 3.11 `spec->name` must outlive the type, as for CPython's
+/// own functions.
+///
+/// A new reference; or NULL with TypeError (a metaclass with a tp_new of its own, a metaclass
+/// conflict, bases or sizes that do not fit), SystemError (no name, a doubled slot, before 3.12 a
+/// negative basicsize (PEP 697)), RuntimeError (an unknown slot; from 3.15 on SystemError),
+/// MemoryError, or what Python code raised (a metaclass's mro(), warnings turned into errors).
+/// Threads: the GIL is held (an attached thread). The type belongs to the calling interpreter.
+static inline PyObject *PyExtensibleType_FromMetaclass(PyTypeObject *metaclass, PyObject *module,
+                                                       PyType_Spec *spec, PyObject *bases) {
+#if PY_VERSION_HEX >= 0x030C0000
+  PyObject *type = NULL;
+  if (PyExtensibleType_Internal_HasNoBase(spec, bases)) {
+    PyErr_SetString(PyExc_TypeError, "a type needs at least one base");
+  } else {
+    type = PyType_FromMetaclass(metaclass, module, spec, bases);
+    if (type == NULL && !PyErr_Occurred()) PyErr_NoMemory();  // it can forget to say so
+  }
+#else
+  PyObject *type = PyExtensibleType_Internal_Make(metaclass, module, spec, bases);
+#endif
+#ifndef Py_LIMITED_API
+  if (type != NULL) PyExtensibleType_Internal_PlaceDict((PyTypeObject *)type, spec);
+#endif
+  return type;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_TYPES_TYPE_FROM_METACLASS_H_

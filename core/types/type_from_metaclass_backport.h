@@ -1,0 +1,370 @@
+// PyType_FromMetaclass for the CPythons that do not have it, 3.9 to 3.11.
+// Used by core/types/type_from_metaclass.h, which says what it does.
+#ifndef TYPEDCALL_CORE_TYPES_TYPE_FROM_METACLASS_BACKPORT_H_
+#define TYPEDCALL_CORE_TYPES_TYPE_FROM_METACLASS_BACKPORT_H_
+
+#include "core/platform.h"
+
+#if PY_VERSION_HEX >= 0x030C0000
+#error "this CPython has PyType_FromMetaclass: include core/types/type_from_metaclass.h"
+#endif
+
+#include <stddef.h>
+#include <string.h>
+#include <structmember.h>  // PyMemberDef, which Python.h has only since 3.12
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The slots of a spec that are more than a pointer to copy; all borrowed from the spec.
+typedef struct {
+  const char *doc;
+  const PyMemberDef *members;  // NULL when there are none
+  Py_ssize_t member_count;
+  Py_ssize_t weaklist_offset, dict_offset, vectorcall_offset;
+  PyTypeObject *base;  // Py_tp_base
+  PyObject *bases;     // Py_tp_bases
+} PyExtensibleType_Internal_Special;
+
+// clang-format off
+// All slots of a spec that are simply a pointer to copy: not bases, members or doc.
+#define PyExtensibleType_Internal_SLOTS(T, A, N, M, S, B) \
+  T(tp_alloc) T(tp_call) T(tp_clear) T(tp_dealloc) T(tp_del) T(tp_descr_get) T(tp_descr_set) \
+  T(tp_finalize) T(tp_free) T(tp_getattr) T(tp_getattro) T(tp_getset) T(tp_hash) T(tp_init) \
+  T(tp_is_gc) T(tp_iter) T(tp_iternext) T(tp_methods) T(tp_new) T(tp_repr) T(tp_richcompare) \
+  T(tp_setattr) T(tp_setattro) T(tp_str) T(tp_traverse) A(am_aiter) A(am_anext) A(am_await) \
+  N(nb_absolute) N(nb_add) N(nb_and) N(nb_bool) N(nb_divmod) N(nb_float) N(nb_floor_divide) \
+  N(nb_index) N(nb_inplace_add) N(nb_inplace_and) N(nb_inplace_floor_divide) \
+  N(nb_inplace_lshift) N(nb_inplace_matrix_multiply) N(nb_inplace_multiply) N(nb_inplace_or) \
+  N(nb_inplace_power) N(nb_inplace_remainder) N(nb_inplace_rshift) N(nb_inplace_subtract) \
+  N(nb_inplace_true_divide) N(nb_inplace_xor) N(nb_int) N(nb_invert) N(nb_lshift) \
+  N(nb_matrix_multiply) N(nb_multiply) N(nb_negative) N(nb_or) N(nb_positive) N(nb_power) \
+  N(nb_remainder) N(nb_rshift) N(nb_subtract) N(nb_true_divide) N(nb_xor) M(mp_ass_subscript) \
+  M(mp_length) M(mp_subscript) S(sq_ass_item) S(sq_concat) S(sq_contains) S(sq_inplace_concat) \
+  S(sq_inplace_repeat) S(sq_item) S(sq_length) S(sq_repeat) B(bf_getbuffer) B(bf_releasebuffer) \
+  PyExtensibleType_Internal_SEND(A)
+#if PY_VERSION_HEX >= 0x030A0000
+#define PyExtensibleType_Internal_SEND(A) A(am_send)
+#else
+#define PyExtensibleType_Internal_SEND(A)
+#endif
+#define PyExtensibleType_Internal_SLOT(part, Struct, f) \
+  {Py_##f, offsetof(PyHeapTypeObject, part) + offsetof(Struct, f)},
+#define PyExtensibleType_Internal_T(f) \
+  PyExtensibleType_Internal_SLOT(ht_type, PyTypeObject, f)
+#define PyExtensibleType_Internal_A(f) \
+  PyExtensibleType_Internal_SLOT(as_async, PyAsyncMethods, f)
+#define PyExtensibleType_Internal_N(f) \
+  PyExtensibleType_Internal_SLOT(as_number, PyNumberMethods, f)
+#define PyExtensibleType_Internal_M(f) \
+  PyExtensibleType_Internal_SLOT(as_mapping, PyMappingMethods, f)
+#define PyExtensibleType_Internal_S(f) \
+  PyExtensibleType_Internal_SLOT(as_sequence, PySequenceMethods, f)
+#define PyExtensibleType_Internal_B(f) \
+  PyExtensibleType_Internal_SLOT(as_buffer, PyBufferProcs, f)
+
+// The offset of a slot's pointer in PyHeapTypeObject; 0, where there is none, for any other ID.
+static inline size_t PyExtensibleType_Internal_FindSlot(int id) {
+  static const struct {
+    int id;
+    size_t offset;
+  } table[] = {
+    PyExtensibleType_Internal_SLOTS(PyExtensibleType_Internal_T, PyExtensibleType_Internal_A,
+                                    PyExtensibleType_Internal_N, PyExtensibleType_Internal_M,
+                                    PyExtensibleType_Internal_S, PyExtensibleType_Internal_B)
+  };
+// clang-format on
+#undef PyExtensibleType_Internal_SLOTS
+#undef PyExtensibleType_Internal_SEND
+#undef PyExtensibleType_Internal_SLOT
+#undef PyExtensibleType_Internal_T
+#undef PyExtensibleType_Internal_A
+#undef PyExtensibleType_Internal_N
+#undef PyExtensibleType_Internal_M
+#undef PyExtensibleType_Internal_S
+#undef PyExtensibleType_Internal_B
+  for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); ++i) {
+    if (table[i].id == id) return table[i].offset;
+  }
+  return 0;
+}
+
+// Checks the spec and collects its special slots. Returns 0, or -1 with an exception.
+static inline int PyExtensibleType_Internal_ReadSpec(const PyType_Spec *spec,
+                                                     PyExtensibleType_Internal_Special *special) {
+  memset(special, 0, sizeof(*special));
+  if (spec->name == NULL) {
+    PyErr_SetString(PyExc_SystemError, "Type spec does not define the name field.");
+    return -1;
+  }
+  if (spec->basicsize < 0) {
+    PyErr_Format(PyExc_SystemError, "type '%.100s': a negative basicsize needs Python 3.12",
+                 spec->name);
+    return -1;
+  }
+  for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
+    if ((slot->slot == Py_tp_doc && special->doc != NULL) ||
+        (slot->slot == Py_tp_members && special->members != NULL)) {
+      // Two would leak the first, or write behind the room reserved for members.
+      PyErr_Format(PyExc_SystemError, "Multiple Py_tp_%s slots are not supported.",
+                   slot->slot == Py_tp_doc ? "doc" : "members");
+      return -1;
+    }
+    if (slot->slot == Py_tp_doc) {
+      special->doc = (const char *)slot->pfunc;
+    } else if (slot->slot == Py_tp_members) {
+      special->members = (const PyMemberDef *)slot->pfunc;
+    } else if (slot->slot == Py_tp_base) {
+      special->base = (PyTypeObject *)slot->pfunc;
+    } else if (slot->slot == Py_tp_bases) {
+      special->bases = (PyObject *)slot->pfunc;
+    } else if (PyExtensibleType_Internal_FindSlot(slot->slot) == 0) {
+      PyErr_SetString(PyExc_RuntimeError, "invalid slot offset");
+      return -1;
+    }
+  }
+  for (const PyMemberDef *m = special->members; m != NULL && m->name != NULL; ++m) {
+    ++special->member_count;
+    if (strcmp(m->name, "__weaklistoffset__") == 0) special->weaklist_offset = m->offset;
+    if (strcmp(m->name, "__dictoffset__") == 0) special->dict_offset = m->offset;
+    if (strcmp(m->name, "__vectorcalloffset__") == 0) special->vectorcall_offset = m->offset;
+  }
+  return 0;
+}
+
+// The bases as a tuple: a new reference, or NULL with an exception.
+static inline PyObject *PyExtensibleType_Internal_Bases(
+    PyObject *bases, const PyExtensibleType_Internal_Special *special) {
+  if (bases == NULL && special->bases != NULL) {
+    bases = special->bases;
+    if (!PyTuple_Check(bases)) {
+      PyErr_SetString(PyExc_SystemError, "Py_tp_bases is not a tuple");
+      return NULL;
+    }
+  }
+  if (bases == NULL) {
+    bases = (PyObject *)(special->base != NULL ? special->base : &PyBaseObject_Type);
+  }
+  if (!PyTuple_Check(bases)) return PyTuple_Pack(1, bases);
+  if (PyTuple_GET_SIZE(bases) == 0) {
+    PyErr_SetString(PyExc_TypeError, "a type needs at least one base");
+    return NULL;
+  }
+  Py_INCREF(bases);
+  return bases;
+}
+
+// The most derived of `metaclass` and the bases' metaclasses, borrowed, or NULL with an exception.
+static inline PyTypeObject *PyExtensibleType_Internal_Winner(PyTypeObject *metaclass,
+                                                             PyObject *bases) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); ++i) {
+    PyTypeObject *other = Py_TYPE(PyTuple_GET_ITEM(bases, i));
+    if (PyType_IsSubtype(metaclass, other)) continue;
+    if (!PyType_IsSubtype(other, metaclass)) {
+      PyErr_SetString(PyExc_TypeError,
+                      "metaclass conflict: the metaclass of a derived class must be a (non-strict) "
+                      "subclass of the metaclasses of all its bases");
+      return NULL;
+    }
+    metaclass = other;
+  }
+  // Nobody calls tp_new here, so one that does something of its own would be skipped silently.
+  if (metaclass->tp_new != NULL && metaclass->tp_new != PyType_Type.tp_new) {
+    PyErr_SetString(PyExc_TypeError, "Metaclasses with custom tp_new are not supported.");
+    return NULL;
+  }
+  return metaclass;
+}
+
+// Which of `bases` determines the layout (borrowed), and the tp_dealloc of types without their own;
+// NULL with CPython's own exception when these bases do not fit together.
+//
+// CPython has no call for either, and its rules for layouts differ between versions, so this makes
+// an empty plain type and looks at it. Empty, because then nothing refers to it but its own MRO:
+// tp_clear, which is how the garbage collector ends a type, cuts that, the type dies here, and no
+// base lists it as a subclass any more. Methods or members would hold it too.
+static inline PyTypeObject *PyExtensibleType_Internal_BestBase(PyObject *bases,
+                                                               destructor *dealloc) {
+  PyType_Slot slots[] = {{0, NULL}};
+  PyType_Spec spec = {"typedcall.probe", 0, 0, Py_TPFLAGS_DEFAULT, slots};
+  PyTypeObject *probe = (PyTypeObject *)PyType_FromSpecWithBases(&spec, bases);
+  if (probe == NULL) {
+    if (!PyErr_Occurred()) PyErr_NoMemory();  // 3.11 forgets to, for its copy of the name
+    return NULL;
+  }
+  PyTypeObject *base = probe->tp_base;
+  *dealloc = probe->tp_dealloc;
+  // Another thread can have found it in base.__subclasses__(): then it stays whole.
+  if (Py_REFCNT((PyObject *)probe) == 2) (void)PyType_Type.tp_clear((PyObject *)probe);
+  Py_DECREF((PyObject *)probe);
+  return base;
+}
+
+// Copies a string with the allocator that frees it later; NULL with MemoryError.
+static inline char *PyExtensibleType_Internal_Copy(const char *text, void *(*allocate)(size_t)) {
+  const size_t size = strlen(text) + 1;
+  char *copy = (char *)allocate(size);
+  if (copy == NULL) {
+    PyErr_NoMemory();
+    return NULL;
+  }
+  return (char *)memcpy(copy, text, size);
+}
+
+// Fills a zeroed type in. Only what the spec names is set: PyType_Ready takes any other slot for
+// the type's own, gives it a dict entry, and subclasses would prefer it to their other bases'.
+static inline void PyExtensibleType_Internal_Fill(PyHeapTypeObject *heap, const PyType_Spec *spec,
+                                                  const PyExtensibleType_Internal_Special *special,
+                                                  destructor dealloc) {
+  PyTypeObject *type = &heap->ht_type;
+  type->tp_as_async = &heap->as_async;
+  type->tp_as_number = &heap->as_number;
+  type->tp_as_sequence = &heap->as_sequence;
+  type->tp_as_mapping = &heap->as_mapping;
+  type->tp_as_buffer = &heap->as_buffer;
+  // PyType_Ready inherits sizes too, but if the metaclass is not `type` it compares layouts first.
+  const PyTypeObject *base = type->tp_base;
+  type->tp_basicsize = spec->basicsize != 0 ? spec->basicsize : base->tp_basicsize;
+  type->tp_itemsize = spec->itemsize != 0 ? spec->itemsize : base->tp_itemsize;
+  for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
+    const size_t offset = PyExtensibleType_Internal_FindSlot(slot->slot);
+    if (offset != 0) memcpy((char *)heap + offset, &slot->pfunc, sizeof(slot->pfunc));
+  }
+  if (type->tp_dealloc == NULL) type->tp_dealloc = dealloc;
+  if (special->members != NULL) {
+    // CPython looks for them behind the metaclass's data, to traverse and clear object members.
+    type->tp_members =
+        (PyMemberDef *)(void *)((char *)type + Py_TYPE((PyObject *)type)->tp_basicsize);
+    memcpy(type->tp_members, special->members, (size_t)special->member_count * sizeof(PyMemberDef));
+  }
+  type->tp_weaklistoffset = special->weaklist_offset;
+  type->tp_dictoffset = special->dict_offset;
+  type->tp_vectorcall_offset = special->vectorcall_offset;
+}
+
+// Refuses sizes that would let instances be written out of bounds, as CPython does since 3.12.
+static inline int PyExtensibleType_Internal_CheckSizes(
+    const PyType_Spec *spec, const PyExtensibleType_Internal_Special *special,
+    const PyTypeObject *base) {
+  const Py_ssize_t size = spec->basicsize != 0 ? spec->basicsize : base->tp_basicsize;
+  const Py_ssize_t last = size - (Py_ssize_t)sizeof(PyObject *);
+  if (size < base->tp_basicsize) {
+    PyErr_Format(PyExc_TypeError,
+                 "tp_basicsize for type '%s' (%zd) is too small for base '%s' (%zd)", spec->name,
+                 size, base->tp_name, base->tp_basicsize);
+    return -1;
+  }
+  allocfunc allocate = base->tp_alloc;
+  for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
+    if (slot->slot == Py_tp_alloc) memcpy(&allocate, &slot->pfunc, sizeof(allocate));
+  }
+  if (allocate != PyType_GenericAlloc) return 0;  // it may give instances more than tp_basicsize
+  if (special->weaklist_offset > last || special->dict_offset > last ||
+      special->vectorcall_offset > last) {
+    PyErr_Format(PyExc_TypeError,
+                 "weaklist, dict or vectorcall offset is out of bounds for type '%s' "
+                 "(tp_basicsize = %zd)",
+                 spec->name, size);
+    return -1;
+  }
+  return 0;
+}
+
+// Sets __module__ from the spec's name, unless the spec has a member of that name.
+static inline int PyExtensibleType_Internal_SetModule(PyTypeObject *type, const char *name) {
+  const char *dot = strrchr(name, '.');
+  PyObject *key = PyUnicode_InternFromString("__module__");
+  if (key == NULL) return -1;
+  int result = PyDict_Contains(type->tp_dict, key);
+  if (result == 0 && dot != NULL) {
+    PyObject *module = PyUnicode_FromStringAndSize(name, dot - name);
+    result = module != NULL ? PyDict_SetItem(type->tp_dict, key, module) : -1;
+    Py_XDECREF(module);
+  } else if (result == 0) {
+    result = PyErr_WarnFormat(PyExc_DeprecationWarning, 1,
+                              "builtin type %.200s has no __module__ attribute", name);
+  }
+  Py_DECREF(key);
+  return result < 0 ? -1 : 0;
+}
+
+// Makes a filled type usable. Returns 0, or -1 with an exception.
+static inline int PyExtensibleType_Internal_Finish(
+    PyTypeObject *type, const char *name, const PyExtensibleType_Internal_Special *special) {
+  if (PyType_Ready(type) < 0) return -1;
+  if (special->weaklist_offset != 0 &&
+      PyDict_DelItemString(type->tp_dict, "__weaklistoffset__") < 0) {
+    return -1;
+  }
+  if (special->dict_offset != 0 && PyDict_DelItemString(type->tp_dict, "__dictoffset__") < 0) {
+    return -1;
+  }
+  if (PyExtensibleType_Internal_SetModule(type, name) < 0) return -1;
+  PyType_Modified(type);  // a metaclass's mro() can have looked names up already
+  return 0;
+}
+
+// The implementation before 3.12; the contract is below.
+static inline PyObject *PyExtensibleType_Internal_Make(PyTypeObject *metaclass, PyObject *module,
+                                                       const PyType_Spec *spec, PyObject *bases) {
+  PyExtensibleType_Internal_Special special;
+  if (PyExtensibleType_Internal_ReadSpec(spec, &special) < 0) return NULL;
+  bases = PyExtensibleType_Internal_Bases(bases, &special);
+  if (bases == NULL) return NULL;
+
+  // Everything that can fail or run other code comes before the type exists, because the garbage
+  // collector sees it from its allocation on.
+  destructor dealloc = NULL;
+  PyTypeObject *base = PyExtensibleType_Internal_BestBase(bases, &dealloc);
+  if (metaclass == NULL) metaclass = &PyType_Type;
+  if (base != NULL) metaclass = PyExtensibleType_Internal_Winner(metaclass, bases);
+  const char *dot = strrchr(spec->name, '.');
+  PyObject *name = NULL;
+  char *doc = NULL, *full_name = NULL;
+  int ok = base != NULL && metaclass != NULL &&
+           PyExtensibleType_Internal_CheckSizes(spec, &special, base) == 0;
+  ok = ok && (name = PyUnicode_FromString(dot != NULL ? dot + 1 : spec->name)) != NULL;
+  ok = ok && (special.doc == NULL ||
+              (doc = PyExtensibleType_Internal_Copy(special.doc, PyObject_Malloc)) != NULL);
+#if PY_VERSION_HEX >= 0x030B0000
+  ok = ok && (full_name = PyExtensibleType_Internal_Copy(spec->name, PyMem_Malloc)) != NULL;
+#endif
+  PyHeapTypeObject *heap = NULL;
+  if (ok) heap = (PyHeapTypeObject *)(void *)metaclass->tp_alloc(metaclass, special.member_count);
+  if (heap == NULL) {
+    Py_DECREF(bases);
+    Py_XDECREF(name);
+    PyObject_Free(doc);
+    PyMem_Free(full_name);
+    return NULL;
+  }
+
+  PyTypeObject *type = &heap->ht_type;
+  type->tp_flags = spec->flags | Py_TPFLAGS_HEAPTYPE;
+  Py_INCREF((PyObject *)base);
+  type->tp_base = base;
+  type->tp_bases = bases;
+  type->tp_doc = doc;  // with the signature, for __text_signature__; __doc__ goes without
+  type->tp_name = spec->name;
+#if PY_VERSION_HEX >= 0x030B0000
+  type->tp_name = heap->_ht_tpname = full_name;  // before 3.11 nobody would free a copy
+#endif
+  Py_INCREF(name);
+  heap->ht_name = name;
+  heap->ht_qualname = name;
+  Py_XINCREF(module);
+  heap->ht_module = module;
+  PyExtensibleType_Internal_Fill(heap, spec, &special, dealloc);
+  if (PyExtensibleType_Internal_Finish(type, spec->name, &special) < 0) {
+    Py_DECREF((PyObject *)type);
+    return NULL;
+  }
+  return (PyObject *)type;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // TYPEDCALL_CORE_TYPES_TYPE_FROM_METACLASS_BACKPORT_H_

@@ -1,0 +1,132 @@
+"""The rooms of the repository and the arrows between them: who may include whom. What people include
+is at the top of core/ and typedcall/; what it is made of is in a folder, for that room alone."""
+import collections
+import os
+import re
+import unittest
+
+# Bazel's links to the sources lead back to the repository, which the test reads as a whole.
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+
+# What folders of the same room build on. The other headers at the top are made of those folders.
+CORE_BASE = {"platform", "slot_id", "interface", "custom_slots", "type_access"}
+TYPEDCALL_BASE = {
+    "namespace", "type_codes", "signature", "native_callable", "typed_method", "sibling_symbol",
+    "signature_of", "error_value", "stats", "gil", "object_ref",
+}
+# The one table of allowed arrows. The README of each room states its line: the test compares them.
+# "core" and "typedcall" are the headers at the top, "base" those named above.
+ARROWS = {
+    "core base": [],
+    "core/slots": ["core base"],
+    "core/types": ["core base", "core/slots"],
+    "core/rendezvous": ["core base", "core/slots", "core/types"],
+    "core": ["core base", "core/slots", "core/types", "core/rendezvous"],
+    "typedcall base": ["core"],
+    "typedcall/tag": ["core", "typedcall base"],
+    "typedcall/convert": ["typedcall base"],
+    "typedcall/provider": ["typedcall base", "typedcall/convert"],
+    "typedcall/resolve": ["core", "typedcall base", "typedcall/tag"],
+    "typedcall/invoke": ["typedcall base"],
+    "typedcall/loop": ["typedcall base", "typedcall/invoke", "typedcall"],
+    "typedcall": ["core", "typedcall base", "typedcall/tag", "typedcall/convert",
+                  "typedcall/provider", "typedcall/resolve", "typedcall/invoke", "typedcall/loop"],
+    # The Python package's own modules are of the same room.
+    "typedcall/python": ["core", "typedcall", "typedcall base", "typedcall/tag",
+                         "typedcall/convert", "typedcall/provider", "typedcall/resolve"],
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s+"((?:core|typedcall)/[^"]+)"', re.MULTILINE)
+# Compiled with the insides of the Python package, to try them.
+INSIDERS = {"tests/old_interfaces/member_today.cc"}
+
+
+def sources(*folders):
+    """(path, text) of everything that can include."""
+    for folder in folders:
+        for where, inner, names in os.walk(os.path.join(ROOT, folder)):
+            inner[:] = [name for name in inner if name not in ("headers", "build", "corpus")]
+            for name in sorted(names):
+                if name.endswith((".h", ".hpp", ".c", ".cc", ".cpp")):
+                    path = os.path.join(where, name)
+                    with open(path, encoding="utf-8") as file:
+                        yield os.path.relpath(path, ROOT), file.read()
+
+
+def room_of(path):
+    """The line of the table that a file belongs to."""
+    folder, name = os.path.split(path)
+    if folder.startswith("typedcall/python"):
+        return "typedcall/python"
+    base = {"core": CORE_BASE, "typedcall": TYPEDCALL_BASE}.get(folder, ())
+    return folder + " base" if os.path.splitext(name)[0] in base else folder
+
+
+def allowed(room, target):
+    # Who may include the top of a room may include what that is built on.
+    return target == room or target in ARROWS[room] or target.replace(" base", "") in ARROWS[room]
+
+
+class Layout(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        if not os.path.exists(os.path.join(ROOT, "WORKSPACE")):
+            raise unittest.SkipTest("the sources are not in the repository")
+        cls.includes = [(path, target) for path, text in sources("core", "typedcall")
+                        for target in INCLUDE.findall(text)]
+
+    def test_every_arrow_is_in_the_table(self):
+        self.assertGreater(len(self.includes), 150)
+        wrong = ["%s includes %s" % each for each in self.includes
+                 if not allowed(room_of(each[0]), room_of(each[1]))]
+        self.assertEqual(wrong, [])
+
+    def test_every_line_of_the_table_is_used(self):
+        used = collections.defaultdict(set)
+        for path, target in self.includes:
+            used[room_of(path)].add(room_of(target).replace("core base", "core"))
+            used[room_of(path)].add(room_of(target))
+        unused = [(room, target) for room, targets in ARROWS.items() for target in targets
+                  if target not in used[room]]
+        self.assertEqual(unused, [])
+
+    def test_no_header_includes_itself_by_way_of_others(self):
+        graph = collections.defaultdict(list)
+        for path, target in self.includes:
+            graph[path].append(target)
+        finished, current = set(), []
+
+        def visit(path):
+            self.assertNotIn(path, current)
+            if path not in finished:
+                current.append(path)
+                for target in graph[path]:
+                    visit(target)
+                finished.add(current.pop())
+
+        for path in list(graph):
+            visit(path)
+
+    def test_what_is_inside_is_included_by_its_own_room_only(self):
+        wrong = ["%s includes %s" % (path, target)
+                 for path, text in sources("tests", "bench", "examples")
+                 for target in INCLUDE.findall(text)
+                 if target.count("/") > 1 and path not in INSIDERS]
+        self.assertEqual(wrong, [])
+
+    def test_readmes_say_what_the_table_says(self):
+        for room, targets in ARROWS.items():
+            if room.endswith(" base"):
+                continue
+            with self.subTest(room=room):
+                with open(os.path.join(ROOT, room, "README.md"), encoding="utf-8") as file:
+                    text = file.read()
+                self.assertLessEqual(len(text.splitlines()), 16)
+                said = re.search(r"May include: (.*?)\.\n", text, re.DOTALL).group(1)
+                names = [name.strip() for name in said.replace("\n", " ").split(",")]
+                self.assertEqual(sorted(names), sorted(targets or ["nothing"]))
+
+
+if __name__ == "__main__":
+    unittest.main()

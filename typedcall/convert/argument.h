@@ -1,0 +1,157 @@
+// One argument of a generated wrapper: the value that the C function gets, and whatever must last
+// as long as the call; and how well an object suits a parameter, for choosing among overloads.
+#ifndef TYPEDCALL_CONVERT_ARGUMENT_H_
+#define TYPEDCALL_CONVERT_ARGUMENT_H_
+
+#include "typedcall/convert/convert.h"
+#include "typedcall/namespace.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+
+/// How well an object suits an overload's parameter, best first.
+enum class match {
+  exact,     ///< its type is the very one: bool for bool, int, float, complex, str; a capsule
+  subclass,  ///< an instance of a subclass: a bool for an int
+  safe,      ///< a conversion that CPython makes by itself: an int for a float, either for a
+             ///< complex, __index__, a buffer for a pointer, anything for an object
+  none,
+  raised  ///< code of the object's class raised an exception, which is set
+};
+
+namespace internal {
+
+/// Numbers and objects: nothing needs to be released.
+template <class T, class = void>
+struct argument {
+  T value;
+
+  /// False with an exception. `object` is borrowed for as long as this exists.
+  __attribute__((always_inline)) bool convert(PyObject *object) {
+    return from_python(object, &value);
+  }
+  void set(T ready) { value = ready; }
+};
+
+/// A str, as UTF-8 that the object keeps: it lives as long as the caller's reference.
+template <>
+struct argument<const char *> {
+  const char *value;
+
+  bool convert(PyObject *object) {
+    if (!PyUnicode_Check(object)) {
+      PyErr_Format(PyExc_TypeError, "a str is needed, not '%.100s'", Py_TYPE(object)->tp_name);
+      return false;
+    }
+    Py_ssize_t length;
+    value = PyUnicode_AsUTF8AndSize(object, &length);
+    if (value == nullptr) return false;
+    if (std::strlen(value) == static_cast<std::size_t>(length)) return true;
+    PyErr_SetString(PyExc_ValueError, "embedded null character");
+    return false;
+  }
+  void set(const char *ready) { value = ready; }
+};
+
+template <class T>
+struct argument<T, std::enable_if_t<has_pointer_code<T> && !std::is_same_v<T, const char *>>> {
+  T value;
+
+  argument() { view_.obj = nullptr; }
+  argument(const argument &) = delete;
+  argument &operator=(const argument &) = delete;
+  ~argument() {
+    if (view_.obj != nullptr) give_back_buffer(&view_);
+  }
+
+  bool convert(PyObject *object) {
+    void *pointer;
+    if (!pointer_from_python(object, wanted_pointer<T>(), &pointer, &view_)) return false;
+    value = static_cast<T>(pointer);
+    return true;
+  }
+  void set(T ready) { value = ready; }
+
+ private:
+  Py_buffer view_;
+};
+
+/// Does a value of T come from a Python caller, or go to one?
+template <class T>
+constexpr bool python_can_pass = is_convertible_type<T> || has_pointer_code<T>;
+template <class T>
+constexpr bool python_can_get = std::is_void_v<T> || python_can_pass<T>;
+
+/// 1, 0, or -1 with MemoryError.
+inline int has_complex_method(PyTypeObject *type) {
+  const object_ref name = object_ref::steal(PyUnicode_FromString("__complex__"));
+  return !name ? -1 : _PyType_Lookup(type, name.get()) != nullptr ? 1 : 0;
+}
+
+/// An object did not give a pointer. True, and nothing is pending, if it is none that does; false
+/// if it was about to, and something else went wrong, which an overload for other types must not
+/// hide. An exporter refuses with BufferError, those in C also with TypeError or ValueError (NumPy,
+/// memoryview); what comes out of a `__buffer__` in Python has a traceback.
+inline bool clear_pointer_refusal() {
+  bool is_refusal = PyErr_ExceptionMatches(PyExc_BufferError) != 0;
+  if (!is_refusal &&
+      (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError))) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    is_refusal = traceback == nullptr;
+    PyErr_Restore(type, value, traceback);
+  }
+  if (is_refusal) PyErr_Clear();
+  return is_refusal;
+}
+
+/// Python's floats and complex numbers are C's doubles: what is narrower comes behind a double.
+template <class T>
+constexpr match exact_for() {
+  return sizeof(T) < (is_complex_type<T> ? 2 : 1) * sizeof(double) ? match::subclass : match::exact;
+}
+
+}  // namespace internal
+
+/// GIL: held. Sets no exception but with match::raised, and runs no Python code unless a pointer is
+/// matched with an object whose class defines `__buffer__` in Python.
+template <class T>
+match match_of(PyObject *object) {
+  PyTypeObject *type = Py_TYPE(object);
+  const PyNumberMethods *number = type->tp_as_number;
+  const bool has_index = number != nullptr && number->nb_index != nullptr;
+  const bool has_float = has_index || (number != nullptr && number->nb_float != nullptr);
+  if constexpr (std::is_same_v<T, PyObject *>) {
+    return match::safe;
+  } else if constexpr (std::is_same_v<T, const char *>) {
+    if (PyUnicode_CheckExact(object)) return match::exact;
+    return PyUnicode_Check(object) ? match::subclass : match::none;
+  } else if constexpr (std::is_pointer_v<T>) {
+    internal::argument<T> trial;
+    if (trial.convert(object)) {
+      return PyCapsule_CheckExact(object) ? match::exact : match::safe;
+    }
+    return internal::clear_pointer_refusal() ? match::none : match::raised;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return PyBool_Check(object) ? match::exact : match::none;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    if (PyFloat_CheckExact(object)) return internal::exact_for<T>();
+    if (PyFloat_Check(object)) return match::subclass;
+    return has_float ? match::safe : match::none;
+  } else if constexpr (is_complex_type<T>) {
+    if (PyComplex_CheckExact(object)) return internal::exact_for<T>();
+    if (PyComplex_Check(object)) return match::subclass;
+    if (has_float) return match::safe;
+    const int has_complex = internal::has_complex_method(type);
+    return has_complex < 0 ? match::raised : has_complex > 0 ? match::safe : match::none;
+  } else {
+    if (PyLong_CheckExact(object)) return match::exact;
+    if (PyLong_Check(object)) return match::subclass;
+    return has_index ? match::safe : match::none;
+  }
+}
+
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_CONVERT_ARGUMENT_H_

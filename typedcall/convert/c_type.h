@@ -1,0 +1,124 @@
+// The C types behind a function's C++ types: what stands in the entry that consumers call, and what
+// the function itself is called with.
+#ifndef TYPEDCALL_CONVERT_C_TYPE_H_
+#define TYPEDCALL_CONVERT_C_TYPE_H_
+
+#include <complex>
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+
+#include "typedcall/convert/argument.h"
+#include "typedcall/namespace.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+// The signature's letters follow from the C++ types, so an alias has those of what it stands for:
+// no type is deduced as `n` or `N` where Py_ssize_t is long and size_t unsigned long. `l` and `L`
+// match them (signature.h); a row that must spell them is made by PyTypedMethod_ENTRY. `g` and `Zg`
+// are exact in the entry and rounded in the wrapper, hence PyNativeCallable_DIFFERS for such
+// results.
+
+/// The C type for a parameter or result: `std::complex` is C's complex type, whose layout it has
+/// but which is passed and returned in other registers. Everything else is itself.
+template <class T>
+struct c_type {
+  using type = T;
+};
+template <>
+struct c_type<std::complex<float>> {
+  using type = PyNativeType_ComplexFloat;
+};
+template <>
+struct c_type<std::complex<double>> {
+  using type = PyNativeType_ComplexDouble;
+};
+template <>
+struct c_type<std::complex<long double>> {
+  using type = PyNativeType_ComplexLongDouble;
+};
+template <class T>
+struct c_type<std::complex<T> *> {
+  using type = typename c_type<std::complex<T>>::type *;
+};
+template <class T>
+struct c_type<const std::complex<T> *> {
+  using type = const typename c_type<std::complex<T>>::type *;
+};
+
+template <class T>
+using c_type_of = typename c_type<T>::type;
+
+/// Is it handed on as something else, so that consumers cannot call the function itself?
+template <class T>
+constexpr bool is_std_complex = !std::is_pointer_v<T> && !std::is_same_v<T, c_type_of<T>>;
+
+/// The C++ value for a C one; also a pointer to the object's struct for `self`.
+template <class To, class From>
+To from_c(From value) {
+  if constexpr (std::is_same_v<To, From>) {
+    return value;
+  } else if constexpr (std::is_pointer_v<To>) {
+    return reinterpret_cast<To>(value);
+  } else {
+    return To(__real__ value, __imag__ value);
+  }
+}
+
+/// And back, for results.
+template <class From>
+c_type_of<From> to_c(From value) {
+  if constexpr (is_std_complex<From>) {
+    c_type_of<From> parts;
+    __real__ parts = value.real();
+    __imag__ parts = value.imag();
+    return parts;
+  } else if constexpr (std::is_same_v<From, c_type_of<From>>) {
+    return value;
+  } else {
+    return reinterpret_cast<c_type_of<From>>(value);
+  }
+}
+
+template <class T>
+constexpr bool is_typed_pointer = false;
+template <class T>
+constexpr bool is_typed_pointer<T *> =
+    has_pointer_code<c_type_of<T *>> && !std::is_void_v<T> && !std::is_same_v<T *, const char *>;
+
+/// A pointer to the struct of a Python object, as a function with takes_self may have it.
+template <class T>
+constexpr bool is_self_pointer = std::is_pointer_v<T> &&std::is_class_v<std::remove_pointer_t<T>> &&
+                                 !std::is_const_v<std::remove_pointer_t<T>>;
+
+/// Elements First to First + Count - 1 of a tuple type, as C types.
+template <class Tuple, std::size_t First, std::size_t Count>
+struct c_slice {
+  template <std::size_t... I>
+  static std::tuple<c_type_of<std::tuple_element_t<First + I, Tuple>>...> pick(
+      std::index_sequence<I...>);
+  using type = decltype(pick(std::make_index_sequence<Count>()));
+};
+
+template <class A, class B>
+struct joined;
+template <class... A, class... B>
+struct joined<std::tuple<A...>, std::tuple<B...>> {
+  using type = std::tuple<A..., B...>;
+};
+
+/// A pointer to a function with these parameters.
+template <class Result, class Parameters>
+struct function_type;
+template <class Result, class... A>
+struct function_type<Result, std::tuple<A...>> {
+  using type = Result(A...);
+};
+
+}  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_CONVERT_C_TYPE_H_

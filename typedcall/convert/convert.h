@@ -1,0 +1,246 @@
+// Between Python objects and C values: the conversions of the generated wrappers and of boxed
+// calls. They are CPython's own: an int or a bool for a float, either for a complex, no float for
+// an int, no int wraps round.
+#ifndef TYPEDCALL_CONVERT_CONVERT_H_
+#define TYPEDCALL_CONVERT_CONVERT_H_
+
+#include "typedcall/object_ref.h"
+// Python 3.9 and 3.10 do not include it themselves.
+#if PY_VERSION_HEX < 0x030B0000 && !defined(PYPY_VERSION)
+#include <longintrepr.h>
+#endif
+
+#include <limits>
+#include <type_traits>
+
+#include "typedcall/convert/pointer.h"
+#include "typedcall/namespace.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+
+/// C's complex types (std::complex is another type; see native.h).
+template <class T>
+constexpr bool is_complex_type =
+    internal::has_code<T> &&PyNativeCode_Kind(internal::code_of<T>()) == PyNativeKind_COMPLEX;
+
+/// Types whose values need nothing but themselves: bool, the integers, the floating and complex
+/// types and PyObject *. from_python knows these; to_python knows strings and pointers as well.
+template <class T>
+constexpr bool is_convertible_type = internal::has_code<T> &&
+                                     (!std::is_pointer_v<T> ||
+                                      std::is_same_v<T, PyObject *>)&&!std::is_void_v<T>;
+
+namespace internal {
+
+inline bool is_minus_one(double value) { return value >= -1.0 && value <= -1.0; }
+
+/// The value of an int of one digit (below 2**30), which most are: no call is needed. False for
+/// longer ones, and on PyPy, whose ints have no digits to look at, for all.
+#ifdef PYPY_VERSION
+inline bool short_int(PyObject *, long *) { return false; }
+inline bool middling_int(PyObject *, long long *) { return false; }
+#else
+__attribute__((always_inline)) inline bool short_int(PyObject *integer, long *value) {
+  const auto *digits = reinterpret_cast<const PyLongObject *>(integer);
+#if PY_VERSION_HEX >= 0x030C0000
+  if (!PyUnstable_Long_IsCompact(digits)) return false;
+  *value = static_cast<long>(PyUnstable_Long_CompactValue(digits));
+#else
+  const Py_ssize_t size = Py_SIZE(digits);
+  if (size != 1 && size != -1) {
+    *value = 0;
+    return size == 0;
+  }
+  *value = static_cast<long>(size) * static_cast<long>(digits->ob_digit[0]);
+#endif
+  return true;
+}
+
+/// The value of an int of up to two digits (below 2**60). False for longer ones.
+inline bool middling_int(PyObject *integer, long long *value) {
+  const auto *digits = reinterpret_cast<const PyLongObject *>(integer);
+#if PY_VERSION_HEX >= 0x030C0000
+  const std::uintptr_t tag = digits->long_value.lv_tag;
+  const std::size_t count = tag >> _PyLong_NON_SIZE_BITS;
+  const bool is_negative = (tag & _PyLong_SIGN_MASK) == 2;
+  const digit *parts = digits->long_value.ob_digit;
+#else
+  const Py_ssize_t size = Py_SIZE(digits);
+  const bool is_negative = size < 0;
+  const std::size_t count = static_cast<std::size_t>(is_negative ? -size : size);
+  const digit *parts = digits->ob_digit;
+#endif
+  if (count > 2) return false;
+  long long magnitude = count > 0 ? parts[0] : 0;
+  if (count > 1) magnitude |= static_cast<long long>(parts[1]) << PyLong_SHIFT;
+  *value = is_negative ? -magnitude : magnitude;
+  return true;
+}
+#endif  // PYPY_VERSION
+
+__attribute__((noinline, cold)) inline bool set_int_does_not_fit(const char *kind,
+                                                                 std::size_t bytes) {
+  PyErr_Format(PyExc_OverflowError, "Python int does not fit %s integer of %zu bytes", kind, bytes);
+  return false;
+}
+
+// Not in line: one of each serves all wrappers, for the arguments that are no short ints.
+__attribute__((noinline)) inline bool signed_from_object(PyObject *object, std::size_t bytes,
+                                                         long long *value) {
+  if (!PyLong_Check(object)) {
+    const object_ref integer = object_ref::steal(PyNumber_Index(object));
+    return integer && signed_from_object(integer.get(), bytes, value);
+  }
+  int overflow = 0;
+  if (!middling_int(object, value)) *value = PyLong_AsLongLongAndOverflow(object, &overflow);
+  const long long high = std::numeric_limits<long long>::max() >> (8 * (sizeof(*value) - bytes));
+  if (overflow == 0 && *value <= high && *value >= -high - 1) return true;
+  return set_int_does_not_fit("a signed", bytes);
+}
+
+__attribute__((noinline)) inline bool unsigned_from_object(PyObject *object, std::size_t bytes,
+                                                           unsigned long long *value) {
+  if (!PyLong_Check(object)) {
+    const object_ref integer = object_ref::steal(PyNumber_Index(object));
+    return integer && unsigned_from_object(integer.get(), bytes, value);
+  }
+  *value = PyLong_AsUnsignedLongLong(object);
+  const unsigned long long most = std::numeric_limits<unsigned long long>::max();
+  if (*value == most && PyErr_Occurred()) {
+    PyErr_Clear();
+    return set_int_does_not_fit("an unsigned", bytes);
+  }
+  if (*value <= most >> (8 * (sizeof(*value) - bytes))) return true;
+  return set_int_does_not_fit("an unsigned", bytes);
+}
+
+__attribute__((noinline)) inline bool double_from_object(PyObject *object, double *value) {
+  long long integer;
+  // Rounds as an int's own __float__ does, to the nearest even one.
+  if (PyLong_CheckExact(object) && middling_int(object, &integer)) {
+    *value = static_cast<double>(integer);
+    return true;
+  }
+  *value = PyFloat_AsDouble(object);
+  return !(is_minus_one(*value) && PyErr_Occurred());
+}
+
+// In line in every wrapper, here and in from_python: it is a few instructions, and a value whose
+// address is passed to a function would live in memory.
+template <class T>
+__attribute__((always_inline)) inline bool integer_from_python(PyObject *object, T *value) {
+  using limits = std::numeric_limits<T>;
+  constexpr bool holds_short_ints = sizeof(T) >= sizeof(int);
+  long small;
+  if (__builtin_expect(PyLong_CheckExact(object) && short_int(object, &small), 1)) {
+    bool fits = true;
+    if constexpr (!std::is_signed_v<T>) fits = small >= 0;
+    if constexpr (!holds_short_ints) {
+      fits = small >= static_cast<long>(limits::min()) && small <= static_cast<long>(limits::max());
+    }
+    if (fits) {
+      *value = static_cast<T>(small);
+      return true;
+    }
+  }
+  if constexpr (std::is_signed_v<T>) {
+    long long wide;
+    if (!signed_from_object(object, sizeof(T), &wide)) return false;
+    *value = static_cast<T>(wide);
+  } else {
+    unsigned long long wide;
+    if (!unsigned_from_object(object, sizeof(T), &wide)) return false;
+    *value = static_cast<T>(wide);
+  }
+  return true;
+}
+
+template <class T>
+bool complex_from_python(PyObject *object, T *value) {
+  const Py_complex parts = PyComplex_CheckExact(object)
+                               ? reinterpret_cast<PyComplexObject *>(object)->cval
+                               : PyComplex_AsCComplex(object);
+  if (is_minus_one(parts.real) && !PyComplex_CheckExact(object) && PyErr_Occurred()) return false;
+  using part = std::remove_reference_t<decltype(__real__ * value)>;
+  __real__ *value = static_cast<part>(parts.real);
+  __imag__ *value = static_cast<part>(parts.imag);
+  return true;
+}
+
+}  // namespace internal
+
+/// Converts `object`. False with an exception: TypeError for a wrong type, OverflowError for an int
+/// that does not fit, or what the object's own __index__, __float__, __complex__ or __bool__
+/// raises. An object is passed on borrowed. GIL: held.
+template <class T>
+__attribute__((always_inline)) inline bool from_python(PyObject *object, T *value) {
+  static_assert(is_convertible_type<T>,
+                "typedcall: boxed calls know bool, the signed and unsigned integers, the floating "
+                "and complex types of C and PyObject *; a Python object is not converted to this "
+                "type");
+  if constexpr (std::is_same_v<T, PyObject *>) {
+    *value = object;
+    return true;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    *value = object == Py_True;
+    if (object == Py_True || object == Py_False) return true;
+    const int truth = PyObject_IsTrue(object);
+    *value = truth == 1;
+    return truth >= 0;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    if (__builtin_expect(PyFloat_CheckExact(object), 1)) {
+      *value = static_cast<T>(PyFloat_AS_DOUBLE(object));
+      return true;
+    }
+    double wide;
+    if (!internal::double_from_object(object, &wide)) return false;
+    *value = static_cast<T>(wide);
+    return true;
+  } else if constexpr (is_complex_type<T>) {
+    return internal::complex_from_python(object, value);
+  } else {
+    return internal::integer_from_python(object, value);
+  }
+}
+
+/// A new reference, or NULL with MemoryError. An object result is handed on as it is, NULL
+/// included. A string is copied to a str (UnicodeDecodeError if it is no UTF-8), a pointer becomes
+/// a capsule (pointer.h), and a null one of either None. GIL: held.
+template <class T>
+PyObject *to_python(T value) {
+  static_assert(is_convertible_type<T> || internal::has_pointer_code<T>,
+                "typedcall: boxed calls know bool, the signed and unsigned integers, the floating "
+                "and complex types of C, const char *, pointers to these and PyObject *; this type "
+                "has no conversion");
+  if constexpr (std::is_same_v<T, PyObject *>) {
+    return value;
+  } else if constexpr (std::is_same_v<T, const char *>) {
+    if (value == nullptr) Py_RETURN_NONE;
+    return PyUnicode_FromString(value);
+  } else if constexpr (std::is_pointer_v<T>) {
+    return internal::pointer_to_capsule(value, internal::pointer_name<T>::text);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    PyObject *truth = value ? Py_True : Py_False;
+    Py_INCREF(truth);
+    return truth;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return PyFloat_FromDouble(static_cast<double>(value));
+  } else if constexpr (is_complex_type<T>) {
+    return PyComplex_FromDoubles(static_cast<double>(__real__ value),
+                                 static_cast<double>(__imag__ value));
+  } else if constexpr (std::is_signed_v<T> && sizeof(T) <= sizeof(long)) {
+    return PyLong_FromLong(static_cast<long>(value));
+  } else if constexpr (std::is_signed_v<T>) {
+    return PyLong_FromLongLong(value);
+  } else if constexpr (sizeof(T) <= sizeof(unsigned long)) {
+    return PyLong_FromUnsignedLong(static_cast<unsigned long>(value));
+  } else {
+    return PyLong_FromUnsignedLongLong(value);
+  }
+}
+
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_CONVERT_CONVERT_H_

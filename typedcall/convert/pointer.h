@@ -1,0 +1,161 @@
+// What a Python caller can pass for a C pointer, and what it gets for one: a buffer whose items are
+// of the type that the pointer points to, or a capsule named by the pointer's code; None for NULL.
+// Never an int: no number from Python becomes an address.
+#ifndef TYPEDCALL_CONVERT_POINTER_H_
+#define TYPEDCALL_CONVERT_POINTER_H_
+
+#include "typedcall/object_ref.h"
+// Python.h, which object_ref.h includes, comes before all standard headers.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "typedcall/convert/buffer_format.h"
+#include "typedcall/namespace.h"
+#include "typedcall/signature_of.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+/// `void *`, `const char *`, or a pointer to a type that has a code.
+template <class T>
+constexpr bool has_pointer_code =
+    std::is_pointer_v<T> && !std::is_volatile_v<std::remove_pointer_t<T>> &&
+    (std::is_void_v<std::remove_pointer_t<T>> || std::is_same_v<T, const char *> ||
+     (has_code<std::remove_cv_t<std::remove_pointer_t<T>>> && !std::is_same_v<T, PyObject *>));
+
+/// The name of a pointer's capsules: its code, "&d" or "P", after "const " if it may not be written
+/// through.
+template <class T>
+struct __attribute__((visibility("hidden"))) pointer_name {
+  static constexpr bool is_const = std::is_const_v<std::remove_pointer_t<T>>;
+
+ private:
+  struct storage {
+    char text[sizeof("const &Zd")];
+  };
+  static constexpr storage print() {
+    storage printed{};
+    std::size_t at = 0;
+    const PyNativeType type = native_type<T>();
+    for (const char *from = is_const ? "const " : ""; *from != '\0'; ++from) {
+      printed.text[at++] = *from;
+    }
+    if (type.is_pointer) printed.text[at++] = '&';
+    for (const char *from = PyNativeCode_Letters(type.code); *from != '\0'; ++from) {
+      printed.text[at++] = *from;
+    }
+    return printed;
+  }
+  static constexpr storage printed = print();
+
+ public:
+  static constexpr const char *text = printed.text;
+};
+
+/// None for NULL. `name` is for ever: extension modules are never unloaded.
+inline PyObject *pointer_to_capsule(const volatile void *pointer, const char *name) {
+  if (pointer == nullptr) Py_RETURN_NONE;
+  return PyCapsule_New(const_cast<void *>(pointer), name, nullptr);
+}
+
+/// What a parameter wants of a pointer.
+struct pointer_wanted {
+  PyNativeType type;  ///< {POINTER, 0} for void *, else what it points to, with is_pointer
+  bool is_const;      ///< it may be read only
+  const char *name;   ///< pointer_name
+};
+
+template <class T>
+constexpr pointer_wanted wanted_pointer() {
+  const PyNativeType type = native_type<T>();
+  return {type, pointer_name<T>::is_const, pointer_name<T>::text};
+}
+
+/// Is a pointer from a capsule of this name what is wanted? A `void *` takes every pointer; a
+/// pointer to an integer those to another of the same width and sign.
+inline bool capsule_fits(const char *name, const pointer_wanted &wanted) {
+  static constexpr char is_const[] = "const ";
+  if (name == nullptr) return false;
+  if (std::strncmp(name, is_const, sizeof(is_const) - 1) == 0) {
+    if (!wanted.is_const) return false;
+    name += sizeof(is_const) - 1;
+  }
+  if (std::strcmp(name, "P") == 0) return !wanted.type.is_pointer;
+  if (name[0] != '&' || name[1] == '\0' || (name[2] != '\0' && name[3] != '\0')) return false;
+  const int code = PyNativeCode_FromLetters(name[1], name[2]);
+  if (code <= PyNativeType_VOID) return false;
+  return !wanted.type.is_pointer ||
+         PyNativeType_Equivalent({static_cast<unsigned char>(code), 1}, wanted.type);
+}
+
+inline bool buffer_fits(const Py_buffer &view, const pointer_wanted &wanted) {
+  const PyNativeType item = {wanted.type.code, 0};
+  if (wanted.type.is_pointer &&
+      !is_buffer_of(item, view.format, static_cast<std::size_t>(view.itemsize))) {
+    PyErr_Format(PyExc_TypeError, "a buffer of '%s' items is needed, not of '%.50s' (%zd bytes)",
+                 PyNativeCode_Letters(wanted.type.code), view.format != nullptr ? view.format : "B",
+                 view.itemsize);
+    return false;
+  }
+  const std::size_t alignment =
+      wanted.type.is_pointer ? PyNativeCode_Alignment(wanted.type.code) : 1;
+  // Where nothing is, nothing is misaligned: array.array gives an odd address then.
+  if (view.len != 0 && reinterpret_cast<std::uintptr_t>(view.buf) % alignment != 0) {
+    PyErr_Format(PyExc_ValueError, "the buffer's items are not aligned to %zu bytes", alignment);
+    return false;
+  }
+  return true;
+}
+
+/// The pointer that `object` stands for. If `view->obj` is not NULL afterwards, the buffer is to be
+/// released when the pointer is not used any more. False with TypeError for what holds no such
+/// pointer, BufferError for memory that is not contiguous or, when it may be written to, read-only,
+/// ValueError if it is not aligned. GIL: held.
+__attribute__((noinline)) inline bool pointer_from_python(PyObject *object,
+                                                          const pointer_wanted &wanted,
+                                                          void **pointer, Py_buffer *view) {
+  view->obj = nullptr;
+  *pointer = nullptr;
+  if (object == Py_None) return true;
+  if (PyCapsule_CheckExact(object)) {
+    const char *name = PyCapsule_GetName(object);
+    if (capsule_fits(name, wanted)) {
+      *pointer = PyCapsule_GetPointer(object, name);
+      return *pointer != nullptr;
+    }
+    PyErr_Clear();
+    PyErr_Format(PyExc_TypeError, "a capsule named '%s' is needed, not '%.100s'", wanted.name,
+                 name != nullptr ? name : "");
+    return false;
+  }
+  const PyNativeKind kind = PyNativeCode_Kind(wanted.type.code);
+  const bool has_items =
+      !wanted.type.is_pointer ||
+      (kind != PyNativeKind_OBJECT && kind != PyNativeKind_STRING && kind != PyNativeKind_POINTER);
+  if (!has_items || !PyObject_CheckBuffer(object)) {
+    PyErr_Format(PyExc_TypeError, "%sa capsule named '%s' or None is needed, not '%.100s'",
+                 has_items ? "a buffer, " : "", wanted.name, Py_TYPE(object)->tp_name);
+    return false;
+  }
+  const int writable = wanted.is_const ? 0 : PyBUF_WRITABLE;
+  if (PyObject_GetBuffer(object, view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | writable) < 0) {
+    view->obj = nullptr;
+    return false;
+  }
+  if (!buffer_fits(*view, wanted)) {
+    PyBuffer_Release(view);
+    return false;
+  }
+  *pointer = view->buf;
+  return true;
+}
+
+}  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_CONVERT_POINTER_H_

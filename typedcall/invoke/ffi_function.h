@@ -1,0 +1,172 @@
+// Calls through libffi, for signatures that are known only at run time. Link with -lffi.
+// The call interface is prepared once; afterwards a call only fills registers.
+#ifndef TYPEDCALL_INVOKE_FFI_FUNCTION_H_
+#define TYPEDCALL_INVOKE_FFI_FUNCTION_H_
+
+#include <ffi.h>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "typedcall/namespace.h"
+#include "typedcall/native_callable.h"
+#include "typedcall/signature.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+/// libffi's type for an integer of that many bytes; its names say widths, ours say C types.
+inline ffi_type *ffi_integer(std::size_t size, bool is_signed) {
+  switch (size) {
+    case 1:
+      return is_signed ? &ffi_type_sint8 : &ffi_type_uint8;
+    case 2:
+      return is_signed ? &ffi_type_sint16 : &ffi_type_uint16;
+    case 4:
+      return is_signed ? &ffi_type_sint32 : &ffi_type_uint32;
+    default:
+      return is_signed ? &ffi_type_sint64 : &ffi_type_uint64;
+  }
+}
+
+/// The libffi type of a native type; every code of the grammar has one.
+inline ffi_type *ffi_type_of(PyNativeType type) {
+  const std::size_t size = PyNativeType_Size(type);
+  switch (PyNativeType_Kind(type)) {
+    case PyNativeKind_VOID:
+      return &ffi_type_void;
+    case PyNativeKind_BOOL:
+    case PyNativeKind_UNSIGNED:
+      return ffi_integer(size, false);
+    case PyNativeKind_SIGNED:
+      return ffi_integer(size, true);
+    case PyNativeKind_FLOATING:
+      return type.code == PyNativeType_FLOAT    ? &ffi_type_float
+             : type.code == PyNativeType_DOUBLE ? &ffi_type_double
+                                                : &ffi_type_longdouble;
+    case PyNativeKind_COMPLEX:
+      return type.code == PyNativeType_CFLOAT    ? &ffi_type_complex_float
+             : type.code == PyNativeType_CDOUBLE ? &ffi_type_complex_double
+                                                 : &ffi_type_complex_longdouble;
+    case PyNativeKind_POINTER:
+    case PyNativeKind_STRING:
+    case PyNativeKind_OBJECT:
+      return &ffi_type_pointer;
+  }
+  return &ffi_type_void;
+}
+
+}  // namespace internal
+
+/// A signature with a call interface that libffi has prepared, for any number of functions.
+/// Movable; may be used from several threads at once.
+class ffi_signature {
+ public:
+  /// `signature` as in an entry; `takes_self`: the first argument is self, which the signature does
+  /// not show. Nothing, with the position of the fault, when the text is no signature or libffi
+  /// refuses it (position: its end). GIL: none; no exception is set.
+  static std::optional<ffi_signature> make(const char *signature, bool takes_self,
+                                           PyNativeSignature_Fault *fault = nullptr) {
+    PyNativeSignature parsed;
+    if (PyNativeSignature_ParseString(signature, &parsed, fault) < 0) return std::nullopt;
+    ffi_signature made;
+    made.prepared_ = std::make_unique<prepared>();
+    prepared &call = *made.prepared_;
+    if (takes_self) call.types.push_back(&ffi_type_pointer);
+    for (int i = 0; i < parsed.nargs; ++i) {
+      call.types.push_back(internal::ffi_type_of(parsed.args[i]));
+    }
+    const PyNativeKind kind = PyNativeType_Kind(parsed.result);
+    call.result_size = PyNativeType_Size(parsed.result);
+    call.narrow = (kind == PyNativeKind_BOOL || kind == PyNativeKind_SIGNED ||
+                   kind == PyNativeKind_UNSIGNED) &&
+                  call.result_size < sizeof(ffi_arg);
+    if (ffi_prep_cif(&call.cif, FFI_DEFAULT_ABI, static_cast<unsigned>(call.types.size()),
+                     internal::ffi_type_of(parsed.result), call.types.data()) != FFI_OK) {
+      if (fault != nullptr) *fault = {std::strlen(signature), "libffi cannot call this signature"};
+      return std::nullopt;
+    }
+    return made;
+  }
+
+  /// Calls `funcptr`. `arguments` holds the address of each argument, each of its C type; `result`
+  /// points to room for the C result (unused for `v`). What the entry's flags ask of the caller
+  /// holds here too.
+  void call(void *funcptr, void *result, void *const *arguments) const {
+    // libffi only reads the cif and the argument addresses, but its prototypes do not say so.
+    ffi_cif *cif = const_cast<ffi_cif *>(&prepared_->cif);
+    void **values = const_cast<void **>(arguments);
+    if (!prepared_->narrow) {
+      ffi_call(cif, FFI_FN(funcptr), result, values);
+      return;
+    }
+    ffi_arg wide = 0;
+    ffi_call(cif, FFI_FN(funcptr), &wide, values);
+    store_narrow(result, wide, prepared_->result_size);
+  }
+
+  /// The number of arguments a call takes, self included.
+  std::size_t arity() const { return prepared_->types.size(); }
+
+ private:
+  struct prepared {
+    ffi_cif cif;
+    std::vector<ffi_type *> types;  // the cif points into it
+    std::size_t result_size = 0;
+    bool narrow = false;
+  };
+
+  ffi_signature() = default;
+
+  // libffi widens integers that are narrower than a register. Not inlined: gcc would warn of it
+  // where a call of another signature passes a null `result`.
+  __attribute__((noinline)) static void store_narrow(void *result, ffi_arg wide, std::size_t size) {
+    const char *narrow = reinterpret_cast<const char *>(&wide);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    narrow += sizeof(wide) - size;
+#endif
+    std::memcpy(result, narrow, size);
+  }
+
+  std::unique_ptr<prepared> prepared_;
+};
+
+/// An address with its prepared signature. Does not keep the address valid: hold on to the
+/// resolution that it came from. Movable; may be called from several threads at once where the
+/// function behind it may.
+class ffi_function {
+ public:
+  /// As ffi_signature::make(), with an entry's flags.
+  static std::optional<ffi_function> make(const char *signature, std::uintptr_t flags,
+                                          void *funcptr, PyNativeSignature_Fault *fault = nullptr) {
+    auto prepared =
+        ffi_signature::make(signature, (flags & PyNativeCallable_TAKES_SELF) != 0, fault);
+    if (!prepared) return std::nullopt;
+    return ffi_function(funcptr, std::move(*prepared));
+  }
+
+  /// As ffi_signature::call().
+  void operator()(void *result, void *const *arguments) const {
+    signature_.call(funcptr_, result, arguments);
+  }
+
+  /// The number of arguments a call takes, self included.
+  std::size_t arity() const { return signature_.arity(); }
+
+ private:
+  ffi_function(void *funcptr, ffi_signature signature)
+      : funcptr_(funcptr), signature_(std::move(signature)) {}
+
+  void *funcptr_;
+  ffi_signature signature_;
+};
+
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_INVOKE_FFI_FUNCTION_H_

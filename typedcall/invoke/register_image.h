@@ -1,0 +1,225 @@
+// Calls of scalar functions whose signature is known only at run time, without libffi: a calling
+// convention assigns registers by class, so a few prototypes serve all signatures.
+// Source: System V AMD64 ABI, 3.2.3; AAPCS64, 6.8.2; docs/ABI.md, section 7.
+#ifndef TYPEDCALL_INVOKE_REGISTER_IMAGE_H_
+#define TYPEDCALL_INVOKE_REGISTER_IMAGE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "typedcall/invoke/native_value.h"
+#include "typedcall/namespace.h"
+#include "typedcall/signature.h"
+
+// Where register images are: not on platforms with another convention, and not where indirect calls
+// are checked against the prototype, which an image's callee does not have.
+#if defined(__x86_64__) && !defined(_WIN32) && defined(__LP64__)
+#define TYPEDCALL_REGISTER_IMAGE 1
+#elif defined(__aarch64__) && !defined(_WIN32) && !defined(__APPLE__) && defined(__LP64__)
+#define TYPEDCALL_REGISTER_IMAGE 1
+#else
+#define TYPEDCALL_REGISTER_IMAGE 0
+#endif
+#if defined(__has_feature)
+#if __has_feature(cfi_icall) || __has_feature(kcfi)
+#undef TYPEDCALL_REGISTER_IMAGE
+#define TYPEDCALL_REGISTER_IMAGE 0
+#endif
+#endif
+
+// Clang's -fsanitize=function compares a callee's type with the prototype; here they differ.
+#ifdef __clang__
+#define TYPEDCALL_OTHER_PROTOTYPE __attribute__((no_sanitize("function")))
+#else
+#define TYPEDCALL_OTHER_PROTOTYPE
+#endif
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+enum class register_class : std::uint8_t { integer, floating, none };
+
+/// Which registers a value of that type travels in; none: it needs libffi.
+inline register_class register_class_of(PyNativeType type) {
+  switch (PyNativeType_Kind(type)) {
+    case PyNativeKind_BOOL:
+    case PyNativeKind_SIGNED:
+    case PyNativeKind_UNSIGNED:
+    case PyNativeKind_POINTER:
+    case PyNativeKind_STRING:
+    case PyNativeKind_OBJECT:
+      return register_class::integer;
+    case PyNativeKind_FLOATING:
+      return type.code == PyNativeType_LONGDOUBLE ? register_class::none : register_class::floating;
+    case PyNativeKind_VOID:
+    case PyNativeKind_COMPLEX:
+      break;
+  }
+  return register_class::none;
+}
+
+#if defined(__aarch64__)
+inline constexpr int integer_registers = 8;
+#else
+inline constexpr int integer_registers = 6;
+#endif
+inline constexpr int floating_registers = 8;
+
+// A float is passed in the low half of the register that holds a double, so both are a double here.
+inline double floating(native_value value) { return value.get<double>(); }
+
+/// What stands in the result register, as a value.
+inline native_value as_value(std::uint64_t result) { return {result}; }
+inline native_value as_value(double result) { return native_value::of(result); }
+
+// --- Thunks: the real prototype, but for widths, of every signature with few arguments -----------
+
+inline constexpr unsigned thunk_arguments = 4;
+/// A shape is a 1 followed by one bit for each argument, the first one lowest: 1 is floating.
+inline constexpr unsigned thunk_shapes = 2u << thunk_arguments;
+
+using thunk = native_value (*)(void *funcptr, const native_value *arguments);
+
+template <bool is_floating>
+auto load(native_value value) {
+  if constexpr (is_floating) {
+    return floating(value);
+  } else {
+    return value.bits;
+  }
+}
+
+template <class Result, unsigned shape, std::size_t... at>
+TYPEDCALL_OTHER_PROTOTYPE native_value call_shape(void *funcptr, const native_value *arguments,
+                                                  std::index_sequence<at...>) {
+  using function = Result (*)(decltype(load<((shape >> at) & 1) != 0>(arguments[at]))...);
+  return as_value(
+      reinterpret_cast<function>(funcptr)(load<((shape >> at) & 1) != 0>(arguments[at])...));
+}
+
+constexpr std::size_t arguments_of(unsigned shape) {
+  std::size_t count = 0;
+  for (; shape > 1; shape >>= 1) ++count;
+  return count;
+}
+
+template <class Result, unsigned shape>
+native_value thunk_of(void *funcptr, const native_value *arguments) {
+  return call_shape<Result, shape>(funcptr, arguments,
+                                   std::make_index_sequence<arguments_of(shape)>());
+}
+
+template <class Result, std::size_t... shape>
+constexpr std::array<thunk, sizeof...(shape)> thunk_table(std::index_sequence<shape...>) {
+  return {(shape == 0 ? nullptr : &thunk_of < Result, shape == 0 ? 1 : shape >)...};
+}
+
+/// The thunk for a signature with these classes, or null when it has too many arguments.
+inline thunk find_thunk(register_class result, const register_class *arguments, std::size_t count) {
+  static constexpr auto integer =
+      thunk_table<std::uint64_t>(std::make_index_sequence<thunk_shapes>());
+  static constexpr auto floating = thunk_table<double>(std::make_index_sequence<thunk_shapes>());
+  if (count > thunk_arguments) return nullptr;
+  unsigned shape = 1u << count;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (arguments[i] == register_class::floating) shape |= 1u << i;
+  }
+  return result == register_class::floating ? floating[shape] : integer[shape];
+}
+
+// --- Images: every argument register filled, whatever the signature asks for, then the stack -----
+
+inline constexpr int image_registers = integer_registers + floating_registers;
+inline constexpr std::size_t most_arguments = PyNativeSignature_MAX_ARGS + 1;  // and self
+
+/// Where each argument goes: integer registers first, then floating ones, then the words that the
+/// stack holds. Source: both conventions give a scalar on the stack eight bytes, in order.
+struct image_plan {
+  std::array<std::uint8_t, most_arguments> where = {};
+  std::uint8_t count = 0;
+  std::uint8_t floating_count = 0;
+  std::uint8_t stack_count = 0;
+  register_class result = register_class::integer;
+};
+
+/// What fits into no register goes to the stack, so every signature of scalars has a plan.
+inline image_plan plan_image(register_class result, const register_class *arguments,
+                             std::size_t count) {
+  image_plan plan;
+  int integers = 0, floatings = 0, words = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    int place;
+    if (arguments[i] == register_class::floating && floatings < floating_registers) {
+      place = integer_registers + floatings++;
+    } else if (arguments[i] == register_class::integer && integers < integer_registers) {
+      place = integers++;
+    } else {
+      place = image_registers + words++;
+    }
+    plan.where[i] = static_cast<std::uint8_t>(place);
+  }
+  plan.count = static_cast<std::uint8_t>(count);
+  plan.floating_count = static_cast<std::uint8_t>(floatings);
+  plan.stack_count = static_cast<std::uint8_t>(words);
+  plan.result = result;
+  return plan;
+}
+
+template <std::size_t>
+using word = std::uint64_t;
+template <std::size_t>
+using real = double;
+
+template <class Result, std::size_t... i, std::size_t... f, std::size_t... s>
+TYPEDCALL_OTHER_PROTOTYPE native_value call_image(void *funcptr, const native_value *image,
+                                                  std::index_sequence<i...>,
+                                                  std::index_sequence<f...>,
+                                                  std::index_sequence<s...>) {
+  using function = Result (*)(word<i>..., real<f>..., word<s>...);
+  return as_value(reinterpret_cast<function>(funcptr)(image[i].bits...,
+                                                      floating(image[integer_registers + f])...,
+                                                      image[image_registers + s].bits...));
+}
+
+/// What a register holds that the callee does not look at does not matter, nor does what stands
+/// above its arguments on the stack: the caller has put it there and takes it away.
+template <class Result, std::size_t floatings, std::size_t words>
+native_value fill_image(const image_plan &plan, void *funcptr, const native_value *arguments) {
+  native_value image[image_registers + words] = {};
+  for (std::size_t i = 0; i < plan.count; ++i) image[plan.where[i]] = arguments[i];
+  return call_image<Result>(funcptr, image, std::make_index_sequence<integer_registers>(),
+                            std::make_index_sequence<floatings>(),
+                            std::make_index_sequence<words>());
+}
+
+template <class Result>
+native_value run_image_for(const image_plan &plan, void *funcptr, const native_value *arguments) {
+  constexpr std::size_t all = floating_registers;
+  if (plan.stack_count == 0) {
+    if (plan.floating_count == 0) return fill_image<Result, 0, 0>(plan, funcptr, arguments);
+    if (plan.floating_count <= 4) return fill_image<Result, 4, 0>(plan, funcptr, arguments);
+    return fill_image<Result, all, 0>(plan, funcptr, arguments);
+  }
+  // Stack words come after all registers: for the compiler to put them there, those must be full.
+  if (plan.stack_count <= 4) return fill_image<Result, all, 4>(plan, funcptr, arguments);
+  if (plan.stack_count <= 16) return fill_image<Result, all, 16>(plan, funcptr, arguments);
+  return fill_image<Result, all, most_arguments - integer_registers>(plan, funcptr, arguments);
+}
+
+/// Calls by image.
+inline native_value run_image(const image_plan &plan, void *funcptr,
+                              const native_value *arguments) {
+  return plan.result == register_class::floating
+             ? run_image_for<double>(plan, funcptr, arguments)
+             : run_image_for<std::uint64_t>(plan, funcptr, arguments);
+}
+
+}  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_INVOKE_REGISTER_IMAGE_H_

@@ -1,0 +1,152 @@
+// The inner loop for signatures that have none of their own: each element is loaded by its type
+// code, the invoker calls, the result is stored by its type code. Used by typedcall/loop.h.
+#ifndef TYPEDCALL_LOOP_ELEMENTS_H_
+#define TYPEDCALL_LOOP_ELEMENTS_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+#include "typedcall/invoker.h"
+#include "typedcall/loop/kernels.h"
+#include "typedcall/namespace.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+/// The code of what a pointer is, for a pointer.
+constexpr int element_code(PyNativeType type) {
+  return type.is_pointer != 0 ? static_cast<int>(PyNativeType_POINTER) : type.code;
+}
+
+template <class T>
+native_value load_value(const char *from, wide_value *room) {
+  if constexpr (std::is_same_v<T, PyObject *>) {
+    // Source: NumPy's loops over objects: an element that was never set counts as None.
+    PyObject *object = load_as<PyObject *>(from);
+    return native_value::of(object != nullptr ? object : Py_None);
+  } else if constexpr (sizeof(T) > sizeof(native_value::bits)) {
+    std::memcpy(room, from, sizeof(T));
+    return native_value::at(room);
+  } else {
+    return native_value::of(load_as<T>(from));
+  }
+}
+
+/// The element at `from` as an argument; one that does not fit is copied to `room`.
+inline native_value load_element(PyNativeType type, const char *from, wide_value *room) {
+  switch (element_code(type)) {
+#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) \
+  case PyNativeType_##NAME:                      \
+    return load_value<TYPE>(from, room);
+    PyNativeType_VALUE_LIST(TYPEDCALL_ROW)
+#undef TYPEDCALL_ROW
+  }
+  return {0};
+}
+
+/// Stores a result that is no object: the low bytes of `result`, or what stands in `room`.
+inline void store_element(std::size_t size, native_value result, const wide_value *room, char *to) {
+  if (size > sizeof(result.bits)) {
+    std::memcpy(to, room, size);
+  } else {
+    std::memcpy(to, &result.bits, size);
+  }
+}
+
+/// Stores a new reference in place of the one at `to`, which may be NULL. As with Py_SETREF, the
+/// array is as it will be when the old object's destructor looks at it.
+inline void store_object(PyObject *object, char *to) {
+  PyObject *const old = load_as<PyObject *>(to);
+  std::memcpy(to, &object, sizeof(object));
+  Py_XDECREF(old);
+}
+
+/// References to the objects among the arguments of one call: code that it runs may take them out
+/// of the arrays. Not object_refs, of which a call would make and destroy as many as there can be.
+struct held_objects {
+  PyObject *objects[most_arguments];
+  std::size_t count = 0;
+
+  void hold(native_value value) {
+    objects[count] = value.get<PyObject *>();
+    Py_INCREF(objects[count++]);
+  }
+  void release() {
+    while (count > 0) Py_DECREF(objects[--count]);
+  }
+};
+
+/// What the loop knows of the signature: its arrays, and how they become arguments.
+struct element_plan {
+  std::vector<PyNativeType> inputs;
+  PyNativeType output = {PyNativeType_VOID, 0};
+  bool returns_status = false;  // then the output is what the last argument points to
+
+  bool has_output() const { return output.code != PyNativeType_VOID; }
+  bool stores_objects() const { return PyNativeType_Kind(output) == PyNativeKind_OBJECT; }
+  static bool is_object(PyNativeType type) {
+    return PyNativeType_Kind(type) == PyNativeKind_OBJECT;
+  }
+  bool reads_objects() const { return std::any_of(inputs.begin(), inputs.end(), is_object); }
+};
+
+/// As a kernel: `args` and `steps` are those of the inputs, then that of the output. `self` is
+/// passed first unless it is null. Touches Python only where the flags or objects ask for it:
+/// `holds` objects during the call that they are passed to, which needs the GIL.
+template <bool holds>
+std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyObject *self,
+                           char *const *args, const std::intptr_t *steps, std::intptr_t count) {
+  native_value values[most_arguments];
+  wide_value rooms[most_arguments];
+  const std::size_t inputs = plan.inputs.size();
+  const std::size_t size = PyNativeType_Size(plan.output);
+  native_value *const arguments = values + (self != nullptr ? 1 : 0);
+  values[0] = native_value::of(self);
+  [[maybe_unused]] held_objects held;
+  for (std::intptr_t i = 0; i < count; ++i) {
+    for (std::size_t at = 0; at < inputs; ++at) {
+      arguments[at] = load_element(plan.inputs[at], args[at] + i * steps[at], &rooms[at]);
+      if constexpr (holds) {
+        if (element_plan::is_object(plan.inputs[at])) held.hold(arguments[at]);
+      }
+    }
+    wide_value room = {};
+    if (plan.returns_status) arguments[inputs] = native_value::at(&room);
+    native_value result = invoke(values, &room);
+    if (plan.returns_status) {
+      if (result.bits != 0) {
+        set_missing_error();
+        if constexpr (holds) held.release();
+        return i;
+      }
+      std::memcpy(&result.bits, &room, sizeof(result.bits));
+    } else if (invoke.raised(result, &room)) {
+      if constexpr (holds) held.release();
+      return i;
+    }
+    if (plan.stores_objects()) {
+      auto *const object = result.get<PyObject *>();
+      if (object == nullptr) {
+        set_missing_error();
+        if constexpr (holds) held.release();
+        return i;
+      }
+      store_object(object, args[inputs] + i * steps[inputs]);
+    } else if (size != 0) {
+      store_element(size, result, &room, args[inputs] + i * steps[inputs]);
+    }
+    if constexpr (holds) held.release();
+  }
+  return count;
+}
+
+}  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_LOOP_ELEMENTS_H_

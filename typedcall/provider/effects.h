@@ -1,0 +1,68 @@
+// What a provider says of a function beyond its type, as compile-time tags that can be joined:
+// typedcall::pure | typedcall::thread_safe.
+#ifndef TYPEDCALL_PROVIDER_EFFECTS_H_
+#define TYPEDCALL_PROVIDER_EFFECTS_H_
+
+#include <cstdint>
+
+#include "typedcall/namespace.h"
+#include "typedcall/native_callable.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+
+template <std::uint64_t Bits>
+struct effects {
+  static constexpr std::uint64_t bits = Bits;
+};
+
+template <std::uint64_t A, std::uint64_t B>
+constexpr effects<A | B> operator|(effects<A>, effects<B>) {
+  return {};
+}
+
+namespace internal {
+// Above the 32 bits that an entry's flags have: for the compiler and the row, not for consumers.
+inline constexpr std::uint64_t entry_bits = 0xffffffff;
+inline constexpr std::uint64_t cannot_throw = std::uint64_t{1} << 32;
+inline constexpr std::uint64_t of_class = std::uint64_t{1} << 33;
+inline constexpr std::uint64_t of_static = std::uint64_t{1} << 34;
+inline constexpr std::uint64_t without_gil = std::uint64_t{1} << 35;
+}  // namespace internal
+
+/// Sets a Python exception and then returns the error value of its class (error_value.h).
+inline constexpr effects<PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD> may_raise{};
+/// Returns an int: 0, or anything else with a Python exception set. What Python gets is written
+/// through the last parameter if that is a pointer to a value (`int f(double x, bool *result)`),
+/// and is None otherwise.
+inline constexpr effects<PyNativeCallable_RETURNS_STATUS | PyNativeCallable_NEEDS_THREAD>
+    returns_status{};
+/// Takes self first, as `PyObject *` or as a pointer to the object's own struct: the instance for a
+/// method of a type, the class for a class method, the module for a function of a module.
+inline constexpr effects<PyNativeCallable_TAKES_SELF | PyNativeCallable_NEEDS_THREAD> takes_self{};
+/// Uses the Python C API, so it is only called with the GIL held. Implied by objects in the type.
+inline constexpr effects<PyNativeCallable_NEEDS_THREAD> needs_gil{};
+/// May run in several threads at once.
+inline constexpr effects<PyNativeCallable_THREAD_SAFE> thread_safe{};
+/// Same arguments, same result, nothing else happens.
+inline constexpr effects<PyNativeCallable_PURE> pure{};
+/// Does not block.
+inline constexpr effects<PyNativeCallable_SHORT> does_not_block{};
+/// Throws no C++ exception although its type does not say noexcept: a C function, or one that runs
+/// Python code, through which CPython may unwind the thread when the interpreter ends (gil.h).
+inline constexpr effects<internal::cannot_throw> nothrow{};
+
+/// Worth letting other threads run meanwhile: the wrapper releases the GIL around the call. Then
+/// other threads can call it too, so this says thread_safe as well. Not for functions that take or
+/// give objects or may raise. Consumers hold the GIL or not, as they like.
+inline constexpr effects<internal::without_gil | PyNativeCallable_THREAD_SAFE> releases_gil{};
+
+/// A row of a type for the class itself: `Type.f(...)`, with takes_self the class comes first.
+inline constexpr effects<internal::of_class> class_method{};
+/// A row of a type that knows neither instance nor class.
+inline constexpr effects<internal::of_static> static_method{};
+
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_PROVIDER_EFFECTS_H_

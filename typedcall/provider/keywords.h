@@ -1,0 +1,176 @@
+// Which argument goes to which parameter, for functions whose parameters have names or defaults;
+// and the TypeErrors of calls that do not fit, in CPython's words for functions in Python.
+#ifndef TYPEDCALL_PROVIDER_KEYWORDS_H_
+#define TYPEDCALL_PROVIDER_KEYWORDS_H_
+
+#include "typedcall/namespace.h"
+#include "typedcall/provider/parameter.h"
+
+// Behind Python.h.
+#include <string>
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+// Not in line, here and below: one of each serves all wrappers. What sets errors is cold, for which
+// compilers save space, not time.
+__attribute__((noinline, cold)) inline void set_wrong_count(const char *function,
+                                                            std::size_t wanted, std::size_t given) {
+  PyErr_Format(PyExc_TypeError, "%s() takes exactly %zu argument%s (%zu given)", function, wanted,
+               wanted == 1 ? "" : "s", given);
+}
+
+__attribute__((noinline, cold)) inline void set_too_many(const parameter_list &parameters,
+                                                         std::size_t given) {
+  const std::size_t most = parameters.count, least = parameters.required;
+  const char *verb = given == 1 ? "was" : "were";
+  if (least == most) {
+    PyErr_Format(PyExc_TypeError, "%s() takes %zu positional argument%s but %zu %s given",
+                 parameters.function, most, most == 1 ? "" : "s", given, verb);
+  } else {
+    PyErr_Format(PyExc_TypeError,
+                 "%s() takes from %zu to %zu positional argument%s but %zu %s given",
+                 parameters.function, least, most, most == 1 ? "" : "s", given, verb);
+  }
+}
+
+__attribute__((noinline, cold)) inline void set_missing(const parameter_list &parameters,
+                                                        PyObject *const *values) try {
+  std::size_t count = 0, named = 0;
+  for (std::size_t i = 0; i < parameters.required; ++i) count += values[i] == nullptr ? 1 : 0;
+  std::string names;
+  for (std::size_t i = 0; i < parameters.required; ++i) {
+    if (values[i] != nullptr) continue;
+    ++named;
+    if (named > 1) names += named < count ? ", " : count > 2 ? ", and " : " and ";
+    names += "'" + std::string(parameters.names[i]) + "'";
+  }
+  PyErr_Format(PyExc_TypeError, "%s() missing %zu required positional argument%s: %s",
+               parameters.function, count, count == 1 ? "" : "s", names.c_str());
+} catch (const std::bad_alloc &) {
+  PyErr_NoMemory();
+}
+
+/// Is `text`, a str, this name? Names in calls are nearly always ASCII, and then nothing is called.
+/// They are compared by their bytes: a C string can be shared by all interpreters, where a str of
+/// each interpreter's own, to be compared by identity, would first have to be found.
+inline bool is_name(PyObject *text, const char *name, std::size_t length) {
+#if PY_VERSION_HEX >= 0x030C0000
+  const bool is_ready = true;
+#else
+  const bool is_ready = PyUnicode_IS_READY(text);
+#endif
+  if (is_ready && PyUnicode_IS_COMPACT_ASCII(text)) {
+    return static_cast<std::size_t>(PyUnicode_GET_LENGTH(text)) == length &&
+           std::memcmp(PyUnicode_1BYTE_DATA(text), name, length) == 0;
+  }
+  Py_ssize_t bytes;
+  const char *utf8 = PyUnicode_AsUTF8AndSize(text, &bytes);
+  if (utf8 == nullptr) {
+    PyErr_Clear();
+    return false;
+  }
+  return static_cast<std::size_t>(bytes) == length && std::memcmp(utf8, name, length) == 0;
+}
+
+/// The index of the parameter called `keyword` among those from `first` to `end`; `end` if none is.
+inline std::size_t find_name(const parameter_list &parameters, PyObject *keyword, std::size_t first,
+                             std::size_t end) {
+  while (first < end &&
+         !is_name(keyword, parameters.names[first], std::strlen(parameters.names[first]))) {
+    ++first;
+  }
+  return first;
+}
+
+/// `keyword` is no parameter's name, but perhaps some of `keywords` are of positional ones.
+__attribute__((noinline, cold)) inline void set_unexpected(const parameter_list &parameters,
+                                                           PyObject *keywords,
+                                                           PyObject *keyword) try {
+  std::string names;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keywords); ++i) {
+    const std::size_t at =
+        find_name(parameters, PyTuple_GET_ITEM(keywords, i), 0, parameters.positional);
+    if (at < parameters.positional) {
+      names += (names.empty() ? "" : ", ") + std::string(parameters.names[at]);
+    }
+  }
+  if (names.empty()) {
+    PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'",
+                 parameters.function, keyword);
+  } else {
+    PyErr_Format(PyExc_TypeError,
+                 "%s() got some positional-only arguments passed as keyword arguments: '%s'",
+                 parameters.function, names.c_str());
+  }
+} catch (const std::bad_alloc &) {
+  PyErr_NoMemory();
+}
+
+/// An argument was not converted: puts its name in front of what its conversion says. What code of
+/// the argument's own class raised has a traceback and stays as it is.
+__attribute__((noinline, cold)) inline void name_argument(const parameter_list &parameters,
+                                                          std::size_t at) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  bool is_ours = false;
+  for (PyObject *each :
+       {PyExc_TypeError, PyExc_ValueError, PyExc_OverflowError, PyExc_BufferError}) {
+    is_ours |= type == each && traceback == nullptr;
+  }
+  if (is_ours) PyErr_NormalizeException(&type, &value, &traceback);
+  PyObject *text = is_ours ? PyObject_Str(value) : nullptr;
+  PyObject *cause = is_ours ? PyException_GetCause(value) : nullptr;
+  if (text != nullptr && cause == nullptr) {
+    PyErr_Format(type, "%s() argument '%s': %U", parameters.function, parameters.names[at], text);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+  } else {
+    PyErr_Restore(type, value, traceback);
+  }
+  Py_XDECREF(text);
+  Py_XDECREF(cause);
+}
+
+/// Fills `values`, one for each parameter, with borrowed arguments, NULL where the default counts.
+/// `keywords` is METH_FASTCALL's tuple of names, or NULL. False with TypeError: the faults are
+/// looked for in CPython's order.
+__attribute__((noinline)) inline bool place_arguments(const parameter_list &parameters,
+                                                      PyObject *const *args, std::size_t nargs,
+                                                      PyObject *keywords, PyObject **values) {
+  for (std::size_t i = 0; i < parameters.count; ++i) values[i] = i < nargs ? args[i] : nullptr;
+  const Py_ssize_t given = keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0;
+  for (Py_ssize_t i = 0; i < given; ++i) {
+    PyObject *keyword = PyTuple_GET_ITEM(keywords, i);
+    const std::size_t at = find_name(parameters, keyword, parameters.positional, parameters.count);
+    if (at == parameters.count) {
+      set_unexpected(parameters, keywords, keyword);
+      return false;
+    }
+    if (values[at] != nullptr) {
+      PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'",
+                   parameters.function, keyword);
+      return false;
+    }
+    values[at] = args[nargs + static_cast<std::size_t>(i)];
+  }
+  if (nargs > parameters.count) {
+    set_too_many(parameters, nargs);
+    return false;
+  }
+  for (std::size_t i = 0; i < parameters.required; ++i) {
+    if (values[i] == nullptr) {
+      set_missing(parameters, values);
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_PROVIDER_KEYWORDS_H_

@@ -1,0 +1,282 @@
+// What is known of one C++ function at compile time: what Python passes and gets, its entry in a
+// table, and, where consumers cannot call it as it is, an adapter that they can call.
+#ifndef TYPEDCALL_PROVIDER_NATIVE_H_
+#define TYPEDCALL_PROVIDER_NATIVE_H_
+
+#include "typedcall/convert/c_type.h"
+#include "typedcall/convert/exceptions.h"
+#include "typedcall/error_value.h"
+#include "typedcall/namespace.h"
+#include "typedcall/provider/effects.h"
+#include "typedcall/signature_of.h"
+
+// Behind Python.h.
+#include <cxxabi.h>
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+template <class Pointer>
+struct function_traits {
+  static_assert(!std::is_same_v<Pointer, Pointer>,
+                "typedcall: a method is made from a pointer to a function; for overloaded names "
+                "cast to the one you mean, for lambdas write a plus sign in front");
+};
+
+template <class R, class... A>
+struct function_traits<R (*)(A...)> {
+  using result = R;
+  using parameters = std::tuple<std::remove_cv_t<A>...>;
+  static constexpr bool is_noexcept = false;
+  static constexpr std::size_t count = sizeof...(A);
+  static constexpr bool has_std_complex =
+      is_std_complex<R> || (is_std_complex<std::remove_cv_t<A>> || ...);
+};
+
+template <class R, class... A>
+struct function_traits<R (*)(A...) noexcept> : function_traits<R (*)(A...)> {
+  static constexpr bool is_noexcept = true;
+};
+
+#define TYPEDCALL_INTERNAL_TYPES                                                              \
+  "Python callers can pass and get bool, the signed and unsigned integers (plain char is "    \
+  "neither: write signed char or unsigned char), float, double, long double, complex, const " \
+  "char *, void *, pointers to these, and PyObject *"
+
+/// Compilers name the instance in which the assertion fails, and with it position and type.
+template <std::size_t Position, class T>
+struct parameter_number {
+  static_assert(python_can_pass<T>, "typedcall: " TYPEDCALL_INTERNAL_TYPES
+                                    "; the parameter of this number has another type");
+  static constexpr bool is_checked = true;
+};
+template <class T>
+struct result_of_function {
+  static_assert(python_can_get<T>,
+                "typedcall: " TYPEDCALL_INTERNAL_TYPES "; this function's result has another type");
+  static constexpr bool is_checked = true;
+};
+#undef TYPEDCALL_INTERNAL_TYPES
+
+template <class Parameters>
+struct parameter_checks;
+template <class... A>
+struct parameter_checks<std::tuple<A...>> {
+  /// They are counted from 1, behind self.
+  template <std::size_t... I>
+  static constexpr bool check(std::index_sequence<I...>) {
+    return (parameter_number<I + 1, A>::is_checked && ...);
+  }
+  static constexpr bool are_checked = check(std::index_sequence_for<A...>());
+  static constexpr bool has_objects =
+      (std::is_same_v<A, PyObject *> || ...) || (std::is_same_v<A, PyObject **> || ...);
+};
+
+/// The last of a function's parameters; void if there is none.
+template <class Parameters, std::size_t Count>
+struct last_parameter {
+  using type = std::tuple_element_t<Count - 1, Parameters>;
+};
+template <class Parameters>
+struct last_parameter<Parameters, 0> {
+  using type = void;
+};
+
+template <class Parameters>
+struct first_parameter {
+  using type = void;
+};
+template <class First, class... Rest>
+struct first_parameter<std::tuple<First, Rest...>> {
+  using type = First;
+};
+
+/// `Function` as it is offered: with the effects that were stated and those that its type shows.
+///
+/// Hidden, and with it every template over it: two extension modules may each have an `inc(long)`,
+/// and the dynamic linker makes one of all visible static variables of templates, whichever module
+/// they come from. The table of the second module would hold the functions of the first.
+template <auto Function, std::uint64_t Stated>
+struct __attribute__((visibility("hidden"))) native {
+  using traits = function_traits<decltype(Function)>;
+  using own_result = typename traits::result;
+  using own_parameters = typename traits::parameters;
+
+  // --- What the parameters are for -----------------------------------------------------------
+
+  static constexpr bool takes_self = (Stated & PyNativeCallable_TAKES_SELF) != 0;
+  static constexpr bool states_status = (Stated & PyNativeCallable_RETURNS_STATUS) != 0;
+  using last = typename last_parameter<own_parameters, traits::count>::type;
+  static constexpr bool has_place = states_status &&
+                                    traits::count > (takes_self ? 1 : 0) && is_typed_pointer<last>;
+
+  static_assert(!takes_self || is_self_pointer<typename first_parameter<own_parameters>::type>,
+                "typedcall: with takes_self the first parameter is self, a PyObject * or a pointer "
+                "to the object's struct");
+  static_assert(!states_status || std::is_same_v<own_result, int>,
+                "typedcall: with returns_status the result is an int, 0 when all is well; the "
+                "value goes through the last parameter");
+  static_assert(!has_place || !std::is_const_v<std::remove_pointer_t<last>>,
+                "typedcall: with returns_status a last parameter that points to a value is where "
+                "the result goes, so it cannot point to const; put it further in front");
+
+  static constexpr std::size_t arity =
+      traits::count - (takes_self && traits::count > 0 ? 1 : 0) - (has_place ? 1 : 0);
+  /// What Python passes, as C types.
+  using arguments = typename c_slice<own_parameters, takes_self ? 1 : 0, arity>::type;
+
+  // --- How it reports errors -----------------------------------------------------------------
+
+  /// A function that may throw is offered through an adapter that turns exceptions into Python's,
+  /// for consumers need not be C++ and may have no frame to unwind.
+  static constexpr bool throws = !traits::is_noexcept && (Stated & cannot_throw) == 0;
+  /// If there is no error value for its result, the adapter returns a status.
+  static constexpr bool gets_status =
+      throws && !states_status && !has_error_value<c_type_of<own_result>>;
+  static constexpr bool is_status = states_status || gets_status;
+
+  /// What Python gets, as a C type; void is None.
+  using value = std::conditional_t<
+      states_status, std::conditional_t<has_place, std::remove_pointer_t<c_type_of<last>>, void>,
+      c_type_of<own_result>>;
+  static constexpr bool has_value = !std::is_void_v<value>;
+
+  static_assert(parameter_checks<arguments>::are_checked && result_of_function<value>::is_checked);
+
+  // --- What consumers see --------------------------------------------------------------------
+
+  using entry_result = std::conditional_t<is_status, int, value>;
+  using place = std::conditional_t<is_status && has_value, std::tuple<std::add_pointer_t<value>>,
+                                   std::tuple<>>;
+  using shown_parameters = typename joined<arguments, place>::type;
+  using entry_parameters =
+      typename joined<std::conditional_t<takes_self, std::tuple<PyObject *>, std::tuple<>>,
+                      shown_parameters>::type;
+  /// The function type that the signature spells, and the one that Python sees.
+  using shown_type = typename function_type<entry_result, shown_parameters>::type;
+  using python_type = typename function_type<value, arguments>::type;
+
+  static constexpr bool returns_object = std::is_same_v<value, PyObject *>;
+  static constexpr bool has_objects =
+      takes_self ||
+      parameter_checks<typename joined<arguments, std::tuple<value *>>::type>::has_objects ||
+      returns_object;
+  /// Python has no number as exact: its callers get this one rounded to a float.
+  static constexpr bool is_rounded_for_python =
+      std::is_same_v<value, long double> || std::is_same_v<value, PyNativeType_ComplexLongDouble>;
+  static constexpr bool raises_by_value =
+      !is_status && (throws || returns_object || (Stated & PyNativeCallable_MAY_RAISE) != 0);
+
+  static constexpr std::uintptr_t flags =
+      static_cast<std::uintptr_t>(Stated & entry_bits &
+                                  ~std::uint64_t{PyNativeCallable_MAY_RAISE}) |
+      (raises_by_value ? PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD : 0) |
+      (is_status ? PyNativeCallable_RETURNS_STATUS | PyNativeCallable_NEEDS_THREAD : 0) |
+      (has_objects ? PyNativeCallable_NEEDS_THREAD : 0) |
+      (is_rounded_for_python ? PyNativeCallable_DIFFERS : 0);
+  static constexpr bool may_raise = (flags & PyNativeCallable_MAY_RAISE) != 0;
+
+  static_assert(!may_raise || has_error_value<value>,
+                "typedcall: a function whose result is bool, void or complex cannot say by it that "
+                "an exception is set. State typedcall::returns_status and return an int, the value "
+                "through a last parameter; or throw a C++ exception");
+  static_assert(
+      !gets_status || has_value || !is_typed_pointer<last>,
+      "typedcall: a function without a result that may throw reports it by a status, and a "
+      "last parameter that points to a value would then be taken for where the value goes. "
+      "Make it noexcept, or state typedcall::returns_status and return an int");
+  static constexpr bool releases_gil = (Stated & without_gil) != 0;
+  static_assert(
+      !releases_gil || (flags & PyNativeCallable_NEEDS_THREAD) == 0,
+      "typedcall: with releases_gil the function runs without the GIL: it takes and "
+      "gives no objects, no self, raises nothing and is noexcept (or typedcall::nothrow)");
+
+  // --- Calling it ----------------------------------------------------------------------------
+
+  /// Of the entry's type; calls the function with its own.
+  template <class Parameters>
+  struct adapter;
+  template <class... A>
+  struct adapter<std::tuple<A...>> {
+    static own_result plain(A... values) {
+      return run(std::make_index_sequence<traits::count>(), std::tuple<A...>(values...));
+    }
+    template <std::size_t... I>
+    static own_result run(std::index_sequence<I...>, const std::tuple<A...> &values) {
+      (void)values;
+      return Function(from_c<std::tuple_element_t<I, own_parameters>>(std::get<I>(values))...);
+    }
+
+    static entry_result converted(A... values) {
+      if constexpr (gets_status) {
+        if constexpr (has_value) {
+          std::tuple<A...> all(values...);
+          const auto result = run(std::make_index_sequence<traits::count>(), all);
+          *std::get<sizeof...(A) - 1>(all) = to_c(result);
+        } else {
+          plain(values...);
+        }
+        // It may use the C API, and has no other way to say that something went wrong there.
+        return PyErr_Occurred() != nullptr ? -1 : 0;
+      } else if constexpr (std::is_void_v<entry_result>) {
+        plain(values...);
+      } else if constexpr (throws && !states_status) {
+        const entry_result result = to_c(plain(values...));
+        // Consumers look for an exception behind an error value only.
+        if (__builtin_expect(PyErr_Occurred() == nullptr, 1)) return result;
+        if constexpr (returns_object) Py_XDECREF(result);
+        return error_value<entry_result>();
+      } else if constexpr (throws) {
+        const entry_result status = plain(values...);
+        return status == 0 && PyErr_Occurred() != nullptr ? -1 : status;
+      } else {
+        return to_c(plain(values...));
+      }
+    }
+
+    // There is no object behind a __forced_unwind, only an address that is null.
+    __attribute__((no_sanitize("null"))) static entry_result guarded(A... values) {
+      try {
+        return run_python([&] { return converted(values...); });
+#ifdef __GLIBCXX__
+      } catch (abi::__forced_unwind &) {
+        // A thread that is cancelled, which must go on: this function is not noexcept either. One
+        // that CPython ends has stopped in run_python().
+        throw;
+#endif
+      } catch (...) {
+        set_error_from_exception();
+        return error_value<entry_result>();
+      }
+    }
+  };
+  using own_adapter = adapter<entry_parameters>;
+
+  /// What consumers call: of the type that the signature spells, after self.
+  static constexpr auto address() {
+    if constexpr (throws) {
+      return &own_adapter::guarded;
+    } else if constexpr (traits::has_std_complex) {
+      return &own_adapter::converted;
+    } else {
+      return Function;
+    }
+  }
+
+  /// What the wrapper calls: the same, but with no pointer in between.
+  template <class... A>
+  static entry_result call(A... values) {
+    if constexpr (throws) {
+      return own_adapter::guarded(values...);
+    } else {
+      return own_adapter::converted(values...);
+    }
+  }
+};
+
+}  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_PROVIDER_NATIVE_H_

@@ -1,0 +1,220 @@
+// Several functions under one name: the wrapper chooses by the types of the arguments, which it
+// looks at directly; no dictionary is searched.
+#ifndef TYPEDCALL_PROVIDER_OVERLOADS_H_
+#define TYPEDCALL_PROVIDER_OVERLOADS_H_
+
+#include "typedcall/namespace.h"
+#include "typedcall/provider/wrapper.h"
+
+// Behind Python.h.
+#include <algorithm>
+#include <utility>
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+/// How well all the arguments suit one of the functions: as well as the worst of them. Those behind
+/// one that does not suit are not looked at.
+template <class Native, std::size_t... I>
+match worst_match(PyObject *const *args, std::index_sequence<I...>) {
+  match worst = match::exact;
+  (void)args;
+  const bool all_suit =
+      ((worst =
+            std::max(worst, match_of<std::tuple_element_t<I, typename Native::arguments>>(args[I])),
+        worst < match::none) &&
+       ...);
+  (void)all_suit;
+  return worst;
+}
+
+/// What became of an argument that suits its parameter by its type.
+enum class outcome {
+  converted,
+  misfit,  ///< an int beyond the parameter's range; no exception is set
+  raised   ///< an exception is set: of the object's own methods, or for what is in a str
+};
+
+inline outcome misfit() {
+  PyErr_Clear();
+  return outcome::misfit;
+}
+
+// Not in line: one serves all wrappers. Asks in PyFloat_AsDouble's order, step by step, because it
+// does not say whether an OverflowError is its own or __float__'s.
+__attribute__((noinline)) inline outcome overloaded_double(PyObject *object, double *value) {
+  const PyNumberMethods *number = Py_TYPE(object)->tp_as_number;
+  const auto own_float = number != nullptr ? number->nb_float : nullptr;
+  const bool is_plain = own_float == PyLong_Type.tp_as_number->nb_float && PyLong_Check(object);
+  if (is_plain || PyFloat_Check(object)) {
+    return double_from_object(object, value) ? outcome::converted : misfit();
+  }
+  if (own_float != nullptr) {
+    return double_from_object(object, value) ? outcome::converted : outcome::raised;
+  }
+  const object_ref integer = object_ref::steal(PyNumber_Index(object));
+  if (!integer) return outcome::raised;
+  *value = PyLong_AsDouble(integer.get());
+  return is_minus_one(*value) && PyErr_Occurred() ? misfit() : outcome::converted;
+}
+
+template <class T>
+outcome convert_overloaded(PyObject *object, argument<T> *to) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    if (PyLong_Check(object)) return to->convert(object) ? outcome::converted : misfit();
+    const object_ref integer = object_ref::steal(PyNumber_Index(object));
+    if (!integer) return outcome::raised;
+    return to->convert(integer.get()) ? outcome::converted : misfit();
+  } else if constexpr (std::is_floating_point_v<T>) {
+    double wide;
+    const outcome done = overloaded_double(object, &wide);
+    if (done == outcome::converted) to->set(static_cast<T>(wide));
+    return done;
+  } else if constexpr (is_complex_type<T>) {
+    const int is_complex = PyComplex_Check(object) ? 1 : has_complex_method(Py_TYPE(object));
+    if (is_complex < 0) return outcome::raised;
+    if (is_complex > 0) {
+      return to->convert(object) ? outcome::converted : outcome::raised;
+    }
+    double wide;
+    const outcome done = overloaded_double(object, &wide);
+    if (done == outcome::converted) {
+      T parts{};
+      __real__ parts = static_cast<std::remove_reference_t<decltype(__real__ parts)>>(wide);
+      to->set(parts);
+    }
+    return done;
+  } else {
+    return to->convert(object) ? outcome::converted : outcome::raised;
+  }
+}
+
+/// "'i->l', 'l->l'".
+__attribute__((noinline, cold)) inline std::string list_signatures(const char *const *signatures,
+                                                                   std::size_t count) {
+  std::string list;
+  for (std::size_t i = 0; i < count; ++i) {
+    list += (i == 0 ? "'" : ", '") + std::string(signatures[i]) + "'";
+  }
+  return list;
+}
+
+__attribute__((noinline, cold)) inline void set_no_overload(const char *name,
+                                                            const char *const *signatures,
+                                                            std::size_t count,
+                                                            PyObject *const *args,
+                                                            std::size_t nargs) try {
+  std::string given;
+  for (std::size_t i = 0; i < nargs; ++i) {
+    given += (i == 0 ? "" : ", ") + std::string(Py_TYPE(args[i])->tp_name);
+  }
+  PyErr_Format(PyExc_TypeError, "%s() has no overload for (%s); it offers %s", name, given.c_str(),
+               list_signatures(signatures, count).c_str());
+} catch (const std::bad_alloc &) {
+  PyErr_NoMemory();
+}
+
+/// The types suit, and only the value of the argument at `position` does not.
+__attribute__((noinline, cold)) inline void set_no_wide_overload(const char *name,
+                                                                 const char *const *signatures,
+                                                                 std::size_t count,
+                                                                 std::size_t position) try {
+  PyErr_Format(PyExc_OverflowError,
+               "%s() has no overload for the int in argument %zu; it offers %s", name, position + 1,
+               list_signatures(signatures, count).c_str());
+} catch (const std::bad_alloc &) {
+  PyErr_NoMemory();
+}
+
+/// All overloads of one name. `Natives` are native<Function, Effects>.
+template <class... Natives>
+struct overloads {
+  static constexpr std::size_t count = sizeof...(Natives);
+  using first = std::tuple_element_t<0, std::tuple<Natives...>>;
+  static constexpr bool all_have_arity(std::size_t arity) {
+    return ((Natives::arity == arity) && ...);
+  }
+  /// As Python sees them: without self, with the value of a status function as its result.
+  static constexpr const char *signatures[count] = {
+      signature_of<typename Natives::python_type>::text...};
+
+  /// The name in messages. The same functions under a second name share it.
+  static inline const char *name = "";
+  static constexpr const char **called = &name;
+
+  static PyObject *no_args(PyObject *self, PyObject *) { return choose(self, nullptr, 0); }
+  static PyObject *one_arg(PyObject *self, PyObject *argument) {
+    return choose(self, &argument, 1);
+  }
+  static PyObject *fast(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
+    return choose(self, args, static_cast<std::size_t>(nargs));
+  }
+
+ private:
+  template <class Native>
+  using indices = std::make_index_sequence<Native::arity>;
+  static constexpr std::size_t most_arguments = std::max({std::size_t{1}, Natives::arity...});
+
+  template <class Native>
+  static match match_one(PyObject *const *args, std::size_t nargs) {
+    return nargs == Native::arity ? worst_match<Native>(args, indices<Native>()) : match::none;
+  }
+
+  template <class Native, std::size_t I>
+  static constexpr bool is_floating =
+      std::is_floating_point_v<std::tuple_element_t<I, typename Native::arguments>> ||
+      is_complex_type<std::tuple_element_t<I, typename Native::arguments>>;
+
+  /// True when this overload was the one: it was called, or an exception is set. False when the
+  /// next one may suit; `is_misfit` then says which arguments are ints that were out of range.
+  template <class Native, std::size_t... I>
+  static bool try_one(PyObject *self, PyObject *const *args, bool *is_misfit, PyObject **result,
+                      std::index_sequence<I...>) {
+    (void)args;
+    // An int that was too large for one overload must not lose digits in another.
+    if (((is_floating<Native, I> && is_misfit[I]) || ...)) return false;
+    call_frame<Native> frame;
+    outcome done = outcome::converted;
+    bool fits = true;
+    // All of them: each int that is out of range is kept from being made floating.
+    const bool is_raised = ((done = convert_overloaded(args[I], &std::get<I>(frame.held)),
+                             is_misfit[I] |= done == outcome::misfit,
+                             fits &= done == outcome::converted, done == outcome::raised) ||
+                            ...);
+    if (is_raised) return true;
+    if (fits) *result = frame.call(self);
+    return fits;
+  }
+
+  static PyObject *choose(PyObject *self, PyObject *const *args, std::size_t nargs) {
+    match matches[count];
+    std::size_t at = 0;
+    const bool is_raised =
+        ((matches[at] = match_one<Natives>(args, nargs), matches[at++] == match::raised) || ...);
+    if (is_raised) return nullptr;
+    bool is_misfit[most_arguments] = {};
+    PyObject *result = nullptr;
+    for (const match wanted : {match::exact, match::subclass, match::safe}) {
+      at = 0;
+      if (((matches[at++] == wanted &&
+            try_one<Natives>(self, args, is_misfit, &result, indices<Natives>())) ||
+           ...)) {
+        return result;
+      }
+    }
+    const bool *const misfit = std::find(is_misfit, is_misfit + most_arguments, true);
+    if (misfit == is_misfit + most_arguments) {
+      set_no_overload(name, signatures, count, args, nargs);
+    } else {
+      set_no_wide_overload(name, signatures, count, static_cast<std::size_t>(misfit - is_misfit));
+    }
+    return nullptr;
+  }
+};
+
+}  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_PROVIDER_OVERLOADS_H_

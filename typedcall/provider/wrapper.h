@@ -1,0 +1,212 @@
+// The PyObject * wrappers that Python calls, for one function: with plain arguments, and with names
+// and defaults. Several functions under one name are in overloads.h.
+#ifndef TYPEDCALL_PROVIDER_WRAPPER_H_
+#define TYPEDCALL_PROVIDER_WRAPPER_H_
+
+#include "typedcall/gil.h"
+#include "typedcall/namespace.h"
+#include "typedcall/provider/keywords.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+template <class Arguments>
+struct held_arguments;
+template <class... A>
+struct held_arguments<std::tuple<A...>> {
+  using type = std::tuple<argument<A>...>;
+};
+
+/// The arguments of one call, from the objects to what the function gets.
+template <class Native>
+struct call_frame {
+  using indices = std::make_index_sequence<Native::arity>;
+  typename held_arguments<typename Native::arguments>::type held;
+
+  /// False with the exception of the argument that does not fit.
+  __attribute__((always_inline)) bool convert(PyObject *const *args) {
+    return convert(args, indices());
+  }
+  /// Calls, and converts the result. NULL with the exception of whichever failed.
+  PyObject *call(PyObject *self) { return call(self, indices()); }
+
+ private:
+  template <std::size_t... I>
+  __attribute__((always_inline)) bool convert(PyObject *const *args, std::index_sequence<I...>) {
+    (void)args;
+    return (std::get<I>(held).convert(args[I]) && ...);
+  }
+
+  /// The function's own result. `place` is where a status function puts its value, if it has one.
+  template <std::size_t... I, class... Place>
+  typename Native::entry_result run(PyObject *self, std::index_sequence<I...>, Place... place) {
+    (void)self;
+    if constexpr (Native::takes_self) {
+      return Native::call(self, std::get<I>(held).value..., place...);
+    } else if constexpr (!Native::releases_gil) {
+      return Native::call(std::get<I>(held).value..., place...);
+    } else if constexpr (std::is_void_v<typename Native::entry_result>) {
+      PyThreadState *state = PyEval_SaveThread();
+      Native::call(std::get<I>(held).value...);
+      restore_thread(state);
+    } else {
+      PyThreadState *state = PyEval_SaveThread();
+      const auto result = Native::call(std::get<I>(held).value...);
+      restore_thread(state);
+      return result;
+    }
+  }
+
+  template <std::size_t... I>
+  PyObject *call(PyObject *self, std::index_sequence<I...> all) {
+    if constexpr (Native::is_status) {
+      if constexpr (Native::has_value) {
+        typename Native::value value{};
+        if (run(self, all, &value) != 0) {
+          set_missing_error();
+          return nullptr;
+        }
+        return to_python(value);
+      } else {
+        if (run(self, all) != 0) {
+          set_missing_error();
+          return nullptr;
+        }
+        Py_RETURN_NONE;
+      }
+    } else if constexpr (!Native::has_value) {
+      run(self, all);
+      Py_RETURN_NONE;
+    } else {
+      const typename Native::value result = run(self, all);
+      if constexpr (Native::may_raise && !Native::returns_object) {
+        if (is_error_value(result) && PyErr_Occurred()) return nullptr;
+      }
+      return to_python(result);
+    }
+  }
+};
+
+/// One function, every argument by position.
+template <class Native>
+struct single_function {
+  /// The name in messages. The same function under a second name shares it.
+  static inline const char *name = "";
+  static constexpr const char **called = &name;
+  static constexpr bool all_have_arity(std::size_t arity) { return Native::arity == arity; }
+
+  static PyObject *no_args(PyObject *self, PyObject *) {
+    call_frame<Native> frame;
+    return frame.call(self);
+  }
+  static PyObject *one_arg(PyObject *self, PyObject *argument) {
+    call_frame<Native> frame;
+    return frame.convert(&argument) ? frame.call(self) : nullptr;
+  }
+  static PyObject *fast(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
+    if (nargs != static_cast<Py_ssize_t>(Native::arity)) {
+      set_wrong_count(name, Native::arity, static_cast<std::size_t>(nargs));
+      return nullptr;
+    }
+    call_frame<Native> frame;
+    return frame.convert(args) ? frame.call(self) : nullptr;
+  }
+};
+
+/// One function whose parameters have names or defaults. `Parameters` are parameter<...>.
+///
+/// Names and defaults are run-time values, so the same function has one set of them.
+template <class Native, class... Parameters>
+struct named_function {
+  using shape = parameter_shape<std::tuple<Parameters...>>;
+  static_assert(shape::count == Native::arity,
+                "typedcall: as many typedcall::arg() and positional() as the function has "
+                "parameters (without self and a status function's last), or none at all");
+  static_assert(shape::is_ordered(),
+                "typedcall: positional() parameters come before arg() ones, and those without a "
+                "default before those with one");
+
+  static inline const char *names[shape::count + 1] = {};
+  static inline typename Native::arguments defaults = {};
+  static inline parameter_list list = {};
+  static constexpr const char **called = nullptr;  // that is in `list`
+
+  /// Null, or why the row cannot be made.
+  static const char *set(const char *function, const Parameters &...parameters) {
+    return set(std::make_index_sequence<shape::count>(), function, parameters...);
+  }
+
+  static PyObject *fast(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
+    return dispatch(self, args, static_cast<std::size_t>(nargs), nullptr);
+  }
+  static PyObject *with_keywords(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                                 PyObject *keywords) {
+    return dispatch(self, args, static_cast<std::size_t>(nargs), keywords);
+  }
+
+ private:
+  template <std::size_t... I>
+  static const char *set(std::index_sequence<I...>, const char *function,
+                         const Parameters &...parameters) {
+    const char *const given[] = {parameters.name..., nullptr};
+    typename Native::arguments values{
+        default_value<std::tuple_element_t<I, typename Native::arguments>>(parameters.value)...};
+    if (!(default_fits<std::tuple_element_t<I, typename Native::arguments>>(parameters.value) &&
+          ...)) {
+      return "a default does not fit its parameter";
+    }
+    if (list.function != nullptr) {
+      if (!(same_name(names[I], given[I]) && ...) ||
+          !(same_default(std::get<I>(defaults), std::get<I>(values)) && ...)) {
+        return "the same C++ function has other names or defaults in another row: wrap it in a "
+               "function of its own";
+      }
+      return nullptr;
+    }
+    (void)given;
+    ((names[I] = given[I]), ...);
+    defaults = values;
+    list = {function, names, shape::count, shape::positional, shape::required};
+    return nullptr;
+  }
+  static bool same_name(const char *a, const char *b) { return std::strcmp(a, b) == 0; }
+
+  static PyObject *dispatch(PyObject *self, PyObject *const *args, std::size_t nargs,
+                            PyObject *keywords) {
+    call_frame<Native> frame;
+    constexpr std::make_index_sequence<shape::count> all;
+    if (nargs == shape::count && keywords == nullptr) {
+      return convert_given(&frame, args, all) ? frame.call(self) : nullptr;
+    }
+    PyObject *values[shape::count + 1];
+    if (!place_arguments(list, args, nargs, keywords, values)) return nullptr;
+    return convert(&frame, values, all) ? frame.call(self) : nullptr;
+  }
+
+  template <std::size_t... I>
+  __attribute__((always_inline)) static bool convert_given(call_frame<Native> *frame,
+                                                           PyObject *const *args,
+                                                           std::index_sequence<I...>) {
+    return ((std::get<I>(frame->held).convert(args[I]) || (name_argument(list, I), false)) && ...);
+  }
+  template <std::size_t... I>
+  static bool convert(call_frame<Native> *frame, PyObject *const *values,
+                      std::index_sequence<I...>) {
+    return ((convert_one(&std::get<I>(frame->held), values[I], std::get<I>(defaults)) ||
+             (name_argument(list, I), false)) &&
+            ...);
+  }
+  template <class Argument, class T>
+  static bool convert_one(Argument *argument, PyObject *value, const T &otherwise) {
+    if (value != nullptr) return argument->convert(value);
+    argument->set(otherwise);
+    return true;
+  }
+};
+
+}  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_PROVIDER_WRAPPER_H_

@@ -1,0 +1,279 @@
+// Where the table of a Python callable can be: in an instance, behind the name of a PyMethodDef, in
+// the interpreter's side table, in a symbol beside the def. And what a callable is bound to.
+#ifndef TYPEDCALL_RESOLVE_PLACES_H_
+#define TYPEDCALL_RESOLVE_PLACES_H_
+
+#include "core/interface.h"
+#include "core/type_access.h"
+#include "typedcall/sibling_symbol.h"
+#include "typedcall/tag/def_of.h"
+#include "typedcall/typed_method.h"
+// The C headers come first: they want Python.h ahead of all standard headers.
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+
+#include "typedcall/namespace.h"
+#include "typedcall/object_ref.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+
+/// Where an entry was found, in the order in which the places are looked at.
+enum class place : unsigned char {
+  instance_slot,      ///< the native-callable slot of an extensible type (SEP 201)
+  method_def,         ///< behind `ml_name`, with our header (METH_TYPED | METH_TYPED_EXT)
+  pypy_method_def,    ///< behind `ml_name`, PyPy's struct alone or the seed post's (METH_TYPED)
+  side_table_def,     ///< the interpreter's side table, by PyMethodDef
+  side_table_object,  ///< the interpreter's side table, by object
+  sibling_symbol,     ///< a symbol `_PyPyTyped_<name>` of the shared object that has the def
+};
+
+/// A place in plain words, static text.
+inline const char *describe(place where) {
+  switch (where) {
+    case place::instance_slot:
+      return "native-callable slot";
+    case place::method_def:
+      return "METH_TYPED with header";
+    case place::pypy_method_def:
+      return "METH_TYPED, PyPy's layout";
+    case place::side_table_def:
+      return "side table, by PyMethodDef";
+    case place::side_table_object:
+      return "side table, by object";
+    case place::sibling_symbol:
+      return "sibling symbol";
+  }
+  return "";
+}
+
+namespace internal {
+
+/// See typedcall/tag/def_of.h.
+inline bool is_builtin(PyObject *callable) { return PyTypedMethod_IsFunction(callable) != 0; }
+inline bool is_unbound(PyObject *callable) { return PyTypedMethod_IsUnbound(callable) != 0; }
+inline const PyMethodDef *def_of(PyObject *callable) { return PyTypedMethod_DefOf(callable); }
+
+}  // namespace internal
+
+/// What an entry with TAKES_SELF is given first when `callable` is called: for builtin functions
+/// and bound methods what CPython passes to their C function (the module, the instance, the class;
+/// null for static methods and functions without self), null for unbound methods, whose callers
+/// bring it, and for everything else, such as an instance with a table, the callable itself.
+/// Borrowed from `callable`. GIL: held; sets no exception.
+inline PyObject *self_of(PyObject *callable) {
+  if (internal::is_builtin(callable)) return PyCFunction_GET_SELF(callable);
+  return internal::is_unbound(callable) ? nullptr : callable;
+}
+
+/// The class that a METH_METHOD function was defined by; null for anything else. Borrowed from
+/// `callable`. GIL: held; sets no exception.
+inline PyTypeObject *defining_class_of(PyObject *callable) {
+  return internal::is_builtin(callable) ? PyCFunction_GET_CLASS(callable) : nullptr;
+}
+
+/// May `self` be the first argument of `unbound`, a method descriptor or class method descriptor?
+/// False with the TypeError that CPython raises for the call, or one for another kind of object.
+/// GIL: held.
+inline bool check_self(PyObject *unbound, PyObject *self) {
+  if (!internal::is_unbound(unbound)) {
+    PyErr_Format(PyExc_TypeError, "'%.100s' objects are not unbound methods",
+                 Py_TYPE(unbound)->tp_name);
+    return false;
+  }
+  if (self == nullptr) {
+    PyErr_SetString(PyExc_SystemError, "typedcall: self is NULL");
+    return false;
+  }
+  PyTypeObject *type = PyDescr_TYPE(unbound);
+  PyObject *name = PyDescr_NAME(unbound);
+  if (Py_TYPE(unbound) == &PyMethodDescr_Type) {
+    if (PyObject_TypeCheck(self, type)) return true;
+    PyErr_Format(PyExc_TypeError,
+                 "descriptor '%V' for '%.100s' objects doesn't apply to a '%.100s' object", name,
+                 "?", type->tp_name, Py_TYPE(self)->tp_name);
+    return false;
+  }
+  if (!PyType_Check(self)) {
+    PyErr_Format(PyExc_TypeError,
+                 "descriptor '%V' for type '%.100s' needs a type, not a '%.100s' as arg 2", name,
+                 "?", type->tp_name, Py_TYPE(self)->tp_name);
+    return false;
+  }
+  auto *given = reinterpret_cast<PyTypeObject *>(self);
+  if (PyType_IsSubtype(given, type)) return true;
+  PyErr_Format(PyExc_TypeError,
+               "descriptor '%V' requires a subtype of '%.100s' but received '%.100s'", name, "?",
+               type->tp_name, given->tp_name);
+  return false;
+}
+
+namespace internal {
+
+/// Results of PyTypedMethod_SiblingTable, which takes a microsecond; what is not there is kept,
+/// too. They belong to shared objects, not to an interpreter, so interpreters share them.
+class __attribute__((visibility("hidden"))) sibling_cache {
+ public:
+  static const PyNativeCallableTable *table_of(const PyMethodDef *def) {
+    static sibling_cache cache;
+    const std::uint64_t bits = reinterpret_cast<std::uintptr_t>(def);
+    known *const home =
+        &cache.slots_[(bits * UINT64_C(0x9e3779b97f4a7c15) >> 32) % (kSlots / 2) * 2];
+    {
+      const std::lock_guard<std::mutex> lock(cache.mutex_);
+      if (home[1].is_of(def)) std::swap(home[0], home[1]);
+      if (home[0].is_of(def)) return home[0].table;
+    }
+    // Not with the mutex held: another thread may be in dlopen(), and in there come to here.
+    const PyNativeCallableTable *table = PyTypedMethod_SiblingTable(def);
+    const std::lock_guard<std::mutex> lock(cache.mutex_);
+    home[1] = home[0];
+    home[0] = {def, def->ml_name, def->ml_meth, table};
+    return table;
+  }
+
+ private:
+  static constexpr std::size_t kSlots = 4096;
+  struct known {
+    // A def that has been freed may have another's address. What has a symbol is never freed, and
+    // what was on the heap is not found there either way; that it is still the same function, as
+    // far as can be seen, makes sure of memory that was given back and became a shared object's.
+    bool is_of(const PyMethodDef *other) const {
+      return def == other && name == other->ml_name && function == other->ml_meth;
+    }
+    const PyMethodDef *def;
+    const char *name;
+    PyCFunction function;
+    const PyNativeCallableTable *table;
+  };
+  std::mutex mutex_;
+  known slots_[kSlots] = {};
+};
+
+/// Is what Python calls on this instance what the slot's type brought? A subclass that overrides
+/// `__call__` inherits the slot, and must not be called past its override. `__call__` is compared
+/// with that of the last type in the MRO that has the slot; a type in between that brings its own
+/// pair is refused too, which costs speed only. GIL: held.
+inline bool slot_is_what_python_calls(PyTypeObject *type) {
+  PyTypeObject *provider = type;
+  const object_ref mro = object_ref::steal(PyTypedcall_Internal_Mro(type));
+#ifdef Py_GIL_DISABLED
+  if (!mro) PyErr_Clear();  // no memory to ask for it
+#endif
+  for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro.get()); ++i) {
+    auto *base = reinterpret_cast<PyTypeObject *>(PyTuple_GET_ITEM(mro.get(), i));
+    const PyExtensibleTypeData *data = PyExtensibleType_Internal_Data(base);
+    for (Py_ssize_t at = 0; data != nullptr && at < data->count; ++at) {
+      if (data->table[at].id == PYCUSTOMSLOT_NATIVECALLABLE_ID) provider = base;
+    }
+  }
+  return provider->tp_call == type->tp_call;
+}
+
+/// What stands for `key`, in `*table`, and what keeps it valid: a reference of the interface's,
+/// which has `callable`, too. Under an interface older than 1.2, which gives none, the callable
+/// itself. Empty when nothing stands there, or with MemoryError. GIL: held; may collect garbage.
+inline object_ref hold_row(const PyTypedcall_Interface *interface, int space, const void *key,
+                           PyObject *callable, const PyNativeCallableTable **table) {
+  const void *value = interface->find(interface->state, space, key);
+  object_ref held;
+  if (value != nullptr && PyTypedcall_HAS(interface, hold)) {
+    held = object_ref::steal(interface->hold(interface->state, space, key, callable, &value));
+  } else if (value != nullptr) {
+    held = object_ref::borrow(callable);
+  }
+  *table = static_cast<const PyNativeCallableTable *>(value);
+  return held;
+}
+
+/// What else one can do with a table than look at it: it goes when its owner dies, and that may be
+/// while Python code runs or, without a GIL, at any time.
+enum class keeping {
+  nothing,  ///< visit(table, place) runs no Python code, and keeps nothing of the table
+  held,     ///< visit(table, place, reference): valid as long as somebody has the reference
+};
+
+#ifdef Py_GIL_DISABLED
+inline constexpr bool others_run = true;
+#else
+inline constexpr bool others_run = false;
+#endif
+
+/// Shows a row to `visit`, if there is one. True if that says so.
+template <keeping kept, class Visitor>
+bool visit_row(const PyTypedcall_Interface *interface, int space, const void *key,
+               PyObject *callable, place where, Visitor &visit) {
+  if constexpr (kept == keeping::held || others_run) {
+    const PyNativeCallableTable *table;
+    if constexpr (kept == keeping::held) {
+      const object_ref held = hold_row(interface, space, key, callable, &table);
+      return held && visit(*table, where, held);
+    } else {
+      // Without memory nothing is found, and no exception is set.
+      const PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+      const object_ref held = hold_row(interface, space, key, callable, &table);
+      PyTypedcall_RestoreError(saved);
+      return held && visit(*table, where);
+    }
+  } else {
+    const auto *table =
+        static_cast<const PyNativeCallableTable *>(interface->find(interface->state, space, key));
+    return table != nullptr && visit(*table, where);
+  }
+}
+
+/// Shows each table of `callable` to `visit` until that returns true; see keeping for its
+/// arguments. A table from PyPy's struct lasts for that call only. `interface` may be null: then
+/// only what needs no side table is looked at. Runs no Python code, but for a class with slots that
+/// nobody has looked at, and what a garbage collection runs. MemoryError, with a table that was
+/// passed over, is possible where tables are held.
+template <keeping kept = keeping::nothing, class Visitor>
+bool visit_tables(const PyTypedcall_Interface *interface, PyObject *callable, Visitor &&visit) {
+  // These tables are the callable's own, or part of a shared object, or of the def behind it.
+  const auto show = [&](const PyNativeCallableTable &table, place where) {
+    if constexpr (kept == keeping::held) {
+      return visit(table, where, object_ref::borrow(callable));
+    } else {
+      return visit(table, where);
+    }
+  };
+  const PyMethodDef *def = def_of(callable);
+  if (def == nullptr) {
+    const auto *table = PyNativeCallable_InstanceTable(callable);
+    if (table != nullptr && slot_is_what_python_calls(Py_TYPE(callable)) &&
+        show(*table, place::instance_slot)) {
+      return true;
+    }
+  } else {
+    if (const auto *table = PyTypedMethod_Table(def)) {
+      if (show(*table, place::method_def)) return true;
+    } else if ((def->ml_flags & METH_TYPED) != 0) {
+      PyNativeCallableTable single = {1, {}};
+      char signature[PyTypedMethod_PYPY_LENGTH];
+      if (PyTypedMethod_ReadPyPy(def, &single.entries[0], signature)) {
+        if (show(single, place::pypy_method_def)) return true;
+      }
+    }
+    if (interface != nullptr && visit_row<kept>(interface, PyTypedcall_BY_DEF, def, callable,
+                                                place::side_table_def, visit)) {
+      return true;
+    }
+  }
+  if (interface != nullptr && visit_row<kept>(interface, PyTypedcall_BY_OBJECT, callable, callable,
+                                              place::side_table_object, visit)) {
+    return true;
+  }
+  if (def != nullptr) {
+    const auto *table = sibling_cache::table_of(def);
+    if (table != nullptr && show(*table, place::sibling_symbol)) return true;
+  }
+  return false;
+}
+
+}  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_RESOLVE_PLACES_H_

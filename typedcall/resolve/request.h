@@ -1,0 +1,225 @@
+// What a consumer asks for: a signature, the effects that it can honour, and which conversions it
+// is ready to make; and which entry of a table answers that best. Reads tables only: no Python.
+#ifndef TYPEDCALL_RESOLVE_REQUEST_H_
+#define TYPEDCALL_RESOLVE_REQUEST_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "typedcall/namespace.h"
+#include "typedcall/native_callable.h"
+#include "typedcall/signature.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+
+/// What a consumer can honour beyond calling: the sum of PyNativeCallable_* bits that must be
+/// understood and that it does understand. An entry that asks for more is not offered to it.
+using honours = std::uintptr_t;
+
+/// For a consumer that calls with the GIL held and asks function::raised() after each call.
+inline constexpr honours holds_gil = PyNativeCallable_NEEDS_THREAD;
+inline constexpr honours checks_errors =
+    PyNativeCallable_NEEDS_THREAD | PyNativeCallable_MAY_RAISE | PyNativeCallable_ERROR_IS_NEG_ZERO;
+/// For a consumer that takes what the C function does on inputs where the Python callable differs.
+inline constexpr honours accepts_differences = PyNativeCallable_DIFFERS;
+/// For a consumer that passes `resolution::self` in front of the arguments.
+inline constexpr honours passes_self = PyNativeCallable_TAKES_SELF;
+
+/// Which signatures answer a request, in the order of preference.
+enum class casting : unsigned char {
+  exact,       ///< the very text
+  equivalent,  ///< the same widths, signedness and classes: the same machine code calls it
+  safe         ///< another one that loses nothing, if the consumer converts (typedcall/casting.h)
+};
+
+/// What a consumer wants.
+struct request {
+  const char *signature = nullptr;  ///< canonical text
+  honours honoured = 0;
+  /// `exact` refuses even `q` for `l`.
+  casting allowed = casting::equivalent;
+  /// Bits that an entry must have: PyNativeCallable_TAKES_SELF, or PyNativeCallable_THREAD_SAFE.
+  std::uintptr_t required = 0;
+  /// Unbound methods (`Type.method`) are only offered to a consumer that says so: it checks every
+  /// self with check_self() before it passes it, or calls without it.
+  bool unbound = false;
+};
+
+namespace internal {
+
+/// For each letter the letter that stands for its width and signedness; itself for all but
+/// integers.
+constexpr std::array<char, 128> width_classes() {
+  std::array<char, 128> classes{};
+  for (std::size_t letter = 0; letter < classes.size(); ++letter) {
+    const char self = static_cast<char>(letter);
+    classes[letter] = self;
+    const int code = letter == 0 ? -1 : PyNativeCode_FromLetters(self, '\0');
+    if (code < 0) continue;
+    for (int other = 0; other < PyNativeType_COUNT; ++other) {
+      const PyNativeType a = {static_cast<unsigned char>(code), 0};
+      const PyNativeType b = {static_cast<unsigned char>(other), 0};
+      if (!PyNativeType_Equivalent(a, b)) continue;
+      classes[letter] = PyNativeCode_Letters(other)[0];
+      break;
+    }
+  }
+  return classes;
+}
+
+/// Are the widths and classes those of `signature`, which is canonical text? The other text may be
+/// anything: putting one integer's letter for another's keeps canonical text canonical, so what
+/// passes is a signature. The same answer as PyNativeSignature_Equivalent's, without parsing.
+inline bool has_widths_of(const char *signature, const char *text) {
+  static constexpr std::array<char, 128> classes = width_classes();
+  for (;; ++signature, ++text) {
+    const auto a = static_cast<unsigned char>(*signature), b = static_cast<unsigned char>(*text);
+    if (a != b && (a >= classes.size() || b >= classes.size() || classes[a] != classes[b])) {
+      return false;
+    }
+    if (a == '\0') return true;
+  }
+}
+
+/// For short texts, inline.
+inline bool is_same_text(const char *a, const char *b) {
+  for (; *a == *b; ++a, ++b) {
+    if (*a == '\0') return true;
+  }
+  return false;
+}
+
+/// bool, unsigned, signed, floating, complex: each can hold what comes before it, width permitting.
+constexpr int rank_of(PyNativeType type) {
+  if (type.is_pointer) return -1;
+  switch (PyNativeCode_Kind(type.code)) {
+    case PyNativeKind_BOOL:
+      return 0;
+    case PyNativeKind_UNSIGNED:
+      return 1;
+    case PyNativeKind_SIGNED:
+      return 2;
+    case PyNativeKind_FLOATING:
+      return 3;
+    case PyNativeKind_COMPLEX:
+      return 4;
+    default:
+      return -1;
+  }
+}
+
+/// Bits of an integer's magnitude, or of the numbers that a floating type (one part of a complex
+/// one) holds without gaps.
+constexpr int precision_of(PyNativeType type) {
+  const int bits = static_cast<int>(8 * PyNativeCode_Size(type.code));
+  switch (type.code) {
+    case PyNativeType_BOOL:
+      return 1;
+    case PyNativeType_FLOAT:
+    case PyNativeType_CFLOAT:
+      return __FLT_MANT_DIG__;
+    case PyNativeType_DOUBLE:
+    case PyNativeType_CDOUBLE:
+      return __DBL_MANT_DIG__;
+    case PyNativeType_LONGDOUBLE:
+    case PyNativeType_CLONGDOUBLE:
+      return __LDBL_MANT_DIG__;
+    default:
+      return PyNativeCode_Kind(type.code) == PyNativeKind_SIGNED ? bits - 1 : bits;
+  }
+}
+
+/// Bytes of a number, or of one part of a complex one.
+constexpr std::size_t width_of(PyNativeType type) {
+  const std::size_t size = PyNativeCode_Size(type.code);
+  return PyNativeCode_Kind(type.code) == PyNativeKind_COMPLEX ? size / 2 : size;
+}
+
+/// How far apart two types are: 0 when they are equivalent, -1 when some value of `from` is none of
+/// `to`. A change of class (8 for each step of rank) costs more than any widening of it. Pointers,
+/// strings and objects are only themselves.
+constexpr int conversion_cost(PyNativeType from, PyNativeType to) {
+  if (PyNativeType_Equivalent(from, to)) return 0;
+  const int low = rank_of(from), high = rank_of(to);
+  if (low < 0 || high < low || precision_of(from) > precision_of(to)) return -1;
+  int doublings = 0;
+  for (std::size_t size = width_of(from); size * 2 <= width_of(to); size *= 2) ++doublings;
+  return 8 * (high - low) + doublings;
+}
+
+/// The cost of answering `asked` with `offered`: arguments are converted to what is offered, the
+/// result to what was asked for. -1: not without loss.
+inline int casting_cost(const PyNativeSignature &asked, const PyNativeSignature &offered) {
+  if (asked.nargs != offered.nargs) return -1;
+  int sum = conversion_cost(offered.result, asked.result);
+  for (int i = 0; sum >= 0 && i < asked.nargs; ++i) {
+    const int cost = conversion_cost(asked.args[i], offered.args[i]);
+    sum = cost < 0 ? -1 : sum + cost;
+  }
+  return sum;
+}
+
+/// The entries of a table, for loops. By pointer: what is indexed as the array of one that the
+/// struct declares has one element for -fstrict-flex-arrays and -fsanitize=bounds.
+class entries_of {
+ public:
+  explicit entries_of(const PyNativeCallableTable &table)
+      : begin_(table.entries), end_(begin_ + (table.count > 0 ? table.count : 0)) {}
+  const PyNativeCallableEntry *begin() const { return begin_; }
+  const PyNativeCallableEntry *end() const { return end_; }
+
+ private:
+  const PyNativeCallableEntry *begin_, *end_;
+};
+
+inline bool can_honour(const PyNativeCallableEntry &entry, honours honoured) {
+  return PyNativeCallable_FlagsAreUsable(entry.flags) &&
+         (entry.flags & PyNativeCallable_MANDATORY_MASK & ~honoured) == 0;
+}
+
+/// May the consumer use this entry, whatever its signature?
+inline bool is_open(const PyNativeCallableEntry &entry, const request &asked) {
+  return entry.funcptr != nullptr && can_honour(entry, asked.honoured) &&
+         (asked.required & ~entry.flags) == 0;
+}
+
+/// The first entry with the very text, else, if that is allowed, the first of the same widths and
+/// classes, else null.
+inline const PyNativeCallableEntry *select(const PyNativeCallableTable &table,
+                                           const request &asked) {
+  for (const PyNativeCallableEntry &entry : entries_of(table)) {
+    if (entry.signature == nullptr || !is_same_text(entry.signature, asked.signature)) continue;
+    if (is_open(entry, asked)) return &entry;
+  }
+  if (asked.allowed == casting::exact) return nullptr;
+  for (const PyNativeCallableEntry &entry : entries_of(table)) {
+    if (entry.signature == nullptr || !has_widths_of(asked.signature, entry.signature)) continue;
+    if (is_open(entry, asked)) return &entry;
+  }
+  return nullptr;
+}
+
+/// The entry with the lowest cost below `*best`, which becomes that, or null; the first of several.
+inline const PyNativeCallableEntry *select_cheapest(const PyNativeCallableTable &table,
+                                                    const request &asked,
+                                                    const PyNativeSignature &parsed, int *best) {
+  const PyNativeCallableEntry *cheapest = nullptr;
+  for (const PyNativeCallableEntry &entry : entries_of(table)) {
+    PyNativeSignature offered;
+    if (entry.signature == nullptr || !is_open(entry, asked)) continue;
+    if (PyNativeSignature_ParseString(entry.signature, &offered, nullptr) < 0) continue;
+    const int cost = casting_cost(parsed, offered);
+    if (cost < 0 || cost >= *best) continue;
+    *best = cost;
+    cheapest = &entry;
+  }
+  return cheapest;
+}
+
+}  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_RESOLVE_REQUEST_H_

@@ -1,0 +1,257 @@
+// What a call site remembers of the callables that it has seen, and when that still holds.
+// Used by typedcall/call_site.h.
+#ifndef TYPEDCALL_RESOLVE_SITE_MEMORY_H_
+#define TYPEDCALL_RESOLVE_SITE_MEMORY_H_
+
+#include "typedcall/resolve/places.h"
+// places.h comes first, because of Python.h.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "typedcall/namespace.h"
+#include "typedcall/resolve/request.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+// What makes a memory hold, without ever looking at something that may be gone:
+//  - The callable is at the remembered address now, and the caller has a reference to it. Others
+//    may have been there in between, so its PyMethodDef must be the remembered one as well.
+//  - The def may be another one at the address of a freed one, or say something else by now. What
+//    rows of the side table and sibling symbols say is remembered with a stamp: a row is removed
+//    before its def or object is freed, every row that comes or goes changes the interpreter's
+//    counters, which make the stamp, and a def that has a symbol is never freed.
+//  - What stands behind `ml_name` is remembered with that name's address, and only if def, name,
+//    table and text are static data of one shared object, which is never freed.
+//  - All other tables, in instances and on the heap, say nothing when they change or are freed, and
+//    are read anew each time.
+
+/// What a callable is, besides its address: its type, and the word in it that tells it from others
+/// of that type: the def of a function or of an unbound method, the type once more of anything
+/// else.
+struct identity {
+  const PyTypeObject *type;
+  std::uintptr_t word;
+  std::uint8_t offset;  ///< where the word stands in the object
+
+  static identity of(PyObject *callable) {
+    const auto *def = def_of(callable);
+    const auto word = reinterpret_cast<std::uintptr_t>(def);
+    if (is_builtin(callable)) return {Py_TYPE(callable), word, offsetof(PyCFunctionObject, m_ml)};
+    if (def != nullptr) return {Py_TYPE(callable), word, offsetof(PyMethodDescrObject, d_method)};
+    return {Py_TYPE(callable), reinterpret_cast<std::uintptr_t>(Py_TYPE(callable)),
+            offsetof(PyObject, ob_type)};
+  }
+
+  /// The same as comparing with of(callable), but no kind of callable is looked for: objects of
+  /// that type have the word there.
+  bool is_of(PyObject *callable) const {
+    return type == Py_TYPE(callable) &&
+           word == *reinterpret_cast<const std::uintptr_t *>(
+                       reinterpret_cast<const char *>(callable) + offset);
+  }
+};
+
+/// What is remembered: everything is a copy, so nothing that was freed is looked at.
+struct remembered {
+  const PyObject *callable;  // an address, nothing more
+  identity was;              // of what was there
+  std::uint64_t evidence;    // that it still holds: a stamp, or the address of a name
+  void *funcptr;             // null: nothing is offered, or it is to be read anew
+  std::uint32_t flags : 24;  // usable entries have none above
+  std::uint32_t where : 4;
+  std::uint32_t how : 4;
+  std::uint32_t spelling;
+
+  /// Of a live function or unbound method, whose identity has been compared.
+  const PyMethodDef *def() const { return reinterpret_cast<const PyMethodDef *>(was.word); }
+};
+
+inline std::uint64_t address_of_name(const PyMethodDef *def) {
+  return reinterpret_cast<std::uintptr_t>(def->ml_name);
+}
+
+/// Are def, name, entry and text part of one shared object or of the program, for as long as it
+/// lasts? About a microsecond.
+inline bool is_static(const PyMethodDef *def, const PyNativeCallableEntry *entry) {
+#ifdef __ELF__
+  PyTypedMethod_Internal_Object object;
+  object.address = def;
+  object.objects_seen = 0;
+  return dl_iterate_phdr(PyTypedMethod_Internal_Note, &object) != 0 &&
+         PyTypedMethod_Internal_Holds(&object, def, sizeof(*def)) &&
+         PyTypedMethod_Internal_Room(&object, def->ml_name) != 0 &&
+         PyTypedMethod_Internal_Holds(&object, entry, sizeof(*entry)) &&
+         PyTypedMethod_Internal_Room(&object, entry->signature) != 0;
+#else
+  return def == nullptr && entry == nullptr;
+#endif
+}
+
+/// GIL: held for everything; of the interpreter whose interface is passed.
+class site_memory {
+ public:
+  site_memory() = default;
+  site_memory(const site_memory &) = delete;
+  site_memory &operator=(const site_memory &) = delete;
+
+  /// Changes with every row of the interpreter's side table that comes or goes.
+  static std::uint64_t stamp(const PyTypedcall_Interface *interface) {
+    if (interface == nullptr) return 0;
+    if (PyTypedcall_HAS(interface, live_counters)) {
+      const PyTypedcall_Counters *live = interface->live_counters;
+      return PyTypedcall_LOAD_ACQUIRE(&live->rows_added) +
+             PyTypedcall_LOAD_ACQUIRE(&live->rows_removed);
+    }
+    PyTypedcall_Counters counters;
+    interface->counters(interface->state, &counters, sizeof(counters));
+    return counters.rows_added + counters.rows_removed;
+  }
+
+  /// What was remembered of that callable as it is now, or null. Valid until something else is.
+  const remembered *look_up(PyObject *callable) const {
+    const remembered *slot = slots_ + home_of(callable);
+    for (std::size_t i = 0; slot->callable != callable; ++slot) {
+      if (slot->callable == nullptr || ++i == kProbes) return nullptr;
+    }
+    return slot->was.is_of(callable) ? slot : nullptr;
+  }
+
+  /// Does it still hold?
+  static bool holds(const PyTypedcall_Interface *interface, const remembered &slot) {
+    if (slot.where == static_cast<unsigned>(place::method_def)) {
+      return slot.funcptr != nullptr && slot.evidence == address_of_name(slot.def()) &&
+             (slot.def()->ml_flags & METH_TYPED) != 0;
+    }
+    if (slot.evidence != stamp(interface)) return false;
+    // That nothing is offered is remembered of functions only, and holds until they get flag bits.
+    return slot.funcptr != nullptr || (slot.def()->ml_flags & METH_TYPED) == 0;
+  }
+
+  /// Has this function been looked at, and found to be on the heap with all that it offers?
+  static bool is_read_anew(const remembered &slot) {
+    return slot.where == static_cast<unsigned>(place::method_def) && slot.funcptr == nullptr &&
+           slot.evidence == address_of_name(slot.def());
+  }
+
+  /// May an entry, or null for none, be remembered that was found there, and with which evidence?
+  /// `before` is the stamp from before the search: what has changed since has not been seen.
+  /// `read_anew`: is_read_anew() of what was remembered then.
+  bool may_remember(PyObject *callable, const PyNativeCallableEntry *entry, place where,
+                    bool read_anew, std::uint64_t before, std::uint64_t *evidence) {
+    const PyMethodDef *def = is_builtin(callable) ? def_of(callable) : nullptr;
+    *evidence = before;
+    if (entry == nullptr) return def != nullptr && (def->ml_flags & METH_TYPED) == 0;
+    if (where == place::method_def && def != nullptr) {
+      *evidence = address_of_name(def);
+      if (read_anew) return false;
+      if (is_static(def, entry)) return true;
+      remember(callable, *evidence, nullptr, 0, where, casting::exact, 0);
+      return false;
+    }
+    return where == place::side_table_def || where == place::side_table_object ||
+           where == place::sibling_symbol;
+  }
+
+  /// Remembers it. Does nothing when there is no memory.
+  void remember(PyObject *callable, std::uint64_t evidence, void *funcptr, std::uintptr_t flags,
+                place where, casting how, std::uint32_t spelling) {
+    const remembered found = {callable,
+                              identity::of(callable),
+                              evidence,
+                              funcptr,
+                              static_cast<std::uint32_t>(flags) & 0xffffff,
+                              static_cast<std::uint32_t>(where) & 0xf,
+                              static_cast<std::uint32_t>(how) & 0xf,
+                              spelling};
+    if (where != place::method_def) latest_ = evidence;
+    if (used_ * 4 >= capacity_ && capacity_ < kLargest) make_room();
+    if (capacity_ != 0) *slot_for(found) = found;
+  }
+
+  /// A number for the text, which is kept as long as this. Throws std::bad_alloc.
+  std::uint32_t spell(const char *signature) {
+    for (std::size_t i = 0; i < spellings_.size(); ++i) {
+      if (*spellings_[i] == signature) return static_cast<std::uint32_t>(i);
+    }
+    spellings_.push_back(std::make_unique<std::string>(signature));
+    return static_cast<std::uint32_t>(spellings_.size() - 1);
+  }
+  const char *spelling(std::uint32_t number) const { return spellings_[number]->c_str(); }
+
+ private:
+  static constexpr std::size_t kProbes = 8;
+  static constexpr std::size_t kSmallest = 64, kLargest = 8192;
+  static constexpr remembered kNothing[2] = {};  // what the highest bit finds
+
+  std::size_t home_of(const PyObject *callable) const {
+    // Allocators put objects at regular distances, some of which a multiplication alone would not
+    // spread.
+    std::uint64_t bits = reinterpret_cast<std::uintptr_t>(callable);
+    bits ^= bits >> 7;
+    return static_cast<std::size_t>(bits * UINT64_C(0x9e3779b97f4a7c15) >> shift_);
+  }
+
+  /// Might it still hold, as far as can be seen here?
+  bool is_current(const remembered &slot) const {
+    return slot.callable != nullptr &&
+           (slot.where == static_cast<unsigned>(place::method_def) || slot.evidence == latest_);
+  }
+
+  /// Where this belongs: where its callable stands, else the first free one, else one that no
+  /// longer holds, else its home.
+  remembered *slot_for(const remembered &found) {
+    remembered *home = slots_memory_.get() + home_of(found.callable), *stale = nullptr;
+    for (remembered *slot = home; slot != home + kProbes; ++slot) {
+      if (slot->callable == found.callable) return slot;
+      if (slot->callable == nullptr) {
+        ++used_;
+        return slot;
+      }
+      if (stale == nullptr && !is_current(*slot)) stale = slot;
+    }
+    return stale != nullptr ? stale : home;
+  }
+
+  /// A quarter is full: leaves out what no longer holds, and doubles what is still too small.
+  __attribute__((noinline)) void make_room() {
+    std::size_t live = 0;
+    for (std::size_t i = 0; i < length(); ++i) live += is_current(slots_[i]);
+    std::size_t capacity = kSmallest;
+    while (capacity < kLargest && live * 8 >= capacity) capacity *= 2;
+    std::unique_ptr<remembered[]> fresh(new (std::nothrow) remembered[capacity + kProbes - 1]());
+    if (fresh == nullptr) return;
+    const std::size_t old_length = length();
+    const std::unique_ptr<remembered[]> old = std::exchange(slots_memory_, std::move(fresh));
+    slots_ = slots_memory_.get();
+    capacity_ = capacity;
+    shift_ = 64;
+    for (std::size_t i = capacity; i > 1; i /= 2) --shift_;
+    used_ = 0;
+    for (std::size_t i = 0; i < old_length; ++i) {
+      if (is_current(old[i])) *slot_for(old[i]) = old[i];
+    }
+  }
+
+  std::size_t length() const { return capacity_ == 0 ? 0 : capacity_ + kProbes - 1; }
+
+  const remembered *slots_ = kNothing;
+  unsigned shift_ = 63;
+  std::size_t capacity_ = 0, used_ = 0;
+  std::uint64_t latest_ = 0;  // the newest stamp
+  std::unique_ptr<remembered[]> slots_memory_;
+  std::vector<std::unique_ptr<std::string>> spellings_;
+};
+
+}  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_RESOLVE_SITE_MEMORY_H_

@@ -1,0 +1,80 @@
+// What a provider's table of native functions must be, whether it is tagged or stands in an
+// instance, and when two entries say the same.
+#ifndef TYPEDCALL_TAG_NATIVE_TABLE_H_
+#define TYPEDCALL_TAG_NATIVE_TABLE_H_
+
+#include "typedcall/native_callable.h"
+#include "typedcall/signature.h"
+
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Has the class of a result an error value? docs/ABI.md, section 3, MAY_RAISE.
+static inline int PyNativeCallable_Internal_HasErrorValue(PyNativeType result) {
+  const enum PyNativeKind kind = PyNativeType_Kind(result);
+  return kind != PyNativeKind_VOID && kind != PyNativeKind_BOOL && kind != PyNativeKind_COMPLEX;
+}
+
+/// Can this be offered, as entry number `i` of what is called `name`? Returns 0, or -1 with
+/// ValueError that says what is wrong (for a signature: where). GIL: held.
+static inline int PyNativeCallable_CheckEntry(const PyNativeCallableEntry *entry, Py_ssize_t i,
+                                              const char *name) {
+  PyNativeSignature parsed;
+  PyNativeSignature_Fault fault;
+  if (entry->signature == NULL) {
+    PyErr_Format(PyExc_ValueError, "%.100s: entry %zd has no signature", name, i);
+  } else if (PyNativeSignature_ParseString(entry->signature, &parsed, &fault) < 0) {
+    PyErr_Format(PyExc_ValueError, "%.100s: entry %zd: signature '%.200s' at position %zu: %s",
+                 name, i, entry->signature, fault.position, fault.reason);
+  } else if (entry->funcptr == NULL) {
+    PyErr_Format(PyExc_ValueError, "%.100s: entry %zd, '%.200s', has no function", name, i,
+                 entry->signature);
+  } else if (!PyNativeCallable_FlagsAreUsable(entry->flags)) {
+    const int needs_thread =
+        PyNativeCallable_FlagsAreUsable(entry->flags | PyNativeCallable_NEEDS_THREAD);
+    PyErr_Format(PyExc_ValueError, "%.100s: entry %zd, '%.200s', has flags %p, %s", name, i,
+                 entry->signature, (void *)entry->flags,
+                 needs_thread ? "which may set an exception without NEEDS_THREAD"
+                              : "of which some bits have no meaning");
+  } else if ((entry->flags & PyNativeCallable_RETURNS_STATUS) != 0) {
+    const PyNativeType status = {PyNativeType_INT, 0};
+    if (PyNativeType_Equivalent(parsed.result, status)) return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "%.100s: entry %zd, '%.200s', returns a status, but its result is no int", name, i,
+                 entry->signature);
+  } else if ((entry->flags & PyNativeCallable_MAY_RAISE) != 0 &&
+             !PyNativeCallable_Internal_HasErrorValue(parsed.result)) {
+    PyErr_Format(PyExc_ValueError,
+                 "%.100s: entry %zd, '%.200s', may raise, but its result cannot say so; report "
+                 "errors by status (RETURNS_STATUS)",
+                 name, i, entry->signature);
+  } else {
+    return 0;
+  }
+  return -1;
+}
+
+/// The same of several. Returns 0, or -1 with ValueError for the first that cannot be offered.
+/// GIL: held.
+static inline int PyNativeCallable_CheckEntries(const PyNativeCallableEntry *entries,
+                                                Py_ssize_t count, const char *name) {
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (PyNativeCallable_CheckEntry(&entries[i], i, name) < 0) return -1;
+  }
+  return 0;
+}
+
+/// Do two entries say the same: signature, flags and address? GIL: none.
+static inline int PyNativeCallable_EntriesAreEqual(const PyNativeCallableEntry *a,
+                                                   const PyNativeCallableEntry *b) {
+  return a->flags == b->flags && a->funcptr == b->funcptr &&
+         strcmp(a->signature, b->signature) == 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_TAG_NATIVE_TABLE_H_
