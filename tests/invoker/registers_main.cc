@@ -8,7 +8,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include "typedcall/invoker.h"
+#include "typedcall/invoke/register_image.h"
 #include "typedcall/signature_of.h"
 
 namespace {

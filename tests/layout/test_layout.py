@@ -36,8 +36,8 @@ ARROWS = {
                          "typedcall/convert", "typedcall/provider", "typedcall/resolve"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"((?:core|typedcall)/[^"]+)"', re.MULTILINE)
-# Compiled with the insides of the Python package, to try them.
-INSIDERS = {"tests/old_interfaces/member_today.cc"}
+# Tests of what is inside: the Python package's tags; register images on platforms without Python.
+INSIDERS = {"tests/old_interfaces/member_today.cc", "tests/invoker/registers_main.cc"}
 
 
 def sources(*folders):
