@@ -26,7 +26,7 @@ template <class R, class... A>
 bool box_and_call(PyObject *callable, R *result, A... arguments) {
   constexpr std::size_t count = sizeof...(A);
   stats::add(event::boxed);
-  const object_ref boxed[count + 1] = {internal::box_argument<A>(arguments)..., object_ref()};
+  object_ref boxed[count + 1] = {internal::box_argument<A>(arguments)..., object_ref()};
   // One place more in front lets a bound method put its self there instead of copying.
   PyObject *stack[count + 1] = {nullptr};
   for (std::size_t i = 0; i < count; ++i) {
@@ -39,11 +39,14 @@ bool box_and_call(PyObject *callable, R *result, A... arguments) {
   }
   object_ref returned = object_ref::steal(
       PyObject_Vectorcall(callable, stack + 1, count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+  for (object_ref &argument : boxed) argument.reset();
   if constexpr (std::is_same_v<R, PyObject *>) {
     *result = returned.release();
     return *result != nullptr;
   } else {
-    return returned && from_python(returned.get(), result);
+    const bool is_converted = returned && from_python(returned.get(), result);
+    returned.reset();
+    return is_converted;
   }
 }
 
