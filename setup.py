@@ -11,7 +11,7 @@ from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
 ROOT = pathlib.Path(__file__).resolve().parent
-PYTHON = pathlib.Path("typedcall", "python")
+PYTHON = pathlib.Path("typedcall", "python", "typedcall")
 IS_PYPY = sys.implementation.name == "pypy"
 
 
@@ -57,7 +57,7 @@ class BuildPython(build_py):
             include = pathlib.Path(self.build_lib, "typedcall", "include")
             for source in sorted((ROOT / room).rglob("*.h")) + sorted((ROOT / room).glob("*.pxd")):
                 path = source.relative_to(ROOT)
-                if path.parts[:2] != PYTHON.parts:
+                if path.parts[:2] != ("typedcall", "python"):
                     self.mkpath(str((include / path).parent))
                     self.copy_file(str(source), str(include / path))
 

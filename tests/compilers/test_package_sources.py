@@ -8,7 +8,7 @@ import subprocess
 import sysconfig
 import unittest
 
-SOURCES = sorted(glob.glob("typedcall/python/*.cc"))
+SOURCES = sorted(glob.glob("typedcall/python/typedcall/*.cc"))
 FLAGS = ["-fsyntax-only", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-I.", "-isystem",
          sysconfig.get_paths()["include"]]
 

@@ -2,7 +2,7 @@
 #include "core/extensible_type.h"
 #include "core/foreign_slots.h"
 #include "typedcall/call_site.h"
-#include "typedcall/python/_native_tag.h"
+#include "typedcall/python/typedcall/_native_tag.h"
 
 // tag_kept(callable, rows, keep_alive) -> taken?
 static PyObject *TagKept(PyObject *module, PyObject *args);

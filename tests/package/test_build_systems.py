@@ -17,7 +17,7 @@ import typedcall
 typed = support.build("typed_functions")
 CONSUMER = support.MODULES / "consumer.cc"
 REPOSITORY_INCLUDES = (pathlib.Path(__file__).resolve().parents[2] / "typedcall" / "python"
-                       / "includes.py")
+                       / "typedcall" / "includes.py")
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 
 

@@ -15,6 +15,7 @@ import typedcall
 
 PACKAGE = pathlib.Path(typedcall.__file__).parent
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOURCES = pathlib.Path("typedcall", "python", "typedcall")
 HAS_REPOSITORY = (ROOT / "setup.py").is_file()
 try:
     from setuptools import __version__ as setuptools_version
@@ -113,9 +114,9 @@ class Distributions(unittest.TestCase):
                          folder / "wheel"], cwd=unpacked)
             built = {str(path.relative_to(folder / "wheel")) for path
                      in (folder / "wheel").rglob("*") if path.is_file()}
-            sources = {path.name for path in (unpacked / "typedcall" / "python").iterdir()}
+            sources = {path.name for path in (unpacked / SOURCES).iterdir()}
         self.assertLessEqual(self.expected(), built)
-        expected_sources = {path.name for path in (ROOT / "typedcall" / "python").iterdir()
+        expected_sources = {path.name for path in (ROOT / SOURCES).iterdir()
                             if path.suffix in (".c", ".cc", ".h")}
         self.assertLessEqual(expected_sources, sources)
         self.assertEqual([name for name in built if name.endswith((".c", ".cc"))], [])
@@ -124,7 +125,7 @@ class Distributions(unittest.TestCase):
     def expected():
         """What a wheel must hold, by the repository."""
         names = set()
-        python = ROOT / "typedcall" / "python"
+        python = ROOT / SOURCES
         for path in python.rglob("*"):
             if path.suffix in (".py", ".pyi", ".pxd", ".cmake", ".pc") or path.name == "py.typed":
                 names.add(os.path.join("typedcall", str(path.relative_to(python))))

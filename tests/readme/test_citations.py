@@ -78,7 +78,7 @@ class Repository(unittest.TestCase):
         if "/" not in cited and cited in self.names:
             return True
         # The package's files are called as they are installed, too.
-        installed = re.sub(r"^typedcall/", "typedcall/python/", cited)
+        installed = re.sub(r"^typedcall/", "typedcall/python/typedcall/", cited)
         beside = os.path.join(os.path.dirname(citing), cited)
         return any(os.path.exists(os.path.join(ROOT, path)) for path in (cited, installed, beside))
 

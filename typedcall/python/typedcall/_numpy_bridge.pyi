@@ -1,4 +1,4 @@
-# What typedcall/python/_numpy_bridge.cc defines: ufuncs from native functions, and the native
+# What typedcall/_numpy_bridge.cc defines: ufuncs from native functions, and the native
 # functions of ufuncs.
 from typing import Any, List, Tuple
 

@@ -8,7 +8,7 @@ if(NOT TARGET typedcall::typedcall)
   set(typedcall_INCLUDE_DIR "${typedcall_PACKAGE_DIR}/include")
   # An editable installation: the headers are where the repository has them.
   if(NOT EXISTS "${typedcall_INCLUDE_DIR}/typedcall/typed_method.h")
-    get_filename_component(typedcall_INCLUDE_DIR "${typedcall_PACKAGE_DIR}/../.." ABSOLUTE)
+    get_filename_component(typedcall_INCLUDE_DIR "${typedcall_PACKAGE_DIR}/../../.." ABSOLUTE)
   endif()
   if(NOT EXISTS "${typedcall_INCLUDE_DIR}/typedcall/typed_method.h")
     set(typedcall_FOUND FALSE)

@@ -9,7 +9,7 @@ __all__ = ["get_cmake_dir", "get_include", "get_pkgconfig_dir", "include_flags"]
 
 _HERE = pathlib.Path(__file__).resolve().parent
 # In an editable installation the headers are where the repository has them.
-_INSTALLED, _REPOSITORY = _HERE / "include", _HERE.parent.parent
+_INSTALLED, _REPOSITORY = _HERE / "include", _HERE.parents[2]
 
 
 def get_include() -> str:

@@ -1,5 +1,5 @@
 """PyPy: Python functions that hand their arguments to a C function through cffi when the types are
-its own, and to the boxed wrapper otherwise. typedcall/python/pypy.py puts them into modules."""
+its own, and to the boxed wrapper otherwise. typedcall/pypy.py puts them into modules."""
 from __future__ import annotations
 
 import keyword

@@ -1,4 +1,4 @@
-# The extension module of CPython, as typedcall/python/_native.cc makes it. Private: the public
+# The extension module of CPython, as typedcall/_native.cc makes it. Private: the public
 # names are in typedcall itself.
 from typing import Any, List, Optional, Sequence, Tuple, final
 

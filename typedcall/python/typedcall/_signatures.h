@@ -1,4 +1,4 @@
-// The list of type codes and the parser of signatures for typedcall/python/_codes.py: both
+// The list of type codes and the parser of signatures for typedcall/_codes.py: both
 // extension modules of the package export them, so that letters and grammar have one owner.
 #ifndef TYPEDCALL_PYTHON_SIGNATURES_H_
 #define TYPEDCALL_PYTHON_SIGNATURES_H_
