@@ -17,6 +17,7 @@
 #include "typedcall/namespace.h"
 #include "typedcall/provider/def.h"
 #include "typedcall/provider/direct_vectorcall.h"
+#include "typedcall/provider/module.h"
 #include "typedcall/tag.h"
 
 // Behind Python.h.
@@ -220,55 +221,5 @@ explicit type_method_table(const Methods &...) -> type_method_table<sizeof...(Me
 
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
-
-#if PY_VERSION_HEX >= 0x030C0000
-#define TYPEDCALL_INTERNAL_INTERPRETERS \
-  {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
-#else
-#define TYPEDCALL_INTERNAL_INTERPRETERS
-#endif
-#ifdef Py_GIL_DISABLED
-#define TYPEDCALL_INTERNAL_NO_GIL {Py_mod_gil, Py_MOD_GIL_NOT_USED},
-#else
-#define TYPEDCALL_INTERNAL_NO_GIL
-#endif
-
-#define TYPEDCALL_INTERNAL_MODULE(name, doc, methods, state_size, exec, gil)  \
-  __attribute__((cold)) static int name##_exec(PyObject *module) {            \
-    return (methods).tag(module) < 0 ? -1 : (exec)(module);                   \
-  }                                                                           \
-  static PyModuleDef_Slot name##_slots[] = {                                  \
-      {Py_mod_exec, reinterpret_cast<void *>(name##_exec)},                   \
-      TYPEDCALL_INTERNAL_INTERPRETERS gil{0, nullptr},                        \
-  };                                                                          \
-  static PyModuleDef name##_module = {                                        \
-      PyModuleDef_HEAD_INIT, #name,   doc,     state_size, (methods).rows(),  \
-      name##_slots,          nullptr, nullptr, nullptr};                      \
-  PyMODINIT_FUNC PyInit_##name() { return PyModuleDef_Init(&name##_module); } \
-  static_assert(true, "a semicolon may follow")
-
-/// Defines the extension module `name` whose functions are those of `methods`, a method_table: the
-/// whole of PyInit_<name>, multi-phase, for any number of interpreters. Modules that need more
-/// write their own PyModuleDef with methods.rows(), and call methods.tag(module) from Py_mod_exec.
-/// Imported into a free-threaded CPython it brings the GIL back, as every module does that does not
-/// say otherwise.
-#define TYPEDCALL_MODULE(name, doc, methods) \
-  TYPEDCALL_MODULE_EXEC(name, doc, methods, 0, [](PyObject *) { return 0; })
-
-/// The same for functions that may all be called by several threads at once, which is for you to
-/// know: a free-threaded CPython then runs on without the GIL. Elsewhere it is TYPEDCALL_MODULE.
-#define TYPEDCALL_MODULE_WITHOUT_GIL(name, doc, methods) \
-  TYPEDCALL_MODULE_EXEC_WITHOUT_GIL(name, doc, methods, 0, [](PyObject *) { return 0; })
-
-/// TYPEDCALL_MODULE with what else a module does when it is executed: `int exec(PyObject *module)`
-/// returns 0, or -1 with an exception, and has `state_size` zeroed bytes for the module's state
-/// (PyModule_GetState), which hold no references to Python objects: the garbage collector is not
-/// told of them.
-#define TYPEDCALL_MODULE_EXEC(name, doc, methods, state_size, exec) \
-  TYPEDCALL_INTERNAL_MODULE(name, doc, methods, state_size, exec, )
-
-/// Both at once.
-#define TYPEDCALL_MODULE_EXEC_WITHOUT_GIL(name, doc, methods, state_size, exec) \
-  TYPEDCALL_INTERNAL_MODULE(name, doc, methods, state_size, exec, TYPEDCALL_INTERNAL_NO_GIL)
 
 #endif  // TYPEDCALL_PROVIDER_H_

@@ -4,47 +4,44 @@
 #include "typedcall/resolve.h"
 
 #include <atomic>
-#include <new>
 
 namespace {
 
-struct module_state {
-  const PyTypedcall_Interface *interface;  // where this interpreter keeps its tags
-  std::atomic<long> calls;                 // an interpreter may have several threads
+struct area_state : typedcall::module_state {
+  static constexpr bool runs_without_gil = true;
+  const PyTypedcall_Interface *interface = nullptr;  // where this interpreter keeps its tags
+  std::atomic<long> calls = 0;                       // an interpreter may have several threads
+
+  int exec(PyObject *) {
+    interface = PyTypedcall_Import();
+    return interface == nullptr ? -1 : 0;
+  }
 };
 
-module_state *state_of(PyObject *module) {
-  return static_cast<module_state *>(PyModule_GetState(module));
-}
+area_state &state_of(PyObject *module) { return typedcall::state_of<area_state>(module); }
 
 double bowl(double x) noexcept { return x * x; }
 
 // A consumer: the area under any callable that offers double(double), by the midpoint rule.
 double under(PyObject *module, PyObject *callable, double from, double to) {
-  const auto height = typedcall::resolve<double(double)>(state_of(module)->interface, callable);
+  const auto height = typedcall::resolve<double(double)>(state_of(module).interface, callable);
   if (!height) return typedcall::error_value<double>();  // TypeError: nothing of the kind
   constexpr int strips = 10000;
   const double width = (to - from) / strips;
   double area = 0;
   for (int i = 0; i < strips; ++i) area += width * height(from + (i + 0.5) * width);
-  ++state_of(module)->calls;
+  ++state_of(module).calls;
   return area;
 }
 
-long calls(PyObject *module) noexcept { return state_of(module)->calls; }
-
-int exec(PyObject *module) {
-  const auto *state = new (PyModule_GetState(module)) module_state{PyTypedcall_Import(), {0}};
-  return state->interface == nullptr ? -1 : 0;
-}
+long calls(PyObject *module) { return state_of(module).calls; }
 
 typedcall::method_table methods{
     typedcall::def<bowl>("bowl", typedcall::pure | typedcall::thread_safe),
-    typedcall::def<under>("under",
-                          typedcall::takes_self | typedcall::may_raise | typedcall::nothrow),
+    typedcall::def<under>("under", typedcall::takes_self | typedcall::may_raise),
     typedcall::def<calls>("calls", typedcall::takes_self, "Of under(), in this interpreter."),
 };
 
 }  // namespace
 
-TYPEDCALL_MODULE_EXEC_WITHOUT_GIL(area, "Areas under curves.", methods, sizeof(module_state), exec);
+TYPEDCALL_MODULE_STATE(area, "Areas under curves.", methods, area_state);

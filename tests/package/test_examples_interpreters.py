@@ -125,11 +125,9 @@ class Subinterpreters(Example):
         status, _, errors = self.run_changed(
             "subinterpreters",
             "area.cc",
-            "TYPEDCALL_MODULE_EXEC_WITHOUT_GIL(",
-            "#undef TYPEDCALL_INTERNAL_INTERPRETERS\n"
-            "#define TYPEDCALL_INTERNAL_INTERPRETERS \\\n"
-            "  {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_SUPPORTED},\n"
-            "TYPEDCALL_MODULE_EXEC_WITHOUT_GIL(",
+            "static constexpr bool runs_without_gil = true;",
+            "static constexpr bool runs_without_gil = true;\n"
+            "  static constexpr bool supports_interpreters = false;",
         )
         self.assertNotEqual(status, 0)
         self.assertIn("module area does not support loading in subinterpreters", errors)

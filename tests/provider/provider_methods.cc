@@ -82,14 +82,14 @@ PyType_Spec vector_spec = {"provider_methods.vector", sizeof(vector), 0,
 
 // --- The module ---
 
-struct module_state {
-  long calls;
-  const PyTypedcall_Interface *interface;
+struct methods_state : typedcall::module_state {
+  long calls = 0;
+  const PyTypedcall_Interface *interface = nullptr;
+
+  int exec(PyObject *module);
 };
 
-module_state *state_of(PyObject *module) {
-  return static_cast<module_state *>(PyModule_GetState(module));
-}
+methods_state *state_of(PyObject *module) { return &typedcall::state_of<methods_state>(module); }
 
 long count(PyObject *module) noexcept { return ++state_of(module)->calls; }
 void add_to_count(PyObject *module, long more) noexcept { state_of(module)->calls += more; }
@@ -144,11 +144,10 @@ typedcall::method_table methods{
     typedcall::def<native_dot>("native_dot", typedcall::takes_self),
 };
 
-int execute(PyObject *module) {
-  module_state *state = state_of(module);
-  state->calls += 100;
-  state->interface = PyTypedcall_Import();
-  if (state->interface == nullptr) return -1;
+int methods_state::exec(PyObject *module) {
+  calls += 100;
+  interface = PyTypedcall_Import();
+  if (interface == nullptr) return -1;
   PyObject *type = PyType_FromModuleAndSpec(module, &vector_spec, nullptr);
   if (type == nullptr) return -1;
   if (vector_methods.tag(type) < 0 || PyModule_AddObject(module, "vector", type) < 0) {
@@ -160,4 +159,4 @@ int execute(PyObject *module) {
 
 }  // namespace
 
-TYPEDCALL_MODULE_EXEC(provider_methods, "Methods.", methods, sizeof(module_state), execute);
+TYPEDCALL_MODULE_STATE(provider_methods, "Methods.", methods, methods_state);

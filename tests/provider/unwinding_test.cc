@@ -109,10 +109,13 @@ typedcall::method_table methods{
     typedcall::def<named>("named", typedcall::arg("x"), typedcall::arg("callable") = nullptr),
     typedcall::def<whole, real>("overloaded"),
 };
-TYPEDCALL_MODULE_EXEC(unwinding, "Functions that run Python code.", methods, 0, [](PyObject *) {
-  typedcall::set_exception_translator(Translate);
-  return 0;
-});
+struct unwinding_state : typedcall::module_state {
+  int exec(PyObject *) {
+    typedcall::set_exception_translator(Translate);
+    return 0;
+  }
+};
+TYPEDCALL_MODULE_STATE(unwinding, "Functions that run Python code.", methods, unwinding_state);
 
 /// A new reference to a module made here.
 PyObject *Module() {

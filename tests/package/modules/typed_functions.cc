@@ -155,15 +155,19 @@ typedcall::method_table methods{
     typedcall::def<ten>("ten", simple),
 };
 
-int exec(PyObject *module) {
-  PyObject *type = PyType_FromModuleAndSpec(module, &scaler_spec, nullptr);
-  const int failed = type == nullptr || scaler_methods.tag(type) < 0 ||
-                     PyObject_SetAttrString(module, "Scaler", type) < 0;
-  Py_XDECREF(type);
-  return failed ? -1 : 0;
-}
+struct functions_state : typedcall::module_state {
+  static constexpr bool runs_without_gil = true;
+
+  int exec(PyObject *module) {
+    PyObject *type = PyType_FromModuleAndSpec(module, &scaler_spec, nullptr);
+    const int failed = type == nullptr || scaler_methods.tag(type) < 0 ||
+                       PyObject_SetAttrString(module, "Scaler", type) < 0;
+    Py_XDECREF(type);
+    return failed ? -1 : 0;
+  }
+};
 
 }  // namespace
 
-TYPEDCALL_MODULE_EXEC_WITHOUT_GIL(typed_functions, "Tagged functions of every shape.", methods, 0,
-                                  exec);
+TYPEDCALL_MODULE_STATE(typed_functions, "Tagged functions of every shape.", methods,
+                       functions_state);

@@ -1,0 +1,56 @@
+// A module with a state of its own, which holds references and says when it is made and destroyed;
+// it fails to be executed when it is told to.
+#include <stdexcept>
+
+#include "typedcall/object_ref.h"
+#include "typedcall/provider.h"
+
+namespace {
+
+long living = 0;
+int failing = 0;  // 1: the constructor throws, 2: exec() throws, 3: exec() returns an error
+
+struct counting_state : typedcall::module_state {
+  typedcall::object_ref kept;
+  long calls = 0;
+
+  counting_state() {
+    if (failing == 1) throw std::overflow_error("in the constructor");
+    ++living;
+  }
+  ~counting_state() { --living; }
+
+  int exec(PyObject *module) {
+    if (failing == 2) throw std::invalid_argument("in exec()");
+    if (failing == 3) {
+      PyErr_SetString(PyExc_KeyError, "from exec()");
+      return -1;
+    }
+    kept = typedcall::object_ref::steal(PyList_New(0));
+    return kept ? PyModule_AddIntConstant(module, "ANSWER", 42) : -1;
+  }
+  int traverse(visitproc visit, void *arg) const {
+    Py_VISIT(kept.get());
+    return 0;
+  }
+};
+
+long count(PyObject *module) { return ++typedcall::state_of<counting_state>(module).calls; }
+PyObject *kept(PyObject *module) {
+  PyObject *const list = typedcall::state_of<counting_state>(module).kept.get();
+  Py_INCREF(list);
+  return list;
+}
+long states() noexcept { return living; }
+void fail(long how) noexcept { failing = static_cast<int>(how); }
+
+typedcall::method_table methods{
+    typedcall::def<count>("count", typedcall::takes_self),
+    typedcall::def<kept>("kept", typedcall::takes_self),
+    typedcall::def<states>("states"),
+    typedcall::def<fail>("fail"),
+};
+
+}  // namespace
+
+TYPEDCALL_MODULE_STATE(provider_state, "A module with a state.", methods, counting_state);

@@ -1,0 +1,95 @@
+"""TYPEDCALL_MODULE_STATE: each module object has a state of its own, which goes with it."""
+import gc
+import importlib.util
+import sys
+import unittest
+
+import provider_state
+
+
+def load(execute=True):
+    spec = importlib.util.spec_from_file_location("provider_state", provider_state.__file__)
+    module = importlib.util.module_from_spec(spec)
+    if execute:
+        spec.loader.exec_module(module)
+    return module
+
+
+class State(unittest.TestCase):
+    def setUp(self):
+        gc.collect()
+        self.before = provider_state.states()
+
+    def tearDown(self):
+        provider_state.fail(0)
+
+    def states(self):
+        gc.collect()
+        return provider_state.states() - self.before
+
+    def test_each_module_has_its_own(self):
+        one, other = load(), load()
+        self.assertEqual((one.ANSWER, self.states()), (42, 2))
+        self.assertEqual([one.count(), one.count(), other.count()], [1, 2, 1])
+        self.assertIsNot(one.kept(), other.kept())
+        del one
+        self.assertEqual(self.states(), 1)
+        del other
+        self.assertEqual(self.states(), 0)
+
+    def test_a_cycle_through_the_state_is_collected(self):
+        module = load()
+        module.kept().append(module)
+        del module
+        self.assertEqual(self.states(), 0)
+
+    def test_a_function_keeps_its_module_and_the_state(self):
+        count = load().count
+        self.assertEqual((self.states(), count(), count()), (1, 1, 2))
+        del count
+        self.assertEqual(self.states(), 0)
+
+    def test_executed_again(self):
+        module = load()
+        self.assertEqual(module.count(), 1)
+        module.__spec__.loader.exec_module(module)
+        self.assertEqual((self.states(), module.count()), (1, 2))
+
+    def test_a_module_that_was_made_but_not_executed(self):
+        module = load(execute=False)
+        for call in (module.count, module.kept):
+            with self.assertRaisesRegex(RuntimeError, "the module has not been executed"):
+                call()
+        self.assertFalse(hasattr(module, "ANSWER"))
+        del module, call
+        self.assertEqual(self.states(), 0)
+
+    def test_failures(self):
+        for how, error, text in ((1, OverflowError, "in the constructor"),
+                                 (2, ValueError, r"in exec\(\)"), (3, KeyError, r"from exec\(\)")):
+            with self.subTest(how=how):
+                module = load(execute=False)
+                provider_state.fail(how)
+                with self.assertRaisesRegex(error, text):
+                    module.__spec__.loader.exec_module(module)
+                provider_state.fail(0)
+                if how == 1:
+                    with self.assertRaisesRegex(RuntimeError, "has not been executed"):
+                        module.count()
+                del module
+                self.assertEqual(self.states(), 0)
+
+    @unittest.skipUnless(hasattr(sys, "gettotalrefcount"), "counts references of debug builds")
+    def test_nothing_leaks(self):
+        for _ in range(3):
+            load().kept().append(load())
+        gc.collect()
+        before = sys.gettotalrefcount()
+        for _ in range(50):
+            load().kept().append(load())
+        gc.collect()
+        self.assertLess(sys.gettotalrefcount() - before, 50)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,191 @@
+// TYPEDCALL_MODULE and its kin: the whole of a PyInit function for the functions of a method_table,
+// and a state that lives as long as the module. Included by typedcall/provider.h.
+#ifndef TYPEDCALL_PROVIDER_MODULE_H_
+#define TYPEDCALL_PROVIDER_MODULE_H_
+
+#include <Python.h>
+
+#include <cstddef>
+#include <new>
+#include <stdexcept>
+
+#ifdef __GLIBCXX__
+#include <cxxabi.h>
+#endif
+
+#include "typedcall/convert/exceptions.h"
+#include "typedcall/namespace.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+
+/// The base of a module's state, for TYPEDCALL_MODULE_STATE: what the module says of itself, and
+/// what it does, unless the derived class says or does otherwise.
+///
+///     struct state : typedcall::module_state {
+///       typedcall::object_ref cache;
+///       int exec(PyObject *module) {  // fills the module; 0, or -1 with an exception; it may
+///       throw
+///         cache = typedcall::object_ref::steal(PyDict_New());
+///         return cache ? 0 : -1;
+///       }
+///       int traverse(visitproc visit, void *arg) const {  // shows every reference to the
+///       collector
+///         Py_VISIT(cache.get());
+///         return 0;
+///       }
+///       void clear() { cache.reset(); }  // only where nothing else can break a cycle
+///     };
+///
+/// It is made when the module is executed and destroyed with the module, in each interpreter that
+/// imports it. GIL: held in all of this. After clear() functions may still be called.
+struct module_state {
+  /// May its functions be called by several threads at once? Then a free-threaded CPython runs on
+  /// without the GIL.
+  static constexpr bool runs_without_gil = false;
+  /// May several interpreters import it, also those with a GIL of their own?
+  static constexpr bool supports_interpreters = true;
+
+  int exec(PyObject *) { return 0; }
+  int traverse(visitproc, void *) const { return 0; }
+  void clear() {}
+};
+
+namespace internal {
+
+/// A module's state as CPython keeps it: zero bytes until the module is executed.
+template <class State>
+class module_memory {
+ public:
+  /// Null for a module that has not been executed: any Python code can make one.
+  static State *state_of(PyObject *module) {
+    auto *const memory = static_cast<module_memory *>(PyModule_GetState(module));
+    return memory != nullptr && memory->is_made_
+               ? std::launder(reinterpret_cast<State *>(memory->bytes_))
+               : nullptr;
+  }
+
+  __attribute__((cold, no_sanitize("null"))) static int exec(PyObject *module) {
+    try {
+      return run_python([module] {
+        auto *const memory = static_cast<module_memory *>(PyModule_GetState(module));
+        State *const state = new (memory->bytes_) State();
+        memory->is_made_ = true;
+        return state->exec(module);
+      });
+#ifdef __GLIBCXX__
+    } catch (abi::__forced_unwind &) {
+      throw;
+#endif
+    } catch (...) {
+      set_error_from_exception();
+      return -1;
+    }
+  }
+
+  static int traverse(PyObject *module, visitproc visit, void *arg) {
+    const State *const state = state_of(module);
+    return state != nullptr ? state->traverse(visit, arg) : 0;
+  }
+
+  static int clear(PyObject *module) {
+    State *const state = state_of(module);
+    if (state != nullptr) state->clear();
+    return 0;
+  }
+
+  static void free(void *module) {
+    State *const state = state_of(static_cast<PyObject *>(module));
+    if (state != nullptr) state->~State();
+  }
+
+ private:
+  static_assert(alignof(State) <= alignof(std::max_align_t),
+                "CPython's memory is not aligned more");
+  alignas(State) unsigned char bytes_[sizeof(State)];
+  bool is_made_;
+};
+
+}  // namespace internal
+
+/// The state of `module`, which is what a module's function gets as self (typedcall::takes_self).
+/// Throws std::runtime_error, in Python RuntimeError, for one that has been made but not executed.
+template <class State>
+State &state_of(PyObject *module) {
+  State *const state = internal::module_memory<State>::state_of(module);
+  if (state == nullptr) throw std::runtime_error("the module has not been executed");
+  return *state;
+}
+
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#if PY_VERSION_HEX >= 0x030C0000
+#define TYPEDCALL_INTERNAL_INTERPRETERS(State)                              \
+  {Py_mod_multiple_interpreters, (State::supports_interpreters)             \
+                                     ? Py_MOD_PER_INTERPRETER_GIL_SUPPORTED \
+                                     : Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#else
+#define TYPEDCALL_INTERNAL_INTERPRETERS(State)
+#endif
+#ifdef Py_GIL_DISABLED
+#define TYPEDCALL_INTERNAL_GIL(State) \
+  {Py_mod_gil, (State::runs_without_gil) ? Py_MOD_GIL_NOT_USED : Py_MOD_GIL_USED},
+#else
+#define TYPEDCALL_INTERNAL_GIL(State)
+#endif
+
+#define TYPEDCALL_INTERNAL_MODULE(name, doc, methods, State, size, exec, ...)                \
+  __attribute__((cold)) static int name##_exec(PyObject *module) {                           \
+    return (methods).tag(module) < 0 ? -1 : (exec)(module);                                  \
+  }                                                                                          \
+  static PyModuleDef_Slot name##_slots[] = {                                                 \
+      {Py_mod_exec, reinterpret_cast<void *>(name##_exec)},                                  \
+      TYPEDCALL_INTERNAL_INTERPRETERS(State) TYPEDCALL_INTERNAL_GIL(State){0, nullptr},      \
+  };                                                                                         \
+  static PyModuleDef name##_module = {PyModuleDef_HEAD_INIT, #name,        doc,        size, \
+                                      (methods).rows(),      name##_slots, __VA_ARGS__};     \
+  PyMODINIT_FUNC PyInit_##name() { return PyModuleDef_Init(&name##_module); }                \
+  static_assert(true, "a semicolon may follow")
+
+#define TYPEDCALL_INTERNAL_STATELESS(name, doc, methods, State) \
+  TYPEDCALL_INTERNAL_MODULE(                                    \
+      name, doc, methods, State, 0, [](PyObject *) { return 0; }, nullptr, nullptr, nullptr)
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+struct module_without_gil : module_state {
+  static constexpr bool runs_without_gil = true;
+};
+
+}  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+/// Defines the extension module `name` whose functions are those of `methods`, a method_table: the
+/// whole of PyInit_<name>, multi-phase, for any number of interpreters. Modules that need more
+/// write their own PyModuleDef with methods.rows(), and call methods.tag(module) from Py_mod_exec.
+/// Imported into a free-threaded CPython it brings the GIL back, as every module does that does not
+/// say otherwise.
+#define TYPEDCALL_MODULE(name, doc, methods) \
+  TYPEDCALL_INTERNAL_STATELESS(name, doc, methods, typedcall::module_state)
+
+/// The same for functions that may all be called by several threads at once, which is for you to
+/// know: a free-threaded CPython then runs on without the GIL. Elsewhere it is TYPEDCALL_MODULE.
+#define TYPEDCALL_MODULE_WITHOUT_GIL(name, doc, methods) \
+  TYPEDCALL_INTERNAL_STATELESS(name, doc, methods, typedcall::internal::module_without_gil)
+
+/// TYPEDCALL_MODULE with a state, and with what else a module does when it is executed: `State` is
+/// a class derived from typedcall::module_state, which see. Functions that say
+/// typedcall::takes_self have it by typedcall::state_of<State>(self).
+#define TYPEDCALL_MODULE_STATE(name, doc, methods, State)                        \
+  TYPEDCALL_INTERNAL_MODULE(name, doc, methods, State,                           \
+                            sizeof(typedcall::internal::module_memory<State>),   \
+                            typedcall::internal::module_memory<State>::exec,     \
+                            typedcall::internal::module_memory<State>::traverse, \
+                            typedcall::internal::module_memory<State>::clear,    \
+                            typedcall::internal::module_memory<State>::free)
+
+#endif  // TYPEDCALL_PROVIDER_MODULE_H_
