@@ -1,6 +1,7 @@
 """Asking: signatures, entries and resolve, and what they refuse."""
 import copy
 import gc
+import importlib.util
 import pickle
 import unittest
 import weakref
@@ -260,6 +261,35 @@ class Life(unittest.TestCase):
         del scaler
         gc.collect()
         self.assertIsNone(gone())
+
+
+class TheExtensionModule(unittest.TestCase):
+    def test_one_that_was_made_but_not_executed(self):
+        made = importlib.util.module_from_spec(_native.__spec__)
+        for call in (lambda: made.entries(len), lambda: made.find(len, "d->d", 0, "exact"),
+                     lambda: made.tag(len, [], None), lambda: made.untag(len)):
+            with self.assertRaisesRegex(RuntimeError, "the module has not been executed"):
+                call()
+
+    def test_wrong_arguments(self):
+        rows = [("d->d", 0, 4096)]
+        parts = (len, "d->d", 0, 4096, "place", None, "d->d", "exact")
+        for at, wrong in enumerate(parts):
+            if at not in (0, 5):  # objects of any type
+                with self.assertRaises(TypeError):
+                    _native.make_function(*parts[:at], object(), *parts[at + 1:])
+        for call in (lambda: _native.select(rows, 5, 0, "exact"),
+                     lambda: _native.select(rows, "d->d", "0", "exact"),
+                     lambda: _native.time_boxed(len, [()], 1),
+                     lambda: _native.time_unboxed(len, (), 1),
+                     lambda: _native.make_capsule(4096, "text"),
+                     lambda: _native.array_callee(b"d->d", 4096)):
+            with self.assertRaises(TypeError):
+                call()
+        for call in (lambda: _native.select(rows, "d->d", -1, "exact"),
+                     lambda: _native.make_capsule(-1, b"name")):
+            with self.assertRaises(OverflowError):
+                call()
 
 
 class PackageNames(unittest.TestCase):

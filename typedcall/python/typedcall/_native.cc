@@ -1,6 +1,6 @@
 // The extension module `typedcall._native` of CPython: what the C++ headers know, for Python.
 // Its parts are in the _native_*.h beside this file.
-#include "core/rendezvous.h"
+#include "typedcall/provider.h"
 #include "typedcall/resolve.h"
 
 // Behind Python.h.
@@ -15,13 +15,33 @@ namespace {
 using typedcall::casting;
 using typedcall::object_ref;
 
-struct module_state {
-  const PyTypedcall_Interface *interface;
-  PyTypeObject *function_type;
+struct native_state : typedcall::module_state {
+  static constexpr bool runs_without_gil = true;
+  const PyTypedcall_Interface *interface = nullptr;
+  object_ref function_type;
+
+  int exec(PyObject *module);
+  int traverse(visitproc visit, void *arg) const {
+    Py_VISIT(function_type.get());
+    return 0;
+  }
 };
 
-module_state *state_of(PyObject *module) {
-  return static_cast<module_state *>(PyModule_GetState(module));
+const PyTypedcall_Interface *interface_of(PyObject *module) {
+  return typedcall::state_of<native_state>(module).interface;
+}
+
+PyTypeObject *function_type_of(PyObject *module) {
+  return reinterpret_cast<PyTypeObject *>(
+      typedcall::state_of<native_state>(module).function_type.get());
+}
+
+/// False with TypeError for an object of another type.
+bool check_type(PyObject *object, PyTypeObject *type, const char *name) {
+  if (PyObject_TypeCheck(object, type)) return true;
+  PyErr_Format(PyExc_TypeError, "%s must be %.100s, not '%.100s'", name, type->tp_name,
+               Py_TYPE(object)->tp_name);
+  return false;
 }
 
 constexpr char place_names[][16] = {"instance slot", "method metadata", "PyPy metadata",
@@ -40,7 +60,7 @@ PyObject *entries(PyObject *module, PyObject *callable) {
   if (list == nullptr) return nullptr;
   bool failed = false;
   typedcall::for_each_entry(
-      state_of(module)->interface, callable,
+      interface_of(module), callable,
       [&](const PyNativeCallableEntry &entry, typedcall::place where, const object_ref &reference) {
         // What nobody can use is nothing that is offered.
         if (failed || entry.funcptr == nullptr) return;
@@ -53,17 +73,11 @@ PyObject *entries(PyObject *module, PyObject *callable) {
   return list;
 }
 
-constexpr char kQuestion[] = "Osks";  // subject, signature, flags that are honoured, casting
-
 /// A question as Python asks it: what the TypedFunction honours is its caller's to say. False with
 /// the exception of a faulty one.
-bool read_question(PyObject *args, PyObject **subject, typedcall::request *asked,
-                   PyNativeSignature *parsed = nullptr) {
-  unsigned long honoured;
-  const char *allowed;
-  if (!PyArg_ParseTuple(args, kQuestion, subject, &asked->signature, &honoured, &allowed)) {
-    return false;
-  }
+bool read_question(const char *signature, unsigned long honoured, const char *allowed,
+                   typedcall::request *asked, PyNativeSignature *parsed = nullptr) {
+  asked->signature = signature;
   asked->honoured = honoured;
   asked->unbound = true;
   for (unsigned i = 0; i < std::size(casting_names); ++i) {
@@ -76,12 +90,12 @@ bool read_question(PyObject *args, PyObject **subject, typedcall::request *asked
   return false;
 }
 
-PyObject *find(PyObject *module, PyObject *args) {
-  PyObject *callable;
+PyObject *find(PyObject *module, PyObject *callable, const char *signature, unsigned long honoured,
+               const char *allowed) {
   typedcall::request asked;
-  if (!read_question(args, &callable, &asked)) return nullptr;
+  if (!read_question(signature, honoured, allowed, &asked)) return nullptr;
   std::optional<typedcall::resolution> found;
-  typedcall::internal::find_held(state_of(module)->interface, callable, asked, &found);
+  typedcall::internal::find_held(interface_of(module), callable, asked, &found);
   if (!found && PyErr_Occurred() != nullptr) return nullptr;  // no memory: it may be offered
   PyErr_Clear();
   if (!found) Py_RETURN_NONE;
@@ -89,20 +103,20 @@ PyObject *find(PyObject *module, PyObject *args) {
                   found->keep_alive);
 }
 
-PyObject *refuse(PyObject *module, PyObject *args) {
-  PyObject *callable;
+PyObject *refuse(PyObject *module, PyObject *callable, const char *signature,
+                 unsigned long honoured, const char *allowed) {
   typedcall::request asked;
-  if (read_question(args, &callable, &asked)) {
-    typedcall::internal::set_refusal(state_of(module)->interface, callable, asked);
+  if (read_question(signature, honoured, allowed, &asked)) {
+    typedcall::internal::set_refusal(interface_of(module), callable, asked);
   }
   return nullptr;
 }
 
-PyObject *select(PyObject *, PyObject *args) {
-  PyObject *rows;
+PyObject *select(PyObject *rows, const char *signature, unsigned long honoured,
+                 const char *allowed) {
   typedcall::request asked;
   PyNativeSignature parsed;
-  if (!read_question(args, &rows, &asked, &parsed)) return nullptr;
+  if (!read_question(signature, honoured, allowed, &asked, &parsed)) return nullptr;
   auto *owned = typedcall::python::owned_table::make(rows, nullptr);
   if (owned == nullptr) return nullptr;
   const PyNativeCallableTable &table = owned->table;
@@ -117,46 +131,37 @@ PyObject *select(PyObject *, PyObject *args) {
   return PyLong_FromSsize_t(at);
 }
 
-PyObject *make_function(PyObject *module, PyObject *args) {
-  typedcall::python::internal::function_parts parts;
-  if (!PyArg_ParseTuple(args, "OUO!O!UOUU:make_function", &parts.callable, &parts.signature,
-                        &PyLong_Type, &parts.flags, &PyLong_Type, &parts.address, &parts.place,
-                        &parts.keep_alive, &parts.asked, &parts.casting)) {
-    return nullptr;
-  }
-  return typedcall::python::internal::make_function(state_of(module)->function_type, parts);
+PyObject *make_function(PyObject *module, PyObject *callable, PyObject *signature, PyObject *flags,
+                        PyObject *address, PyObject *place, PyObject *keep_alive, PyObject *asked,
+                        PyObject *casting) {
+  const bool fits =
+      check_type(signature, &PyUnicode_Type, "signature") &&
+      check_type(flags, &PyLong_Type, "flags") && check_type(address, &PyLong_Type, "address") &&
+      check_type(place, &PyUnicode_Type, "place") && check_type(asked, &PyUnicode_Type, "asked") &&
+      check_type(casting, &PyUnicode_Type, "casting");
+  if (!fits) return nullptr;
+  return typedcall::python::internal::make_function(
+      function_type_of(module),
+      {callable, signature, flags, address, place, keep_alive, asked, casting});
 }
 
-PyObject *tag(PyObject *module, PyObject *args) {
-  PyObject *callable, *rows, *keep_alive;
-  if (!PyArg_ParseTuple(args, "OOO:tag", &callable, &rows, &keep_alive)) return nullptr;
+PyObject *tag(PyObject *module, PyObject *callable, PyObject *rows, PyObject *keep_alive) {
   const int taken =
-      typedcall::python::tag_callable(state_of(module)->interface, callable, rows, keep_alive);
+      typedcall::python::tag_callable(interface_of(module), callable, rows, keep_alive);
   return taken < 0 ? nullptr : PyBool_FromLong(taken);
 }
 
 PyObject *untag(PyObject *module, PyObject *callable) {
-  return PyBool_FromLong(typedcall::python::untag_callable(state_of(module)->interface, callable));
+  return PyBool_FromLong(typedcall::python::untag_callable(interface_of(module), callable));
 }
 
-PyObject *array_callee(PyObject *, PyObject *args) {
-  const char *signature;
-  PyObject *address;
-  if (!PyArg_ParseTuple(args, "sO!:array_callee", &signature, &PyLong_Type, &address)) {
-    return nullptr;
-  }
-  void *const funcptr = PyLong_AsVoidPtr(address);
-  if (funcptr == nullptr && PyErr_Occurred() != nullptr) return nullptr;
-  return typedcall::python::array_callee::make(signature, funcptr);
+PyObject *array_callee(const char *signature, std::uintptr_t address) {
+  return typedcall::python::array_callee::make(signature, reinterpret_cast<void *>(address));
 }
 
 // Seconds for `count` calls of a callable with the same objects, from C.
-PyObject *time_boxed(PyObject *, PyObject *args) {
-  PyObject *callable, *arguments;
-  Py_ssize_t count;
-  if (!PyArg_ParseTuple(args, "OO!n:time_boxed", &callable, &PyTuple_Type, &arguments, &count)) {
-    return nullptr;
-  }
+PyObject *time_boxed(PyObject *callable, PyObject *arguments, Py_ssize_t count) {
+  if (!check_type(arguments, &PyTuple_Type, "arguments")) return nullptr;
   // One place more in front lets a bound method put its self there.
   std::vector<PyObject *> stack(1, nullptr);
   const std::size_t given = static_cast<std::size_t>(PyTuple_GET_SIZE(arguments));
@@ -175,11 +180,10 @@ PyObject *time_boxed(PyObject *, PyObject *args) {
 }
 
 // The same for the native function behind a TypedFunction; the arguments are converted once.
-PyObject *time_unboxed(PyObject *module, PyObject *args) {
-  PyObject *function, *arguments;
-  Py_ssize_t count;
-  if (!PyArg_ParseTuple(args, "O!O!n:time_unboxed", state_of(module)->function_type, &function,
-                        &PyTuple_Type, &arguments, &count)) {
+PyObject *time_unboxed(PyObject *module, PyObject *function, PyObject *arguments,
+                       Py_ssize_t count) {
+  if (!check_type(function, function_type_of(module), "function") ||
+      !check_type(arguments, &PyTuple_Type, "arguments")) {
     return nullptr;
   }
   const auto *typed = reinterpret_cast<typedcall::python::typed_function *>(function);
@@ -190,24 +194,12 @@ PyObject *time_unboxed(PyObject *module, PyObject *args) {
   return typed->call->time(typed->callable, typed->self, given.data(), given.size(), count);
 }
 
-// Nothing that C++ throws may leave a function that C calls. Not noexcept: CPython before 3.14
-// unwinds a thread that runs Python code in here when the interpreter ends (typedcall/gil.h).
-template <PyObject *(*Function)(PyObject *, PyObject *)>
-PyObject *guarded(PyObject *module, PyObject *argument) {
-  try {
-    return Function(module, argument);
-  } catch (const std::bad_alloc &) {
-    return PyErr_NoMemory();
-  }
-}
-
-int exec(PyObject *module) {
-  module_state *state = state_of(module);
-  state->interface = PyTypedcall_Import();
-  if (state->interface == nullptr) return -1;
-  state->function_type = typedcall::python::internal::make_function_type(module);
-  if (state->function_type == nullptr) return -1;
-  if (PyModule_AddType(module, state->function_type) < 0) return -1;
+int native_state::exec(PyObject *module) {
+  interface = PyTypedcall_Import();
+  if (interface == nullptr) return -1;
+  PyTypeObject *const type = typedcall::python::internal::make_function_type(module);
+  function_type = object_ref::steal(reinterpret_cast<PyObject *>(type));
+  if (type == nullptr || PyModule_AddType(module, type) < 0) return -1;
   // Does this interpreter want METH_TYPED bits in the row, or a side table?
   if (PyModule_AddIntConstant(module, "ROW_FLAGS", PyTypedMethod_FLAGS) < 0) return -1;
   if (PyModule_AddIntConstant(module, "REGISTER_IMAGE", TYPEDCALL_REGISTER_IMAGE) < 0) return -1;
@@ -225,79 +217,54 @@ int exec(PyObject *module) {
   return codes ? PyObject_SetAttrString(module, "TYPE_CODES", codes.get()) : -1;
 }
 
-int traverse(PyObject *module, visitproc visit, void *arg) {
-  Py_VISIT(state_of(module)->function_type);
-  return 0;
-}
+using typedcall::def;
+using typedcall::positional;
+using typedcall::takes_self;
 
-int clear(PyObject *module) {
-  Py_CLEAR(state_of(module)->function_type);
-  return 0;
-}
-
-PyMethodDef methods[] = {
-    {"entries", guarded<entries>, METH_O,
-     "entries($module, callable, /)\n--\n\n"
-     "(signature, flags, address, place, keep_alive) of every usable entry in the places that "
-     "native "
-     "code looks at."},
-    {"find", guarded<find>, METH_VARARGS,
-     "find($module, callable, signature, honours, casting, /)\n--\n\n"
-     "The entry, as entries() has it, that answers the request best, or None."},
-    {"refuse", guarded<refuse>, METH_VARARGS,
-     "refuse($module, callable, signature, honours, casting, /)\n--\n\n"
-     "Raises the TypeError that says why find() gives None."},
-    {"select", guarded<select>, METH_VARARGS,
-     "select($module, rows, signature, honours, casting, /)\n--\n\n"
-     "The index of the (signature, flags, address) that answers the request best, or None."},
-    {"make_function", guarded<make_function>, METH_VARARGS,
-     "make_function($module, callable, signature, flags, address, place, keep_alive, asked, "
-     "casting, /)\n--\n\nA TypedFunction of an entry."},
-    {"tag", guarded<tag>, METH_VARARGS,
-     "tag($module, callable, rows, keep_alive, /)\n--\n\n"
-     "Publishes (signature, flags, address) rows. False: they stand there already."},
-    {"untag", guarded<untag>, METH_O,
-     "untag($module, callable, /)\n--\n\nTakes the tag away. False: there was none."},
-    {"parse_signature", PyNativeSignature_ParseForPython, METH_O, PyNativeSignature_PARSE_DOC},
-    {"capsule_name", typedcall::python::capsule_name, METH_O,
-     "capsule_name($module, capsule, /)\n--\n\nIts name, or None."},
-    {"capsule_address", typedcall::python::capsule_address, METH_O,
-     "capsule_address($module, capsule, /)\n--\n\nThe address in it, as an int."},
-    {"make_capsule", typedcall::python::make_capsule, METH_VARARGS,
-     "make_capsule($module, address, name, /)\n--\n\n"
-     "A capsule of an int, whose name is bytes that the caller keeps for ever."},
-    {"array_callee", guarded<array_callee>, METH_VARARGS,
-     "array_callee($module, signature, address, /)\n--\n\n"
-     "The capsule that CALL_WITH_ARRAY, a double (int, double *, void *), takes as its data; it "
-     "does "
-     "not keep what the address depends on."},
-    {"time_boxed", guarded<time_boxed>, METH_VARARGS,
-     "time_boxed($module, callable, arguments, count, /)\n--\n\n"
-     "Seconds for `count` calls from C with objects."},
-    {"time_unboxed", guarded<time_unboxed>, METH_VARARGS,
-     "time_unboxed($module, function, arguments, count, /)\n--\n\n"
-     "Seconds for `count` calls of a TypedFunction's C function; arguments are converted once."},
-    {nullptr, nullptr, 0, nullptr}};
-
-PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void *>(exec)},
-#if PY_VERSION_HEX >= 0x030C0000
-                            {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
-#endif
-#ifdef Py_GIL_DISABLED
-                            {Py_mod_gil, Py_MOD_GIL_NOT_USED},
-#endif
-                            {0, nullptr}};
-
-PyModuleDef definition = {PyModuleDef_HEAD_INIT,
-                          "typedcall._native",
-                          "What the C++ headers of typedcall know, for Python.",
-                          sizeof(module_state),
-                          methods,
-                          slots,
-                          traverse,
-                          clear,
-                          [](void *module) { clear(static_cast<PyObject *>(module)); }};
+typedcall::method_table methods{
+    def<entries>("entries", takes_self, positional("callable"),
+                 "(signature, flags, address, place, keep_alive) of every usable entry in the "
+                 "places that native code looks at."),
+    def<find>("find", takes_self, positional("callable"), positional("signature"),
+              positional("honours"), positional("casting"),
+              "The entry, as entries() has it, that answers the request best, or None."),
+    def<refuse>("refuse", takes_self, positional("callable"), positional("signature"),
+                positional("honours"), positional("casting"),
+                "Raises the TypeError that says why find() gives None."),
+    def<select>("select", positional("rows"), positional("signature"), positional("honours"),
+                positional("casting"),
+                "The index of the (signature, flags, address) that answers the request best, or "
+                "None."),
+    def<make_function>("make_function", takes_self, positional("callable"), positional("signature"),
+                       positional("flags"), positional("address"), positional("place"),
+                       positional("keep_alive"), positional("asked"), positional("casting"),
+                       "A TypedFunction of an entry."),
+    def<tag>("tag", takes_self, positional("callable"), positional("rows"),
+             positional("keep_alive"),
+             "Publishes (signature, flags, address) rows. False: they stand there already."),
+    def<untag>("untag", takes_self, positional("callable"),
+               "Takes the tag away. False: there was none."),
+    def<PyNativeSignature_ParseForPython>("parse_signature", takes_self,
+                                          PyNativeSignature_PARSE_DOC),
+    def<typedcall::python::capsule_name>("capsule_name", positional("capsule"),
+                                         "Its name, or None."),
+    def<typedcall::python::capsule_address>("capsule_address", positional("capsule"),
+                                            "The address in it, as an int."),
+    def<typedcall::python::make_capsule>("make_capsule", positional("address"), positional("name"),
+                                         "A capsule of an int, whose name is bytes that the caller "
+                                         "keeps for ever."),
+    def<array_callee>("array_callee", positional("signature"), positional("address"),
+                      "The capsule that CALL_WITH_ARRAY, a double (int, double *, void *), takes "
+                      "as its data; it does not keep what the address depends on."),
+    def<time_boxed>("time_boxed", positional("callable"), positional("arguments"),
+                    positional("count"), "Seconds for `count` calls from C with objects."),
+    def<time_unboxed>("time_unboxed", takes_self, positional("function"), positional("arguments"),
+                      positional("count"),
+                      "Seconds for `count` calls of a TypedFunction's C function; arguments are "
+                      "converted once."),
+};
 
 }  // namespace
 
-PyMODINIT_FUNC PyInit__native() { return PyModuleDef_Init(&definition); }
+TYPEDCALL_MODULE_STATE(_native, "What the C++ headers of typedcall know, for Python.", methods,
+                       native_state);

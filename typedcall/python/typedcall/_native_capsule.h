@@ -5,12 +5,13 @@
 
 #include <Python.h>
 
+#include <cstdint>
 #include <cstring>
 
 namespace typedcall::python {
 
 /// None for a capsule without a name.
-inline PyObject *capsule_name(PyObject *, PyObject *capsule) {
+inline PyObject *capsule_name(PyObject *capsule) {
   const char *const name = PyCapsule_GetName(capsule);
   if (name != nullptr) {
     return PyUnicode_DecodeUTF8(name, static_cast<Py_ssize_t>(std::strlen(name)), "replace");
@@ -20,20 +21,18 @@ inline PyObject *capsule_name(PyObject *, PyObject *capsule) {
 }
 
 /// As an int, whatever its name is. ValueError for what is no capsule.
-inline PyObject *capsule_address(PyObject *, PyObject *capsule) {
+inline PyObject *capsule_address(PyObject *capsule) {
   const char *const name = PyCapsule_GetName(capsule);
   if (name == nullptr && PyErr_Occurred() != nullptr) return nullptr;
   void *const address = PyCapsule_GetPointer(capsule, name);
   return address != nullptr ? PyLong_FromVoidPtr(address) : nullptr;
 }
 
-/// make_capsule(address, name): the caller keeps the bytes of the name for ever.
-inline PyObject *make_capsule(PyObject *, PyObject *args) {
-  PyObject *address, *name;
-  if (!PyArg_ParseTuple(args, "O!S:make_capsule", &PyLong_Type, &address, &name)) return nullptr;
-  void *const pointer = PyLong_AsVoidPtr(address);
-  if (pointer == nullptr && PyErr_Occurred() != nullptr) return nullptr;
-  return PyCapsule_New(pointer, PyBytes_AS_STRING(name), nullptr);
+/// `name` is bytes, which the caller keeps for ever.
+inline PyObject *make_capsule(std::uintptr_t address, PyObject *name) {
+  const char *const text = PyBytes_AsString(name);
+  return text != nullptr ? PyCapsule_New(reinterpret_cast<void *>(address), text, nullptr)
+                         : nullptr;
 }
 
 }  // namespace typedcall::python

@@ -4,6 +4,7 @@
 #define PY_SSIZE_T_CLEAN
 #include "typedcall/loop.h"
 #include "typedcall/object_ref.h"
+#include "typedcall/provider.h"
 
 // Behind Python.h.
 #include <memory>
@@ -162,13 +163,23 @@ PyType_Spec memory_spec = {"typedcall._numpy_bridge.UfuncMemory", sizeof(memory_
                            ,
                            memory_slots};
 
-struct module_state {
-  PyTypeObject *memory_type;
-};
+struct bridge_state : typedcall::module_state {
+  static constexpr bool runs_without_gil = true;
+  static constexpr bool supports_interpreters = false;  // as NumPy
+  object_ref memory_type;
 
-module_state *state_of(PyObject *module) {
-  return static_cast<module_state *>(PyModule_GetState(module));
-}
+  int exec(PyObject *module) {
+    memory_type = object_ref::steal(PyType_FromModuleAndSpec(module, &memory_spec, nullptr));
+#if PY_VERSION_HEX < 0x030A0000
+    if (memory_type) reinterpret_cast<PyTypeObject *>(memory_type.get())->tp_new = nullptr;
+#endif
+    return memory_type ? 0 : -1;
+  }
+  int traverse(visitproc visit, void *arg) const {
+    Py_VISIT(memory_type.get());
+    return 0;
+  }
+};
 
 /// Adds the loop of one (signature, flags, address, keep_alive).
 bool add_loop(ufunc_memory *memory, PyObject *row) {
@@ -188,15 +199,12 @@ bool add_loop(ufunc_memory *memory, PyObject *row) {
   return true;
 }
 
-PyObject *make_ufunc(PyObject *module, PyObject *args) {
-  PyObject *api, *rows;
-  const char *name, *doc, *types;
+PyObject *make_ufunc(PyObject *module, PyObject *api, const char *name, const char *doc,
+                     PyObject *rows, PyObject *type_numbers, int nin, int nout) {
+  char *types;
   Py_ssize_t types_size;
-  int nin, nout;
-  if (!PyArg_ParseTuple(args, "OssO!y#ii:make_ufunc", &api, &name, &doc, &PyTuple_Type, &rows,
-                        &types, &types_size, &nin, &nout)) {
-    return nullptr;
-  }
+  if (PyBytes_AsStringAndSize(type_numbers, &types, &types_size) < 0) return nullptr;
+  if (!PyTuple_Check(rows)) return PyErr_Format(PyExc_TypeError, "loops must be a tuple");
   void **const table = table_of(api);
   if (table == nullptr) return nullptr;
   const Py_ssize_t count = PyTuple_GET_SIZE(rows);
@@ -204,7 +212,8 @@ PyObject *make_ufunc(PyObject *module, PyObject *args) {
     PyErr_SetString(PyExc_ValueError, "a ufunc needs one type for each array of each loop");
     return nullptr;
   }
-  PyTypeObject *const type = state_of(module)->memory_type;
+  auto *const type =
+      reinterpret_cast<PyTypeObject *>(typedcall::state_of<bridge_state>(module).memory_type.get());
   PyObject *const owner = type->tp_alloc(type, 0);
   if (owner == nullptr) return nullptr;
   auto *const memory = new (std::nothrow) ufunc_memory;
@@ -247,9 +256,7 @@ PyObject *make_ufunc(PyObject *module, PyObject *args) {
   return ufunc;
 }
 
-PyObject *scalar_functions(PyObject *, PyObject *args) {
-  PyObject *api, *ufunc;
-  if (!PyArg_ParseTuple(args, "OO:scalar_functions", &api, &ufunc)) return nullptr;
+PyObject *scalar_functions(PyObject *api, PyObject *ufunc) {
   void **const table = table_of(api);
   if (table == nullptr) return nullptr;
   if (!PyObject_TypeCheck(ufunc, static_cast<PyTypeObject *>(table[kUFuncType]))) {
@@ -274,55 +281,22 @@ PyObject *scalar_functions(PyObject *, PyObject *args) {
   return found;
 }
 
-PyMethodDef methods[] = {
-    {"make_ufunc", make_ufunc, METH_VARARGS,
-     "make_ufunc($module, api, name, doc, loops, types, nin, nout, /)\n--\n\n"
-     "A ufunc of `loops`, a tuple of (signature, flags, address, keep_alive); `types` are NumPy's "
-     "type numbers, nin + nout of each loop."},
-    {"scalar_functions", scalar_functions, METH_VARARGS,
-     "scalar_functions($module, api, ufunc, /)\n--\n\n"
-     "(signature, address) of each C function that one of NumPy's generic loops calls."},
-    {nullptr, nullptr, 0, nullptr}};
+using typedcall::positional;
 
-int exec(PyObject *module) {
-  PyObject *const type = PyType_FromModuleAndSpec(module, &memory_spec, nullptr);
-  state_of(module)->memory_type = reinterpret_cast<PyTypeObject *>(type);
-#if PY_VERSION_HEX < 0x030A0000
-  if (type != nullptr) state_of(module)->memory_type->tp_new = nullptr;
-#endif
-  return type != nullptr ? 0 : -1;
-}
-
-int traverse(PyObject *module, visitproc visit, void *arg) {
-  Py_VISIT(state_of(module)->memory_type);
-  return 0;
-}
-
-int clear(PyObject *module) {
-  Py_CLEAR(state_of(module)->memory_type);
-  return 0;
-}
-
-PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, reinterpret_cast<void *>(exec)},
-#if PY_VERSION_HEX >= 0x030C0000
-    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},  // as NumPy
-#endif
-#ifdef Py_GIL_DISABLED
-    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
-#endif
-    {0, nullptr}};
-
-PyModuleDef definition = {PyModuleDef_HEAD_INIT,
-                          "typedcall._numpy_bridge",
-                          "ufuncs from native functions, and native functions of ufuncs.",
-                          sizeof(module_state),
-                          methods,
-                          slots,
-                          traverse,
-                          clear,
-                          [](void *module) { clear(static_cast<PyObject *>(module)); }};
+typedcall::method_table methods{
+    typedcall::def<make_ufunc>(
+        "make_ufunc", typedcall::takes_self, positional("api"), positional("name"),
+        positional("doc"), positional("loops"), positional("types"), positional("nin"),
+        positional("nout"),
+        "A ufunc of `loops`, a tuple of (signature, flags, address, keep_alive); `types` are "
+        "NumPy's type numbers, nin + nout of each loop."),
+    typedcall::def<scalar_functions>(
+        "scalar_functions", positional("api"), positional("ufunc"),
+        "(signature, address) of each C function that one of NumPy's generic loops calls."),
+};
 
 }  // namespace
 
-PyMODINIT_FUNC PyInit__numpy_bridge() { return PyModuleDef_Init(&definition); }
+TYPEDCALL_MODULE_STATE(_numpy_bridge,
+                       "ufuncs from native functions, and native functions of ufuncs.", methods,
+                       bridge_state);
