@@ -4,15 +4,18 @@ no Exception (KeyboardInterrupt, SystemExit, which signal handlers raise anywher
 come out, whatever else goes wrong counts as "it has none"."""
 from __future__ import annotations
 
+import operator
 import sys
 import types
 from typing import Any, List, Optional, Tuple
 
 __all__ = [
     "attribute",
+    "exact_int",
     "exact_text",
     "imported_class",
     "is_a",
+    "is_address",
     "is_mapping",
     "members",
     "module_of",
@@ -47,6 +50,24 @@ def text_attribute(obj: Any, name: str) -> Optional[str]:
 def exact_text(text: str) -> str:
     """Of a subclass of str what it holds, whatever its methods say. (PyPy's str.__str__ asks them.)"""
     return str.__getitem__(text, slice(None))
+
+
+def exact_int(number: Any) -> Optional[int]:
+    """Of an int, or what stands for one (NumPy's), its value; None of anything else, and of a bool,
+    which is no number here."""
+    if is_a(number, bool):
+        return None
+    try:
+        return int.__int__(operator.index(number))
+    except MemoryError:
+        raise
+    except Exception:
+        return None
+
+
+def is_address(number: int) -> bool:
+    """Can something stand there? At 0 nothing does."""
+    return 0 < number <= 2 * sys.maxsize + 1
 
 
 def is_a(obj: Any, kind: Optional[type]) -> bool:

@@ -9,7 +9,7 @@ from typedcall import _cffi
 from typedcall._capsules import capsule_address, is_capsule
 from typedcall._choose import are_equivalent, offered
 from typedcall._codes import has_error_value
-from typedcall._foreign import imported_class, is_a, show
+from typedcall._foreign import attribute, imported_class, is_a, is_address, show
 from typedcall._records import Entry, Flags, parse_signature
 from typedcall.sources.ctypes_ import FUNCFLAG_PYTHONAPI, address_of
 
@@ -42,7 +42,7 @@ def read_pointer(pointer: Any, signature: str) -> _Read:
 
 
 def _checked(address: int, pointer: Any) -> int:
-    if 0 < address <= 2 * sys.maxsize + 1:
+    if is_address(address):
         return address
     raise ValueError("%s is not the address of a C function" % show(pointer))
 
@@ -65,14 +65,18 @@ def _of_entries(pointer: Any, signature: str, found: List[Entry]) -> _Read:
 
 def _of_ctypes(pointer: Any, signature: str) -> Optional[_Read]:
     if is_a(pointer, imported_class("ctypes", "_CFuncPtr")):
-        if pointer.argtypes is not None:
+        # Not None either where they raise.
+        if attribute(pointer, "argtypes", pointer) is not None:
             raise TypeError(
                 "%s has argtypes or a restype that no signature has; tag its address, "
                 "ctypes.cast(f, ctypes.c_void_p), if you are sure" % show(pointer)
             )
         address, keep_alive = address_of(pointer)
         # Without argtypes nothing is known but what the prototype does about exceptions.
-        raises = pointer._flags_ & FUNCFLAG_PYTHONAPI
+        bits = attribute(type(pointer), "_flags_")
+        if not is_a(bits, int):
+            raise TypeError("%s has a prototype without flags" % show(pointer))
+        raises = int.__and__(bits, FUNCFLAG_PYTHONAPI)
         if raises and not has_error_value(parse_signature(signature)[1]):
             raise TypeError(
                 "%s may raise, which '%s' cannot say; tag its address, "

@@ -7,7 +7,8 @@ import functools
 import importlib
 from typing import Any, Callable, List, Optional, Tuple
 
-from typedcall._records import Entry
+from typedcall._foreign import is_address
+from typedcall._records import Entry, parse_signature
 
 __all__ = ["foreign_entries"]
 
@@ -20,10 +21,29 @@ def _adapters() -> Tuple[Callable[[Any], Optional[List[Entry]]], ...]:
     return tuple(importlib.import_module(__name__ + "." + name).entries for name in _MODULES)
 
 
+def _is_sound(entry: Entry) -> bool:
+    """Can it be an entry? What its words are made of, an object of a library has said."""
+    if type(entry.address) is not int or not is_address(entry.address):
+        return False
+    if not 0 <= int(entry.flags) < 1 << 32:
+        return False
+    try:
+        parse_signature(entry.signature)
+    except ValueError:  # void among the arguments, or more of them than there can be
+        return False
+    return True
+
+
 def foreign_entries(obj: Any) -> List[Entry]:
-    """What the first adapter that knows the object finds."""
+    """What the first adapter that knows the object finds. The rule of _foreign.py holds for all that
+    adapters do with it: what raises, or answers nonsense, has none."""
     for adapter in _adapters():
-        found = adapter(obj)
-        if found is not None:
-            return found
+        try:
+            found = adapter(obj)
+            if found is not None:
+                return [entry for entry in found if _is_sound(entry)]
+        except MemoryError:
+            raise
+        except Exception:
+            continue
     return []

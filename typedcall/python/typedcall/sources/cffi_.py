@@ -9,7 +9,7 @@ from typing import Any, List, Optional
 
 from typedcall import _cffi
 from typedcall._c_text import letters_of as letters_of_text
-from typedcall._foreign import imported_class, is_a, text_attribute
+from typedcall._foreign import exact_text, imported_class, is_a
 from typedcall._libraries import library_of
 from typedcall._records import Entry, Flags
 
@@ -34,11 +34,12 @@ def _may_call_python(address: int, is_data: bool, lib_type: type) -> bool:
     library = library_of(address)
     if library is None or not is_data:
         return library is None
+    # What stands in a module, without its __getattr__.
     modules = [vars(each) for each in list(sys.modules.values()) if type(each) is ModuleType]
-    return any(
-        is_a(names.get("lib"), lib_type) and str(names.get("__file__")) == library
-        for names in modules
-    )
+    files: List[Any] = [
+        names.get("__file__") for names in modules if is_a(names.get("lib"), lib_type)
+    ]
+    return any(is_a(file, str) and exact_text(file) == library for file in files)
 
 
 def entries(obj: Any) -> Optional[List[Entry]]:

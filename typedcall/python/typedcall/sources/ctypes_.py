@@ -7,7 +7,7 @@ import sys
 from typing import Any, List, Optional, Tuple
 
 from typedcall._codes import CODES, has_error_value, letters_for
-from typedcall._foreign import attribute, imported_class, is_a
+from typedcall._foreign import attribute, imported_class, is_a, type_name
 from typedcall._libraries import library_of
 from typedcall._records import Entry, Flags
 
@@ -85,13 +85,13 @@ def _is_callback(pointer: Any) -> bool:
         if id(each) in seen:
             continue  # pointers that were cast keep each other alive
         seen.add(id(each))
-        if type(each).__name__ == "CThunkObject":
+        if type_name(each) == "CThunkObject":
             return True
-        if isinstance(each, _function_pointer()):
-            if getattr(each, "callable", None) is not None:
+        if is_a(each, _function_pointer()):
+            if attribute(each, "callable") is not None:
                 return True
-        kept = getattr(each, "_objects", None)
-        waiting += kept.values() if isinstance(kept, dict) else ()
+        kept = attribute(each, "_objects")
+        waiting += dict.values(kept) if is_a(kept, dict) else ()
     return False
 
 
@@ -106,12 +106,12 @@ def _kept_by(pointer: Any) -> List[Any]:
         if each is None or id(each) in seen:
             continue  # pointers that were cast keep each other alive
         seen.add(id(each))
-        if isinstance(each, dict):
-            waiting += list(each.values())  # it changes when something else is assigned
+        if is_a(each, dict):
+            waiting += list(dict.values(each))  # it changes when something else is assigned
             continue
         if each is not pointer:
             kept.append(each)
-        if isinstance(each, data):
+        if is_a(each, data):
             waiting += [attribute(each, "_b_base_"), attribute(each, "_objects")]
         elif is_a(each, memoryview):
             waiting.append(attribute(each, "obj"))  # from_buffer() keeps a view of its memory
@@ -171,7 +171,7 @@ def _flags_of(pointer: Any, address: int, result: str) -> Optional[Flags]:
         flags |= Flags.THREAD_SAFE  # ctypes lets the GIL go around each call
     if bits & _FUNCFLAG_USE_ERRNO:
         flags |= Flags.SETS_ERRNO
-    if getattr(pointer, "errcheck", None) is not None:
+    if attribute(pointer, "errcheck", pointer) is not None:
         flags |= Flags.DIFFERS
     return flags
 
@@ -183,11 +183,13 @@ def entries(obj: Any) -> Optional[List[Entry]]:
         return None
     import ctypes
 
-    if obj.argtypes is None or not obj:
+    argtypes = obj.argtypes
+    # ctypes has read the argument types when they were set: an iterator is empty since then.
+    if not is_a(argtypes, tuple) and not is_a(argtypes, list):
         return []
     try:
         result = letters_of(obj.restype)
-        signature = "".join(map(letters_of, obj.argtypes)) + "->" + result
+        signature = "".join(map(letters_of, argtypes)) + "->" + result
     except ValueError:
         return []
     if "v" in signature.split("->")[0]:

@@ -7,7 +7,7 @@ import sys
 from typing import Any, List, Optional
 
 from typedcall._codes import letters_for
-from typedcall._foreign import imported_class, is_a
+from typedcall._foreign import exact_int, imported_class, is_a
 from typedcall._records import Entry, Flags
 
 __all__ = ["entries", "letters_of"]
@@ -58,9 +58,11 @@ def entries(obj: Any) -> Optional[List[Entry]]:
         address, signature = obj.__wrapper_address__(), obj.signature()
     else:
         return None
+    address, arguments = exact_int(address), signature.args
+    if address is None or not is_a(arguments, tuple):
+        return []
     try:
-        arguments = "".join(map(letters_of, signature.args))
-        text = arguments + "->" + letters_of(signature.return_type)
+        text = "".join(map(letters_of, arguments)) + "->" + letters_of(signature.return_type)
     except ValueError:
         return []
-    return [Entry(text, Flags.ACQUIRES_GIL | Flags.THREAD_SAFE, int(address), "Numba", obj)]
+    return [Entry(text, Flags.ACQUIRES_GIL | Flags.THREAD_SAFE, address, "Numba", obj)]
