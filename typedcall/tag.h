@@ -159,7 +159,9 @@ static inline int PyNativeCallable_Internal_TagObject(const PyTypedcall_Interfac
                                                       const PyNativeCallableTable *table,
                                                       void (*destroy)(const void *value),
                                                       PyObject *kept) {
-  const char *name = Py_TYPE(object)->tp_name;
+  // A copy: publishing may run Python code that gives the type another name.
+  char name[101];
+  PyOS_snprintf(name, sizeof(name), "%.100s", Py_TYPE(object)->tp_name);
   if (PyNativeCallable_CheckTable(table, name) < 0) return -1;
   return PyNativeCallable_Internal_Publish(interface, PyTypedcall_BY_OBJECT, object, object, name,
                                            table, destroy, kept);

@@ -191,7 +191,14 @@ static inline PyObject *PyExtensibleType_Internal_CombinedBases(PyTypeObject *ou
     if (PyType_Check(metaclass) && PyType_IsSubtype((PyTypeObject *)metaclass, &PyType_Type)) {
       continue;
     }
-    PyErr_Format(PyExc_TypeError, "%R is not a metaclass: it does not derive from type", metaclass);
+    // Not its repr(), which may be anything, and run anything.
+    char name[PyTypedcall_Internal_NAME_SIZE];
+    const int is_type = PyType_Check(metaclass);
+    PyErr_Format(
+        PyExc_TypeError, "%s'%s'%s is not a metaclass: it does not derive from type",
+        is_type ? "type " : "a ",
+        PyTypedcall_Internal_Name(is_type ? (PyTypeObject *)metaclass : Py_TYPE(metaclass), name),
+        is_type ? "" : " object");
     Py_DECREF(all);
     return NULL;
   }
@@ -277,8 +284,8 @@ static inline PyObject *PyExtensibleType_Internal_NewCombined(PyTypeObject *ours
   if (combined == NULL) return NULL;
   // The metaclass of one of the bases decides what comes out of that call.
   if (!PyExtensibleType_Internal_DerivesFrom(ours, combined, bases)) {
-    PyErr_Format(PyExc_TypeError, "%R: a metaclass's own metaclass made something else of it",
-                 combined);
+    PyErr_Format(PyExc_TypeError, "a metaclass's own metaclass made something else of it, a '%s'",
+                 PyTypedcall_Internal_Name(Py_TYPE(combined), name));
     Py_DECREF(combined);
     return NULL;
   }

@@ -297,6 +297,15 @@ class Refused(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, "is not a metaclass"):
                 combined_metaclass(abc.ABCMeta, wrong)
 
+    def test_what_is_no_metaclass_is_not_asked_for_its_repr(self):
+        def boom(self, *unused):
+            raise ValueError("no")
+
+        meta = type("Meta", (type,), {"__repr__": boom, "__str__": boom, "__name__": property(boom)})
+        for wrong in (meta("Wrong", (), {}), type("Wrong", (), {"__repr__": boom})()):
+            with self.assertRaisesRegex(TypeError, "'Wrong'.* is not a metaclass"):
+                combined_metaclass(abc.ABCMeta, wrong)
+
     def test_metaclasses_that_cannot_be_combined(self):
         with self.assertRaises(TypeError):
             class Meta(type):

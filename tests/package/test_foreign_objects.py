@@ -163,6 +163,59 @@ class Objects(unittest.TestCase):
                 self.assertEqual(typedcall.signatures(function), [])
 
 
+class Messages(unittest.TestCase):
+    """What is said runs no code of the objects that it is about."""
+
+    def test_keyword_arguments(self):
+        for error in (ValueError("no"), RecursionError()):
+            function = raising(error)
+            typedcall.tag(function, "d->d", plain.addresses["half"])
+            resolved = typedcall.resolve(function, "d->d")
+            with self.assertRaisesRegex(TypeError, "keyword"):
+                resolved(x=1.0)
+            self.assertEqual(resolved(1.0), 0.5)
+
+    def test_signatures(self):
+        class Hostile(str):
+            def boom(self, *unused):
+                raise KeyError("no")
+
+            __repr__ = __str__ = __format__ = __hash__ = __eq__ = __len__ = boom
+
+        for ask in (lambda text: typedcall.resolve(plain.half, text),
+                    lambda text: typedcall.tag(lambda x: x, text, plain.addresses["half"])):
+            for text in ("dd", "\ud800", "d\n->d", "x" * 1000):
+                with self.subTest(text=text[:9]), self.assertRaises(ValueError):
+                    ask(Hostile(text))
+
+    @unittest.skipIf(support.IS_PYPY, "it has no allocators to choose from")
+    def test_a_type_that_gets_another_name_meanwhile(self):
+        source = """
+import gc, typedcall, plain_functions as plain
+class Kind:
+    def __call__(self, x): return x
+Kind.__name__ = "K" * 40
+def rename(phase, info): Kind.__name__ = "M" * 41
+function = Kind()
+typedcall.tag(function, "d->d", plain.addresses["half"])
+gc.callbacks.append(rename)
+for threshold in range(1, 40):
+    Kind.__name__ = "K" * 40
+    gc.collect(0)
+    Kind.__name__ = "K" * 40
+    gc.set_threshold(threshold)
+    try:
+        typedcall.tag(function, "d->d", plain.addresses["half"] + 1)
+    except ValueError as error:
+        gc.set_threshold(0)
+        assert str(error).split()[0] in ("K" * 40, "M" * 41), ascii(str(error))
+"""
+        status, _, errors = support.python(
+            "-c", source, paths=[support.module_folder("plain_functions")],
+            environment={"PYTHONMALLOC": "debug"})
+        self.assertEqual((status, errors), (0, ""))
+
+
 @unittest.skipIf(support.IS_PYPY, "CPython's")
 class Ufuncs(unittest.TestCase):
     def test_names_and_documentation(self):

@@ -1,5 +1,6 @@
 # Names and defaults of parameters: what goes where, CPython's own words where a call does not fit,
 # and what inspect and help see, compared with the same function in Python.
+import asyncio
 import inspect
 import math
 import pydoc
@@ -241,6 +242,23 @@ class Leaks(unittest.TestCase):
         after = [sys.getrefcount(thing) for thing in objects]
         self.assertEqual(after[:-1], before[:-1])
         self.assertLess(abs(after[-1] - before[-1]), 100)
+
+    def test_an_interrupt_while_an_exception_says_what_it_is(self):
+        for kind in (KeyboardInterrupt, ValueError):
+            class Odd:
+                def __str__(self):
+                    raise kind("from a signal handler")
+
+            class Raising:
+                pass
+
+            loop = asyncio.new_event_loop()
+            future = asyncio.Future(loop=loop)
+            future.set_exception(TypeError(Odd()))
+            Raising.__index__ = future.result  # a C function: what it raises has no traceback
+            with self.assertRaises(kind if kind is KeyboardInterrupt else TypeError):
+                m.optional(b=Raising())
+            loop.close()
 
 
 if __name__ == "__main__":

@@ -122,7 +122,12 @@ __attribute__((noinline, cold)) inline void name_argument(const parameter_list &
   if (is_ours) PyErr_NormalizeException(&type, &value, &traceback);
   PyObject *text = is_ours ? PyObject_Str(value) : nullptr;
   PyObject *cause = is_ours ? PyException_GetCause(value) : nullptr;
-  if (text != nullptr && cause == nullptr) {
+  if (is_ours && text == nullptr && !PyErr_ExceptionMatches(PyExc_Exception)) {
+    // Somebody's interrupt; the other one is lost.
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+  } else if (text != nullptr && cause == nullptr) {
     PyErr_Format(type, "%s() argument '%s': %U", parameters.function, parameters.names[at], text);
     Py_XDECREF(type);
     Py_XDECREF(value);

@@ -32,17 +32,26 @@ inline typed_function *function_of(PyObject *object) {
   return reinterpret_cast<typed_function *>(object);
 }
 
+/// TypeError, or what the name of the callable raises that is more than an ordinary exception.
+inline void refuse_keywords(PyObject *callable) {
+  typedcall::internal::say([&] {
+    const std::string name = typedcall::internal::name_of(callable);
+    if (PyErr_Occurred()) return;
+    PyErr_Format(PyExc_TypeError,
+                 "typed functions take no keyword arguments; %s can be called with them",
+                 name.c_str());
+  });
+}
+
 inline PyObject *call_function(PyObject *object, PyObject *const *args, std::size_t nargsf,
                                PyObject *keywords) {
   const typed_function *function = function_of(object);
-  if (keywords != nullptr && PyTuple_GET_SIZE(keywords) > 0) {
-    PyErr_Format(PyExc_TypeError,
-                 "typed functions take no keyword arguments; %R can be called with them",
-                 function->callable != nullptr ? function->callable : Py_None);
-    return nullptr;
-  }
   if (function->callable == nullptr) {
     PyErr_SetString(PyExc_RuntimeError, "the garbage collector has cleared this typed function");
+    return nullptr;
+  }
+  if (keywords != nullptr && PyTuple_GET_SIZE(keywords) > 0) {
+    refuse_keywords(function->callable);
     return nullptr;
   }
   return (*function->call)(function->callable, function->self, args,
@@ -98,7 +107,7 @@ inline PyObject *show_function(PyObject *object) {
   typedcall::internal::say([&] {
     const std::string name = typedcall::internal::name_of(function->callable);
     if (PyErr_Occurred()) return;
-    shown = PyUnicode_FromFormat("<typedcall.TypedFunction %s %R at %p>", name.c_str(),
+    shown = PyUnicode_FromFormat("<typedcall.TypedFunction %s '%U' at %p>", name.c_str(),
                                  function->signature, PyLong_AsVoidPtr(function->address));
   });
   return shown;

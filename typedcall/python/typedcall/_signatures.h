@@ -71,8 +71,13 @@ static inline PyObject *PyNativeSignature_ParseForPython(PyObject *module, PyObj
   PyNativeSignature parsed;
   PyNativeSignature_Fault fault;
   if (PyNativeSignature_Parse(utf8, (size_t)length, &parsed, &fault) < 0) {
-    return PyErr_Format(PyExc_ValueError, "signature %R at position %zd: %s", text,
-                        (Py_ssize_t)fault.position, fault.reason);
+    // Without what a subclass makes of its repr().
+    PyObject *exact = PyUnicode_FromObject(text);
+    if (exact == NULL) return NULL;
+    PyErr_Format(PyExc_ValueError, "signature %R at position %zd: %s", exact,
+                 (Py_ssize_t)fault.position, fault.reason);
+    Py_DECREF(exact);
+    return NULL;
   }
   PyObject *arguments = PyList_New(parsed.nargs);
   for (int i = 0; arguments != NULL && i < parsed.nargs; ++i) {
