@@ -126,10 +126,10 @@ typedef struct PyTypedcall_Interface {
                     const void **value);
 
   /// As `publish`, and keeps `kept` (may be NULL) as long as the row's value is needed, also when
-  /// an equal value stands. The owner itself is not kept: the row would never go. Returns 1:
-  /// `value` stands now, or stood already; 0: an equal one does, and `value` was not taken;
-  /// PyTypedcall_CONFLICT, without an exception: another one does, and nothing has changed; -1 with
-  /// an exception. Since 1.2.
+  /// an equal value stands; of an exact tuple, its items. The owner itself is not kept: the row
+  /// would never go. Returns 1: `value` stands now, or stood already; 0: an equal one does, and
+  /// `value` was not taken; PyTypedcall_CONFLICT, without an exception: another one does, and
+  /// nothing has changed; -1 with an exception. Since 1.2.
   int (*publish_kept)(void *state, int space, const void *key, PyObject *owner, const void *value,
                       int (*equal)(const void *standing, const void *offered),
                       void (*destroy)(const void *value), PyObject *kept);

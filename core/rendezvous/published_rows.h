@@ -101,7 +101,8 @@ static inline int PyTypedcall_Internal_PublishFor(PyTypedcall_Internal_State *st
                                                   PyTypedcall_Internal_Owner *owner,
                                                   const PyTypedcall_Internal_Row *offered,
                                                   int (*equal)(const void *, const void *),
-                                                  PyObject *kept, const void **standing) {
+                                                  PyObject *kept, const PyObject *object,
+                                                  const void **standing) {
   PyTypedcall_Internal_Row *row =
       PyTypedcall_Internal_TableRow(&state->tables[offered->space], offered->key);
   PyTypedcall_Internal_Row *fresh = NULL;
@@ -118,8 +119,7 @@ static inline int PyTypedcall_Internal_PublishFor(PyTypedcall_Internal_State *st
     if (row == NULL) return -1;
   }
   // What can fail first; an owner that a row has for nothing would be no harm.
-  int failed = kept != NULL && !PyTypedcall_Internal_Keeps(row, kept) &&
-               PyTypedcall_Internal_Keep(row, kept) < 0;
+  int failed = PyTypedcall_Internal_Keep(row, kept, object) < 0;
   failed = failed || PyTypedcall_Internal_Own(owner, row) < 0;
   if (fresh == NULL) return failed ? -1 : row->value == offered->value;
   if (!failed) {
@@ -183,8 +183,7 @@ static inline int PyTypedcall_Internal_Publish(
       *standing = NULL;
       return -1;
     }
-    result = PyTypedcall_Internal_PublishFor(state, owner, &offered, equal,
-                                             kept == object ? NULL : kept, standing);
+    result = PyTypedcall_Internal_PublishFor(state, owner, &offered, equal, kept, object, standing);
     PyTypedcall_Internal_DropIdleOwner(state, owner);
     Py_DECREF(held);
   } while (result == PyTypedcall_CONFLICT && PyTypedcall_Internal_RetireDying(state, space, key));

@@ -13,7 +13,9 @@ extern "C" {
 typedef struct PyTypedcall_Internal_Ownership {
   struct PyTypedcall_Internal_Owner *owner;
   PyTypedcall_Internal_Row *row;
+  // Doubly linked: a row may have thousands of owners, and an owner thousands of rows.
   struct PyTypedcall_Internal_Ownership *next_of_owner, *next_of_row;
+  struct PyTypedcall_Internal_Ownership **from_of_owner, **from_of_row;  // what points here
 } PyTypedcall_Internal_Ownership;
 
 typedef struct PyTypedcall_Internal_Owner {
@@ -35,9 +37,12 @@ static inline PyTypedcall_Internal_Owner *PyTypedcall_Internal_OwnerIn(PyObject 
 // Adds the row to the owner's, unless it is there. -1 when there is no memory (no exception set).
 static inline int PyTypedcall_Internal_Own(PyTypedcall_Internal_Owner *owner,
                                            PyTypedcall_Internal_Row *row) {
-  PyTypedcall_Internal_Ownership **end = &row->owned_by;
-  for (; *end != NULL; end = &(*end)->next_of_row) {
-    if ((*end)->owner == owner) return 0;
+  // Through both lists at once, to the end of the shorter one.
+  const PyTypedcall_Internal_Ownership *of_row = row->owned_by, *of_owner = owner->owned;
+  while (of_row != NULL && of_owner != NULL) {
+    if (of_row->owner == owner || of_owner->row == row) return 0;
+    of_row = of_row->next_of_row;
+    of_owner = of_owner->next_of_owner;
   }
   PyTypedcall_Internal_Ownership *made =
       (PyTypedcall_Internal_Ownership *)PyTypedcall_RAW_CALLOC(1, sizeof(*made));
@@ -45,17 +50,25 @@ static inline int PyTypedcall_Internal_Own(PyTypedcall_Internal_Owner *owner,
   made->owner = owner;
   made->row = row;
   made->next_of_owner = owner->owned;
+  made->from_of_owner = &owner->owned;
+  if (owner->owned != NULL) owner->owned->from_of_owner = &made->next_of_owner;
   owner->owned = made;
-  *end = made;  // last: the first owner is the one that brought the value
+  // Last: the first owner is the one that brought the value.
+  made->from_of_row = row->owned_by != NULL ? row->owned_by_end : &row->owned_by;
+  *made->from_of_row = made;
+  row->owned_by_end = &made->next_of_row;
   return 0;
 }
 
-// Ends an ownership that is the first of its owner's.
 static inline void PyTypedcall_Internal_Disown(PyTypedcall_Internal_Ownership *ended) {
-  PyTypedcall_Internal_Ownership **at = &ended->row->owned_by;
-  while (*at != ended) at = &(*at)->next_of_row;
-  *at = ended->next_of_row;
-  ended->owner->owned = ended->next_of_owner;
+  *ended->from_of_owner = ended->next_of_owner;
+  if (ended->next_of_owner != NULL) ended->next_of_owner->from_of_owner = ended->from_of_owner;
+  *ended->from_of_row = ended->next_of_row;
+  if (ended->next_of_row != NULL) {
+    ended->next_of_row->from_of_row = ended->from_of_row;
+  } else {
+    ended->row->owned_by_end = ended->from_of_row;
+  }
   PyTypedcall_RAW_FREE(ended);
 }
 
@@ -65,14 +78,7 @@ static inline void PyTypedcall_Internal_DisownAll(PyTypedcall_Internal_Owner *ow
 
 // Takes a row from all its owners.
 static inline void PyTypedcall_Internal_DisownRow(PyTypedcall_Internal_Row *row) {
-  while (row->owned_by != NULL) {
-    PyTypedcall_Internal_Ownership *ended = row->owned_by;
-    PyTypedcall_Internal_Ownership **at = &ended->owner->owned;
-    while (*at != ended) at = &(*at)->next_of_owner;
-    *at = ended->next_of_owner;
-    row->owned_by = ended->next_of_row;
-    PyTypedcall_RAW_FREE(ended);
-  }
+  while (row->owned_by != NULL) PyTypedcall_Internal_Disown(row->owned_by);
 }
 
 static inline void PyTypedcall_Internal_FreeOwner(PyObject *capsule) {

@@ -20,12 +20,12 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_ShareRow(
 static inline void PyTypedcall_Internal_ReleaseRow(PyTypedcall_Internal_Row *row) {
   if (__atomic_sub_fetch(&row->references, 1, __ATOMIC_ACQ_REL) > 0) return;
   PyObject **kept = row->kept;
-  const size_t count = row->kept_count;
+  const size_t room = row->kept_room;
   const void *value = row->value;
   void (*destroy)(const void *value) = row->destroy;
   PyTypedcall_RAW_FREE(row);
   if (destroy != NULL) destroy(value);
-  for (size_t i = 0; i < count; ++i) Py_DECREF(kept[i]);
+  for (size_t i = 0; i < room; ++i) Py_XDECREF(kept[i]);
   PyTypedcall_RAW_FREE(kept);
 }
 
@@ -38,22 +38,50 @@ static inline void PyTypedcall_Internal_ReleaseRows(PyTypedcall_Internal_Row *ro
   }
 }
 
-// Is it kept already? The caller has the state for itself.
-static inline int PyTypedcall_Internal_Keeps(const PyTypedcall_Internal_Row *row,
-                                             const PyObject *object) {
-  for (size_t i = 0; i < row->kept_count; ++i) {
-    if (row->kept[i] == object) return 1;
+// Where `object` stands among `room` cells, or the free one where it belongs. There is one.
+static inline PyObject **PyTypedcall_Internal_KeptCell(PyObject **cells, size_t room,
+                                                       PyObject *object) {
+  for (size_t i = PyTypedcall_Internal_Hash(object);; ++i) {
+    PyObject **cell = cells + (i & (room - 1));
+    if (*cell == NULL || *cell == object) return cell;
   }
+}
+
+// Keeps `object` with the row, once. -1 when there is no memory (no exception set). The caller has
+// the state for itself.
+static inline int PyTypedcall_Internal_KeepOne(PyTypedcall_Internal_Row *row, PyObject *object) {
+  if (row->kept_room > 0 &&
+      *PyTypedcall_Internal_KeptCell(row->kept, row->kept_room, object) == object) {
+    return 0;
+  }
+  if ((row->kept_count + 1) * 2 > row->kept_room) {
+    const size_t room = row->kept_room > 0 ? row->kept_room * 2 : 4;
+    PyObject **cells = (PyObject **)PyTypedcall_RAW_CALLOC(room, sizeof(*cells));
+    if (cells == NULL) return -1;
+    for (size_t i = 0; i < row->kept_room; ++i) {
+      PyObject *each = row->kept[i];
+      if (each != NULL) *PyTypedcall_Internal_KeptCell(cells, room, each) = each;
+    }
+    PyTypedcall_RAW_FREE(row->kept);
+    row->kept = cells;
+    row->kept_room = room;
+  }
+  Py_INCREF(object);
+  *PyTypedcall_Internal_KeptCell(row->kept, row->kept_room, object) = object;
+  ++row->kept_count;
   return 0;
 }
 
-// Keeps `object` with the row. -1 when there is no memory (no exception set).
-static inline int PyTypedcall_Internal_Keep(PyTypedcall_Internal_Row *row, PyObject *object) {
-  void *grown = PyTypedcall_RAW_REALLOC(row->kept, (row->kept_count + 1) * sizeof(*row->kept));
-  if (grown == NULL) return -1;
-  row->kept = (PyObject **)grown;
-  Py_INCREF(object);
-  row->kept[row->kept_count++] = object;
+// Keeps `object`, or what is in it if it is a tuple: who tags the same again makes the tuple anew.
+// Nothing for NULL, and not `owner`, with which the row goes. As KeepOne.
+static inline int PyTypedcall_Internal_Keep(PyTypedcall_Internal_Row *row, PyObject *object,
+                                            const PyObject *owner) {
+  if (object == NULL || object == owner) return 0;
+  if (!PyTuple_CheckExact(object)) return PyTypedcall_Internal_KeepOne(row, object);
+  for (Py_ssize_t i = 0; i < PyTuple_Size(object); ++i) {
+    PyObject *item = PyTuple_GetItem(object, i);
+    if (item != owner && PyTypedcall_Internal_KeepOne(row, item) < 0) return -1;
+  }
   return 0;
 }
 

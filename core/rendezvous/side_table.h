@@ -38,9 +38,9 @@ typedef struct PyTypedcall_Internal_Row {
   const void *key;
   const void *value;
   void (*destroy)(const void *value);
-  PyObject **kept;  // what publish_kept() was given
-  size_t kept_count;
-  struct PyTypedcall_Internal_Ownership *owned_by;
+  PyObject **kept;  // a set of what publish_kept() was given: its cells, at most half of them full
+  size_t kept_count, kept_room;
+  struct PyTypedcall_Internal_Ownership *owned_by, **owned_by_end;
   struct PyTypedcall_Internal_Row *next;  // among those that were taken out of the table
 } PyTypedcall_Internal_Row;
 

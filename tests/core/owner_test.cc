@@ -40,6 +40,35 @@ TEST_F(Owners, ARowLivesUntilItsLastOwnerDies) {
   }
 }
 
+TEST_F(Owners, ManyOwnersOfManyRowsGoInAnyOrder) {
+  constexpr size_t kOwners = 40, kRows = 7;
+  std::array<const void *, kRows> keys, values;
+  for (size_t i = 0; i < kRows; ++i) keys[i] = Address(), values[i] = Address();
+  for (size_t step : {1, 3, 7, 39}) {  // none has a factor of 40
+    std::array<Ref, kOwners> owners;
+    for (Ref &owner : owners) owner = Owner();
+    const auto owns = [](size_t owner, size_t row) { return (owner * 5 + row) % 3 != 0; };
+    for (size_t twice = 0; twice < 2; ++twice) {
+      for (size_t at = 0; at < kOwners * kRows; ++at) {
+        const size_t owner = at / kRows, row = at % kRows;
+        if (!owns(owner, row)) continue;
+        EXPECT_EQ(Publish(kDef, keys[row], owners[owner], values[row]), values[row]) << TakeError();
+      }
+    }
+    // In the middle, from its owners' lists.
+    EXPECT_EQ(Retract(kDef, keys[3]), 1);
+    for (size_t gone = 0, at = 0; gone < kOwners; ++gone, at = (at + step) % kOwners) {
+      owners[at].reset();
+      for (size_t row = 0; row < kRows; ++row) {
+        bool is_owned = false;
+        for (size_t i = 0; i < kOwners; ++i) is_owned |= owners[i] && owns(i, row);
+        EXPECT_EQ(Find(kDef, keys[row]), is_owned && row != 3 ? values[row] : nullptr);
+      }
+    }
+  }
+  for (size_t row = 0; row < kRows; ++row) EXPECT_EQ(Destroyed()[values[row]], row == 3 ? 0 : 4);
+}
+
 TEST_F(Owners, OwnersOfEveryKind) {
   for (const char *expression :
        {"type(weakref)('module')", "type('Class', (), {})", "lambda: 0", "Owner()"}) {

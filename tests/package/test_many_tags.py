@@ -1,0 +1,96 @@
+"""The same tag again and again: time and memory grow no faster than what is tagged."""
+import ctypes
+import gc
+import sys
+import time
+import unittest
+import weakref
+
+import support
+import typedcall
+
+plain = support.build("plain_functions")
+HALF = plain.addresses["half"]
+
+
+class Keeper:
+    pass
+
+
+@unittest.skipIf(support.IS_PYPY, "CPython's")
+class ManyTags(unittest.TestCase):
+    def seconds(self, tag, things):
+        started = time.process_time()
+        for thing in things:
+            tag(thing)
+        return time.process_time() - started
+
+    def check_time(self, tag, make, few=8000):
+        """Sixteen times as many may take 60 times as long, not 256 times."""
+        few_things, many_things = [make() for _ in range(few)], [make() for _ in range(16 * few)]
+        short = min(self.seconds(tag, part) for part in (few_things, many_things[:few]))
+        self.assertLess(self.seconds(tag, many_things), 60 * short + 0.2)
+        return many_things
+
+    def test_different_keepers(self):
+        from typedcall import _native
+
+        def function(x):
+            return x
+
+        self.addCleanup(typedcall.untag, function)
+        self.check_time(lambda keeper: _native.tag(function, [("d->d", 0, HALF)], keeper), Keeper)
+
+    def test_owners_of_one_row(self):
+        address = ctypes.cast(ctypes.pythonapi.PyObject_Repr, ctypes.c_void_p).value
+
+        def make():
+            kind = type("Kind", (list,), {"append": None})
+            return super(kind, kind()).append
+
+        functions = self.check_time(lambda f: typedcall.tag(f, "O->O", address, flags=5), make, 2000)
+        started = time.process_time()
+        functions.clear()
+        gc.collect()
+        self.assertLess(time.process_time() - started, 5)
+        typedcall.untag([].append)
+
+    def test_the_same_pointer_costs_nothing_more(self):
+        def function(x):
+            return x
+
+        self.addCleanup(typedcall.untag, function)
+        pointer = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(HALF)
+        room = (type(pointer) * 2)(pointer, pointer)
+        for each in (pointer, room[1]):  # the second one shares the memory of the array
+            counts = []
+            for _ in range(6):
+                for _ in range(500):
+                    typedcall.tag(function, "d->d", each)
+                gc.collect()
+                counts.append(sys.getallocatedblocks())
+            self.assertLess(counts[-1] - counts[1], 200, counts)
+
+    def test_what_is_in_a_tuple_is_kept(self):
+        from typedcall import _native
+
+        def function(x):
+            return x
+
+        keepers = [Keeper() for _ in range(100)]
+        alive = [weakref.ref(keeper) for keeper in keepers]
+        for at in range(0, 100, 4):
+            _native.tag(function, [("d->d", 0, HALF)], tuple(keepers[at:at + 4]))
+            _native.tag(function, [("d->d", 0, HALF)], (function, keepers[0]))
+        keepers.clear()
+        gc.collect()
+        self.assertNotIn(None, [reference() for reference in alive])
+        gone = weakref.ref(function)
+        del function
+        gc.collect()
+        self.assertIsNone(gone())
+        self.assertEqual([reference() for reference in alive], [None] * 100)
+
+
+if __name__ == "__main__":
+    unittest.main()
