@@ -2,139 +2,22 @@
 makes of them, deleted and collected in any order, with `__del__` and `__eq__` that do the same."""
 import copy
 import ctypes
-import ctypes.util
-import functools
 import gc
-import importlib
-import math
 import operator
 import pickle
 import random
-import sys
 import threading
 import types
 import warnings
 import weakref
 
 import typedcall
+from attack_callables import Callables
+from attack_meanings import ALLOWED, Thing, Wrong, _letters
 from typedcall import Flags
 
-IS_CPYTHON = sys.implementation.name == "cpython"
-#: What the documentation says that functions of the package raise, and what hostile objects do.
-ALLOWED = (TypeError, ValueError, OverflowError, RuntimeError, ImportError, AttributeError,
-           LookupError, pickle.PicklingError)
-KEEPS = Flags.NEEDS_THREAD | Flags.MAY_RAISE
 
-
-class Wrong(Exception):
-    """The oracle's: a typed call gave something else than the boxed one."""
-
-
-class Meaning:
-    """What a callable does. All its tags say the same, so all of them are correct."""
-
-    def __init__(self, signature, python, *addresses, flags=0, made=()):
-        self.signature = signature
-        self.python = python
-        #: Addresses of C functions that live for ever, and a function that makes Python callables.
-        self.addresses = addresses
-        self.flags = flags
-        self.builtins = made
-
-
-def _letters(letter):
-    return {"d": ctypes.c_double, "l": ctypes.c_long, "O": ctypes.py_object, "v": None,
-            "i": ctypes.c_int}[letter]
-
-
-def prototype(signature):
-    """The ctypes type of a function."""
-    arguments, result = signature.split("->")
-    # A function of objects must not be called without the GIL, nor after ctypes let it go.
-    factory = ctypes.PYFUNCTYPE if "O" in signature else ctypes.CFUNCTYPE
-    return factory(_letters(result), *map(_letters, arguments))
-
-
-@functools.lru_cache(maxsize=None)
-def _of_cffi(signature):
-    """(FFI, type). cffi parses under a lock that no `__del__` may meet, so once."""
-    import cffi
-
-    arguments, result = signature.split("->")
-    names = {"d": "double", "l": "long"}
-    ffi = cffi.FFI()
-    text = "%s(*)(%s)" % (names[result], ", ".join(names[each] for each in arguments))
-    return ffi, ffi.typeof(text)
-
-
-class _List(list):
-    clear = reverse = copy = None
-
-
-class _Dict(dict):
-    clear = copy = None
-
-
-def _method(kind, plain, name):
-    """Makes bound methods of the same def, of other owners."""
-    return lambda: getattr(super(kind, kind()), name) if kind is not plain else getattr(plain(), name)
-
-
-def _import_again(name, attribute):
-    """Makes a function of a module that is imported once more: the defs are the same."""
-    def make():
-        known = sys.modules.pop(name, None)
-        try:
-            return getattr(importlib.import_module(name), attribute)
-        finally:
-            if known is not None:
-                sys.modules[name] = known
-    return make
-
-
-def meanings(plain, typed):
-    """`plain` and `typed`: the modules of tests/package/modules, or None."""
-    libm = ctypes.CDLL(ctypes.util.find_library("m"))
-    address = lambda name: ctypes.cast(getattr(libm, name), ctypes.c_void_p).value
-    own = plain.addresses if plain is not None else {}
-    of = lambda *pairs: tuple(getattr(module, name) for module, name in pairs if module is not None)
-    made = [
-        Meaning("d->d", lambda x: x / 2, *filter(None, [own.get("half")]),
-                made=[lambda f=f: f for f in of((plain, "half"), (typed, "half"))]),
-        Meaning("d->d", math.fabs, address("fabs"),
-                made=[lambda: math.fabs, _import_again("math", "fabs")]),
-        Meaning("d->d", math.atan, address("atan"), made=[lambda: math.atan]),
-        Meaning("dd->d", lambda a, b: a + b, *filter(None, [own.get("add")]),
-                made=[lambda f=f: f for f in of((plain, "add"), (typed, "add"))]),
-        Meaning("dd->d", math.copysign, address("copysign"),
-                made=[_import_again("math", "copysign"), lambda: math.copysign]),
-        Meaning("l->l", lambda x: x + 1, *filter(None, [own.get("inc")]),
-                made=[lambda f=f: f for f in of((plain, "inc"), (typed, "inc"))]),
-        Meaning("O->O", lambda x: x, flags=KEEPS),
-        # Of empty containers; all of them share one def.
-        Meaning("->O", list, flags=KEEPS, made=[_method(list, list, "copy"), _method(_List, list, "copy")]),
-        Meaning("->O", dict, flags=KEEPS, made=[_method(dict, dict, "copy"), _method(_Dict, dict, "copy")]),
-        Meaning("->O", lambda: None, flags=KEEPS,
-                made=[_method(list, list, "clear"), _method(_List, list, "clear"),
-                      _method(_List, list, "reverse"), _method(list, list, "reverse")]),
-    ]
-    if "cffi" in sys.modules:
-        for meaning in made:
-            if "O" not in meaning.signature:
-                _of_cffi(meaning.signature)
-    if plain is not None:
-        made[0].builtins.append(_import_again("plain_functions", "half"))
-    return made
-
-
-class Thing:
-    """Something in the pool that can be called, and what it means."""
-
-    def __init__(self, obj, meaning, kind):
-        self.obj, self.meaning, self.kind = obj, meaning, kind
-
-
-class Program:
+class Program(Callables):
     """Runs steps; each is drawn by its own number, so that some can be left out."""
 
     def __init__(self, seed, number, known, with_threads=True, note=lambda step, text: None,
@@ -153,150 +36,6 @@ class Program:
     def trace(self, text, *values):
         if self.verbose:
             print("  " * self.depth + text % values, flush=True)
-
-    # --- What misbehaves ---------------------------------------------------------------------
-
-    def reenter(self):
-        """From a `__del__`, an `__eq__` or a callback: whatever else can be done, not too deep."""
-        if self.depth > 2 or self.failure is not None:
-            return
-        self.depth += 1
-        try:
-            self.one(self.random.choice(self.INSIDE))
-        except ALLOWED:
-            pass
-        except Wrong as error:
-            self.failure = error
-        finally:
-            self.depth -= 1
-
-    def bomb(self):
-        """An object that does something when it goes."""
-        program = self
-
-        class Bomb:
-            def __del__(self):
-                program.reenter()
-
-        made = Bomb()
-        self.alive.add(made)
-        return made
-
-    def hostile(self, meaning):
-        """An instance that can be called, of a class that answers nothing as it should."""
-        program, random_ = self, self.random
-        body = {"__call__": lambda self, *args: meaning.python(*args)}
-
-        def strange(self, *unused):
-            program.reenter()
-            if random_.random() < 0.5:
-                raise random_.choice((ValueError, AttributeError, TypeError))("hostile")
-            return random_.choice((None, 5, "text", True))
-
-        for name in ("__eq__", "__hash__", "__getattr__", "__bool__", "__repr__", "__len__"):
-            if random_.random() < 0.4:
-                body[name] = strange
-        if "__eq__" in body and "__hash__" not in body:
-            body["__hash__"] = lambda self: 1
-        if random_.random() < 0.3:
-            body["__del__"] = lambda self: program.reenter()
-        if random_.random() < 0.2:
-            body["__class__"] = property(lambda self: random_.choice((int, types.MethodType, type)))
-        if random_.random() < 0.2:
-            body["__slots__"] = ("__weakref__",) if random_.random() < 0.5 else ()
-        bases = (random_.choice((object, object, list, Exception)),)
-        meta = self.extensible_metaclass() if random_.random() < 0.3 else type
-        if meta is not type and bases[0] is object and "__slots__" not in body:
-            body["__customslots__"] = {0x01000001 | random_.randrange(1 << 8, 1 << 12, 2) << 8: 1}
-        try:
-            return meta("Hostile", bases, body)()
-        except ALLOWED:
-            return types.SimpleNamespace(__call__=None) and (lambda *args: meaning.python(*args))
-
-    def extensible_metaclass(self):
-        module = sys.modules.get("_extensibletype")
-        if module is None or not hasattr(module, "combined_metaclass"):
-            return type
-        return module.combined_metaclass(type)
-
-    # --- What is tagged ----------------------------------------------------------------------
-
-    def make_callable(self):
-        meaning = self.random.choice(self.meanings)
-        kind = self.random.choice(("function", "instance", "static", "bound", "partial",
-                                   *["builtin"] * (7 if meaning.builtins else 0)))
-        python = meaning.python
-        if kind == "builtin":
-            made = self.random.choice(meaning.builtins)()
-        elif kind == "instance":
-            made = self.hostile(meaning)
-        elif kind == "static":
-            made = type("C", (), {"f": staticmethod(lambda *args: python(*args))}).f
-        elif kind == "bound":
-            owner = type("C", (), {"f": lambda self, *args: python(*args)})()
-            made = owner.f
-        elif kind == "partial":
-            made = type("P", (functools.partial,), {})(lambda *args: python(*args))
-        else:
-            def made(*args, bomb=self.bomb()):
-                return python(*args)
-        self.add(Thing(made, meaning, kind))
-
-    def callback(self, meaning):
-        """A ctypes function of a Python function, which does more than it should."""
-        program, python, inner = self, meaning.python, self.random.random() < 0.3
-
-        def run(*args, bomb=self.bomb()):
-            if inner:
-                program.reenter()
-            return python(*args)
-
-        return prototype(meaning.signature)(run)
-
-    def native(self, meaning):
-        """Something that holds the address of a C function that does what is meant."""
-        made = self.native_of(meaning)
-        self.trace("  native %s %#x", type(made).__name__, id(made))
-        return made
-
-    def native_of(self, meaning):
-        kind = self.random.choice(("callback", "callback", "field", "element", "cast", "address",
-                                   "library", "known", "entry", "contents", "cffi", "capsule"))
-        if kind in ("address", "library", "capsule") and meaning.addresses:
-            address = self.random.choice(meaning.addresses)
-            if kind == "address":
-                return address
-            if kind == "capsule" and IS_CPYTHON:
-                return typedcall._capsules.make_capsule(address, "%d" % (self.number % 5))
-            return prototype(meaning.signature)(address)
-        if kind == "known":
-            same = [thing for thing in self.pool if thing.meaning is meaning]
-            if same:
-                return self.random.choice(same).obj
-        if kind == "entry":
-            same = [t for t in self.pool if t.meaning is meaning and t.kind == "resolved"]
-            if same:
-                return self.random.choice(same).obj
-        made = self.callback(meaning)
-        if kind == "field":
-            struct = type("S", (ctypes.Structure,), {"_fields_": [("a", ctypes.c_int),
-                                                                  ("f", type(made))]})()
-            struct.f = made
-            self.hold((struct, "f", meaning))
-            return struct.f
-        if kind == "element":
-            array = (type(made) * 3)()
-            array[1] = made
-            self.hold((array, 1, meaning))
-            return array[1]
-        if kind == "contents":
-            return ctypes.pointer(made).contents
-        if kind == "cast":
-            return ctypes.cast(made, type(made))
-        if kind == "cffi" and "cffi" in sys.modules and "O" not in meaning.signature:
-            ffi, ctype = _of_cffi(meaning.signature)
-            return ffi.callback(ctype, meaning.python)
-        return made
 
     # --- Steps -------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ def child(options):
     """Runs programs; what is done next stands in the file `options.log` before it is done."""
     import support
     import typedcall
+    import attack_meanings
     import attack_program
 
     for library in ("numpy", "scipy.integrate", "cffi"):
@@ -50,7 +51,7 @@ def child(options):
 
     gc.collect()
     gc.freeze()  # what has been imported is not looked at again and again
-    known = attack_program.meanings(*modules)
+    known = attack_meanings.meanings(*modules)
     calls = asked = 0
     before = None
     started = time.monotonic()
@@ -64,7 +65,7 @@ def child(options):
             skipped = frozenset(int(step) for step in options.skip.split(",") if step)
         try:
             program.run(options.steps, skipped)
-        except attack_program.Wrong as error:
+        except attack_meanings.Wrong as error:
             print("WRONG in step %d: %s" % (program.step, error), flush=True)
             os._exit(FAILED)
         calls += program.calls

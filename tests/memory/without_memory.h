@@ -1,0 +1,43 @@
+// What the sweeps of core share: rows without memory, and the state that the interface holds.
+#ifndef TYPEDCALL_TESTS_MEMORY_WITHOUT_MEMORY_H_
+#define TYPEDCALL_TESTS_MEMORY_WITHOUT_MEMORY_H_
+
+#include "core/extensible_type.h"
+#include "tests/core/rows.h"
+#include "tests/support/memory.h"
+
+namespace typedcall_test {
+
+inline PyTypedcall_Internal_State *State() {
+  return static_cast<PyTypedcall_Internal_State *>(PyTypedcall_Import()->state);
+}
+
+class WithoutMemory : public Rows {
+ protected:
+#ifdef Py_GIL_DISABLED
+  void SetUp() override {
+    GTEST_SKIP()
+        << "dict.setdefault of free-threaded CPythons does not survive it: it says that it "
+           "has added what it has not";
+  }
+#endif
+  static int Equal(const void *, const void *) { return 1; }
+  // Counts in the value itself: the map that the others have needs memory.
+  static void Ended(const void *value) { ++*static_cast<int *>(const_cast<void *>(value)); }
+  const void *Put(int space, const void *key, const Ref &owner) {
+    return Publish(space, key, owner, &value_, Ended);
+  }
+  // What was retracted or replaced is kept until the interpreter ends.
+  static void DropRetracted() {
+    PyTypedcall_Internal_Row *rows = State()->retracted;
+    State()->retracted = nullptr;
+    PyTypedcall_Internal_ReleaseRows(rows);
+  }
+
+  int value_ = 0, other_ = 0;  // how often each was destroyed
+  Ref owner_ = Owner();
+};
+
+}  // namespace typedcall_test
+
+#endif  // TYPEDCALL_TESTS_MEMORY_WITHOUT_MEMORY_H_

@@ -1,0 +1,157 @@
+"""What a program of attack_program.py tags and tags with: callables, hostile ones among them, and
+natives of every kind."""
+import ctypes
+import functools
+import sys
+import types
+
+import typedcall
+from attack_meanings import ALLOWED, IS_CPYTHON, Thing, Wrong, _of_cffi, prototype
+
+
+class Callables:
+    """Makes them, for the program that derives from it."""
+
+    # --- What misbehaves ---------------------------------------------------------------------
+
+    def reenter(self):
+        """From a `__del__`, an `__eq__` or a callback: whatever else can be done, not too deep."""
+        if self.depth > 2 or self.failure is not None:
+            return
+        self.depth += 1
+        try:
+            self.one(self.random.choice(self.INSIDE))
+        except ALLOWED:
+            pass
+        except Wrong as error:
+            self.failure = error
+        finally:
+            self.depth -= 1
+
+    def bomb(self):
+        """An object that does something when it goes."""
+        program = self
+
+        class Bomb:
+            def __del__(self):
+                program.reenter()
+
+        made = Bomb()
+        self.alive.add(made)
+        return made
+
+    def hostile(self, meaning):
+        """An instance that can be called, of a class that answers nothing as it should."""
+        program, random_ = self, self.random
+        body = {"__call__": lambda self, *args: meaning.python(*args)}
+
+        def strange(self, *unused):
+            program.reenter()
+            if random_.random() < 0.5:
+                raise random_.choice((ValueError, AttributeError, TypeError))("hostile")
+            return random_.choice((None, 5, "text", True))
+
+        for name in ("__eq__", "__hash__", "__getattr__", "__bool__", "__repr__", "__len__"):
+            if random_.random() < 0.4:
+                body[name] = strange
+        if "__eq__" in body and "__hash__" not in body:
+            body["__hash__"] = lambda self: 1
+        if random_.random() < 0.3:
+            body["__del__"] = lambda self: program.reenter()
+        if random_.random() < 0.2:
+            body["__class__"] = property(lambda self: random_.choice((int, types.MethodType, type)))
+        if random_.random() < 0.2:
+            body["__slots__"] = ("__weakref__",) if random_.random() < 0.5 else ()
+        bases = (random_.choice((object, object, list, Exception)),)
+        meta = self.extensible_metaclass() if random_.random() < 0.3 else type
+        if meta is not type and bases[0] is object and "__slots__" not in body:
+            body["__customslots__"] = {0x01000001 | random_.randrange(1 << 8, 1 << 12, 2) << 8: 1}
+        try:
+            return meta("Hostile", bases, body)()
+        except ALLOWED:
+            return types.SimpleNamespace(__call__=None) and (lambda *args: meaning.python(*args))
+
+    def extensible_metaclass(self):
+        module = sys.modules.get("_extensibletype")
+        if module is None or not hasattr(module, "combined_metaclass"):
+            return type
+        return module.combined_metaclass(type)
+
+    # --- What is tagged ----------------------------------------------------------------------
+
+    def make_callable(self):
+        meaning = self.random.choice(self.meanings)
+        kind = self.random.choice(("function", "instance", "static", "bound", "partial",
+                                   *["builtin"] * (7 if meaning.builtins else 0)))
+        python = meaning.python
+        if kind == "builtin":
+            made = self.random.choice(meaning.builtins)()
+        elif kind == "instance":
+            made = self.hostile(meaning)
+        elif kind == "static":
+            made = type("C", (), {"f": staticmethod(lambda *args: python(*args))}).f
+        elif kind == "bound":
+            owner = type("C", (), {"f": lambda self, *args: python(*args)})()
+            made = owner.f
+        elif kind == "partial":
+            made = type("P", (functools.partial,), {})(lambda *args: python(*args))
+        else:
+            def made(*args, bomb=self.bomb()):
+                return python(*args)
+        self.add(Thing(made, meaning, kind))
+
+    def callback(self, meaning):
+        """A ctypes function of a Python function, which does more than it should."""
+        program, python, inner = self, meaning.python, self.random.random() < 0.3
+
+        def run(*args, bomb=self.bomb()):
+            if inner:
+                program.reenter()
+            return python(*args)
+
+        return prototype(meaning.signature)(run)
+
+    def native(self, meaning):
+        """Something that holds the address of a C function that does what is meant."""
+        made = self.native_of(meaning)
+        self.trace("  native %s %#x", type(made).__name__, id(made))
+        return made
+
+    def native_of(self, meaning):
+        kind = self.random.choice(("callback", "callback", "field", "element", "cast", "address",
+                                   "library", "known", "entry", "contents", "cffi", "capsule"))
+        if kind in ("address", "library", "capsule") and meaning.addresses:
+            address = self.random.choice(meaning.addresses)
+            if kind == "address":
+                return address
+            if kind == "capsule" and IS_CPYTHON:
+                return typedcall._capsules.make_capsule(address, "%d" % (self.number % 5))
+            return prototype(meaning.signature)(address)
+        if kind == "known":
+            same = [thing for thing in self.pool if thing.meaning is meaning]
+            if same:
+                return self.random.choice(same).obj
+        if kind == "entry":
+            same = [t for t in self.pool if t.meaning is meaning and t.kind == "resolved"]
+            if same:
+                return self.random.choice(same).obj
+        made = self.callback(meaning)
+        if kind == "field":
+            struct = type("S", (ctypes.Structure,), {"_fields_": [("a", ctypes.c_int),
+                                                                  ("f", type(made))]})()
+            struct.f = made
+            self.hold((struct, "f", meaning))
+            return struct.f
+        if kind == "element":
+            array = (type(made) * 3)()
+            array[1] = made
+            self.hold((array, 1, meaning))
+            return array[1]
+        if kind == "contents":
+            return ctypes.pointer(made).contents
+        if kind == "cast":
+            return ctypes.cast(made, type(made))
+        if kind == "cffi" and "cffi" in sys.modules and "O" not in meaning.signature:
+            ffi, ctype = _of_cffi(meaning.signature)
+            return ffi.callback(ctype, meaning.python)
+        return made

@@ -1,0 +1,125 @@
+"""What the callables of attack_program.py mean: a Python function, C functions that do the same, and
+builtin functions that have the name."""
+import ctypes
+import ctypes.util
+import functools
+import importlib
+import math
+import pickle
+import sys
+
+from typedcall import Flags
+
+IS_CPYTHON = sys.implementation.name == "cpython"
+#: What the documentation says that functions of the package raise, and what hostile objects do.
+ALLOWED = (TypeError, ValueError, OverflowError, RuntimeError, ImportError, AttributeError,
+           LookupError, pickle.PicklingError)
+KEEPS = Flags.NEEDS_THREAD | Flags.MAY_RAISE
+
+
+class Wrong(Exception):
+    """The oracle's: a typed call gave something else than the boxed one."""
+
+
+class Meaning:
+    """What a callable does. All its tags say the same, so all of them are correct."""
+
+    def __init__(self, signature, python, *addresses, flags=0, made=()):
+        self.signature = signature
+        self.python = python
+        #: Addresses of C functions that live for ever, and a function that makes Python callables.
+        self.addresses = addresses
+        self.flags = flags
+        self.builtins = made
+
+
+def _letters(letter):
+    return {"d": ctypes.c_double, "l": ctypes.c_long, "O": ctypes.py_object, "v": None,
+            "i": ctypes.c_int}[letter]
+
+
+def prototype(signature):
+    """The ctypes type of a function."""
+    arguments, result = signature.split("->")
+    # A function of objects must not be called without the GIL, nor after ctypes let it go.
+    factory = ctypes.PYFUNCTYPE if "O" in signature else ctypes.CFUNCTYPE
+    return factory(_letters(result), *map(_letters, arguments))
+
+
+@functools.lru_cache(maxsize=None)
+def _of_cffi(signature):
+    """(FFI, type). cffi parses under a lock that no `__del__` may meet, so once."""
+    import cffi
+
+    arguments, result = signature.split("->")
+    names = {"d": "double", "l": "long"}
+    ffi = cffi.FFI()
+    text = "%s(*)(%s)" % (names[result], ", ".join(names[each] for each in arguments))
+    return ffi, ffi.typeof(text)
+
+
+class _List(list):
+    clear = reverse = copy = None
+
+
+class _Dict(dict):
+    clear = copy = None
+
+
+def _method(kind, plain, name):
+    """Makes bound methods of the same def, of other owners."""
+    return lambda: getattr(super(kind, kind()), name) if kind is not plain else getattr(plain(), name)
+
+
+def _import_again(name, attribute):
+    """Makes a function of a module that is imported once more: the defs are the same."""
+    def make():
+        known = sys.modules.pop(name, None)
+        try:
+            return getattr(importlib.import_module(name), attribute)
+        finally:
+            if known is not None:
+                sys.modules[name] = known
+    return make
+
+
+def meanings(plain, typed):
+    """`plain` and `typed`: the modules of tests/package/modules, or None."""
+    libm = ctypes.CDLL(ctypes.util.find_library("m"))
+    address = lambda name: ctypes.cast(getattr(libm, name), ctypes.c_void_p).value
+    own = plain.addresses if plain is not None else {}
+    of = lambda *pairs: tuple(getattr(module, name) for module, name in pairs if module is not None)
+    made = [
+        Meaning("d->d", lambda x: x / 2, *filter(None, [own.get("half")]),
+                made=[lambda f=f: f for f in of((plain, "half"), (typed, "half"))]),
+        Meaning("d->d", math.fabs, address("fabs"),
+                made=[lambda: math.fabs, _import_again("math", "fabs")]),
+        Meaning("d->d", math.atan, address("atan"), made=[lambda: math.atan]),
+        Meaning("dd->d", lambda a, b: a + b, *filter(None, [own.get("add")]),
+                made=[lambda f=f: f for f in of((plain, "add"), (typed, "add"))]),
+        Meaning("dd->d", math.copysign, address("copysign"),
+                made=[_import_again("math", "copysign"), lambda: math.copysign]),
+        Meaning("l->l", lambda x: x + 1, *filter(None, [own.get("inc")]),
+                made=[lambda f=f: f for f in of((plain, "inc"), (typed, "inc"))]),
+        Meaning("O->O", lambda x: x, flags=KEEPS),
+        # Of empty containers; all of them share one def.
+        Meaning("->O", list, flags=KEEPS, made=[_method(list, list, "copy"), _method(_List, list, "copy")]),
+        Meaning("->O", dict, flags=KEEPS, made=[_method(dict, dict, "copy"), _method(_Dict, dict, "copy")]),
+        Meaning("->O", lambda: None, flags=KEEPS,
+                made=[_method(list, list, "clear"), _method(_List, list, "clear"),
+                      _method(_List, list, "reverse"), _method(list, list, "reverse")]),
+    ]
+    if "cffi" in sys.modules:
+        for meaning in made:
+            if "O" not in meaning.signature:
+                _of_cffi(meaning.signature)
+    if plain is not None:
+        made[0].builtins.append(_import_again("plain_functions", "half"))
+    return made
+
+
+class Thing:
+    """Something in the pool that can be called, and what it means."""
+
+    def __init__(self, obj, meaning, kind):
+        self.obj, self.meaning, self.kind = obj, meaning, kind
