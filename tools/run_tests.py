@@ -206,25 +206,26 @@ def package_runs(found, usual, full):
             yield label, package_tests.cases_of, (
                 interpreter, interpreter is usual or is_newest or is_free_threaded)
     if full:
-        yield "package, a newer PyPy", newer_pypy, ()
+        yield "package, a newer PyPy", script, ("tools/pypy_newer",)
 
 
 def skipped_package(reason):
     return [Case("package", SKIPPED, reason)]
 
 
-def newer_pypy():
-    """tools/pypy_newer, which exits with 77 where it cannot run."""
-    ended = subprocess.run(["tools/pypy_newer"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                           text=True, check=False)
+def script(path):
+    """One case: a script that exits with 77 where it cannot run."""
+    ended = subprocess.run([path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                           check=False)
     if ended.returncode not in (0, 77):
         print(ended.stdout)
     outcome = {0: PASSED, 77: SKIPPED}.get(ended.returncode, FAILED)
-    return [Case("tools/pypy_newer", outcome, package_tests.last_line(ended.stdout))]
+    return [Case(path, outcome, package_tests.last_line(ended.stdout))]
 
 
 def full_runs(chosen, usual, twin, fuzz_seconds):
     """(label, function, arguments) of what --full adds. `twin` is another of the usual version."""
+    yield "documentation", script, ("tools/docs",)
     yield "platforms", platforms_check, ()
     yield "clang, " + usual.label, bazel_test, (usual, ["--config=clang"])
     yield "optimised, " + twin.label, bazel_test, (

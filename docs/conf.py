@@ -1,0 +1,45 @@
+"""How Sphinx builds these pages; tools/docs calls it. The reference of the headers comes from their
+doc comments, through Doxygen and Breathe; python_api.py reads the Python package."""
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "docs" / "_extensions"))
+
+project = "typedcall"
+author = "the authors of typedcall"
+html_title = "typedcall"
+html_theme = "furo"
+html_copy_source = False
+html_show_sphinx = False
+html_static_path = []
+
+extensions = ["myst_parser", "breathe", "python_api", "public_header"]
+exclude_patterns = ["requirements.txt"]
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+# The namespace appears once for each header.
+suppress_warnings = ["duplicate_declaration.cpp"]
+
+highlight_language = "none"
+nitpicky = False
+
+breathe_default_project = "typedcall"
+breathe_default_members = ("members",)
+breathe_show_include = False
+breathe_domain_by_extension = {"h": "cpp"}
+
+
+def run_doxygen(app):
+    """Doxygen's XML goes beside what Sphinx makes."""
+    folder = pathlib.Path(app.doctreedir).parent / "doxygen"
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = (ROOT / "docs" / "Doxyfile").read_text(encoding="utf-8")
+    settings += "\nOUTPUT_DIRECTORY = %s\n" % folder
+    subprocess.run(["doxygen", "-"], input=settings, text=True, check=True, cwd=ROOT)
+    app.config.breathe_projects = {"typedcall": str(folder / "xml")}
+
+
+def setup(app):
+    app.connect("builder-inited", run_doxygen)

@@ -1,0 +1,215 @@
+"""The code blocks of the project's pages, and how each is tested. The one owner of what a fence and
+a comment above it mean:
+
+    <!-- test: file NAME -->       the block is a file of the page's folder: later blocks use it
+    <!-- test: output -->          what the last command printed; `...` stands for any text
+    <!-- test: around
+    code, with a line `@@` in place of the block
+    -->                            the block is a fragment: this is its surroundings
+    <!-- test: not run: REASON --> counted by the tests
+
+and, anywhere in a page, `<!-- page: needs NAME ... -->`: modules or programs without which the page
+is skipped (`cpython` and `pypy` are interpreters). Without a comment a `c` or `cpp` block is
+compiled, a `python` block is run (`>>>`: as a doctest), and so is each line of an `sh` block. Behind
+`print(...)` or a command a comment, three spaces away, is what it prints."""
+import contextlib
+import doctest
+import importlib.util
+import io
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FENCE = re.compile(r"(?ms)((?:^<!-- test:.*?-->\s*?\n\s*)*)^```([\w{}:-]*)[^\n]*\n(.*?)^```$")
+COMMENT = re.compile(r"(?s)<!-- test: (.*?)\s*-->")
+PAGE_NEEDS = re.compile(r"<!-- page: needs ([^>]*?) -->")
+#: Their blocks are tested as they are; blocks in other languages are files, output or not run.
+LANGUAGES = {"c": ".c", "cpp": ".cc", "python": ".py", "sh": ".sh"}
+FLAGS = {"c": ["-std=c99"], "cpp": ["-std=c++17"]}
+
+
+class Block:
+    def __init__(self, path, line, comments, language, text):
+        self.path, self.line, self.language, self.text = path, line, language, text
+        self.file = self.reason = self.around = None
+        self.is_output = False
+        for comment in comments:
+            word, _, rest = comment.partition(" ")
+            if word == "file":
+                self.file = rest
+            elif comment.startswith("not run: "):
+                self.reason = comment[len("not run: "):]
+            elif comment == "output":
+                self.is_output = True
+            elif word.split("\n")[0] == "around":
+                self.around = comment.partition("\n")[2]
+            else:
+                raise ValueError("%s: an unknown comment: %s" % (self, comment))
+
+    def __str__(self):
+        return "%s:%d" % (self.path, self.line)
+
+    @property
+    def is_tested(self):
+        return self.reason is None
+
+
+def pages():
+    """The pages whose blocks are tested, from the root; ABI.md says what tests/abi asserts."""
+    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [path for path in found if path.exists()]
+
+
+def blocks(path):
+    """The fenced blocks of a page in their order, without Sphinx's directives."""
+    text = path.read_text(encoding="utf-8")
+    found = []
+    for match in FENCE.finditer(text):
+        comments, language, code = match.groups()
+        if language.startswith("{"):
+            continue
+        line = text.count("\n", 0, match.start(2)) + 1
+        found.append(Block(path.relative_to(ROOT), line, COMMENT.findall(comments), language, code))
+    return found
+
+
+def missing(path):
+    """What the page needs and is not here, or an empty text."""
+    for needed in PAGE_NEEDS.findall(path.read_text(encoding="utf-8")):
+        for name in needed.split():
+            if name in ("cpython", "pypy"):
+                if sys.implementation.name != name:
+                    return "the page is for %s" % name
+            elif importlib.util.find_spec(name) is None and shutil.which(name) is None:
+                return "%s is not installed" % name
+    return ""
+
+
+def commands(text):
+    """(command, what it prints or None) of each line."""
+    for line in re.sub(r"\\\n\s*", "", text).splitlines():
+        command, _, expected = line.partition("   #")
+        if command.strip() and not command.startswith("#"):
+            yield command.strip(), expected.strip() if "   #" in line else None
+
+
+class Folder:
+    """Where the blocks of one page are run: its folder and its environment. `flags` are for the
+    compiler, `include_root` is what `-I.` stands for."""
+
+    def __init__(self, folder, flags=(), include_root=ROOT):
+        self.folder = pathlib.Path(folder)
+        self.flags = list(flags)
+        self.include_root = str(include_root)
+        self.printed = ""
+        self.scope = {"__name__": "__main__"}
+        programs = self.folder / "bin"
+        programs.mkdir()
+        # The pages name the usual interpreter; here it is the one under test.
+        includes = " ".join("-I" + shlex.quote(path) for path in sorted(
+            {sysconfig.get_path("include"), sysconfig.get_path("platinclude")}))
+        for name, script in [("python", 'exec %s "$@"' % shlex.quote(sys.executable)),
+                             ("python3", 'exec %s "$@"' % shlex.quote(sys.executable)),
+                             ("pypy3", 'exec %s "$@"' % shlex.quote(sys.executable)),
+                             ("python3-config", "echo %s" % shlex.quote(includes))]:
+            (programs / name).write_text("#!/bin/sh\n%s\n" % script)
+            (programs / name).chmod(0o755)
+        path = [str(programs), os.path.dirname(sys.executable), os.environ.get("PATH", "")]
+        # A sanitizer that is loaded ahead is for this process alone.
+        self.environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
+        self.environment.update(PATH=os.pathsep.join(path), PYTHONPATH=str(self.folder))
+
+    def run(self, block):
+        """AssertionError if the block does not do what it says."""
+        if block.reason is not None:
+            return
+        if block.is_output:
+            self.compare(block, block.text, self.printed)
+        elif block.file:
+            path = self.folder / block.file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text)
+        elif block.language == "sh":
+            self.run_commands(block)
+        elif block.language == "python":
+            self.run_python(block)
+        elif block.language in FLAGS:
+            self.compile(block)
+        else:
+            raise AssertionError("%s: say how to test a block of '%s'" % (block, block.language))
+
+    def run_commands(self, block):
+        self.printed = ""
+        for command, expected in commands(block.text):
+            command = re.sub(r"(^|\s)-I\.(?=\s|$)",
+                             r"\1-I" + shlex.quote(self.include_root), command)
+            ended = subprocess.run(["bash", "-c", command], cwd=self.folder, env=self.environment,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                   check=False)
+            if ended.returncode != 0:
+                raise AssertionError("%s: %s\n%s" % (block, command, ended.stdout))
+            if command.startswith("cd ") and " " not in command[3:]:
+                self.folder = self.folder / command[3:]
+            if expected is not None:
+                self.compare(block, expected + "\n", ended.stdout.strip() + "\n")
+            self.printed += ended.stdout
+
+    def run_python(self, block):
+        self.scope.pop("__builtins__", None)
+        with self.importing():
+            if ">>>" in block.text:
+                parsed = doctest.DocTestParser().get_doctest(
+                    block.text, self.scope, str(block), str(block.path), block.line)
+                said = []
+                flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+                runner = doctest.DocTestRunner(optionflags=flags)
+                runner.run(parsed, out=said.append, clear_globs=False)
+                self.scope.update(parsed.globs)
+                if runner.failures:
+                    raise AssertionError("%s\n%s" % (block, "".join(said)))
+            else:
+                said = io.StringIO()
+                with contextlib.redirect_stdout(said):
+                    exec(compile("\n" * block.line + block.text, str(block.path), "exec"),
+                         self.scope)
+                expected = re.findall(r"(?m)^print\(.*?\S\s{2,}# (.*)$", block.text)
+                if expected:
+                    self.compare(block, "\n".join(expected) + "\n", said.getvalue())
+
+    @contextlib.contextmanager
+    def importing(self):
+        """Modules of the page's folder can be imported, and are forgotten afterwards."""
+        sys.path.insert(0, str(self.folder))
+        importlib.invalidate_caches()
+        try:
+            yield
+        finally:
+            sys.path.remove(str(self.folder))
+
+    def compile(self, block):
+        code = block.text
+        if block.around is not None:
+            before, found, after = ("\n" + block.around + "\n").partition("\n@@\n")
+            if not found:
+                raise AssertionError("%s: no line @@ for the block" % block)
+            code = before + "\n" + code + after
+        source = self.folder / ("block%d%s" % (block.line, LANGUAGES[block.language]))
+        source.write_text(code)
+        variable, usual = ("CC", "cc") if block.language == "c" else ("CXX", "c++")
+        command = [*shlex.split(os.environ.get(variable, usual)), *FLAGS[block.language], "-Wall",
+                   "-Wextra", "-Werror", "-fsyntax-only", *self.flags, str(source)]
+        ended = subprocess.run(command, cwd=self.folder, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True, check=False)
+        if ended.returncode != 0:
+            raise AssertionError("%s\n%s" % (block, ended.stdout))
+
+    def compare(self, block, expected, printed):
+        flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        if not doctest.OutputChecker().check_output(expected, printed, flags):
+            raise AssertionError("%s: expected\n%sprinted\n%s" % (block, expected, printed))
