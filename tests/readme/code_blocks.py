@@ -4,12 +4,13 @@ a comment above it mean:
     <!-- test: file NAME -->       the block is a file of the page's folder: later blocks use it
     <!-- test: output -->          what the last command printed; `...` stands for any text
     <!-- test: around
-    code, with a line `@@` in place of the block
+    code, with a line `@@` in place of the block, and ROOT for the repository
     -->                            the block is a fragment: this is its surroundings
+    <!-- test: needs NAME ... -->  the block is left out without these modules or programs
     <!-- test: not run: REASON --> counted by the tests
 
-and, anywhere in a page, `<!-- page: needs NAME ... -->`: modules or programs without which the page
-is skipped (`cpython` and `pypy` are interpreters). Without a comment a `c` or `cpp` block is
+and, anywhere in a page, `<!-- page: needs NAME ... -->`: the page is skipped without these
+(`cpython` and `pypy` are interpreters). Without a comment a `c` or `cpp` block is
 compiled, a `python` block is run (`>>>`: as a doctest), and so is each line of an `sh` block. Behind
 `print(...)` or a command a comment, three spaces away, is what it prints."""
 import contextlib
@@ -31,6 +32,8 @@ COMMENT = re.compile(r"(?s)<!-- test: (.*?)\s*-->")
 PAGE_NEEDS = re.compile(r"<!-- page: needs ([^>]*?) -->")
 #: Their blocks are tested as they are; blocks in other languages are files, output or not run.
 LANGUAGES = {"c": ".c", "cpp": ".cc", "python": ".py", "sh": ".sh"}
+#: Of the environment of the interpreter that runs this.
+PROGRAMS = os.path.dirname(sys.executable)
 FLAGS = {"c": ["-std=c99"], "cpp": ["-std=c++17"]}
 
 
@@ -38,7 +41,7 @@ class Block:
     def __init__(self, path, line, comments, language, text):
         self.path, self.line, self.language, self.text = path, line, language, text
         self.file = self.reason = self.around = None
-        self.is_output = False
+        self.is_output, self.needs = False, []
         for comment in comments:
             word, _, rest = comment.partition(" ")
             if word == "file":
@@ -47,6 +50,8 @@ class Block:
                 self.reason = comment[len("not run: "):]
             elif comment == "output":
                 self.is_output = True
+            elif word == "needs":
+                self.needs = rest.split()
             elif word.split("\n")[0] == "around":
                 self.around = comment.partition("\n")[2]
             else:
@@ -81,13 +86,18 @@ def blocks(path):
 
 def missing(path):
     """What the page needs and is not here, or an empty text."""
-    for needed in PAGE_NEEDS.findall(path.read_text(encoding="utf-8")):
-        for name in needed.split():
-            if name in ("cpython", "pypy"):
-                if sys.implementation.name != name:
-                    return "the page is for %s" % name
-            elif importlib.util.find_spec(name) is None and shutil.which(name) is None:
-                return "%s is not installed" % name
+    text = path.read_text(encoding="utf-8")
+    return missing_of(name for needed in PAGE_NEEDS.findall(text) for name in needed.split())
+
+
+def missing_of(names):
+    for name in names:
+        if name in ("cpython", "pypy"):
+            if sys.implementation.name != name:
+                return "the page is for %s" % name
+        elif importlib.util.find_spec(name) is None and shutil.which(
+                name, path=os.pathsep.join([PROGRAMS, os.environ.get("PATH", "")])) is None:
+            return "%s is not installed" % name
     return ""
 
 
@@ -99,13 +109,22 @@ def commands(text):
             yield command.strip(), expected.strip() if "   #" in line else None
 
 
+def library_flags():
+    """Include paths of the binding libraries that are installed."""
+    flags = []
+    for name, call in (("pybind11", "get_include"), ("nanobind", "include_dir")):
+        if importlib.util.find_spec(name) is not None:
+            flags.append("-I" + getattr(importlib.import_module(name), call)())
+    return flags
+
+
 class Folder:
     """Where the blocks of one page are run: its folder and its environment. `flags` are for the
     compiler, `include_root` is what `-I.` stands for."""
 
     def __init__(self, folder, flags=(), include_root=ROOT):
         self.folder = pathlib.Path(folder)
-        self.flags = list(flags)
+        self.flags = [*flags, *library_flags()]
         self.include_root = str(include_root)
         self.printed = ""
         self.scope = {"__name__": "__main__"}
@@ -120,14 +139,14 @@ class Folder:
                              ("python3-config", "echo %s" % shlex.quote(includes))]:
             (programs / name).write_text("#!/bin/sh\n%s\n" % script)
             (programs / name).chmod(0o755)
-        path = [str(programs), os.path.dirname(sys.executable), os.environ.get("PATH", "")]
+        path = [str(programs), PROGRAMS, os.environ.get("PATH", "")]
         # A sanitizer that is loaded ahead is for this process alone.
         self.environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
         self.environment.update(PATH=os.pathsep.join(path), PYTHONPATH=str(self.folder))
 
     def run(self, block):
         """AssertionError if the block does not do what it says."""
-        if block.reason is not None:
+        if block.reason is not None or missing_of(block.needs):
             return
         if block.is_output:
             self.compare(block, block.text, self.printed)
@@ -195,7 +214,7 @@ class Folder:
     def compile(self, block):
         code = block.text
         if block.around is not None:
-            before, found, after = ("\n" + block.around + "\n").partition("\n@@\n")
+            before, found, after = ("\n" + block.around + "\n").replace("ROOT", str(ROOT)).partition("\n@@\n")
             if not found:
                 raise AssertionError("%s: no line @@ for the block" % block)
             code = before + "\n" + code + after
