@@ -1,6 +1,7 @@
 """How Sphinx builds these pages; tools/docs calls it. The reference of the headers comes from their
 doc comments, through Doxygen and Breathe; python_api.py reads the Python package."""
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -41,5 +42,19 @@ def run_doxygen(app):
     app.config.breathe_projects = {"typedcall": str(folder / "xml")}
 
 
+def link_files(app, page, source):
+    """Links to Markdown files that are no pages of this site become downloads, as MyST does by
+    itself with links to other files of the repository."""
+    folder = (pathlib.Path(app.srcdir) / page).parent
+
+    def replaced(link):
+        text, target = link.groups()
+        is_page = (folder / target).resolve().is_relative_to(pathlib.Path(app.srcdir).resolve())
+        return link.group() if is_page else "{download}`%s <%s>`" % (text, target)
+
+    source[0] = re.sub(r"\[([^][]+)\]\(([^()\s:#]+\.md)\)", replaced, source[0])
+
+
 def setup(app):
+    app.connect("source-read", link_files)
     app.connect("builder-inited", run_doxygen)
