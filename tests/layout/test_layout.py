@@ -127,6 +127,12 @@ class Layout(unittest.TestCase):
                 names = [name.strip() for name in said.replace("\n", " ").split(",")]
                 self.assertEqual(sorted(names), sorted(targets or ["nothing"]))
 
+    def test_contributing_says_what_the_table_says(self):
+        with open(os.path.join(ROOT, "CONTRIBUTING.md"), encoding="utf-8") as file:
+            rows = re.findall(r"(?m)^\| ((?:core|typedcall)[\w/ ]*) \| (.*) \|$", file.read())
+        said = {room: [] if targets == "nothing" else targets.split(", ") for room, targets in rows}
+        self.assertEqual(said, ARROWS)
+
 
 if __name__ == "__main__":
     unittest.main()

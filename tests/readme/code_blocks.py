@@ -73,14 +73,17 @@ def pages():
 
 def blocks(path):
     """The fenced blocks of a page in their order, without Sphinx's directives."""
-    text = path.read_text(encoding="utf-8")
+    return blocks_of(path.read_text(encoding="utf-8"), path.relative_to(ROOT))
+
+
+def blocks_of(text, path):
     found = []
     for match in FENCE.finditer(text):
         comments, language, code = match.groups()
         if language.startswith("{"):
             continue
         line = text.count("\n", 0, match.start(2)) + 1
-        found.append(Block(path.relative_to(ROOT), line, COMMENT.findall(comments), language, code))
+        found.append(Block(path, line, COMMENT.findall(comments), language, code))
     return found
 
 

@@ -1,40 +1,46 @@
-"""The README's example, word for word: it compiles, and prints what its comment says."""
-
+"""The README's C++ example, word for word: it compiles, and prints what its comment says. The other
+blocks, and those of docs/, are tested with the installed package: tests/package/test_pages.py."""
 import os
-import re
-import shlex
-import subprocess
-import sys
-import sysconfig
+import pathlib
 import tempfile
 import unittest
+
+import code_blocks
 
 
 class Readme(unittest.TestCase):
     def test_the_example_works_as_written(self):
-        with open("README.md", encoding="utf-8") as file:
-            text = file.read()
-        code = re.search(r"```cpp\n(.*?)```", text, re.DOTALL).group(1)
-        commands = re.search(r"```sh\n(.*?)```", text, re.DOTALL).group(1).splitlines()
-        self.assertLessEqual(len([line for line in code.splitlines() if line.strip()]), 15)
-        self.assertEqual(len(commands), 2)
-
-        # The commands name the usual interpreter; here it is the one under test.
-        include = sysconfig.get_path("include"), sysconfig.get_path("platinclude")
-        build = commands[0].replace(
-            "$(python3-config --includes)", " ".join("-I" + shlex.quote(path) for path in include)
-        ).replace("-I.", "-I" + shlex.quote(os.getcwd()))
-        run, expected = commands[1].split("#")
-        run = run.replace("python3", shlex.quote(sys.executable))
+        blocks = code_blocks.blocks(pathlib.Path("README.md").resolve())
+        code, = [block for block in blocks if block.file == "hello.cc"]
+        commands, = [block for block in blocks if "hello.cc" in block.text and block is not code]
+        self.assertLessEqual(len([line for line in code.text.splitlines() if line.strip()]), 15)
+        self.assertEqual(len(list(code_blocks.commands(commands.text))), 2)
         with tempfile.TemporaryDirectory() as folder:
-            with open(os.path.join(folder, "hello.cc"), "w", encoding="utf-8") as file:
-                file.write(code)
-            environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
-            subprocess.run(build, shell=True, check=True, cwd=folder, env=environment)
-            printed = subprocess.run(
-                run, shell=True, check=True, cwd=folder, stdout=subprocess.PIPE, text=True, env=environment
-            ).stdout
-        self.assertEqual(printed.strip(), expected.strip())
+            # The headers of this build, which a test of old ones may replace.
+            place = code_blocks.Folder(folder, include_root=os.getcwd())
+            place.run(code)
+            place.run(commands)
+
+    def test_a_wrong_block_fails(self):
+        for text in ("```sh\necho 1   # 2\n```\n", "```sh\nfalse\n```\n",
+                     "```python\nprint(1)   # 2\n```\n", "```python\n>>> 1\n2\n```\n",
+                     "```c\nint f(void) { return g(); }\n```\n", "```toml\n```\n",
+                     "```sh\necho 1\n```\n<!-- test: output -->\n```text\n2\n```\n"):
+            with self.subTest(text=text), tempfile.TemporaryDirectory() as folder:
+                with self.assertRaises(AssertionError):
+                    place = code_blocks.Folder(folder)
+                    for block in code_blocks.blocks_of(text, "page"):
+                        place.run(block)
+
+    def test_blocks_that_are_not_run_say_why(self):
+        block, = code_blocks.blocks_of("<!-- test: not run: it is wrong -->\n```sh\nfalse\n```\n", "page")
+        self.assertEqual((block.is_tested, block.reason), (False, "it is wrong"))
+        with self.assertRaises(ValueError):
+            code_blocks.blocks_of("<!-- test: not at all -->\n```sh\nfalse\n```\n", "page")
+
+    def test_the_front_page_is_short(self):
+        lines = pathlib.Path("README.md").read_text(encoding="utf-8").splitlines()
+        self.assertLessEqual(len(lines), 150)
 
 
 if __name__ == "__main__":
