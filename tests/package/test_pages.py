@@ -1,10 +1,6 @@
 """The code blocks of README and docs do what they say, with the package that is installed."""
 import importlib.util
 import pathlib
-import shlex
-import subprocess
-import sys
-import tempfile
 import unittest
 
 import support
