@@ -133,6 +133,13 @@ typedef struct PyTypedcall_Interface {
   int (*publish_kept)(void *state, int space, const void *key, PyObject *owner, const void *value,
                       int (*equal)(const void *standing, const void *offered),
                       void (*destroy)(const void *value), PyObject *kept);
+
+  /// What the sibling symbol of `def` offers: what `read` says of it, remembered. Looking for a
+  /// symbol takes microseconds, and most defs have none. `read` is the caller's own: it calls no
+  /// Python code, and what it returns is valid as long as the shared object that has the def. Sets
+  /// no exception. Since 1.2.
+  const void *(*sibling)(void *state, const PyMethodDef *def,
+                         const void *(*read)(const PyMethodDef *def));
 } PyTypedcall_Interface;
 
 /// See PyTypedcall_Interface.publish_kept.
@@ -164,12 +171,8 @@ static inline PyObject *PyTypedcall_Internal_Look(PyObject *dict, const char *na
   return value;
 }
 
-/// The interface of the calling interpreter if some module has installed it and it is of our major
-/// version, else NULL. Installs nothing, sets no exception, keeps a pending one. GIL: held.
-/// Borrowed; valid until the interpreter ends.
-static inline const PyTypedcall_Interface *PyTypedcall_Peek(void) {
-  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  const PyTypedcall_Interface *interface = NULL;
+// What stands where the interface is looked for: a new reference, or NULL without an exception.
+static inline PyObject *PyTypedcall_Internal_Standing(void) {
   // The interpreter's own dictionary first: assignments in Python do not reach it.
   PyObject *capsule = PyTypedcall_Internal_Look(
       PyInterpreterState_GetDict(PyInterpreterState_Get()), PyTypedcall_CAPSULE_NAME);
@@ -180,6 +183,16 @@ static inline const PyTypedcall_Interface *PyTypedcall_Peek(void) {
     }
     Py_XDECREF(module);
   }
+  return capsule;
+}
+
+/// The interface of the calling interpreter if some module has installed it and it is of our major
+/// version, else NULL. Installs nothing, sets no exception, keeps a pending one. GIL: held.
+/// Borrowed; valid until the interpreter ends.
+static inline const PyTypedcall_Interface *PyTypedcall_Peek(void) {
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  const PyTypedcall_Interface *interface = NULL;
+  PyObject *capsule = PyTypedcall_Internal_Standing();
   if (capsule != NULL && PyCapsule_IsValid(capsule, PyTypedcall_CAPSULE_NAME)) {
     interface =
         (const PyTypedcall_Interface *)PyCapsule_GetPointer(capsule, PyTypedcall_CAPSULE_NAME);

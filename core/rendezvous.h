@@ -4,7 +4,11 @@
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_H_
 
+#include "core/await.h"
 #include "core/rendezvous/interface_functions.h"
+
+// Who includes this installs the interface: below stands what core/await.h has a makeshift for.
+#undef PyTypedcall_Import
 
 #ifdef __cplusplus
 extern "C" {
@@ -81,6 +85,7 @@ static inline void PyTypedcall_Internal_EmptyState(PyTypedcall_Internal_State *s
   state->slot_names = NULL;
   state->combined = NULL;
   state->owners = NULL;
+  PyTypedcall_Internal_CloseDefMemory(&state->defs);
   memset(&state->static_types, 0, sizeof(state->static_types));
   PyTypedcall_Internal_Row *rows = PyTypedcall_Internal_TakeAllRows(state, owners);
   PyExtensibleType_Internal_ForgetStatic(&static_types);
@@ -176,6 +181,7 @@ static inline PyObject *PyTypedcall_Internal_NewCapsule(void) {
   interface->live_counters = &state->counters;
   interface->hold = PyTypedcall_Internal_Hold;
   interface->publish_kept = PyTypedcall_Internal_LockAndPublishKept;
+  interface->sibling = PyTypedcall_Internal_Sibling;
   PyObject *capsule = NULL;
   state->metaclass = PyExtensibleType_Internal_NewMetaclass();
   if (state->metaclass != NULL) state->reference_type = PyTypedcall_Internal_NewReferenceType();
@@ -234,20 +240,8 @@ static inline int PyTypedcall_Internal_ShowMetaclass(PyObject *dict, PyObject *m
 // Is what stands in the module one that we can use? ImportError that says what is wrong if not.
 static inline const PyTypedcall_Interface *PyTypedcall_Internal_Accept(PyObject *dict,
                                                                        PyObject *capsule) {
-  char kind[PyTypedcall_Internal_NAME_SIZE];
-  if (!PyCapsule_IsValid(capsule, PyTypedcall_CAPSULE_NAME)) {
-    PyErr_Format(PyExc_ImportError, "%s is not typedcall's interface but a '%s'",
-                 PyTypedcall_CAPSULE_NAME, PyTypedcall_Internal_Name(Py_TYPE(capsule), kind));
-    return NULL;
-  }
-  const PyTypedcall_Interface *interface =
-      (const PyTypedcall_Interface *)PyCapsule_GetPointer(capsule, PyTypedcall_CAPSULE_NAME);
-  if (!PyTypedcall_IsUsable(interface)) {
-    PyErr_Format(PyExc_ImportError, "%s has ABI version %d.%d and %u bytes; %d.0 and %d are needed",
-                 PyTypedcall_CAPSULE_NAME, (int)interface->abi_major, (int)interface->abi_minor,
-                 (unsigned)interface->size, PyTypedcall_ABI_MAJOR, PyTypedcall_INTERFACE_SIZE_1_0);
-    return NULL;
-  }
+  const PyTypedcall_Interface *interface = PyTypedcall_Internal_Usable(capsule);
+  if (interface == NULL) return NULL;
   PyObject *metaclass = (PyObject *)interface->metaclass(interface->state);
   if (metaclass == NULL) {
     PyErr_SetString(PyExc_ImportError, "typedcall: the interpreter is ending");
@@ -305,7 +299,10 @@ static inline PyObject *PyTypedcall_Internal_StandingCapsule(PyObject *dict, PyO
     standing = PyTypedcall_Internal_Look(dict, PyTypedcall_CAPSULE);
     ours = standing != NULL ? standing
                             : PyTypedcall_Internal_Settle(kept, PyTypedcall_CAPSULE_NAME, fresh);
-    if (ours == fresh) PyTypedcall_Internal_StateIn(fresh)->is_installed = 1;
+    if (ours == fresh) {
+      PyTypedcall_Internal_StateIn(fresh)->is_installed = 1;
+      PyTypedcall_Internal_TellWaiting(kept, &PyTypedcall_Internal_StateIn(fresh)->interface);
+    }
     Py_DECREF(fresh);
     if (standing != NULL || ours == NULL) return ours;
   }
@@ -337,7 +334,7 @@ static inline const PyTypedcall_Interface *PyTypedcall_Internal_Meet(PyObject *d
 /// The interface of the calling interpreter, installed now if no module has done so before. Call it
 /// once, when a module is executed, and keep the pointer in the module's state, never in a C
 /// static: interpreters do not share it. Borrowed; valid until the interpreter ends, whatever
-/// becomes of `sys.modules`.
+/// becomes of `sys.modules`. For who only reads, PyTypedcall_Await (core/await.h) does as well.
 ///
 /// Returns NULL with ImportError when something else stands under our names or another major
 /// version was first, MemoryError, or SystemError (a CPython other than the one compiled for). GIL:

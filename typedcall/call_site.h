@@ -17,6 +17,12 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
+/// The interface that somebody has installed meanwhile, if `interface` only stands for it.
+inline const PyTypedcall_Interface *latest(const PyTypedcall_Interface *interface) {
+  const PyTypedcall_Interface *installed = PyTypedcall_Installed(interface);
+  return installed != nullptr ? installed : interface;
+}
+
 /// One search for a callable that is not remembered, and what may be remembered of it. Counts it.
 class site_search {
  public:
@@ -145,6 +151,7 @@ class dynamic_call_site {
 
  private:
   __attribute__((noinline)) site_entry look(PyObject *callable, const internal::remembered *known) {
+    interface_ = internal::latest(interface_);
     site_entry found;
     internal::site_search search(interface_, callable, known);
     std::uint32_t spelling = 0;
@@ -216,10 +223,11 @@ class call_site<R(A...)> {
         return {reinterpret_cast<R (*)(A...)>(entry->funcptr), entry->flags};
       }
     }
+    interface_ = internal::latest(interface_);
     internal::site_search search(interface_, callable, known);
     void *funcptr = nullptr;
     std::uintptr_t flags = 0;
-    internal::find_entry<internal::keeping::nothing>(
+    internal::find_entry<internal::keeping::nothing, false>(
         interface_, callable, asked_,
         [&](const PyNativeCallableEntry &entry, place where, casting) {
           funcptr = entry.funcptr;

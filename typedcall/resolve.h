@@ -9,7 +9,7 @@
     "typedcall/resolve.h needs the full API: it looks into builtin functions and method descriptors"
 #endif
 
-#include "core/rendezvous.h"
+#include "core/await.h"
 #include "typedcall/resolve/places.h"
 // The C headers come first: they want Python.h ahead of all standard headers.
 #include <cstdint>
@@ -85,8 +85,9 @@ bool find_safe_entry(const PyTypedcall_Interface *interface, PyObject *callable,
 
 /// Calls found(entry, place, casting) with the best entry, which may last for that call only; with
 /// keeping::held also with the reference that keeps it. False if there is none, and where it is
-/// held perhaps with MemoryError; sets no other exception. GIL: held.
-template <keeping kept, class Found>
+/// held perhaps with MemoryError; sets no other exception. `may_cast` false: whoever asks never
+/// allows casting::safe, and the code for that is left out. GIL: held.
+template <keeping kept, bool may_cast = true, class Found>
 bool find_entry(const PyTypedcall_Interface *interface, PyObject *callable, const request &asked,
                 const Found &found) {
   if (asked.signature == nullptr) return false;
@@ -95,7 +96,7 @@ bool find_entry(const PyTypedcall_Interface *interface, PyObject *callable, cons
   } else if ((asked.honoured & PyNativeCallable_TAKES_SELF) != 0 && self_of(callable) == nullptr) {
     request without_self = asked;
     without_self.honoured &= ~PyNativeCallable_TAKES_SELF;
-    return find_entry<kept>(interface, callable, without_self, found);
+    return find_entry<kept, may_cast>(interface, callable, without_self, found);
   }
   const bool is_found = visit_tables<kept>(
       interface, callable,
@@ -106,8 +107,12 @@ bool find_entry(const PyTypedcall_Interface *interface, PyObject *callable, cons
         found(*entry, where, is_exact ? casting::exact : casting::equivalent, reference...);
         return true;
       });
-  if (is_found || asked.allowed != casting::safe) return is_found;
-  return find_safe_entry<kept>(interface, callable, asked, found);
+  if constexpr (may_cast) {
+    if (!is_found && asked.allowed == casting::safe) {
+      return find_safe_entry<kept>(interface, callable, asked, found);
+    }
+  }
+  return is_found;
 }
 
 /// Counts what find_entry() has found.
@@ -275,7 +280,7 @@ Made find_typed(const PyTypedcall_Interface *interface, PyObject *callable, cons
   bool failed;
   {
     const quietly pending;
-    find_entry<keeping::held>(
+    find_entry<keeping::held, false>(
         interface, callable, asked,
         [&](const PyNativeCallableEntry &entry, place where, casting, const object_ref &kept) {
           funcptr = entry.funcptr;

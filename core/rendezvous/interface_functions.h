@@ -121,6 +121,11 @@ static inline int PyTypedcall_Internal_LockAndExchange(void *opaque, int space, 
   return result;
 }
 
+static inline const void *PyTypedcall_Internal_Sibling(void *opaque, const PyMethodDef *def,
+                                                       const void *(*read)(const PyMethodDef *)) {
+  return PyTypedcall_Internal_AskOnce(&((PyTypedcall_Internal_State *)opaque)->defs, def, read);
+}
+
 #ifdef __cplusplus
 }
 #endif

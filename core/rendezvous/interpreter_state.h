@@ -3,6 +3,7 @@
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_INTERPRETER_STATE_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_INTERPRETER_STATE_H_
 
+#include "core/rendezvous/def_memory.h"
 #include "core/rendezvous/side_table.h"
 #include "core/slots/static_type.h"
 
@@ -23,6 +24,7 @@ typedef struct PyTypedcall_Internal_State {
   PyObject *slot_names;  // dict: name -> ID, see core/slots/slot_names.h
   PyObject *combined;    // dict: metaclasses -> weak reference, see core/types/combined_metaclass.h
   PyExtensibleType_Internal_StaticTypes static_types;
+  PyTypedcall_Internal_DefMemory defs;
   int is_installed, is_coming_back;  // see core/rendezvous.h
 } PyTypedcall_Internal_State;
 

@@ -3,6 +3,7 @@
 #ifndef TYPEDCALL_TESTS_ABI_ABI_ASSERTIONS_H_
 #define TYPEDCALL_TESTS_ABI_ABI_ASSERTIONS_H_
 
+#include "core/await.h"
 #include "core/extensible_type.h"
 #include "core/foreign_slots.h"
 #include "typedcall/tag.h"
@@ -171,7 +172,10 @@ FIELD(PyTypedcall_Interface, exchange, 96, 8);
 FIELD(PyTypedcall_Interface, live_counters, 104, 8);
 FIELD(PyTypedcall_Interface, hold, 112, 8);
 FIELD(PyTypedcall_Interface, publish_kept, 120, 8);
-PyTypedcall_STATIC_ASSERT(sizeof(PyTypedcall_Interface) >= 128, abi);
+FIELD(PyTypedcall_Interface, sibling, 128, 8);
+PyTypedcall_STATIC_ASSERT(sizeof(PyTypedcall_Interface) >= 136, abi);
+FIELD(PyTypedcall_Awaited, installed, 0, 8);
+FIELD(PyTypedcall_Awaited, interface, 8, sizeof(PyTypedcall_Interface));
 SAME(PyTypedcall_CONFLICT, -2);
 SAME(PyTypedcall_INTERFACE_SIZE_1_0, 96);
 

@@ -314,6 +314,55 @@ class WithGlobalSymbols(InEveryOrder):
     share_symbols = True
 
 
+class ConsumerFirst(unittest.TestCase):
+    """A consumer of today, which installs nothing and remembers what it did not find, was there before
+    all of them."""
+
+    CONSUMER = """
+sys.path[:] = {path!r}
+import consumer_today as consumer
+one = Callable = type("Callable", (), {{"__call__": lambda self, x: x}})()
+def look():
+    for turn in range(3):
+        assert consumer.by_site(len, 1.0) is consumer.by_site(one, 1.0) is None
+        for each in len, one:
+            try: consumer.call(each, 1.0)
+            except TypeError: pass
+            else: raise AssertionError(each)
+import sys, os
+assert not consumer.is_installed() and "_extensibletype" not in sys.modules
+look()
+"""
+
+    AFTER = """
+for a, b in every_pair:
+    for each in len, one: assert a.tag(each, b.address) is True
+    for each in len, one, b.times: assert consumer.call(each, 3.0) == b.times(3.0)
+    for turn in range(3):
+        for each in len, one, b.times: assert consumer.by_site(each, 3.0) == b.times(3.0)
+    for each in len, one: assert a.untag(each) is True
+    look()
+assert consumer.is_installed()
+"""
+
+    def run_orders(self, before, between=""):
+        for names in ORDERS:
+            with self.subTest(names=names):
+                run("import sys\n" + before.format(path=sys.path) + start(names) + between
+                    + self.AFTER)
+
+    def test_it_finds_what_comes_later(self):
+        self.run_orders(self.CONSUMER)
+
+    def test_in_a_subinterpreter_too(self):
+        for names in ORDERS:
+            inner = "import sys\n" + self.CONSUMER.format(path=sys.path) + start(names) + self.AFTER
+            with self.subTest(names=names):
+                run("import sys\n" + self.CONSUMER.format(path=sys.path) + ALL_SUBINTERPRETERS
+                    + "for turn in range(2): inside(%r)\nlook()\n" % inner
+                    + "assert not consumer.is_installed()\n")
+
+
 class TheInterpretersDictionary(unittest.TestCase):
     """CPython 3.13 shows it to everybody. Today's interface comes back when it is emptied."""
 

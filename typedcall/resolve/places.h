@@ -3,7 +3,7 @@
 #ifndef TYPEDCALL_RESOLVE_PLACES_H_
 #define TYPEDCALL_RESOLVE_PLACES_H_
 
-#include "core/interface.h"
+#include "core/await.h"
 #include "core/type_access.h"
 #include "typedcall/sibling_symbol.h"
 #include "typedcall/tag/def_of.h"
@@ -11,7 +11,6 @@
 // The C headers come first: they want Python.h ahead of all standard headers.
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <utility>
 
 #include "typedcall/namespace.h"
@@ -112,45 +111,19 @@ inline bool check_self(PyObject *unbound, PyObject *self) {
 
 namespace internal {
 
-/// Results of PyTypedMethod_SiblingTable, which takes a microsecond; what is not there is kept,
-/// too. They belong to shared objects, not to an interpreter, so interpreters share them.
-class __attribute__((visibility("hidden"))) sibling_cache {
- public:
-  static const PyNativeCallableTable *table_of(const PyMethodDef *def) {
-    static sibling_cache cache;
-    const std::uint64_t bits = reinterpret_cast<std::uintptr_t>(def);
-    known *const home =
-        &cache.slots_[(bits * UINT64_C(0x9e3779b97f4a7c15) >> 32) % (kSlots / 2) * 2];
-    {
-      const std::lock_guard<std::mutex> lock(cache.mutex_);
-      if (home[1].is_of(def)) std::swap(home[0], home[1]);
-      if (home[0].is_of(def)) return home[0].table;
-    }
-    // Not with the mutex held: another thread may be in dlopen(), and in there come to here.
-    const PyNativeCallableTable *table = PyTypedMethod_SiblingTable(def);
-    const std::lock_guard<std::mutex> lock(cache.mutex_);
-    home[1] = home[0];
-    home[0] = {def, def->ml_name, def->ml_meth, table};
-    return table;
-  }
+/// PyTypedMethod_SiblingTable, as the interface wants to be told it.
+inline const void *read_sibling(const PyMethodDef *def) { return PyTypedMethod_SiblingTable(def); }
 
- private:
-  static constexpr std::size_t kSlots = 4096;
-  struct known {
-    // A def that has been freed may have another's address. What has a symbol is never freed, and
-    // what was on the heap is not found there either way; that it is still the same function, as
-    // far as can be seen, makes sure of memory that was given back and became a shared object's.
-    bool is_of(const PyMethodDef *other) const {
-      return def == other && name == other->ml_name && function == other->ml_meth;
-    }
-    const PyMethodDef *def;
-    const char *name;
-    PyCFunction function;
-    const PyNativeCallableTable *table;
-  };
-  std::mutex mutex_;
-  known slots_[kSlots] = {};
-};
+/// The table of a sibling symbol, or null. The interface remembers it; without one, or with one
+/// that does not (before 1.2), it takes microseconds each time.
+inline const PyNativeCallableTable *sibling_table(const PyTypedcall_Interface *interface,
+                                                  const PyMethodDef *def) {
+  if (interface == nullptr || !PyTypedcall_HAS(interface, sibling)) {
+    return PyTypedMethod_SiblingTable(def);
+  }
+  return static_cast<const PyNativeCallableTable *>(
+      interface->sibling(interface->state, def, read_sibling));
+}
 
 /// Is what Python calls on this instance what the slot's type brought? A subclass that overrides
 /// `__call__` inherits the slot, and must not be called past its override. `__call__` is compared
@@ -239,6 +212,7 @@ bool visit_tables(const PyTypedcall_Interface *interface, PyObject *callable, Vi
       return visit(table, where);
     }
   };
+  const PyTypedcall_Interface *rows = PyTypedcall_Installed(interface);
   const PyMethodDef *def = def_of(callable);
   if (def == nullptr) {
     const auto *table = PyNativeCallable_InstanceTable(callable);
@@ -256,17 +230,17 @@ bool visit_tables(const PyTypedcall_Interface *interface, PyObject *callable, Vi
         if (show(single, place::pypy_method_def)) return true;
       }
     }
-    if (interface != nullptr && visit_row<kept>(interface, PyTypedcall_BY_DEF, def, callable,
-                                                place::side_table_def, visit)) {
+    if (rows != nullptr &&
+        visit_row<kept>(rows, PyTypedcall_BY_DEF, def, callable, place::side_table_def, visit)) {
       return true;
     }
   }
-  if (interface != nullptr && visit_row<kept>(interface, PyTypedcall_BY_OBJECT, callable, callable,
-                                              place::side_table_object, visit)) {
+  if (rows != nullptr && visit_row<kept>(rows, PyTypedcall_BY_OBJECT, callable, callable,
+                                         place::side_table_object, visit)) {
     return true;
   }
   if (def != nullptr) {
-    const auto *table = sibling_cache::table_of(def);
+    const auto *table = sibling_table(rows != nullptr ? rows : interface, def);
     if (table != nullptr && show(*table, place::sibling_symbol)) return true;
   }
   return false;

@@ -39,7 +39,7 @@ inline void clear_failed_look_up() {
 
 /// The name for messages: `__qualname__` if there is one, else the type's. GIL: held, and no
 /// exception pending. One that is pending afterwards goes in front of the message.
-inline std::string name_of(PyObject *callable) {
+__attribute__((cold)) inline std::string name_of(PyObject *callable) {
   const object_ref name = object_ref::steal(PyObject_GetAttrString(callable, "__qualname__"));
   const char *text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
   clear_failed_look_up();
@@ -48,8 +48,8 @@ inline std::string name_of(PyObject *callable) {
 }
 
 /// What stands in the way of an entry, in brackets; empty when it only has another signature.
-inline std::string obstacles(const PyNativeCallableEntry &entry, const request &asked,
-                             PyObject *callable) {
+__attribute__((cold)) inline std::string obstacles(const PyNativeCallableEntry &entry,
+                                                   const request &asked, PyObject *callable) {
   if (entry.funcptr == nullptr) return " (no function)";
   if (!PyNativeCallable_FlagsAreUsable(entry.flags)) return " (flags not understood)";
   const std::pair<std::uintptr_t, const char *> words[] = {
@@ -94,7 +94,8 @@ inline bool is_method_in_class_body(PyObject *object) {
 }
 
 /// What a callable without any table is, and what to do instead.
-inline std::string advice(const PyTypedcall_Interface *interface, PyObject *callable) {
+__attribute__((cold)) inline std::string advice(const PyTypedcall_Interface *interface,
+                                                PyObject *callable) {
   PyTypeObject *type = Py_TYPE(callable);
   if (type == &PyFunction_Type) {
     return "it is a Python function, which has no C function behind it; call it boxed";
@@ -146,8 +147,8 @@ void say(const Set &set) {
 }
 
 /// set_refusal(), with the end of the interpreter left to it. Throws std::bad_alloc.
-inline void describe_refusal(const PyTypedcall_Interface *interface, PyObject *callable,
-                             const request &asked) {
+__attribute__((cold)) inline void describe_refusal(const PyTypedcall_Interface *interface,
+                                                   PyObject *callable, const request &asked) {
   // Attributes are not looked up while an exception is pending; ours replaces it anyway.
   PyErr_Clear();
   const std::string name = name_of(callable);
@@ -185,8 +186,8 @@ inline void describe_refusal(const PyTypedcall_Interface *interface, PyObject *c
 /// Sets the TypeError for a request that nothing of what `callable` has answers, or what the name
 /// of a callable raises that is more than an ordinary exception; without memory for its words,
 /// MemoryError. GIL: held.
-inline void set_refusal(const PyTypedcall_Interface *interface, PyObject *callable,
-                        const request &asked) {
+__attribute__((cold)) inline void set_refusal(const PyTypedcall_Interface *interface,
+                                              PyObject *callable, const request &asked) {
   run_python([&] { say([&] { describe_refusal(interface, callable, asked); }); });
 }
 

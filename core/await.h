@@ -1,0 +1,341 @@
+// The consumer's way to the interface: it installs nothing, and so compiles nothing of what
+// providers need. Until a provider installs the interface, another one stands for it, which is
+// empty. Source: docs/ABI.md, section 5.
+#ifndef TYPEDCALL_CORE_AWAIT_H_
+#define TYPEDCALL_CORE_AWAIT_H_
+
+#include "core/interface.h"
+#include "core/rendezvous/def_memory.h"
+#include "core/type_access.h"
+
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PyTypedcall_AWAITED_NAME PyTypedcall_MODULE ".typedcall_awaited_v1"
+
+/// What the capsule of that name in the interpreter's own dictionary points to. One per
+/// interpreter, made by the first consumer that finds no interface; it lives as long as the
+/// process. Append-only.
+typedef struct PyTypedcall_Awaited {
+  const PyTypedcall_Interface *installed;  ///< NULL until one is; written and read atomically
+  /// Its state is this struct, its counters are its own. Every function does what `installed`
+  /// does; without one, what reads finds nothing, and what writes sets RuntimeError.
+  PyTypedcall_Interface interface;
+} PyTypedcall_Awaited;
+
+// Is it only standing for another one?
+static inline int PyTypedcall_Internal_IsAwaited(const PyTypedcall_Interface *interface) {
+  return (const char *)interface->state + offsetof(PyTypedcall_Awaited, interface) ==
+         (const char *)interface;
+}
+
+// The interface is here. Call sites that remember what they found without it look again, because
+// the counters have changed.
+static inline void PyTypedcall_Internal_Arrive(PyTypedcall_Awaited *awaited,
+                                               const PyTypedcall_Interface *installed) {
+  __atomic_store_n(&awaited->installed, installed, __ATOMIC_RELEASE);
+  PyTypedcall_Counters *counters = (PyTypedcall_Counters *)awaited->interface.live_counters;
+  __atomic_fetch_add(&counters->rows_added, 1, __ATOMIC_RELEASE);
+}
+
+// For who has installed an interface; `kept` is the interpreter's dictionary.
+static inline void PyTypedcall_Internal_TellWaiting(PyObject *kept,
+                                                    const PyTypedcall_Interface *installed) {
+  PyObject *capsule = PyTypedcall_Internal_Look(kept, PyTypedcall_AWAITED_NAME);
+  if (capsule != NULL && PyCapsule_IsValid(capsule, PyTypedcall_AWAITED_NAME)) {
+    PyTypedcall_Internal_Arrive(
+        (PyTypedcall_Awaited *)PyCapsule_GetPointer(capsule, PyTypedcall_AWAITED_NAME), installed);
+  }
+  Py_XDECREF(capsule);
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wattributes"
+
+// An installed one, or NULL. Installers before version 1.2 tell nobody that they came, so it is
+// looked for.
+static inline __attribute__((noinline, cold)) const PyTypedcall_Interface *
+PyTypedcall_Internal_Arrived(PyTypedcall_Awaited *awaited) {
+  const PyTypedcall_Interface *installed = PyTypedcall_LOAD_ACQUIRE(&awaited->installed);
+  if (installed == NULL) {
+    installed = PyTypedcall_Peek();
+    if (installed != NULL) PyTypedcall_Internal_Arrive(awaited, installed);
+  }
+  return installed;
+}
+
+/// The interface itself where `interface` only stands for it; NULL when nobody has installed any,
+/// or for a NULL. Who asks often keeps what this returns. GIL: held. Keeps a pending exception.
+static inline const PyTypedcall_Interface *PyTypedcall_Installed(
+    const PyTypedcall_Interface *interface) {
+  if (interface == NULL || PyTypedcall_LIKELY(!PyTypedcall_Internal_IsAwaited(interface))) {
+    return interface;
+  }
+  return PyTypedcall_Internal_Arrived((PyTypedcall_Awaited *)interface->state);
+}
+
+// What stands in a capsule under the interface's name, if we can use it; else NULL with ImportError
+// that says what is wrong.
+static inline __attribute__((cold)) const PyTypedcall_Interface *PyTypedcall_Internal_Usable(
+    PyObject *capsule) {
+  char kind[PyTypedcall_Internal_NAME_SIZE];
+  if (!PyCapsule_IsValid(capsule, PyTypedcall_CAPSULE_NAME)) {
+    PyErr_Format(PyExc_ImportError, "%s is not typedcall's interface but a '%s'",
+                 PyTypedcall_CAPSULE_NAME, PyTypedcall_Internal_Name(Py_TYPE(capsule), kind));
+    return NULL;
+  }
+  const PyTypedcall_Interface *interface =
+      (const PyTypedcall_Interface *)PyCapsule_GetPointer(capsule, PyTypedcall_CAPSULE_NAME);
+  if (PyTypedcall_IsUsable(interface)) return interface;
+  PyErr_Format(PyExc_ImportError, "%s has ABI version %d.%d and %u bytes; %d.0 and %d are needed",
+               PyTypedcall_CAPSULE_NAME, (int)interface->abi_major, (int)interface->abi_minor,
+               (unsigned)interface->size, PyTypedcall_ABI_MAJOR, PyTypedcall_INTERFACE_SIZE_1_0);
+  return NULL;
+}
+
+#ifndef Py_LIMITED_API  // nothing there says whether a thread may look; who includes this installs
+
+// What a module adds to what it shows.
+typedef struct PyTypedcall_Internal_Awaiting {
+  PyTypedcall_Awaited shown;
+  PyTypedcall_Counters counters;
+  PyTypedcall_Internal_DefMemory defs;
+} PyTypedcall_Internal_Awaiting;
+
+// The functions that stand for those of the interface.
+
+static inline const PyTypedcall_Interface *PyTypedcall_Internal_Behind(void *state) {
+  return PyTypedcall_Internal_Arrived((PyTypedcall_Awaited *)state);
+}
+
+static inline __attribute__((cold)) const PyTypedcall_Interface *PyTypedcall_Internal_ToWriteTo(
+    void *state) {
+  const PyTypedcall_Interface *installed = PyTypedcall_Internal_Behind(state);
+  if (installed == NULL) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "typedcall: no module has installed the interface (core/rendezvous.h)");
+  }
+  return installed;
+}
+
+static inline __attribute__((cold)) PyTypeObject *PyTypedcall_Internal_AwaitMetaclass(void *state) {
+  const PyTypedcall_Interface *installed = PyTypedcall_Internal_Behind(state);
+  return installed != NULL ? installed->metaclass(installed->state) : NULL;
+}
+
+static inline __attribute__((cold)) int PyTypedcall_Internal_AwaitResolve(void *state,
+                                                                          PyTypeObject *type,
+                                                                          const PyCustomSlot *own,
+                                                                          Py_ssize_t own_count) {
+  const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
+  return installed != NULL ? installed->resolve(installed->state, type, own, own_count) : -1;
+}
+
+static inline const void *PyTypedcall_Internal_AwaitFind(void *state, int space, const void *key) {
+  PyTypedcall_Awaited *awaited = (PyTypedcall_Awaited *)state;
+  const PyTypedcall_Interface *installed = PyTypedcall_LOAD_ACQUIRE(&awaited->installed);
+  if (installed == NULL && PyTypedcall_IsAttached()) {
+    installed = PyTypedcall_Internal_Arrived(awaited);
+  }
+  return installed != NULL ? installed->find(installed->state, space, key) : NULL;
+}
+
+static inline __attribute__((cold)) const void *PyTypedcall_Internal_AwaitPublish(
+    void *state, int space, const void *key, PyObject *owner, const void *value,
+    int (*equal)(const void *standing, const void *offered), void (*destroy)(const void *value)) {
+  const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
+  if (installed == NULL) return NULL;
+  return installed->publish(installed->state, space, key, owner, value, equal, destroy);
+}
+
+static inline __attribute__((cold)) int PyTypedcall_Internal_AwaitRetract(void *state, int space,
+                                                                          const void *key) {
+  const PyTypedcall_Interface *installed = PyTypedcall_Internal_Behind(state);
+  return installed != NULL ? installed->retract(installed->state, space, key) : 0;
+}
+
+static inline __attribute__((cold)) void PyTypedcall_Internal_AwaitCounters(
+    void *state, PyTypedcall_Counters *out, size_t size) {
+  const PyTypedcall_Interface *installed = PyTypedcall_Internal_Behind(state);
+  if (installed != NULL) {
+    installed->counters(installed->state, out, size);
+  } else {
+    memset(out, 0, size < sizeof(*out) ? size : sizeof(*out));
+  }
+}
+
+static inline __attribute__((cold)) uintptr_t PyTypedcall_Internal_AwaitSlotId(void *state,
+                                                                               const char *name) {
+  const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
+  return installed != NULL ? installed->slot_id(installed->state, name) : 0;
+}
+
+static inline __attribute__((cold)) int PyTypedcall_Internal_AwaitReadyStatic(
+    void *state, PyTypeObject *type, Py_ssize_t slot_table_size) {
+  const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
+  return installed != NULL ? installed->ready_static(installed->state, type, slot_table_size) : -1;
+}
+
+static inline __attribute__((cold)) PyTypeObject *PyTypedcall_Internal_AwaitCombined(
+    void *state, PyObject *metaclasses) {
+  const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
+  return installed != NULL ? installed->combined_metaclass(installed->state, metaclasses) : NULL;
+}
+
+static inline __attribute__((cold)) int PyTypedcall_Internal_AwaitReplace(
+    void *state, int space, const void *key, PyObject *owner, const void *value,
+    void (*destroy)(const void *value)) {
+  const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
+  if (installed == NULL) return -1;
+  return installed->replace(installed->state, space, key, owner, value, destroy);
+}
+
+// The installed one may be older, and is not asked for what it does not have.
+static inline int PyTypedcall_Internal_Lacks(int has) {
+  if (!has) PyErr_SetString(PyExc_RuntimeError, "typedcall: the interface is of an older version");
+  return !has;
+}
+
+static inline __attribute__((cold)) int PyTypedcall_Internal_AwaitExchange(
+    void *state, int space, const void *key, PyObject *owner, const void *expected,
+    const void *value, void (*destroy)(const void *value)) {
+  const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
+  if (installed == NULL || PyTypedcall_Internal_Lacks(PyTypedcall_HAS(installed, exchange))) {
+    return -1;
+  }
+  return installed->exchange(installed->state, space, key, owner, expected, value, destroy);
+}
+
+static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_AwaitHold(void *state, int space,
+                                                                             const void *key,
+                                                                             PyObject *callable,
+                                                                             const void **value) {
+  const PyTypedcall_Interface *installed = PyTypedcall_Internal_Behind(state);
+  *value = NULL;
+  if (installed == NULL) return NULL;
+  if (PyTypedcall_HAS(installed, hold)) {
+    return installed->hold(installed->state, space, key, callable, value);
+  }
+  // As consumers do it themselves: the callable is kept, and nothing else.
+  PyObject *reference = callable != NULL ? callable : Py_None;
+  *value = installed->find(installed->state, space, key);
+  if (*value == NULL) return NULL;
+  Py_INCREF(reference);
+  return reference;
+}
+
+static inline __attribute__((cold)) int PyTypedcall_Internal_AwaitPublishKept(
+    void *state, int space, const void *key, PyObject *owner, const void *value,
+    int (*equal)(const void *standing, const void *offered), void (*destroy)(const void *value),
+    PyObject *kept) {
+  const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
+  if (installed == NULL || PyTypedcall_Internal_Lacks(PyTypedcall_HAS(installed, publish_kept))) {
+    return -1;
+  }
+  return installed->publish_kept(installed->state, space, key, owner, value, equal, destroy, kept);
+}
+
+static inline const void *PyTypedcall_Internal_AwaitSibling(
+    void *state, const PyMethodDef *def, const void *(*read)(const PyMethodDef *def)) {
+  return PyTypedcall_Internal_AskOnce(&((PyTypedcall_Internal_Awaiting *)state)->defs, def, read);
+}
+
+static inline void PyTypedcall_Internal_AwaitedEnds(PyObject *capsule) {
+  // The struct stays, as that of an installed interface does: modules hold it.
+  PyTypedcall_Internal_CloseDefMemory(
+      &((PyTypedcall_Internal_Awaiting *)PyCapsule_GetPointer(capsule, PyTypedcall_AWAITED_NAME))
+           ->defs);
+}
+
+// A capsule with a new one: a new reference, or NULL with an exception.
+static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_NewAwaited(void) {
+  PyTypedcall_Internal_Awaiting *made =
+      (PyTypedcall_Internal_Awaiting *)PyTypedcall_RAW_CALLOC(1, sizeof(*made));
+  if (made == NULL) return PyErr_NoMemory();
+  const PyTypedcall_Interface interface = {PyTypedcall_ABI_MAJOR,
+                                           PyTypedcall_ABI_MINOR,
+                                           (uint32_t)sizeof(interface),
+                                           made,
+                                           PyTypedcall_Internal_AwaitMetaclass,
+                                           PyTypedcall_Internal_AwaitResolve,
+                                           PyTypedcall_Internal_AwaitFind,
+                                           PyTypedcall_Internal_AwaitPublish,
+                                           PyTypedcall_Internal_AwaitRetract,
+                                           PyTypedcall_Internal_AwaitCounters,
+                                           PyTypedcall_Internal_AwaitSlotId,
+                                           PyTypedcall_Internal_AwaitReadyStatic,
+                                           PyTypedcall_Internal_AwaitCombined,
+                                           PyTypedcall_Internal_AwaitReplace,
+                                           PyTypedcall_Internal_AwaitExchange,
+                                           &made->counters,
+                                           PyTypedcall_Internal_AwaitHold,
+                                           PyTypedcall_Internal_AwaitPublishKept,
+                                           PyTypedcall_Internal_AwaitSibling};
+  made->shown.interface = interface;
+  PyObject *capsule =
+      PyCapsule_New(made, PyTypedcall_AWAITED_NAME, PyTypedcall_Internal_AwaitedEnds);
+  if (capsule == NULL) PyTypedcall_RAW_FREE(made);
+  return capsule;
+}
+
+// The one that waits in this interpreter, made if there is none. Borrowed, or NULL with an
+// exception.
+static inline __attribute__((cold)) const PyTypedcall_Interface *PyTypedcall_Internal_Waiting(
+    void) {
+  PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get()), *standing = NULL;
+  if (kept == NULL) {
+    if (!PyErr_Occurred()) {
+      PyErr_SetString(PyExc_ImportError, "typedcall: this interpreter has no dictionary");
+    }
+    return NULL;
+  }
+  PyObject *key = PyUnicode_FromString(PyTypedcall_AWAITED_NAME);
+  if (key == NULL) return NULL;
+  standing = PyTypedcall_Internal_GetItem(kept, key);
+  if (standing == NULL && !PyErr_Occurred()) {
+    PyObject *fresh = PyTypedcall_Internal_NewAwaited();
+    if (fresh != NULL) standing = PyTypedcall_Internal_SetDefault(kept, key, fresh);
+    Py_XDECREF(fresh);
+  }
+  Py_DECREF(key);
+  if (standing == NULL) return NULL;
+  const PyTypedcall_Interface *interface = NULL;
+  if (PyCapsule_IsValid(standing, PyTypedcall_AWAITED_NAME)) {
+    interface = &((PyTypedcall_Awaited *)PyCapsule_GetPointer(standing, PyTypedcall_AWAITED_NAME))
+                     ->interface;
+  } else {
+    PyErr_Format(PyExc_ImportError, "%s is not typedcall's", PyTypedcall_AWAITED_NAME);
+  }
+  Py_DECREF(standing);
+  return interface;
+}
+
+/// The interface of the calling interpreter, for modules that only read: what stands there, or one
+/// that stands for it until a provider installs it, and serves as well. Installs nothing and needs
+/// nothing of the providers' half. Otherwise as PyTypedcall_Import (core/rendezvous.h): call it
+/// once, when a module is executed, and keep the pointer in the module's state, never in a C
+/// static. Borrowed; valid until the interpreter ends. NULL with ImportError when something else
+/// stands under our names, or MemoryError. GIL: held.
+static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
+  PyObject *standing = PyTypedcall_Internal_Standing();
+  if (standing == NULL) return PyTypedcall_Internal_Waiting();
+  const PyTypedcall_Interface *interface = PyTypedcall_Internal_Usable(standing);
+  Py_DECREF(standing);
+  return interface;
+}
+
+#ifndef TYPEDCALL_CORE_RENDEZVOUS_H_
+/// Where core/rendezvous.h is not included, nothing can be installed.
+#define PyTypedcall_Import PyTypedcall_Await
+#endif
+
+#endif  // Py_LIMITED_API
+#pragma GCC diagnostic pop
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_AWAIT_H_

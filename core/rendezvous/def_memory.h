@@ -1,0 +1,83 @@
+// What has been found out about PyMethodDefs at a price, remembered: behind the interface, once for
+// each interpreter, and not in every consumer. Used by core/rendezvous.h and core/await.h.
+#ifndef TYPEDCALL_CORE_RENDEZVOUS_DEF_MEMORY_H_
+#define TYPEDCALL_CORE_RENDEZVOUS_DEF_MEMORY_H_
+
+#include "core/platform.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PyTypedcall_Internal_KNOWN_DEFS 4096  // in pairs, of which the first was used last
+
+typedef struct PyTypedcall_Internal_KnownDef {
+  const PyMethodDef *def;
+  const char *name;
+  PyCFunction function;
+  const void *answer;
+} PyTypedcall_Internal_KnownDef;
+
+typedef struct PyTypedcall_Internal_DefMemory {
+  PyTypedcall_Internal_KnownDef *known;  // NULL until something is asked
+  int is_closed;                         // the interpreter ends: nothing is remembered any more
+} PyTypedcall_Internal_DefMemory;
+
+// A def that has been freed may have another's address. What has a symbol is never freed, and what
+// was on the heap is not found there either way; that it is still the same function, as far as can
+// be seen, makes sure of memory that was given back and became a shared object's.
+static inline int PyTypedcall_Internal_IsKnown(const PyTypedcall_Internal_KnownDef *known,
+                                               const PyMethodDef *def) {
+  return known->def == def && known->name == def->ml_name && known->function == def->ml_meth;
+}
+
+// What `ask` says of `def`, asked now unless it is known. GIL: held. Sets no exception; without
+// memory it is asked every time.
+static inline const void *PyTypedcall_Internal_AskOnce(PyTypedcall_Internal_DefMemory *memory,
+                                                       const PyMethodDef *def,
+                                                       const void *(*ask)(const PyMethodDef *def)) {
+  const uint64_t spread = (uint64_t)(uintptr_t)def * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+  const size_t home = (size_t)(spread % (PyTypedcall_Internal_KNOWN_DEFS / 2) * 2);
+  PyTypedcall_Internal_KnownDef found = {NULL, NULL, NULL, NULL};
+  PyTypedcall_BEGIN_EXCLUSIVE(Py_None);
+  PyTypedcall_Internal_KnownDef *pair = memory->known != NULL ? memory->known + home : NULL;
+  if (pair != NULL && PyTypedcall_Internal_IsKnown(&pair[1], def)) {
+    found = pair[1];
+    pair[1] = pair[0];
+    pair[0] = found;
+  } else if (pair != NULL && PyTypedcall_Internal_IsKnown(&pair[0], def)) {
+    found = pair[0];
+  }
+  PyTypedcall_END_EXCLUSIVE();
+  if (found.def != NULL) return found.answer;
+  found.def = def;
+  found.name = def->ml_name;
+  found.function = def->ml_meth;
+  // Not with the lock: it may wait for another thread that is in dlopen(), and in there comes here.
+  found.answer = ask(def);
+  PyTypedcall_BEGIN_EXCLUSIVE(Py_None);
+  if (memory->known == NULL && !memory->is_closed) {
+    memory->known = (PyTypedcall_Internal_KnownDef *)PyTypedcall_RAW_CALLOC(
+        PyTypedcall_Internal_KNOWN_DEFS, sizeof(*memory->known));
+  }
+  if (memory->known != NULL) {
+    memory->known[home + 1] = memory->known[home];
+    memory->known[home] = found;
+  }
+  PyTypedcall_END_EXCLUSIVE();
+  return found.answer;
+}
+
+// To be called when the interpreter ends.
+static inline void PyTypedcall_Internal_CloseDefMemory(PyTypedcall_Internal_DefMemory *memory) {
+  PyTypedcall_BEGIN_EXCLUSIVE(Py_None);
+  memory->is_closed = 1;
+  PyTypedcall_RAW_FREE(memory->known);
+  memory->known = NULL;
+  PyTypedcall_END_EXCLUSIVE();
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_RENDEZVOUS_DEF_MEMORY_H_

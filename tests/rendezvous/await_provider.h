@@ -1,0 +1,19 @@
+// The provider's half of await_test.cc.
+#ifndef TYPEDCALL_TESTS_RENDEZVOUS_AWAIT_PROVIDER_H_
+#define TYPEDCALL_TESTS_RENDEZVOUS_AWAIT_PROVIDER_H_
+
+#include "typedcall/native_callable.h"
+
+namespace typedcall_test {
+
+/// PyTypedcall_Import, where it installs.
+const PyTypedcall_Interface *Install();
+
+/// Tags a def or an object; 1, 0 or -1 with an exception.
+int TagWith(const PyTypedcall_Interface *interface, PyObject *callable,
+            const PyNativeCallableTable *table);
+int Untag(const PyTypedcall_Interface *interface, PyObject *callable);
+
+}  // namespace typedcall_test
+
+#endif  // TYPEDCALL_TESTS_RENDEZVOUS_AWAIT_PROVIDER_H_
