@@ -193,6 +193,27 @@ static inline int PyExtensibleType_Internal_SettleSteps(
   return 0;
 }
 
+// Which of the steps from `at` on has to be gone through again, because code that has run meanwhile
+// has changed the bases of its type; -1 for none, -2 with an exception. Runs no Python code.
+static inline Py_ssize_t PyExtensibleType_Internal_ChangedStep(
+    PyExtensibleType_Internal_Resolution *resolution, Py_ssize_t at) {
+  for (Py_ssize_t i = at; i < resolution->count; ++i) {
+    PyExtensibleType_Internal_Step *step = &resolution->steps[i];
+    PyObject *mro = PyTypedcall_Internal_Mro(step->type);
+    if (mro == NULL && PyErr_Occurred()) return -2;
+    const int has_changed = mro != NULL && mro != step->mro;
+    if (has_changed) {
+      PyObject *old = step->mro;
+      step->mro = mro;
+      step->rest = PyTuple_Size(mro);
+      mro = old;
+    }
+    Py_XDECREF(mro);
+    if (has_changed) return i;
+  }
+  return -1;
+}
+
 // Goes on until there is no step any more. Returns 0, or -1 with an exception.
 static inline int PyExtensibleType_Internal_RunSteps(
     PyExtensibleType_Internal_Resolution *resolution) {
@@ -208,20 +229,20 @@ static inline int PyExtensibleType_Internal_RunSteps(
       }
       continue;
     }
-    // Code that has run meanwhile may have changed the bases.
-    PyObject *mro = PyTypedcall_Internal_Mro(step->type);
-    if (mro == NULL && PyErr_Occurred()) return -1;
-    const int has_changed = mro != NULL && mro != step->mro;
-    if (has_changed) {
-      PyObject *old = step->mro;
-      step->mro = mro;
-      step->rest = PyTuple_Size(mro);
-      mro = old;
-    }
-    Py_XDECREF(mro);
-    if (has_changed) continue;
     const Py_ssize_t came_of = step->came_of;
-    if (step->lowest == at && PyExtensibleType_Internal_SettleSteps(resolution, at) < 0) return -1;
+    if (step->lowest == at) {
+      // Nothing runs between this and the end of settling them.
+      const Py_ssize_t changed = PyExtensibleType_Internal_ChangedStep(resolution, at);
+      if (changed < -1) return -1;
+      if (changed >= 0) {
+        at = changed;
+        continue;
+      }
+      if (PyExtensibleType_Internal_SettleSteps(resolution, at) < 0) return -1;
+    } else if (step->lowest < resolution->steps[came_of].lowest) {
+      // Who came to this type may have been gone through already, if its bases were changed.
+      resolution->steps[came_of].lowest = step->lowest;
+    }
     at = came_of;
   }
   return 0;

@@ -46,16 +46,38 @@ def in_each_others_mro(count, others_of):
         def mro(cls):
             return [cls] + others.get(cls, []) + [Base, object]
 
+    Mutual.others = others
+
     def plain_base():
         return type("P", (Base,), {"__slots__": ()})
 
     classes = [Mutual("C%d" % i, (plain_base(),),
-                      {"__slots__": (), "__customslots__": Counting({ID(100 + i): i})})
+                      {"__slots__": (), "__customslots__": Changing({ID(100 + i): i})})
                for i in range(count)]
     for i, cls in enumerate(classes):
         others[cls] = [classes[j] for j in others_of(i)]
         cls.__bases__ = (plain_base(),)
     return classes
+
+
+def change_when_read(classes, read, changed, others):
+    """While one class's declaration is read, the MRO of another one becomes [itself, *others]."""
+    def change():
+        cls = classes[changed]
+        type(cls).others[cls] = [classes[i] for i in others]
+        cls.__bases__ = (type("P", (Base,), {"__slots__": ()}),)
+
+    classes[read].__dict__["__customslots__"].change = change
+
+
+class Changing(Counting):
+    """A declaration that does something when it is read."""
+
+    change = staticmethod(lambda: None)
+
+    def items(self):
+        self.change()
+        return super().items()
 
 
 def reads(classes):
@@ -76,6 +98,25 @@ class EachOther(unittest.TestCase):
             found = dict(table(bare(classes[0])))
             self.assertEqual(found, dict(slots((1, 11), *((100 + i, i) for i in range(count)))))
             self.check_settled(classes)
+
+    def test_who_has_been_looked_at_gets_another_base_meanwhile(self):
+        classes = in_each_others_mro(5, lambda i: [[3, 1], [2], [0], [], []][i])
+        change_when_read(classes, read=3, changed=2, others=[0, 4])
+        self.check_bring(classes, 0, (0, 1, 2, 3, 4))
+        self.check_bring(classes, 2, (2, 4))
+        self.assertEqual(reads(classes), [1] * 5)
+
+    def test_who_has_been_looked_at_gets_a_base_on_the_way_meanwhile(self):
+        classes = in_each_others_mro(4, lambda i: [[1], [3, 2], [1], []][i])
+        change_when_read(classes, read=3, changed=2, others=[1, 0])
+        self.check_bring(classes, 0, (0, 1, 2, 3))
+        self.check_bring(classes, 1, (1, 2, 3))
+        self.check_bring(classes, 2, (2,))
+        self.assertEqual(reads(classes), [1] * 4)
+
+    def check_bring(self, classes, at, numbers):
+        for i in numbers:
+            self.assertEqual(find(bare(classes[at]), ID(100 + i)), i)
 
     def test_a_ring(self):
         count = 3000
