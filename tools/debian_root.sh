@@ -15,15 +15,16 @@ debian_mirror() {
     grep -v security | sort -u | head -n 1
 }
 
-# debian_root FOLDER RELEASE [OPTION...]: fills FOLDER unless it is complete; ends the script by
-# skip() where it cannot. The options are debootstrap's. What debootstrap says goes to FOLDER.log.
+# debian_root FOLDER RELEASE [OPTION...]: fills FOLDER unless it is complete, made with the same
+# options; ends the script by skip() where it cannot. The options are debootstrap's. What debootstrap
+# says goes to FOLDER.log.
 debian_root() {
   local folder=$1 release=$2 mirror
   shift 2
   if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
     skip "it needs root and the package debootstrap"
   fi
-  [ ! -e "$folder/complete" ] || return 0
+  if [ -e "$folder/complete" ] && [ "$(cat "$folder/complete")" = "$*" ]; then return 0; fi
   mirror=$(debian_mirror) || true
   [ -n "$mirror" ] || skip "apt knows no mirror of Debian's (apt-get update?)"
   echo "Installing Debian $release into $folder" >&2
@@ -33,5 +34,5 @@ debian_root() {
     tail -n 20 "$folder.log" >&2
     skip "Debian $release could not be installed; its log stands above"
   fi
-  touch "$folder/complete"
+  echo "$*" >"$folder/complete"
 }

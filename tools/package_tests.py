@@ -13,6 +13,8 @@ from results import FAILED, PASSED, SKIPPED, Case
 
 TESTS = "tests/package"
 REQUIREMENTS = TESTS + "/requirements.txt"
+# What pyproject.toml builds with.
+BUILDER = "scikit-build-core"
 # Per file: some compile, and Numba does on each call of a new kind.
 TIME_LIMIT = 900
 
@@ -78,18 +80,17 @@ def environment_of(interpreter, with_libraries):
 
 
 def install_package(python):
-    """Installs the checkout with pip alone, from a copy: pip builds in the folder it is given."""
-    with tempfile.TemporaryDirectory() as scratch:
-        copy = os.path.join(scratch, "typedcall")
-        shutil.copytree(".", copy, symlinks=True,
-                        ignore=shutil.ignore_patterns(".git", "bazel-*", "build", "*.egg-info"))
-        install = ("install", "--force-reinstall", "--no-deps", copy)
-        installed, output = pip(python, *install)
-        if not installed and not pip(python, "download", "--no-deps", "-d", scratch,
-                                     "setuptools")[0]:
-            # Without PyPI there is only the setuptools that came with the environment, if any.
-            if not run(python, "-c", "import setuptools, wheel")[0]:
-                return Case("pip install .", SKIPPED, "no setuptools, and no PyPI to get it from")
+    """Installs the checkout with pip alone, which builds in a folder of its own."""
+    install = ("install", "--force-reinstall", "--no-deps", ".")
+    installed, output = pip(python, *install)
+    if not installed:
+        with tempfile.TemporaryDirectory() as scratch:
+            fetched, _ = pip(python, "download", "--no-deps", "-d", scratch, BUILDER)
+        if not fetched:
+            # Without PyPI there is only what the environment has from another time.
+            if not run(python, "-c", "import scikit_build_core")[0]:
+                return Case("pip install .", SKIPPED,
+                            "no %s, and no PyPI to get it from" % BUILDER)
             installed, output = pip(python, *install, "--no-build-isolation")
     if not installed:
         print(output)

@@ -1,14 +1,17 @@
 """What is installed: headers, build files, metadata; and that the source distribution has all that
-a build needs. The latter needs the repository and setuptools."""
+a build needs. The latter needs the repository and scikit-build-core."""
 import importlib.metadata
 import importlib.util
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
+import sysconfig
 import tarfile
 import tempfile
 import unittest
+import zipfile
 
 import support
 import typedcall
@@ -16,16 +19,13 @@ import typedcall
 PACKAGE = pathlib.Path(typedcall.__file__).parent
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = pathlib.Path("typedcall", "python", "typedcall")
-HAS_REPOSITORY = (ROOT / "setup.py").is_file()
-try:
-    from setuptools import __version__ as setuptools_version
-except ImportError:
-    setuptools_version = "0"
+HAS_REPOSITORY = (ROOT / "pyproject.toml").is_file()
+ROOMS = ("core", "typedcall")
 
 
-def headers(folder, room):
-    """Those of a room, without what the package's own modules are made of."""
-    found = {path.relative_to(folder) for path in (folder / room).rglob("*.h")}
+def headers(folder, suffix=".h"):
+    """Paths from `folder`, which holds both rooms, without the package's own sources."""
+    found = {path.relative_to(folder) for room in ROOMS for path in (folder / room).rglob("*" + suffix)}
     return {path for path in found if path.parts[:2] != ("typedcall", "python")}
 
 
@@ -36,20 +36,18 @@ class Installed(unittest.TestCase):
         self.assertTrue((include / "core" / "custom_slots.h").is_file())
         if not HAS_REPOSITORY:
             return
-        for room in ("core", "typedcall"):
-            expected = {path: (ROOT / path).read_bytes() for path in headers(ROOT, room)}
-            found = {path: (include / path).read_bytes() for path in headers(include, room)}
-            self.assertEqual(set(found), set(expected))
-            different = [name for name in expected if found[name] != expected[name]]
-            self.assertEqual(different, [], "install the package again")
+        expected = {path: (ROOT / path).read_bytes() for path in headers(ROOT)}
+        found = {path: (include / path).read_bytes() for path in headers(include)}
+        self.assertEqual(set(found), set(expected))
+        different = [path for path in expected if found[path] != expected[path]]
+        self.assertEqual(different, [], "install the package again")
 
     def test_every_header_that_a_header_includes_is_there(self):
         include = pathlib.Path(typedcall.get_include())
-        for room in ("core", "typedcall"):
-            for header in headers(include, room):
-                for line in (include / header).read_text().splitlines():
-                    if line.startswith(('#include "core/', '#include "typedcall/')):
-                        self.assertTrue((include / line.split('"')[1]).is_file(), (header, line))
+        for header in headers(include):
+            for line in (include / header).read_text().splitlines():
+                if line.startswith(('#include "core/', '#include "typedcall/')):
+                    self.assertTrue((include / line.split('"')[1]).is_file(), (header, line))
 
     def test_versions_agree(self):
         version = importlib.metadata.version("typedcall")
@@ -90,49 +88,90 @@ class Installed(unittest.TestCase):
 
 
 @unittest.skipUnless(HAS_REPOSITORY, "this is not a test of the repository")
-@unittest.skipIf(int(setuptools_version.partition(".")[0]) < 64, "setuptools 64 is not installed")
+@unittest.skipIf(importlib.util.find_spec("scikit_build_core") is None,
+                 "scikit-build-core is not installed")
 class Distributions(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.source = self.folder / "source"
+        ignored = shutil.ignore_patterns("__pycache__", "*.so")
+        for name in ROOMS:
+            shutil.copytree(ROOT / name, self.source / name, ignore=ignored)
+        for name in ("pyproject.toml", "README.md", "LICENSE", ".gitignore"):
+            shutil.copy(ROOT / name, self.source / name)
+
+    def build(self, function, source, **options):
+        """What scikit-build-core prints, and whether it succeeds. Not optimised: compiling takes
+        the time that this takes."""
+        code = "import scikit_build_core.build as build; build.%s(%r, {'cmake.build-type': ''})"
+        ended = subprocess.run([sys.executable, "-c", code % (function, str(self.folder))],
+                               cwd=source, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               check=False, **options)
+        return ended.returncode == 0, ended.stdout.decode(errors="replace")
+
+    def made(self, function, source, pattern):
+        """The file that was built of `source`."""
+        done, output = self.build(function, source)
+        self.assertTrue(done, output)
+        path, = self.folder.glob(pattern)
+        return path
+
     def test_a_wheel_from_the_source_distribution_is_complete(self):
-        with tempfile.TemporaryDirectory() as folder:
-            folder = pathlib.Path(folder)
-            ignored = shutil.ignore_patterns("__pycache__", "*.so", "*.egg-info")
-            source = folder / "source"
-            for name in ("core", "typedcall"):
-                shutil.copytree(ROOT / name, source / name, ignore=ignored)
-            for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
-                shutil.copy(ROOT / name, source / name)
-            support.run([sys.executable, "setup.py", "-q", "sdist", "-d", folder], cwd=source)
-            archive, = folder.glob("typedcall-*.tar.gz")
-            shutil.rmtree(source)
-            with tarfile.open(archive) as opened:
-                opened.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter")
-                                             else {}))
-            unpacked = folder / archive.name[:-len(".tar.gz")]
-            # Python alone, for the test's sake: compiling is what installing has tested.
-            (folder / "wheel").mkdir()
-            support.run([sys.executable, "setup.py", "-q", "build_py", "--build-lib",
-                         folder / "wheel"], cwd=unpacked)
-            built = {str(path.relative_to(folder / "wheel")) for path
-                     in (folder / "wheel").rglob("*") if path.is_file()}
-            sources = {path.name for path in (unpacked / SOURCES).iterdir()}
-        self.assertLessEqual(self.expected(), built)
-        expected_sources = {path.name for path in (ROOT / SOURCES).iterdir()
-                            if path.suffix in (".c", ".cc", ".h")}
-        self.assertLessEqual(expected_sources, sources)
-        self.assertEqual([name for name in built if name.endswith((".c", ".cc"))], [])
+        # What others have left behind.
+        for name in ("_native.old.so", "__pycache__/cli.pyc"):
+            stale = self.source / SOURCES / name
+            stale.parent.mkdir(exist_ok=True)
+            stale.write_bytes(b"")
+        archive = self.made("build_sdist", self.source, "typedcall-*.tar.gz")
+        shutil.rmtree(self.source)
+        with tarfile.open(archive) as opened:
+            opened.extractall(self.folder, **({"filter": "data"} if hasattr(tarfile, "data_filter")
+                                              else {}))
+        unpacked = self.folder / archive.name[:-len(".tar.gz")]
+        # Nothing that a build does not need.
+        self.assertEqual({path.name for path in unpacked.iterdir()},
+                         {"core", "typedcall", "pyproject.toml", "README.md", "LICENSE", "PKG-INFO"})
+        wheel = self.made("build_wheel", unpacked, "typedcall-*.whl")
+        with zipfile.ZipFile(wheel) as opened:
+            built = {name for name in opened.namelist() if ".dist-info/" not in name}
+        modules = {name for name in built if name.endswith(".so")}
+        self.assertEqual(built - modules, self.expected())
+        suffix = sysconfig.get_config_var("EXT_SUFFIX")
+        names = ["_pypy_reader"] if support.IS_PYPY else ["_native", "_numpy_bridge"]
+        self.assertEqual(modules, {"typedcall/" + name + suffix for name in names})
+
+    def test_an_editable_installation_compiles_what_has_changed(self):
+        for done in ("Linking", "no work to do"):
+            succeeded, output = self.build("build_editable", self.source)
+            self.assertTrue(succeeded, output)
+            self.assertIn(done, output)
+        with open(self.source / SOURCES / "_signatures.h", "a", encoding="utf-8") as header:
+            header.write("// Changed.\n")
+        self.assertIn("Linking", self.build("build_editable", self.source)[1])
+        self.assertEqual([path.name for path in self.source.rglob("*.so")
+                          if ".build" not in path.parts], [])
+
+    @unittest.skipIf(support.IS_PYPY, "there the modules need no more than a C compiler")
+    def test_what_is_missing_is_named(self):
+        expected = ("typedcall: the extension module could not be built. It needs a C++17 compiler "
+                    "and, on CPython, the headers of libffi (Debian: libffi-dev).\n")
+        for environment in ({"CXX": "/no/such/compiler"}, {"CMAKE_ARGS": "-DFFI_HEADERS="}):
+            succeeded, output = self.build("build_wheel", self.source,
+                                           env=dict(os.environ, **environment))
+            self.assertFalse(succeeded)
+            self.assertIn(expected, output)
 
     @staticmethod
     def expected():
-        """What a wheel must hold, by the repository."""
-        names = set()
-        python = ROOT / SOURCES
-        for path in python.rglob("*"):
-            if path.suffix in (".py", ".pyi", ".pxd", ".cmake", ".pc") or path.name == "py.typed":
-                names.add(os.path.join("typedcall", str(path.relative_to(python))))
-        for room in ("core", "typedcall"):
-            names.update(os.path.join("typedcall", "include", str(path))
-                         for path in headers(ROOT, room))
-        return names
+        """What a wheel must hold beside its modules, by the repository."""
+        package = ROOT / SOURCES
+        names = {pathlib.Path("typedcall", path.relative_to(package)) for path in package.rglob("*")
+                 if path.suffix in (".py", ".pyi", ".pxd", ".cmake", ".pc") or path.name == "py.typed"}
+        for suffix in (".h", ".pxd"):
+            names |= {pathlib.Path("typedcall", "include", path) for path in headers(ROOT, suffix)}
+        return {path.as_posix() for path in names}
 
 
 if __name__ == "__main__":

@@ -11,16 +11,17 @@ import typedcall
 PACKAGE = pathlib.Path(typedcall.__file__).resolve().parent
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHOW = "import typedcall; print(typedcall.__file__, typedcall.signatures(len))"
-# As setuptools finds an editable installation: behind Python's own finders.
+# As some tools have an editable installation found: behind Python's own finders.
 EDITABLE = """
 import importlib.util, sys
 class Finder:
     @staticmethod
     def find_spec(name, path=None, target=None):
         if name == "typedcall":
-            return importlib.util.spec_from_file_location(name, %r)
+            return importlib.util.spec_from_file_location(
+                name, %r, submodule_search_locations=%r)
 sys.meta_path.append(Finder)
-""" % str(PACKAGE / "__init__.py")
+""" % (str(PACKAGE / "__init__.py"), list(typedcall.__path__))
 
 
 @unittest.skipUnless((ROOT / "typedcall" / "typed_method.h").is_file(),
