@@ -1,5 +1,5 @@
-"""The command line: which command does what, and errors as one line and a status. Tables and
-progress bars are rich's, which only the commands import."""
+"""The command line: which command does what, and errors as one line and a status. Tables
+are rich's where it is installed, which only the commands import."""
 from __future__ import annotations
 
 import argparse

@@ -1,4 +1,4 @@
-"""What the commands print: tables and progress bars by rich for people, JSON for programs."""
+"""What the commands print: for people tables, by rich where it is installed, and JSON for programs."""
 from __future__ import annotations
 
 import contextlib
@@ -7,7 +7,6 @@ import sys
 from typing import Any, Callable, Iterator, Sequence
 
 from typedcall._foreign import printable
-from typedcall.cli import CommandError
 
 __all__ = ["print_json", "print_table", "progress"]
 
@@ -18,10 +17,11 @@ def print_json(value: Any) -> None:
 
 
 def _console(**options: Any) -> Any:
+    """rich's console, or None without rich."""
     try:
         from rich.console import Console
     except ImportError:
-        raise CommandError("tables need the package rich; --json does without") from None
+        return None
     console = Console(**options)
     # Into a file or a pipe nothing is cut off or wrapped.
     return console if console.is_terminal else Console(width=200, soft_wrap=True, **options)
@@ -31,11 +31,15 @@ def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()
 ) -> None:
     """A table; the columns named in `right` are numbers."""
+    title, lines = printable(title), [[printable(cell) for cell in row] for row in rows]
     console = _console()
+    if console is None:
+        _print_plain(title, columns, lines, right)
+        return
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(printable(title)), title_justify="left")
+    table = Table(title=Text(title), title_justify="left")
     for column in columns:
         table.add_column(
             column,
@@ -43,21 +47,31 @@ def print_table(
             overflow="fold",
             no_wrap=column in right,
         )
-    for row in rows:
+    for line in lines:
         # Signatures such as "[d]" are no markup.
-        table.add_row(*(Text(printable(cell)) for cell in row))
+        table.add_row(*(Text(cell) for cell in line))
     console.print(table)
+
+
+def _print_plain(
+    title: str, columns: Sequence[str], lines: Sequence[Sequence[str]], right: Sequence[str]
+) -> None:
+    widths = [max(map(len, cells)) for cells in zip(columns, *lines)]
+    print(title)
+    for line in (columns, ["-" * width for width in widths], *lines):
+        cells = (
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for cell, column, width in zip(line, columns, widths)
+        )
+        print("  ".join(cells).rstrip())
 
 
 @contextlib.contextmanager
 def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A progress bar on stderr while it is a terminal: call what this gives with the work done."""
-    if not sys.stderr.isatty():
-        yield lambda done: None
-        return
-    try:
-        console = _console(stderr=True)
-    except CommandError:  # the work can do without
+    """A progress bar on stderr while it is a terminal: call what this gives with the work done.
+    Without rich there is none."""
+    console = _console(stderr=True) if sys.stderr.isatty() else None
+    if console is None:
         yield lambda done: None
         return
     from rich.progress import Progress
