@@ -14,7 +14,8 @@ import unittest
 
 import support
 from accelerated import ON_PYPY
-from typedcall.pypy import accelerate_imports, restore, wrapper_of
+from typedcall import accelerate_imports
+from typedcall.pypy import restore, wrapper_of
 
 
 class OnEveryInterpreter(unittest.TestCase):

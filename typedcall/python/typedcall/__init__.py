@@ -3,36 +3,23 @@ code, and the ways to it. Names whose import is dear are imported when they are 
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import TYPE_CHECKING, Any, List
 
+from typedcall._backend import (
+    TypedFunction,
+    adopt,
+    entries,
+    resolve,
+    signatures,
+    tag,
+    untag,
+)
 from typedcall._records import Entry, Flags, parse_signature
-
-# To a type checker PyPy's functions are CPython's.
-if TYPE_CHECKING or sys.implementation.name != "pypy":
-    from typedcall._api import (
-        TypedFunction,
-        adopt,
-        entries,
-        resolve,
-        signatures,
-        tag,
-        untag,
-    )
-else:
-    from typedcall._pypy_api import (
-        TypedFunction,
-        adopt,
-        entries,
-        resolve,
-        signatures,
-        tag,
-        untag,
-    )
 
 if TYPE_CHECKING:
     from typedcall.includes import get_cmake_dir, get_include, get_pkgconfig_dir
-    from typedcall.pypy import accelerate, accelerate_imports, restore
+    from typedcall._pypy_imports import accelerate_imports
+    from typedcall.pypy import accelerate, restore
     from typedcall.to_cffi import cffi_function
     from typedcall.to_ctypes import ctypes_function
     from typedcall.to_cython import cython_declarations, export_to_cython, tag_pyx_capi
@@ -69,7 +56,7 @@ __all__ = [
 
 _LAZY = {
     "accelerate": "pypy",
-    "accelerate_imports": "pypy",
+    "accelerate_imports": "_pypy_imports",
     "cffi_function": "to_cffi",
     "ctypes_function": "to_ctypes",
     "cython_declarations": "to_cython",

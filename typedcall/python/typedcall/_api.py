@@ -6,7 +6,7 @@ from typing import Any, List, Optional, Sequence, Union
 
 from typedcall import _native
 from typedcall._native import TypedFunction
-from typedcall._choose import name_of
+from typedcall._foreign import name_of
 from typedcall._records import Entry, Flags
 from typedcall._tagging import check_texts, kept_by_tag, read_flags, read_rows
 from typedcall.sources import foreign_entries
@@ -126,7 +126,7 @@ def tag(
     A tag is a promise, like a ctypes prototype: a wrong address or signature crashes the process.
     ValueError for a faulty signature (with the position), unusable flags, or when another tag
     stands already; the same tag twice is one tag. TypeError for what holds no address."""
-    rows, kept = read_rows(f, signature, address, flags)
+    rows, kept = read_rows(f, signature, address, flags, entries)
     _native.tag(f, rows, kept)
 
 

@@ -3,47 +3,14 @@ by the modules that hand functions to other libraries."""
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, Optional
 
-from typedcall._codes import CODES
-from typedcall._foreign import printable, text_attribute, type_name
+from typedcall._backend import entries as offered
+from typedcall._codes import are_equivalent
+from typedcall._foreign import name_of
 from typedcall._records import Entry, Flags, parse_signature
 
-__all__ = ["are_equivalent", "choose", "name_of", "offered"]
-
-_INTEGERS = ("signed", "unsigned")
-
-
-def name_of(function: Any) -> str:
-    """For messages: `module.name`, or what kind of object it is."""
-    name = text_attribute(function, "__qualname__") or text_attribute(function, "__name__")
-    if not name:
-        return "a '%s' object" % printable(type_name(function))
-    module = text_attribute(function, "__module__")
-    return printable("%s.%s" % (module, name) if module else name)
-
-
-def offered(function: Any) -> List[Entry]:
-    """typedcall.entries(), for modules that it imports."""
-    import typedcall
-
-    return typedcall.entries(function)
-
-
-def _class_of(letters: str) -> str:
-    """Equal for types of the same width and class, as the resolver has it."""
-    code = CODES[letters.lstrip("&")]
-    known = "%s%d" % (code.kind, code.size) if code.kind in _INTEGERS else code.letters
-    return letters[: -len(code.letters)] + known
-
-
-def are_equivalent(one: str, other: str) -> bool:
-    """Are two signatures the same but for names of integers, such as `l` and `q`?"""
-    one_arguments, one_result = parse_signature(one)
-    other_arguments, other_result = parse_signature(other)
-    return list(map(_class_of, one_arguments + [one_result])) == list(
-        map(_class_of, other_arguments + [other_result])
-    )
+__all__ = ["choose", "offered"]
 
 
 def choose(

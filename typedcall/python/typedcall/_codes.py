@@ -11,7 +11,17 @@ if sys.implementation.name == "pypy":
 else:
     from typedcall._native import TYPE_CODES, parse_signature
 
-__all__ = ["CODES", "Code", "has_error_value", "kind_of", "letters_for", "parse_signature"]
+__all__ = [
+    "CODES",
+    "Code",
+    "are_equivalent",
+    "has_error_value",
+    "kind_of",
+    "letters_for",
+    "parse_signature",
+]
+
+_INTEGERS = ("signed", "unsigned")
 
 
 class Code(NamedTuple):
@@ -66,3 +76,19 @@ def kind_of(letters: str) -> str:
 def has_error_value(result: str) -> bool:
     """Can a result of this type say that there is an exception? docs/ABI.md, section 3, MAY_RAISE."""
     return kind_of(result) not in ("void", "bool", "complex")
+
+
+def _class_of(letters: str) -> str:
+    """Equal for types of the same width and class, as the resolver has it."""
+    code = CODES[letters.lstrip("&")]
+    known = "%s%d" % (code.kind, code.size) if code.kind in _INTEGERS else code.letters
+    return letters[: -len(code.letters)] + known
+
+
+def are_equivalent(one: str, other: str) -> bool:
+    """Are two signatures the same but for names of integers, such as `l` and `q`?"""
+    one_arguments, one_result = parse_signature(one)
+    other_arguments, other_result = parse_signature(other)
+    return list(map(_class_of, one_arguments + [one_result])) == list(
+        map(_class_of, other_arguments + [other_result])
+    )

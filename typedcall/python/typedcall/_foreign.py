@@ -19,6 +19,7 @@ __all__ = [
     "is_mapping",
     "members",
     "module_of",
+    "name_of",
     "printable",
     "show",
     "text_attribute",
@@ -122,6 +123,15 @@ def printable(text: str, longest: int = _LONGEST) -> str:
     cut = text if len(text) <= longest else text[: longest - 3]
     shown = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in cut)
     return shown if cut is text else shown + "..."
+
+
+def name_of(function: Any) -> str:
+    """For messages: `module.name`, or what kind of object it is."""
+    name = text_attribute(function, "__qualname__") or text_attribute(function, "__name__")
+    if not name:
+        return "a '%s' object" % printable(type_name(function))
+    module = text_attribute(function, "__module__")
+    return printable("%s.%s" % (module, name) if module else name)
 
 
 def show(obj: Any) -> str:

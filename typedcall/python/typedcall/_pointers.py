@@ -3,12 +3,11 @@ of its own. No library is imported for it: who has an object of one has imported
 from __future__ import annotations
 
 import sys
-from typing import Any, List, Optional, Tuple
+from typing import Any, Callable, List, Optional, Tuple
 
 from typedcall import _cffi
 from typedcall._capsules import capsule_address, is_capsule
-from typedcall._choose import are_equivalent, offered
-from typedcall._codes import has_error_value
+from typedcall._codes import are_equivalent, has_error_value
 from typedcall._foreign import attribute, imported_class, is_a, is_address, show
 from typedcall._records import Entry, Flags, parse_signature
 from typedcall.sources.ctypes_ import FUNCFLAG_PYTHONAPI, address_of
@@ -25,13 +24,15 @@ _KINDS = (
 _Read = Tuple[int, Flags, Any]
 
 
-def read_pointer(pointer: Any, signature: str) -> _Read:
+def read_pointer(
+    pointer: Any, signature: str, entries: Callable[[Any], List[Entry]]
+) -> _Read:
     """The address in `pointer`, what is known of its flags, and what keeps it valid, if anything
-    does. TypeError for what holds none or is of another signature, ValueError for an address that
+    does. `entries` asks an object for its own. TypeError for what holds none or is of another signature, ValueError for an address that
     cannot be one."""
     if is_a(pointer, int) and not is_a(pointer, bool):
         return _checked(int.__int__(pointer), pointer), Flags(0), None
-    found = offered(pointer)
+    found = entries(pointer)
     if found:
         return _of_entries(pointer, signature, found)
     for reader in (_of_ctypes, _of_cffi, _of_capsule):

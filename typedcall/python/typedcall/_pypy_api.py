@@ -8,10 +8,10 @@ import sys
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from typedcall import _pypy_reader
-from typedcall._choose import are_equivalent, name_of
-from typedcall._codes import CODES, Code
-from typedcall._foreign import attribute, show, text_attribute, type_name
+from typedcall._codes import CODES, Code, are_equivalent
+from typedcall._foreign import attribute, name_of, show, text_attribute, type_name
 from typedcall._identity import IdentityTable
+from typedcall._pypy_originals import wrapper_of
 from typedcall._pypy_shims import direct_call, native_pointer, why_not
 from typedcall._records import Entry, Flags, parse_signature
 from typedcall._tagging import check_texts, read_flags, read_rows
@@ -60,8 +60,6 @@ def own_entries(function: Any) -> List[Entry]:
 
 
 def _wrapper(f: Any) -> Any:
-    from typedcall.pypy import wrapper_of
-
     wrapper = wrapper_of(f)
     return f if wrapper is None else wrapper
 
@@ -252,7 +250,7 @@ def tag(
     ValueError for a faulty signature (with the position), unusable flags, or when another tag
     stands already; the same tag twice is one tag. TypeError for what holds no address, and for a
     bound method: tag its function."""
-    read, kept = read_rows(f, signature, address, flags, is_bound=_is_bound_builtin(f))
+    read, kept = read_rows(f, signature, address, flags, entries, is_bound=_is_bound_builtin(f))
     if not read:
         raise ValueError("%s: a tag needs at least one entry" % name_of(f))
     for i, (text, bits, number) in enumerate(read):

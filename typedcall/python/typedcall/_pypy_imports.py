@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
 
 from typedcall.pypy import IS_PYPY, Acceleration, accelerate
 
-__all__ = ["ImportHook"]
+__all__ = ["ImportHook", "accelerate_imports"]
 
 
 class _Loader:
@@ -139,3 +139,9 @@ class ImportHook:
         )
 
 
+def accelerate_imports(
+    modules: Union[str, Iterable[str]], *, thread_safe_only: bool = False
+) -> ImportHook:
+    """Accelerates modules as they are imported, or now if they are already; see
+    ImportHook, which is returned."""
+    return ImportHook(modules, thread_safe_only=thread_safe_only)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import operator
 import types
-from typing import Any, Iterable, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple, Union
 
 from typedcall._foreign import is_a, show
 from typedcall._pointers import read_pointer
-from typedcall._records import parse_signature
+from typedcall._records import Entry, parse_signature
 
 __all__ = ["check_texts", "kept_by_tag", "read_flags", "read_rows"]
 
@@ -51,11 +51,12 @@ def read_rows(
     signature: Union[str, Sequence[str]],
     address: Any,
     flags: int,
+    entries: Callable[[Any], List[Entry]],
     *,
     is_bound: bool = False,
 ) -> Tuple[List[Row], Optional[Tuple[Any, ...]]]:
     """The rows that `f` is to have, and what they keep alive, if anything. TypeError and ValueError
-    as tag() has them. `is_bound`: `f` is a bound method of a kind that is not types.MethodType."""
+    as tag() has them. `entries`: what asks an object for its own. `is_bound`: `f` is a bound method of a kind that is not types.MethodType."""
     if not callable(f):
         raise TypeError("only callables are tagged, not %s" % show(f))
     if is_bound or is_a(f, types.MethodType):
@@ -85,7 +86,7 @@ def read_rows(
     rows, kept = [], []
     for text, pointer in zip(texts, pointers):
         parse_signature(text)
-        number, of_pointer, keep_alive = read_pointer(pointer, text)
+        number, of_pointer, keep_alive = read_pointer(pointer, text, entries)
         rows.append((text, flags | int(of_pointer), number))
         # What `f` itself offers its own row has, or `f`, unless that shares its memory with others.
         if pointer is not f or type(keep_alive) is tuple:

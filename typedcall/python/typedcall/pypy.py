@@ -3,29 +3,14 @@ functions. On CPython, where that would make them slower, it does nothing and sa
 from __future__ import annotations
 
 import sys
-import weakref
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    MutableMapping,
-    Tuple,
-    Union,
-)
+from typing import Any, Dict, Iterator, List, Tuple
 
 from typedcall._foreign import is_a, members, module_of, text_attribute, type_name
-from typedcall._identity import IdentityTable
-from typedcall._records import Entry
+from typedcall._pypy_originals import find_shim, wrapper_of
 
-if TYPE_CHECKING:
-    from typedcall._pypy_imports import ImportHook
-
-__all__ = ["Acceleration", "accelerate", "accelerate_imports", "restore"]
+__all__ = ["Acceleration", "accelerate", "restore"]
 
 IS_PYPY = sys.implementation.name == "pypy"
 _NOT_PYPY = "nothing is installed: this is %s, where the boxed call is the quickest from Python" % (
@@ -57,40 +42,6 @@ class Acceleration:
         lines += ["  " + name for name in self.accelerated]
         lines += ["  not %s: %s" % pair for pair in self.refused.items()]
         return "\n".join(lines)
-
-
-class _Shim:
-    """What is known of a function that was put in the place of another."""
-
-    def __init__(self, wrapper: Any, entries: List[Entry]) -> None:
-        self.wrapper = wrapper
-        self.entries = entries
-
-
-_shims: IdentityTable[_Shim] = IdentityTable()
-# By the wrapper's id(): functions of extensions have no weak references, and a shim keeps its own.
-_shim_of: MutableMapping[int, Any] = weakref.WeakValueDictionary()
-
-
-def wrapper_of(function: Any) -> Any:
-    """The boxed function behind one of accelerate()'s, else None."""
-    shim = _shims.get(function)
-    return None if shim is None else shim.wrapper
-
-
-def _find_shim(wrapper: Any, entries: List[Entry]) -> Any:
-    """The one shim of a function, whatever the names it has; None if there can be none."""
-    from typedcall._pypy_shims import make_shim
-
-    shim = _shim_of.get(id(wrapper))
-    known = _shims.get(shim)
-    if known is not None and known.entries == entries:
-        return shim
-    shim = make_shim(wrapper, entries)
-    if shim is not None:
-        _shims.put(shim, _Shim(wrapper, entries))
-        _shim_of[id(wrapper)] = shim
-    return shim
 
 
 def _places(module: ModuleType) -> Iterator[Tuple[Any, str, str, Any]]:
@@ -164,7 +115,7 @@ def accelerate(module: ModuleType, *, thread_safe_only: bool = False) -> Acceler
         if thread_safe_only and unsafe and found is function:
             result.refused[shown] = "'%s' is not marked THREAD_SAFE" % unsafe[0].signature
             continue
-        shim = _find_shim(function, entries) if usable else None
+        shim = find_shim(function, entries) if usable else None
         if shim is None:
             reasons = ["'%s' (%s)" % (entry.signature, why_not(entry)) for entry in entries]
             if usable:
@@ -197,13 +148,3 @@ def restore(module: ModuleType) -> List[str]:
             _put(home, name, wrapper)
         restored.append(shown)
     return restored
-
-
-def accelerate_imports(
-    modules: Union[str, Iterable[str]], *, thread_safe_only: bool = False
-) -> ImportHook:
-    """Accelerates modules as they are imported, or now if they are already; see
-    typedcall._pypy_imports.ImportHook, which is returned."""
-    from typedcall._pypy_imports import ImportHook
-
-    return ImportHook(modules, thread_safe_only=thread_safe_only)

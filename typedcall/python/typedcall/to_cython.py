@@ -11,9 +11,10 @@ from typing import Any, Dict, List, Optional, Union
 
 from typedcall._c_text import c_text, c_types
 from typedcall._capsules import make_capsule, need_capsules
-from typedcall._choose import name_of, offered
+from typedcall._backend import tag
 from typedcall._codes import kind_of
-from typedcall._foreign import attribute, is_a, members, text_attribute, type_name
+from typedcall._choose import offered
+from typedcall._foreign import attribute, is_a, members, name_of, text_attribute, type_name
 from typedcall._records import Entry, Flags, parse_signature
 from typedcall.sources import cython_
 
@@ -159,8 +160,6 @@ def tag_pyx_capi(module: Union[ModuleType, str], flags: Optional[int] = None) ->
 
 
 def _tag(function: Any, flags: Flags) -> List[Entry]:
-    import typedcall
-
     made = [cython_.entry_of_capsule(capsule, flags) for _, capsule in cython_.exported(function)]
     found = [entry for entry in made if entry is not None]
     if found:
@@ -170,7 +169,7 @@ def _tag(function: Any, flags: Flags) -> List[Entry]:
             of_all |= entry.flags
         if not all(entry.flags & Flags.THREAD_SAFE for entry in found):
             of_all &= ~Flags.THREAD_SAFE
-        typedcall.tag(
+        tag(
             function,
             [entry.signature for entry in found],
             [entry.address for entry in found],

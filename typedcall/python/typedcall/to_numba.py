@@ -8,9 +8,9 @@ import functools
 import types as python_types
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-from typedcall._choose import name_of
+from typedcall._choose import offered
 from typedcall._codes import CODES, kind_of
-from typedcall._foreign import is_a
+from typedcall._foreign import is_a, name_of
 from typedcall._records import Entry, Flags, parse_signature
 
 __all__ = ["register"]
@@ -319,8 +319,6 @@ def _typeof(fallback: Any, function: Any, context: Any) -> Any:
     found = fallback(function, context)
     if found is not None or is_a(function, type) or not callable(function):
         return found
-    from typedcall._choose import offered
-
     entries = offered(function)
     if not entries:
         return None

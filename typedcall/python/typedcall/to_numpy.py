@@ -8,11 +8,10 @@ import sys
 from types import BuiltinFunctionType, ModuleType
 from typing import Any, Dict, List, Optional, Tuple
 
-from typedcall._choose import choose, name_of, offered
-from typedcall._codes import CODES
-from typedcall._foreign import attribute, is_a, module_of, text_attribute
+from typedcall._choose import choose, offered
+from typedcall._foreign import attribute, is_a, module_of, name_of, text_attribute
 from typedcall._records import Entry, Flags
-from typedcall.sources.numpy_ import ufunc_api
+from typedcall.sources.numpy_ import dtype_of, ufunc_api
 
 __all__ = ["dtype_of", "ufunc"]
 
@@ -20,21 +19,9 @@ __all__ = ["dtype_of", "ufunc"]
 _HONOURS = Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL
 #: Behind a loop that took the GIL NumPy looks for an exception, but not before 1.22.
 _RAISES = Flags.MAY_RAISE | Flags.ERROR_IS_NEG_ZERO | Flags.RETURNS_STATUS
-_KINDS = {"bool": "?", "signed": "i", "unsigned": "u", "floating": "f", "complex": "c"}
 # A ufunc's `__name__` is the path to it below this module, by which it is pickled.
 _MODULE = "typedcall.ufuncs"
 _made: Dict[int, Tuple[Any, List[Entry], Any]] = {}
-
-
-def dtype_of(letters: str) -> Any:
-    """NumPy's dtype of a code. ValueError for pointers, strings and objects."""
-    import numpy
-
-    code = CODES[letters.lstrip("&")]
-    if letters.startswith("&") or code.kind not in _KINDS:
-        raise ValueError("NumPy has no numbers of the type %r" % letters)
-    kind = _KINDS[code.kind]
-    return numpy.dtype(kind if kind == "?" else "%s%d" % (kind, code.size))
 
 
 def _arrays(entry: Entry) -> List[str]:

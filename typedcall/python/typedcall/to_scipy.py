@@ -8,7 +8,8 @@ from typing import Any, Dict, Optional
 
 from typedcall._c_text import parse_declaration
 from typedcall._capsules import make_capsule, need_capsules
-from typedcall._choose import are_equivalent, choose, offered
+from typedcall._choose import choose, offered
+from typedcall._codes import are_equivalent
 from typedcall._records import Entry, Flags, parse_signature
 
 __all__ = ["SIGNATURES", "low_level_callable"]

@@ -7,10 +7,13 @@ import importlib
 import sys
 from typing import Any, Dict, List, Optional
 
+from typedcall._codes import CODES
 from typedcall._foreign import attribute, imported_class, is_a
 from typedcall._records import Entry, Flags, parse_signature
 
-__all__ = ["entries", "ufunc_api"]
+__all__ = ["dtype_of", "entries", "ufunc_api"]
+
+_KINDS = {"bool": "?", "signed": "i", "unsigned": "u", "floating": "f", "complex": "c"}
 
 
 def ufunc_api() -> Any:
@@ -62,10 +65,19 @@ def _special_entries(ufunc: Any) -> List[Entry]:
     return list(made.values())
 
 
+def dtype_of(letters: str) -> Any:
+    """NumPy's dtype of a code. ValueError for pointers, strings and objects."""
+    import numpy
+
+    code = CODES[letters.lstrip("&")]
+    if letters.startswith("&") or code.kind not in _KINDS:
+        raise ValueError("NumPy has no numbers of the type %r" % letters)
+    kind = _KINDS[code.kind]
+    return numpy.dtype(kind if kind == "?" else "%s%d" % (kind, code.size))
+
+
 def _types_of(signature: str) -> str:
     """A signature as ufuncs have it in `types`, or what is none."""
-    from typedcall.to_numpy import dtype_of
-
     arguments, result = parse_signature(signature)
     try:
         inputs = "".join(dtype_of(letters).char for letters in arguments)

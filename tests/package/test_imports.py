@@ -1,0 +1,127 @@
+"""Which module of the package may import which: one table, and no circles. Imports inside functions
+and those for type checkers count, too."""
+import ast
+import pathlib
+import unittest
+
+import typedcall
+
+PACKAGE = pathlib.Path(typedcall.__file__).resolve().parent
+COMPILED = ("_native", "_numpy_bridge", "_pypy_reader")
+# Group: its modules, and the groups that these may import beside each other. What is imported by
+# name only where it is needed is not seen here: the adapters by the package and by `sources`, the
+# commands by `cli`.
+TABLE = {
+    "compiled": (COMPILED, ""),
+    "tools": ("_cffi _foreign _identity _libraries includes", ""),
+    "record": ("_c_text _capsules _codes _records", "compiled"),
+    "sources": ("sources sources.cffi_ sources.ctypes_ sources.cython_ sources.numba_"
+                " sources.numpy_ sources.scipy_", "compiled tools record"),
+    "shims": ("_pypy_originals _pypy_shims", "tools record"),
+    "tags": ("_pointers _tagging", "tools record sources"),
+    "backends": ("_api _pypy_api", "compiled tools record sources shims tags"),
+    "backend": ("_backend _choose sources.resolved_", "tools record backends"),
+    "acceleration": ("pypy _pypy_imports", "tools shims backends"),
+    "adapters": ("to_cffi to_ctypes to_cython to_numba to_numpy to_scipy ufuncs",
+                 "compiled tools record sources backend"),
+    "package": ("typedcall", "tools record backend acceleration adapters"),
+    "command line": ("__main__ cli cli.arguments cli.bench cli.doctor cli.isolation cli.report"
+                     " cli.show cli.targets cli.verify cli.ways",
+                     "compiled tools record shims backends package"),
+}
+GROUP_OF = {module: group for group, (modules, _) in TABLE.items()
+            for module in (modules.split() if isinstance(modules, str) else modules)}
+
+
+def name_of(path):
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__") or "typedcall"
+
+
+FILES = {name_of(path): path for path in PACKAGE.rglob("*.py") if "include" not in path.parts}
+
+
+def imported(source, module, is_package=False):
+    """The package's modules that a source text imports. `from typedcall import x` is of the module
+    x, if there is one."""
+    found = set()
+    here = ("typedcall." + module if module != "typedcall" else module).split(".")
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = here[:len(here) + is_package - node.level] if node.level else []
+            base = ".".join([*base, *([node.module] if node.module else [])])
+            names = [base + "." + alias.name for alias in node.names]
+        else:
+            continue
+        for name in names:
+            top, _, rest = name.partition(".")
+            if top != "typedcall":
+                continue
+            while rest and rest not in GROUP_OF:
+                rest = rest.rpartition(".")[0]
+            found.add(rest or "typedcall")
+    return found - {module}
+
+
+def arrows():
+    return {module: imported(path.read_text(encoding="utf-8"), module, path.stem == "__init__")
+            for module, path in FILES.items()}
+
+
+def circle(graph):
+    """One circle of a graph, or None."""
+    done, way = set(), []
+
+    def visit(node):
+        if node in way:
+            return way[way.index(node):] + [node]
+        if node in done:
+            return None
+        way.append(node)
+        found = next(filter(None, map(visit, sorted(graph.get(node, ())))), None)
+        way.pop()
+        done.add(node)
+        return found
+
+    return next(filter(None, map(visit, sorted(graph))), None)
+
+
+class Imports(unittest.TestCase):
+    def test_every_module_has_its_place(self):
+        self.assertEqual(set(GROUP_OF) - set(COMPILED), set(FILES))
+
+    def test_only_what_the_table_allows(self):
+        not_allowed, used = [], set()
+        for module, others in arrows().items():
+            for other in others:
+                pair = GROUP_OF[module], GROUP_OF[other]
+                used.add(pair)
+                if pair[0] != pair[1] and pair[1] not in TABLE[pair[0]][1].split():
+                    not_allowed.append((module, other))
+        self.assertEqual(not_allowed, [])
+        unused = [(group, other) for group, (_, allowed) in TABLE.items()
+                  for other in allowed.split() if (group, other) not in used]
+        self.assertEqual(unused, [])
+
+    def test_no_circles(self):
+        self.assertIsNone(circle(arrows()))
+        self.assertIsNone(circle({group: allowed.split() for group, (_, allowed) in TABLE.items()}))
+
+    def test_the_test_finds_them(self):
+        for source, expected in [
+                ("import typedcall", {"typedcall"}),
+                ("import typedcall._codes as c", {"_codes"}),
+                ("def f():\n from typedcall import _native, entries", {"_native", "typedcall"}),
+                ("from typedcall.sources.ctypes_ import address_of", {"sources.ctypes_"}),
+                ("from ..sources import numpy_", {"sources.numpy_"}),
+                ("from . import report", {"cli.report"}),
+                ("import typing, typedcalls", set())]:
+            self.assertEqual(imported(source, "cli.show"), expected, source)
+        self.assertEqual(circle({"a": ["b"], "b": ["c"], "c": ["b"]}), ["b", "c", "b"])
+        self.assertIsNone(circle({"a": ["b", "c"], "b": ["c"]}))
+
+
+if __name__ == "__main__":
+    unittest.main()

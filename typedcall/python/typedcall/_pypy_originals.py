@@ -1,0 +1,44 @@
+"""Which function accelerate() has put into the place of which."""
+from __future__ import annotations
+
+import weakref
+from typing import Any, List, MutableMapping
+
+from typedcall._identity import IdentityTable
+from typedcall._records import Entry
+
+__all__ = ["find_shim", "wrapper_of"]
+
+
+class _Shim:
+    """What is known of a function that was put in the place of another."""
+
+    def __init__(self, wrapper: Any, entries: List[Entry]) -> None:
+        self.wrapper = wrapper
+        self.entries = entries
+
+
+_shims: IdentityTable[_Shim] = IdentityTable()
+# By the wrapper's id(): functions of extensions have no weak references, and a shim keeps its own.
+_shim_of: MutableMapping[int, Any] = weakref.WeakValueDictionary()
+
+
+def wrapper_of(function: Any) -> Any:
+    """The boxed function behind one of accelerate()'s, else None."""
+    shim = _shims.get(function)
+    return None if shim is None else shim.wrapper
+
+
+def find_shim(wrapper: Any, entries: List[Entry]) -> Any:
+    """The one shim of a function, whatever the names it has; None if there can be none."""
+    from typedcall._pypy_shims import make_shim
+
+    shim = _shim_of.get(id(wrapper))
+    known = _shims.get(shim)
+    if known is not None and known.entries == entries:
+        return shim
+    shim = make_shim(wrapper, entries)
+    if shim is not None:
+        _shims.put(shim, _Shim(wrapper, entries))
+        _shim_of[id(wrapper)] = shim
+    return shim
