@@ -8,16 +8,16 @@
 #include <cmath>
 #include <type_traits>
 
-#include "typedcall/namespace.h"
+#include "typedcall/signature_of.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// Does the class of `T` have an error value? bool, void and complex have none: a function with
-/// such a result reports errors by status, or cannot raise.
+/// PyNativeKind_HasErrorValue() of a C++ type.
 template <class T>
 constexpr bool has_error_value =
-    (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) || std::is_pointer_v<T>;
+    std::is_pointer_v<T> ||
+    PyNativeKind_HasErrorValue(PyNativeCode_Kind(internal::code_of<T>())) != 0;
 
 /// -1 for signed, all ones for unsigned, -1.0 for floating types, null for pointers and objects.
 template <class T>

@@ -101,6 +101,15 @@ enum PyNativeKind {
   PyNativeKind_OBJECT
 };
 
+/// Has a result of this kind an error value, by which a function says that an exception is set? The
+/// value is -1 for signed and floating types, all ones for unsigned ones, NULL for all others. A
+/// function with another result reports errors by status, or cannot raise.
+/// GIL: none; any thread; any interpreter; no Python function is called.
+/// Source: docs/ABI.md, section 3, MAY_RAISE.
+PyNative_INLINE int PyNativeKind_HasErrorValue(enum PyNativeKind kind) {
+  return kind != PyNativeKind_VOID && kind != PyNativeKind_BOOL && kind != PyNativeKind_COMPLEX;
+}
+
 // C99 has no alignof, and __alignof__ is the preferred alignment, which i386 makes larger.
 #if defined(__cplusplus)
 #define PyNativeType_ALIGNOF_(TYPE) alignof(TYPE)

@@ -12,12 +12,6 @@
 extern "C" {
 #endif
 
-// Has the class of a result an error value? docs/ABI.md, section 3, MAY_RAISE.
-static inline int PyNativeCallable_Internal_HasErrorValue(PyNativeType result) {
-  const enum PyNativeKind kind = PyNativeType_Kind(result);
-  return kind != PyNativeKind_VOID && kind != PyNativeKind_BOOL && kind != PyNativeKind_COMPLEX;
-}
-
 /// Can this be offered, as entry number `i` of what is called `name`? Returns 0, or -1 with
 /// ValueError that says what is wrong (for a signature: where). GIL: held.
 static inline int PyNativeCallable_CheckEntry(const PyNativeCallableEntry *entry, Py_ssize_t i,
@@ -46,7 +40,7 @@ static inline int PyNativeCallable_CheckEntry(const PyNativeCallableEntry *entry
                  "%.100s: entry %zd, '%.200s', returns a status, but its result is no int", name, i,
                  entry->signature);
   } else if ((entry->flags & PyNativeCallable_MAY_RAISE) != 0 &&
-             !PyNativeCallable_Internal_HasErrorValue(parsed.result)) {
+             !PyNativeKind_HasErrorValue(PyNativeType_Kind(parsed.result))) {
     PyErr_Format(PyExc_ValueError,
                  "%.100s: entry %zd, '%.200s', may raise, but its result cannot say so; report "
                  "errors by status (RETURNS_STATUS)",
