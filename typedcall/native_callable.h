@@ -54,9 +54,8 @@ typedef struct PyNativeCallableTable {
 /// `math` raises). Only for consumers that ask for it.
 #define PyNativeCallable_DIFFERS ((uintptr_t)0x0080)
 
-/// All bits that must be understood, and those that have a meaning so far.
+/// All bits that must be understood.
 #define PyNativeCallable_MANDATORY_MASK ((uintptr_t)0xffff)
-#define PyNativeCallable_KNOWN_MASK ((uintptr_t)0x00ff)
 
 // Hints, which may be ignored.
 
@@ -66,6 +65,27 @@ typedef struct PyNativeCallableTable {
 #define PyNativeCallable_PURE ((uintptr_t)0x020000)
 /// Does not block.
 #define PyNativeCallable_SHORT ((uintptr_t)0x040000)
+
+/// The one list of flags, by bit: X(NAME, "what it asks of a caller; of a hint, what is missing
+/// without it"). A bit that is not in this list has no meaning.
+#define PyNativeCallable_FLAG_LIST(X)            \
+  X(NEEDS_THREAD, "needs the GIL")               \
+  X(ACQUIRES_GIL, "takes the GIL")               \
+  X(MAY_RAISE, "may raise")                      \
+  X(ERROR_IS_NEG_ZERO, "error is -0.0")          \
+  X(RETURNS_STATUS, "returns a status")          \
+  X(TAKES_SELF, "takes self")                    \
+  X(SETS_ERRNO, "sets errno")                    \
+  X(DIFFERS, "differs from the Python callable") \
+  X(THREAD_SAFE, "is not thread-safe")           \
+  X(PURE, "is not pure")                         \
+  X(SHORT, "may block")
+
+/// The bits that must be understood and have a meaning so far.
+#define PyNativeCallable_KNOWN_MASK                                  \
+  (((uintptr_t)0 PyNativeCallable_FLAG_LIST(PyNativeCallable_OR_)) & \
+   PyNativeCallable_MANDATORY_MASK)
+#define PyNativeCallable_OR_(NAME, WORDS) | PyNativeCallable_##NAME
 
 /// The custom slot of an instance's table: `objoffset` locates a `PyNativeCallableTable *` inside
 /// the instance, so that each instance has its own and can replace it. Source: SEP 201.

@@ -52,18 +52,10 @@ __attribute__((cold)) inline std::string obstacles(const PyNativeCallableEntry &
                                                    const request &asked, PyObject *callable) {
   if (entry.funcptr == nullptr) return " (no function)";
   if (!PyNativeCallable_FlagsAreUsable(entry.flags)) return " (flags not understood)";
-  const std::pair<std::uintptr_t, const char *> words[] = {
-      {PyNativeCallable_NEEDS_THREAD, "needs the GIL"},
-      {PyNativeCallable_ACQUIRES_GIL, "takes the GIL"},
-      {PyNativeCallable_MAY_RAISE, "may raise"},
-      {PyNativeCallable_ERROR_IS_NEG_ZERO, "error is -0.0"},
-      {PyNativeCallable_RETURNS_STATUS, "returns a status"},
-      {PyNativeCallable_TAKES_SELF, "takes self"},
-      {PyNativeCallable_SETS_ERRNO, "sets errno"},
-      {PyNativeCallable_DIFFERS, "differs from the Python callable"},
-      {PyNativeCallable_THREAD_SAFE, "is not thread-safe"},
-      {PyNativeCallable_PURE, "is not pure"},
-      {PyNativeCallable_SHORT, "may block"},
+  static constexpr std::pair<std::uintptr_t, const char *> words[] = {
+#define ROW(NAME, WORDS) {PyNativeCallable_##NAME, WORDS},
+      PyNativeCallable_FLAG_LIST(ROW)
+#undef ROW
   };
   std::string text;
   const auto add = [&text](const char *word) {

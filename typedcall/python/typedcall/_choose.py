@@ -6,9 +6,8 @@ from __future__ import annotations
 from typing import Any, Callable, Optional
 
 from typedcall._backend import entries as offered
-from typedcall._codes import are_equivalent
 from typedcall._foreign import name_of
-from typedcall._records import Entry, Flags, parse_signature
+from typedcall._records import Entry, Flags, matching, parse_signature
 
 __all__ = ["choose", "offered"]
 
@@ -26,13 +25,10 @@ def choose(
     if signature is not None:
         parse_signature(signature)
     found = offered(function)
-    wanted = [
-        entry for entry in found if signature is None or are_equivalent(entry.signature, signature)
-    ]
-    usable = [e for e in wanted if not e.flags.asks(honours) and not accepts(e)]
-    exact = [entry for entry in usable if entry.signature == signature]
-    if exact or usable:
-        return (exact or usable)[0]
+    wanted = found if signature is None else matching(found, signature)
+    for entry in wanted:
+        if not entry.flags.asks(honours) and not accepts(entry):
+            return entry
     if not found:
         raise TypeError(
             "%s offers no typed function; tag it with typedcall.tag" % name_of(function)

@@ -1,27 +1,24 @@
-"""The native type codes of a signature, by their letters. typedcall/type_codes.h owns the list, and
-typedcall/signature.h the grammar: what is here comes from the extension module that was compiled
-with them."""
+"""The native type codes of a signature, by their letters, and the list of flags. typedcall/type_codes.h
+and typedcall/native_callable.h own the lists, and typedcall/signature.h the grammar: what is here
+comes from the extension module that was compiled with them."""
 from __future__ import annotations
 
 import sys
 from typing import Dict, NamedTuple, Tuple
 
 if sys.implementation.name == "pypy":
-    from typedcall._pypy_reader import TYPE_CODES, parse_signature
+    from typedcall._pypy_reader import (
+        ABI_MASK, FLAGS, MANDATORY_MASK, TYPE_CODES, are_equivalent, parse_signature,
+    )
 else:
-    from typedcall._native import TYPE_CODES, parse_signature
+    from typedcall._native import (
+        ABI_MASK, FLAGS, MANDATORY_MASK, TYPE_CODES, are_equivalent, parse_signature,
+    )
 
 __all__ = [
-    "CODES",
-    "Code",
-    "are_equivalent",
-    "has_error_value",
-    "kind_of",
-    "letters_for",
-    "parse_signature",
+    "ABI_MASK", "CODES", "Code", "FLAGS", "MANDATORY_MASK", "are_equivalent", "has_error_value",
+    "kind_of", "letters_for", "parse_signature",
 ]
-
-_INTEGERS = ("signed", "unsigned")
 
 
 class Code(NamedTuple):
@@ -35,22 +32,23 @@ class Code(NamedTuple):
     #: In bytes; 0 for "v".
     size: int
     alignment: int
+    #: Can a result of this type say that there is an exception? docs/ABI.md, section 3, MAY_RAISE.
+    has_error_value: bool
 
 
 def _spell(letters: str, c_type: str, kind: str) -> str:
     """The list names types of its own where compilers spell C's differently."""
-    if kind == "complex":
+    if kind == "COMPLEX":
         return _C_TYPES[letters[1:]] + " _Complex"
-    return "PyObject *" if kind == "object" else c_type
+    return "PyObject *" if kind == "OBJECT" else c_type
 
 
-_ROWS: Tuple[Tuple[str, str, str, int, int], ...] = TYPE_CODES
-_C_TYPES: Dict[str, str] = {row[0]: row[1] for row in _ROWS}
+_C_TYPES: Dict[str, str] = {row[0]: row[1] for row in TYPE_CODES}
 
 #: By letters, in the order of the list.
 CODES: Dict[str, Code] = {
-    letters: Code(letters, _spell(letters, c_type, kind), kind, size, alignment)
-    for letters, c_type, kind, size, alignment in _ROWS
+    letters: Code(letters, _spell(letters, c_type, kind), kind.lower(), size, alignment, raises)
+    for letters, c_type, kind, size, alignment, raises in TYPE_CODES
 }
 
 _BY_SIZE: Dict[Tuple[str, int], str] = {}
@@ -74,21 +72,5 @@ def kind_of(letters: str) -> str:
 
 
 def has_error_value(result: str) -> bool:
-    """Can a result of this type say that there is an exception? docs/ABI.md, section 3, MAY_RAISE."""
-    return kind_of(result) not in ("void", "bool", "complex")
-
-
-def _class_of(letters: str) -> str:
-    """Equal for types of the same width and class, as the resolver has it."""
-    code = CODES[letters.lstrip("&")]
-    known = "%s%d" % (code.kind, code.size) if code.kind in _INTEGERS else code.letters
-    return letters[: -len(code.letters)] + known
-
-
-def are_equivalent(one: str, other: str) -> bool:
-    """Are two signatures the same but for names of integers, such as `l` and `q`?"""
-    one_arguments, one_result = parse_signature(one)
-    other_arguments, other_result = parse_signature(other)
-    return list(map(_class_of, one_arguments + [one_result])) == list(
-        map(_class_of, other_arguments + [other_result])
-    )
+    """Code.has_error_value of a result, which may be a pointer."""
+    return result.startswith("&") or CODES[result].has_error_value

@@ -131,6 +131,10 @@ PyObject *select(PyObject *rows, const char *signature, unsigned long honoured,
   return PyLong_FromSsize_t(at);
 }
 
+bool are_equivalent(const char *one, const char *other) {
+  return PyNativeSignature_Equivalent(one, other) != 0;
+}
+
 PyObject *make_function(PyObject *module, PyObject *callable, PyObject *signature, PyObject *flags,
                         PyObject *address, PyObject *place, PyObject *keep_alive, PyObject *asked,
                         PyObject *casting) {
@@ -213,8 +217,7 @@ int native_state::exec(PyObject *module) {
   if (!with_array || PyObject_SetAttrString(module, "CALL_WITH_ARRAY", with_array.get()) < 0) {
     return -1;
   }
-  const object_ref codes = object_ref::steal(PyNativeType_Codes());
-  return codes ? PyObject_SetAttrString(module, "TYPE_CODES", codes.get()) : -1;
+  return PyNativeSignature_AddLists(module);
 }
 
 using typedcall::def;
@@ -246,6 +249,8 @@ typedcall::method_table methods{
                "Takes the tag away. False: there was none."),
     def<PyNativeSignature_ParseForPython>("parse_signature", takes_self,
                                           PyNativeSignature_PARSE_DOC),
+    def<are_equivalent>("are_equivalent", positional("one"), positional("other"),
+                        "Are two signatures the same but for names of integers (`l` and `q`)?"),
     def<typedcall::python::capsule_name>("capsule_name", positional("capsule"),
                                          "Its name, or None."),
     def<typedcall::python::capsule_address>("capsule_address", positional("capsule"),

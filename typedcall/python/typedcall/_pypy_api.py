@@ -8,12 +8,12 @@ import sys
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from typedcall import _pypy_reader
-from typedcall._codes import CODES, Code, are_equivalent
+from typedcall._codes import CODES, Code
 from typedcall._foreign import attribute, name_of, show, text_attribute, type_name
 from typedcall._identity import IdentityTable
 from typedcall._pypy_originals import wrapper_of
 from typedcall._pypy_shims import direct_call, native_pointer, why_not
-from typedcall._records import Entry, Flags, parse_signature
+from typedcall._records import Entry, Flags, matching, parse_signature
 from typedcall._tagging import check_texts, read_flags, read_rows
 from typedcall.sources import foreign_entries
 
@@ -215,11 +215,8 @@ def resolve(
     if not callable(f):
         raise TypeError("%s is not callable" % show(f))
     offered = entries(f)
-    same = [entry for entry in offered if entry.signature == signature]
-    if casting != "exact":
-        same += [e for e in offered if e not in same and are_equivalent(e.signature, signature)]
     reasons = {}
-    for entry in same:
+    for entry in matching(offered, signature, casting):
         reason = why_not(entry) if honours is None else entry.flags.asks(read_flags(honours, "honours"))
         if not reason:
             return TypedFunction(entry, f)

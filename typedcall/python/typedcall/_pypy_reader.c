@@ -73,13 +73,17 @@ static PyObject *Check(PyObject *module, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+static PyObject *AreEquivalent(PyObject *module, PyObject *args) {
+  (void)module;
+  const char *one, *other;
+  if (!PyArg_ParseTuple(args, "ss:are_equivalent", &one, &other)) return NULL;
+  return PyBool_FromLong(PyNativeSignature_Equivalent(one, other));
+}
+
 static int Exec(PyObject *module) {
-  PyObject *codes = PyNativeType_Codes();
   PyObject *types = PyTuple_Pack(2, (PyObject *)&PyCFunction_Type, (PyObject *)&PyMethodDescr_Type);
-  const int failed = codes == NULL || types == NULL ||
-                     PyObject_SetAttrString(module, "TYPE_CODES", codes) < 0 ||
-                     PyObject_SetAttrString(module, "TYPES", types) < 0;
-  Py_XDECREF(codes);
+  const int failed = types == NULL || PyObject_SetAttrString(module, "TYPES", types) < 0 ||
+                     PyNativeSignature_AddLists(module) < 0;
   Py_XDECREF(types);
   return failed ? -1 : 0;
 }
@@ -93,6 +97,9 @@ static PyMethodDef methods[] = {
      "check($module, signature, flags, address, number, name, /)\n--\n\n"
      "ValueError if that cannot be offered as an entry."},
     {"parse_signature", PyNativeSignature_ParseForPython, METH_O, PyNativeSignature_PARSE_DOC},
+    {"are_equivalent", AreEquivalent, METH_VARARGS,
+     "are_equivalent($module, one, other, /)\n--\n\n"
+     "Are two signatures the same but for names of integers (`l` and `q`)?"},
     {NULL, NULL, 0, NULL}};
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)Exec}, {0, NULL}};

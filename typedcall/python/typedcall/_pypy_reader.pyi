@@ -2,11 +2,15 @@
 # does.
 from typing import Any, List, Tuple
 
-TYPE_CODES: Tuple[Tuple[str, str, str, int, int], ...]
+TYPE_CODES: Tuple[Tuple[str, str, str, int, int, bool], ...]
+FLAGS: Tuple[Tuple[str, int, str], ...]
+ABI_MASK: int
+MANDATORY_MASK: int
 #: The types of objects that have entries. Others are better not handed over: some of PyPy's own (the
 #: getset_descriptors of internal types) crash whatever extension they are passed to.
 TYPES: Tuple[type, type]
 
 def parse_signature(signature: str, /) -> Tuple[List[str], str]: ...
+def are_equivalent(one: str, other: str, /) -> bool: ...
 def check(signature: str, flags: int, address: int, number: int, name: str, /) -> None: ...
 def entries(callable: Any, /) -> List[Tuple[str, int, int, str]]: ...

@@ -6,30 +6,32 @@ import enum
 from dataclasses import dataclass, field
 from typing import Any, List, Tuple
 
-from typedcall._codes import parse_signature
+from typedcall._codes import ABI_MASK, FLAGS, MANDATORY_MASK, are_equivalent, parse_signature
 
-__all__ = ["EVERYTHING", "Entry", "Flags", "parse_signature"]
+__all__ = ["EVERYTHING", "Entry", "Flags", "matching", "parse_signature"]
 
 #: Honours whatever an entry may ask of its caller.
-EVERYTHING = 0xFFFF
+EVERYTHING = MANDATORY_MASK
 #: What a caller must understand, and what no version has given a meaning.
-_MANDATORY = 0xFF000000 | EVERYTHING
+_MANDATORY = ABI_MASK | MANDATORY_MASK
+_BITS = {name: bit for name, bit, _ in FLAGS}
+_WORDS = {bit: words for _, bit, words in FLAGS if bit & MANDATORY_MASK}
 
 
 class Flags(enum.IntFlag):
-    """What a signature does not say. Values and meanings: docs/ABI.md, section 3."""
+    """What a signature does not say. Meanings: docs/ABI.md, section 3."""
 
-    NEEDS_THREAD = 0x0001
-    ACQUIRES_GIL = 0x0002
-    MAY_RAISE = 0x0004
-    ERROR_IS_NEG_ZERO = 0x0008
-    RETURNS_STATUS = 0x0010
-    TAKES_SELF = 0x0020
-    SETS_ERRNO = 0x0040
-    DIFFERS = 0x0080
-    THREAD_SAFE = 0x010000
-    PURE = 0x020000
-    SHORT = 0x040000
+    NEEDS_THREAD = _BITS["NEEDS_THREAD"]
+    ACQUIRES_GIL = _BITS["ACQUIRES_GIL"]
+    MAY_RAISE = _BITS["MAY_RAISE"]
+    ERROR_IS_NEG_ZERO = _BITS["ERROR_IS_NEG_ZERO"]
+    RETURNS_STATUS = _BITS["RETURNS_STATUS"]
+    TAKES_SELF = _BITS["TAKES_SELF"]
+    SETS_ERRNO = _BITS["SETS_ERRNO"]
+    DIFFERS = _BITS["DIFFERS"]
+    THREAD_SAFE = _BITS["THREAD_SAFE"]
+    PURE = _BITS["PURE"]
+    SHORT = _BITS["SHORT"]
 
     @property
     def is_plain(self) -> bool:
@@ -57,19 +59,6 @@ class Flags(enum.IntFlag):
         return ", ".join(words)
 
 
-# As typedcall/resolve/refusals.h says it.
-_WORDS = {
-    int(Flags.NEEDS_THREAD): "needs the GIL",
-    int(Flags.ACQUIRES_GIL): "takes the GIL",
-    int(Flags.MAY_RAISE): "may raise",
-    int(Flags.ERROR_IS_NEG_ZERO): "error is -0.0",
-    int(Flags.RETURNS_STATUS): "returns a status",
-    int(Flags.TAKES_SELF): "takes self",
-    int(Flags.SETS_ERRNO): "sets errno",
-    int(Flags.DIFFERS): "differs from the Python callable",
-}
-
-
 @dataclass(frozen=True)
 class Entry:
     """One native way to call a Python object: three words of the ABI and where they were found."""
@@ -90,3 +79,13 @@ class Entry:
             has_value = bool(arguments) and arguments[-1].startswith("&")
             result = arguments.pop()[1:] if has_value else "v"
         return arguments, result
+
+
+def matching(found: List[Entry], signature: str, casting: str = "equivalent") -> List[Entry]:
+    """The entries that answer a signature: with the very text first, then, unless `casting` is
+    "exact", equivalent ones."""
+    same = [entry for entry in found if entry.signature == signature]
+    if casting != "exact":
+        rest = [entry for entry in found if entry.signature != signature]
+        same += [entry for entry in rest if are_equivalent(entry.signature, signature)]
+    return same

@@ -1,52 +1,51 @@
-// The list of type codes and the parser of signatures for typedcall/_codes.py: both
-// extension modules of the package export them, so that letters and grammar have one owner.
+// The lists of type codes and flags, and the parser of signatures, for
+// typedcall/_codes.py: both extension modules of the package export them.
 #ifndef TYPEDCALL_PYTHON_SIGNATURES_H_
 #define TYPEDCALL_PYTHON_SIGNATURES_H_
 
-#include <Python.h>
-
+#include "typedcall/native_callable.h"
 #include "typedcall/signature.h"
 
-static inline const char *PyNativeType_Internal_KindName(enum PyNativeKind kind) {
-  switch (kind) {
-    case PyNativeKind_VOID:
-      return "void";
-    case PyNativeKind_BOOL:
-      return "bool";
-    case PyNativeKind_SIGNED:
-      return "signed";
-    case PyNativeKind_UNSIGNED:
-      return "unsigned";
-    case PyNativeKind_FLOATING:
-      return "floating";
-    case PyNativeKind_COMPLEX:
-      return "complex";
-    case PyNativeKind_POINTER:
-      return "pointer";
-    case PyNativeKind_STRING:
-      return "string";
-    case PyNativeKind_OBJECT:
-      return "object";
-  }
-  return "";
-}
-
-// (letters, C type, kind, size, alignment) of every type code. A new reference, or NULL.
+// (letters, C type, kind, size, alignment, has error value) of every type code. A new reference, or
+// NULL.
 static inline PyObject *PyNativeType_Codes(void) {
-  static const char *const c_types[] = {
-#define ROW(NAME, LETTERS, TYPE, KIND) #TYPE,
+  static const char *const rows[][2] = {
+#define ROW(NAME, LETTERS, TYPE, KIND) {#TYPE, #KIND},
       PyNativeType_LIST(ROW)
 #undef ROW
   };
   PyObject *codes = PyTuple_New(PyNativeType_COUNT);
   for (int code = 0; codes != NULL && code < PyNativeType_COUNT; ++code) {
-    PyObject *row = Py_BuildValue("sssnn", PyNativeCode_Letters(code), c_types[code],
-                                  PyNativeType_Internal_KindName(PyNativeCode_Kind(code)),
-                                  (Py_ssize_t)PyNativeCode_Size(code),
-                                  (Py_ssize_t)PyNativeCode_Alignment(code));
+    PyObject *row =
+        Py_BuildValue("sssnnO", PyNativeCode_Letters(code), rows[code][0], rows[code][1],
+                      (Py_ssize_t)PyNativeCode_Size(code), (Py_ssize_t)PyNativeCode_Alignment(code),
+                      PyNativeKind_HasErrorValue(PyNativeCode_Kind(code)) ? Py_True : Py_False);
     if (row == NULL || PyTuple_SetItem(codes, code, row) < 0) Py_CLEAR(codes);
   }
   return codes;
+}
+
+// (name, bit, words) of every flag. A new reference, or NULL.
+static inline PyObject *PyNativeCallable_Flags(void) {
+#define ROW(NAME, WORDS) #NAME, (unsigned long)PyNativeCallable_##NAME, WORDS,
+#define FORMAT(NAME, WORDS) "(sks)"
+  return Py_BuildValue("(" PyNativeCallable_FLAG_LIST(FORMAT) ")",
+                       PyNativeCallable_FLAG_LIST(ROW) NULL);
+#undef FORMAT
+#undef ROW
+}
+
+// Gives a module what does not change. Returns 0, or -1 with an exception.
+static inline int PyNativeSignature_AddLists(PyObject *module) {
+  PyObject *codes = PyNativeType_Codes(), *flags = PyNativeCallable_Flags();
+  const int failed =
+      codes == NULL || flags == NULL || PyObject_SetAttrString(module, "TYPE_CODES", codes) < 0 ||
+      PyObject_SetAttrString(module, "FLAGS", flags) < 0 ||
+      PyModule_AddIntConstant(module, "ABI_MASK", (long)PyNativeCallable_ABI_MASK) < 0 ||
+      PyModule_AddIntConstant(module, "MANDATORY_MASK", (long)PyNativeCallable_MANDATORY_MASK) < 0;
+  Py_XDECREF(codes);
+  Py_XDECREF(flags);
+  return failed ? -1 : 0;
 }
 
 static inline PyObject *PyNativeType_Internal_Text(PyNativeType type) {

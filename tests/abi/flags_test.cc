@@ -1,0 +1,79 @@
+// The list of flags against the table in docs/ABI.md, section 3: the same bits and names in the
+// same order, on the same side of what must be understood.
+#include "typedcall/native_callable.h"
+// native_callable.h comes first, because of Python.h.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <regex>
+#include <string>
+#include <vector>
+
+namespace {
+
+struct Flag {
+  std::uintptr_t bit;
+  std::string name;
+  bool must_be_understood;
+
+  bool operator==(const Flag &other) const {
+    return bit == other.bit && name == other.name && must_be_understood == other.must_be_understood;
+  }
+};
+
+void PrintTo(const Flag &flag, std::ostream *out) {
+  *out << flag.name << " " << flag.bit << (flag.must_be_understood ? ", mandatory" : ", a hint");
+}
+
+std::vector<Flag> Listed() {
+  return {
+#define ROW(NAME, WORDS)               \
+  Flag{PyNativeCallable_##NAME, #NAME, \
+       (PyNativeCallable_##NAME & PyNativeCallable_MANDATORY_MASK) != 0},
+      PyNativeCallable_FLAG_LIST(ROW)
+#undef ROW
+  };
+}
+
+std::vector<Flag> Documented() {
+  std::ifstream file("docs/ABI.md");
+  const std::regex row(R"(\| 0x([0-9a-f]+) \| ([A-Z_]+) \|.*)");
+  std::vector<Flag> flags;
+  bool must = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.find("**must be understood") != std::string::npos) must = true;
+    if (line.find("**hints, may be ignored**") != std::string::npos) must = false;
+    std::smatch found;
+    if (!std::regex_match(line, found, row)) continue;
+    flags.push_back({std::stoul(found[1].str(), nullptr, 16), found[2].str(), must});
+  }
+  return flags;
+}
+
+TEST(Flags, AreThoseOfTheDocument) { EXPECT_EQ(Documented(), Listed()); }
+
+TEST(Flags, AreOneBitEachAndInTheirOrder) {
+  std::uintptr_t before = 0;
+  for (const Flag &flag : Listed()) {
+    EXPECT_EQ(flag.bit & (flag.bit - 1), 0u) << flag.name;
+    EXPECT_GT(flag.bit, before) << flag.name;
+    before = flag.bit;
+  }
+}
+
+TEST(Flags, AllHaveWords) {
+#define ROW(NAME, WORDS) EXPECT_STRNE(WORDS, "") << #NAME;
+  PyNativeCallable_FLAG_LIST(ROW)
+#undef ROW
+}
+
+TEST(Flags, ThatAreNotListedAreNotUsable) {
+  std::uintptr_t known = 0;
+  for (const Flag &flag : Listed()) known |= flag.must_be_understood ? flag.bit : 0;
+  for (std::uintptr_t bit = 1; bit <= PyNativeCallable_MANDATORY_MASK; bit <<= 1) {
+    const std::uintptr_t flags = bit | PyNativeCallable_NEEDS_THREAD;
+    EXPECT_EQ(PyNativeCallable_FlagsAreUsable(flags), (bit & known) != 0) << bit;
+  }
+}
+
+}  // namespace

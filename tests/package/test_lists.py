@@ -1,0 +1,50 @@
+"""What Python knows of flags and type codes is what the C headers list, on CPython and PyPy."""
+import pathlib
+import re
+import unittest
+
+import typedcall
+from typedcall import Flags, _codes
+
+
+class Lists(unittest.TestCase):
+    def test_flags_are_those_of_the_header(self):
+        listed = {name: bit for name, bit, _ in _codes.FLAGS}
+        self.assertEqual({flag.name: flag.value for flag in Flags}, listed)
+        folder = pathlib.Path(typedcall.__file__).parent
+        header = (folder / "include/typedcall/native_callable.h").read_text(encoding="utf-8")
+        defined = re.findall(r"#define PyNativeCallable_([A-Z_]+) \(\(uintptr_t\)(0x\w+)\)", header)
+        self.assertEqual({name: int(bit, 16) for name, bit in defined if not name.endswith("_MASK")},
+                         listed)
+
+    def test_cython_has_them_all(self):
+        text = (pathlib.Path(typedcall.__file__).parent / "__init__.pxd").read_text(encoding="utf-8")
+        self.assertEqual(re.findall(r"const uintptr_t PyNativeCallable_(\w+)", text),
+                         [name for name, _, _ in _codes.FLAGS])
+
+    def test_what_a_flag_asks_is_in_the_words_of_the_list(self):
+        for name, bit, words in _codes.FLAGS:
+            is_mandatory = bit & _codes.MANDATORY_MASK
+            self.assertEqual(Flags[name].asks(), words if is_mandatory else "", name)
+            self.assertEqual(Flags[name].asks(bit), "")
+            self.assertEqual(Flags[name].is_plain, not is_mandatory)
+        self.assertEqual(Flags(0x0101).asks(), "needs the GIL, flags not understood")
+        self.assertEqual(Flags(0x01000000).asks(), "flags not understood")
+
+    def test_error_values_by_class(self):
+        without = [letters for letters in _codes.CODES if not _codes.has_error_value(letters)]
+        self.assertEqual(without, ["v", "?", "Zf", "Zd", "Zg"])
+        self.assertTrue(_codes.has_error_value("&?"))
+
+    def test_equivalent_signatures(self):
+        for one, other in (("d->d", "d->d"), ("l->&l", "q->&q"), ("nL->v", "lN->v")):
+            self.assertTrue(_codes.are_equivalent(one, other), (one, other))
+        for one, other in (("l->l", "L->l"), ("l->l", "i->l"), ("?->v", "B->v"), ("&l->v", "P->v"),
+                           ("f->f", "d->f"), ("d->d", "dd->d"), ("x", "x"), ("", "")):
+            self.assertFalse(_codes.are_equivalent(one, other), (one, other))
+        with self.assertRaises(TypeError):
+            _codes.are_equivalent("d->d", None)
+
+
+if __name__ == "__main__":
+    unittest.main()
