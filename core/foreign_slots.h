@@ -54,32 +54,25 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
                                           (PyTypeObject *)PyTuple_GetItem(mro, i));
     if (rows[i] != NULL) most += rows[i]->count;
   }
-  PyExtensibleType_Internal_Index ids;
-  PyExtensibleType_Internal_IndexInit(&ids);
   PyForeignSlots_Table *merged = rows != NULL ? PyForeignSlots_Internal_New(most) : NULL;
-  for (Py_ssize_t i = 0; merged != NULL && i < length; ++i) {
-    const PyForeignSlots_Table *row = rows[i];
-    if (row == NULL) continue;
-    if (PyExtensibleType_Internal_IndexReserve(&ids, row->count) < 0) {
-      PyForeignSlots_Internal_Destroy(merged);
-      merged = NULL;
-      break;
-    }
-    const int is_first = merged->count == 0;
-    for (Py_ssize_t j = 0; j < row->count; ++j) {
-      const uintptr_t id = row->slots[j].id;
-      if (id == PyCustomSlot_ID_SKIP
-              ? !is_first
-              : !PyExtensibleType_Internal_IndexAdd(&ids, id, merged->count)) {
-        continue;
-      }
-      merged->slots[merged->count++] = row->slots[j];
-    }
+  PyExtensibleType_Internal_Merge merge;
+  merge.slots = merged != NULL ? merged->slots : NULL;
+  merge.count = 0;
+  PyExtensibleType_Internal_IndexInit(&merge.ids);
+  int failed = merged == NULL;
+  for (Py_ssize_t i = 0; !failed && i < length; ++i) {
+    if (rows[i] == NULL) continue;
+    failed = PyExtensibleType_Internal_MergeSlots(&merge, rows[i]->slots, rows[i]->count) < 0;
   }
-  PyExtensibleType_Internal_IndexFree(&ids);
+  PyExtensibleType_Internal_IndexFree(&merge.ids);
   PyTypedcall_RAW_FREE((void *)rows);
   Py_DECREF(mro);
-  if (merged == NULL) PyErr_NoMemory();
+  if (failed) {
+    PyForeignSlots_Internal_Destroy(merged);
+    PyErr_NoMemory();
+    return NULL;
+  }
+  merged->count = merge.count;
   return merged;
 }
 

@@ -134,58 +134,58 @@ static inline int PyExtensibleType_Internal_ValidateOwn(PyTypeObject *type, cons
   return result;
 }
 
-// The merge under way: inherited positions first, so that slots stay where consumers expect them.
+// Slots under merge: the first with slots decides the positions, so that they stay where consumers
+// expect them, and the first that brings an ID its value.
 typedef struct PyExtensibleType_Internal_Merge {
-  PyExtensibleType_Internal_Table *table;
-  unsigned char *decided;  // per slot: a type earlier in the MRO has given its value
+  PyCustomSlot *slots;  // room for all that is merged
   Py_ssize_t count;
-  PyExtensibleType_Internal_Index ids;   // where they stand in the table
-  PyExtensibleType_Internal_Index kept;  // the addresses of the table's capsules
+  PyExtensibleType_Internal_Index ids;  // positions; ~position while a value can be replaced
 } PyExtensibleType_Internal_Merge;
 
 // Each of these returns 0, or -1 with MemoryError. None runs Python code.
 
-// Starts with these slots, positions to skip included.
-static inline int PyExtensibleType_Internal_MergeFirst(PyExtensibleType_Internal_Merge *merge,
-                                                       const PyCustomSlot *slots,
-                                                       Py_ssize_t count) {
-  if (PyExtensibleType_Internal_IndexReserve(&merge->ids, count) < 0) return -1;
-  if (count > 0) memcpy(merge->table->slots, slots, (size_t)count * sizeof(PyCustomSlot));
-  merge->count = count;
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    if (slots[i].id <= PyCustomSlot_ID_SKIP) continue;
-    (void)PyExtensibleType_Internal_IndexAdd(&merge->ids, slots[i].id, i);
-  }
-  return 0;
-}
-
+// Adds what is not there yet. Positions to skip are taken over from the first only.
 static inline int PyExtensibleType_Internal_MergeSlots(PyExtensibleType_Internal_Merge *merge,
                                                        const PyCustomSlot *slots,
                                                        Py_ssize_t count) {
   if (PyExtensibleType_Internal_IndexReserve(&merge->ids, count) < 0) return -1;
-  PyCustomSlot *merged = merge->table->slots;
+  const int is_first = merge->count == 0;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    if (slots[i].id <= PyCustomSlot_ID_SKIP) continue;
-    Py_ssize_t at = merge->count;
-    if (PyExtensibleType_Internal_IndexAdd(&merge->ids, slots[i].id, at)) {
-      ++merge->count;
-    } else {
-      at = PyExtensibleType_Internal_IndexFind(&merge->ids, slots[i].id)->at;
+    if (slots[i].id <= PyCustomSlot_ID_SKIP
+            ? is_first
+            : PyExtensibleType_Internal_IndexAdd(&merge->ids, slots[i].id, merge->count)) {
+      merge->slots[merge->count++] = slots[i];
+    } else if (slots[i].id > PyCustomSlot_ID_SKIP) {
+      Py_ssize_t *at = &PyExtensibleType_Internal_IndexFind(&merge->ids, slots[i].id)->at;
+      if (*at >= 0) continue;
+      *at = ~*at;
+      merge->slots[*at] = slots[i];
     }
-    if (merge->decided[at]) continue;
-    merged[at] = slots[i];
-    merge->decided[at] = 1;
   }
   return 0;
 }
 
-static inline int PyExtensibleType_Internal_MergeKept(PyExtensibleType_Internal_Merge *merge,
+// Starts with the positions of these slots, whose values what is merged after them replaces.
+static inline int PyExtensibleType_Internal_MergePositions(PyExtensibleType_Internal_Merge *merge,
+                                                           const PyCustomSlot *slots,
+                                                           Py_ssize_t count) {
+  if (PyExtensibleType_Internal_MergeSlots(merge, slots, count) < 0) return -1;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (slots[i].id <= PyCustomSlot_ID_SKIP) continue;
+    Py_ssize_t *at = &PyExtensibleType_Internal_IndexFind(&merge->ids, slots[i].id)->at;
+    if (*at >= 0) *at = ~*at;
+  }
+  return 0;
+}
+
+// Adds the capsules that `table` has not got yet.
+static inline int PyExtensibleType_Internal_MergeKept(PyExtensibleType_Internal_Table *table,
+                                                      PyExtensibleType_Internal_Index *known,
                                                       PyObject *const *kept, Py_ssize_t count) {
   if (count == 0) return 0;
-  if (PyExtensibleType_Internal_IndexReserve(&merge->kept, count) < 0) return -1;
-  PyExtensibleType_Internal_Table *table = merge->table;
+  if (PyExtensibleType_Internal_IndexReserve(known, count) < 0) return -1;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    if (!PyExtensibleType_Internal_IndexAdd(&merge->kept, (uintptr_t)kept[i], i)) continue;
+    if (!PyExtensibleType_Internal_IndexAdd(known, (uintptr_t)kept[i], i)) continue;
     Py_INCREF(kept[i]);
     table->kept[table->kept_count++] = kept[i];
   }
@@ -210,158 +210,144 @@ static inline int PyExtensibleType_Internal_HasData(PyTypeObject *type) {
 }
 #endif
 
-// Is `base` a type whose slots `resolve` has settled?
-static inline int PyExtensibleType_Internal_IsResolved(PyTypeObject *metaclass, PyObject *base) {
-  return PyType_IsSubtype(Py_TYPE(base), metaclass) &&
-         PyExtensibleType_Internal_HasData((PyTypeObject *)base) &&
-         PyExtensibleType_Internal_DataOf(metaclass, (PyTypeObject *)base)->shared.magic ==
-             PyExtensibleType_MAGIC;
+// What `resolve` has settled for `base`; NULL when it has not, and for other types.
+static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Settled(PyTypeObject *metaclass,
+                                                                            PyObject *base) {
+  if (!PyType_IsSubtype(Py_TYPE(base), metaclass) ||
+      !PyExtensibleType_Internal_HasData((PyTypeObject *)base)) {
+    return NULL;
+  }
+  const PyExtensibleTypeData *data =
+      &PyExtensibleType_Internal_DataOf(metaclass, (PyTypeObject *)base)->shared;
+  return data->magic == PyExtensibleType_MAGIC ? data : NULL;
+}
+
+// The table that a type of ours shares or has; NULL for a static type, whose slots are nobody's to
+// free.
+static inline PyExtensibleType_Internal_Table *PyExtensibleType_Internal_TableOf(
+    PyTypeObject *metaclass, PyTypeObject *type) {
+  if (!PyTypedcall_Internal_IsHeapType(type)) return NULL;
+  return PyExtensibleType_Internal_DataOf(metaclass, type)->table;
 }
 
 // The first type in the MRO that has slots, or NULL. From the first entry on: a derived metaclass's
 // mro() can leave the type itself out, and where it is in, it is passed over as not resolved yet.
+// `room` and `kept` grow by what all of them have.
 static inline PyTypeObject *PyExtensibleType_Internal_FirstWithSlots(PyTypeObject *metaclass,
-                                                                     PyObject *mro) {
+                                                                     PyObject *mro,
+                                                                     Py_ssize_t *room,
+                                                                     Py_ssize_t *kept) {
+  PyTypeObject *first = NULL;
   for (Py_ssize_t i = 0; i < PyTuple_Size(mro); ++i) {
     PyObject *base = PyTuple_GetItem(mro, i);
-    if (!PyExtensibleType_Internal_IsResolved(metaclass, base)) continue;
-    if (PyExtensibleType_Internal_DataOf(metaclass, (PyTypeObject *)base)->shared.count > 0) {
-      return (PyTypeObject *)base;
-    }
+    const PyExtensibleTypeData *data = PyExtensibleType_Internal_Settled(metaclass, base);
+    if (data == NULL) continue;
+    const PyExtensibleType_Internal_Table *table =
+        PyExtensibleType_Internal_TableOf(metaclass, (PyTypeObject *)base);
+    if (first == NULL && data->count > 0) first = (PyTypeObject *)base;
+    if (table != NULL) *kept += table->kept_count;
+    *room += data->count;
   }
-  return NULL;
+  return first;
 }
 
-static inline void PyExtensibleType_Internal_EndMerge(PyExtensibleType_Internal_Merge *merge) {
-  PyMem_Free(merge->decided);
-  PyExtensibleType_Internal_IndexFree(&merge->ids);
-  PyExtensibleType_Internal_IndexFree(&merge->kept);
-}
-
-// Room for a merge along `mro`: fills `merge` in. Returns 0, or -1 with MemoryError.
-static inline int PyExtensibleType_Internal_BeginMerge(PyExtensibleType_Internal_Merge *merge,
-                                                       PyTypeObject *metaclass, PyObject *mro,
-                                                       const PyExtensibleType_Internal_Own *own) {
-  Py_ssize_t most = own->count, most_kept = own->kept_count;
-  for (Py_ssize_t i = 0; i < PyTuple_Size(mro); ++i) {
-    PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(mro, i);
-    if (!PyExtensibleType_Internal_IsResolved(metaclass, (PyObject *)base)) continue;
-    const PyExtensibleType_Internal_TypeData *data =
-        PyExtensibleType_Internal_DataOf(metaclass, base);
-    most += data->shared.count;
-    if (PyTypedcall_Internal_IsHeapType(base) && data->table != NULL) {
-      most_kept += data->table->kept_count;
-    }
-  }
-  const size_t bytes = offsetof(PyExtensibleType_Internal_Table, slots) +
-                       (size_t)(most + own->count) * sizeof(PyCustomSlot);
-  merge->count = 0;
-  PyExtensibleType_Internal_IndexInit(&merge->ids);
-  PyExtensibleType_Internal_IndexInit(&merge->kept);
-  merge->table = (PyExtensibleType_Internal_Table *)PyMem_Calloc(1, bytes);
-  merge->decided = (unsigned char *)PyMem_Calloc((size_t)most, 1);
-  PyObject **kept =
-      most_kept > 0 ? (PyObject **)PyMem_Calloc((size_t)most_kept, sizeof(*kept)) : NULL;
-  if (merge->table == NULL || merge->decided == NULL || (most_kept > 0 && kept == NULL)) {
-    PyMem_Free(merge->table);
-    PyMem_Free(kept);
-    PyExtensibleType_Internal_EndMerge(merge);
-    PyErr_NoMemory();
-    return -1;
-  }
-  merge->table->references = 1;
-  merge->table->kept = kept;
-  return 0;
-}
-
-// The merge itself, into a table that begins with the slots of `layout` or, if that is NULL, with
-// the own ones.
-static inline int PyExtensibleType_Internal_MergeAll(PyExtensibleType_Internal_Merge *merge,
-                                                     PyTypeObject *metaclass, PyTypeObject *layout,
-                                                     PyObject *mro,
-                                                     const PyExtensibleType_Internal_Own *own) {
-  int result;
+// Merges into `table`, beginning with the slots of `layout` or, if that is NULL, with the own ones.
+// Returns how many slots there are, or -1 with MemoryError.
+static inline Py_ssize_t PyExtensibleType_Internal_FillTable(
+    PyExtensibleType_Internal_Table *table, PyTypeObject *metaclass, PyTypeObject *layout,
+    PyObject *mro, const PyExtensibleType_Internal_Own *own) {
+  PyExtensibleType_Internal_Merge merge;
+  merge.slots = table->slots;
+  merge.count = 0;
+  PyExtensibleType_Internal_Index kept;
+  PyExtensibleType_Internal_IndexInit(&merge.ids);
+  PyExtensibleType_Internal_IndexInit(&kept);
+  int result = 0;
   if (layout != NULL) {
     const PyExtensibleTypeData *first =
         &PyExtensibleType_Internal_DataOf(metaclass, layout)->shared;
-    result = PyExtensibleType_Internal_MergeFirst(merge, first->table, first->count);
-    if (result == 0) result = PyExtensibleType_Internal_MergeSlots(merge, own->slots, own->count);
-  } else {
-    // Nothing inherited: the type's own table is taken as it is, skipped positions included.
-    result = PyExtensibleType_Internal_MergeFirst(merge, own->slots, own->count);
-    memset(merge->decided, 1, (size_t)own->count);
+    result = PyExtensibleType_Internal_MergePositions(&merge, first->table, first->count);
   }
-  if (result == 0) result = PyExtensibleType_Internal_MergeKept(merge, own->kept, own->kept_count);
-  for (Py_ssize_t i = 0; result == 0 && i < PyTuple_Size(mro); ++i) {
-    PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(mro, i);
-    if (!PyExtensibleType_Internal_IsResolved(metaclass, (PyObject *)base)) continue;
-    Py_ssize_t count;
-    const PyCustomSlot *slots = PyExtensibleType_Internal_OwnSlots(metaclass, base, &count);
-    result = PyExtensibleType_Internal_MergeSlots(merge, slots, count);
-    const PyExtensibleType_Internal_TypeData *data =
-        PyExtensibleType_Internal_DataOf(metaclass, base);
-    if (result == 0 && PyTypedcall_Internal_IsHeapType(base) && data->table != NULL) {
+  if (result == 0) result = PyExtensibleType_Internal_MergeSlots(&merge, own->slots, own->count);
+  if (result == 0) {
+    result = PyExtensibleType_Internal_MergeKept(table, &kept, own->kept, own->kept_count);
+  }
+  // What a base has from bases that it has no longer is still its own to hand down: after what all
+  // of them have brought themselves.
+  for (int is_inherited = 0; is_inherited <= 1; ++is_inherited) {
+    for (Py_ssize_t i = 0; result == 0 && i < PyTuple_Size(mro); ++i) {
+      PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(mro, i);
+      const PyExtensibleTypeData *data =
+          PyExtensibleType_Internal_Settled(metaclass, (PyObject *)base);
+      if (data == NULL) continue;
+      Py_ssize_t count = data->count;
+      const PyCustomSlot *slots =
+          is_inherited ? data->table : PyExtensibleType_Internal_OwnSlots(metaclass, base, &count);
+      result = PyExtensibleType_Internal_MergeSlots(&merge, slots, count);
+      const PyExtensibleType_Internal_Table *of_base =
+          PyExtensibleType_Internal_TableOf(metaclass, base);
+      if (result < 0 || is_inherited || of_base == NULL) continue;
       result =
-          PyExtensibleType_Internal_MergeKept(merge, data->table->kept, data->table->kept_count);
+          PyExtensibleType_Internal_MergeKept(table, &kept, of_base->kept, of_base->kept_count);
     }
   }
-  // What a base has from bases that it has no longer is still its own to hand down.
-  for (Py_ssize_t i = 0; result == 0 && i < PyTuple_Size(mro); ++i) {
-    PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(mro, i);
-    if (!PyExtensibleType_Internal_IsResolved(metaclass, (PyObject *)base)) continue;
-    const PyExtensibleTypeData *shared = &PyExtensibleType_Internal_DataOf(metaclass, base)->shared;
-    result = PyExtensibleType_Internal_MergeSlots(merge, shared->table, shared->count);
-  }
-  return result;
+  PyExtensibleType_Internal_IndexFree(&merge.ids);
+  PyExtensibleType_Internal_IndexFree(&kept);
+  return result < 0 ? -1 : merge.count;
 }
 
-// Merges into freshly allocated memory, which the type then owns. `layout` is the first type in the
-// MRO that has slots, or NULL: its positions are kept, the values are decided by MRO order. Runs no
-// Python code. Returns 0, or -1 with MemoryError.
+// Merges into freshly allocated memory, which the type then owns. Keeps the positions of the first
+// type in the MRO that has slots; MRO order decides the values. Runs no Python code. Returns 0, or
+// -1 with MemoryError.
 static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, PyTypeObject *type,
                                                        PyObject *mro,
                                                        const PyExtensibleType_Internal_Own *own) {
-  PyTypeObject *layout = PyExtensibleType_Internal_FirstWithSlots(metaclass, mro);
+  Py_ssize_t room = own->count, kept = own->kept_count;
+  PyTypeObject *layout = PyExtensibleType_Internal_FirstWithSlots(metaclass, mro, &room, &kept);
   if (layout == NULL && own->count == 0) return 0;
-  PyExtensibleType_Internal_Merge merge;
-  if (PyExtensibleType_Internal_BeginMerge(&merge, metaclass, mro, own) < 0) return -1;
-  PyExtensibleType_Internal_Table *table = merge.table;
-  const int failed = PyExtensibleType_Internal_MergeAll(&merge, metaclass, layout, mro, own) < 0;
-  PyExtensibleType_Internal_EndMerge(&merge);
-  if (failed) {
+  PyExtensibleType_Internal_Table *table = (PyExtensibleType_Internal_Table *)PyMem_Calloc(
+      1, offsetof(PyExtensibleType_Internal_Table, slots) +
+             (size_t)(room + own->count) * sizeof(PyCustomSlot));
+  if (table != NULL && kept > 0) {
+    table->kept = (PyObject **)PyMem_Calloc((size_t)kept, sizeof(*table->kept));
+  }
+  if (table == NULL || (kept > 0 && table->kept == NULL)) {
+    PyMem_Free(table);
+    PyErr_NoMemory();
+    return -1;
+  }
+  table->references = 1;
+  const Py_ssize_t count = PyExtensibleType_Internal_FillTable(table, metaclass, layout, mro, own);
+  if (count < 0) {
     PyExtensibleType_Internal_ReleaseTable(table);
     return -1;
   }
 
-  const PyExtensibleType_Internal_TypeData *base_data =
-      layout != NULL ? PyExtensibleType_Internal_DataOf(metaclass, layout) : NULL;
   PyExtensibleType_Internal_TypeData *data = PyExtensibleType_Internal_DataOf(metaclass, type);
-  if (own->count == 0 && base_data->shared.count == merge.count &&
-      memcmp(base_data->shared.table, table->slots, (size_t)merge.count * sizeof(PyCustomSlot)) ==
-          0) {
+  const PyExtensibleTypeData *first =
+      layout != NULL ? &PyExtensibleType_Internal_DataOf(metaclass, layout)->shared : NULL;
+  if (own->count == 0 && first->count == count &&
+      memcmp(first->table, table->slots, (size_t)count * sizeof(PyCustomSlot)) == 0) {
     PyExtensibleType_Internal_ReleaseTable(table);
-    data->shared.count = base_data->shared.count;
-    data->shared.table = base_data->shared.table;
-    // A table that came from a static type is nobody's to free.
-    table = PyTypedcall_Internal_IsHeapType(layout) ? base_data->table : NULL;
-    if (table != NULL) __atomic_add_fetch(&table->references, 1, __ATOMIC_RELAXED);
-    data->table = table;
+    data->shared.count = count;
+    data->shared.table = first->table;
+    data->table = PyExtensibleType_Internal_TableOf(metaclass, layout);
+    if (data->table != NULL) __atomic_add_fetch(&data->table->references, 1, __ATOMIC_RELAXED);
     return 0;
   }
-  table->own_at = layout == NULL && merge.count == own->count ? 0 : merge.count;
+  table->own_at = layout == NULL && count == own->count ? 0 : count;
   if (table->own_at > 0 && own->count > 0) {
-    memcpy(table->slots + merge.count, own->slots, (size_t)own->count * sizeof(PyCustomSlot));
+    memcpy(table->slots + count, own->slots, (size_t)own->count * sizeof(PyCustomSlot));
   } else {
     // Shrinking in place; if it fails, some bytes are wasted.
-    const size_t bytes = offsetof(PyExtensibleType_Internal_Table, slots) +
-                         (size_t)merge.count * sizeof(PyCustomSlot);
-    void *shrunk = PyMem_Realloc(table, bytes);
+    void *shrunk = PyMem_Realloc(table, offsetof(PyExtensibleType_Internal_Table, slots) +
+                                            (size_t)count * sizeof(PyCustomSlot));
     if (shrunk != NULL) table = (PyExtensibleType_Internal_Table *)shrunk;
   }
   table->owner = type;
   table->own_count = own->count;
   data->table = table;
-  data->shared.count = merge.count;
+  data->shared.count = count;
   data->shared.table = table->slots;
   return 0;
 }

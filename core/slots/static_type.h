@@ -140,80 +140,52 @@ static inline int PyExtensibleType_Internal_CheckStatic(PyTypeObject *type,
   return PyExtensibleType_Internal_ValidateOwn(type, data->table, data->count);
 }
 
-// Collects what `type` inherits, in its MRO's order, skipped positions of the first base included,
-// into `inherited`. Returns how many slots, or -1 with MemoryError.
-static inline Py_ssize_t PyExtensibleType_Internal_InheritStatic(PyTypeObject *metaclass,
-                                                                 PyTypeObject *type, PyObject *mro,
-                                                                 const PyExtensibleTypeData *data,
-                                                                 PyCustomSlot *inherited) {
-  PyExtensibleType_Internal_Index ids;
-  PyExtensibleType_Internal_IndexInit(&ids);
-  int failed = PyExtensibleType_Internal_IndexReserve(&ids, data->count) < 0;
-  for (Py_ssize_t i = 0; !failed && i < data->count; ++i) {
-    (void)PyExtensibleType_Internal_IndexAdd(&ids, data->table[i].id, i);
-  }
-  Py_ssize_t count = 0;
-  for (Py_ssize_t i = 0; !failed && i < PyTuple_Size(mro); ++i) {
-    PyObject *base = PyTuple_GetItem(mro, i);
-    if (base == (PyObject *)type || !PyExtensibleType_Internal_IsResolved(metaclass, base))
-      continue;
-    const PyExtensibleTypeData *from =
-        &PyExtensibleType_Internal_DataOf(metaclass, (PyTypeObject *)base)->shared;
-    const int is_first = count == 0;
-    failed = PyExtensibleType_Internal_IndexReserve(&ids, from->count) < 0;
-    for (Py_ssize_t j = 0; !failed && j < from->count; ++j) {
-      const PyCustomSlot *slot = &from->table[j];
-      if (slot->id == PyCustomSlot_ID_SKIP
-              ? !is_first
-              : !PyExtensibleType_Internal_IndexAdd(&ids, slot->id, count)) {
-        continue;
-      }
-      inherited[count++] = *slot;
-    }
-  }
-  PyExtensibleType_Internal_IndexFree(&ids);
-  return failed ? -1 : count;
-}
-
-// Prepends what `type` inherits to its table. Returns 0, or -1 with MemoryError, or with ValueError
-// when there is no room, and then nothing has changed.
+// Prepends what `type` inherits, in its MRO's order and without IDs that it has itself, to its
+// table. Returns 0, or -1 with MemoryError, or with ValueError when there is no room, and then
+// nothing has changed.
 static inline int PyExtensibleType_Internal_PrependInherited(PyTypeObject *metaclass,
                                                              PyTypeObject *type,
                                                              PyExtensibleTypeData *data,
                                                              Py_ssize_t room) {
   PyObject *mro = PyTypedcall_Internal_Mro(type);
-  Py_ssize_t most = 1;
-  for (Py_ssize_t i = 0; mro != NULL && i < PyTuple_Size(mro); ++i) {
-    PyObject *base = PyTuple_GetItem(mro, i);
-    if (!PyExtensibleType_Internal_IsResolved(metaclass, base)) continue;
-    most += PyExtensibleType_Internal_DataOf(metaclass, (PyTypeObject *)base)->shared.count;
+  const Py_ssize_t own_count = data->count;
+  Py_ssize_t most = 0, unused = 0;
+  if (mro != NULL) {
+    (void)PyExtensibleType_Internal_FirstWithSlots(metaclass, mro, &most, &unused);
   }
-  PyCustomSlot *inherited = (PyCustomSlot *)PyMem_Calloc((size_t)most, sizeof(*inherited));
+  PyExtensibleType_Internal_Merge merge;
+  merge.slots = (PyCustomSlot *)PyMem_Calloc((size_t)most + 1, sizeof(*merge.slots));
+  merge.count = 0;
+  PyExtensibleType_Internal_IndexInit(&merge.ids);
   int result = -1;
-  if (inherited == NULL || mro == NULL) {
+  if (merge.slots == NULL || mro == NULL) {
     PyErr_NoMemory();
   } else {
-    const Py_ssize_t count =
-        PyExtensibleType_Internal_InheritStatic(metaclass, type, mro, data, inherited);
-    if (count < 0) {
-      // no memory
-    } else if (count > room - data->count) {
-      char name[PyTypedcall_Internal_NAME_SIZE];
-      PyErr_Format(
-          PyExc_ValueError,
-          "static type '%s': %zd slots of its own and %zd inherited ones do not fit into a "
-          "table for %zd",
-          PyTypedcall_Internal_Name(type, name), data->count, count, room);
-    } else {
-      if (count > 0) {
-        memmove(data->table + count, data->table, (size_t)data->count * sizeof(*inherited));
-        memcpy(data->table, inherited, (size_t)count * sizeof(*inherited));
-        data->count += count;
-      }
-      result = 0;
-    }
+    result = PyExtensibleType_Internal_IndexReserve(&merge.ids, own_count);
   }
-  PyMem_Free(inherited);
+  for (Py_ssize_t i = 0; result == 0 && i < own_count; ++i) {
+    (void)PyExtensibleType_Internal_IndexAdd(&merge.ids, data->table[i].id, i);
+  }
+  for (Py_ssize_t i = 0; result == 0 && i < PyTuple_Size(mro); ++i) {
+    PyObject *base = PyTuple_GetItem(mro, i);
+    const PyExtensibleTypeData *from = PyExtensibleType_Internal_Settled(metaclass, base);
+    if (from == NULL || base == (PyObject *)type) continue;
+    result = PyExtensibleType_Internal_MergeSlots(&merge, from->table, from->count);
+  }
+  if (result == 0 && merge.count > room - own_count) {
+    char name[PyTypedcall_Internal_NAME_SIZE];
+    PyErr_Format(PyExc_ValueError,
+                 "static type '%s': %zd slots of its own and %zd inherited ones do not fit into a "
+                 "table for %zd",
+                 PyTypedcall_Internal_Name(type, name), own_count, merge.count, room);
+    result = -1;
+  } else if (result == 0 && merge.count > 0) {
+    memmove(data->table + merge.count, data->table, (size_t)own_count * sizeof(*merge.slots));
+    memcpy(data->table, merge.slots, (size_t)merge.count * sizeof(*merge.slots));
+    data->count += merge.count;
+  }
+  PyExtensibleType_Internal_IndexFree(&merge.ids);
+  PyMem_Free(merge.slots);
   Py_XDECREF(mro);
   return result;
 }

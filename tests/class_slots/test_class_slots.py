@@ -313,7 +313,9 @@ class Refused(unittest.TestCase):
         Base = make({A: 1})
         gc.collect()
         before = live_capsules()
-        body = {"__customslots__": {B: capsule(), C: capsule()}}
+        # More than fit on the stack of what merges them.
+        more = {C + 0x100 * i: capsule() for i in range(1, 21)}
+        body = {"__customslots__": {B: capsule(), C: capsule(), **more}}
         failures = 0
         for start in range(1, 1000):
             # Not by a class statement: CPython's own type.__new__ leaks when memory runs out.
@@ -329,8 +331,8 @@ class Refused(unittest.TestCase):
                 _testcapi.remove_mem_hooks()
             break
         self.assertGreater(failures, 5)
-        self.assertEqual(len(table(X())), 3)
-        del X, arguments, body
+        self.assertEqual(len(table(X())), 3 + len(more))
+        del X, arguments, body, more
         gc.collect()
         self.assertEqual(live_capsules(), before)
 
