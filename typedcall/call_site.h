@@ -88,108 +88,22 @@ const PyNativeCallableEntry *first_with(const PyMethodDef *def, const request &a
 
 }  // namespace internal
 
-/// What a run-time call site finds: an entry, without references.
-struct site_entry {
-  const char *signature = nullptr;  ///< as the provider spells it; null: nothing was found
-  std::uintptr_t flags = 0;
-  void *funcptr = nullptr;
-  PyObject *self = nullptr;  ///< as resolution::self
-  place where = place::instance_slot;
-  casting how = casting::exact;
-
-  explicit operator bool() const { return funcptr != nullptr; }
-};
-
-/// Answers one request for many callables, whatever the request is. Belongs to one interpreter: it
-/// is made with that interpreter's interface (null: nothing is remembered, and only what needs no
-/// side table is looked at) and kept in module state. Methods: GIL held. It holds no reference to
-/// any callable or tag: look again for each call. What it finds is valid as long as the caller has
-/// a reference to the callable and the tag's owner lives, which is the callable's own module or
-/// class in all but odd cases (a class that hides the method, a module that was imported twice); a
-/// caller that cannot know, and runs other Python code or threads without a GIL meanwhile, uses
-/// resolve().
-class dynamic_call_site {
- public:
-  /// `asked` is what each callable is asked. Copies the signature. Throws std::bad_alloc.
-  dynamic_call_site(const PyTypedcall_Interface *interface, const request &asked)
-      : interface_(interface),
-        signature_(asked.signature != nullptr ? asked.signature : ""),
-        asked_(asked) {
-    asked_.signature = signature_.c_str();
-  }
-  dynamic_call_site(const dynamic_call_site &) = delete;
-  dynamic_call_site &operator=(const dynamic_call_site &) = delete;
-
-  /// What find(interface, callable, request) finds, or nothing without an exception. The signature
-  /// lives as long as the call site. Throws std::bad_alloc.
-  site_entry find(PyObject *callable) {
-    const internal::remembered *known = memory_.look_up(callable);
-    if (known != nullptr && memory_.holds(interface_, *known)) {
-      PyObject *self = self_of(callable);
-      // Another function of the same def may stand at the address now, and have no self.
-      const bool takes_self = (known->flags & PyNativeCallable_TAKES_SELF) != 0;
-      if (!takes_self || self != nullptr || internal::is_unbound(callable)) {
-        stats::add(event::cache_hit);
-        if (known->funcptr == nullptr) return {};
-        return {memory_.spelling(known->spelling),
-                known->flags,
-                known->funcptr,
-                self,
-                static_cast<place>(known->where),
-                static_cast<casting>(known->how)};
-      }
-    }
-    return look(callable, known);
-  }
-
-  /// The same, but nothing comes with the exception of resolve().
-  site_entry resolve(PyObject *callable) {
-    const site_entry found = find(callable);
-    if (!found) typedcall::resolve(interface_, callable, asked_);  // says why
-    return found;
-  }
-
- private:
-  __attribute__((noinline)) site_entry look(PyObject *callable, const internal::remembered *known) {
-    interface_ = internal::latest(interface_);
-    site_entry found;
-    internal::site_search search(interface_, callable, known);
-    std::uint32_t spelling = 0;
-    internal::find_entry<internal::keeping::nothing>(
-        interface_, callable, asked_,
-        [&](const PyNativeCallableEntry &entry, place where, casting how) {
-          spelling = memory_.spell(entry.signature);
-          found = {memory_.spelling(spelling), entry.flags, entry.funcptr,
-                   self_of(callable),          where,       how};
-          search.found(memory_, entry, where);
-        });
-    // A function of the same def may have a self where this one has none, and be offered more.
-    const bool depends_on_self =
-        (asked_.honoured & PyNativeCallable_TAKES_SELF) != 0 && self_of(callable) == nullptr;
-    if (search.may_remember(memory_) && (found || !depends_on_self)) {
-      memory_.remember(callable, search.evidence(), found.funcptr, found.flags, found.where,
-                       found.how, spelling);
-    }
-    return found;
-  }
-
-  const PyTypedcall_Interface *interface_;
-  std::string signature_;
-  request asked_;
-  internal::site_memory memory_;
-};
-
 template <class Signature>
 class call_site;
 
-/// The same for a signature that is known at compile time, and functions that take their arguments
-/// alone. Find once for each call, then call: `if (auto f = site.find(callable)) y = f(x);`. The
-/// GIL keeps its users apart; on a free-threaded CPython a site, of either kind, belongs to one
-/// thread.
+/// Answers one request for many callables: functions that take their arguments alone. Find once for
+/// each call, then call: `if (auto f = site.find(callable)) y = f(x);`. Belongs to one interpreter:
+/// it is made with that interpreter's interface (null: nothing is remembered, and only what needs
+/// no side table is looked at) and kept in module state. Methods: GIL held, which keeps its users
+/// apart; on a free-threaded CPython a site belongs to one thread. It holds no reference to any
+/// callable or tag: look again for each call. What it finds is valid as long as the caller has a
+/// reference to the callable and the tag's owner lives, which is the callable's own module or class
+/// in all but odd cases (a class that hides the method, a module that was imported twice); a caller
+/// that cannot know, and runs other Python code or threads without a GIL meanwhile, uses resolve().
+/// For requests that are known at run time only there is dynamic_call_site.h.
 template <class R, class... A>
 class call_site<R(A...)> {
  public:
-  /// As dynamic_call_site; throws nothing.
   explicit call_site(const PyTypedcall_Interface *interface, honours honoured = 0)
       : interface_(interface), asked_(internal::plain_request<R(A...)>(honoured)) {}
   call_site(const call_site &) = delete;
@@ -235,8 +149,7 @@ class call_site<R(A...)> {
           search.found(memory_, entry, where);
         });
     if (search.may_remember(memory_)) {
-      memory_.remember(callable, search.evidence(), funcptr, flags, search.where(), casting::exact,
-                       0);
+      memory_.remember(callable, search.evidence(), funcptr, flags, search.where());
     }
     return {reinterpret_cast<R (*)(A...)>(funcptr), flags};
   }

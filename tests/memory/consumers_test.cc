@@ -10,6 +10,7 @@
 #include "typedcall/buffer_map.h"
 #include "typedcall/call_site.h"
 #include "typedcall/casting.h"
+#include "typedcall/dynamic_call_site.h"
 #include "typedcall/invoker.h"
 #include "typedcall/native_callable_slot.h"
 #include "typedcall/tag.h"

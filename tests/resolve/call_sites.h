@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/resolve/callables.h"
-#include "typedcall/call_site.h"
+#include "typedcall/dynamic_call_site.h"
 
 namespace resolve_test {
 

@@ -2,7 +2,7 @@
 // exception that is pending.
 
 #include "tests/resolve/callables.h"
-#include "typedcall/call_site.h"
+#include "typedcall/dynamic_call_site.h"
 
 namespace {
 

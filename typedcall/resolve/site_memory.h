@@ -1,5 +1,5 @@
 // What a call site remembers of the callables that it has seen, and when that still holds.
-// Used by typedcall/call_site.h.
+// Used by typedcall/call_site.h and typedcall/dynamic_call_site.h.
 #ifndef TYPEDCALL_RESOLVE_SITE_MEMORY_H_
 #define TYPEDCALL_RESOLVE_SITE_MEMORY_H_
 
@@ -10,9 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "typedcall/namespace.h"
 #include "typedcall/resolve/request.h"
@@ -68,7 +66,7 @@ struct remembered {
   std::uint32_t flags : 24;  // usable entries have none above
   std::uint32_t where : 4;
   std::uint32_t how : 4;
-  std::uint32_t spelling;
+  std::uint32_t spelling;  // a number of the call site's
 
   /// Of a live function or unbound method, whose identity has been compared.
   const PyMethodDef *def() const { return reinterpret_cast<const PyMethodDef *>(was.word); }
@@ -153,7 +151,7 @@ class site_memory {
       *evidence = address_of_name(def);
       if (read_anew) return false;
       if (is_static(def, entry)) return true;
-      remember(callable, *evidence, nullptr, 0, where, casting::exact, 0);
+      remember(callable, *evidence, nullptr, 0, where);
       return false;
     }
     return where == place::side_table_def || where == place::side_table_object ||
@@ -162,7 +160,7 @@ class site_memory {
 
   /// Remembers it. Does nothing when there is no memory.
   void remember(PyObject *callable, std::uint64_t evidence, void *funcptr, std::uintptr_t flags,
-                place where, casting how, std::uint32_t spelling) {
+                place where, casting how = casting::exact, std::uint32_t spelling = 0) {
     const remembered found = {callable,
                               identity::of(callable),
                               evidence,
@@ -175,16 +173,6 @@ class site_memory {
     if (used_ * 4 >= capacity_ && capacity_ < kLargest) make_room();
     if (capacity_ != 0) *slot_for(found) = found;
   }
-
-  /// A number for the text, which is kept as long as this. Throws std::bad_alloc.
-  std::uint32_t spell(const char *signature) {
-    for (std::size_t i = 0; i < spellings_.size(); ++i) {
-      if (*spellings_[i] == signature) return static_cast<std::uint32_t>(i);
-    }
-    spellings_.push_back(std::make_unique<std::string>(signature));
-    return static_cast<std::uint32_t>(spellings_.size() - 1);
-  }
-  const char *spelling(std::uint32_t number) const { return spellings_[number]->c_str(); }
 
  private:
   static constexpr std::size_t kProbes = 8;
@@ -247,7 +235,6 @@ class site_memory {
   std::size_t capacity_ = 0, used_ = 0;
   std::uint64_t latest_ = 0;  // the newest stamp
   std::unique_ptr<remembered[]> slots_memory_;
-  std::vector<std::unique_ptr<std::string>> spellings_;
 };
 
 }  // namespace internal
