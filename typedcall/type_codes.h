@@ -23,21 +23,9 @@ struct _object;
 
 /// The complex types as C passes them. C++ gets C's types as well, not `std::complex`: same
 /// layout, but x86-64 returns a `long double _Complex` in registers and a class in memory.
-#if defined(_MSC_VER) && !defined(__clang__)
-typedef struct {
-  float real, imag;
-} PyNativeType_ComplexFloat;
-typedef struct {
-  double real, imag;
-} PyNativeType_ComplexDouble;
-typedef struct {
-  long double real, imag;
-} PyNativeType_ComplexLongDouble;
-#else
 __extension__ typedef float _Complex PyNativeType_ComplexFloat;
 __extension__ typedef double _Complex PyNativeType_ComplexDouble;
 __extension__ typedef long double _Complex PyNativeType_ComplexLongDouble;
-#endif
 
 /// Every code that stands for a value: X(ENUM_NAME, "letters", C type, KIND).
 /// `intptr_t` is Py_ssize_t's width on every platform CPython has. The order is free to change:

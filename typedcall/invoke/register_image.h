@@ -16,9 +16,7 @@
 
 // Where register images are: not on platforms with another convention, and not where indirect calls
 // are checked against the prototype, which an image's callee does not have.
-#if defined(__x86_64__) && !defined(_WIN32) && defined(__LP64__)
-#define TYPEDCALL_REGISTER_IMAGE 1
-#elif defined(__aarch64__) && !defined(_WIN32) && !defined(__APPLE__) && defined(__LP64__)
+#if defined(__LP64__) && (defined(__x86_64__) || (defined(__aarch64__) && !defined(__APPLE__)))
 #define TYPEDCALL_REGISTER_IMAGE 1
 #else
 #define TYPEDCALL_REGISTER_IMAGE 0
