@@ -32,7 +32,7 @@ ARROWS = {
     "typedcall": ["core", "typedcall base", "typedcall/tag", "typedcall/convert",
                   "typedcall/provider", "typedcall/resolve", "typedcall/invoke", "typedcall/loop"],
     # The Python package's own modules are of the same room.
-    "typedcall/python": ["core", "typedcall", "typedcall base", "typedcall/tag",
+    "typedcall/python": ["typedcall", "typedcall base", "typedcall/tag",
                          "typedcall/convert", "typedcall/provider", "typedcall/resolve"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"((?:core|typedcall)/[^"]+)"', re.MULTILINE)
