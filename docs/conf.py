@@ -37,7 +37,7 @@ def run_doxygen(app):
     folder = pathlib.Path(app.doctreedir).parent / "doxygen"
     folder.mkdir(parents=True, exist_ok=True)
     settings = (ROOT / "docs" / "Doxyfile").read_text(encoding="utf-8")
-    settings += "\nOUTPUT_DIRECTORY = %s\n" % folder
+    settings += f"\nOUTPUT_DIRECTORY = {folder}\n"
     subprocess.run(["doxygen", "-"], input=settings, text=True, check=True, cwd=ROOT)
     app.config.breathe_projects = {"typedcall": str(folder / "xml")}
 
@@ -50,7 +50,7 @@ def link_files(app, page, source):
     def replaced(link):
         text, target = link.groups()
         is_page = (folder / target).resolve().is_relative_to(pathlib.Path(app.srcdir).resolve())
-        return link.group() if is_page else "{download}`%s <%s>`" % (text, target)
+        return link.group() if is_page else f"{{download}}`{text} <{target}>`"
 
     source[0] = re.sub(r"\[([^][]+)\]\(([^()\s:#]+\.md)\)", replaced, source[0])
 

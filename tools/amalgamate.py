@@ -50,26 +50,26 @@ class Joiner:
             self.sources.append(path)
         guard = re.search(r"^#ifndef (\w+)\n#define \1\n", text, re.MULTILINE)
         if not guard or not text.rstrip().endswith("#endif  // " + guard.group(1)):
-            raise ValueError("%s has no include guard around all of it" % path)
-        self.lines.append("// ---- %s" % path)
+            raise ValueError(f"{path} has no include guard around all of it")
+        self.lines.append(f"// ---- {path}")
         around = []  # the first is the header's own guard
         for number, line in enumerate(text.splitlines()):
             condition = _CONDITION.match(line)
             if condition and condition.group(1) in ("endif", "else", "elif"):
                 around.pop()
             if condition and condition.group(1) in ("else", "elif"):
-                around.append("%s:%d" % (path, number))  # which no other condition equals
+                around.append(f"{path}:{number}")  # which no other condition equals
             elif condition and condition.group(1) != "endif":
                 around.append(line.partition("//")[0].strip())
             ours = _OURS.match(line)
             if ours and ours.group(1) in within + (path,):
                 circle = " -> ".join(within + (path, ours.group(1)))
-                raise ValueError("%s includes itself: %s" % (ours.group(1), circle))
+                raise ValueError(f"{ours.group(1)} includes itself: {circle}")
             if ours is None:
                 self.lines.append(line)
             elif not self._stands(ours.group(1), [*conditions, *around[1:]]):
                 self.add(ours.group(1), [*conditions, *around[1:]], within + (path,))
-                self.lines.append("// ---- %s, continued" % path)
+                self.lines.append(f"// ---- {path}, continued")
 
     def _stands(self, path, conditions):
         """Is the header there already, wherever all of these conditions hold?"""
@@ -112,7 +112,7 @@ def amalgamate(root):
         "// functions, and slots on its types, to whoever asks; on PyPy functions only. C99, C11, C++11",
         "// to C++20; needs Python.h only. Generated: change the headers and run tools/amalgamate.py.",
         "//",
-        "// ABI version %s. SHA-256 of the headers: %s" % (joiner.version(), joiner.digest()[:32]),
+        f"// ABI version {joiner.version()}. SHA-256 of the headers: {joiner.digest()[:32]}",
         "//",
     ] + joiner.licence()
     # Python.h must be in front of all standard headers.
@@ -129,7 +129,7 @@ def main():
     try:
         text = amalgamate(arguments.root)
     except ValueError as error:
-        sys.exit("amalgamate.py: %s" % error)
+        sys.exit(f"amalgamate.py: {error}")
     if arguments.output is None:
         sys.stdout.write(text)
     else:

@@ -16,13 +16,13 @@ def environment(interpreter, with_libraries):
     """The Python of an environment in which this checkout is installed, or None."""
     folder, missing = package_tests.environment_of(interpreter, with_libraries)
     for case in missing:
-        print("%s: %s" % (case.name, case.message))
+        print(f"{case.name}: {case.message}")
     if folder is None:
         return None
     python = os.path.join(folder, "bin", "python")
     installed = package_tests.install_package(python)
     if installed.outcome != PASSED:
-        print("%s: %s" % (interpreter.label, installed.message))
+        print(f"{interpreter.label}: {installed.message}")
         return None
     return python
 
@@ -38,7 +38,7 @@ def read_arguments():
     names = parser.parse_args(given[:at]).names
     unknown = [name for name in names if name not in ALL]
     if unknown:
-        parser.error("no benchmark '%s'; there are: %s" % (unknown[0], " ".join(ALL)))
+        parser.error("no benchmark '{}'; there are: {}".format(unknown[0], " ".join(ALL)))
     return names or ALL, given[at + 1:]
 
 
@@ -48,12 +48,12 @@ def main():
     usual = next(i for i in found if not i.reason and i.ordinary)
     cpython = environment(usual, True)
     if cpython is None:
-        sys.exit("the package could not be installed for %s" % usual.label)
+        sys.exit(f"the package could not be installed for {usual.label}")
     pypy = next((i for i in found if i.info["implementation"] == "PyPy" and i.runs_package), None)
     pypy_python = environment(pypy, False) if pypy is not None else None
     status = 0
     for name in names:
-        command = [cpython, "bench/%s.py" % name]
+        command = [cpython, f"bench/{name}.py"]
         if name == "application":
             command = [cpython, "bench/application/run.py", "--pypy", pypy_python or ""]
         elif name == "pypy_loop":
@@ -61,7 +61,7 @@ def main():
                 print("== pypy_loop: not run, there is no PyPy with headers")
                 continue
             command += ["--pypy", pypy_python, "--cpython", usual.executable]
-        print("== %s" % name, flush=True)
+        print(f"== {name}", flush=True)
         status |= subprocess.run(command + arguments, check=False).returncode != 0
     return int(status)
 

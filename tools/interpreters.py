@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 
 OLDEST = (3, 9)
 INFO_SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bazel/python_info.py")
@@ -29,7 +28,7 @@ class Interpreter:
         if self.info["implementation"] != "CPython":
             return "not CPython"
         if self.version < OLDEST:
-            return "older than %d.%d" % OLDEST
+            return "older than {}.{}".format(*OLDEST)
         if self.info["gil_disabled"] and self.version < (3, 13):
             return "a free-threaded build older than 3.13"
         if not self.info["include"]:
@@ -62,7 +61,7 @@ class Interpreter:
     @property
     def label(self):
         traits = ((self.info["gil_disabled"], " free-threaded"), (self.debug, " debug"))
-        return "%s %s%s" % (self.info["implementation"], self.info["version"],
+        return "{} {}{}".format(self.info["implementation"], self.info["version"],
                             "".join(word for is_so, word in traits if is_so))
 
 
@@ -111,7 +110,7 @@ def find(extra=()):
         interpreter = probe(path)
         if interpreter is None:
             if path in extra:
-                raise SystemExit("%s is no Python interpreter" % path)
+                raise SystemExit(f"{path} is no Python interpreter")
             continue
         # A virtual environment has its own executable but shares the library.
         found.setdefault(os.path.realpath(interpreter.executable), interpreter)
@@ -129,7 +128,7 @@ def choose(interpreters, full=False, required=()):
             elif interpreter.info["gil_disabled"]:
                 reason = "a free-threaded build is run by --full"
             elif interpreter.flavour in flavours:
-                reason = "%s is run" % flavours[interpreter.flavour].label
+                reason = f"{flavours[interpreter.flavour].label} is run"
         if reason:
             skipped.append((interpreter, reason))
         else:
@@ -148,7 +147,7 @@ def default():
         interpreter = probe(path)
         if interpreter and not interpreter.reason and interpreter.ordinary:
             return interpreter.executable
-    raise SystemExit("no CPython >= %d.%d with headers and a shared libpython" % OLDEST)
+    raise SystemExit("no CPython >= {}.{} with headers and a shared libpython".format(*OLDEST))
 
 
 if __name__ == "__main__":

@@ -90,7 +90,7 @@ def install_package(python):
             # Without PyPI there is only what the environment has from another time.
             if not run(python, "-c", "import scikit_build_core")[0]:
                 return Case("pip install .", SKIPPED,
-                            "no %s, and no PyPI to get it from" % BUILDER)
+                            f"no {BUILDER}, and no PyPI to get it from")
             installed, output = pip(python, *install, "--no-build-isolation")
     if not installed:
         print(output)

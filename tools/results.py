@@ -26,7 +26,7 @@ def cases_of_xml(path, target):
     cases = []
     for element in ElementTree.parse(path).iter("testcase"):
         group, name = element.get("classname"), element.get("name")
-        full_name = "%s %s" % (target, ".".join(part for part in (group, name) if part))
+        full_name = "{} {}".format(target, ".".join(part for part in (group, name) if part))
         bad = element.find("failure")
         if bad is None:
             bad = element.find("error")
@@ -74,7 +74,7 @@ def cases_of_events(path, exit_code):
     for label in sorted(results):
         cases += cases_of_target(label, results[label])
     if exit_code not in (0, NO_TESTS) and not any(case.outcome == FAILED for case in cases):
-        cases.append(Case("bazel", FAILED, "ended with exit code %d" % exit_code))
+        cases.append(Case("bazel", FAILED, f"ended with exit code {exit_code}"))
     return cases
 
 
@@ -94,11 +94,11 @@ def summary(runs, interpreters, left_out, seconds):
     """Prints the tables; the last line is the sum, alone."""
     print("\nInterpreters run")
     for interpreter in interpreters:
-        print("  %-28s %s" % (interpreter.label, interpreter.executable))
+        print(f"  {interpreter.label:28} {interpreter.executable}")
     if left_out:
         print("Interpreters not run")
         for interpreter, reason in left_out:
-            print("  %-28s %s (%s)" % (interpreter.label, interpreter.executable, reason))
+            print(f"  {interpreter.label:28} {interpreter.executable} ({reason})")
 
     skips = {}
     for run in runs:
@@ -108,21 +108,21 @@ def summary(runs, interpreters, left_out, seconds):
     if skips:
         print("\nSkipped cases")
         for (name, message), labels in sorted(skips.items()):
-            where = "; ".join(labels) if len(labels) < 4 else "%d runs" % len(labels)
-            print("  %s: %s [%s]" % (name, message, where))
+            where = "; ".join(labels) if len(labels) < 4 else f"{len(labels)} runs"
+            print(f"  {name}: {message} [{where}]")
 
     if any(run.count(FAILED) for run in runs):
         print("\nFailed cases")
         for run in runs:
             for case in run.cases:
                 if case.outcome == FAILED:
-                    print("  [%s] %s: %s" % (run.label, case.name, case.message))
+                    print(f"  [{run.label}] {case.name}: {case.message}")
 
     width = max(len(run.label) for run in runs)
-    print("\n%-*s  passed  failed  skipped  seconds" % (width, "run"))
+    print(f"\n{'run':{width}}  passed  failed  skipped  seconds")
     for run in runs:
-        print("%-*s  %6d  %6d  %7d  %7.0f" % (width, run.label, run.count(PASSED),
-                                              run.count(FAILED), run.count(SKIPPED), run.seconds))
-    print("%-*s  %33.0f\n" % (width, "all", seconds))
-    print(", ".join("%d %s" % (sum(run.count(outcome) for run in runs), outcome)
+        passed, failed, skipped = map(run.count, (PASSED, FAILED, SKIPPED))
+        print(f"{run.label:{width}}  {passed:6}  {failed:6}  {skipped:7}  {run.seconds:7.0f}")
+    print(f"{'all':{width}}  {seconds:33.0f}\n")
+    print(", ".join(f"{sum(run.count(outcome) for run in runs)} {outcome}"
                     for outcome in (PASSED, FAILED, SKIPPED)))

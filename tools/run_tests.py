@@ -45,7 +45,7 @@ started = time.monotonic()
 
 
 def progress(text):
-    print("[%4.0f s] %s" % (time.monotonic() - started, text), flush=True)
+    print(f"[{time.monotonic() - started:4.0f} s] {text}", flush=True)
 
 
 def timed(label, function, *arguments):
@@ -57,8 +57,8 @@ def timed(label, function, *arguments):
     except subprocess.CalledProcessError as error:
         cases = [Case(label, FAILED, str(error))]
     run = Run(label, cases, time.monotonic() - begin)
-    progress("%s: %d passed, %d failed, %d skipped" %
-             (label, run.count(PASSED), run.count(FAILED), run.count(SKIPPED)))
+    passed, failed, skipped = map(run.count, (PASSED, FAILED, SKIPPED))
+    progress(f"{label}: {passed} passed, {failed} failed, {skipped} skipped")
     return run
 
 
@@ -100,6 +100,23 @@ def format_check():
             for path, lines in said.items()]
 
 
+def python_check():
+    """One case for each program that checks the Python code as pyproject.toml says."""
+    cases = []
+    for name, arguments in (("ruff", ["check"]), ("mypy", [])):
+        program = os.environ.get(name.upper())
+        if not program:
+            cases.append(Case(name, SKIPPED, "its version for this project could not be installed"))
+            continue
+        checked = subprocess.run([program, *arguments], stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, text=True, check=False)
+        if checked.returncode:
+            print(checked.stdout)
+        cases.append(Case(name, FAILED if checked.returncode else PASSED,
+                          package_tests.last_line(checked.stdout)))
+    return cases
+
+
 def bazel_test(interpreter, flags, without=()):
     """The cases of `bazel test //...` under one interpreter, less those of some folders."""
     # A limited-API module is tried under the others, too: tests cannot see the user's environment.
@@ -117,7 +134,7 @@ def bazel_test(interpreter, flags, without=()):
         if ended.returncode not in (0, NO_TESTS):
             print(ended.stdout.decode(errors="replace"))
         if not os.path.exists(events):
-            return [Case("bazel", FAILED, "ended with exit code %d" % ended.returncode)]
+            return [Case("bazel", FAILED, f"ended with exit code {ended.returncode}")]
         return results.cases_of_events(events, ended.returncode)
 
 
@@ -132,7 +149,7 @@ def platforms_check():
             name, _, reason = rest.partition(": ")
             cases.append(Case("platform " + name, outcome, reason))
     if output.returncode and not any(case.outcome == FAILED for case in cases):
-        cases.append(Case("tools/check_platforms", FAILED, "exit %d" % output.returncode))
+        cases.append(Case("tools/check_platforms", FAILED, f"exit {output.returncode}"))
     return cases
 
 
@@ -152,25 +169,25 @@ def fuzz(target, seconds, scratch):
     """Runs one fuzzer from a copy of its corpus; what it finds stays in the log."""
     corpus = os.path.join(scratch, path_of(target))
     os.makedirs(corpus)
-    for label in query("labels(srcs, %s_corpus)" % target[:-len("_fuzz")]):
+    for label in query("labels(srcs, {}_corpus)".format(target[:-len("_fuzz")])):
         shutil.copy(path_of(label), os.path.join(corpus, path_of(label).replace("/", "_")))
     environment = dict(os.environ)
-    if target in query("attr(tags, python, %s)" % target):
+    if target in query(f"attr(tags, python, {target})"):
         # The interpreter never frees some of what it allocates.
         environment["ASAN_OPTIONS"] = "detect_leaks=0"
     # Outlives the run: what crashed the target is needed to mend it.
     artifacts = os.path.join(os.path.dirname(os.environ["TYPEDCALL_DISK_CACHE"]), "fuzz")
     os.makedirs(artifacts, exist_ok=True)
     ended = subprocess.run(
-        [os.path.join("bazel-bin", path_of(target)), "-max_total_time=%d" % seconds,
+        [os.path.join("bazel-bin", path_of(target)), f"-max_total_time={seconds}",
          "-artifact_prefix=" + artifacts + "/", corpus],
         env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     log = ended.stdout.decode(errors="replace")
     if not ended.returncode:
-        print("  %s: %s" % (target, log.splitlines()[-1]))
+        print(f"  {target}: {log.splitlines()[-1]}")
         return Case(target, PASSED)
     print(log[-8000:])
-    return Case(target, FAILED, "exit %d; its log stands above" % ended.returncode)
+    return Case(target, FAILED, f"exit {ended.returncode}; its log stands above")
 
 
 def fuzz_all(interpreter, seconds):
@@ -258,7 +275,7 @@ def main():
     chosen, left_out = interpreters.choose(found, options.full, options.python)
     for interpreter, reason in left_out:
         if interpreter.path in options.python:
-            sys.exit("%s: %s" % (interpreter.path, reason))
+            sys.exit(f"{interpreter.path}: {reason}")
     if not chosen:
         sys.exit("no CPython with headers and a shared libpython was found")
     usual = next(i for i in found if i in chosen and i.ordinary)
@@ -268,14 +285,14 @@ def main():
     newest = [i for i in chosen if i.ordinary][-1]
     # A second one of the usual version need not run everything twice: it is the optimised run's.
     twins = [i for i in order[1:] if i.ordinary and i.version[:2] == usual.version[:2]]
-    plan = [("format", format_check, ())]
+    plan = [("format", format_check, ()), ("python", python_check, ())]
     seen = set()
     for interpreter in order:
         if options.full and interpreter in twins[:1]:
             continue
         again = interpreter.version[:2] in seen
         seen.add(interpreter.version[:2])
-        tags = "%s,%s" % (PER_INTERPRETER, NOT_AGAIN if again else "-compiles-once")
+        tags = "{},{}".format(PER_INTERPRETER, NOT_AGAIN if again else "-compiles-once")
         flags = [] if interpreter is usual else ["--build_tests_only", "--test_tag_filters=" + tags]
         without = ()
         if again and interpreter.ordinary:
@@ -298,7 +315,7 @@ def main():
 
     runs = [timed(label, function, *arguments) for label, function, arguments in plan]
     results.summary(runs, chosen, left_out, time.monotonic() - started)
-    tests_ran = any(run.count(PASSED) for run in runs if run.label != "format")
+    tests_ran = any(run.count(PASSED) for run in runs if run.label not in ("format", "python"))
     return 0 if tests_ran and not any(run.count(FAILED) for run in runs) else 1
 
 

@@ -33,8 +33,8 @@ else:
         if spec is None:
             here = os.path.dirname(os.path.abspath(__file__))
             raise ModuleNotFoundError(
-                "typedcall is not installed; %s is only the folder of its C headers. Install it: "
-                "pip install %s" % (here, os.path.dirname(here)), name="typedcall")
+                f"typedcall is not installed; {here} is only the folder of its C headers. "
+                f"Install it: pip install {os.path.dirname(here)}", name="typedcall")
         module = sys.modules[__name__]
         del module._become_the_package, module.TYPE_CHECKING
         module.__file__, module.__path__ = spec.origin, spec.submodule_search_locations

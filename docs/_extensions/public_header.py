@@ -14,7 +14,7 @@ class PublicHeader(DoxygenFileDirective):
     def run(self):
         name = self.arguments[0]
         if len([path for room in ("core", "typedcall") for path in (ROOT / room).rglob(name)]) != 1:
-            raise self.error("not one header is called %s" % name)
+            raise self.error(f"not one header is called {name}")
         self.options.setdefault("sections", SECTIONS)
         return super().run()
 

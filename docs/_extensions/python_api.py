@@ -49,12 +49,12 @@ def definition(name, path=PACKAGE / "__init__.py"):
     for imported, file in files_of_imports(path):
         if imported == name:
             return definition(name, file)
-    raise LookupError("typedcall.%s is not defined in %s" % (name, path))
+    raise LookupError(f"typedcall.{name} is not defined in {path}")
 
 
 def signature(node):
     returns = " -> " + ast.unparse(node.returns) if node.returns else ""
-    return "(%s)%s" % (ast.unparse(node.args), returns)
+    return f"({ast.unparse(node.args)}){returns}"
 
 
 def documented(node, indent):
@@ -85,12 +85,12 @@ def members(node):
             continue
         if isinstance(member, ast.FunctionDef) and not is_property(member):
             arguments = ast.unparse(member.args).replace("self, ", "", 1).replace("self", "", 1)
-            yield ".. py:method:: %s(%s)" % (name, arguments), member
+            yield f".. py:method:: {name}({arguments})", member
         elif isinstance(member, ast.FunctionDef):
-            yield ".. py:property:: %s" % name, member
+            yield f".. py:property:: {name}", member
         elif isinstance(member, (ast.Assign, ast.AnnAssign)):
             value = " = " + ast.unparse(member.value) if isinstance(member, ast.Assign) else ""
-            yield ".. py:attribute:: %s%s" % (name, value), member
+            yield f".. py:attribute:: {name}{value}", member
 
 
 class PublicName(SphinxDirective):
@@ -105,7 +105,7 @@ class PublicName(SphinxDirective):
         node = definition(name)
         is_class = isinstance(node, ast.ClassDef)
         kind = "class" if is_class else "function"
-        lines = [".. py:%s:: typedcall.%s%s" % (kind, name, "" if is_class else signature(node)), ""]
+        lines = [".. py:{}:: typedcall.{}{}".format(kind, name, "" if is_class else signature(node)), ""]
         lines += documented(node, "   ") + [""]
         lines += ["   " + line for line in self.content] + [""]
         for directive, member in members(node) if is_class else ():

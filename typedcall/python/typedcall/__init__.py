@@ -3,7 +3,7 @@ code, and the ways to it. Names whose import is dear are imported when they are 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any, List
+from typing import TYPE_CHECKING, Any
 
 from typedcall._backend import (
     TypedFunction,
@@ -17,8 +17,8 @@ from typedcall._backend import (
 from typedcall._records import Entry, Flags, parse_signature
 
 if TYPE_CHECKING:
-    from typedcall.includes import get_cmake_dir, get_include, get_pkgconfig_dir
     from typedcall._pypy_imports import accelerate_imports
+    from typedcall.includes import get_cmake_dir, get_include, get_pkgconfig_dir
     from typedcall.pypy import accelerate, restore
     from typedcall.to_cffi import cffi_function
     from typedcall.to_ctypes import ctypes_function
@@ -75,11 +75,11 @@ if not TYPE_CHECKING:  # which is to find names that are not there
 
     def __getattr__(name: str) -> Any:
         if name not in _LAZY:
-            raise AttributeError("module 'typedcall' has no attribute %r" % (name,))
+            raise AttributeError(f"module 'typedcall' has no attribute {name!r}")
         value = getattr(importlib.import_module("typedcall." + _LAZY[name]), name)
         globals()[name] = value
         return value
 
 
-def __dir__() -> List[str]:
+def __dir__() -> list[str]:
     return sorted(set(globals()) | set(__all__))

@@ -2,11 +2,12 @@
 tables are looked at first, then the adapters. PyPy's version is _pypy_api.py."""
 from __future__ import annotations
 
-from typing import Any, List, Optional, Sequence, Union
+from collections.abc import Sequence
+from typing import Any
 
 from typedcall import _native
-from typedcall._native import TypedFunction
 from typedcall._foreign import name_of
+from typedcall._native import TypedFunction
 from typedcall._records import Entry, Flags
 from typedcall._tagging import check_texts, kept_by_tag, read_flags, read_rows
 from typedcall.sources import foreign_entries
@@ -24,14 +25,14 @@ HONOURED = (
     | Flags.TAKES_SELF
 )
 
-def _native_entries(f: Any) -> List[Entry]:
+def _native_entries(f: Any) -> list[Entry]:
     return [
         Entry(signature, Flags(flags), address, place, keep_alive)
         for signature, flags, address, place, keep_alive in _native.entries(f)
     ]
 
 
-def entries(f: Any) -> List[Entry]:
+def entries(f: Any) -> list[Entry]:
     """Every native way to call `f`: what native tables have, then what an adapter finds. Empty for
     what offers nothing. Each address is valid as long as the entry's `keep_alive`."""
     found = _native_entries(f)
@@ -42,14 +43,14 @@ def entries(f: Any) -> List[Entry]:
     return found
 
 
-def signatures(f: Any) -> List[str]:
+def signatures(f: Any) -> list[str]:
     """The signatures that `f` offers, in the order in which they are tried; often none."""
     # A list: where CPython 3.12 has no memory for a generator's function it crashes.
     return list(dict.fromkeys([entry.signature for entry in entries(f)]))
 
 
 def resolve(
-    f: Any, signature: str, *, honours: Optional[int] = None, casting: str = "equivalent"
+    f: Any, signature: str, *, honours: int | None = None, casting: str = "equivalent"
 ) -> TypedFunction:
     """The native function behind `f` that answers `signature`.
 
@@ -102,13 +103,13 @@ def _refusal(f: Any, signature: str, honoured: int) -> str:
     offered = []
     for entry in entries(f):
         asks = entry.flags.asks(honoured)
-        offered.append("'%s'%s" % (entry.signature, " (%s)" % asks if asks else ""))
-    return "%s does not offer '%s'; it offers %s" % (name_of(f), signature, ", ".join(offered))
+        offered.append("'{}'{}".format(entry.signature, f" ({asks})" if asks else ""))
+    return "{} does not offer '{}'; it offers {}".format(name_of(f), signature, ", ".join(offered))
 
 
 def tag(
     f: Any,
-    signature: Union[str, Sequence[str]],
+    signature: str | Sequence[str],
     address: Any,
     *,
     flags: int = 0,
@@ -137,7 +138,7 @@ def untag(f: Any) -> bool:
     return _native.untag(f)
 
 
-def adopt(f: Any) -> List[str]:
+def adopt(f: Any) -> list[str]:
     """Puts what an adapter finds for `f` into the interpreter's side table, where consumers written
     in C and C++ look too. Returns the signatures that they find now; none if there is no adapter
     for such objects."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import platform
 import re
-from typing import Dict, List, NamedTuple, Optional, Tuple
+from typing import NamedTuple
 
 from typedcall._codes import CODES, letters_for
 from typedcall._records import parse_signature
@@ -40,22 +40,22 @@ _BLAS_TYPES = {"s": "float", "d": "double", "c": "float _Complex", "z": "double 
 _FIXED_WIDTH = re.compile(r"(?:npy_)?(u?)int(8|16|32|64)(?:_t)?")
 _QUALIFIERS = {"const", "volatile", "restrict", "__restrict", "struct", "union", "enum"}
 
-_BY_C_TYPE: Dict[str, str] = {code.c_type: code.letters for code in CODES.values()}
+_BY_C_TYPE: dict[str, str] = {code.c_type: code.letters for code in CODES.values()}
 
 
 class Declaration(NamedTuple):
     """A C function's type: letters of its parameters and its result, and the parameters' texts."""
 
-    arguments: List[str]
+    arguments: list[str]
     result: str
-    texts: List[str]
+    texts: list[str]
 
     @property
     def signature(self) -> str:
         return "".join(self.arguments) + "->" + self.result
 
 
-def _value_letters(words: List[str]) -> Optional[str]:
+def _value_letters(words: list[str]) -> str | None:
     """The letters of a type without stars, or None if nothing is known of it."""
     name = " ".join(words)
     if name in _BY_C_TYPE:
@@ -73,7 +73,7 @@ def _value_letters(words: List[str]) -> Optional[str]:
         is_signed = platform.machine().lower() in ("x86_64", "amd64", "i686", "i386")
         return letters_for("signed" if is_signed else "unsigned", 1)
     if set(words) <= {"signed", "unsigned", "short", "long", "int", "char"}:
-        spelt: List[str] = [word for word in ("unsigned", "short") if word in words]
+        spelt: list[str] = [word for word in ("unsigned", "short") if word in words]
         spelt += ["long"] * words.count("long")
         if "char" in words:
             spelt = ["unsigned" if "unsigned" in words else "signed", "char"]
@@ -100,7 +100,7 @@ def letters_of(text: str, string_of_char: bool = False) -> str:
         if letters is None and len(base) > 1:
             letters = _value_letters(base[:-1])
         if letters is None:
-            raise ValueError("no type code for the C type %r" % text)
+            raise ValueError(f"no type code for the C type {text!r}")
         return letters
     if base == ["PyObject"] and stars == 1:
         return _BY_C_TYPE["PyObject *"]
@@ -112,7 +112,7 @@ def letters_of(text: str, string_of_char: bool = False) -> str:
     return "&" + letters
 
 
-def _split(parameters: str) -> List[str]:
+def _split(parameters: str) -> list[str]:
     """At the commas that are not inside parentheses."""
     parts, depth, start = [], 0, 0
     for at, letter in enumerate(parameters):
@@ -127,17 +127,17 @@ def parse_declaration(text: str) -> Declaration:
     """`double (int, double *)` as Cython and SciPy write it. ValueError for anything else."""
     found = re.fullmatch(r"\s*([^()]+?)\s*\((.*)\)\s*", text)
     if found is None:
-        raise ValueError("not the type of a C function: %r" % text)
+        raise ValueError(f"not the type of a C function: {text!r}")
     texts = [] if found.group(2).strip() in ("", "void") else _split(found.group(2))
     if "..." in texts:
-        raise ValueError("a function with variable arguments has no signature: %r" % text)
+        raise ValueError(f"a function with variable arguments has no signature: {text!r}")
     arguments = [letters_of(part) for part in texts]
     if "v" in arguments:
-        raise ValueError("a parameter cannot be void: %r" % text)
+        raise ValueError(f"a parameter cannot be void: {text!r}")
     return Declaration(arguments, letters_of(found.group(1)), texts)
 
 
-def c_types(signature: str, names: Optional[Dict[str, str]] = None) -> Tuple[List[str], str]:
+def c_types(signature: str, names: dict[str, str] | None = None) -> tuple[list[str], str]:
     """`i&d->d` as (['int', 'double *'], 'double'); `names` are other C names, by letters."""
 
     def spell(letters: str) -> str:
@@ -150,8 +150,8 @@ def c_types(signature: str, names: Optional[Dict[str, str]] = None) -> Tuple[Lis
     return list(map(spell, arguments)), spell(result)
 
 
-def c_text(signature: str, names: Optional[Dict[str, str]] = None) -> str:
+def c_text(signature: str, names: dict[str, str] | None = None) -> str:
     """`i&d->d` as `double (int, double *)`, with the spaces that Cython and SciPy have."""
     arguments, result = c_types(signature, names)
     space = "" if result.endswith("*") else " "
-    return "%s%s(%s)" % (result, space, ", ".join(arguments) or "void")
+    return "{}{}({})".format(result, space, ", ".join(arguments) or "void")

@@ -4,7 +4,7 @@ only: PyPy's capsules are its extensions' own, and Python cannot read them."""
 from __future__ import annotations
 
 import sys
-from typing import Any, Dict, Optional
+from typing import Any
 
 __all__ = ["capsule_address", "capsule_name", "is_capsule", "make_capsule", "need_capsules"]
 
@@ -13,13 +13,13 @@ if sys.implementation.name != "pypy":
     from typedcall import _native
 
 # A capsule keeps a pointer to its name, so a name may never go. There are few: C declarations.
-_names: Dict[str, bytes] = {}
+_names: dict[str, bytes] = {}
 
 
 def need_capsules(purpose: str) -> None:
     """ImportError where there is no way to make one."""
     if _native is None:
-        raise ImportError("CPython only: %s needs capsules, which Python cannot read here" % purpose)
+        raise ImportError(f"CPython only: {purpose} needs capsules, which Python cannot read here")
 
 
 def is_capsule(obj: Any) -> bool:
@@ -27,7 +27,7 @@ def is_capsule(obj: Any) -> bool:
     return _native is not None and type(obj) is _native.Capsule
 
 
-def capsule_name(capsule: Any) -> Optional[str]:
+def capsule_name(capsule: Any) -> str | None:
     """None also where no capsule can be read."""
     return None if _native is None else _native.capsule_name(capsule)
 

@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["ffi", "pointer_to"]
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def ffi() -> Any:
     """One for all: old versions leak a reference with each. ImportError without cffi."""
     import _cffi_backend  # type: ignore[import-untyped,unused-ignore]

@@ -3,7 +3,7 @@ by the modules that hand functions to other libraries."""
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 from typedcall._backend import entries as offered
 from typedcall._foreign import name_of
@@ -14,7 +14,7 @@ __all__ = ["choose", "offered"]
 
 def choose(
     function: Any,
-    signature: Optional[str],
+    signature: str | None,
     honours: Flags,
     consumer: str,
     accepts: Callable[[Entry], str] = lambda entry: "",
@@ -31,12 +31,13 @@ def choose(
             return entry
     if not found:
         raise TypeError(
-            "%s offers no typed function; tag it with typedcall.tag" % name_of(function)
+            f"{name_of(function)} offers no typed function; tag it with typedcall.tag"
         )
     reasons = []
     for entry in found:
         reason = entry.flags.asks(honours)
         if not reason:
-            reason = "is not '%s'" % signature if entry not in wanted else accepts(entry)
-        reasons.append("'%s' %s" % (entry.signature, reason))
-    raise TypeError("%s has nothing for %s: %s" % (name_of(function), consumer, "; ".join(reasons)))
+            reason = f"is not '{signature}'" if entry not in wanted else accepts(entry)
+        reasons.append(f"'{entry.signature}' {reason}")
+    listed = "; ".join(reasons)
+    raise TypeError(f"{name_of(function)} has nothing for {consumer}: {listed}")

@@ -4,15 +4,25 @@ comes from the extension module that was compiled with them."""
 from __future__ import annotations
 
 import sys
-from typing import Dict, NamedTuple, Tuple
+from typing import NamedTuple
 
 if sys.implementation.name == "pypy":
     from typedcall._pypy_reader import (
-        ABI_MASK, FLAGS, MANDATORY_MASK, TYPE_CODES, are_equivalent, parse_signature,
+        ABI_MASK,
+        FLAGS,
+        MANDATORY_MASK,
+        TYPE_CODES,
+        are_equivalent,
+        parse_signature,
     )
 else:
     from typedcall._native import (
-        ABI_MASK, FLAGS, MANDATORY_MASK, TYPE_CODES, are_equivalent, parse_signature,
+        ABI_MASK,
+        FLAGS,
+        MANDATORY_MASK,
+        TYPE_CODES,
+        are_equivalent,
+        parse_signature,
     )
 
 __all__ = [
@@ -43,15 +53,15 @@ def _spell(letters: str, c_type: str, kind: str) -> str:
     return "PyObject *" if kind == "OBJECT" else c_type
 
 
-_C_TYPES: Dict[str, str] = {row[0]: row[1] for row in TYPE_CODES}
+_C_TYPES: dict[str, str] = {row[0]: row[1] for row in TYPE_CODES}
 
 #: By letters, in the order of the list.
-CODES: Dict[str, Code] = {
+CODES: dict[str, Code] = {
     letters: Code(letters, _spell(letters, c_type, kind), kind.lower(), size, alignment, raises)
     for letters, c_type, kind, size, alignment, raises in TYPE_CODES
 }
 
-_BY_SIZE: Dict[Tuple[str, int], str] = {}
+_BY_SIZE: dict[tuple[str, int], str] = {}
 for _code in CODES.values():
     # "l" comes before "q" and "n", which have the same width on LP64.
     _BY_SIZE.setdefault((_code.kind, _code.size), _code.letters)
@@ -63,7 +73,7 @@ def letters_for(kind: str, size: int) -> str:
     try:
         return _BY_SIZE[kind, size]
     except KeyError:
-        raise ValueError("no type code for %s values of %d bytes" % (kind, size)) from None
+        raise ValueError(f"no type code for {kind} values of {size} bytes") from None
 
 
 def kind_of(letters: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import operator
 import sys
 import types
-from typing import Any, List, Optional, Tuple
+from typing import Any
 
 __all__ = [
     "attribute",
@@ -42,7 +42,7 @@ def attribute(obj: Any, name: str, default: Any = None) -> Any:
         return default
 
 
-def text_attribute(obj: Any, name: str) -> Optional[str]:
+def text_attribute(obj: Any, name: str) -> str | None:
     """An attribute that should be a str, as one of the exact type; None where it is none."""
     value = attribute(obj, name)
     return exact_text(value) if is_a(value, str) else None
@@ -53,7 +53,7 @@ def exact_text(text: str) -> str:
     return str.__getitem__(text, slice(None))
 
 
-def exact_int(number: Any) -> Optional[int]:
+def exact_int(number: Any) -> int | None:
     """Of an int, or what stands for one (NumPy's), its value; None of anything else, and of a bool,
     which is no number here."""
     if is_a(number, bool):
@@ -71,7 +71,7 @@ def is_address(number: int) -> bool:
     return 0 < number <= 2 * sys.maxsize + 1
 
 
-def is_a(obj: Any, kind: Optional[type]) -> bool:
+def is_a(obj: Any, kind: type | None) -> bool:
     """isinstance() by the real type: `__class__`, which isinstance() asks for, may lie or raise."""
     return kind is not None and type.__subclasscheck__(kind, type(obj))
 
@@ -81,7 +81,7 @@ def type_name(obj: Any) -> str:
     return str(_name_of_type(type(obj)))
 
 
-def imported_class(module: str, name: str) -> Optional[type]:
+def imported_class(module: str, name: str) -> type | None:
     """A class of a library, if that has been imported, and so far that the class is there."""
     found = attribute(sys.modules.get(module), name)
     return found if is_a(found, type) else None
@@ -98,7 +98,7 @@ def module_of(obj: Any) -> Any:
     return sys.modules.get(name) if name else None
 
 
-def members(namespace: Any) -> List[Tuple[str, Any]]:
+def members(namespace: Any) -> list[tuple[str, Any]]:
     """(name, value) of what stands in the `__dict__` of a module or class, or in a mapping itself. Keys
     that are no str are no names. Python code may change the dict meanwhile: then it is read again."""
     found = namespace if is_mapping(namespace) else attribute(namespace, "__dict__")
@@ -129,9 +129,9 @@ def name_of(function: Any) -> str:
     """For messages: `module.name`, or what kind of object it is."""
     name = text_attribute(function, "__qualname__") or text_attribute(function, "__name__")
     if not name:
-        return "a '%s' object" % printable(type_name(function))
+        return f"a '{printable(type_name(function))}' object"
     module = text_attribute(function, "__module__")
-    return printable("%s.%s" % (module, name) if module else name)
+    return printable(f"{module}.{name}" if module else name)
 
 
 def show(obj: Any) -> str:
@@ -141,4 +141,4 @@ def show(obj: Any) -> str:
     except MemoryError:
         raise
     except Exception:
-        return "a '%s' object" % printable(type_name(obj))
+        return f"a '{printable(type_name(obj))}' object"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any, Callable, Dict, Generic, Optional, Tuple, TypeVar
+from typing import Any, Callable, Generic, TypeVar
 
 __all__ = ["IdentityTable"]
 
@@ -15,11 +15,11 @@ class IdentityTable(Generic[Value]):
     """A value goes with its object; what has no weak references is kept alive until pop()."""
 
     def __init__(self) -> None:
-        self._rows: Dict[int, Tuple[Callable[[], Any], Value]] = {}
+        self._rows: dict[int, tuple[Callable[[], Any], Value]] = {}
         # A callback of a weak reference may come at any time, and while the lock is held.
         self._lock = threading.RLock()
 
-    def get(self, key: Any) -> Optional[Value]:
+    def get(self, key: Any) -> Value | None:
         row = self._rows.get(id(key))
         # Another object may have got the id before the callback came.
         return row[1] if row is not None and row[0]() is key else None
@@ -41,7 +41,7 @@ class IdentityTable(Generic[Value]):
         with self._lock:
             self._rows[number] = reference, value
 
-    def pop(self, key: Any) -> Optional[Value]:
+    def pop(self, key: Any) -> Value | None:
         with self._lock:
             value = self.get(key)
             if value is not None:

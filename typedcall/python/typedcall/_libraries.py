@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import Any, Optional
+from typing import Any
 
 __all__ = ["library_of"]
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _dladdr() -> Any:
     """The C library's function; None where it cannot be had, as in an interpreter with a GIL of its
     own, into which 3.12 lets no ctypes."""
@@ -25,7 +25,7 @@ def _dladdr() -> Any:
     return found, ctypes.c_void_p * 4  # the fields of Dl_info
 
 
-def library_of(address: int) -> Optional[str]:
+def library_of(address: int) -> str | None:
     """The file that the address is mapped from; None where there is none, or nobody can tell."""
     known = _dladdr()
     if known is None:

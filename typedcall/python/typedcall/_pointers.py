@@ -3,7 +3,7 @@ of its own. No library is imported for it: who has an object of one has imported
 from __future__ import annotations
 
 import sys
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable
 
 from typedcall import _cffi
 from typedcall._capsules import capsule_address, is_capsule
@@ -21,15 +21,15 @@ _KINDS = (
 
 
 #: An address, what is known of its flags, and what keeps it valid.
-_Read = Tuple[int, Flags, Any]
+_Read = tuple[int, Flags, Any]
 
 
 def read_pointer(
-    pointer: Any, signature: str, entries: Callable[[Any], List[Entry]]
+    pointer: Any, signature: str, entries: Callable[[Any], list[Entry]]
 ) -> _Read:
     """The address in `pointer`, what is known of its flags, and what keeps it valid, if anything
-    does. `entries` asks an object for its own. TypeError for what holds none or is of another signature, ValueError for an address that
-    cannot be one."""
+    does. `entries` asks an object for its own. TypeError for what holds none or is of another
+    signature, ValueError for an address that cannot be one."""
     if is_a(pointer, int) and not is_a(pointer, bool):
         return _checked(int.__int__(pointer), pointer), Flags(0), None
     found = entries(pointer)
@@ -39,50 +39,49 @@ def read_pointer(
         read = reader(pointer, signature)
         if read is not None:
             return (_checked(read[0], pointer), *read[1:])
-    raise TypeError("%s holds no address of a C function; needed is %s" % (show(pointer), _KINDS))
+    raise TypeError(f"{show(pointer)} holds no address of a C function; needed is {_KINDS}")
 
 
 def _checked(address: int, pointer: Any) -> int:
     if is_address(address):
         return address
-    raise ValueError("%s is not the address of a C function" % show(pointer))
+    raise ValueError(f"{show(pointer)} is not the address of a C function")
 
 
-def _of_entries(pointer: Any, signature: str, found: List[Entry]) -> _Read:
+def _of_entries(pointer: Any, signature: str, found: list[Entry]) -> _Read:
     for entry in found:
         if not are_equivalent(entry.signature, signature):
             continue
         if entry.flags & Flags.TAKES_SELF:
             raise TypeError(
-                "%s is a method: its C function takes self, which '%s' does not show"
-                % (show(pointer), signature)
+                f"{show(pointer)} is a method: its C function takes self, "
+                f"which '{signature}' does not show"
             )
         return entry.address, entry.flags, entry.keep_alive
     raise TypeError(
-        "%s is no C function of '%s'; it is %s"
-        % (show(pointer), signature, ", ".join("'%s'" % entry.signature for entry in found))
+        f"{show(pointer)} is no C function of '{signature}'; it is "
+        + ", ".join(f"'{entry.signature}'" for entry in found)
     )
 
 
-def _of_ctypes(pointer: Any, signature: str) -> Optional[_Read]:
+def _of_ctypes(pointer: Any, signature: str) -> _Read | None:
     if is_a(pointer, imported_class("ctypes", "_CFuncPtr")):
         # Not None either where they raise.
         if attribute(pointer, "argtypes", pointer) is not None:
             raise TypeError(
-                "%s has argtypes or a restype that no signature has; tag its address, "
-                "ctypes.cast(f, ctypes.c_void_p), if you are sure" % show(pointer)
+                f"{show(pointer)} has argtypes or a restype that no signature has; tag its address, "
+                "ctypes.cast(f, ctypes.c_void_p), if you are sure"
             )
         address, keep_alive = address_of(pointer)
         # Without argtypes nothing is known but what the prototype does about exceptions.
         bits = attribute(type(pointer), "_flags_")
         if not is_a(bits, int):
-            raise TypeError("%s has a prototype without flags" % show(pointer))
+            raise TypeError(f"{show(pointer)} has a prototype without flags")
         raises = int.__and__(bits, FUNCFLAG_PYTHONAPI)
         if raises and not has_error_value(parse_signature(signature)[1]):
             raise TypeError(
-                "%s may raise, which '%s' cannot say; tag its address, "
+                f"{show(pointer)} may raise, which '{signature}' cannot say; tag its address, "
                 "ctypes.cast(f, ctypes.c_void_p), with flags=NEEDS_THREAD, if it does not"
-                % (show(pointer), signature)
             )
         flags = Flags.NEEDS_THREAD | Flags.MAY_RAISE if raises else Flags(0)
         return address, flags, keep_alive
@@ -92,16 +91,16 @@ def _of_ctypes(pointer: Any, signature: str) -> Optional[_Read]:
     return None
 
 
-def _of_cffi(pointer: Any, signature: str) -> Optional[_Read]:
+def _of_cffi(pointer: Any, signature: str) -> _Read | None:
     if not is_a(pointer, imported_class("_cffi_backend", "_CDataBase")):
         return None
     kind = sys.modules["_cffi_backend"].typeof(pointer)
     if kind.kind == "function" or kind.cname == "void *":
         return int(_cffi.ffi().cast("uintptr_t", pointer)), Flags(0), pointer
-    raise TypeError("%s is a '%s', no pointer to a function" % (show(pointer), kind.cname))
+    raise TypeError(f"{show(pointer)} is a '{kind.cname}', no pointer to a function")
 
 
-def _of_capsule(pointer: Any, signature: str) -> Optional[_Read]:
+def _of_capsule(pointer: Any, signature: str) -> _Read | None:
     capsule = pointer
     if is_a(pointer, imported_class("scipy._lib._ccallback", "LowLevelCallable")):
         # Of a declaration that no signature is; what has one offers an entry.

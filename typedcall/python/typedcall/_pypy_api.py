@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import operator
 import sys
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+from collections.abc import Sequence
+from typing import Any, Callable, NamedTuple
 
 from typedcall import _pypy_reader
 from typedcall._codes import CODES, Code
@@ -23,7 +24,7 @@ __all__ = ["TypedFunction", "adopt", "entries", "resolve", "signatures", "tag", 
 class _Tag(NamedTuple):
     """What tag() was told of one callable: (signature, flags, address), and what it was given."""
 
-    rows: List[Tuple[str, Flags, int]]
+    rows: list[tuple[str, Flags, int]]
     keep_alive: Any
 
 
@@ -34,7 +35,7 @@ def _is_bound_builtin(function: Any) -> bool:
     return type_name(function) == "builtin method"
 
 
-def _read(function: Any) -> List[Entry]:
+def _read(function: Any) -> list[Entry]:
     """What stands in the metadata of an extension's function, or of a bound method's."""
     # Not handed over without a look at its type: some of PyPy's own objects crash every extension.
     read = function
@@ -49,7 +50,7 @@ def _read(function: Any) -> List[Entry]:
     ]
 
 
-def own_entries(function: Any) -> List[Entry]:
+def own_entries(function: Any) -> list[Entry]:
     """The entries that accelerate() may use: the function's metadata, and its tag."""
     found = _read(function)
     standing = _tags.get(function)
@@ -64,7 +65,7 @@ def _wrapper(f: Any) -> Any:
     return f if wrapper is None else wrapper
 
 
-def entries(f: Any) -> List[Entry]:
+def entries(f: Any) -> list[Entry]:
     """Every native way to call `f`: what its metadata and tag() say, then what an adapter finds.
     Empty for what offers nothing. Each address is valid as long as the entry's `keep_alive`."""
     found = own_entries(_wrapper(f))
@@ -73,7 +74,7 @@ def entries(f: Any) -> List[Entry]:
     return found
 
 
-def signatures(f: Any) -> List[str]:
+def signatures(f: Any) -> list[str]:
     """The signatures that `f` offers, in the order in which they are tried; often none."""
     return list(dict.fromkeys(entry.signature for entry in entries(f)))
 
@@ -88,7 +89,7 @@ def _float(value: Any) -> float:
         return float(value)
     if _DOUBLES_TAKE_INDEX and hasattr(type(value), "__index__"):
         return float(operator.index(value))
-    raise TypeError("must be real number, not %s" % type(value).__name__)
+    raise TypeError(f"must be real number, not {type(value).__name__}")
 
 
 def _fits(code: Code, value: int) -> bool:
@@ -99,7 +100,7 @@ def _fits(code: Code, value: int) -> bool:
 
 
 # For arguments that are not of the very type.
-_CONVERSIONS: Dict[str, Callable[[Any], Any]] = {
+_CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "bool": bool,
     "signed": operator.index,
     "unsigned": operator.index,
@@ -146,7 +147,7 @@ class TypedFunction:
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         if keywords:
-            raise TypeError("%s() takes no keyword arguments" % self.__name__)
+            raise TypeError(f"{self.__name__}() takes no keyword arguments")
         return self._call(*args)
 
     def _convert_and_call(self, *args: Any) -> Any:
@@ -154,40 +155,33 @@ class TypedFunction:
         if len(args) != len(arguments):
             plural = "" if len(arguments) == 1 else "s"
             raise TypeError(
-                "%s() takes exactly %d argument%s (%d given)"
-                % (self.__name__, len(arguments), plural, len(args))
+                f"{self.__name__}() takes exactly {len(arguments)} argument{plural} "
+                f"({len(args)} given)"
             )
         codes = [CODES[letters] for letters in arguments]
         values = [_CONVERSIONS[code.kind](arg) for code, arg in zip(codes, args)]
         for code, value in zip(codes, values):
             if code.kind in ("signed", "unsigned") and not _fits(code, value):
-                raise OverflowError(
-                    "Python int does not fit %s integer of %d bytes"
-                    % ("a signed" if code.kind == "signed" else "an unsigned", code.size)
-                )
+                sign = "a signed" if code.kind == "signed" else "an unsigned"
+                raise OverflowError(f"Python int does not fit {sign} integer of {code.size} bytes")
         return self.pointer(*values)
 
     def _refuse(self, *args: Any) -> Any:
         raise TypeError(
-            "%s '%s' %s: on PyPy it can only be called boxed"
-            % (self.__name__, self.signature, self._reason)
+            f"{self.__name__} '{self.signature}' {self._reason}: on PyPy it can only be called boxed"
         )
 
-    def __copy__(self) -> "TypedFunction":
+    def __copy__(self) -> TypedFunction:
         return self
 
-    def __deepcopy__(self, memo: Any) -> "TypedFunction":
+    def __deepcopy__(self, memo: Any) -> TypedFunction:
         return self
 
     def __reduce__(self) -> Any:
         return _resolve_again, (self.callable, self.signature, int(self.flags))
 
     def __repr__(self) -> str:
-        return "<typedcall function %s '%s' at 0x%x>" % (
-            self.__name__,
-            self.signature,
-            self.address,
-        )
+        return f"<typedcall function {self.__name__} '{self.signature}' at 0x{self.address:x}>"
 
 
 def _resolve_again(f: Any, signature: str, flags: int) -> TypedFunction:
@@ -195,7 +189,7 @@ def _resolve_again(f: Any, signature: str, flags: int) -> TypedFunction:
 
 
 def resolve(
-    f: Any, signature: str, *, honours: Optional[int] = None, casting: str = "equivalent"
+    f: Any, signature: str, *, honours: int | None = None, casting: str = "equivalent"
 ) -> TypedFunction:
     """The native function behind `f` that answers `signature`.
 
@@ -211,27 +205,27 @@ def resolve(
     check_texts(signature, casting)
     parse_signature(signature)
     if casting not in ("exact", "equivalent", "safe"):
-        raise ValueError("casting is 'exact', 'equivalent' or 'safe', not %r" % (casting,))
+        raise ValueError(f"casting is 'exact', 'equivalent' or 'safe', not {casting!r}")
     if not callable(f):
-        raise TypeError("%s is not callable" % show(f))
+        raise TypeError(f"{show(f)} is not callable")
     offered = entries(f)
     reasons = {}
     for entry in matching(offered, signature, casting):
         reason = why_not(entry) if honours is None else entry.flags.asks(read_flags(honours, "honours"))
         if not reason:
             return TypedFunction(entry, f)
-        reasons[entry.signature] = " (%s)" % reason
+        reasons[entry.signature] = f" ({reason})"
     if not offered:
-        raise TypeError("%s offers no typed function: nobody has tagged it" % name_of(f))
-    listed = ["'%s'%s" % (e.signature, reasons.get(e.signature, "")) for e in offered]
+        raise TypeError(f"{name_of(f)} offers no typed function: nobody has tagged it")
+    listed = ["'{}'{}".format(e.signature, reasons.get(e.signature, "")) for e in offered]
     raise TypeError(
-        "%s does not offer '%s'; it offers %s" % (name_of(f), signature, ", ".join(listed))
+        "{} does not offer '{}'; it offers {}".format(name_of(f), signature, ", ".join(listed))
     )
 
 
 def tag(
     f: Any,
-    signature: Union[str, Sequence[str]],
+    signature: str | Sequence[str],
     address: Any,
     *,
     flags: int = 0,
@@ -249,7 +243,7 @@ def tag(
     bound method: tag its function."""
     read, kept = read_rows(f, signature, address, flags, entries, is_bound=_is_bound_builtin(f))
     if not read:
-        raise ValueError("%s: a tag needs at least one entry" % name_of(f))
+        raise ValueError(f"{name_of(f)}: a tag needs at least one entry")
     for i, (text, bits, number) in enumerate(read):
         _pypy_reader.check(text, bits, number, i, name_of(f))
     rows = [(text, Flags(bits), number) for text, bits, number in read]
@@ -262,10 +256,9 @@ def tag(
         at = next((i for i, (old, new) in enumerate(pairs) if old != new), len(pairs) - 1)
         (text, flags, address), (offered, new_flags, new_address) = pairs[at]
         raise ValueError(
-            "%s is tagged already: '%s' at %#x, flags %x (overload %d of %d), stands, '%s' at %#x, "
-            "flags %x (of %d), was offered"
-            % (name_of(f), text, address, flags, at + 1, len(standing), offered, new_address,
-               new_flags, len(rows))
+            f"{name_of(f)} is tagged already: '{text}' at {address:#x}, flags {flags:x} (overload "
+            f"{at + 1} of {len(standing)}), stands, '{offered}' at {new_address:#x}, flags "
+            f"{new_flags:x} (of {len(rows)}), was offered"
         )
     _tags.put(function, _Tag(rows, kept))
 
@@ -276,7 +269,7 @@ def untag(f: Any) -> bool:
     return _tags.pop(_wrapper(f)) is not None
 
 
-def adopt(f: Any) -> List[str]:
+def adopt(f: Any) -> list[str]:
     """On CPython, shows consumers written in C and C++ what an adapter has found. PyPy has no such
     consumers and nothing to do. Returns the signatures."""
     return signatures(f)

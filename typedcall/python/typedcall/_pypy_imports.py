@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib.machinery
 import sys
 import threading
+from collections.abc import Iterable, Sequence
 from types import ModuleType
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
+from typing import Any
 
 from typedcall.pypy import IS_PYPY, Acceleration, accelerate
 
@@ -17,7 +18,7 @@ class _Loader:
     """In front of a module's loader until the module has been executed; then the module and its
     spec have the loader that they would have had."""
 
-    def __init__(self, loader: Any, hook: "ImportHook") -> None:
+    def __init__(self, loader: Any, hook: ImportHook) -> None:
         self._loader = loader
         self._hook = hook
 
@@ -47,17 +48,17 @@ class ImportHook:
     TypeError unless `modules` is a str or an iterable of them."""
 
     def __init__(
-        self, modules: Union[str, Iterable[str]], *, thread_safe_only: bool = False
+        self, modules: str | Iterable[str], *, thread_safe_only: bool = False
     ) -> None:
         names = [modules] if isinstance(modules, str) else list(modules)
         for name in names:
             if not isinstance(name, str):
-                raise TypeError("names of modules are needed, not %r" % (name,))
+                raise TypeError(f"names of modules are needed, not {name!r}")
         self._names = tuple(names)
         self._thread_safe_only = thread_safe_only
         self._searching = threading.local()
         #: What was done, by the module's name; for "*" only where something is typed.
-        self.results: Dict[str, Acceleration] = {}
+        self.results: dict[str, Acceleration] = {}
         if not IS_PYPY:
             return
         sys.meta_path.insert(0, self)
@@ -89,8 +90,8 @@ class ImportHook:
                 self.results[module.__name__] = done
 
     def find_spec(
-        self, name: str, path: Optional[Sequence[str]] = None, target: Any = None
-    ) -> Optional[Any]:
+        self, name: str, path: Sequence[str] | None = None, target: Any = None
+    ) -> Any | None:
         """A finder's: what the other finders find, with our loader in front of theirs."""
         if getattr(self._searching, "name", None) == name:  # asked by another finder of this kind
             return None
@@ -106,7 +107,7 @@ class ImportHook:
             spec.loader = _Loader(spec.loader, self)
         return spec
 
-    def _ask_others(self, name: str, path: Any, target: Any) -> Optional[Any]:
+    def _ask_others(self, name: str, path: Any, target: Any) -> Any | None:
         for finder in list(sys.meta_path):
             find_spec = getattr(finder, "find_spec", None)
             if finder is self or find_spec is None:
@@ -125,22 +126,22 @@ class ImportHook:
         """Takes the hook out. Doing it again changes nothing."""
         sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self]
 
-    def __enter__(self) -> "ImportHook":
+    def __enter__(self) -> ImportHook:
         return self
 
     def __exit__(self, *unused: Any) -> None:
         self.remove()
 
     def __repr__(self) -> str:
-        names: List[str] = list(self._names)
-        return "<typedcall import hook for %s%s>" % (
+        names: list[str] = list(self._names)
+        return "<typedcall import hook for {}{}>".format(
             ", ".join(names),
             "" if self.active else ", not installed",
         )
 
 
 def accelerate_imports(
-    modules: Union[str, Iterable[str]], *, thread_safe_only: bool = False
+    modules: str | Iterable[str], *, thread_safe_only: bool = False
 ) -> ImportHook:
     """Accelerates modules as they are imported, or now if they are already; see
     ImportHook, which is returned."""

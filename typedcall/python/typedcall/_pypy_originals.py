@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any, List, MutableMapping
+from collections.abc import MutableMapping
+from typing import Any
 
 from typedcall._identity import IdentityTable
 from typedcall._records import Entry
@@ -13,7 +14,7 @@ __all__ = ["find_shim", "wrapper_of"]
 class _Shim:
     """What is known of a function that was put in the place of another."""
 
-    def __init__(self, wrapper: Any, entries: List[Entry]) -> None:
+    def __init__(self, wrapper: Any, entries: list[Entry]) -> None:
         self.wrapper = wrapper
         self.entries = entries
 
@@ -29,7 +30,7 @@ def wrapper_of(function: Any) -> Any:
     return None if shim is None else shim.wrapper
 
 
-def find_shim(wrapper: Any, entries: List[Entry]) -> Any:
+def find_shim(wrapper: Any, entries: list[Entry]) -> Any:
     """The one shim of a function, whatever the names it has; None if there can be none."""
     from typedcall._pypy_shims import make_shim
 

@@ -3,7 +3,8 @@ its own, and to the boxed wrapper otherwise. typedcall/pypy.py puts them into mo
 from __future__ import annotations
 
 import keyword
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Sequence
+from typing import Any, Callable, NamedTuple
 
 from typedcall._cffi import pointer_to
 from typedcall._codes import CODES, kind_of
@@ -31,7 +32,7 @@ _C_TYPES = {
     ("void", 0): "void",
 }
 
-def c_type(letters: str) -> Optional[str]:
+def c_type(letters: str) -> str | None:
     """The C type of a number, or void, as cffi reads it. None for what a shim cannot pass:
     pointers, strings, objects, complex numbers, and long doubles, of which cffi does not make a
     float."""
@@ -39,7 +40,7 @@ def c_type(letters: str) -> Optional[str]:
     return None if code is None else _C_TYPES.get((code.kind, code.size))
 
 
-def why_not(entry: Entry) -> Optional[str]:
+def why_not(entry: Entry) -> str | None:
     """Why a call of the entry cannot go through cffi; None if it can. The GIL is not held in such a
     call, and an exception set there would come out somewhere else."""
     asks = entry.flags.asks()
@@ -58,22 +59,22 @@ def native_pointer(signature: str, address: int, keep_alive: Any = None) -> Any:
     why_not()."""
     arguments, result = parse_signature(signature)
     parameters = ", ".join(str(c_type(letters)) for letters in arguments) or "void"
-    return pointer_to("%s(*)(%s)" % (c_type(result), parameters), address, keep_alive)
+    return pointer_to(f"{c_type(result)}(*)({parameters})", address, keep_alive)
 
 
 class _Choice(NamedTuple):
     """One entry as a branch: the Python types that its arguments have."""
 
-    types: Tuple[str, ...]
+    types: tuple[str, ...]
     entry: Entry
     usable: bool
 
 
-def _choices(entries: Sequence[Entry]) -> List[_Choice]:
+def _choices(entries: Sequence[Entry]) -> list[_Choice]:
     """The entries that arguments of exactly their types lead to, in the table's order. Of several
     for the same types the first is tried: an int that does not fit it goes to the wrapper, which
     knows the others. One that cannot be called here keeps its place: those types are its own."""
-    found: Dict[Tuple[str, ...], _Choice] = {}
+    found: dict[tuple[str, ...], _Choice] = {}
     for entry in entries:
         arguments, _ = parse_signature(entry.signature)
         kinds = map(kind_of, arguments)
@@ -87,29 +88,29 @@ def _choices(entries: Sequence[Entry]) -> List[_Choice]:
 
 def _source(name: str, choices: Sequence[_Choice]) -> str:
     """Closure cells, because the globals of a plain `exec` are four times as slow."""
-    natives = "".join(", _native%d" % i for i in range(len(choices)))
+    natives = "".join(f", _native{i}" for i in range(len(choices)))
     lines = [
-        "def _make(_type, _bool, _int, _float, _len, _OverflowError, _boxed%s):" % natives,
-        "    def %s(*args, **keywords):" % name,
+        f"def _make(_type, _bool, _int, _float, _len, _OverflowError, _boxed{natives}):",
+        f"    def {name}(*args, **keywords):",
         "        if not keywords:",
     ]
     for arity in sorted({len(choice.types) for choice in choices}):
-        arguments = ["_%d" % i for i in range(arity)]
-        lines.append("            if _len(args) == %d:" % arity)
+        arguments = [f"_{i}" for i in range(arity)]
+        lines.append(f"            if _len(args) == {arity}:")
         if arity:
-            lines.append("                %s, = args" % ", ".join(arguments))
+            lines.append("                {}, = args".format(", ".join(arguments)))
         for i, choice in enumerate(choices):
             if len(choice.types) != arity:
                 continue
-            tests = ["_type(%s) is %s" % pair for pair in zip(arguments, choice.types)]
+            tests = ["_type({}) is {}".format(*pair) for pair in zip(arguments, choice.types)]
             lines += [
                 "                if %s:" % (" and ".join(tests) or "True"),
                 "                    try:",
-                "                        return _native%d(%s)" % (i, ", ".join(arguments)),
+                f"                        return _native{i}({', '.join(arguments)})",
                 "                    except _OverflowError:",
                 "                        pass",
             ]
-    lines += ["        return _boxed(*args, **keywords)", "    return %s" % name, ""]
+    lines += ["        return _boxed(*args, **keywords)", f"    return {name}", ""]
     return "\n".join(lines)
 
 
@@ -143,7 +144,7 @@ def _compile(wrapper: Any, choices: Sequence[_Choice]) -> Any:
     name = text_attribute(wrapper, "__name__") or ""
     if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
         name = "shim"  # the name in profiles, and none of those that the code uses
-    namespace: Dict[str, Any] = {}
+    namespace: dict[str, Any] = {}
     file = "<typedcall shim of %s>" % (text_attribute(wrapper, "__qualname__") or name)
     exec(compile(_source(name, choices), file, "exec"), namespace)
     natives = [native_pointer(choice.entry.signature, choice.entry.address) for choice in choices]
@@ -156,7 +157,7 @@ def direct_call(entry: Entry, otherwise: Callable[..., Any]) -> Callable[..., An
     return _compile(otherwise, _choices([entry]))  # type: ignore[no-any-return]
 
 
-def make_shim(wrapper: Any, entries: Sequence[Entry]) -> Optional[Callable[..., Any]]:
+def make_shim(wrapper: Any, entries: Sequence[Entry]) -> Callable[..., Any] | None:
     """A builtin function (for PyPy: it does not bind as a method, and does not show in tracebacks)
     that does what `wrapper` does; None when none of the entries can be called through cffi."""
     import __pypy__  # type: ignore[import-not-found,unused-ignore]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import Any, List, Tuple
+from typing import Any
 
 from typedcall._codes import ABI_MASK, FLAGS, MANDATORY_MASK, are_equivalent, parse_signature
 
@@ -45,7 +45,7 @@ class Flags(enum.IntFlag):
         return bool(self & (Flags.THREAD_SAFE | Flags.ACQUIRES_GIL))
 
     @property
-    def names(self) -> List[str]:
+    def names(self) -> list[str]:
         """In the order of the bits."""
         return [flag.name for flag in Flags if flag & self and flag.name is not None]
 
@@ -71,7 +71,7 @@ class Entry:
     #: The object that keeps `address` valid.
     keep_alive: Any = field(compare=False, repr=False)
 
-    def python_types(self) -> Tuple[List[str], str]:
+    def python_types(self) -> tuple[list[str], str]:
         """The letters of what Python passes and gets: the value of a function that returns a status
         is behind its last argument, if that is a pointer."""
         arguments, result = parse_signature(self.signature)
@@ -81,7 +81,7 @@ class Entry:
         return arguments, result
 
 
-def matching(found: List[Entry], signature: str, casting: str = "equivalent") -> List[Entry]:
+def matching(found: list[Entry], signature: str, casting: str = "equivalent") -> list[Entry]:
     """The entries that answer a signature: with the very text first, then, unless `casting` is
     "exact", equivalent ones."""
     same = [entry for entry in found if entry.signature == signature]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 import types
-from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple, Union
+from collections.abc import Iterable, Sequence
+from typing import Any, Callable
 
 from typedcall._foreign import is_a, show
 from typedcall._pointers import read_pointer
@@ -13,17 +14,17 @@ from typedcall._records import Entry, parse_signature
 __all__ = ["check_texts", "kept_by_tag", "read_flags", "read_rows"]
 
 #: Signature, flags, address.
-Row = Tuple[str, int, int]
+Row = tuple[str, int, int]
 
 
 def read_flags(flags: int, what: str = "flags") -> int:
     """Flags as they were given, under the name `what`. TypeError for what is no int, ValueError for
     bits that no flags have."""
     if not hasattr(type(flags), "__index__"):
-        raise TypeError("%s must be typedcall.Flags, not '%s'" % (what, type(flags).__name__))
+        raise TypeError(f"{what} must be typedcall.Flags, not '{type(flags).__name__}'")
     flags = operator.index(flags)
     if not 0 <= flags < 1 << 32:
-        raise ValueError("unusable flags %#x: flags have 32 bits" % flags)
+        raise ValueError(f"unusable flags {flags:#x}: flags have 32 bits")
     return flags
 
 
@@ -32,10 +33,10 @@ def check_texts(signature: str, casting: str) -> None:
     if not isinstance(signature, str):
         parse_signature(signature)
     if not isinstance(casting, str):
-        raise TypeError("casting must be a str, not '%s'" % type(casting).__name__)
+        raise TypeError(f"casting must be a str, not '{type(casting).__name__}'")
 
 
-def kept_by_tag(f: Any, kept: Iterable[Any]) -> Optional[Tuple[Any, ...]]:
+def kept_by_tag(f: Any, kept: Iterable[Any]) -> tuple[Any, ...] | None:
     """What a tag of `f` keeps alive of that. Not `f`: the tag goes with it, and nobody sees that the
     interpreter's table has it."""
     found = {id(None): None, id(f): f}  # the two that are not
@@ -48,40 +49,40 @@ def kept_by_tag(f: Any, kept: Iterable[Any]) -> Optional[Tuple[Any, ...]]:
 
 def read_rows(
     f: Any,
-    signature: Union[str, Sequence[str]],
+    signature: str | Sequence[str],
     address: Any,
     flags: int,
-    entries: Callable[[Any], List[Entry]],
+    entries: Callable[[Any], list[Entry]],
     *,
     is_bound: bool = False,
-) -> Tuple[List[Row], Optional[Tuple[Any, ...]]]:
+) -> tuple[list[Row], tuple[Any, ...] | None]:
     """The rows that `f` is to have, and what they keep alive, if anything. TypeError and ValueError
-    as tag() has them. `entries`: what asks an object for its own. `is_bound`: `f` is a bound method of a kind that is not types.MethodType."""
+    as tag() has them. `entries`: what asks an object for its own. `is_bound`: `f` is a bound method
+    of a kind that is not types.MethodType."""
     if not callable(f):
-        raise TypeError("only callables are tagged, not %s" % show(f))
+        raise TypeError(f"only callables are tagged, not {show(f)}")
     if is_bound or is_a(f, types.MethodType):
         raise TypeError(
-            "%s is made anew by each access, and its tag would go with it: tag its __func__, or "
-            "an object that stays" % show(f)
+            f"{show(f)} is made anew by each access, and its tag would go with it: tag its "
+            "__func__, or an object that stays"
         )
     flags = read_flags(flags)
     given: Any = signature
     if is_a(given, str):
-        texts: List[Any] = [given]
-        pointers: List[Any] = [address]
+        texts: list[Any] = [given]
+        pointers: list[Any] = [address]
     else:
         if not hasattr(type(given), "__iter__"):
             parse_signature(given)
         if not hasattr(type(address), "__iter__"):
             raise TypeError(
-                "of several signatures each has an address; '%s' is no sequence of them"
-                % type(address).__name__
+                "of several signatures each has an address; "
+                f"'{type(address).__name__}' is no sequence of them"
             )
         texts, pointers = list(given), list(address)
     if len(texts) != len(pointers):
         raise ValueError(
-            "%d signatures and %d addresses: each overload has one of either"
-            % (len(texts), len(pointers))
+            f"{len(texts)} signatures and {len(pointers)} addresses: each overload has one of either"
         )
     rows, kept = [], []
     for text, pointer in zip(texts, pointers):

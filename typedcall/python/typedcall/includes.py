@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import pathlib
 import sysconfig
-from typing import List
 
 __all__ = ["get_cmake_dir", "get_include", "get_pkgconfig_dir", "include_flags"]
 
@@ -18,7 +17,7 @@ def get_include() -> str:
     for folder in (_INSTALLED, _REPOSITORY):
         if (folder / "typedcall" / "typed_method.h").is_file():
             return str(folder)
-    raise RuntimeError("typedcall's headers are not installed beside %s" % _HERE)
+    raise RuntimeError(f"typedcall's headers are not installed beside {_HERE}")
 
 
 def get_cmake_dir() -> str:
@@ -33,7 +32,7 @@ def get_pkgconfig_dir() -> str:
     return str(_REPOSITORY / "typedcall" / "pkgconfig")
 
 
-def include_flags() -> List[str]:
+def include_flags() -> list[str]:
     """What a compiler needs for a source file that includes Python.h and our headers."""
     paths = sysconfig.get_paths()
     folders = list(dict.fromkeys([paths["include"], paths["platinclude"], get_include()]))

@@ -3,9 +3,10 @@ functions. On CPython, where that would make them slower, it does nothing and sa
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any
 
 from typedcall._foreign import is_a, members, module_of, text_attribute, type_name
 from typedcall._pypy_originals import find_shim, wrapper_of
@@ -13,8 +14,9 @@ from typedcall._pypy_originals import find_shim, wrapper_of
 __all__ = ["Acceleration", "accelerate", "restore"]
 
 IS_PYPY = sys.implementation.name == "pypy"
-_NOT_PYPY = "nothing is installed: this is %s, where the boxed call is the quickest from Python" % (
-    sys.implementation.name
+_NOT_PYPY = (
+    f"nothing is installed: this is {sys.implementation.name}, "
+    "where the boxed call is the quickest from Python"
 )
 
 
@@ -24,11 +26,11 @@ class Acceleration:
 
     module: str
     #: Names that lead to an accelerated function now, "Class.method" for static methods.
-    accelerated: List[str] = field(default_factory=list)
+    accelerated: list[str] = field(default_factory=list)
     #: Typed functions that stay as they are, and why.
-    refused: Dict[str, str] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
     #: Accelerated although no entry says THREAD_SAFE; see accelerate().
-    not_thread_safe: List[str] = field(default_factory=list)
+    not_thread_safe: list[str] = field(default_factory=list)
     #: Why nothing was tried; empty on PyPy.
     reason: str = ""
 
@@ -37,14 +39,14 @@ class Acceleration:
 
     def __str__(self) -> str:
         if self.reason:
-            return "%s: %s" % (self.module, self.reason)
-        lines = ["%s: %d accelerated" % (self.module, len(self.accelerated))]
+            return f"{self.module}: {self.reason}"
+        lines = [f"{self.module}: {len(self.accelerated)} accelerated"]
         lines += ["  " + name for name in self.accelerated]
-        lines += ["  not %s: %s" % pair for pair in self.refused.items()]
+        lines += ["  not {}: {}".format(*pair) for pair in self.refused.items()]
         return "\n".join(lines)
 
 
-def _places(module: ModuleType) -> Iterator[Tuple[Any, str, str, Any]]:
+def _places(module: ModuleType) -> Iterator[tuple[Any, str, str, Any]]:
     """(namespace, attribute, name to show, function) of what may be typed: functions of the module,
     and the static methods of its classes."""
     own_name = text_attribute(module, "__name__")
@@ -54,10 +56,10 @@ def _places(module: ModuleType) -> Iterator[Tuple[Any, str, str, Any]]:
         elif own_name is not None and text_attribute(value, "__module__") == own_name:
             for attribute, raw in members(value):
                 if is_a(raw, staticmethod):
-                    yield value, attribute, "%s.%s" % (name, attribute), raw.__func__
+                    yield value, attribute, f"{name}.{attribute}", raw.__func__
 
 
-def _homes(namespace: Any, attribute: str, function: Any) -> Iterator[Tuple[Any, str]]:
+def _homes(namespace: Any, attribute: str, function: Any) -> Iterator[tuple[Any, str]]:
     """Where to put a function's substitute: where it was found, and, if it was imported there, also
     where it was defined. Pickle looks there, and the two stay the same object."""
     yield namespace, attribute
@@ -79,7 +81,7 @@ def _put(namespace: Any, attribute: str, function: Any) -> None:
 
 def _check_module(module: Any) -> None:
     if not is_a(module, ModuleType):
-        raise TypeError("a module is needed, not a '%s' object" % type_name(module))
+        raise TypeError(f"a module is needed, not a '{type_name(module)}' object")
 
 
 def accelerate(module: ModuleType, *, thread_safe_only: bool = False) -> Acceleration:
@@ -113,11 +115,11 @@ def accelerate(module: ModuleType, *, thread_safe_only: bool = False) -> Acceler
         usable = [entry for entry in entries if why_not(entry) is None]
         unsafe = [entry for entry in usable if not entry.flags.is_thread_safe]
         if thread_safe_only and unsafe and found is function:
-            result.refused[shown] = "'%s' is not marked THREAD_SAFE" % unsafe[0].signature
+            result.refused[shown] = f"'{unsafe[0].signature}' is not marked THREAD_SAFE"
             continue
         shim = find_shim(function, entries) if usable else None
         if shim is None:
-            reasons = ["'%s' (%s)" % (entry.signature, why_not(entry)) for entry in entries]
+            reasons = [f"'{entry.signature}' ({why_not(entry)})" for entry in entries]
             if usable:
                 reasons = ["an overload takes any object"]
             result.refused[shown] = "; ".join(reasons)
@@ -135,7 +137,7 @@ def accelerate(module: ModuleType, *, thread_safe_only: bool = False) -> Acceler
     return result
 
 
-def restore(module: ModuleType) -> List[str]:
+def restore(module: ModuleType) -> list[str]:
     """Puts the original functions back where accelerate(module) has replaced them. Returns their
     names. TypeError if `module` is none."""
     _check_module(module)

@@ -5,7 +5,7 @@ Whoever calls from one thread only, or has a lock, gets the others by `thread_sa
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 from typedcall._c_text import c_text
 from typedcall._cffi import ffi, pointer_to
@@ -39,7 +39,7 @@ def _unsafe_for_cffi(entry: Entry) -> str:
 
 
 def cffi_function(
-    function: Any, signature: Optional[str] = None, *, thread_safe_only: bool = True
+    function: Any, signature: str | None = None, *, thread_safe_only: bool = True
 ) -> Any:
     """A cffi function pointer, which keeps `function` alive. Without a signature the first entry
     that cffi can call. With `thread_safe_only=False` also what has not said that it may run in

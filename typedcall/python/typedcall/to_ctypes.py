@@ -4,7 +4,7 @@ lets it go, as the function's flags ask."""
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Dict, Optional, Tuple
+from typing import Any
 
 from typedcall._choose import choose
 from typedcall._codes import CODES
@@ -29,7 +29,7 @@ def _simple_types() -> Any:
         "c_ulonglong c_ssize_t c_size_t c_float c_double c_longdouble c_float_complex "
         "c_double_complex c_longdouble_complex c_void_p c_char_p py_object"
     )
-    found: Dict[Tuple[str, int], Any] = {}
+    found: dict[tuple[str, int], Any] = {}
     for name in names.split():
         simple = getattr(ctypes, name, None)  # complex ones are new in Python 3.14
         if simple is not None:
@@ -48,7 +48,7 @@ def ctypes_type(letters: str) -> Any:
     code = CODES[letters.lstrip("&")]
     simple = _SIMPLE.get((code.kind, code.size))
     if simple is None:
-        raise ValueError("ctypes has no type for %r (%s)" % (letters, code.c_type))
+        raise ValueError(f"ctypes has no type for {letters!r} ({code.c_type})")
     return ctypes.POINTER(simple) if letters.startswith("&") else simple
 
 
@@ -58,11 +58,11 @@ def _missing_type(entry: Entry) -> str:
         for letters in arguments + [result]:
             ctypes_type(letters)
     except ValueError as error:
-        return "(%s)" % error
+        return f"({error})"
     return ""
 
 
-def ctypes_function(function: Any, signature: Optional[str] = None) -> Any:
+def ctypes_function(function: Any, signature: str | None = None) -> Any:
     """A ctypes function with argtypes and restype set, which keeps `function` alive. Without a
     signature the first entry that ctypes can call.
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 import importlib
 import sys
 from types import ModuleType
-from typing import Any, Dict, List, Optional, Union
+from typing import Any
 
+from typedcall._backend import tag
 from typedcall._c_text import c_text, c_types
 from typedcall._capsules import make_capsule, need_capsules
-from typedcall._backend import tag
-from typedcall._codes import kind_of
 from typedcall._choose import offered
+from typedcall._codes import kind_of
 from typedcall._foreign import attribute, is_a, members, name_of, text_attribute, type_name
 from typedcall._records import Entry, Flags, parse_signature
 from typedcall.sources import cython_
@@ -43,11 +43,11 @@ _IN_SOURCE = {
     "Zg": "long double complex",
 }
 # What Cython code has imported it keeps as a bare address, for ever.
-_exported: List[Entry] = []
+_exported: list[Entry] = []
 _ERRORS = {"signed": "except? -1", "unsigned": "except? -1", "floating": "except? -1"}
 
 
-def _module(module: Union[ModuleType, str]) -> ModuleType:
+def _module(module: ModuleType | str) -> ModuleType:
     found: Any = module
     if is_a(module, str):
         # A module that is just being initialised is there already.
@@ -57,11 +57,11 @@ def _module(module: Union[ModuleType, str]) -> ModuleType:
     else:
         is_module = is_a(module, ModuleType)
     if not is_module:
-        raise TypeError("a module or its name is needed, not a '%s' object" % type_name(found))
+        raise TypeError(f"a module or its name is needed, not a '{type_name(found)}' object")
     return found  # type: ignore[no-any-return]
 
 
-def _exportable(function: Any) -> Optional[Entry]:
+def _exportable(function: Any) -> Entry | None:
     """The first entry that a Cython declaration can describe."""
     for entry in offered(function):
         letters = {
@@ -73,7 +73,7 @@ def _exportable(function: Any) -> Optional[Entry]:
     return None
 
 
-def _functions(module: ModuleType) -> Dict[str, Entry]:
+def _functions(module: ModuleType) -> dict[str, Entry]:
     found = {}
     for name, value in members(module):
         if not name.isidentifier() or not callable(value) or is_a(value, type):
@@ -84,7 +84,7 @@ def _functions(module: ModuleType) -> Dict[str, Entry]:
     return found
 
 
-def export_to_cython(module: Union[ModuleType, str]) -> List[str]:
+def export_to_cython(module: ModuleType | str) -> list[str]:
     """Gives a module of typed functions a `__pyx_capi__`, so that Cython code can `cimport` them by
     the declarations that cython_declarations() writes; to be called before such code is imported.
     Capsules that stand there stay. The first entry of a function that Cython has a declaration for
@@ -99,8 +99,7 @@ def export_to_cython(module: Union[ModuleType, str]) -> List[str]:
     capsules = attribute(module, "__dict__").setdefault("__pyx_capi__", {})
     if not is_a(capsules, dict):
         raise TypeError(
-            "the __pyx_capi__ of %s is a '%s' object, no dict"
-            % (name_of(module), type_name(capsules))
+            f"the __pyx_capi__ of {name_of(module)} is a '{type_name(capsules)}' object, no dict"
         )
     for name, entry in functions.items():
         if name not in capsules:
@@ -110,7 +109,7 @@ def export_to_cython(module: Union[ModuleType, str]) -> List[str]:
     return sorted(functions)
 
 
-def cython_declarations(module: Union[ModuleType, str]) -> str:
+def cython_declarations(module: ModuleType | str) -> str:
     """The text of a .pxd file for export_to_cython(): one `cdef` line for each function, which says
     whether it needs the GIL and may raise. TypeError and ImportError as export_to_cython()."""
     lines = []
@@ -122,12 +121,12 @@ def cython_declarations(module: Union[ModuleType, str]) -> str:
             effects = "" if kind == "object" else _ERRORS.get(kind, "except? NULL")
         if not entry.flags & Flags.NEEDS_THREAD:
             effects += " nogil"
-        line = "cdef %s %s(%s) %s" % (result, name, ", ".join(arguments), effects)
+        line = "cdef {} {}({}) {}".format(result, name, ", ".join(arguments), effects)
         lines.append(line.rstrip())
     return "\n".join(lines) + "\n"
 
 
-def tag_pyx_capi(module: Union[ModuleType, str], flags: Optional[int] = None) -> List[str]:
+def tag_pyx_capi(module: ModuleType | str, flags: int | None = None) -> list[str]:
     """Tags every cpdef function of a Cython module with what its `__pyx_capi__` says, and returns
     their names. (Cython exports there what a .pxd file declares.) To be called at the end of the
     module itself, `tag_pyx_capi(__name__)`, or from outside.
@@ -143,7 +142,7 @@ def tag_pyx_capi(module: Union[ModuleType, str], flags: Optional[int] = None) ->
     nothing."""
     module = _module(module)
     if not is_a(attribute(module, "__pyx_capi__"), dict):
-        raise TypeError("%s exports no C functions: it has no __pyx_capi__" % name_of(module))
+        raise TypeError(f"{name_of(module)} exports no C functions: it has no __pyx_capi__")
     module_name = text_attribute(module, "__name__") or ""
     known = cython_.documented_flags(module_name) if flags is None else Flags(flags)
     tagged = []
@@ -159,7 +158,7 @@ def tag_pyx_capi(module: Union[ModuleType, str], flags: Optional[int] = None) ->
     return sorted(tagged)
 
 
-def _tag(function: Any, flags: Flags) -> List[Entry]:
+def _tag(function: Any, flags: Flags) -> list[Entry]:
     made = [cython_.entry_of_capsule(capsule, flags) for _, capsule in cython_.exported(function)]
     found = [entry for entry in made if entry is not None]
     if found:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import types as python_types
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple
 
 from typedcall._choose import offered
 from typedcall._codes import CODES, kind_of
@@ -21,9 +21,9 @@ _HONOURS = Flags.ACQUIRES_GIL
 
 # By id of the function, which the type keeps alive with its entries: compiled code may last for
 # ever, and has the addresses alone.
-_known: Dict[int, Any] = {}
+_known: dict[int, Any] = {}
 # Of functions that offer something else by now.
-_replaced: List[Any] = []
+_replaced: list[Any] = []
 
 
 def _numba_type(letters: str) -> Any:
@@ -50,7 +50,7 @@ def _numba_type(letters: str) -> Any:
         return types.complex128
     if code.kind == "pointer":
         return types.voidptr
-    raise ValueError("Numba has no type for %r (%s)" % (letters, code.c_type))
+    raise ValueError(f"Numba has no type for {letters!r} ({code.c_type})")
 
 
 class _Case:
@@ -75,12 +75,12 @@ class _Overload(NamedTuple):
     """An entry as the boxed call sees it."""
 
     #: Of what Python passes.
-    letters: List[str]
+    letters: list[str]
     #: None where compiled code cannot call it.
-    case: Optional[_Case]
+    case: _Case | None
 
 
-def _overloads(entries: List[Entry]) -> Tuple[List[_Overload], List[str]]:
+def _overloads(entries: list[Entry]) -> tuple[list[_Overload], list[str]]:
     """All of them, and why compiled code cannot call some."""
     overloads, reasons = [], []
     for entry in entries:
@@ -90,9 +90,9 @@ def _overloads(entries: List[Entry]) -> Tuple[List[_Overload], List[str]]:
             if not reason:
                 case = _Case(entry)
         except ValueError as error:
-            reason = "(%s)" % error
+            reason = f"({error})"
         if reason:
-            reasons.append("'%s' %s" % (entry.signature, reason))
+            reasons.append(f"'{entry.signature}' {reason}")
         overloads.append(_Overload(entry.python_types()[0], case))
     return overloads, reasons
 
@@ -128,7 +128,7 @@ def _kind_of_type(given: Any) -> str:
     return ""
 
 
-def _rank(context: Any, given: Any, letters: str) -> Optional[int]:
+def _rank(context: Any, given: Any, letters: str) -> int | None:
     """None: it does not suit. Python's own rules: an integer for a float is right, a float for an
     integer is not."""
     from numba.core.typeconv import Conversion
@@ -152,7 +152,7 @@ def _rank(context: Any, given: Any, letters: str) -> Optional[int]:
     return rank
 
 
-def _bounds(given: Any) -> Tuple[int, int]:
+def _bounds(given: Any) -> tuple[int, int]:
     """The smallest and the largest value of a Numba type of integers."""
     from numba import types
 
@@ -161,7 +161,7 @@ def _bounds(given: Any) -> Tuple[int, int]:
     return (given.minval, given.maxval) if isinstance(given, types.Integer) else (0, 1)
 
 
-def _fits(given: Any, letters: str) -> Optional[bool]:
+def _fits(given: Any, letters: str) -> bool | None:
     """Do all values of an argument, whose kind suits, fit the parameter? None: some do."""
     if _kind_of_type(given) not in ("bool", "integer"):
         return True
@@ -178,8 +178,8 @@ def _fits(given: Any, letters: str) -> Optional[bool]:
 
 
 def _select(
-    context: Any, overloads: List[_Overload], arguments: Tuple[Any, ...]
-) -> Tuple[Optional[_Case], str]:
+    context: Any, overloads: list[_Overload], arguments: tuple[Any, ...]
+) -> tuple[_Case | None, str]:
     """The overload that the boxed call would choose, whatever the values are; or why there is none
     that compiled code can call. typedcall/provider/overloads.h does the same for objects: the best rank
     first, then the table's order, and an int that one overload is too narrow for is not made
@@ -190,7 +190,7 @@ def _select(
             ranks = [_rank(context, *pair) for pair in zip(arguments, overload.letters)]
             if None not in ranks:
                 ranked.append((max([_OWN] + [rank for rank in ranks if rank is not None]), overload))
-    misfits: Dict[int, Optional[bool]] = {}
+    misfits: dict[int, bool | None] = {}
     for _, overload in sorted(ranked, key=lambda pair: pair[0]):
         fits = [_fits(*pair) for pair in zip(arguments, overload.letters)]
         for i, letters in enumerate(overload.letters):
@@ -201,14 +201,14 @@ def _select(
         misfits.update((i, fit) for i, fit in enumerate(fits) if not fit and i not in misfits)
         if False not in fits:
             at = fits.index(None) + 1
-            return None, "what the boxed call would do depends on the value of argument %d" % at
+            return None, f"what the boxed call would do depends on the value of argument {at}"
     if misfits:
         at = min(misfits) + 1
-        return None, "no overload has room for the int in argument %d" % at
+        return None, f"no overload has room for the int in argument {at}"
     return None, ""
 
 
-def _can_pass(context: Any, arguments: Tuple[Any, ...], overload: _Overload) -> bool:
+def _can_pass(context: Any, arguments: tuple[Any, ...], overload: _Overload) -> bool:
     """Does Numba's conversion give what the boxed call's would?"""
     from numba.core.typeconv import Conversion
 
@@ -279,7 +279,7 @@ def _call(case: _Case, name: str) -> Any:
     return lower
 
 
-def _make_template(function: Any, overloads: List[_Overload], reasons: List[str]) -> Any:
+def _make_template(function: Any, overloads: list[_Overload], reasons: list[str]) -> Any:
     """A template: what tells Numba the types of a call."""
     from numba.core import errors
     from numba.core.typing.templates import AbstractTemplate
@@ -293,15 +293,15 @@ def _make_template(function: Any, overloads: List[_Overload], reasons: List[str]
 
         def generic(self, args: Any, kws: Any) -> Any:
             if kws:
-                raise errors.TypingError("%s takes no keyword arguments in nopython code" % name)
+                raise errors.TypingError(f"{name} takes no keyword arguments in nopython code")
             case, reason = _select(self.context, overloads, args)
             if case is not None:
                 return case.signature
-            listed = ["'%s'" % each.entry.signature for each in cases] + reasons
+            listed = [f"'{each.entry.signature}'" for each in cases] + reasons
             listed += [reason] if reason else []
+            types, refused = ", ".join(map(str, args)), "; ".join(listed)
             raise errors.TypingError(
-                "%s has nothing that nopython code can call with (%s): %s"
-                % (name, ", ".join(map(str, args)), "; ".join(listed))
+                f"{name} has nothing that nopython code can call with ({types}): {refused}"
             )
 
         def get_impl_key(self, signature: Any) -> Any:
@@ -351,7 +351,7 @@ def _is_known_to_numba(typing_context: Any, function: Any) -> bool:
         return False
 
 
-_classes: List[Any] = []
+_classes: list[Any] = []
 
 
 def _type_class() -> Any:
@@ -362,7 +362,7 @@ def _type_class() -> Any:
     class TypedFunctionType(types.Function):
         """The type of one typed function: a value of it needs no memory."""
 
-        def __init__(self, template: Any, function: Any, entries: List[Entry]) -> None:
+        def __init__(self, template: Any, function: Any, entries: list[Entry]) -> None:
             self.function = function
             self.entries = entries
             super().__init__(template)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib
 import sys
 from types import BuiltinFunctionType, ModuleType
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 from typedcall._choose import choose, offered
 from typedcall._foreign import attribute, is_a, module_of, name_of, text_attribute
@@ -21,10 +21,10 @@ _HONOURS = Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL
 _RAISES = Flags.MAY_RAISE | Flags.ERROR_IS_NEG_ZERO | Flags.RETURNS_STATUS
 # A ufunc's `__name__` is the path to it below this module, by which it is pickled.
 _MODULE = "typedcall.ufuncs"
-_made: Dict[int, Tuple[Any, List[Entry], Any]] = {}
+_made: dict[int, tuple[Any, list[Entry], Any]] = {}
 
 
-def _arrays(entry: Entry) -> List[str]:
+def _arrays(entry: Entry) -> list[str]:
     """The letters of the elements of each array, the output's last; none for what has no output."""
     arguments, result = entry.python_types()
     return [] if result == "v" or not arguments else arguments + [result]
@@ -42,7 +42,7 @@ def _no_numbers(entry: Entry) -> str:
     return ""
 
 
-def _dtypes(entry: Entry) -> Tuple[Any, ...]:
+def _dtypes(entry: Entry) -> tuple[Any, ...]:
     return tuple(dtype_of(letters) for letters in _arrays(entry)[:-1])
 
 
@@ -53,15 +53,15 @@ def _honours() -> Flags:
     return _HONOURS | _RAISES if version >= (1, 22) else _HONOURS
 
 
-def _in_order(entries: List[Entry]) -> List[Entry]:
+def _in_order(entries: list[Entry]) -> list[Entry]:
     """In the table's order, as Python tries them, except that an entry goes behind all whose types
     can be cast safely to its own: NumPy takes the first loop that it can cast to, so what is wide
     would hide what is narrow."""
     import numpy
 
-    ordered: List[Entry] = []
+    ordered: list[Entry] = []
     # Types may be equal to NumPy where letters differ; then the first counts.
-    waiting: Dict[Tuple[Any, ...], Entry] = {}
+    waiting: dict[tuple[Any, ...], Entry] = {}
     for entry in entries:
         waiting.setdefault(_dtypes(entry), entry)
     while waiting:
@@ -77,7 +77,7 @@ def _in_order(entries: List[Entry]) -> List[Entry]:
     return ordered
 
 
-def _loops(function: Any) -> List[Entry]:
+def _loops(function: Any) -> list[Entry]:
     """The entries that NumPy can use, of as many arguments as the first of them has."""
     honours = _honours()
     arrays = len(_arrays(choose(function, None, honours, "NumPy", _no_numbers)))
@@ -91,7 +91,7 @@ def _loops(function: Any) -> List[Entry]:
     )
 
 
-def ufunc(function: Any, name: Optional[str] = None) -> Any:
+def ufunc(function: Any, name: str | None = None) -> Any:
     """A numpy.ufunc with one loop for each overload of `function` whose types are numbers, the same
     object for the same function if that can be imported by its name. It keeps `function` alive.
 
@@ -108,7 +108,7 @@ def ufunc(function: Any, name: Optional[str] = None) -> Any:
     from typedcall._numpy_bridge import make_ufunc
 
     if name is not None and not isinstance(name, str):
-        raise TypeError("name must be a str, not '%s'" % type(name).__name__)
+        raise TypeError(f"name must be a str, not '{type(name).__name__}'")
     loops = _loops(function)
     path = name or _path(function)
     standing = _made.get(id(function))
@@ -118,7 +118,8 @@ def ufunc(function: Any, name: Optional[str] = None) -> Any:
     for entry in loops:
         types += bytes(dtype_of(letters).num for letters in _arrays(entry))
     rows = tuple((e.signature, int(e.flags), e.address, e.keep_alive) for e in loops)
-    doc = "%s for arrays.\n\n%s" % (name_of(function), _c_string(text_attribute(function, "__doc__")))
+    text = _c_string(text_attribute(function, "__doc__"))
+    doc = f"{name_of(function)} for arrays.\n\n{text}"
     nin = len(_arrays(loops[0])) - 1
     made = make_ufunc(ufunc_api(), path, doc, rows, types, nin, 1)
     if name is None and "." in path:
@@ -146,11 +147,11 @@ def _path(function: Any) -> str:
         for step in path.split("."):
             found = attribute(found, step)
         if found is function and known_as:
-            return "%s.%s" % (known_as, path)
+            return f"{known_as}.{path}"
     return name
 
 
-def _c_string(text: Optional[str]) -> str:
+def _c_string(text: str | None) -> str:
     """Without what no C string has: null characters and lone surrogates."""
     return (text or "").replace("\0", "").encode(errors="replace").decode()
 
@@ -164,16 +165,16 @@ class _Names:
     """What a path to a ufunc leads through: the ufuncs of one module or class, the module's
     submodules and the classes in it."""
 
-    def __init__(self, path: str, inside: Optional[type] = None) -> None:
+    def __init__(self, path: str, inside: type | None = None) -> None:
         self._path = path
         self._inside = inside
 
     def __getattr__(self, name: str) -> Any:
         if _is_special(name):
             # Also asked of an object that pickle is about to make, which has no path yet.
-            if "%s.%s" % (self.__dict__.get("_path"), name) not in sys.modules:
+            if "{}.{}".format(self.__dict__.get("_path"), name) not in sys.modules:
                 raise AttributeError(name)
-        path = "%s.%s" % (self._path, name)
+        path = f"{self._path}.{name}"
         module: Any = self._inside
         if module is None:
             try:
@@ -189,10 +190,10 @@ class _Names:
                     return _Names(path, found)
                 raise AttributeError(str(error)) from None
         if self._inside is not None:
-            raise AttributeError("there is no function %s" % path)
+            raise AttributeError(f"there is no function {path}")
         if not isinstance(found, ModuleType):
             try:
                 importlib.import_module(path)
             except ImportError:
-                raise AttributeError("there is no function %s" % path) from None
+                raise AttributeError(f"there is no function {path}") from None
         return _Names(path)

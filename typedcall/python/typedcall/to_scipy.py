@@ -4,7 +4,7 @@ Python: the capsule's name is the C signature, compared byte by byte."""
 from __future__ import annotations
 
 import functools
-from typing import Any, Dict, Optional
+from typing import Any
 
 from typedcall._c_text import parse_declaration
 from typedcall._capsules import make_capsule, need_capsules
@@ -19,7 +19,7 @@ _OF_ARRAYS = "double (int, double *, void *)"
 
 #: What SciPy accepts, as our signature: quad, nquad; ndimage's generic_filter, generic_filter1d and
 #: geometric_transform.
-SIGNATURES: Dict[str, str] = {
+SIGNATURES: dict[str, str] = {
     parse_declaration(text).signature: text
     for text in (
         "double (double)",
@@ -33,7 +33,7 @@ SIGNATURES: Dict[str, str] = {
 }
 
 
-def _text_of(signature: str) -> Optional[str]:
+def _text_of(signature: str) -> str | None:
     for known, text in SIGNATURES.items():
         if are_equivalent(known, signature):
             return text
@@ -53,10 +53,10 @@ def _is_usable(entry: Entry) -> bool:
 def _unknown_to_scipy(entry: Entry) -> str:
     if _text_of(entry.signature) is not None or _is_of_doubles(entry.signature):
         return ""
-    return "is no signature of SciPy's (%s)" % "; ".join(SIGNATURES.values())
+    return "is no signature of SciPy's ({})".format("; ".join(SIGNATURES.values()))
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _class() -> Any:
     """A LowLevelCallable that has what its address depends on, and what its C signature does not
     say, behind SciPy's three items: there nobody changes them, and the garbage collector sees them,
@@ -83,7 +83,7 @@ def _class() -> Any:
 
 
 def low_level_callable(
-    function: Any, signature: Optional[str] = None, *, user_data: Any = None
+    function: Any, signature: str | None = None, *, user_data: Any = None
 ) -> Any:
     """A scipy.LowLevelCallable that keeps `function` alive. `signature` is ours (`d->d`) or SciPy's
     text (`double (double)`); without one the first entry of a signature of SciPy's is taken.
@@ -107,8 +107,9 @@ def low_level_callable(
         parse_signature(signature)
         if _text_of(signature) is None and not _is_of_doubles(signature):
             raise ValueError(
-                "SciPy has no callbacks of the signature '%s'; it has: %s"
-                % (signature, ", ".join("'%s' = %s" % pair for pair in SIGNATURES.items()))
+                "SciPy has no callbacks of the signature '{}'; it has: {}".format(
+                    signature, ", ".join(f"'{known}' = {c}" for known, c in SIGNATURES.items())
+                )
             )
     if signature is None:
         # Before those that become functions of an array.
@@ -118,7 +119,7 @@ def low_level_callable(
     if user_data is None and isinstance(function, LowLevelCallable):
         user_data = function.user_data
     if user_data is not None and not entry.signature.split("->")[0].endswith("P"):
-        raise TypeError("'%s' has no last argument for user data" % entry.signature)
+        raise TypeError(f"'{entry.signature}' has no last argument for user data")
     address, text = entry.address, _text_of(entry.signature)
     if text is None:
         from typedcall._native import CALL_WITH_ARRAY, array_callee

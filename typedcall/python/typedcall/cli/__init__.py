@@ -8,7 +8,7 @@ import io
 import os
 import shlex
 import sys
-from typing import Any, List, NoReturn, Optional
+from typing import Any, NoReturn
 
 from typedcall._foreign import printable
 
@@ -24,13 +24,13 @@ class CommandError(Exception):
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(ERROR, "typedcall: %s (see %s --help)\n" % (message, self.prog))
+        self.exit(ERROR, f"typedcall: {message} (see {self.prog} --help)\n")
 
 
 def _positive(text: str) -> int:
     number = int(text)
     if number < 1:
-        raise argparse.ArgumentTypeError("at least 1 is needed, not %s" % text)
+        raise argparse.ArgumentTypeError(f"at least 1 is needed, not {text}")
     return number
 
 
@@ -48,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     where.add_argument("--version", action="store_true", help="version of this package")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
 
-    def command(name: str, summary: str, target: Optional[str]) -> argparse.ArgumentParser:
+    def command(name: str, summary: str, target: str | None) -> argparse.ArgumentParser:
         made = commands.add_parser(name, help=summary, description=summary)
         if target is not None:
             made.add_argument("target", metavar=target, help="a module, and a name in it")
@@ -117,7 +117,7 @@ def _run(options: argparse.Namespace) -> int:
     return int(module.run(options))
 
 
-def main(arguments: Optional[List[str]] = None) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Runs the command line; returns the exit status."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name that the terminal's encoding lacks is shown by its number.
@@ -134,5 +134,5 @@ def main(arguments: Optional[List[str]] = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except (CommandError, OSError) as error:
-        print("typedcall: %s" % printable(str(error), 10000), file=sys.stderr)
+        print(f"typedcall: {printable(str(error), 10000)}", file=sys.stderr)
         return ERROR

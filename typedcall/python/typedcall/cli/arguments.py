@@ -7,7 +7,8 @@ import math
 import random
 import struct
 import sys
-from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple
+from collections.abc import Iterator, Sequence
+from typing import Any, Callable
 
 from typedcall._codes import CODES, Code
 
@@ -16,11 +17,11 @@ __all__ = ["ArgumentMaker", "why_not"]
 _MOST_EDGES = 4096
 
 
-def why_not(letters: Sequence[str]) -> Optional[str]:
+def why_not(letters: Sequence[str]) -> str | None:
     """Why no arguments of these types can be made up, or None."""
     for each in letters:
         if each.startswith("&") or CODES[each].kind == "pointer":
-            return "takes a pointer ('%s'), and nothing says to how much" % each
+            return f"takes a pointer ('{each}'), and nothing says to how much"
     return None
 
 
@@ -34,16 +35,16 @@ class _Index:
         return self.value
 
     def __repr__(self) -> str:
-        return "Index(%d)" % self.value
+        return f"Index({self.value})"
 
 
-def _limits(code: Code) -> Tuple[int, int]:
+def _limits(code: Code) -> tuple[int, int]:
     bits = 8 * code.size
     return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if code.kind == "signed" else (
         0, (1 << bits) - 1)
 
 
-def _integer_edges(code: Code) -> List[int]:
+def _integer_edges(code: Code) -> list[int]:
     low, high = _limits(code)
     near = {low, low + 1, high - 1, high, 0, 1, 2, 3}
     near.update(sign * (1 << bit) + more for bit in (7, 15, 30, 31, 52, 60, 62)
@@ -58,14 +59,14 @@ _FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, math.inf, -math.inf, math
            1e22, 1e-300, 710.0, -750.0, 171.7, math.pi]
 _TEXTS = ["", "a", "text", "\xe4\xf6\xfc", "\u20ac", "\U0001f600", " ", "x" * 1000]
 # Of the wrong type for some codes, and to be converted for others.
-_STRANGERS: List[Any] = [
+_STRANGERS: list[Any] = [
     None, "text", 1.5, 2j, 3, -1, True, 10**400, 10**30, -(10**30), [], b"bytes"]
-_OBJECTS: List[Callable[[], Any]] = [
+_OBJECTS: list[Callable[[], Any]] = [
     lambda: None, lambda: 0, lambda: 1.5, lambda: "text", lambda: (1, 2), lambda: [1, 2],
     lambda: {"key": 1}, lambda: True, lambda: b"bytes"]
 
 
-def _float_edges(code: Code) -> List[float]:
+def _float_edges(code: Code) -> list[float]:
     if code.size != 4:
         return _FLOATS
     largest = struct.unpack("f", b"\xff\xff\x7f\x7f")[0]
@@ -80,14 +81,14 @@ class ArgumentMaker:
         letters: Sequence[str],
         seed: int,
         only_fitting: bool,
-        largest: Optional[int] = None,
+        largest: int | None = None,
     ) -> None:
         self._codes = [CODES[each] for each in letters]
         self._random = random.Random(seed)
         self._only_fitting = only_fitting
         self._largest = largest
 
-    def all(self, count: int) -> Iterator[Tuple[Any, ...]]:
+    def all(self, count: int) -> Iterator[tuple[Any, ...]]:
         """`count` tuples: edges with edges first, then what does not fit, together at most half of
         them, then random ones. One argument at most does not fit: which of two is reported is the
         wrapper's own affair."""
@@ -107,19 +108,19 @@ class ArgumentMaker:
                 arguments = (*arguments[:at], misfit, *arguments[at + 1:])
             yield arguments
 
-    def _all_edges(self, most: int) -> Iterator[Tuple[Any, ...]]:
+    def _all_edges(self, most: int) -> Iterator[tuple[Any, ...]]:
         edges = [self._edges(code) for code in self._codes]
         if math.prod(map(len, edges)) <= min(_MOST_EDGES, most):
             return itertools.product(*edges)
         # Too many to combine: each edge of each argument with others at random.
         return self._each_with_others(edges)
 
-    def _all_misfits(self) -> Iterator[Tuple[Any, ...]]:
+    def _all_misfits(self) -> Iterator[tuple[Any, ...]]:
         if self._only_fitting:
             return iter(())
         return self._each_with_others([self._misfits(code) for code in self._codes])
 
-    def _each_with_others(self, values: List[List[Any]]) -> Iterator[Tuple[Any, ...]]:
+    def _each_with_others(self, values: list[list[Any]]) -> Iterator[tuple[Any, ...]]:
         """Every value in its place, the others edges."""
         edges = [self._edges(code) for code in self._codes]
         for at, own in enumerate(values):
@@ -127,7 +128,7 @@ class ArgumentMaker:
                 yield tuple(self._random.choice(other) if i != at else value
                             for i, other in enumerate(edges))
 
-    def _misfits(self, code: Code) -> List[Any]:
+    def _misfits(self, code: Code) -> list[Any]:
         misfits = list(_STRANGERS)
         # On PyPy the C API itself knows no __index__ where a float is wanted.
         if sys.implementation.name != "pypy":
@@ -137,7 +138,7 @@ class ArgumentMaker:
             misfits += [low - 1, high + 1]
         return misfits
 
-    def _edges(self, code: Code) -> List[Any]:
+    def _edges(self, code: Code) -> list[Any]:
         if code.kind == "bool":
             return [False, True]
         if code.kind in ("signed", "unsigned"):
@@ -164,7 +165,7 @@ class ArgumentMaker:
             return "".join(letters)[:self._random.randrange(9)]
         return self._random.choice(self._edges(code))
 
-    def _range(self, code: Code) -> Tuple[int, int]:
+    def _range(self, code: Code) -> tuple[int, int]:
         low, high = _limits(code)
         if self._largest is None:
             return low, high

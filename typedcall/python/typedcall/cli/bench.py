@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import statistics
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 from typedcall._codes import CODES
 from typedcall._records import Entry
@@ -22,28 +22,28 @@ _SAMPLES = {"bool": True, "signed": 3, "unsigned": 3, "floating": 0.75, "complex
 
 
 def _entry_of(target: Target, signature: Any) -> Entry:
-    offered = ", ".join("'%s'" % entry.signature for entry in target.entries)
+    offered = ", ".join(f"'{entry.signature}'" for entry in target.entries)
     if signature is None:
         return target.entries[0]
     for entry in target.entries:
         if entry.signature == signature:
             return entry
-    raise CommandError("%s does not offer '%s'; it offers %s" % (target.name, signature, offered))
+    raise CommandError(f"{target.name} does not offer '{signature}'; it offers {offered}")
 
 
-def _arguments(entry: Entry, given: Any) -> Tuple[Any, ...]:
+def _arguments(entry: Entry, given: Any) -> tuple[Any, ...]:
     letters, _ = entry.python_types()
     if given is not None:
         try:
-            read = ast.literal_eval("(%s,)" % given if given.strip() else "()")
+            read = ast.literal_eval(f"({given},)" if given.strip() else "()")
         except (ValueError, SyntaxError):
-            raise CommandError("'%s' are no Python literals" % given) from None
+            raise CommandError(f"'{given}' are no Python literals") from None
         return tuple(read)
     obstacle = why_not(letters)
     if obstacle is None and any(CODES[each].kind == "object" for each in letters):
         obstacle = "takes an object; say which by --arguments"
     if obstacle is not None:
-        raise CommandError("'%s' cannot be measured: it %s" % (entry.signature, obstacle))
+        raise CommandError(f"'{entry.signature}' cannot be measured: it {obstacle}")
     return tuple(_SAMPLES[CODES[each].kind] for each in letters)
 
 
@@ -58,10 +58,10 @@ def _calibrated(way: Way, seconds: float) -> int:
         count = max(made, count) * 4
 
 
-def _measure(ways: List[Way], rounds: int, seconds: float) -> Dict[str, List[float]]:
+def _measure(ways: list[Way], rounds: int, seconds: float) -> dict[str, list[float]]:
     """Nanoseconds for one call, for each way in each round."""
     running = [way for way in ways if way.timer is not None]
-    figures: Dict[str, List[float]] = {way.label: [] for way in running}
+    figures: dict[str, list[float]] = {way.label: [] for way in running}
     with progress("measuring", rounds * len(running)) as done:
         counts = {way.label: _calibrated(way, seconds) for way in running}
         for _ in range(rounds):
@@ -73,10 +73,10 @@ def _measure(ways: List[Way], rounds: int, seconds: float) -> Dict[str, List[flo
     return figures
 
 
-def _summary(ways: List[Way], figures: Dict[str, List[float]]) -> List[Dict[str, Any]]:
+def _summary(ways: list[Way], figures: dict[str, list[float]]) -> list[dict[str, Any]]:
     """The median of each way, and of its ratios to the boxed call of the same round."""
     boxed = figures[ways[0].label]
-    rows: List[Dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for way in ways:
         mine = figures.get(way.label)
         if mine is None:
@@ -97,7 +97,7 @@ def _summary(ways: List[Way], figures: Dict[str, List[float]]) -> List[Dict[str,
 def run(options: argparse.Namespace) -> int:
     target, = find_targets(options.target, only_one=True)
     if not callable(target.function):
-        raise CommandError("%s cannot be called from Python" % target.name)
+        raise CommandError(f"{target.name} cannot be called from Python")
     entry = _entry_of(target, options.signature)
     arguments = _arguments(entry, options.arguments)
     try:
@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
         raise
     except BaseException as error:
         raise CommandError(
-            "%s%r: %s; give others by --arguments" % (target.name, arguments, describe(error))
+            f"{target.name}{arguments!r}: {describe(error)}; give others by --arguments"
         ) from None
     with progress("preparing", len(WAYS)) as done:
         try:
@@ -120,10 +120,10 @@ def run(options: argparse.Namespace) -> int:
                     "ways": rows})
         return 0
     print_table(
-        "%s '%s' with %r, %d rounds" % (options.target, entry.signature, arguments, options.rounds),
+        f"{options.target} '{entry.signature}' with {arguments!r}, {options.rounds} rounds",
         ("way", "ns per call", "times as fast as boxed", "spread", "note"),
-        [(row["way"], "%.1f" % row["nanoseconds"], "%.2f" % row["ratio"],
-          "%.2f - %.2f" % (row["ratio_low"], row["ratio_high"]), "")
+        [(row["way"], "{:.1f}".format(row["nanoseconds"]), "{:.2f}".format(row["ratio"]),
+          "{:.2f} - {:.2f}".format(row["ratio_low"], row["ratio_high"]), "")
          if "ratio" in row else (row["way"], "", "", "", row["note"]) for row in rows],
         right=("ns per call", "times as fast as boxed", "spread"),
     )

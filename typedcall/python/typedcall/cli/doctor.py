@@ -12,7 +12,7 @@ import shlex
 import shutil
 import sys
 import sysconfig
-from typing import Any, List, NamedTuple, Tuple
+from typing import Any, NamedTuple
 
 import typedcall
 from typedcall import includes
@@ -42,9 +42,8 @@ class Finding(NamedTuple):
     is_well: bool = True
 
 
-def _interpreter() -> List[Finding]:
-    version = "%s %s, %s" % (
-        platform.python_implementation(), platform.python_version(), platform.machine())
+def _interpreter() -> list[Finding]:
+    version = f"{platform.python_implementation()} {platform.python_version()}, {platform.machine()}"
     free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
     if free_threaded:
         is_enabled: Any = getattr(sys, "_is_gil_enabled", lambda: True)
@@ -61,9 +60,8 @@ def _interpreter() -> List[Finding]:
     ]
 
 
-def _package() -> List[Finding]:
-    found = [Finding("typedcall", "%s in %s" % (typedcall.__version__,
-                                               os.path.dirname(typedcall.__file__)))]
+def _package() -> list[Finding]:
+    found = [Finding("typedcall", f"{typedcall.__version__} in {os.path.dirname(typedcall.__file__)}")]
     if sys.implementation.name == "pypy":
         found.append(Finding("METH_TYPED", "bits in the rows; no side table on PyPy"))
         found.append(Finding("unboxed calls", "through cffi, where no GIL and no object is needed"))
@@ -96,7 +94,7 @@ def _round_trip() -> Finding:
     return Finding("self-test", "tag, resolve and call work", result == 8.0)
 
 
-def _building() -> List[Finding]:
+def _building() -> list[Finding]:
     try:
         folder = includes.get_include()
     except RuntimeError as error:
@@ -107,20 +105,20 @@ def _building() -> List[Finding]:
                          "not installed: nothing can be compiled for this interpreter"))
     for variable, usual in (("CXX", "c++"), ("CC", "cc")):
         command = shlex.split(os.environ.get(variable, usual)) or [usual]
-        found.append(Finding("compiler %s" % command[0], shutil.which(command[0]) or "not found"))
+        found.append(Finding(f"compiler {command[0]}", shutil.which(command[0]) or "not found"))
     found.append(Finding("CMake files", includes.get_cmake_dir()))
     found.append(Finding("pkg-config files", includes.get_pkgconfig_dir()))
     return found
 
 
-def _libraries() -> List[Finding]:
+def _libraries() -> list[Finding]:
     found = []
     for name, purpose in _LIBRARIES:
         try:
             version = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             version = _version_of_module(name)
-        found.append(Finding(name, "%s (%s)" % (version or "not installed", purpose)))
+        found.append(Finding(name, "{} ({})".format(version or "not installed", purpose)))
     return found + [_numba_extension()]
 
 
@@ -141,7 +139,7 @@ def _numba_extension() -> Finding:
 
 
 def run(options: argparse.Namespace) -> int:
-    sections: List[Tuple[str, List[Finding]]] = [
+    sections: list[tuple[str, list[Finding]]] = [
         ("interpreter", _interpreter()),
         ("package", [*_package(), _round_trip()]),
         ("building", _building()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import multiprocessing
 import signal
-from typing import Any, Callable, Optional, Tuple
+from typing import Any, Callable
 
 from typedcall.cli import CommandError
 
@@ -37,7 +37,7 @@ def _send(work: Callable[[], Any], to: Any) -> None:
         to.send((False, repr(error)))
 
 
-def isolated(work: Callable[[], Any], seconds: float) -> Tuple[Any, Optional[str]]:
+def isolated(work: Callable[[], Any], seconds: float) -> tuple[Any, str | None]:
     """(what `work` returns, None), or (None, how its process ended instead).
 
     `work` runs in a copy of this process and must return what can be pickled."""
@@ -50,19 +50,19 @@ def isolated(work: Callable[[], Any], seconds: float) -> Tuple[Any, Optional[str
         if not receiver.poll(seconds):
             child.kill()
             child.join()
-            return None, "did not end within %g s" % seconds
+            return None, f"did not end within {seconds:g} s"
         try:
             succeeded, result = receiver.recv()
         except (EOFError, OSError):
             child.join()
             code = child.exitcode or 0
             if code >= 0:
-                return None, "ended its process with exit code %d" % code
+                return None, f"ended its process with exit code {code}"
             return None, "died of " + signal.Signals(-code).name
     # Threads that the work has started may keep it from ending.
     child.join(1)
     child.kill()
     child.join()
     if not succeeded:
-        raise CommandError("verify itself failed: %s" % result)
+        raise CommandError(f"verify itself failed: {result}")
     return result, None

@@ -4,7 +4,8 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from typing import Any, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any, Callable
 
 from typedcall._foreign import printable
 

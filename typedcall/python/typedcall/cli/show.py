@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, Dict, List
+from typing import Any
 
 from typedcall.cli.report import print_json, print_table
 from typedcall.cli.targets import find_targets
@@ -11,7 +11,7 @@ __all__ = ["run"]
 
 
 def run(options: argparse.Namespace) -> int:
-    rows: List[Dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for target in find_targets(options.target):
         for entry in target.entries:
             rows.append(

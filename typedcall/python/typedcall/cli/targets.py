@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, List, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple
 
 import typedcall
 from typedcall._foreign import attribute, is_a, members, printable, text_attribute, type_name
@@ -17,7 +17,7 @@ class Target(NamedTuple):
 
     name: str
     function: Any
-    entries: List[Entry]
+    entries: list[Entry]
 
 
 def describe(error: BaseException) -> str:
@@ -29,40 +29,40 @@ def describe(error: BaseException) -> str:
     except BaseException:
         text = ""
     name = printable(type_name(error))
-    return "%s: %s" % (name, text) if text else name
+    return f"{name}: {text}" if text else name
 
 
-def find_targets(text: str, *, only_one: bool = False) -> List[Target]:
+def find_targets(text: str, *, only_one: bool = False) -> list[Target]:
     """What `text` names. CommandError if that cannot be imported or offers nothing."""
     module_name, colon, name = text.partition(":")
     if not module_name or (colon and not name) or (only_one and not colon):
         raise CommandError(
-            "'%s' is not MODULE:NAME%s" % (text, "" if only_one else " and not MODULE")
+            "'{}' is not MODULE:NAME{}".format(text, "" if only_one else " and not MODULE")
         )
     module = _import(module_name)
     if not colon:
         found = _all_in(module)
         if not found:
-            raise CommandError("no function in '%s' offers a native signature" % module_name)
+            raise CommandError(f"no function in '{module_name}' offers a native signature")
         return found
     function = module
     for part in name.split("."):
         try:
             function = getattr(function, part)
         except AttributeError:
-            raise CommandError("'%s' has no '%s'" % (module_name, name)) from None
+            raise CommandError(f"'{module_name}' has no '{name}'") from None
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a property's
-            raise CommandError("cannot get '%s': %s" % (text, describe(error))) from None
+            raise CommandError(f"cannot get '{text}': {describe(error)}") from None
     try:
         entries = typedcall.entries(function)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # of a protocol that is written in Python
-        raise CommandError("cannot ask '%s': %s" % (text, describe(error))) from None
+        raise CommandError(f"cannot ask '{text}': {describe(error)}") from None
     if not entries:
-        raise CommandError("%s offers no native signature" % text)
+        raise CommandError(f"{text} offers no native signature")
     return [Target(name, function, entries)]
 
 
@@ -72,10 +72,10 @@ def _import(name: str) -> Any:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # whatever a module does when it is executed, sys.exit() too
-        raise CommandError("cannot import '%s': %s" % (name, describe(error))) from None
+        raise CommandError(f"cannot import '{name}': {describe(error)}") from None
 
 
-def _all_in(module: Any) -> List[Target]:
+def _all_in(module: Any) -> list[Target]:
     """Functions of the module, and methods of the classes that it has made itself."""
     found = []
     own_name = text_attribute(module, "__name__")
@@ -92,20 +92,20 @@ def _all_in(module: Any) -> List[Target]:
     return found
 
 
-def _sorted(named: List[Tuple[str, Any]]) -> List[Tuple[str, Any]]:
+def _sorted(named: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     return sorted(named, key=lambda pair: pair[0])
 
 
-def _function(name: str, function: Any, _: Optional[str] = None) -> List[Target]:
+def _function(name: str, function: Any, _: str | None = None) -> list[Target]:
     entries = typedcall.entries(function)
     return [Target(name, function, entries)] if entries else []
 
 
-def _methods(class_name: str, made: type, own_name: Optional[str]) -> List[Target]:
-    found: List[Target] = []
+def _methods(class_name: str, made: type, own_name: str | None) -> list[Target]:
+    found: list[Target] = []
     if text_attribute(made, "__module__") != own_name:
         return found
     for name, _ in _sorted(members(made)):
         value = attribute(made, name)
-        found += _function("%s.%s" % (class_name, name), value) if callable(value) else []
+        found += _function(f"{class_name}.{name}", value) if callable(value) else []
     return found

@@ -6,7 +6,7 @@ import argparse
 import struct
 import sys
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable
 
 import typedcall
 from typedcall._foreign import show, type_name
@@ -33,18 +33,18 @@ class Verdict:
     #: Of an entry with DIFFERS.
     declared: int = 0
     #: By reason.
-    explained: Dict[str, int] = field(default_factory=dict)
+    explained: dict[str, int] = field(default_factory=dict)
     unexplained: int = 0
     #: The first few differences of any kind: arguments, boxed, unboxed, reason.
-    examples: List[Tuple[str, str, str, str]] = field(default_factory=list)
+    examples: list[tuple[str, str, str, str]] = field(default_factory=list)
     #: Why nothing was called; empty if something was.
     skipped: str = ""
 
 
-_Outcome = Tuple[str, Any]
+_Outcome = tuple[str, Any]
 
 
-def _outcome(call: Callable[..., Any], arguments: Tuple[Any, ...]) -> _Outcome:
+def _outcome(call: Callable[..., Any], arguments: tuple[Any, ...]) -> _Outcome:
     """What a call does: ("returns", value) or ("raises", exception)."""
     try:
         return "returns", call(*arguments)
@@ -54,7 +54,7 @@ def _outcome(call: Callable[..., Any], arguments: Tuple[Any, ...]) -> _Outcome:
         return "raises", error
 
 
-def _bits(value: float) -> Tuple[bool, bytes]:
+def _bits(value: float) -> tuple[bool, bytes]:
     """Equal for the same float; all nans are one."""
     return (True, b"") if value != value else (False, struct.pack("d", value))
 
@@ -119,19 +119,19 @@ class _Comparison:
             if other.signature != entry.signature
         ]
 
-    def explain(self, arguments: Tuple[Any, ...], boxed: _Outcome) -> Optional[str]:
+    def explain(self, arguments: tuple[Any, ...], boxed: _Outcome) -> str | None:
         """Why the two may differ, or None."""
         for other in self._others:
             if _same(boxed, _outcome(other, arguments)):
-                return "Python chooses the overload '%s'" % other.signature
+                return f"Python chooses the overload '{other.signature}'"
         if not _same(boxed, _outcome(self._boxed, arguments)):
             return "the boxed call does not repeat itself"
         return None
 
-    def compare(self, arguments: Tuple[Any, ...], verdict: Verdict) -> None:
-        self._marker.set("boxed call with %r" % (arguments,))
+    def compare(self, arguments: tuple[Any, ...], verdict: Verdict) -> None:
+        self._marker.set(f"boxed call with {arguments!r}")
         boxed = _outcome(self._boxed, arguments)
-        self._marker.set("unboxed call with %r" % (arguments,))
+        self._marker.set(f"unboxed call with {arguments!r}")
         unboxed = _outcome(self._unboxed, arguments)
         self._marker.set("comparison")
         verdict.calls += 1
@@ -158,7 +158,7 @@ class _Comparison:
             verdict.examples.append(shown)
 
 
-def _obstacle(target: Target, entry: Entry) -> Optional[str]:
+def _obstacle(target: Target, entry: Entry) -> str | None:
     if not callable(target.function):
         return "it cannot be called from Python"
     if type_name(target.function) in ("method_descriptor", "classmethod_descriptor"):
@@ -169,7 +169,7 @@ def _obstacle(target: Target, entry: Entry) -> Optional[str]:
         asked = replace(entry, flags=entry.flags & ~Flags.DIFFERS)
         reason: Any = _pypy_shims.why_not(asked)
         if reason is not None:
-            return "on PyPy it is called boxed only: it %s" % reason
+            return f"on PyPy it is called boxed only: it {reason}"
     return why_not(entry.python_types()[0])
 
 
@@ -179,8 +179,8 @@ def verify_entry(
     count: int,
     seed: int,
     done: Callable[[int], None],
-    largest: Optional[int] = None,
-    marker: Optional[Marker] = None,
+    largest: int | None = None,
+    marker: Marker | None = None,
 ) -> Verdict:
     """Calls one entry `count` times beside its Python callable. `done` is told of every hundred."""
     verdict = Verdict(target.name, entry.signature)
@@ -218,11 +218,11 @@ def _verify_isolated(target: Target, entry: Entry, options: argparse.Namespace) 
         verdict.unexplained = 1
         verdict.examples.append((_shorten(doing), "returns", fault, ""))
     else:
-        verdict.skipped = "%s in its %s" % (fault, _shorten(doing))
+        verdict.skipped = f"{fault} in its {_shorten(doing)}"
     return verdict
 
 
-def _print(target: str, verdicts: List[Verdict]) -> None:
+def _print(target: str, verdicts: list[Verdict]) -> None:
     print_table(
         target,
         ("name", "signature", "calls", "equal", "declared", "explained", "unexplained", "note"),
@@ -245,7 +245,7 @@ def _print(target: str, verdicts: List[Verdict]) -> None:
             for verdict in verdicts for example in verdict.examples]
     if rows:
         print_table(
-            "Differences (the first %d of each)" % _MOST_SHOWN,
+            f"Differences (the first {_MOST_SHOWN} of each)",
             ("name", "signature", "arguments", "boxed", "unboxed", "explanation"),
             [(*row[:5], row[5] or "NONE") for row in rows],
         )
@@ -269,5 +269,5 @@ def run(options: argparse.Namespace) -> int:
     else:
         _print(options.target, verdicts)
     if all(verdict.skipped for verdict in verdicts):
-        raise CommandError("nothing was verified: %s" % verdicts[0].skipped)
+        raise CommandError(f"nothing was verified: {verdicts[0].skipped}")
     return FOUND if any(verdict.unexplained for verdict in verdicts) else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, NamedTuple
 
 import typedcall
 from typedcall._records import EVERYTHING, Entry
@@ -13,12 +13,12 @@ from typedcall.cli.targets import describe
 __all__ = ["WAYS", "Way", "all_ways"]
 
 #: Makes about that many calls: how many it made, and in how many seconds.
-Timer = Callable[[int], Tuple[int, float]]
+Timer = Callable[[int], tuple[int, float]]
 
 
 class Way(NamedTuple):
     label: str
-    timer: Optional[Timer]
+    timer: Timer | None
     #: Why there is no timer.
     note: str = ""
 
@@ -27,18 +27,18 @@ class _Unavailable(Exception):
     pass
 
 
-def _python_loop(function: Any, arguments: Tuple[Any, ...]) -> Timer:
+def _python_loop(function: Any, arguments: tuple[Any, ...]) -> Timer:
     """A loop as people write it, with the arguments in local variables."""
-    names = ", ".join("a%d" % i for i in range(len(arguments)))
+    names = ", ".join(f"a{i}" for i in range(len(arguments)))
     source = (
         "def loop(count, function, arguments, clock):\n"
-        "    %s\n"
+        "    {}\n"
         "    start = clock()\n"
         "    for _ in range(count):\n"
-        "        function(%s)\n"
+        "        function({})\n"
         "    return count, clock() - start\n"
-    ) % (names + ", = arguments" if names else "pass", names)
-    scope: Dict[str, Any] = {}
+    ).format(names + ", = arguments" if names else "pass", names)
+    scope: dict[str, Any] = {}
     exec(source, scope)
     loop = scope["loop"]
     return lambda count: (count, loop(count, function, arguments, time.perf_counter)[1])
@@ -48,13 +48,13 @@ def _import(name: str) -> Any:
     try:
         return __import__(name, fromlist=["*"])
     except ImportError:
-        raise _Unavailable("%s is not installed" % name.partition(".")[0]) from None
+        raise _Unavailable("{} is not installed".format(name.partition(".")[0])) from None
 
 
 class _Ways:
     """Everything for one entry of one function."""
 
-    def __init__(self, function: Any, entry: Entry, arguments: Tuple[Any, ...]) -> None:
+    def __init__(self, function: Any, entry: Entry, arguments: tuple[Any, ...]) -> None:
         self.function = function
         self.entry = entry
         self.arguments = arguments
@@ -104,20 +104,20 @@ class _Ways:
 
     def numba(self) -> Timer:
         numba = _import("numba")
-        names = ["a%d" % i for i in range(len(self.arguments))]
+        names = [f"a{i}" for i in range(len(self.arguments))]
         source = (
-            "def loop(count, %s):\n"
-            "    result = function(%s)\n"
+            "def loop(count, {}):\n"
+            "    result = function({})\n"
             "    for _ in range(count - 1):\n"
-            "        result = function(%s)\n"
+            "        result = function({})\n"
             "    return result\n"
-        ) % (", ".join(names) or "nothing=0", ", ".join(names), ", ".join(names))
-        scope: Dict[str, Any] = {"function": self.resolved}
+        ).format(", ".join(names) or "nothing=0", ", ".join(names), ", ".join(names))
+        scope: dict[str, Any] = {"function": self.resolved}
         exec(source, scope)
         loop = numba.njit(scope["loop"])
         loop(1, *self.arguments)  # compiles it
 
-        def timer(count: int) -> Tuple[int, float]:
+        def timer(count: int) -> tuple[int, float]:
             start = time.perf_counter()
             loop(count, *self.arguments)
             return count, time.perf_counter() - start
@@ -131,7 +131,7 @@ class _Ways:
         arrays = [numpy.full(size, value) for value in self.arguments]
         out = made(*arrays)
 
-        def timer(count: int) -> Tuple[int, float]:
+        def timer(count: int) -> tuple[int, float]:
             turns = max(count // size, 1)
             start = time.perf_counter()
             for _ in range(turns):
@@ -154,7 +154,7 @@ class _Ways:
         # So many pieces that the function is called far more often than quad is.
         points = [i / 256 for i in range(1, 256)]
 
-        def timer(count: int) -> Tuple[int, float]:
+        def timer(count: int) -> tuple[int, float]:
             made, took = 0, 0.0
             while made < count:
                 start = time.perf_counter()
@@ -176,7 +176,7 @@ class _Ways:
 
 
 #: In the order in which they are shown.
-WAYS: Tuple[Tuple[str, Callable[[_Ways], Timer]], ...] = (
+WAYS: tuple[tuple[str, Callable[[_Ways], Timer]], ...] = (
     ("boxed, Python loop", _Ways.boxed),
     ("TypedFunction, Python loop", _Ways.typed),
     ("accelerated, Python loop", _Ways.accelerated),
@@ -193,8 +193,8 @@ WAYS: Tuple[Tuple[str, Callable[[_Ways], Timer]], ...] = (
 
 
 def all_ways(
-    function: Any, entry: Entry, arguments: Tuple[Any, ...], done: Callable[[int], None]
-) -> List[Way]:
+    function: Any, entry: Entry, arguments: tuple[Any, ...], done: Callable[[int], None]
+) -> list[Way]:
     """Every way, the boxed call first. `done` is told of each: some have to be compiled."""
     ways = _Ways(function, entry, arguments)
     made = []

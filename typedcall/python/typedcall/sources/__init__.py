@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable
 
 from typedcall._foreign import is_address
 from typedcall._records import Entry, parse_signature
@@ -16,8 +16,8 @@ __all__ = ["foreign_entries"]
 _MODULES = ("resolved_", "ctypes_", "cffi_", "cython_", "numba_", "numpy_", "scipy_")
 
 
-@functools.lru_cache(maxsize=None)
-def _adapters() -> Tuple[Callable[[Any], Optional[List[Entry]]], ...]:
+@functools.cache
+def _adapters() -> tuple[Callable[[Any], list[Entry] | None], ...]:
     return tuple(importlib.import_module(__name__ + "." + name).entries for name in _MODULES)
 
 
@@ -34,7 +34,7 @@ def _is_sound(entry: Entry) -> bool:
     return True
 
 
-def foreign_entries(obj: Any) -> List[Entry]:
+def foreign_entries(obj: Any) -> list[Entry]:
     """What the first adapter that knows the object finds. The rule of _foreign.py holds for all that
     adapters do with it: what raises, or answers nonsense, has none."""
     for adapter in _adapters():

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from types import BuiltinFunctionType, ModuleType
-from typing import Any, List, Optional
+from typing import Any
 
 from typedcall import _cffi
 from typedcall._c_text import letters_of as letters_of_text
@@ -24,7 +24,7 @@ def letters_of(ctype: Any) -> str:
         return letters_of_text(ctype.cname, string_of_char=True)
     if ctype.kind in ("pointer", "function", "array"):
         return letters_of_text("void *")
-    raise ValueError("no type code for the C type %r of cffi" % ctype.cname)
+    raise ValueError(f"no type code for the C type {ctype.cname!r} of cffi")
 
 
 def _may_call_python(address: int, is_data: bool, lib_type: type) -> bool:
@@ -36,13 +36,13 @@ def _may_call_python(address: int, is_data: bool, lib_type: type) -> bool:
         return library is None
     # What stands in a module, without its __getattr__.
     modules = [vars(each) for each in list(sys.modules.values()) if type(each) is ModuleType]
-    files: List[Any] = [
+    files: list[Any] = [
         names.get("__file__") for names in modules if is_a(names.get("lib"), lib_type)
     ]
     return any(is_a(file, str) and exact_text(file) == library for file in files)
 
 
-def entries(obj: Any) -> Optional[List[Entry]]:
+def entries(obj: Any) -> list[Entry] | None:
     """What a cffi function offers; None for what is none, an empty list where its type has no
     signature: variable arguments, structs by value."""
     if "_cffi_backend" not in sys.modules:

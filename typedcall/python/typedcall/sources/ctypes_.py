@@ -4,7 +4,7 @@ prototype says what the call does about the GIL, exceptions and errno."""
 from __future__ import annotations
 
 import sys
-from typing import Any, List, Optional, Tuple
+from typing import Any
 
 from typedcall._codes import CODES, has_error_value, letters_for
 from typedcall._foreign import attribute, imported_class, is_a, type_name
@@ -45,10 +45,10 @@ def letters_of(ctypes_type: Any) -> str:
         return letters_for("pointer", ctypes.sizeof(ctypes.c_void_p))
     if isinstance(ctypes_type, type) and issubclass(ctypes_type, _function_pointer()):
         return letters_for("pointer", ctypes.sizeof(ctypes.c_void_p))
-    raise ValueError("no type code for the ctypes type %r" % (ctypes_type,))
+    raise ValueError(f"no type code for the ctypes type {ctypes_type!r}")
 
 
-def _simple_letters(ctypes_type: Any) -> Optional[str]:
+def _simple_letters(ctypes_type: Any) -> str | None:
     """By kind and size: what kind it is, a value of the type tells."""
     import ctypes
 
@@ -95,11 +95,11 @@ def _is_callback(pointer: Any) -> bool:
     return False
 
 
-def _kept_by(pointer: Any) -> List[Any]:
+def _kept_by(pointer: Any) -> list[Any]:
     """All that `pointer`, and what it shares its memory with, keeps alive just now."""
     data = _function_pointer().__base__  # of all ctypes objects
-    waiting: List[Any] = [pointer]
-    kept: List[Any] = []
+    waiting: list[Any] = [pointer]
+    kept: list[Any] = []
     seen = set()
     while waiting:
         each = waiting.pop()
@@ -128,7 +128,7 @@ def _shares_memory(pointer: Any) -> bool:
     return sys.implementation.name != "pypy" and not attribute(pointer, "_b_needsfree_")
 
 
-def address_of(pointer: Any) -> Tuple[int, Any]:
+def address_of(pointer: Any) -> tuple[int, Any]:
     """The address in a function pointer or c_void_p, and what keeps it valid: a pointer that is
     memory of its own; of one that shares that of a struct, an array or another pointer, and changes
     with it, whatever it depends on now, as far as ctypes knows."""
@@ -152,7 +152,7 @@ def _read(pointer: Any) -> int:
     return ctypes.c_void_p.from_address(ctypes.addressof(pointer)).value or 0
 
 
-def _flags_of(pointer: Any, address: int, result: str) -> Optional[Flags]:
+def _flags_of(pointer: Any, address: int, result: str) -> Flags | None:
     """None for what no flags can say."""
     bits = type(pointer)._flags_
     raises = bits & FUNCFLAG_PYTHONAPI
@@ -176,12 +176,11 @@ def _flags_of(pointer: Any, address: int, result: str) -> Optional[Flags]:
     return flags
 
 
-def entries(obj: Any) -> Optional[List[Entry]]:
+def entries(obj: Any) -> list[Entry] | None:
     """What a ctypes function pointer offers; None for anything else. Nothing where `argtypes` was
     not set: ctypes would guess, and a guess is no signature."""
     if not is_a(obj, imported_class("_ctypes", "CFuncPtr")):
         return None
-    import ctypes
 
     argtypes = obj.argtypes
     # ctypes has read the argument types when they were set: an iterator is empty since then.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 from typedcall._c_text import parse_declaration
 from typedcall._capsules import capsule_address, capsule_name, is_capsule
@@ -52,7 +52,7 @@ def documented_flags(module_name: str, name: str = "") -> Flags:
     return Flags.THREAD_SAFE | (Flags.ACQUIRES_GIL if warns else Flags(0))
 
 
-def _may_truncate(capsules: Dict[str, Any], name: str) -> bool:
+def _may_truncate(capsules: dict[str, Any], name: str) -> bool:
     """Does a fused function take a double where another variant takes an integer? SciPy's then warn
     of numbers that are none, for which they take the GIL."""
     fused = _VARIANT.fullmatch(name)
@@ -72,7 +72,7 @@ def _may_truncate(capsules: Dict[str, Any], name: str) -> bool:
     return False
 
 
-def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Optional[Entry]:
+def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Entry | None:
     """The entry of one capsule; None where its declaration has no signature, or where it may raise
     without a result that can say so.
 
@@ -103,7 +103,7 @@ def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Opti
     return Entry(signature, flags, address, "Cython", keep)
 
 
-def capsules_of(module: Any) -> Dict[str, Any]:
+def capsules_of(module: Any) -> dict[str, Any]:
     """What a module exports to Cython: the capsules of its `__pyx_capi__`, by name. Empty where that
     is no dict; what in it is no capsule, or has another name than a str, is left out."""
     capi = attribute(module, "__pyx_capi__")
@@ -112,13 +112,13 @@ def capsules_of(module: Any) -> Dict[str, Any]:
     return {name: capsule for name, capsule in members(capi) if is_capsule(capsule)}
 
 
-def variants_of(function: Any) -> List[Any]:
+def variants_of(function: Any) -> list[Any]:
     """The functions of a fused one; empty for any other."""
     variants = attribute(function, "__signatures__")
     return [variant for _, variant in members(variants)] if is_mapping(variants) else []
 
 
-def exported(function: Any) -> List[Tuple[str, Any]]:
+def exported(function: Any) -> list[tuple[str, Any]]:
     """(name, capsule) of each variant of a cpdef function; empty for anything else."""
     module = module_of(function)
     capsules = capsules_of(module)
@@ -143,7 +143,7 @@ def exported(function: Any) -> List[Tuple[str, Any]]:
     ]
 
 
-def _name_of_variant(function: Any, capsules: Dict[str, Any]) -> str:
+def _name_of_variant(function: Any, capsules: dict[str, Any]) -> str:
     """What the capsule of a variant is called: as the variant, but since Cython 3.3 that has the
     module's name inside."""
     name = text_attribute(function, "__name__") or ""
@@ -158,7 +158,7 @@ def _name_of_variant(function: Any, capsules: Dict[str, Any]) -> str:
     return name
 
 
-def entries(obj: Any) -> Optional[List[Entry]]:
+def entries(obj: Any) -> list[Entry] | None:
     """What a capsule named by a C declaration, or a Cython function, offers; None for anything
     else."""
     if is_capsule(obj):

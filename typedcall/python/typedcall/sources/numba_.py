@@ -4,7 +4,7 @@ protocol for first-class functions (`WrapperAddressProtocol`)."""
 from __future__ import annotations
 
 import sys
-from typing import Any, List, Optional
+from typing import Any
 
 from typedcall._codes import letters_for
 from typedcall._foreign import exact_int, imported_class, is_a
@@ -36,7 +36,7 @@ def letters_of(numba_type: Any) -> str:
         return letters_for("pointer", 8)
     if isinstance(numba_type, types.RawPointer):
         return letters_for("pointer", 8)
-    raise ValueError("no type code for the Numba type %s" % numba_type)
+    raise ValueError(f"no type code for the Numba type {numba_type}")
 
 
 def letters_for_any(numba_type: Any) -> str:
@@ -47,7 +47,7 @@ def letters_for_any(numba_type: Any) -> str:
     return letters_of(numba_type)
 
 
-def entries(obj: Any) -> Optional[List[Entry]]:
+def entries(obj: Any) -> list[Entry] | None:
     """What a `@cfunc` or a first-class function offers; None for anything else. An exception in it
     is printed, for which it takes the GIL."""
     if "numba" not in sys.modules:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 from typedcall._codes import CODES
 from typedcall._foreign import attribute, imported_class, is_a
@@ -22,7 +22,7 @@ def ufunc_api() -> Any:
     import numpy
 
     if numpy.__version__.split(".")[0] not in ("1", "2"):
-        raise ImportError("typedcall knows the ufuncs of NumPy 1 and 2, not %s" % numpy.__version__)
+        raise ImportError(f"typedcall knows the ufuncs of NumPy 1 and 2, not {numpy.__version__}")
     for name in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"):
         module = sys.modules.get(name)
         if module is not None:
@@ -30,14 +30,14 @@ def ufunc_api() -> Any:
     raise ImportError("this NumPy has no module _multiarray_umath")
 
 
-def entries(obj: Any) -> Optional[List[Entry]]:
+def entries(obj: Any) -> list[Entry] | None:
     """What a ufunc offers; None for anything else. A complex function takes pointers to its
     argument and its result (`&Zd&Zd->v`): NumPy's generic loops for complex numbers want it so."""
     if not is_a(obj, imported_class("numpy", "ufunc")):
         return None
     from typedcall._numpy_bridge import scalar_functions
 
-    made: List[Entry] = []
+    made: list[Entry] = []
     for signature, address in scalar_functions(ufunc_api(), obj):
         if all(entry.signature != signature for entry in made):
             # NumPy lets the GIL go around its loops.
@@ -45,7 +45,7 @@ def entries(obj: Any) -> Optional[List[Entry]]:
     return made or _special_entries(obj)
 
 
-def _special_entries(ufunc: Any) -> List[Entry]:
+def _special_entries(ufunc: Any) -> list[Entry]:
     """Of a ufunc of scipy.special: its loops are SciPy's own, but SciPy exports the functions in
     them to Cython, under the same names."""
     name = ufunc.__name__
@@ -55,7 +55,7 @@ def _special_entries(ufunc: Any) -> List[Entry]:
     cython_special = importlib.import_module("scipy.special.cython_special")
     from typedcall.sources import cython_
 
-    made: Dict[str, Entry] = {}
+    made: dict[str, Entry] = {}
     for entry in cython_.entries(getattr(cython_special, name, None)) or []:
         types = _types_of(entry.signature)
         # SciPy's fused types have combinations that no ufunc has, which return nan.
@@ -71,9 +71,9 @@ def dtype_of(letters: str) -> Any:
 
     code = CODES[letters.lstrip("&")]
     if letters.startswith("&") or code.kind not in _KINDS:
-        raise ValueError("NumPy has no numbers of the type %r" % letters)
+        raise ValueError(f"NumPy has no numbers of the type {letters!r}")
     kind = _KINDS[code.kind]
-    return numpy.dtype(kind if kind == "?" else "%s%d" % (kind, code.size))
+    return numpy.dtype(kind if kind == "?" else f"{kind}{code.size}")
 
 
 def _types_of(signature: str) -> str:
@@ -81,6 +81,6 @@ def _types_of(signature: str) -> str:
     arguments, result = parse_signature(signature)
     try:
         inputs = "".join(dtype_of(letters).char for letters in arguments)
-        return "%s->%s" % (inputs, dtype_of(result).char)
+        return f"{inputs}->{dtype_of(result).char}"
     except ValueError:
         return ""

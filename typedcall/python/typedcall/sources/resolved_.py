@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional
+from typing import Any
 
 from typedcall._backend import TypedFunction
 from typedcall._foreign import is_a
@@ -11,7 +11,7 @@ from typedcall._records import Entry, Flags
 __all__ = ["entries"]
 
 
-def entries(obj: Any) -> Optional[List[Entry]]:
+def entries(obj: Any) -> list[Entry] | None:
     """The entry of a TypedFunction; None for anything else. A method's offers nothing: the self that
     it passes is the method's, and consumers would pass the TypedFunction."""
     if not is_a(obj, TypedFunction):

@@ -5,7 +5,7 @@ of."""
 from __future__ import annotations
 
 import itertools
-from typing import Any, List, Optional
+from typing import Any
 
 from typedcall._c_text import parse_declaration
 from typedcall._capsules import capsule_address, capsule_name, is_capsule
@@ -38,7 +38,7 @@ def _flags_of(obj: Any, text: str) -> Flags:
     return flags | Flags.NEEDS_THREAD | Flags.DIFFERS if text.startswith("int (") else flags
 
 
-def entries(obj: Any) -> Optional[List[Entry]]:
+def entries(obj: Any) -> list[Entry] | None:
     """What a LowLevelCallable offers; None for anything else. A pointer to user data is an argument
     like the others: pass `obj.user_data`."""
     if not _is_low_level_callable(obj):
