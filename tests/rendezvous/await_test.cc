@@ -4,6 +4,7 @@
 #include "tests/rendezvous/await_provider.h"
 #include "tests/support/embedded.h"
 #include "typedcall/call_site.h"
+#include "typedcall/dynamic_call_site.h"
 #include "typedcall/resolve.h"
 
 #ifdef TYPEDCALL_CORE_RENDEZVOUS_H_

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <new>
 #include <stdexcept>
+#include <type_traits>
 
 #ifdef __GLIBCXX__
 #include <cxxabi.h>
@@ -146,7 +147,9 @@ State &state_of(PyObject *module) {
   static PyModuleDef name##_module = {PyModuleDef_HEAD_INIT, #name,        doc,        size, \
                                       (methods).rows(),      name##_slots, __VA_ARGS__};     \
   PyMODINIT_FUNC PyInit_##name() { return PyModuleDef_Init(&name##_module); }                \
-  static_assert(true, "a semicolon may follow")
+  static_assert(std::is_same_v<decltype(State::runs_without_gil), const bool> &&             \
+                    std::is_same_v<decltype(State::supports_interpreters), const bool>,      \
+                "typedcall: what a state says of its module is a static constexpr bool")
 
 #define TYPEDCALL_INTERNAL_STATELESS(name, doc, methods, State) \
   TYPEDCALL_INTERNAL_MODULE(                                    \
