@@ -15,8 +15,8 @@ extern "C" {
 #endif
 
 // `_extensibletype.combined_metaclass`, for Python code.
-static inline PyObject *PyTypedcall_Internal_CombinedFromPython(PyObject *self,
-                                                                PyObject *metaclasses) {
+static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_CombinedFromPython(
+    PyObject *self, PyObject *metaclasses) {
   (void)self;
   const PyTypedcall_Interface *interface = PyTypedcall_Peek();
   if (interface != NULL) {
@@ -34,8 +34,8 @@ static PyMethodDef PyTypedcall_Internal_CombinedDef = {
               "abc.ABCMeta)).\n"
               "The same metaclasses give the same result, in whatever order.")};
 
-static inline void PyTypedcall_Internal_ReadCounters(void *opaque, PyTypedcall_Counters *out,
-                                                     size_t size) {
+static inline __attribute__((cold)) void PyTypedcall_Internal_ReadCounters(
+    void *opaque, PyTypedcall_Counters *out, size_t size) {
   const PyTypedcall_Counters *live = &((const PyTypedcall_Internal_State *)opaque)->counters;
   PyTypedcall_Counters read;
   read.rows_added = PyTypedcall_LOAD_RELAXED(&live->rows_added);
@@ -75,7 +75,8 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TakeAllRows(
 
 // Lets go of everything but the struct itself. That can run anything, so all of it is out of the
 // state before the first thing is let go.
-static inline void PyTypedcall_Internal_EmptyState(PyTypedcall_Internal_State *state) {
+static inline __attribute__((cold)) void PyTypedcall_Internal_EmptyState(
+    PyTypedcall_Internal_State *state) {
   PyObject *const parts[] = {(PyObject *)state->metaclass, (PyObject *)state->reference_type,
                              state->slot_names, state->combined};
   PyExtensibleType_Internal_StaticTypes static_types = state->static_types;
@@ -112,7 +113,7 @@ static inline int PyTypedcall_Internal_IsRunning(void) {
   return (modules != NULL && PyDict_Check(modules)) || (version != NULL && PyLong_Check(version));
 }
 
-static inline void PyTypedcall_Internal_CapsuleDied(PyObject *capsule);
+static inline __attribute__((cold)) void PyTypedcall_Internal_CapsuleDied(PyObject *capsule);
 
 // Python code can get hold of the interpreter's dictionary (CPython 3.13 shows it to
 // gc.get_objects()) and empty it. What others use stays, and stands there again.
@@ -141,7 +142,7 @@ static inline PyTypedcall_Internal_State *PyTypedcall_Internal_StateIn(PyObject 
       ->state;
 }
 
-static inline void PyTypedcall_Internal_CapsuleDied(PyObject *capsule) {
+static inline __attribute__((cold)) void PyTypedcall_Internal_CapsuleDied(PyObject *capsule) {
   PyTypedcall_Internal_State *state = PyTypedcall_Internal_StateIn(capsule);
   if (state->is_coming_back) return;
   if (state->is_installed && PyTypedcall_Internal_IsRunning()) {
@@ -158,7 +159,7 @@ static inline void PyTypedcall_Internal_CapsuleDied(PyObject *capsule) {
 
 // A capsule with a new interface, not yet shown to anybody. New reference, or NULL with an
 // exception.
-static inline PyObject *PyTypedcall_Internal_NewCapsule(void) {
+static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_NewCapsule(void) {
   PyTypedcall_Internal_State *state =
       (PyTypedcall_Internal_State *)PyTypedcall_RAW_CALLOC(1, sizeof(*state));
   if (state == NULL) return PyErr_NoMemory();
@@ -339,7 +340,7 @@ static inline const PyTypedcall_Interface *PyTypedcall_Internal_Meet(PyObject *d
 /// Returns NULL with ImportError when something else stands under our names or another major
 /// version was first, MemoryError, or SystemError (a CPython other than the one compiled for). GIL:
 /// held.
-static inline const PyTypedcall_Interface *PyTypedcall_Import(void) {
+static inline __attribute__((cold)) const PyTypedcall_Interface *PyTypedcall_Import(void) {
   PyObject *dict = PyTypedcall_Internal_MakeModule();
   if (dict == NULL) return NULL;
   const PyTypedcall_Interface *interface = NULL;

@@ -5,7 +5,6 @@
 
 #include <Python.h>
 
-#include <cmath>
 #include <type_traits>
 
 #include "typedcall/signature_of.h"
@@ -44,7 +43,7 @@ namespace internal {
 /// The error value of PyPy's layout for floating types (ERROR_IS_NEG_ZERO).
 template <class Real>
 bool is_negative_zero(Real result) {
-  return std::fpclassify(result) == FP_ZERO && std::signbit(result);
+  return result <= 0 && result >= 0 && __builtin_signbit(result);
 }
 
 /// Of a function that has failed, or whose NULL is no object: the exception that it should have

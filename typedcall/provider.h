@@ -119,7 +119,8 @@ template <std::size_t Count>
 class method_table {
  public:
   template <class... Methods>
-  explicit method_table(const Methods &...methods) : method_table(false, methods...) {}
+  __attribute__((cold)) explicit method_table(const Methods &...methods)
+      : method_table(false, methods...) {}
   method_table(const method_table &) = delete;
   method_table &operator=(const method_table &) = delete;
 
@@ -130,7 +131,7 @@ class method_table {
   /// the exceptions of PyTypedMethod_AddTags, ValueError for names of parameters that Python cannot
   /// say, or SystemError for a row that def() could not make right. GIL: held. Once for every
   /// module object, in any interpreter.
-  int tag(PyObject *module) const {
+  __attribute__((cold)) int tag(PyObject *module) const {
     if (fault_ != nullptr) {
       PyErr_Format(PyExc_SystemError, "typedcall: %s(): %s", faulty_, fault_);
       return -1;
@@ -147,7 +148,7 @@ class method_table {
 
  protected:
   template <class... Methods>
-  explicit method_table(bool of_type, const Methods &...methods) {
+  __attribute__((cold)) explicit method_table(bool of_type, const Methods &...methods) {
     const method *const all[] = {&methods..., nullptr};
     for (std::size_t i = 0; i < Count; ++i) add(i, *all[i], of_type);
   }
@@ -213,7 +214,8 @@ template <std::size_t Count>
 class type_method_table : public method_table<Count> {
  public:
   template <class... Methods>
-  explicit type_method_table(const Methods &...methods) : method_table<Count>(true, methods...) {}
+  __attribute__((cold)) explicit type_method_table(const Methods &...methods)
+      : method_table<Count>(true, methods...) {}
 };
 
 template <class... Methods>

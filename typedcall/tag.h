@@ -25,8 +25,8 @@ extern "C" {
 
 /// Is this a table that may be offered? Returns 0, or -1 with ValueError that says what is wrong
 /// (for a signature: where) in the table of the callable called `name`. GIL: held.
-static inline int PyNativeCallable_CheckTable(const PyNativeCallableTable *table,
-                                              const char *name) {
+static inline __attribute__((cold)) int PyNativeCallable_CheckTable(
+    const PyNativeCallableTable *table, const char *name) {
   if (table == NULL || table->count < 1) {
     PyErr_Format(PyExc_ValueError, "%.100s: a tag needs at least one entry", name);
     return -1;
@@ -46,9 +46,8 @@ static inline int PyNativeCallable_TablesAreEqual(const PyNativeCallableTable *a
 }
 
 // ValueError that shows where two tables that are not equal begin to differ.
-static inline void PyNativeCallable_Internal_SetConflict(const char *name,
-                                                         const PyNativeCallableTable *other,
-                                                         const PyNativeCallableTable *table) {
+static inline __attribute__((cold)) void PyNativeCallable_Internal_SetConflict(
+    const char *name, const PyNativeCallableTable *other, const PyNativeCallableTable *table) {
   Py_ssize_t i = 0;
   while (i < other->count - 1 && i < table->count - 1 &&
          PyNativeCallable_EntriesAreEqual(&other->entries[i], &table->entries[i])) {
@@ -90,12 +89,10 @@ static inline int PyNativeCallable_Internal_PublishUnkept(const PyTypedcall_Inte
 // Of a table that has been checked: 1 when it was taken, 0 when an equal one stands already, -1
 // with ValueError for a conflict or what the interface's publish raises. `kept` (may be NULL) is
 // kept with it, whichever stands; under an interface before 1.2 it is the caller's affair.
-static inline int PyNativeCallable_Internal_Publish(const PyTypedcall_Interface *interface,
-                                                    int space, const void *key, PyObject *owner,
-                                                    const char *name,
-                                                    const PyNativeCallableTable *table,
-                                                    void (*destroy)(const void *value),
-                                                    PyObject *kept) {
+static inline __attribute__((cold)) int PyNativeCallable_Internal_Publish(
+    const PyTypedcall_Interface *interface, int space, const void *key, PyObject *owner,
+    const char *name, const PyNativeCallableTable *table, void (*destroy)(const void *value),
+    PyObject *kept) {
   if (!PyTypedcall_HAS(interface, publish_kept)) {
     return PyNativeCallable_Internal_PublishUnkept(interface, space, key, owner, name, table,
                                                    destroy);
@@ -116,11 +113,9 @@ static inline int PyNativeCallable_Internal_Publish(const PyTypedcall_Interface 
 }
 
 // PyTypedMethod_TagDef of a def with a name and a table that have been checked.
-static inline int PyTypedMethod_Internal_TagDef(const PyTypedcall_Interface *interface,
-                                                const PyMethodDef *def, PyObject *owner,
-                                                const PyNativeCallableTable *table,
-                                                void (*destroy)(const void *value),
-                                                PyObject *kept) {
+static inline __attribute__((cold)) int PyTypedMethod_Internal_TagDef(
+    const PyTypedcall_Interface *interface, const PyMethodDef *def, PyObject *owner,
+    const PyNativeCallableTable *table, void (*destroy)(const void *value), PyObject *kept) {
   const PyNativeCallableTable *behind_name = PyTypedMethod_Table(def);
   if (behind_name == NULL) {
     return PyNativeCallable_Internal_Publish(interface, PyTypedcall_BY_DEF, def, owner,
@@ -298,8 +293,8 @@ static inline int PyTypedMethod_Internal_CheckPyPy(const PyTypedMethodMetadata *
 ///
 /// Returns 0, or -1: ValueError as PyTypedMethod_TagDef, SystemError when no row has the name that
 /// a metadata struct holds, ImportError as PyTypedcall_Import. GIL: held.
-static inline int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *defs,
-                                        const PyTypedMethodMetadata *const *typed) {
+static inline __attribute__((cold)) int PyTypedMethod_AddTags(
+    PyObject *owner, const PyMethodDef *defs, const PyTypedMethodMetadata *const *typed) {
 #ifdef PYPY_VERSION
   (void)owner;
 #else

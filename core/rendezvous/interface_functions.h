@@ -24,14 +24,17 @@ static inline int PyTypedcall_Internal_IsEnding(const PyTypedcall_Internal_State
 
 // Each of these is described in PyTypedcall_Interface.
 
-static inline int PyTypedcall_Internal_Resolve(void *opaque, PyTypeObject *type,
-                                               const PyCustomSlot *own, Py_ssize_t own_count) {
+static inline __attribute__((cold)) int PyTypedcall_Internal_Resolve(void *opaque,
+                                                                     PyTypeObject *type,
+                                                                     const PyCustomSlot *own,
+                                                                     Py_ssize_t own_count) {
   PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
   if (PyTypedcall_Internal_IsEnding(state)) return -1;
   return PyExtensibleType_Internal_Resolve(state->metaclass, type, own, own_count);
 }
 
-static inline uintptr_t PyTypedcall_Internal_SlotId(void *opaque, const char *name) {
+static inline __attribute__((cold)) uintptr_t PyTypedcall_Internal_SlotId(void *opaque,
+                                                                          const char *name) {
   PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
   if (PyTypedcall_Internal_IsEnding(state)) return 0;
   uintptr_t id;
@@ -41,8 +44,8 @@ static inline uintptr_t PyTypedcall_Internal_SlotId(void *opaque, const char *na
   return id;
 }
 
-static inline int PyTypedcall_Internal_ReadyStatic(void *opaque, PyTypeObject *type,
-                                                   Py_ssize_t slot_table_size) {
+static inline __attribute__((cold)) int PyTypedcall_Internal_ReadyStatic(
+    void *opaque, PyTypeObject *type, Py_ssize_t slot_table_size) {
   PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
   if (PyTypedcall_Internal_IsEnding(state)) return -1;
   int result;
@@ -53,8 +56,8 @@ static inline int PyTypedcall_Internal_ReadyStatic(void *opaque, PyTypeObject *t
   return result;
 }
 
-static inline PyTypeObject *PyTypedcall_Internal_CombinedMetaclass(void *opaque,
-                                                                   PyObject *metaclasses) {
+static inline __attribute__((cold)) PyTypeObject *PyTypedcall_Internal_CombinedMetaclass(
+    void *opaque, PyObject *metaclasses) {
   PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
   if (PyTypedcall_Internal_IsEnding(state)) return NULL;
   PyTypeObject *combined;
@@ -64,7 +67,7 @@ static inline PyTypeObject *PyTypedcall_Internal_CombinedMetaclass(void *opaque,
   return combined;
 }
 
-static inline int PyTypedcall_Internal_LockAndPublishKept(
+static inline __attribute__((cold)) int PyTypedcall_Internal_LockAndPublishKept(
     void *opaque, int space, const void *key, PyObject *object, const void *value,
     int (*equal)(const void *standing, const void *offered), void (*destroy)(const void *value),
     PyObject *kept) {
@@ -77,7 +80,7 @@ static inline int PyTypedcall_Internal_LockAndPublishKept(
   return result;
 }
 
-static inline const void *PyTypedcall_Internal_LockAndPublish(
+static inline __attribute__((cold)) const void *PyTypedcall_Internal_LockAndPublish(
     void *opaque, int space, const void *key, PyObject *object, const void *value,
     int (*equal)(const void *standing, const void *offered), void (*destroy)(const void *value)) {
   const void *standing;
@@ -88,7 +91,8 @@ static inline const void *PyTypedcall_Internal_LockAndPublish(
   return standing;
 }
 
-static inline int PyTypedcall_Internal_LockAndRetract(void *opaque, int space, const void *key) {
+static inline __attribute__((cold)) int PyTypedcall_Internal_LockAndRetract(void *opaque, int space,
+                                                                            const void *key) {
   int result;
   PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf((PyTypedcall_Internal_State *)opaque));
   result = PyTypedcall_Internal_Retract(opaque, space, key);
@@ -96,9 +100,9 @@ static inline int PyTypedcall_Internal_LockAndRetract(void *opaque, int space, c
   return result;
 }
 
-static inline int PyTypedcall_Internal_LockAndReplace(void *opaque, int space, const void *key,
-                                                      PyObject *object, const void *value,
-                                                      void (*destroy)(const void *value)) {
+static inline __attribute__((cold)) int PyTypedcall_Internal_LockAndReplace(
+    void *opaque, int space, const void *key, PyObject *object, const void *value,
+    void (*destroy)(const void *value)) {
   int result;
   PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf((PyTypedcall_Internal_State *)opaque));
   result = PyTypedcall_Internal_Exchange(opaque, space, key, object, NULL, value, destroy);
@@ -106,10 +110,9 @@ static inline int PyTypedcall_Internal_LockAndReplace(void *opaque, int space, c
   return result < 0 ? -1 : 0;
 }
 
-static inline int PyTypedcall_Internal_LockAndExchange(void *opaque, int space, const void *key,
-                                                       PyObject *object, const void *expected,
-                                                       const void *value,
-                                                       void (*destroy)(const void *value)) {
+static inline __attribute__((cold)) int PyTypedcall_Internal_LockAndExchange(
+    void *opaque, int space, const void *key, PyObject *object, const void *expected,
+    const void *value, void (*destroy)(const void *value)) {
   if (expected == NULL) {
     PyErr_SetString(PyExc_ValueError, "typedcall: a row to exchange needs the value that stands");
     return -1;

@@ -41,7 +41,8 @@ static inline int PyTypedcall_Internal_RemoveRowsOf(PyTypedcall_Internal_Owner *
 }
 
 // The weak reference's callback: `self` is the owner's capsule.
-static inline PyObject *PyTypedcall_Internal_OwnerDied(PyObject *self, PyObject *reference) {
+static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_OwnerDied(PyObject *self,
+                                                                             PyObject *reference) {
   (void)reference;
   PyTypedcall_Internal_Owner *owner = PyTypedcall_Internal_OwnerIn(self);
   if (owner == NULL) return NULL;
@@ -154,7 +155,7 @@ static inline int PyTypedcall_Internal_RetireDying(PyTypedcall_Internal_State *s
 
 // See PyTypedcall_Interface.publish_kept; `*standing` is what stands afterwards. The caller has the
 // state for itself.
-static inline int PyTypedcall_Internal_Publish(
+static inline __attribute__((cold)) int PyTypedcall_Internal_Publish(
     void *opaque, int space, const void *key, PyObject *object, const void *value,
     int (*equal)(const void *standing, const void *offered), void (*destroy)(const void *value),
     PyObject *kept, const void **standing) {

@@ -187,7 +187,7 @@ static inline PyObject *PyTypedcall_Internal_OwnerCapsule(PyTypedcall_Internal_S
 
 // The record of an owner, which is in the state when this returns, with a reference to its capsule
 // in `*held`; NULL with an exception. The caller has the state for itself.
-static inline PyTypedcall_Internal_Owner *PyTypedcall_Internal_OwnerFor(
+static inline __attribute__((cold)) PyTypedcall_Internal_Owner *PyTypedcall_Internal_OwnerFor(
     PyTypedcall_Internal_State *state, PyObject *object, PyMethodDef *died, int may_be_kept,
     PyObject **held) {
   PyObject *key = PyLong_FromVoidPtr(object);

@@ -26,10 +26,9 @@ static inline void PyTypedcall_Internal_SwapRows(PyTypedcall_Internal_State *sta
 }
 
 // See PyTypedcall_Interface.exchange; with a NULL `expected` whatever stands is replaced.
-static inline int PyTypedcall_Internal_Exchange(void *opaque, int space, const void *key,
-                                                PyObject *object, const void *expected,
-                                                const void *value,
-                                                void (*destroy)(const void *value)) {
+static inline __attribute__((cold)) int PyTypedcall_Internal_Exchange(
+    void *opaque, int space, const void *key, PyObject *object, const void *expected,
+    const void *value, void (*destroy)(const void *value)) {
   PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
   // A row BY_OBJECT may keep its owner alive, which changes hands with the row: not supported.
   if (space < 0 || space >= PyTypedcall_SPACES || space == PyTypedcall_BY_OBJECT || key == NULL ||

@@ -11,11 +11,9 @@ extern "C" {
 
 // `__init__` of a combined metaclass: what the others have, then ours, even if one of the others
 // forgets super().__init__, so that a faulty `__customslots__` is reported.
-static inline PyObject *PyExtensibleType_Internal_CombinedInit(PyObject *self,
-                                                               PyTypeObject *defining_class,
-                                                               PyObject *const *args,
-                                                               Py_ssize_t nargs,
-                                                               PyObject *kwnames) {
+static inline __attribute__((cold)) PyObject *PyExtensibleType_Internal_CombinedInit(
+    PyObject *self, PyTypeObject *defining_class, PyObject *const *args, Py_ssize_t nargs,
+    PyObject *kwnames) {
   PyObject *super = PyObject_CallFunctionObjArgs((PyObject *)&PySuper_Type,
                                                  (PyObject *)defining_class, self, NULL);
   PyObject *init = super != NULL ? PyObject_GetAttrString(super, "__init__") : NULL;
@@ -297,8 +295,8 @@ static inline PyObject *PyExtensibleType_Internal_NewCombined(PyTypeObject *ours
 }
 
 // See PyExtensibleType_CombinedMetaclass. `cache` is the interpreter's dictionary for them.
-static inline PyTypeObject *PyExtensibleType_Internal_Combine(PyTypeObject *ours, PyObject *cache,
-                                                              PyObject *metaclasses) {
+static inline __attribute__((cold)) PyTypeObject *PyExtensibleType_Internal_Combine(
+    PyTypeObject *ours, PyObject *cache, PyObject *metaclasses) {
   PyObject *bases = PyExtensibleType_Internal_CombinedBases(ours, cache, metaclasses);
   if (bases == NULL) return NULL;
   PyObject *combined = NULL, *key = NULL;

@@ -12,10 +12,8 @@ extern "C" {
 #define PyExtensibleType_ATTRIBUTE "extensibletype_v2"
 
 // See PyTypedcall_Interface.resolve. The caller has `metaclass` for itself.
-static inline int PyExtensibleType_Internal_ResolveAlone(PyTypeObject *metaclass,
-                                                         PyTypeObject *type,
-                                                         const PyCustomSlot *slots,
-                                                         Py_ssize_t count) {
+static inline __attribute__((cold)) int PyExtensibleType_Internal_ResolveAlone(
+    PyTypeObject *metaclass, PyTypeObject *type, const PyCustomSlot *slots, Py_ssize_t count) {
   if (!PyType_IsSubtype(Py_TYPE((PyObject *)type), metaclass)) {
     return PyExtensibleType_Internal_Refuse(type, PyExc_TypeError,
                                             "type '%s' is not an extensible type");
@@ -54,8 +52,10 @@ static inline int PyExtensibleType_Internal_ResolveAlone(PyTypeObject *metaclass
 
 // See PyTypedcall_Interface.resolve. One type at a time, because a base must be settled before what
 // derives from it.
-static inline int PyExtensibleType_Internal_Resolve(PyTypeObject *metaclass, PyTypeObject *type,
-                                                    const PyCustomSlot *slots, Py_ssize_t count) {
+static inline __attribute__((cold)) int PyExtensibleType_Internal_Resolve(PyTypeObject *metaclass,
+                                                                          PyTypeObject *type,
+                                                                          const PyCustomSlot *slots,
+                                                                          Py_ssize_t count) {
   int result;
   PyTypedcall_BEGIN_EXCLUSIVE(metaclass);
   result = PyExtensibleType_Internal_ResolveAlone(metaclass, type, slots, count);
@@ -81,7 +81,9 @@ static inline PyTypeObject *PyExtensibleType_Internal_MetaclassOf(PyTypeObject *
   }
 }
 
-static inline int PyExtensibleType_Internal_Init(PyObject *self, PyObject *args, PyObject *kwargs) {
+static inline __attribute__((cold)) int PyExtensibleType_Internal_Init(PyObject *self,
+                                                                       PyObject *args,
+                                                                       PyObject *kwargs) {
   const initproc init = PyTypedcall_Internal_SLOT(initproc, &PyType_Type, tp_init);
   if (init(self, args, kwargs) < 0) return -1;
   PyTypeObject *type = (PyTypeObject *)self;

@@ -59,7 +59,7 @@ typedef struct PyExtensibleType_Internal_Resolution {
 } PyExtensibleType_Internal_Resolution;
 
 // Ends the last step. Can run Python code: what has been read may be let go.
-static inline void PyExtensibleType_Internal_DropStep(
+static inline __attribute__((cold)) void PyExtensibleType_Internal_DropStep(
     PyExtensibleType_Internal_Resolution *resolution) {
   PyExtensibleType_Internal_Step step = resolution->steps[--resolution->count];
   uint64_t *magic = PyExtensibleType_Internal_MagicOf(resolution->metaclass, step.type);
@@ -98,7 +98,7 @@ static inline int PyExtensibleType_Internal_ReserveStep(
 // the type need not or cannot be settled now; or -1 with an exception. May run Python code, and
 // with it another thread, which may come first to the end, or a look-up on this very type, which
 // finds nothing: reading it there once more could go on for ever.
-static inline int PyExtensibleType_Internal_AddStep(
+static inline __attribute__((cold)) int PyExtensibleType_Internal_AddStep(
     PyExtensibleType_Internal_Resolution *resolution, PyTypeObject *type,
     const PyExtensibleType_Internal_Own *given, Py_ssize_t came_of) {
   uint64_t *magic = PyExtensibleType_Internal_MagicOf(resolution->metaclass, type);
@@ -251,7 +251,7 @@ static inline int PyExtensibleType_Internal_RunSteps(
 // Resolves with the slots of the class body, or with `given` ones. Returns 0, or -1 with the
 // exception that a declaration causes, or with RuntimeError or SystemError if given ones would be
 // lost. May run Python code.
-static inline int PyExtensibleType_Internal_ResolveWith(
+static inline __attribute__((cold)) int PyExtensibleType_Internal_ResolveWith(
     PyTypeObject *metaclass, PyTypeObject *type, const PyExtensibleType_Internal_Own *given) {
   PyExtensibleType_Internal_Resolution resolution;
   resolution.metaclass = metaclass;

@@ -8,7 +8,6 @@
 
 // Behind Python.h.
 #include <charconv>
-#include <cmath>
 #include <string>
 
 namespace typedcall {
@@ -18,8 +17,8 @@ namespace internal {
 /// A floating number as Python spells it. Python has no literal for nan, and "..." is what its own
 /// signatures show where a default cannot be spelt.
 __attribute__((noinline, cold)) inline std::string spell_float(double value) {
-  if (std::isnan(value)) return "...";
-  if (std::isinf(value)) return value < 0 ? "-1e999" : "1e999";
+  if (__builtin_isnan(value)) return "...";
+  if (__builtin_isinf(value)) return value < 0 ? "-1e999" : "1e999";
   char text[40];
   const auto end = std::to_chars(text, text + sizeof(text), value);
   std::string spelt(text, end.ptr);
@@ -68,10 +67,10 @@ std::string spell_default(T value) {
   } else if constexpr (is_complex_type<T>) {
     const double real = static_cast<double>(__real__ value);
     const double imag = static_cast<double>(__imag__ value);
-    if (!std::isfinite(real) || !std::isfinite(imag)) return "...";
+    if (!__builtin_isfinite(real) || !__builtin_isfinite(imag)) return "...";
     // inspect adds constants, and a sign in front makes an expression of one.
-    if (std::signbit(real)) return "...";
-    return spell_float(real) + (std::signbit(imag) ? "" : "+") + spell_float(imag) + "j";
+    if (__builtin_signbit(real)) return "...";
+    return spell_float(real) + (__builtin_signbit(imag) ? "" : "+") + spell_float(imag) + "j";
   } else {
     return std::to_string(value);
   }

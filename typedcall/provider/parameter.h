@@ -138,8 +138,8 @@ bool same_default(const T &a, const T &b) {
     return same_default(__real__ a, __real__ b) && same_default(__imag__ a, __imag__ b);
   } else if constexpr (std::is_floating_point_v<T>) {
     // -0.0 is another default than 0.0.
-    return (a <= b && a >= b && std::signbit(a) == std::signbit(b)) ||
-           (std::isnan(a) && std::isnan(b));
+    return (a <= b && a >= b && __builtin_signbit(a) == __builtin_signbit(b)) ||
+           (__builtin_isnan(a) && __builtin_isnan(b));
   } else {
     return a == b;
   }
