@@ -55,7 +55,7 @@ def modules(**replaced):
 def overriding(base, name, answer, of_class=False):
     """A subclass of `base` whose instances have that attribute; `of_class`: which has it itself."""
     def usual(self):
-        if name in getattr(self, "__dict__", {}):
+        if name not in METHODS and name in getattr(self, "__dict__", {}):
             return vars(self)[name]
         for each in itertools.chain(self.__mro__ if of_class else (), owner.__mro__[1:]):
             if name in vars(each):
@@ -273,24 +273,6 @@ def of_scipy_ctypes(metaclass_too):
     return make
 
 
-@contextlib.contextmanager
-def of_resolved(name, answer):
-    if not support.IS_PYPY:
-        raise unittest.SkipTest("CPython's TypedFunction has no subclasses")
-    resolved = typedcall.resolve(tagged, "d->d")
-    made = object.__new__(overriding(type(resolved), name, answer))
-    for each in ("signature", "address", "flags", "callable", "place"):
-        if each != name:
-            setattr(made, each, getattr(resolved, each))
-    yield made
-
-
-def tagged(x):
-    return x / 2
-
-
-typedcall.tag(tagged, "d->d", HALF)
-
 #: (what makes the object, the attributes that adapters read).
 TABLE = {
     of_ctypes: ("argtypes restype errcheck callable _objects _b_base_ _b_needsfree_ __bool__ "
@@ -315,5 +297,4 @@ TABLE = {
     of_scipy: "typed_flags function user_data __iter__ __getitem__ __len__ __class__ __eq__",
     of_scipy_ctypes(False): "argtypes restype errcheck callable _objects _b_base_ _b_needsfree_",
     of_scipy_ctypes(True): "_flags_",
-    of_resolved: "signature address flags place",
 }

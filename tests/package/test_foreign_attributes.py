@@ -6,6 +6,7 @@ import ctypes
 import itertools
 import unittest
 
+import support
 import typedcall
 from foreign_attributes import (
     HALF, TABLE, Answer, need, of_ctypes, of_ctypes_callback, of_numba_cfunc, of_numba_protocol,
@@ -93,7 +94,13 @@ ASKED = (ask_for_entries, typedcall.signatures, ask_to_resolve, ask_to_adopt, as
 class Attributes(unittest.TestCase):
     def check(self, make, name, ask, answer):
         """Nothing comes out but what must, and that does if the attribute was asked for at all."""
-        with make(name, answer) as obj:
+        with contextlib.ExitStack() as stack:
+            try:
+                obj = stack.enter_context(make(name, answer))
+            except AttributeError:
+                if not support.IS_PYPY:
+                    raise
+                self.skipTest("PyPy's ctypes, which is Python, sets the attribute itself")
             answer.is_armed = True
             try:
                 ask(obj)

@@ -180,7 +180,7 @@ class Refused(unittest.TestCase):
             status, output = self.compile('#include "%s"\n' % header)
             self.assertNotEqual(status, 0, header)
             self.assertIn("typedcall: on PyPy there are providers", output)
-        for header in ("typedcall/resolve.h", "typedcall/call_site.h", "typedcall/invoker.h"):
+        for header in ("typedcall/resolve.h", "typedcall/call_site.h", "typedcall/loop.h"):
             status, output = self.compile('#include "%s"\n' % header, language="c++")
             self.assertNotEqual(status, 0, header)
             self.assertIn("typedcall: on PyPy there are providers", output)

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from typedcall._codes import CODES, has_error_value, letters_for
-from typedcall._foreign import attribute, imported_class, is_a, type_name
+from typedcall._foreign import attribute, imported_class, is_a, show, type_name
 from typedcall._libraries import library_of
 from typedcall._records import Entry, Flags
 
@@ -148,7 +148,12 @@ def _read(pointer: Any) -> int:
     import ctypes
 
     if sys.implementation.name == "pypy":
-        return ctypes.cast(pointer, ctypes.c_void_p).value or 0
+        try:  # ctypes is Python there, and asks the object
+            return ctypes.cast(pointer, ctypes.c_void_p).value or 0
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise TypeError(f"{show(pointer)} does not show its address") from error
     return ctypes.c_void_p.from_address(ctypes.addressof(pointer)).value or 0
 
 
