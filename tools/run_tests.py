@@ -117,6 +117,18 @@ def python_check():
     return cases
 
 
+def tidy_check(interpreter):
+    """tools/clang_tidy on all headers."""
+    program = os.environ.get("CLANG_TIDY")
+    if not program:
+        return [Case("clang-tidy", SKIPPED, "its version for this project could not be installed")]
+    checked = subprocess.run([interpreter.executable, "tools/clang_tidy"], stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True, check=False)
+    if checked.returncode:
+        print(checked.stdout)
+    return [Case("clang-tidy", FAILED if checked.returncode else PASSED)]
+
+
 def bazel_test(interpreter, flags, without=()):
     """The cases of `bazel test //...` under one interpreter, less those of some folders."""
     # A limited-API module is tried under the others, too: tests cannot see the user's environment.
@@ -243,6 +255,7 @@ def script(path):
 def full_runs(chosen, usual, twin, fuzz_seconds):
     """(label, function, arguments) of what --full adds. `twin` is another of the usual version."""
     yield "documentation", script, ("tools/docs",)
+    yield "clang-tidy", tidy_check, (usual,)
     yield "platforms", platforms_check, ()
     yield "clang, " + usual.label, bazel_test, (usual, ["--config=clang"])
     yield "optimised, " + twin.label, bazel_test, (

@@ -326,7 +326,7 @@ static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, 
   PyExtensibleType_Internal_TypeData *data = PyExtensibleType_Internal_DataOf(metaclass, type);
   const PyExtensibleTypeData *first =
       layout != NULL ? &PyExtensibleType_Internal_DataOf(metaclass, layout)->shared : NULL;
-  if (own->count == 0 && first->count == count &&
+  if (own->count == 0 && first != NULL && first->count == count &&
       memcmp(first->table, table->slots, (size_t)count * sizeof(PyCustomSlot)) == 0) {
     PyExtensibleType_Internal_ReleaseTable(table);
     data->shared.count = count;
