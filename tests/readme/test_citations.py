@@ -27,6 +27,7 @@ def repository_files():
     for folder, folders, names in os.walk(ROOT):
         here = os.path.relpath(folder, ROOT)
         folders[:] = [name for name in folders if not name.startswith((".", "bazel-"))
+                      and not os.path.exists(os.path.join(folder, name, "pyvenv.cfg"))
                       and name not in ("__pycache__", "build", "dist", "corpus")
                       and not name.endswith(".egg-info")]
         for name in names:
