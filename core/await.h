@@ -18,11 +18,14 @@ extern "C" {
 
 /// What the capsule of that name in the interpreter's own dictionary points to. One per
 /// interpreter, made by the first consumer that finds no interface; it lives as long as the
-/// process. Append-only.
+/// process. What may grow is the interface in it, at its end.
 typedef struct PyTypedcall_Awaited {
   const PyTypedcall_Interface *installed;  ///< NULL until one is; written and read atomically
-  /// Its state is this struct, its counters are its own. Every function does what `installed`
-  /// does; without one, what reads finds nothing, and what writes sets RuntimeError.
+  PyInterpreterState *interpreter;         ///< whose it is
+  Py_ssize_t looked_at;  ///< how long that one's dictionary was when an interface was looked for
+  /// Its state is this struct. `live_counters` are its own until one is installed, then those of
+  /// that one, if it has any: read the field each time. Every function but `sibling` does what
+  /// `installed` does; without one, what reads finds nothing, and what writes sets RuntimeError.
   PyTypedcall_Interface interface;
 } PyTypedcall_Awaited;
 
@@ -33,12 +36,18 @@ static inline int PyTypedcall_Internal_IsAwaited(const PyTypedcall_Interface *in
 }
 
 // The interface is here. Call sites that remember what they found without it look again, because
-// the counters have changed.
+// the counters have changed. Again for another one: of a capsule that Python code has taken away.
 static inline void PyTypedcall_Internal_Arrive(PyTypedcall_Awaited *awaited,
                                                const PyTypedcall_Interface *installed) {
-  __atomic_store_n(&awaited->installed, installed, __ATOMIC_RELEASE);
-  PyTypedcall_Counters *counters = (PyTypedcall_Counters *)awaited->interface.live_counters;
-  __atomic_fetch_add(&counters->rows_added, 1, __ATOMIC_RELEASE);
+  const PyTypedcall_Interface *before =
+      __atomic_exchange_n(&awaited->installed, installed, __ATOMIC_ACQ_REL);
+  if (before == NULL) {
+    PyTypedcall_Counters *own = (PyTypedcall_Counters *)awaited->interface.live_counters;
+    __atomic_fetch_add(&own->rows_added, 1, __ATOMIC_RELEASE);
+  }
+  if (PyTypedcall_HAS(installed, live_counters)) {
+    __atomic_store_n(&awaited->interface.live_counters, installed->live_counters, __ATOMIC_RELEASE);
+  }
 }
 
 // For who has installed an interface; `kept` is the interpreter's dictionary.
@@ -56,13 +65,20 @@ static inline void PyTypedcall_Internal_TellWaiting(PyObject *kept,
 #pragma GCC diagnostic ignored "-Wattributes"
 
 // An installed one, or NULL. Installers before version 1.2 tell nobody that they came, so it is
-// looked for.
+// looked for where they put it: in the interpreter's own dictionary, when that has changed.
 static inline __attribute__((noinline, cold)) const PyTypedcall_Interface *
 PyTypedcall_Internal_Arrived(PyTypedcall_Awaited *awaited) {
   const PyTypedcall_Interface *installed = PyTypedcall_LOAD_ACQUIRE(&awaited->installed);
-  if (installed == NULL) {
-    installed = PyTypedcall_Peek();
-    if (installed != NULL) PyTypedcall_Internal_Arrive(awaited, installed);
+  // Another interpreter has another one.
+  if (installed != NULL || awaited->interpreter != PyInterpreterState_Get()) return installed;
+  PyObject *kept = PyInterpreterState_GetDict(awaited->interpreter);
+  const Py_ssize_t length = kept != NULL && PyDict_Check(kept) ? PyDict_Size(kept) : 0;
+  if (length == __atomic_load_n(&awaited->looked_at, __ATOMIC_RELAXED)) return NULL;
+  installed = PyTypedcall_Peek();
+  if (installed != NULL) {
+    PyTypedcall_Internal_Arrive(awaited, installed);
+  } else {
+    __atomic_store_n(&awaited->looked_at, length, __ATOMIC_RELAXED);
   }
   return installed;
 }
@@ -193,20 +209,17 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_AwaitReplace(
   return installed->replace(installed->state, space, key, owner, value, destroy);
 }
 
-// The installed one may be older, and is not asked for what it does not have.
-static inline int PyTypedcall_Internal_Lacks(int has) {
-  if (!has) PyErr_SetString(PyExc_RuntimeError, "typedcall: the interface is of an older version");
-  return !has;
-}
-
 static inline __attribute__((cold)) int PyTypedcall_Internal_AwaitExchange(
     void *state, int space, const void *key, PyObject *owner, const void *expected,
     const void *value, void (*destroy)(const void *value)) {
   const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
-  if (installed == NULL || PyTypedcall_Internal_Lacks(PyTypedcall_HAS(installed, exchange))) {
-    return -1;
+  if (installed == NULL) return -1;
+  if (PyTypedcall_HAS(installed, exchange)) {
+    return installed->exchange(installed->state, space, key, owner, expected, value, destroy);
   }
-  return installed->exchange(installed->state, space, key, owner, expected, value, destroy);
+  // Version 1.0, where the GIL keeps others out.
+  if (installed->find(installed->state, space, key) != expected) return 0;
+  return installed->replace(installed->state, space, key, owner, value, destroy) < 0 ? -1 : 1;
 }
 
 static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_AwaitHold(void *state, int space,
@@ -232,10 +245,18 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_AwaitPublishKept(
     int (*equal)(const void *standing, const void *offered), void (*destroy)(const void *value),
     PyObject *kept) {
   const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
-  if (installed == NULL || PyTypedcall_Internal_Lacks(PyTypedcall_HAS(installed, publish_kept))) {
-    return -1;
+  if (installed == NULL) return -1;
+  if (PyTypedcall_HAS(installed, publish_kept)) {
+    return installed->publish_kept(installed->state, space, key, owner, value, equal, destroy,
+                                   kept);
   }
-  return installed->publish_kept(installed->state, space, key, owner, value, equal, destroy, kept);
+  // An older one cannot keep anything, so what it takes or has keeps it for ever.
+  const void *stands =
+      installed->publish(installed->state, space, key, owner, value, equal, destroy);
+  if (stands == NULL) return -1;
+  if (stands != value && (equal == NULL || !equal(stands, value))) return PyTypedcall_CONFLICT;
+  Py_XINCREF(kept);
+  return stands == value;
 }
 
 static inline const void *PyTypedcall_Internal_AwaitSibling(
@@ -275,6 +296,8 @@ static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_NewAwaited(vo
                                            PyTypedcall_Internal_AwaitPublishKept,
                                            PyTypedcall_Internal_AwaitSibling};
   made->shown.interface = interface;
+  made->shown.interpreter = PyInterpreterState_Get();
+  made->shown.looked_at = -1;
   PyObject *capsule =
       PyCapsule_New(made, PyTypedcall_AWAITED_NAME, PyTypedcall_Internal_AwaitedEnds);
   if (capsule == NULL) PyTypedcall_RAW_FREE(made);

@@ -114,7 +114,8 @@ typedef struct PyTypedcall_Interface {
                   const void *value, void (*destroy)(const void *value));
 
   /// The totals themselves, which change while one looks: for who asks each time whether any row
-  /// has come or gone. To be read with atomic loads; by any thread, without the GIL. Since 1.1.
+  /// has come or gone. To be read with atomic loads, the field, too (it changes when an awaited
+  /// interface is installed: core/await.h); by any thread, without the GIL. Since 1.1.
   const PyTypedcall_Counters *live_counters;
 
   /// What is published for `key`, in `*value`, and a new reference to an object that keeps it valid

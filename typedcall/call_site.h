@@ -23,14 +23,21 @@ inline const PyTypedcall_Interface *latest(const PyTypedcall_Interface *interfac
   return installed != nullptr ? installed : interface;
 }
 
+/// Does it stand for an interface that has come meanwhile? Its stamps are of the time before.
+inline bool has_arrived(const PyTypedcall_Interface *interface) {
+  if (interface == nullptr || !PyTypedcall_Internal_IsAwaited(interface)) return false;
+  const auto *awaited = static_cast<const PyTypedcall_Awaited *>(interface->state);
+  return PyTypedcall_LOAD_ACQUIRE(&awaited->installed) != nullptr;
+}
+
 /// One search for a callable that is not remembered, and what may be remembered of it. Counts it.
 class site_search {
  public:
-  /// `known` is what was remembered, or null; it is looked at here only.
-  site_search(const PyTypedcall_Interface *interface, PyObject *callable, const remembered *known)
+  /// `read_anew`: of what was remembered.
+  site_search(const PyTypedcall_Interface *interface, PyObject *callable, bool read_anew)
       : callable_(callable),
-        has_interface_(interface != nullptr),
-        read_anew_(known != nullptr && site_memory::is_read_anew(*known)),
+        interface_(interface),
+        read_anew_(read_anew),
         evidence_(site_memory::stamp(interface)) {}
 
   /// To be called while the entry lasts.
@@ -48,7 +55,9 @@ class site_search {
           memory.may_remember(callable_, nullptr, where_, read_anew_, evidence_, &evidence_);
     }
     // Without an interface there is no stamp, and the next one may have one.
-    if (!has_interface_ && where_ != place::method_def) may_remember_ = false;
+    if ((interface_ == nullptr || has_arrived(interface_)) && where_ != place::method_def) {
+      may_remember_ = false;
+    }
     count_found(is_found_, where_);
     stats::add(may_remember_ ? event::cache_miss : event::cache_bypassed);
     return may_remember_;
@@ -59,7 +68,8 @@ class site_search {
 
  private:
   PyObject *callable_;
-  bool has_interface_, read_anew_, is_found_ = false, may_remember_ = false;
+  const PyTypedcall_Interface *interface_;
+  bool read_anew_, is_found_ = false, may_remember_ = false;
   place where_ = place::instance_slot;
   std::uint64_t evidence_;
 };
@@ -131,14 +141,16 @@ class call_site<R(A...)> {
   __attribute__((noinline)) function_view<R(A...)> look(PyObject *callable,
                                                         const internal::remembered *known) {
     // Of what is on the heap, the table behind the name is read on every call.
-    if (known != nullptr && memory_.is_read_anew(*known)) {
+    const bool read_anew = known != nullptr && memory_.is_read_anew(*known);
+    if (read_anew) {
       if (const auto *entry = internal::first_with<R(A...)>(known->def(), asked_)) {
         stats::add(event::cache_bypassed);
         return {reinterpret_cast<R (*)(A...)>(entry->funcptr), entry->flags};
       }
     }
+    // It can run Python code, which may use this site: `known` is not looked at afterwards.
     interface_ = internal::latest(interface_);
-    internal::site_search search(interface_, callable, known);
+    internal::site_search search(interface_, callable, read_anew);
     void *funcptr = nullptr;
     std::uintptr_t flags = 0;
     internal::find_entry<internal::keeping::nothing, false>(

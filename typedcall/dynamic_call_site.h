@@ -72,9 +72,11 @@ class dynamic_call_site {
 
  private:
   __attribute__((noinline)) site_entry look(PyObject *callable, const internal::remembered *known) {
+    const bool read_anew = known != nullptr && memory_.is_read_anew(*known);
+    // It can run Python code, which may use this site: `known` is not looked at afterwards.
     interface_ = internal::latest(interface_);
     site_entry found;
-    internal::site_search search(interface_, callable, known);
+    internal::site_search search(interface_, callable, read_anew);
     std::uint32_t number = 0;
     internal::find_entry<internal::keeping::nothing>(
         interface_, callable, asked_,

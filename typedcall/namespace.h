@@ -5,11 +5,31 @@
 
 // Without it a module that was loaded with RTLD_GLOBAL, in which the compiler has put an inline
 // function that another one has as well, gives the other one its own: made for other members. To be
-// changed in each release that changes a class or an inline function. Counters are members, too.
+// changed in each release that changes a class or an inline function. Counters are members, too,
+// and so are the standard library's strings and containers, which have several layouts.
+#include <cstddef>
+
+#define TYPEDCALL_INTERNAL_JOIN_4_(a, b, c, d) a##b##c##d
+#define TYPEDCALL_INTERNAL_JOIN_4(a, b, c, d) TYPEDCALL_INTERNAL_JOIN_4_(a, b, c, d)
 #if defined(TYPEDCALL_STATS) && TYPEDCALL_STATS
-#define TYPEDCALL_LAYOUT v1_2_stats
+#define TYPEDCALL_INTERNAL_COUNTING _stats
 #else
-#define TYPEDCALL_LAYOUT v1_2
+#define TYPEDCALL_INTERNAL_COUNTING
 #endif
+#if defined(_LIBCPP_ABI_VERSION)
+#define TYPEDCALL_INTERNAL_LIBRARY TYPEDCALL_INTERNAL_JOIN_4(_libcxx, _LIBCPP_ABI_VERSION, , )
+#elif defined(_GLIBCXX_USE_CXX11_ABI)
+#define TYPEDCALL_INTERNAL_LIBRARY TYPEDCALL_INTERNAL_JOIN_4(_libstdcxx, _GLIBCXX_USE_CXX11_ABI, , )
+#else
+#define TYPEDCALL_INTERNAL_LIBRARY
+#endif
+#ifdef _GLIBCXX_DEBUG
+#define TYPEDCALL_INTERNAL_CHECKED _checked
+#else
+#define TYPEDCALL_INTERNAL_CHECKED
+#endif
+#define TYPEDCALL_LAYOUT                                                                  \
+  TYPEDCALL_INTERNAL_JOIN_4(v1_2, TYPEDCALL_INTERNAL_LIBRARY, TYPEDCALL_INTERNAL_CHECKED, \
+                            TYPEDCALL_INTERNAL_COUNTING)
 
 #endif  // TYPEDCALL_NAMESPACE_H_

@@ -175,7 +175,9 @@ FIELD(PyTypedcall_Interface, publish_kept, 120, 8);
 FIELD(PyTypedcall_Interface, sibling, 128, 8);
 PyTypedcall_STATIC_ASSERT(sizeof(PyTypedcall_Interface) >= 136, abi);
 FIELD(PyTypedcall_Awaited, installed, 0, 8);
-FIELD(PyTypedcall_Awaited, interface, 8, sizeof(PyTypedcall_Interface));
+FIELD(PyTypedcall_Awaited, interpreter, 8, 8);
+FIELD(PyTypedcall_Awaited, looked_at, 16, 8);
+FIELD(PyTypedcall_Awaited, interface, 24, sizeof(PyTypedcall_Interface));
 SAME(PyTypedcall_CONFLICT, -2);
 SAME(PyTypedcall_INTERFACE_SIZE_1_0, 96);
 

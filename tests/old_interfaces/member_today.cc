@@ -7,8 +7,10 @@
 // tag_kept(callable, rows, keep_alive) -> taken?
 static PyObject *TagKept(PyObject *module, PyObject *args);
 
+#ifndef MEMBER
 #define MEMBER member_today
 #define MEMBER_TIMES 12
+#endif
 #define MEMBER_METHODS \
   { "tag_kept", TagKept, METH_VARARGS, nullptr }
 #include "tests/old_interfaces/member.h"

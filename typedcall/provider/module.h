@@ -25,13 +25,11 @@ inline namespace TYPEDCALL_LAYOUT {
 ///
 ///     struct state : typedcall::module_state {
 ///       typedcall::object_ref cache;
-///       int exec(PyObject *module) {  // fills the module; 0, or -1 with an exception; it may
-///       throw
+///       int exec(PyObject *module) {  // 0, or -1 with an exception; it may throw
 ///         cache = typedcall::object_ref::steal(PyDict_New());
 ///         return cache ? 0 : -1;
 ///       }
-///       int traverse(visitproc visit, void *arg) const {  // shows every reference to the
-///       collector
+///       int traverse(visitproc visit, void *arg) const {  // shows every reference
 ///         Py_VISIT(cache.get());
 ///         return 0;
 ///       }
@@ -39,7 +37,8 @@ inline namespace TYPEDCALL_LAYOUT {
 ///     };
 ///
 /// It is made when the module is executed and destroyed with the module, in each interpreter that
-/// imports it. GIL: held in all of this. After clear() functions may still be called.
+/// imports it. GIL: held in all of this. After clear() functions may still be called. Define it in
+/// an unnamed namespace: another module may have a class of the same name.
 struct module_state {
   /// May its functions be called by several threads at once? Then a free-threaded CPython runs on
   /// without the GIL.
@@ -56,7 +55,7 @@ namespace internal {
 
 /// A module's state as CPython keeps it: zero bytes until the module is executed.
 template <class State>
-class module_memory {
+class __attribute__((visibility("hidden"))) module_memory {
  public:
   /// Null for a module that has not been executed: any Python code can make one.
   static State *state_of(PyObject *module) {
@@ -112,7 +111,7 @@ class module_memory {
 /// The state of `module`, which is what a module's function gets as self (typedcall::takes_self).
 /// Throws std::runtime_error, in Python RuntimeError, for one that has been made but not executed.
 template <class State>
-State &state_of(PyObject *module) {
+__attribute__((visibility("hidden"))) State &state_of(PyObject *module) {
   State *const state = internal::module_memory<State>::state_of(module);
   if (state == nullptr) throw std::runtime_error("the module has not been executed");
   return *state;

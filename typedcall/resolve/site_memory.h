@@ -104,7 +104,7 @@ class site_memory {
   static std::uint64_t stamp(const PyTypedcall_Interface *interface) {
     if (interface == nullptr) return 0;
     if (PyTypedcall_HAS(interface, live_counters)) {
-      const PyTypedcall_Counters *live = interface->live_counters;
+      const PyTypedcall_Counters *live = PyTypedcall_LOAD_ACQUIRE(&interface->live_counters);
       return PyTypedcall_LOAD_ACQUIRE(&live->rows_added) +
              PyTypedcall_LOAD_ACQUIRE(&live->rows_removed);
     }
