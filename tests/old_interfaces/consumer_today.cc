@@ -40,7 +40,27 @@ PyObject *IsInstalled(PyObject *module, PyObject *) {
   return PyBool_FromLong(PyTypedcall_Installed(StateOf(module)->interface) != nullptr);
 }
 
+// writes(owner): what publish_kept and exchange of the interface return, for a key of this
+// module's.
+PyObject *Writes(PyObject *module, PyObject *owner) {
+  static const int key = 0, first = 1, second = 2;
+  const PyTypedcall_Interface *to = StateOf(module)->interface;
+  const auto publish = [&](const int *value) {
+    return to->publish_kept(to->state, PyTypedcall_BY_DEF, &key, owner, value, nullptr, nullptr,
+                            Py_None);
+  };
+  const auto exchange = [&](const int *expected, const int *value) {
+    return to->exchange(to->state, PyTypedcall_BY_DEF, &key, owner, expected, value, nullptr);
+  };
+  const int published = publish(&first), again = publish(&first), conflict = publish(&second);
+  const int wrong = exchange(&second, &first), right = exchange(&first, &second);
+  const bool is_there = to->find(to->state, PyTypedcall_BY_DEF, &key) == &second;
+  const int retracted = to->retract(to->state, PyTypedcall_BY_DEF, &key);
+  return Py_BuildValue("iiiiiii", published, again, conflict, wrong, right, is_there, retracted);
+}
+
 PyMethodDef methods[] = {
+    {"writes", Writes, METH_O, nullptr},
     {"call", Call, METH_VARARGS, nullptr},
     {"by_site", BySite, METH_VARARGS, nullptr},
     {"is_installed", IsInstalled, METH_NOARGS, nullptr},

@@ -323,7 +323,8 @@ class ConsumerFirst(unittest.TestCase):
     CONSUMER = """
 sys.path[:] = {path!r}
 import consumer_today as consumer
-one = Callable = type("Callable", (), {{"__call__": lambda self, x: x}})()
+Callable = type("Callable", (), {{"__call__": lambda self, x: x}})
+one = Callable()
 def look():
     for turn in range(3):
         assert consumer.by_site(len, 1.0) is consumer.by_site(one, 1.0) is None
@@ -344,6 +345,7 @@ for a, b in every_pair:
         for each in len, one, b.times: assert consumer.by_site(each, 3.0) == b.times(3.0)
     for each in len, one: assert a.untag(each) is True
     look()
+    assert consumer.writes(Callable) == (1, 1, -2, 0, 1, 1, 1), consumer.writes(Callable)
 assert consumer.is_installed()
 """
 

@@ -115,6 +115,38 @@ TEST_F(Await, CallSitesNoticeWithoutLookingEachTime) {
   EXPECT_TRUE(site.find(cos.get()));
 }
 
+TEST_F(Await, ItsCountersBecomeThoseOfTheInstalledOne) {
+  const auto stamp = [this] {
+    const PyTypedcall_Counters *live = waiting_->live_counters;
+    return live->rows_added + live->rows_removed;
+  };
+  const std::uint64_t before = stamp();
+  const PyTypedcall_Interface *installed = Install();
+  EXPECT_EQ(waiting_->live_counters, installed->live_counters);
+  Ref sin = scope_->Eval("math.sin");
+  ASSERT_EQ(TagWith(waiting_, sin.get(), &kTwice), 1) << TakeError();
+  const std::uint64_t tagged = stamp();
+  EXPECT_NE(tagged, before);
+  ASSERT_EQ(Untag(waiting_, sin.get()), 1);
+  EXPECT_NE(stamp(), tagged);
+}
+
+TEST_F(Await, AnotherInterpretersIsNotTaken) {
+  PyThreadState *here = PyThreadState_Get();
+  PyThreadState *there = Py_NewInterpreter();
+  ASSERT_NE(there, nullptr);
+  EXPECT_NE(Install(), nullptr);
+  EXPECT_EQ(PyTypedcall_Installed(waiting_), nullptr);
+  EXPECT_EQ(waiting_->find(waiting_->state, PyTypedcall_BY_OBJECT, &kTwice), nullptr);
+  EXPECT_NE(PyTypedcall_Await(), waiting_);
+  Py_EndInterpreter(there);
+  PyThreadState_Swap(here);
+  EXPECT_EQ(PyTypedcall_Installed(waiting_), nullptr);
+  Ref sin = scope_->Eval("math.sin");
+  ASSERT_EQ(TagWith(Install(), sin.get(), &kTwice), 1) << TakeError();
+  EXPECT_TRUE(Finds(sin.get()));
+}
+
 TEST_F(Await, EveryFunctionDoesWhatTheInstalledOneDoes) {
   const PyTypedcall_Interface *waiting = waiting_;
   Ref one = scope_->Eval("one"), sin = scope_->Eval("math.sin"), none = scope_->Eval("()");
