@@ -32,7 +32,8 @@ NOT_AGAIN = "-compiles,-compiles-once"
 # The slowest to build. What they test is C++ that no version of Python changes, so the usual
 # interpreter, the newest one and those that count references stand for the others.
 SAME_EVERYWHERE = ["//tests/invoker/...", "//tests/loop/..."]
-# What a second interpreter of one version would find again, and a sanitizer that has seen it once.
+# What a second interpreter of one version would find again, a version between the oldest and the
+# newest, and a sanitizer that has seen it once.
 SEEN_BEFORE = SAME_EVERYWHERE + ["//tests/exactness/...", "//tests/provider/..."]
 # The layouts that differ are core's: what stands above it has been seen by the sanitizers.
 ABOVE_CORE = SEEN_BEFORE + ["//tests/resolve/...", "//tests/c_provider/..."]
@@ -257,9 +258,6 @@ def full_runs(chosen, usual, twin, fuzz_seconds):
     yield "documentation", script, ("tools/docs",)
     yield "clang-tidy", tidy_check, (usual,)
     yield "platforms", platforms_check, ()
-    yield "clang, " + usual.label, bazel_test, (usual, ["--config=clang"])
-    yield "optimised, " + twin.label, bazel_test, (
-        twin, ["-c", "opt", "--test_tag_filters=" + NOT_AGAIN])
     releases = [i for i in chosen if i.ordinary]
     sanitized = [usual] + [i for i in (releases[-1],) if i is not usual]
     for interpreter in sanitized:
@@ -269,8 +267,15 @@ def full_runs(chosen, usual, twin, fuzz_seconds):
         flags = ["--config=asan_ubsan", "--build_tests_only", "--test_tag_filters=" + tags]
         yield "asan and ubsan, " + interpreter.label, bazel_test, (
             interpreter, flags, ABOVE_CORE if again else ())
+    yield "optimised, " + twin.label, bazel_test, (
+        twin, ["-c", "opt", "--test_tag_filters=" + NOT_AGAIN])
+    yield "clang, " + usual.label, bazel_test, (usual, ["--config=clang"])
     yield "tsan, " + usual.label, bazel_test, (usual, ["--config=tsan"])
     yield "fuzz, " + usual.label, fuzz_all, (usual, fuzz_seconds)
+
+
+def no_time_left(label, minutes):
+    return [Case(label, SKIPPED, f"not begun after {minutes} minutes (--last-start)")]
 
 
 def main():
@@ -280,6 +285,8 @@ def main():
                         help="every interpreter, compilers, sanitizers, fuzzers, platforms")
     parser.add_argument("--python", action="append", default=[], metavar="BIN",
                         help="run this interpreter too, and prefer it (repeatable)")
+    parser.add_argument("--last-start", type=int, default=72, metavar="MINUTES",
+                        help="--full begins no part after that (default: %(default)s)")
     parser.add_argument("--fuzz-seconds", type=int, default=30, metavar="N",
                         help="how long each fuzzer, and the package's, runs (default: %(default)s)")
     options = parser.parse_args()
@@ -295,7 +302,10 @@ def main():
 
     # The usual one first: it also runs what needs no interpreter, and builds every target.
     order = [usual] + [i for i in chosen if i is not usual]
-    newest = [i for i in chosen if i.ordinary][-1]
+    ordinary = [i for i in chosen if i.ordinary]
+    newest = ordinary[-1]
+    # What a wrapper reads of Python's numbers has changed once, between the oldest and the newest.
+    in_between = [i for i in ordinary[1:-1] if i is not usual]
     # A second one of the usual version need not run everything twice: it is the optimised run's.
     twins = [i for i in order[1:] if i.ordinary and i.version[:2] == usual.version[:2]]
     plan = [("format", format_check, ()), ("python", python_check, ())]
@@ -308,7 +318,7 @@ def main():
         tags = "{},{}".format(PER_INTERPRETER, NOT_AGAIN if again else "-compiles-once")
         flags = [] if interpreter is usual else ["--build_tests_only", "--test_tag_filters=" + tags]
         without = ()
-        if again and interpreter.ordinary:
+        if interpreter.ordinary and (again or interpreter in in_between):
             without = SEEN_BEFORE
         elif interpreter not in (usual, newest) and interpreter.ordinary:
             without = SAME_EVERYWHERE
@@ -326,7 +336,12 @@ def main():
         # tests/package/test_property_attack.py
         os.environ.setdefault("TYPEDCALL_ATTACK_SECONDS", str(options.fuzz_seconds))
 
-    runs = [timed(label, function, *arguments) for label, function, arguments in plan]
+    runs = []
+    for label, function, arguments in plan:
+        if options.full and time.monotonic() - started > 60 * options.last_start:
+            progress(label + ": not begun, there is no time left")
+            function, arguments = no_time_left, (label, options.last_start)
+        runs.append(timed(label, function, *arguments))
     results.summary(runs, chosen, left_out, time.monotonic() - started)
     tests_ran = any(run.count(PASSED) for run in runs if run.label not in ("format", "python"))
     return 0 if tests_ran and not any(run.count(FAILED) for run in runs) else 1
