@@ -10,7 +10,14 @@ from typing import Any, Callable, NamedTuple
 
 from typedcall import _pypy_reader
 from typedcall._codes import CODES, Code
-from typedcall._foreign import attribute, name_of, show, text_attribute, type_name
+from typedcall._foreign import (
+    attribute,
+    exact_text,
+    name_of,
+    show,
+    text_attribute,
+    type_name,
+)
 from typedcall._identity import IdentityTable
 from typedcall._pypy_originals import wrapper_of
 from typedcall._pypy_shims import direct_call, native_pointer, why_not
@@ -203,6 +210,7 @@ def resolve(
     ValueError, with the position, for a faulty signature; TypeError, with a list of what is
     offered, when there is no such entry."""
     check_texts(signature, casting)
+    signature, casting = exact_text(signature), exact_text(casting)
     parse_signature(signature)
     if casting not in ("exact", "equivalent", "safe"):
         raise ValueError(f"casting is 'exact', 'equivalent' or 'safe', not {casting!r}")

@@ -7,7 +7,7 @@ import types
 from collections.abc import Iterable, Sequence
 from typing import Any, Callable
 
-from typedcall._foreign import is_a, show
+from typedcall._foreign import exact_text, is_a, show
 from typedcall._pointers import read_pointer
 from typedcall._records import Entry, parse_signature
 
@@ -86,6 +86,7 @@ def read_rows(
         )
     rows, kept = [], []
     for text, pointer in zip(texts, pointers):
+        text = exact_text(text) if is_a(text, str) else text
         parse_signature(text)
         number, of_pointer, keep_alive = read_pointer(pointer, text, entries)
         rows.append((text, flags | int(of_pointer), number))
