@@ -44,7 +44,7 @@ TEST_F(Owners, ManyOwnersOfManyRowsGoInAnyOrder) {
   constexpr size_t kOwners = 40, kRows = 7;
   std::array<const void *, kRows> keys, values;
   for (size_t i = 0; i < kRows; ++i) keys[i] = Address(), values[i] = Address();
-  for (size_t step : {1, 3, 7, 39}) {  // none has a factor of 40
+  for (size_t step : {1u, 3u, 7u, 39u}) {  // none has a factor of 40
     std::array<Ref, kOwners> owners;
     for (Ref &owner : owners) owner = Owner();
     const auto owns = [](size_t owner, size_t row) { return (owner * 5 + row) % 3 != 0; };
