@@ -32,4 +32,8 @@
   TYPEDCALL_INTERNAL_JOIN_4(v1_2, TYPEDCALL_INTERNAL_LIBRARY, TYPEDCALL_INTERNAL_CHECKED, \
                             TYPEDCALL_INTERNAL_COUNTING)
 
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {}
+}  // namespace typedcall
+
 #endif  // TYPEDCALL_NAMESPACE_H_
