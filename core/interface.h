@@ -156,10 +156,14 @@ static inline int PyTypedcall_IsUsable(const PyTypedcall_Interface *interface) {
          interface->size >= PyTypedcall_INTERFACE_SIZE_1_0;
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wattributes"  // inline only because it is in a header
+
 // What stands under `name` in `dict`, which may be NULL or no dictionary: a new reference, or NULL.
 // Sets no exception and, unlike PyDict_GetItemString, reports none to sys.unraisablehook; a
 // KeyboardInterrupt comes again.
-static inline PyObject *PyTypedcall_Internal_Look(PyObject *dict, const char *name) {
+static inline __attribute__((noinline, cold)) PyObject *PyTypedcall_Internal_Look(
+    PyObject *dict, const char *name) {
   if (dict == NULL || !PyDict_Check(dict)) return NULL;
   // Comparing keys can run Python code, and that can let go of the dictionary.
   Py_INCREF(dict);
@@ -190,7 +194,7 @@ static inline PyObject *PyTypedcall_Internal_Standing(void) {
 /// The interface of the calling interpreter if some module has installed it and it is of our major
 /// version, else NULL. Installs nothing, sets no exception, keeps a pending one. GIL: held.
 /// Borrowed; valid until the interpreter ends.
-static inline const PyTypedcall_Interface *PyTypedcall_Peek(void) {
+static inline __attribute__((noinline, cold)) const PyTypedcall_Interface *PyTypedcall_Peek(void) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   const PyTypedcall_Interface *interface = NULL;
   PyObject *capsule = PyTypedcall_Internal_Standing();
@@ -202,6 +206,8 @@ static inline const PyTypedcall_Interface *PyTypedcall_Peek(void) {
   PyTypedcall_RestoreError(saved);
   return PyTypedcall_IsUsable(interface) ? interface : NULL;
 }
+
+#pragma GCC diagnostic pop
 
 #ifdef __cplusplus
 }

@@ -146,7 +146,8 @@ static inline int PyTypedMethod_Internal_IsTable(const PyTypedMethod_Internal_Ob
 /// takes the dynamic linker's lock and costs a few microseconds, more with every loaded object: the
 /// last place to look at, and a result to keep. That stays valid while the object is loaded, and
 /// CPython unloads none. Where the linker reports errors, dlerror() is clear afterwards.
-static inline const PyNativeCallableTable *PyTypedMethod_SiblingTable(const PyMethodDef *def) {
+static inline __attribute__((cold)) const PyNativeCallableTable *PyTypedMethod_SiblingTable(
+    const PyMethodDef *def) {
 #ifdef __ELF__
   const size_t limit = sizeof(((PyPyTypedMethodMetadata *)0)->ml_name);
   PyTypedMethod_Internal_Object object;
