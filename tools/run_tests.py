@@ -32,8 +32,7 @@ NOT_AGAIN = "-compiles,-compiles-once"
 # The slowest to build. What they test is C++ that no version of Python changes, so the usual
 # interpreter, the newest one and those that count references stand for the others.
 SAME_EVERYWHERE = ["//tests/invoker/...", "//tests/loop/..."]
-# What a second interpreter of one version would find again, a version between the oldest and the
-# newest, and a sanitizer that has seen it once.
+# What a second interpreter of one version would find again, and a sanitizer that has seen it once.
 SEEN_BEFORE = SAME_EVERYWHERE + ["//tests/exactness/...", "//tests/provider/..."]
 # The layouts that differ are core's: what stands above it has been seen by the sanitizers.
 ABOVE_CORE = SEEN_BEFORE + ["//tests/resolve/...", "//tests/c_provider/..."]
@@ -302,10 +301,7 @@ def main():
 
     # The usual one first: it also runs what needs no interpreter, and builds every target.
     order = [usual] + [i for i in chosen if i is not usual]
-    ordinary = [i for i in chosen if i.ordinary]
-    newest = ordinary[-1]
-    # What a wrapper reads of Python's numbers has changed once, between the oldest and the newest.
-    in_between = [i for i in ordinary[1:-1] if i is not usual]
+    newest = [i for i in chosen if i.ordinary][-1]
     # A second one of the usual version need not run everything twice: it is the optimised run's.
     twins = [i for i in order[1:] if i.ordinary and i.version[:2] == usual.version[:2]]
     plan = [("format", format_check, ()), ("python", python_check, ())]
@@ -318,7 +314,7 @@ def main():
         tags = "{},{}".format(PER_INTERPRETER, NOT_AGAIN if again else "-compiles-once")
         flags = [] if interpreter is usual else ["--build_tests_only", "--test_tag_filters=" + tags]
         without = ()
-        if interpreter.ordinary and (again or interpreter in in_between):
+        if again and interpreter.ordinary:
             without = SEEN_BEFORE
         elif interpreter not in (usual, newest) and interpreter.ordinary:
             without = SAME_EVERYWHERE
