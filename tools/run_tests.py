@@ -37,8 +37,7 @@ SEEN_BEFORE = SAME_EVERYWHERE + ["//tests/exactness/...", "//tests/provider/..."
 # The layouts that differ are core's: what stands above it has been seen by the sanitizers.
 ABOVE_CORE = SEEN_BEFORE + ["//tests/resolve/...", "//tests/c_provider/..."]
 
-# Not the headers of old versions, which are data: the formatter takes minutes to leave them alone.
-SOURCES = ("*.h", "*.hpp", "*.c", "*.cc", "*.cpp", ":!tests/old_interfaces/headers")
+SOURCES = ("*.h", "*.hpp", "*.c", "*.cc", "*.cpp")
 DISK_CACHE_LIMIT = 4 << 30
 
 started = time.monotonic()

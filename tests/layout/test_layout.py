@@ -44,7 +44,7 @@ def sources(*folders):
     """(path, text) of everything that can include."""
     for folder in folders:
         for where, inner, names in os.walk(os.path.join(ROOT, folder)):
-            inner[:] = [name for name in inner if name not in ("headers", "build", "corpus")]
+            inner[:] = [name for name in inner if name not in ("build", "corpus")]
             for name in sorted(names):
                 if name.endswith((".h", ".hpp", ".c", ".cc", ".cpp")):
                     path = os.path.join(where, name)

@@ -65,8 +65,6 @@ class Repository(unittest.TestCase):
         cls.names = {os.path.basename(path) for path in cls.paths}
         cls.texts = {}
         for path in cls.paths:
-            if path.startswith("tests/old_interfaces/headers/"):
-                continue  # they say what was there then
             try:
                 with open(os.path.join(ROOT, path), encoding="utf-8") as file:
                     cls.texts[path] = file.read()
