@@ -5,10 +5,13 @@
 
 #include <Python.h>
 
+#include <cxxabi.h>
+
 #include <cstring>
 #include <exception>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 #include "typedcall/gil.h"
 #include "typedcall/namespace.h"
@@ -73,6 +76,25 @@ __attribute__((visibility("hidden"), noinline, cold)) inline void set_error_from
     set_error_from_text(PyExc_RuntimeError, error.what());
   } catch (...) {
     PyErr_SetString(PyExc_RuntimeError, "unknown C++ exception");
+  }
+}
+
+/// What `call` returns, which may run Python code; where it throws, what `failed` does, with a
+/// Python exception set. GIL: held. In line, and so as nothing that is noexcept: a thread that is
+/// cancelled must go on, and one that CPython ends stops in run_python().
+template <class Call, class Failed>
+// There is no object behind a __forced_unwind, only an address that is null.
+__attribute__((always_inline, no_sanitize("null"))) inline auto translated(Call &&call,
+                                                                           Failed &&failed) {
+  try {
+    return run_python(std::forward<Call>(call));
+#ifdef __GLIBCXX__
+  } catch (abi::__forced_unwind &) {
+    throw;
+#endif
+  } catch (...) {
+    set_error_from_exception();
+    return failed();
   }
 }
 

@@ -10,10 +10,6 @@
 #include <stdexcept>
 #include <type_traits>
 
-#ifdef __GLIBCXX__
-#include <cxxabi.h>
-#endif
-
 #include "typedcall/convert/exceptions.h"
 #include "typedcall/namespace.h"
 
@@ -66,21 +62,14 @@ class __attribute__((visibility("hidden"))) module_memory {
   }
 
   __attribute__((cold, no_sanitize("null"))) static int exec(PyObject *module) {
-    try {
-      return run_python([module] {
-        auto *const memory = static_cast<module_memory *>(PyModule_GetState(module));
-        State *const state = new (memory->bytes_) State();
-        memory->is_made_ = true;
-        return state->exec(module);
-      });
-#ifdef __GLIBCXX__
-    } catch (abi::__forced_unwind &) {
-      throw;
-#endif
-    } catch (...) {
-      set_error_from_exception();
-      return -1;
-    }
+    return translated(
+        [module] {
+          auto *const memory = static_cast<module_memory *>(PyModule_GetState(module));
+          State *const state = new (memory->bytes_) State();
+          memory->is_made_ = true;
+          return state->exec(module);
+        },
+        [] { return -1; });
   }
 
   static int traverse(PyObject *module, visitproc visit, void *arg) {

@@ -10,9 +10,6 @@
 #include "typedcall/provider/effects.h"
 #include "typedcall/signature_of.h"
 
-// Behind Python.h.
-#include <cxxabi.h>
-
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
@@ -235,20 +232,9 @@ struct __attribute__((visibility("hidden"))) native {
       }
     }
 
-    // There is no object behind a __forced_unwind, only an address that is null.
     __attribute__((no_sanitize("null"))) static entry_result guarded(A... values) {
-      try {
-        return run_python([&] { return converted(values...); });
-#ifdef __GLIBCXX__
-      } catch (abi::__forced_unwind &) {
-        // A thread that is cancelled, which must go on: this function is not noexcept either. One
-        // that CPython ends has stopped in run_python().
-        throw;
-#endif
-      } catch (...) {
-        set_error_from_exception();
-        return error_value<entry_result>();
-      }
+      return translated([&] { return converted(values...); },
+                        [] { return error_value<entry_result>(); });
     }
   };
   using own_adapter = adapter<entry_parameters>;
