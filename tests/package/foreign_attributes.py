@@ -36,22 +36,6 @@ class Answer:
         return self.value
 
 
-@contextlib.contextmanager
-def modules(**replaced):
-    """Modules, "_" for ".", that stand in sys.modules meanwhile."""
-    names = {name.replace("__", "."): module for name, module in replaced.items()}
-    known = {name: sys.modules.get(name) for name in names}
-    sys.modules.update(names)
-    try:
-        yield
-    finally:
-        for name, module in known.items():
-            if module is None:
-                del sys.modules[name]
-            else:
-                sys.modules[name] = module
-
-
 def overriding(base, name, answer, of_class=False):
     """A subclass of `base` whose instances have that attribute; `of_class`: which has it itself."""
     def usual(self):
@@ -145,7 +129,7 @@ def of_cffi_module(name, answer):
     vars(stand_in).update(vars(real))
     stand_in.__class__ = overriding(kind, name, answer)
     pointer = cffi.FFI().cast("double(*)(double)", HALF)
-    with modules(_cffi_backend=stand_in):
+    with support.modules({"_cffi_backend": stand_in}):
         yield pointer
 
 
@@ -163,7 +147,7 @@ def of_cython(name, answer):
         module.__pyx_capi__["half"] = make_capsule(HALF, declared)
     function.__class__ = overriding(kind, name, answer)
     type.__dict__["__name__"].__set__(type(function), kind.__name__)
-    with modules(exporting=module):
+    with support.modules({"exporting": module}):
         yield function
 
 
@@ -175,7 +159,7 @@ def of_cython_module(name, answer):
         other = kind("exporting")
         vars(other).update(vars(module))
         other.__class__ = overriding(kind, name, answer)
-        with modules(exporting=other):
+        with support.modules({"exporting": other}):
             yield function
 
 
@@ -239,12 +223,8 @@ def of_numpy(of_module):
         stand_in = kind(found)
         vars(stand_in).update(vars(sys.modules[found]))
         stand_in.__class__ = overriding(kind, name, answer)
-        known = sys.modules[found]
-        sys.modules[found] = stand_in
-        try:
+        with support.modules({found: stand_in}):
             yield function
-        finally:
-            sys.modules[found] = known
 
     return make
 

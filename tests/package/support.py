@@ -1,5 +1,6 @@
 """What the tests of the package share: extension modules that are compiled against the installed
 package's headers, once for each interpreter and state of the sources."""
+import contextlib
 import hashlib
 import importlib.machinery
 import importlib.util
@@ -111,3 +112,17 @@ def python(*arguments, paths=(), **options):
                            env=environment, **options)
     return (ended.returncode, ended.stdout.decode(errors="replace"),
             ended.stderr.decode(errors="replace"))
+
+@contextlib.contextmanager
+def modules(replaced):
+    """Names and modules that stand in sys.modules meanwhile; what is imported meanwhile stays."""
+    known = {name: sys.modules.get(name) for name in replaced}
+    sys.modules.update(replaced)
+    try:
+        yield
+    finally:
+        for name, module in known.items():
+            if module is None:
+                del sys.modules[name]
+            else:
+                sys.modules[name] = module

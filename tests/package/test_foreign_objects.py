@@ -134,18 +134,10 @@ class Objects(unittest.TestCase):
         names = ["numpy", "scipy._lib._ccallback", "_cffi_backend", "numba.core.ccallback", "numba",
                  "scipy.special", "numba.core.types.function_type"]
         for stand_in in (types.ModuleType("half"), None, 5, raising(ValueError("no"))):
-            known = {name: sys.modules.get(name) for name in names}
-            try:
-                sys.modules.update(dict.fromkeys(names, stand_in))
+            with support.modules(dict.fromkeys(names, stand_in)):
                 self.assertEqual(typedcall.signatures(len), [])
                 with self.assertRaises(TypeError):
                     typedcall.tag(plain.half, "d->d", object())
-            finally:
-                for name, module in known.items():
-                    if module is None:
-                        del sys.modules[name]
-                    else:
-                        sys.modules[name] = module
 
     def test_what_pretends_to_be_cythons(self):
         module = types.ModuleType("pretended")
