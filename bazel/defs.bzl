@@ -12,6 +12,9 @@ _WARNINGS = [
 C_COPTS = _WARNINGS + ["-std=c99"]
 CXX_COPTS = _WARNINGS + ["-std=c++17"]
 
+# Options for a test that depends on //bazel:precompiled_gtest.
+PRECOMPILED_GTEST = ["-include", "$(BINDIR)/bazel/gtest_first.h"]
+
 _C_STANDARDS = [
     "c99",
     "c11",
@@ -134,11 +137,12 @@ def embedded_cc_test(name, srcs, deps = [], copts = [], env = {}, size = "small"
     native.cc_test(
         name = name,
         srcs = srcs,
-        copts = CXX_COPTS + copts,
+        copts = CXX_COPTS + copts + PRECOMPILED_GTEST,
         env = _sanitized(env),
         size = size,
         tags = tags + ["python"],
         deps = deps + [
+            "//bazel:precompiled_gtest",
             "//bazel/system:gtest",
             "@python//:embed",
         ],

@@ -62,14 +62,20 @@ def timed(label, function, *arguments):
 
 
 def cache_flag():
-    """Bazel 4 never empties its disk cache: above the limit it starts afresh."""
+    """Bazel 4 never empties its disk cache: above the limit the older half goes."""
     folder = os.environ["TYPEDCALL_DISK_CACHE"]
-    size = sum(
-        os.path.getsize(os.path.join(where, name))
-        for where, _, names in os.walk(folder)
-        for name in names)
+    files = []
+    for where, _, names in os.walk(folder):
+        for name in names:
+            status = os.stat(os.path.join(where, name))
+            files.append((status.st_mtime, status.st_size, os.path.join(where, name)))
+    size = sum(size for _, size, _ in files)
     if size > DISK_CACHE_LIMIT:
-        shutil.rmtree(folder)
+        for _, removed, path in sorted(files):
+            os.unlink(path)
+            size -= removed
+            if size < DISK_CACHE_LIMIT / 2:
+                break
     return "--disk_cache=" + folder
 
 
@@ -267,9 +273,35 @@ def full_runs(chosen, usual, twin, fuzz_seconds):
             interpreter, flags, ABOVE_CORE if again else ())
     yield "optimised, " + twin.label, bazel_test, (
         twin, ["-c", "opt", "--test_tag_filters=" + NOT_AGAIN])
-    yield "clang, " + usual.label, bazel_test, (usual, ["--config=clang"])
     yield "tsan, " + usual.label, bazel_test, (usual, ["--config=tsan"])
     yield "fuzz, " + usual.label, fuzz_all, (usual, fuzz_seconds)
+
+
+def bazel_runs(order, usual, newest, full):
+    """(label, function, arguments): Bazel's tests under each interpreter, `usual` first.
+
+    GCC compiles for the usual interpreter, the newest one and free-threaded ones. With `full`,
+    Clang compiles for the others, and everything for one of them: no version needs both.
+    """
+    clang = [i for i in order if full and i not in (usual, newest) and not i.info["gil_disabled"]]
+    clang_builds_all = clang[-1] if clang else None
+    seen = set()
+    for interpreter in order:
+        again = interpreter.version[:2] in seen
+        seen.add(interpreter.version[:2])
+        flags, without = [], ()
+        if interpreter not in (usual, clang_builds_all):
+            tags = "{},{}".format(PER_INTERPRETER, NOT_AGAIN if again else "-compiles-once")
+            flags = ["--build_tests_only", "--test_tag_filters=" + tags]
+            if interpreter.ordinary and interpreter is not newest:
+                without = SEEN_BEFORE if again else SAME_EVERYWHERE
+        label = interpreter.label
+        if interpreter in clang:
+            flags.append("--config=clang")
+            label += ", clang"
+        yield label, bazel_test, (interpreter, flags, without)
+    if full and not clang:
+        yield "clang, " + usual.label, bazel_test, (usual, ["--config=clang"])
 
 
 def no_time_left(label, minutes):
@@ -304,20 +336,8 @@ def main():
     # A second one of the usual version need not run everything twice: it is the optimised run's.
     twins = [i for i in order[1:] if i.ordinary and i.version[:2] == usual.version[:2]]
     plan = [("format", format_check, ()), ("python", python_check, ())]
-    seen = set()
-    for interpreter in order:
-        if options.full and interpreter in twins[:1]:
-            continue
-        again = interpreter.version[:2] in seen
-        seen.add(interpreter.version[:2])
-        tags = "{},{}".format(PER_INTERPRETER, NOT_AGAIN if again else "-compiles-once")
-        flags = [] if interpreter is usual else ["--build_tests_only", "--test_tag_filters=" + tags]
-        without = ()
-        if again and interpreter.ordinary:
-            without = SEEN_BEFORE
-        elif interpreter not in (usual, newest) and interpreter.ordinary:
-            without = SAME_EVERYWHERE
-        plan.append((interpreter.label, bazel_test, (interpreter, flags, without)))
+    plan += bazel_runs([i for i in order if not (options.full and i in twins[:1])], usual, newest,
+                       options.full)
     plan += package_runs(found, usual, options.full)
     if options.full:
         plan += full_runs(chosen, usual, (twins or [usual])[0], options.fuzz_seconds)

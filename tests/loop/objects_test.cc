@@ -204,11 +204,8 @@ TEST(ObjectsTest, ReferencesAreExact) {
   EXPECT_GT(failures, 50);
   Py_ssize_t nones = 0;
   for (PyObject *object : pool) nones += object == Py_None;
-#if PY_VERSION_HEX < 0x030c0000  // None is immortal from then on
-  EXPECT_EQ(Py_REFCNT(Py_None), none + nones);
-#else
-  EXPECT_EQ(Py_REFCNT(Py_None), none);
-#endif
+  const bool is_none_counted = PY_VERSION_HEX < 0x030c0000;  // it is immortal from then on
+  EXPECT_EQ(Py_REFCNT(Py_None), is_none_counted ? none + nones : none);
   for (PyObject *object : pool) Py_XDECREF(object);
 }
 

@@ -1,0 +1,63 @@
+"""A header that GCC compiles once: half the time of a test's compilation goes into GoogleTest's."""
+
+load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
+load(":defs.bzl", "CXX_COPTS")
+
+def _precompiled_header_impl(ctx):
+    toolchain = find_cpp_toolchain(ctx)
+    features = cc_common.configure_features(
+        ctx = ctx,
+        cc_toolchain = toolchain,
+        requested_features = ctx.features,
+        unsupported_features = ctx.disabled_features,
+    )
+    compiler = cc_common.get_tool_for_action(
+        feature_configuration = features,
+        action_name = "c++-compile",
+    )
+    header = ctx.actions.declare_file(ctx.label.name + ".h")
+    if "clang" in compiler:
+        # It wants every macro of the command line to be the same, and is fast enough without.
+        ctx.actions.write(header, "")
+        return [DefaultInfo(files = depset([header]))]
+
+    ctx.actions.write(header, "".join(["#include <%s>\n" % name for name in ctx.attr.includes]))
+    compiled = ctx.actions.declare_file(header.basename + ".gch")
+    variables = cc_common.create_compile_variables(
+        feature_configuration = features,
+        cc_toolchain = toolchain,
+        source_file = header.path,
+        output_file = compiled.path,
+        # As Bazel does for tests: other options than theirs make the compiler read the header again.
+        use_pic = ctx.var["COMPILATION_MODE"] != "opt",
+        user_compile_flags = CXX_COPTS + ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts,
+    )
+    ctx.actions.run(
+        executable = compiler,
+        arguments = ["-x", "c++-header"] + cc_common.get_memory_inefficient_command_line(
+            feature_configuration = features,
+            action_name = "c++-compile",
+            variables = variables,
+        ),
+        env = cc_common.get_environment_variables(
+            feature_configuration = features,
+            action_name = "c++-compile",
+            variables = variables,
+        ),
+        inputs = depset([header], transitive = [toolchain.all_files]),
+        outputs = [compiled],
+        mnemonic = "PrecompiledHeader",
+    )
+    return [DefaultInfo(files = depset([header, compiled]))]
+
+precompiled_header = rule(
+    implementation = _precompiled_header_impl,
+    attrs = {
+        "includes": attr.string_list(mandatory = True, doc = "headers, as between < and >"),
+        "_cc_toolchain": attr.label(default = Label("@bazel_tools//tools/cpp:current_cc_toolchain")),
+    },
+    doc = "The header <name>.h and, for GCC, <name>.h.gch; for `-include`.",
+    fragments = ["cpp"],
+    toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
+    incompatible_use_toolchain_transition = True,
+)
