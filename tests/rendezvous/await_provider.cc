@@ -8,6 +8,8 @@ namespace typedcall_test {
 
 const PyTypedcall_Interface *Install() { return PyTypedcall_Import(); }
 
+Ref NewInterface() { return Ref::Steal(PyTypedcall_Internal_NewCapsule()); }
+
 int TagWith(const PyTypedcall_Interface *interface, PyObject *callable,
             const PyNativeCallableTable *table) {
   return PyTypedMethod_DefOf(callable) != nullptr

@@ -1,13 +1,18 @@
-// The provider's half of await_test.cc.
+// The provider's half of await_test.cc and await_call_site_test.cc.
 #ifndef TYPEDCALL_TESTS_RENDEZVOUS_AWAIT_PROVIDER_H_
 #define TYPEDCALL_TESTS_RENDEZVOUS_AWAIT_PROVIDER_H_
 
+#include "core/interface.h"
+#include "tests/support/embedded.h"
 #include "typedcall/native_callable.h"
 
 namespace typedcall_test {
 
 /// PyTypedcall_Import, where it installs.
 const PyTypedcall_Interface *Install();
+
+/// The capsule of one that is shown to nobody.
+Ref NewInterface();
 
 /// Tags a def or an object; 1, 0 or -1 with an exception.
 int TagWith(const PyTypedcall_Interface *interface, PyObject *callable,

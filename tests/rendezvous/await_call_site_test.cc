@@ -1,0 +1,223 @@
+// Call sites while what they search can change: an interface that arrives between their stamp and
+// what they remember, and Python code that runs in the middle of their search. What may run there
+// is made to run by a key in the interpreter's own dictionary, whose comparison calls the test.
+#include <malloc.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/rendezvous/await_provider.h"
+#include "tests/support/embedded.h"
+#include "typedcall/call_site.h"
+#include "typedcall/dynamic_call_site.h"
+#include "typedcall/resolve.h"
+
+#ifdef TYPEDCALL_CORE_RENDEZVOUS_H_
+#error "a consumer compiles what only providers need"
+#endif
+
+#ifndef __SANITIZE_ADDRESS__
+// What is freed says what a call site would follow to an address where nothing is. With the
+// sanitizer that is not needed.
+void *operator new[](std::size_t size) {
+  void *memory = std::malloc(size);
+  if (memory == nullptr) std::abort();
+  return memory;
+}
+void *operator new[](std::size_t size, const std::nothrow_t &) noexcept {
+  return std::malloc(size);
+}
+void operator delete[](void *memory, std::size_t) noexcept { operator delete[](memory); }
+void operator delete[](void *memory) noexcept {
+  using typedcall::internal::remembered;
+  if (memory == nullptr) return;
+  auto *bytes = static_cast<char *>(memory);
+  // glibc writes its own words to the beginning of what is free.
+  for (std::size_t at = 0; at + sizeof(remembered) <= malloc_usable_size(memory);
+       at += sizeof(remembered)) {
+    remembered gone = {};
+    gone.was.word = 1;
+    gone.where = static_cast<unsigned>(typedcall::place::method_def) & 0xf;
+    std::memcpy(bytes + at, &gone, sizeof(gone));
+  }
+  std::free(memory);
+}
+#endif
+
+namespace typedcall_test {
+namespace {
+
+double Twice(double x) { return 2 * x; }
+const PyNativeCallableTable kTwice = {1, {{"d->d", 0, reinterpret_cast<void *>(Twice)}}};
+
+// Runs in the next search that asks whether an interface has come, once.
+std::function<void()> during_search;
+
+PyObject *Compare(PyObject *, PyObject *) {
+  const auto run = std::exchange(during_search, nullptr);
+  if (run) run();
+  Py_RETURN_NONE;
+}
+PyMethodDef compare_def = {"compare", Compare, METH_O, nullptr};
+
+class Arriving : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(StopPython(), 0);
+    StartPython();
+    waiting_ = PyTypedcall_Import();
+    ASSERT_NE(waiting_, nullptr) << TakeError();
+    ASSERT_EQ(PyTypedcall_Peek(), nullptr);
+    awaited_ = static_cast<PyTypedcall_Awaited *>(waiting_->state);
+    scope_.emplace();
+    scope_->Set("compare", Ref::Steal(PyCFunction_New(&compare_def, nullptr)).get());
+    scope_->Run(
+        "import math\n"
+        "class Key:\n"
+        "  def __hash__(self): return hash('" PyTypedcall_CAPSULE_NAME
+        "')\n"
+        "  def __eq__(self, other):\n"
+        "    compare(other)\n"
+        "    return False\n");
+    Ref key = scope_->Eval("Key()");
+    ASSERT_EQ(PyDict_SetItem(Kept(), key.get(), Py_None), 0);
+  }
+  void TearDown() override {
+    during_search = nullptr;
+    PyDict_Clear(Kept());
+    scope_.reset();
+  }
+
+  static PyObject *Kept() { return PyInterpreterState_GetDict(PyInterpreterState_Get()); }
+
+  // The dictionary changes, so the next search that needs the interface looks for it once more.
+  static void LookAgain() {
+    static int times;
+    Ref key = Ref::Steal(PyLong_FromLong(++times));
+    ASSERT_EQ(PyDict_SetItem(Kept(), key.get(), Py_None), 0);
+  }
+
+  const PyTypedcall_Interface *waiting_ = nullptr;
+  PyTypedcall_Awaited *awaited_ = nullptr;
+  std::optional<Scope> scope_;
+};
+
+// Another thread installs an interface meanwhile, and is half way: what it does is done here by
+// hand, between the question whether one has come and the stamp.
+template <class Site>
+void SeesATagAfterAnArrival(Site &site, PyTypedcall_Awaited *awaited, PyObject *callable) {
+  Ref capsule = NewInterface();
+  ASSERT_TRUE(capsule) << TakeError();
+  const auto *installed = static_cast<const PyTypedcall_Interface *>(
+      PyCapsule_GetPointer(capsule.get(), PyTypedcall_CAPSULE_NAME));
+  auto *own = const_cast<PyTypedcall_Counters *>(awaited->interface.live_counters);
+  bool has_come = false;
+  during_search = [&] {
+    // PyTypedcall_Internal_Arrive, up to its middle.
+    awaited->installed = installed;
+    own->rows_added += 1;
+    has_come = true;
+  };
+  EXPECT_FALSE(site.find(callable));
+  ASSERT_TRUE(has_come);
+  awaited->interface.live_counters = installed->live_counters;
+  // As many rows as the half-way stamp says.
+  ASSERT_EQ(TagWith(installed, callable, &kTwice), 1) << TakeError();
+  EXPECT_EQ(installed->live_counters->rows_added, 1u);
+  EXPECT_TRUE(site.find(callable)) << "it remembers what was there before the interface";
+  EXPECT_TRUE(site.find(callable));
+  EXPECT_EQ(Untag(installed, callable), 1);
+  EXPECT_FALSE(site.find(callable));
+  awaited->installed = nullptr;
+  awaited->interface.live_counters = own;
+}
+
+TEST_F(Arriving, BetweenTheStampAndTheMemory) {
+  typedcall::call_site<double(double)> site(waiting_);
+  SeesATagAfterAnArrival(site, awaited_, scope_->Eval("math.sin").get());
+}
+
+TEST_F(Arriving, BetweenTheStampAndTheMemoryOfADynamicSite) {
+  typedcall::request asked;
+  asked.signature = "d->d";
+  typedcall::dynamic_call_site site(waiting_, asked);
+  SeesATagAfterAnArrival(site, awaited_, scope_->Eval("math.sin").get());
+}
+
+// The parts of a search, in the order in which a site calls them.
+TEST_F(Arriving, WhatWasStampedBeforeIsNotRemembered) {
+  Ref sin = scope_->Eval("math.sin");
+  typedcall::internal::site_memory memory;
+  typedcall::internal::site_search before(waiting_, sin.get(), false);
+  EXPECT_TRUE(typedcall::internal::site_search(waiting_, sin.get(), false).may_remember(memory));
+  ASSERT_NE(Install(), nullptr);
+  EXPECT_FALSE(before.may_remember(memory));
+}
+
+// A function on the heap, whose metadata are read anew each time; the site remembers that.
+class OnTheHeap {
+ public:
+  OnTheHeap() {
+    metadata_.table = &kTwice;
+    object = Ref::Steal(PyCFunction_New(&def, nullptr));
+  }
+  Ref object;
+
+ private:
+  PyTypedMethodMetadata metadata_ = {
+      nullptr, nullptr, PyTypedMethod_SIZE, 1, 0, PyTypedMethod_MAGIC, {nullptr, 0, nullptr, "f"}};
+
+ public:
+  PyMethodDef def = {metadata_.pypy.ml_name, Compare, METH_O | METH_TYPED | METH_TYPED_EXT,
+                     nullptr};
+};
+
+// In the middle of a search the site is used for so many others that it makes a larger memory.
+template <class Site>
+void SurvivesItsOwnUse(Site &site, PyObject *callable, void (*look_again)()) {
+  std::vector<std::unique_ptr<OnTheHeap>> others;
+  for (int i = 0; i < 200; ++i) others.push_back(std::make_unique<OnTheHeap>());
+  bool has_run = false;
+  during_search = [&] {
+    for (const auto &other : others) EXPECT_TRUE(site.find(other->object.get()));
+    has_run = true;
+  };
+  look_again();
+  EXPECT_FALSE(site.find(callable));
+  EXPECT_TRUE(has_run);
+  for (int turn = 0; turn < 2; ++turn) {
+    EXPECT_FALSE(site.find(callable));
+    for (const auto &other : others) EXPECT_TRUE(site.find(other->object.get()));
+  }
+}
+
+// What is remembered of it does not hold: it has lost its metadata since.
+template <class Site>
+void SurvivesItsOwnUse(Site &site, void (*look_again)()) {
+  auto function = std::make_unique<OnTheHeap>();
+  EXPECT_TRUE(site.find(function->object.get()));
+  function->def.ml_flags = METH_O;
+  SurvivesItsOwnUse(site, function->object.get(), look_again);
+}
+
+TEST_F(Arriving, PythonCodeMayUseTheSiteThatIsSearching) {
+  typedcall::call_site<double(double)> site(waiting_);
+  SurvivesItsOwnUse(site, LookAgain);
+}
+
+TEST_F(Arriving, PythonCodeMayUseTheDynamicSiteThatIsSearching) {
+  typedcall::request asked;
+  asked.signature = "d->d";
+  typedcall::dynamic_call_site site(waiting_, asked);
+  SurvivesItsOwnUse(site, LookAgain);
+}
+
+}  // namespace
+}  // namespace typedcall_test
