@@ -30,6 +30,13 @@ inline bool has_arrived(const PyTypedcall_Interface *interface) {
   return PyTypedcall_LOAD_ACQUIRE(&awaited->installed) != nullptr;
 }
 
+/// Can instances of `type` have tables of their own? What the type offers may be settled by a later
+/// look only, and assigning to `__class__` gives an object another one: both while it is searched.
+inline bool may_have_slots(PyTypeObject *type) {
+  return Py_TYPE(type)->tp_basicsize >=
+         static_cast<Py_ssize_t>(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleTypeData));
+}
+
 /// One search for a callable that is not remembered, and what may be remembered of it. Counts it.
 class site_search {
  public:
@@ -56,6 +63,10 @@ class site_search {
     }
     // Without an interface there is no stamp, and the next one may have one.
     if ((interface_ == nullptr || has_arrived(interface_)) && where_ != place::method_def) {
+      may_remember_ = false;
+    }
+    // A table in the instance would come first, and may be there the next time.
+    if (where_ == place::side_table_object && may_have_slots(Py_TYPE(callable_))) {
       may_remember_ = false;
     }
     count_found(is_found_, where_);

@@ -3,6 +3,7 @@
 
 #include "core/extensible_type.h"
 #include "tests/resolve/callables.h"
+#include "typedcall/dynamic_call_site.h"
 
 namespace {
 
@@ -131,6 +132,55 @@ TEST_F(NativeCallable, SlotComesBeforeTheSideTable) {
   EXPECT_EQ(Find(Interface(), instance.get(), "f->f"), "f->f 8 side table, by object");
   EXPECT_EQ(Refusal(Interface(), instance.get(), "g->g"),
             "TypeError: 'Sub' object does not offer 'g->g'; it offers 'l->l', 'l->l', 'f->f'");
+}
+
+// The first look at a class may run Python code, and that may give the instance another class, of
+// which what was found says nothing.
+TEST_F(NativeCallable, ACallSiteRemembersNothingOfAClassThatChangedDuringTheSearch) {
+  const Table row{{"l->l", 0, Address(7)}};
+  scope.Run(
+      "class Plain(Callable): pass\n"
+      "class Declaration:\n"
+      "    def __getitem__(self, key): raise KeyError\n"
+      "    def items(self):\n"
+      "        for each in changing: each.__class__ = Plain\n"
+      "        raise KeyError\n"
+      "def late():\n"
+      "    return type.__new__(type(Callable), 'Late', (Callable,),\n"
+      "                        {'__customslots__': Declaration(), '__call__': lambda self: 0})()\n"
+      "changing = []\n");
+  typedcall::call_site<long(long)> site(Interface());
+  typedcall::request asked;
+  asked.signature = "l->l";
+  typedcall::dynamic_call_site dynamic(Interface(), asked);
+  for (int is_dynamic = 0; is_dynamic < 2; ++is_dynamic) {
+    const auto find = [&](PyObject *callable) {
+      return is_dynamic ? dynamic.find(callable).funcptr
+                        : reinterpret_cast<void *>(site.find(callable).get());
+    };
+    const Ref instance = Make("late()", one.get());
+    ASSERT_EQ(PyNativeCallable_TagObject(Interface(), instance.get(), row.get(), nullptr), 1);
+    scope.Set("instance", instance.get());
+    scope.Run("changing[:] = [instance]");
+    EXPECT_EQ(find(instance.get()), Address(7));
+    scope.Run("assert type(instance) is Plain\nchanging.clear()");
+    EXPECT_EQ(Find(Interface(), instance.get(), "l->l"), "l->l 1 native-callable slot");
+    EXPECT_EQ(find(instance.get()), Address(1)) << is_dynamic;
+  }
+}
+
+// What an instance offers itself comes first, also when it comes later than its tag.
+TEST_F(NativeCallable, ACallSiteSeesATableThatComesAfterTheTag) {
+  const Table row{{"l->l", 0, Address(7)}};
+  scope.Run("class Sub(Callable): pass");
+  const Ref instance = Make("Sub()", nullptr);
+  ASSERT_EQ(PyNativeCallable_TagObject(Interface(), instance.get(), row.get(), nullptr), 1);
+  typedcall::call_site<long(long)> site(Interface());
+  for (int turn = 0; turn < 2; ++turn) {
+    EXPECT_EQ(reinterpret_cast<void *>(site.find(instance.get()).get()), Address(7));
+  }
+  reinterpret_cast<Instance *>(instance.get())->table = one.get();
+  EXPECT_EQ(reinterpret_cast<void *>(site.find(instance.get()).get()), Address(1));
 }
 
 // The instance itself is self.

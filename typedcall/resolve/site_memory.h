@@ -29,7 +29,8 @@ namespace internal {
 //  - What stands behind `ml_name` is remembered with that name's address, and only if def, name,
 //    table and text are static data of one shared object, which is never freed.
 //  - All other tables, in instances and on the heap, say nothing when they change or are freed, and
-//    are read anew each time.
+//    are read anew each time; so is what the side table has of an object that may have one of its
+//    own, which would come first.
 
 /// What a callable is, besides its address: its type, and the word in it that tells it from others
 /// of that type: the def of a function or of an unbound method, the type once more of anything
