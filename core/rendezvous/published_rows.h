@@ -120,7 +120,7 @@ static inline int PyTypedcall_Internal_PublishFor(PyTypedcall_Internal_State *st
     if (row == NULL) return -1;
   }
   // What can fail first; an owner that a row has for nothing would be no harm.
-  int failed = PyTypedcall_Internal_Keep(row, kept, object) < 0;
+  int failed = PyTypedcall_Internal_Keep(row, state->reference_type, kept, object) < 0;
   failed = failed || PyTypedcall_Internal_Own(owner, row) < 0;
   if (fresh == NULL) return failed ? -1 : row->value == offered->value;
   if (!failed) {

@@ -38,53 +38,6 @@ static inline void PyTypedcall_Internal_ReleaseRows(PyTypedcall_Internal_Row *ro
   }
 }
 
-// Where `object` stands among `room` cells, or the free one where it belongs. There is one.
-static inline PyObject **PyTypedcall_Internal_KeptCell(PyObject **cells, size_t room,
-                                                       PyObject *object) {
-  for (size_t i = PyTypedcall_Internal_Hash(object);; ++i) {
-    PyObject **cell = cells + (i & (room - 1));
-    if (*cell == NULL || *cell == object) return cell;
-  }
-}
-
-// Keeps `object` with the row, once. -1 when there is no memory (no exception set). The caller has
-// the state for itself.
-static inline int PyTypedcall_Internal_KeepOne(PyTypedcall_Internal_Row *row, PyObject *object) {
-  if (row->kept_room > 0 &&
-      *PyTypedcall_Internal_KeptCell(row->kept, row->kept_room, object) == object) {
-    return 0;
-  }
-  if ((row->kept_count + 1) * 2 > row->kept_room) {
-    const size_t room = row->kept_room > 0 ? row->kept_room * 2 : 4;
-    PyObject **cells = (PyObject **)PyTypedcall_RAW_CALLOC(room, sizeof(*cells));
-    if (cells == NULL) return -1;
-    for (size_t i = 0; i < row->kept_room; ++i) {
-      PyObject *each = row->kept[i];
-      if (each != NULL) *PyTypedcall_Internal_KeptCell(cells, room, each) = each;
-    }
-    PyTypedcall_RAW_FREE(row->kept);
-    row->kept = cells;
-    row->kept_room = room;
-  }
-  Py_INCREF(object);
-  *PyTypedcall_Internal_KeptCell(row->kept, row->kept_room, object) = object;
-  ++row->kept_count;
-  return 0;
-}
-
-// Keeps `object`, or what is in it if it is a tuple: who tags the same again makes the tuple anew.
-// Nothing for NULL, and not `owner`, with which the row goes. As KeepOne.
-static inline int PyTypedcall_Internal_Keep(PyTypedcall_Internal_Row *row, PyObject *object,
-                                            const PyObject *owner) {
-  if (object == NULL || object == owner) return 0;
-  if (!PyTuple_CheckExact(object)) return PyTypedcall_Internal_KeepOne(row, object);
-  for (Py_ssize_t i = 0; i < PyTuple_Size(object); ++i) {
-    PyObject *item = PyTuple_GetItem(object, i);
-    if (item != owner && PyTypedcall_Internal_KeepOne(row, item) < 0) return -1;
-  }
-  return 0;
-}
-
 // What a consumer holds. Nothing in it changes, so a cycle that it is part of can be broken at some
 // other place, and it needs no tp_clear: as long as somebody has it, the row is valid.
 typedef struct PyTypedcall_Internal_Reference {
@@ -93,6 +46,71 @@ typedef struct PyTypedcall_Internal_Reference {
   PyObject *owner;
   PyObject *callable;
 } PyTypedcall_Internal_Reference;
+
+// What is kept with a row is a set. `references` is the type of the references above: two of them
+// that keep the same are the same, for who asks twice gets two.
+static inline int PyTypedcall_Internal_IsSameKept(const PyTypeObject *references, PyObject *one,
+                                                  PyObject *other) {
+  if (one == other) return 1;
+  if (Py_TYPE(one) != references || Py_TYPE(other) != references) return 0;
+  const PyTypedcall_Internal_Reference *a = (PyTypedcall_Internal_Reference *)one;
+  const PyTypedcall_Internal_Reference *b = (PyTypedcall_Internal_Reference *)other;
+  return a->row == b->row && a->owner == b->owner && a->callable == b->callable;
+}
+
+// Where `object` stands among `room` cells, or the free one where it belongs. There is one.
+static inline PyObject **PyTypedcall_Internal_KeptCell(PyObject **cells, size_t room,
+                                                       const PyTypeObject *references,
+                                                       PyObject *object) {
+  const void *key = object;
+  if (Py_TYPE(object) == references) key = ((PyTypedcall_Internal_Reference *)object)->row;
+  for (size_t i = PyTypedcall_Internal_Hash(key);; ++i) {
+    PyObject **cell = cells + (i & (room - 1));
+    if (*cell == NULL || PyTypedcall_Internal_IsSameKept(references, *cell, object)) return cell;
+  }
+}
+
+// Keeps `object` with the row, once. -1 when there is no memory (no exception set). The caller has
+// the state for itself.
+static inline int PyTypedcall_Internal_KeepOne(PyTypedcall_Internal_Row *row,
+                                               const PyTypeObject *references, PyObject *object) {
+  if (row->kept_room > 0 &&
+      *PyTypedcall_Internal_KeptCell(row->kept, row->kept_room, references, object) != NULL) {
+    return 0;
+  }
+  if ((row->kept_count + 1) * 2 > row->kept_room) {
+    const size_t room = row->kept_room > 0 ? row->kept_room * 2 : 4;
+    PyObject **cells = (PyObject **)PyTypedcall_RAW_CALLOC(room, sizeof(*cells));
+    if (cells == NULL) return -1;
+    for (size_t i = 0; i < row->kept_room; ++i) {
+      PyObject *each = row->kept[i];
+      if (each != NULL) *PyTypedcall_Internal_KeptCell(cells, room, references, each) = each;
+    }
+    PyTypedcall_RAW_FREE(row->kept);
+    row->kept = cells;
+    row->kept_room = room;
+  }
+  Py_INCREF(object);
+  *PyTypedcall_Internal_KeptCell(row->kept, row->kept_room, references, object) = object;
+  ++row->kept_count;
+  return 0;
+}
+
+// Keeps `object`, or what is in it if it is a tuple: who tags the same again makes the tuple anew.
+// Nothing for NULL, and not `owner`, with which the row goes. As KeepOne.
+static inline int PyTypedcall_Internal_Keep(PyTypedcall_Internal_Row *row,
+                                            const PyTypeObject *references, PyObject *object,
+                                            const PyObject *owner) {
+  if (object == NULL || object == owner) return 0;
+  if (!PyTuple_CheckExact(object)) {
+    return PyTypedcall_Internal_KeepOne(row, references, object);
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_Size(object); ++i) {
+    PyObject *item = PyTuple_GetItem(object, i);
+    if (item != owner && PyTypedcall_Internal_KeepOne(row, references, item) < 0) return -1;
+  }
+  return 0;
+}
 
 static inline int PyTypedcall_Internal_TraverseReference(PyObject *self, visitproc visit,
                                                          void *arg) {

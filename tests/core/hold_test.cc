@@ -182,6 +182,34 @@ TEST_F(Holding, WhatAnEqualTagBringsIsKept) {
   EXPECT_EQ(Destroyed()[equal], 0);
 }
 
+// Who asks twice gets two references, which keep the same.
+TEST_F(Holding, WhatReferencesKeepIsKeptOnce) {
+  Ref owner = Owner(), other = Owner(), callables[] = {Owner(), Owner()};
+  const void *key = Address(), *value = Address(), *other_key = Address(), *found;
+  Publish(kDef, other_key, other, Address());
+  const auto tag = [&](const Ref &callable) {
+    const Ref held = Hold(kDef, other_key, &found, callable.get());
+    EXPECT_EQ(PublishKept(key, owner, value, held), 1);
+    const Ref in_tuple = Ref::Steal(PyTuple_Pack(1, held.get()));
+    EXPECT_EQ(PublishKept(key, owner, value, in_tuple), 1);
+  };
+  tag(callables[0]);
+  const Py_ssize_t of_owner = Py_REFCNT(other.get()), of_callable = Py_REFCNT(callables[0].get());
+  for (int turn = 0; turn < 100; ++turn) tag(callables[0]);
+  EXPECT_EQ(Py_REFCNT(other.get()), of_owner);
+  EXPECT_EQ(Py_REFCNT(callables[0].get()), of_callable);
+  // One that keeps something else is another one.
+  for (int turn = 0; turn < 100; ++turn) tag(callables[1]);
+  EXPECT_EQ(Py_REFCNT(other.get()), of_owner + 1);
+  EXPECT_EQ(Py_REFCNT(callables[0].get()), of_callable);
+  Ref watched[] = {WeakReference(callables[0]), WeakReference(callables[1]), WeakReference(other)};
+  for (Ref &each : callables) each.reset();
+  other.reset();
+  for (const Ref &each : watched) EXPECT_TRUE(IsAlive(each));
+  owner.reset();
+  for (const Ref &each : watched) EXPECT_FALSE(IsAlive(each));
+}
+
 TEST_F(Holding, ARowDoesNotKeepItsOwner) {
   Ref owner = Owner();
   const Ref watched = WeakReference(owner);

@@ -208,6 +208,25 @@ class Pointers(Tagged):
         gc.collect()
         self.assertIsNone(gone())
 
+    def test_an_equal_tag_keeps_the_same_once(self):
+        def tagged(x):
+            return x / 2
+
+        def shown():
+            pass
+
+        pointer = ctypes.c_void_p(address_of("half"))
+        typedcall.tag(shown, "d->d", pointer)
+        function = typedcall.resolve(shown, "d->d")
+        for address in (pointer, shown, function):
+            typedcall.tag(tagged, "d->d", address)
+            gc.collect()
+            before = sys.getrefcount(address), sys.getrefcount(shown)
+            for _ in range(100):
+                typedcall.tag(tagged, "d->d", address)
+            gc.collect()
+            self.assertEqual((sys.getrefcount(address), sys.getrefcount(shown)), before)
+
     def test_a_refused_tag_keeps_nothing(self):
         pointer = ctypes.c_void_p(address_of("half"))
         before = sys.getrefcount(pointer)

@@ -344,6 +344,29 @@ class Tag(unittest.TestCase):
         collect()
         self.assertIsNone(gone())
 
+    def test_what_an_equal_tag_brings_is_kept(self):
+        class Pointer(ctypes.c_void_p):
+            pass
+
+        half, other = Callable(), Callable()
+        first, second = Pointer(self.at["half"]), Pointer(self.at["half"])
+        gone = [weakref.ref(first), weakref.ref(second)]
+        for pointer in (first, second, first):
+            typedcall.tag(half, "d->d", pointer)
+        for _ in range(3):
+            typedcall.tag(other, "d->d", half)
+        kept = typedcall.entries(other)[0].keep_alive
+        typedcall.tag(other, "d->d", half)
+        self.assertEqual([len(each) for each in typedcall.entries(other)[0].keep_alive[1:]],
+                         [len(each) for each in kept[1:]])
+        del half, first, second, pointer, kept
+        collect()
+        self.assertNotIn(None, [each() for each in gone])
+        self.assertEqual(typedcall.resolve(other, "d->d")(3.0), 1.5)
+        del other
+        collect()
+        self.assertEqual([each() for each in gone], [None, None])
+
     def test_bound_methods(self):
         class Functions:
             def half(self, x):

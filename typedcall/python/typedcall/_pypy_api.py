@@ -22,7 +22,7 @@ from typedcall._identity import IdentityTable
 from typedcall._pypy_originals import wrapper_of
 from typedcall._pypy_shims import direct_call, native_pointer, why_not
 from typedcall._records import Entry, Flags, matching, parse_signature
-from typedcall._tagging import check_texts, read_flags, read_rows
+from typedcall._tagging import check_texts, kept_by_tag, read_flags, read_rows
 from typedcall.sources import foreign_entries
 
 __all__ = ["TypedFunction", "adopt", "entries", "resolve", "signatures", "tag", "untag"]
@@ -242,8 +242,9 @@ def tag(
 
     `address` is an int or something that holds a C function: a ctypes function or c_void_p, a cffi
     pointer, a TypedFunction. What says itself which signature it has must agree, and its flags are
-    added to `flags`. It is kept alive. Overloads are two sequences of the same length. An
-    extension's function, which has no weak references on PyPy, is kept alive until untag().
+    added to `flags`. It is kept alive, with that of an equal tag, too. Overloads are two sequences of
+    the same length. An extension's function, which has no weak references on PyPy, is kept alive
+    until untag().
 
     A tag is a promise, like a ctypes prototype: a wrong address or signature crashes the process.
     ValueError for a faulty signature (with the position), unusable flags, or when another tag
@@ -258,6 +259,11 @@ def tag(
     function = _wrapper(f)
     standing = [(e.signature, e.flags, e.address) for e in own_entries(function)]
     if standing == rows:
+        tagged = _tags.get(function)
+        if tagged is not None:
+            # A new tuple: who has resolved it keeps the old one. What is there already is not added.
+            both = kept_by_tag(function, [tagged.keep_alive or (), kept or ()])
+            _tags.put(function, _Tag(tagged.rows, both))
         return
     if standing:
         pairs = list(zip(standing, rows))
