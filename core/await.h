@@ -320,8 +320,13 @@ static inline __attribute__((cold)) const PyTypedcall_Interface *PyTypedcall_Int
   standing = PyTypedcall_Internal_GetItem(kept, key);
   if (standing == NULL && !PyErr_Occurred()) {
     PyObject *fresh = PyTypedcall_Internal_NewAwaited();
-    if (fresh != NULL) standing = PyTypedcall_Internal_SetDefault(kept, key, fresh);
-    Py_XDECREF(fresh);
+    if (fresh != NULL) {
+      void *made = PyCapsule_GetPointer(fresh, PyTypedcall_AWAITED_NAME);
+      standing = PyTypedcall_Internal_SetDefault(kept, key, fresh);
+      Py_DECREF(fresh);
+      // Another module was quicker: nobody has seen ours. After an error one cannot know.
+      if (standing != NULL && standing != fresh) PyTypedcall_RAW_FREE(made);
+    }
   }
   Py_DECREF(key);
   if (standing == NULL) return NULL;

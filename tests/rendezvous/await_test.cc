@@ -3,6 +3,7 @@
 #include "gtest/gtest.h"
 #include "tests/rendezvous/await_provider.h"
 #include "tests/support/embedded.h"
+#include "tests/support/memory.h"
 #include "typedcall/call_site.h"
 #include "typedcall/dynamic_call_site.h"
 #include "typedcall/resolve.h"
@@ -292,6 +293,41 @@ TEST_F(Await, StaysUsableWhenTheInterpretersDictionaryIsEmptied) {
   ASSERT_EQ(TagWith(Install(), sin.get(), &kTwice), 1);
   EXPECT_TRUE(Finds(sin.get()));
   EXPECT_TRUE(site.find(sin.get()));
+}
+
+// Two modules make one at once: here the second one while the first looks for a place.
+int awaits_before_other;
+PyObject *Compare(PyObject *, PyObject *) {
+  if (--awaits_before_other == 0) {
+    EXPECT_NE(PyTypedcall_Await(), nullptr) << TakeError();
+  }
+  Py_RETURN_NONE;
+}
+
+TEST_F(Await, OneThatComesTooLateIsLetGo) {
+  static PyMethodDef def = {"compare", Compare, METH_O, nullptr};
+  PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  scope_->Set("compare", Ref::Steal(PyCFunction_New(&def, nullptr)).get());
+  scope_->Run(
+      "class Key:\n"
+      "  def __hash__(self): return hash('" PyTypedcall_AWAITED_NAME
+      "')\n"
+      "  def __eq__(self, other): return bool(compare(other))\n");
+  Ref key = scope_->Eval("Key()");
+  std::size_t blocks[2];
+  for (const bool at_once : {false, true}) {
+    PyDict_Clear(kept);
+    ASSERT_EQ(PyDict_SetItem(kept, key.get(), Py_None), 0);
+    awaits_before_other = at_once ? 2 : 0;  // when it is put in
+    Memory memory;
+    const PyTypedcall_Interface *interface = PyTypedcall_Await();
+    blocks[at_once] = memory.Blocks(Memory::kRaw);
+    EXPECT_LE(awaits_before_other, 0);
+    EXPECT_EQ(interface, PyTypedcall_Await()) << TakeError();
+  }
+  EXPECT_GE(blocks[false], 1u);
+  EXPECT_EQ(blocks[true], blocks[false]);
+  PyDict_Clear(kept);
 }
 
 }  // namespace
