@@ -69,6 +69,7 @@ static inline void PyTypedcall_Internal_Disown(PyTypedcall_Internal_Ownership *e
   } else {
     ended->row->owned_by_end = ended->from_of_row;
   }
+  ++ended->row->left;
   PyTypedcall_RAW_FREE(ended);
 }
 
@@ -228,6 +229,7 @@ static inline PyObject *PyTypedcall_Internal_LiveOwner(const PyTypedcall_Interna
     const PyTypedcall_Internal_Ownership *each = PyTypedcall_Internal_OwnershipAt(row, at);
     if (each == NULL) return NULL;
     PyObject *reference = each->owner->reference, *object = NULL;
+    const size_t left = row->left;
     if (reference != NULL) {
       Py_INCREF(reference);
       if (each->owner->is_kept) return reference;
@@ -235,8 +237,8 @@ static inline PyObject *PyTypedcall_Internal_LiveOwner(const PyTypedcall_Interna
       Py_DECREF(reference);
     }
     if (object != NULL) return object;
-    // Those behind one that has left the list meanwhile have moved up.
-    if (PyTypedcall_Internal_OwnershipAt(row, at) == each) ++at;
+    // Those behind one that has left meanwhile have moved up; its memory may be another's by now.
+    at = row->left == left ? at + 1 : 0;
   }
 }
 

@@ -41,6 +41,7 @@ typedef struct PyTypedcall_Internal_Row {
   PyObject **kept;  // a set of what publish_kept() was given: its cells, at most half of them full
   size_t kept_count, kept_room;
   struct PyTypedcall_Internal_Ownership *owned_by, **owned_by_end;
+  size_t left;                            // how often an owner has left it
   struct PyTypedcall_Internal_Row *next;  // among those that were taken out of the table
 } PyTypedcall_Internal_Row;
 
