@@ -8,7 +8,8 @@
 namespace {
 
 long living = 0;
-int failing = 0;  // 1: the constructor throws, 2: exec() throws, 3: exec() returns an error
+// 1: the constructor throws, 2: exec() throws, 3: exec() returns an error, 4: clear() throws
+int failing = 0;
 
 struct counting_state : typedcall::module_state {
   typedcall::object_ref kept;
@@ -29,15 +30,20 @@ struct counting_state : typedcall::module_state {
     kept = typedcall::object_ref::steal(PyList_New(0));
     return kept ? PyModule_AddIntConstant(module, "ANSWER", 42) : -1;
   }
-  int traverse(visitproc visit, void *arg) const {
+  int traverse(visitproc visit, void *arg) const noexcept {
     Py_VISIT(kept.get());
     return 0;
+  }
+  void clear() {
+    kept.reset();
+    if (failing == 4) throw std::out_of_range("in clear()");
   }
 };
 
 long count(PyObject *module) { return ++typedcall::state_of<counting_state>(module).calls; }
 PyObject *kept(PyObject *module) {
-  PyObject *const list = typedcall::state_of<counting_state>(module).kept.get();
+  PyObject *list = typedcall::state_of<counting_state>(module).kept.get();
+  if (list == nullptr) list = Py_None;  // the collector has cleared it
   Py_INCREF(list);
   return list;
 }

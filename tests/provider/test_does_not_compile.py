@@ -17,6 +17,7 @@ STATUS = "typedcall: with returns_status the result is an int"
 PLACE = "typedcall: with returns_status a last parameter that points to a value"
 PARAMETERS = "typedcall: as many typedcall::arg() and positional() as the function has parameters"
 ORDER = "typedcall: positional() parameters come before arg() ones, and those without a default"
+TRAVERSE = "typedcall: a module state's traverse() is called by CPython's collector"
 NUMBER = "typedcall: the default of a number parameter is a number of its class"
 
 PREAMBLE = """
@@ -26,6 +27,15 @@ PREAMBLE = """
 #include "typedcall/resolve.h"
 #include "typedcall/boxed_call.h"
 """
+
+
+def module_with(member):
+    """A module whose state has this member."""
+    return """
+        struct state : typedcall::module_state { %s };
+        long count() noexcept;
+        static typedcall::method_table methods{typedcall::def<count>("count")};
+        TYPEDCALL_MODULE_STATE(counter, "", methods, state);""" % member
 
 
 def def_of(function, arguments='"f"'):
@@ -203,6 +213,9 @@ CASES = {
         "bool use(const typedcall::function<long()> &f) { return f.raised(f() + 0.5); }",
         "typedcall: pass what the call returned",
         "bool use(const typedcall::function<long()> &f) { return f.raised(f()); }"),
+    "traverse() that may throw": (
+        module_with("int traverse(visitproc, void *) const { return 0; }"), TRAVERSE,
+        module_with("int traverse(visitproc, void *) const noexcept { return 0; }")),
 }
 
 # Class types in angle brackets came with C++20; before, the compiler has its own words.

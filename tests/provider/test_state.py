@@ -79,6 +79,22 @@ class State(unittest.TestCase):
                 del module
                 self.assertEqual(self.states(), 0)
 
+    def test_clear_may_throw(self):
+        # CPython's collector is C: what clear() throws is told where nobody can catch it.
+        seen = []
+        before, sys.unraisablehook = sys.unraisablehook, lambda it: seen.append(it.exc_value)
+        try:
+            provider_state.fail(4)
+            for _ in range(3):
+                load().kept().append(load())
+            self.assertEqual(self.states(), 0)
+        finally:
+            sys.unraisablehook = before
+        self.assertNotEqual(seen, [])
+        self.assertEqual({repr(each) for each in seen}, {"IndexError('in clear()')"})
+        self.assertTrue(gc.isenabled())
+        self.assertEqual(self.states(), 0)
+
     @unittest.skipUnless(hasattr(sys, "gettotalrefcount"), "counts references of debug builds")
     def test_nothing_leaks(self):
         for _ in range(3):

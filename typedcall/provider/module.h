@@ -9,6 +9,7 @@
 #include <new>
 #include <stdexcept>
 #include <type_traits>
+#include <utility>
 
 #include "typedcall/convert/exceptions.h"
 #include "typedcall/namespace.h"
@@ -25,11 +26,11 @@ inline namespace TYPEDCALL_LAYOUT {
 ///         cache = typedcall::object_ref::steal(PyDict_New());
 ///         return cache ? 0 : -1;
 ///       }
-///       int traverse(visitproc visit, void *arg) const {  // shows every reference
+///       int traverse(visitproc visit, void *arg) const noexcept {  // shows every reference
 ///         Py_VISIT(cache.get());
 ///         return 0;
 ///       }
-///       void clear() { cache.reset(); }  // only where nothing else can break a cycle
+///       void clear() { cache.reset(); }  // only where nothing else can break a cycle; may throw
 ///     };
 ///
 /// It is made when the module is executed and destroyed with the module, in each interpreter that
@@ -43,7 +44,7 @@ struct module_state {
   static constexpr bool supports_interpreters = true;
 
   int exec(PyObject *) { return 0; }
-  int traverse(visitproc, void *) const { return 0; }
+  int traverse(visitproc, void *) const noexcept { return 0; }
   void clear() {}
 };
 
@@ -72,15 +73,25 @@ class __attribute__((visibility("hidden"))) module_memory {
         [] { return -1; });
   }
 
-  static int traverse(PyObject *module, visitproc visit, void *arg) {
+  // The collector looks several times, and must be shown the same each time.
+  static_assert(noexcept(std::declval<const State &>().traverse(visitproc(), nullptr)),
+                "typedcall: a module state's traverse() is called by CPython's collector, through "
+                "which nothing may be thrown: say `noexcept`");
+
+  static int traverse(PyObject *module, visitproc visit, void *arg) noexcept {
     const State *const state = state_of(module);
     return state != nullptr ? state->traverse(visit, arg) : 0;
   }
 
-  static int clear(PyObject *module) {
-    State *const state = state_of(module);
-    if (state != nullptr) state->clear();
-    return 0;
+  /// Of an exception CPython's collector tells sys.unraisablehook.
+  __attribute__((cold, no_sanitize("null"))) static int clear(PyObject *module) {
+    return translated(
+        [module] {
+          State *const state = state_of(module);
+          if (state != nullptr) state->clear();
+          return 0;
+        },
+        [] { return -1; });
   }
 
   static void free(void *module) {

@@ -21,7 +21,7 @@ struct native_state : typedcall::module_state {
   object_ref function_type;
 
   int exec(PyObject *module);
-  int traverse(visitproc visit, void *arg) const {
+  int traverse(visitproc visit, void *arg) const noexcept {
     Py_VISIT(function_type.get());
     return 0;
   }

@@ -175,7 +175,7 @@ struct bridge_state : typedcall::module_state {
 #endif
     return memory_type ? 0 : -1;
   }
-  int traverse(visitproc visit, void *arg) const {
+  int traverse(visitproc visit, void *arg) const noexcept {
     Py_VISIT(memory_type.get());
     return 0;
   }
