@@ -148,6 +148,95 @@ TEST_F(Consumers, Tags) {
          }});
 }
 
+PyTypedMethod_DEFINE(row_metadata, "row", {"d->d", 0, reinterpret_cast<void *>(twice)});
+PyTypedMethod_DEFINE(other_metadata, "other", {"d->d", 0, reinterpret_cast<void *>(power)});
+
+// An array of one's own, tagged in place and then row by row.
+TEST_F(Consumers, Arrays) {
+  const PyTypedMethodMetadata *const typed[] = {&row_metadata, nullptr};
+  const PyTypedMethodMetadata *const wrong[] = {&row_metadata, &other_metadata, nullptr};
+  const PyMethodDef untouched[] = {{"row", nullptr, METH_O, nullptr},
+                                   {nullptr, nullptr, 0, nullptr}};
+  PyMethodDef rows[2];
+  const auto make = [&] { std::memcpy(rows, untouched, sizeof(rows)); };
+  Sweep({"TagRow", [&] { return PyTypedMethod_TagRow(&rows[0], &row_metadata) == 0; }, make});
+  Sweep({"TagRows", [&] { return PyTypedMethod_TagRows(rows, typed) == 0; }, make});
+  // What is refused changes nothing, and is said, or there is no memory to say it.
+  const auto is_refused = [&](int result, PyObject *error) {
+    EXPECT_EQ(result, -1);
+    EXPECT_EQ(rows[0].ml_name, untouched[0].ml_name);
+    if (!PyErr_ExceptionMatches(error)) return false;
+    PyErr_Clear();
+    return true;
+  };
+  Sweep({"TagRow, another name",
+         [&] {
+           return is_refused(PyTypedMethod_TagRow(&rows[0], &other_metadata), PyExc_ValueError);
+         },
+         make});
+  Sweep({"TagRows, no such row",
+         [&] { return is_refused(PyTypedMethod_TagRows(rows, wrong), PyExc_SystemError); }, make});
+  make();
+  ASSERT_EQ(PyTypedMethod_TagRows(rows, typed), 0);
+  Ref owner;
+  const auto untag = [&](bool succeeded) {
+    if (PyTypedMethod_FLAGS == 0) {
+      EXPECT_EQ(PyTypedMethod_UntagDef(interface_, &rows[0]), succeeded);
+    }
+    owner.reset();
+  };
+  const auto make_owner = [&] { owner = scope_.Eval("type('Owner', (), {})()"); };
+  Swept add = {"AddTags", [&] { return PyTypedMethod_AddTags(owner.get(), rows, typed) == 0; },
+               make_owner, untag};
+  add.cpython_leaks = true;  // what was retracted is kept until the interpreter ends
+  Sweep(add);
+  Sweep({"AddTags, no such row", [&] {
+           EXPECT_EQ(PyTypedMethod_AddTags(module_.get(), rows, wrong), -1);
+           if (!PyErr_ExceptionMatches(PyExc_SystemError)) return false;
+           PyErr_Clear();
+           return true;
+         }});
+  PyMethodDef def = untouched[0];
+  Swept tag = {
+      "TagDef",
+      [&] { return PyTypedMethod_TagDef(interface_, &def, owner.get(), &table, nullptr) == 1; },
+      make_owner,
+      [&](bool succeeded) {
+        EXPECT_EQ(PyTypedMethod_UntagDef(interface_, &def), succeeded);
+        owner.reset();
+      }};
+  tag.cpython_leaks = true;
+  Sweep(tag);
+}
+
+TEST_F(Consumers, TablesInInstances) {
+  PyNativeCallableTables tables = {};
+  const PyNativeCallableEntry second = {"f->f", 0, reinterpret_cast<void *>(power)};
+  const auto release = [&](bool succeeded) {
+    EXPECT_EQ(tables.table != nullptr, succeeded);
+    PyNativeCallableTables_Withdraw(&tables);
+    PyNativeCallableTables_Release(&tables);
+  };
+  Sweep({"Set", [&] { return PyNativeCallableTables_Set(&tables, table.entries, 1) == 0; }, [] {},
+         release});
+  Sweep({"Append", [&] { return PyNativeCallableTables_Append(&tables, &second) == 0; }, [] {},
+         release});
+}
+
+TEST_F(Consumers, Untagging) {
+  Ref object;
+  Swept untag = {
+      "UntagObject", [&] { return PyNativeCallable_UntagObject(interface_, object.get()) == 1; },
+      [&] {
+        object = scope_.Eval("lambda: 0");
+        ASSERT_EQ(PyNativeCallable_TagObject(interface_, object.get(), &table, nullptr), 1);
+      },
+      [&](bool) { object.reset(); }};
+  untag.is_silent = true;
+  untag.cpython_leaks = true;
+  Sweep(untag);
+}
+
 TEST_F(Consumers, Finding) {
   Ref overloaded = scope_.Eval("m.overloaded"), object = scope_.Eval("lambda: 0");
   ASSERT_EQ(PyNativeCallable_TagObject(interface_, object.get(), &table, nullptr), 1);

@@ -43,6 +43,18 @@ TEST_F(Installing, Again) {
          [] { PyDict_DelItemString(PyImport_GetModuleDict(), PyTypedcall_MODULE); },
          [&](bool) { EXPECT_EQ(PyTypedcall_Import(), interface_); }});
 #endif
+  Sweep({"await", [&] { return PyTypedcall_Await() == interface_; }});
+  // Where nobody has installed one, which this interpreter is made to look like.
+  PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  Swept wait = {"waiting", [&] { return PyTypedcall_Internal_Waiting() != nullptr; }, [] {},
+                [&](bool) {
+                  PyErr_Clear();
+                  if (PyDict_GetItemString(kept, PyTypedcall_AWAITED_NAME) != nullptr) {
+                    PyDict_DelItemString(kept, PyTypedcall_AWAITED_NAME);
+                  }
+                }};
+  wait.cpython_leaks = true;  // what modules may hold stays as long as the process
+  Sweep(wait);
   Swept peek = {"peek", [&] { return PyTypedcall_Peek() == interface_; }};
   peek.is_silent = true;
   Sweep(peek);

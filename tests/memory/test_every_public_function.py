@@ -1,0 +1,133 @@
+# Each public function of the headers at the top of core/ and typedcall/ is called by a test of this
+# folder, in which every allocation fails once, or stands below with the reason why not.
+import glob
+import os
+import re
+import unittest
+
+# Python.h is not included there, nor stdlib.h.
+WITHOUT_ALLOCATOR = ("signature.h", "type_codes.h")
+HERE = os.path.dirname(os.path.abspath(__file__))
+ALLOCATES_NOTHING = "reads, compares or frees: takes no memory"
+LIMITED = "the limited API's; the same code as the full one's, with C's own allocator"
+PYPY = "of PyPy's struct: reads into the caller's memory"
+
+NOT_SWEPT = {
+    "PyCustomSlots_Check": ALLOCATES_NOTHING + " once a class is settled: types_test's first look",
+    "PyCustomSlots_Count": ALLOCATES_NOTHING + " once a class is settled: types_test's first look",
+    "PyCustomSlots_Table": ALLOCATES_NOTHING + " once a class is settled: types_test's first look",
+    "PyCustomSlots_LimitedCheck": LIMITED,
+    "PyCustomSlots_LimitedCount": LIMITED,
+    "PyCustomSlots_LimitedFind": LIMITED,
+    "PyCustomSlots_LimitedFindDetached": LIMITED,
+    "PyCustomSlots_LimitedImport": LIMITED,
+    "PyCustomSlots_LimitedTable": LIMITED,
+    "PyCustomSlot_IsAllocatedID": ALLOCATES_NOTHING,
+    "PyCustomSlot_IsValidID": ALLOCATES_NOTHING,
+    "PyForeignSlots_Find": "PyCustomSlots_FindAny calls it",
+    "PyNativeCallableTables_Init": ALLOCATES_NOTHING,
+    "PyNativeCallableTables_SlotAt": ALLOCATES_NOTHING,
+    "PyNativeCallable_CheckTable": "tagging calls it",
+    "PyNativeCallable_FlagsAreUsable": ALLOCATES_NOTHING,
+    "PyNativeCallable_InstanceTable": ALLOCATES_NOTHING,
+    "PyNativeCallable_TablesAreEqual": ALLOCATES_NOTHING,
+    "PyTypeData_Get": ALLOCATES_NOTHING,
+    "PyTypeData_HasItemsAtEnd": ALLOCATES_NOTHING,
+    "PyTypeData_Items": ALLOCATES_NOTHING,
+    "PyTypeData_Size": ALLOCATES_NOTHING,
+    "PyTypedMethod_Metadata": ALLOCATES_NOTHING,
+    "PyTypedMethod_ReadOneArg": PYPY,
+    "PyTypedMethod_ReadPyPy": PYPY,
+    "PyTypedMethod_SiblingTable": "asks the dynamic linker",
+    "PyTypedMethod_Table": ALLOCATES_NOTHING,
+    "PyTypedcall_Installed": "PyTypedcall_Peek, which it is, does",
+    "PyTypedcall_IsAttached": ALLOCATES_NOTHING,
+    "PyTypedcall_IsUsable": ALLOCATES_NOTHING,
+    "PyTypedcall_RestoreError": ALLOCATES_NOTHING,
+    "PyTypedcall_SaveError": ALLOCATES_NOTHING,
+    "find_bound": "find<> with another request; resolve_bound is swept",
+    "find_unbound": "find<> with another request; resolve_unbound is swept",
+    "is_error_value": ALLOCATES_NOTHING,
+    "method_table": "no function but how its class is deduced",
+    "run_python": ALLOCATES_NOTHING,
+    "type_method_table": "no function but how its class is deduced",
+}
+
+
+def without_internal(text):
+    """Without what stands in a namespace `internal`."""
+    return re.sub(r"^namespace internal \{$.*?^\}  // namespace internal$", "", text,
+                  flags=re.MULTILINE | re.DOTALL)
+
+
+def public_functions(text):
+    text = re.sub(r"//[^\n]*|/\*.*?\*/|^#.*?(?<!\\)$", "", without_internal(text),
+                  flags=re.MULTILINE | re.DOTALL)
+    text = text.replace("decltype(auto)", "auto")
+    text = re.sub(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", "", text)
+    found = set()
+    # What begins at the margin, up to its first parenthesis: a name of a function comes before it.
+    for start in re.finditer(r"^[A-Za-z_][^;{}=#()]*?\b([A-Za-z_]\w*)\s*\(", text, re.MULTILINE):
+        words = start.group(0).split()
+        name = start.group(1)
+        if words[0] in ("namespace", "class", "struct", "typedef", "union", "enum", "using",
+                        "extern", "static_assert", "return"):
+            continue
+        if len(words) < 2 or "_Internal_" in name or name.endswith(("_", "_STATIC_ASSERT")):
+            continue
+        if name.isupper() or "constexpr" in words:
+            continue
+        found.add(name)
+    return found
+
+
+def headers():
+    root = os.path.dirname(os.path.dirname(HERE))
+    found = glob.glob(os.path.join(root, "core", "*.h")) + glob.glob(
+        os.path.join(root, "typedcall", "*.h"))
+    assert len(found) > 20, found
+    return found
+
+
+class EveryPublicFunction(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.public = {}
+        for header in headers():
+            with open(header, encoding="utf-8") as file:
+                text = file.read()
+            if os.path.basename(header) in WITHOUT_ALLOCATOR:
+                self.assertIsNone(re.search(r"#include.*(Python|stdlib)", text), header)
+                continue
+            for name in public_functions(text):
+                self.public[name] = os.path.basename(header)
+        swept = []
+        helpers = [os.path.join(os.path.dirname(HERE), "core", name)
+                   for name in ("extensible.h", "rows.h")]
+        for path in glob.glob(os.path.join(HERE, "*_test.cc")) + helpers:
+            with open(path, encoding="utf-8") as file:
+                swept.append(re.sub(r"//[^\n]*", "", file.read()))
+        self.swept = set(re.findall(r"\b[A-Za-z_]\w*(?=\s*[<(])", "\n".join(swept)))
+        # Through the interface.
+        self.swept |= set(re.findall(r"interface_->(\w+)", "\n".join(swept)))
+
+    def test_the_headers_are_read(self):
+        for name in ("PyTypedcall_Import", "PyTypedcall_Peek", "PyExtensibleType_FromSpec",
+                     "PyTypedMethod_AddTags", "PyTypedMethod_TagRows", "map_buffers", "boxed_call",
+                     "resolve", "for_each_entry", "PyCustomSlots_FindAny"):
+            self.assertIn(name, self.public)
+        text = "static inline int PyTypedcall_New(int x) {\n  return Other(x);\n}\n"
+        self.assertEqual(public_functions(text), {"PyTypedcall_New"})
+
+    def test_each_is_swept_or_has_a_reason(self):
+        missing = {name: header for name, header in self.public.items()
+                   if name not in self.swept and name not in NOT_SWEPT}
+        self.assertEqual(missing, {}, "neither swept nor in NOT_SWEPT")
+
+    def test_no_reason_is_out_of_date(self):
+        self.assertEqual(sorted(set(NOT_SWEPT) - set(self.public)), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
