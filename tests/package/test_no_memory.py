@@ -1,13 +1,44 @@
 # The package's functions without memory: each allocation fails once, and from there on. In a process
-# of its own, because CPython itself may not survive it; where it has _testcapi. Not ufunc(): NumPy
-# crashes when it has no memory to make one. Python functions made on the way (generators, lambdas)
-# are not to be seen here: CPython 3.12 and 3.13 let go of their code twice when that fails.
+# of its own, because CPython itself may not survive it; where it has _testcapi. Of ufunc() all but
+# what NumPy does, which crashes when it has no memory to make one. Python functions made on the way
+# (generators, lambdas) are not to be seen here: CPython 3.12 and 3.13 let go of their code twice
+# when that fails, so what makes them is swept elsewhere only.
+import inspect
 import subprocess
 import sys
 import textwrap
 import unittest
 
 import support
+
+FOLDERS = "it asks pathlib, which without memory has a TypeError of its own"
+# Where each public function is swept, or why it is not.
+SWEPT = {
+    "Entry": "test_records",
+    "Flags": "test_records",
+    "TypedFunction": "test_typed_functions",
+    "accelerate": "it is for PyPy",
+    "accelerate_imports": "it is for PyPy",
+    "adopt": "test_adopting",
+    "cffi_function": "test_for_cffi",
+    "ctypes_function": "test_for_ctypes",
+    "cython_declarations": "test_for_cython",
+    "entries": "test_python_api",
+    "export_to_cython": "test_for_cython",
+    "get_cmake_dir": FOLDERS,
+    "get_include": FOLDERS,
+    "get_pkgconfig_dir": FOLDERS,
+    "low_level_callable": "test_for_scipy",
+    "parse_signature": "test_records",
+    "resolve": "test_python_api",
+    "restore": "it is for PyPy",
+    "signatures": "test_python_api",
+    "tag": "test_python_api",
+    "tag_pyx_capi": "test_for_cython",
+    "ufunc": "test_for_numpy",
+    "untag": "test_python_api",
+}
+MAKES_FUNCTIONS = sys.version_info[:2] in ((3, 12), (3, 13))
 
 if support.IS_PYPY:
     raise unittest.SkipTest("for CPython, whose allocators can be told to refuse")
@@ -49,6 +80,11 @@ def sweep(call, undo=lambda result: None, errors=()):
             except SystemError as says:
                 # CPython's own loop forgets, in places, to say that there was no memory.
                 if str(says) != "error return without exception set":
+                    raise
+                failed = first
+            except ctypes.ArgumentError as says:
+                # ctypes' own way.
+                if "MemoryError" not in str(says):
                     raise
                 failed = first
             except errors:
@@ -121,6 +157,134 @@ class WithoutMemory(unittest.TestCase):
         assert f(0.5) == libm_erf(0.5)
         """.replace("libm_erf(0.5)", "__import__('math').erf(0.5)"))
 
+    def test_every_public_function_is_swept(self):
+        import typedcall
+
+        self.assertEqual(sorted(SWEPT), sorted(typedcall.__all__))
+        for name, where in SWEPT.items():
+            if where.startswith("test_"):
+                sweep = inspect.getsource(getattr(self, where))
+                self.assertIn(name, sweep.replace("make_function", "TypedFunction"))
+
+    def test_records(self):
+        self.run_sweep("""
+        sweep(lambda: typedcall.parse_signature("dd&lZd->Zd"))
+        sweep(lambda: typedcall.parse_signature("dd"), errors=ValueError)
+        sweep(lambda: typedcall.Entry("d->d", typedcall.Flags(0), address, "object row", None))
+        sweep(lambda: repr(typedcall.Flags.PURE | typedcall.Flags.SHORT))
+        sweep(lambda: typedcall.Flags(1 << 40), errors=ValueError)
+        """)
+
+    @unittest.skipIf(MAKES_FUNCTIONS, "the adapters make generators")
+    def test_adopting(self):
+        self.run_sweep("""
+        one = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(address)
+        assert typedcall.adopt(one) == ["d->d"]
+        typedcall.untag(one)
+        sweep(lambda: typedcall.adopt(one), lambda taken: typedcall.untag(one))
+        sweep(lambda: typedcall.adopt(Callable()))
+        """)
+
+    @unittest.skipIf(MAKES_FUNCTIONS, "choosing an entry makes generators")
+    def test_for_ctypes(self):
+        self.run_sweep("""
+        one = Callable()
+        typedcall.tag(one, "d->d", address)
+        typedcall.ctypes_function(one)
+        sweep(lambda: typedcall.ctypes_function(one))
+        sweep(lambda: typedcall.ctypes_function(one, "l->l"), errors=TypeError)
+        """)
+
+    @unittest.skipIf(MAKES_FUNCTIONS, "choosing an entry makes generators")
+    def test_for_cffi(self):
+        self.run_sweep("""
+        try:
+            import cffi
+        except ImportError:
+            sys.exit()
+        one = Callable()
+        typedcall.tag(one, "d->d", address, flags=typedcall.Flags.THREAD_SAFE)
+        typedcall.cffi_function(one)
+        sweep(lambda: typedcall.cffi_function(one))
+        """)
+
+    @unittest.skipIf(MAKES_FUNCTIONS, "choosing an entry makes generators")
+    def test_for_cython(self):
+        self.run_sweep("""
+        import types
+        one = Callable()
+        typedcall.tag(one, "d->d", address)
+        module = types.ModuleType("module")
+        module.one = one
+        typedcall.export_to_cython(module)
+        def undo(result):
+            module.__dict__.pop("__pyx_capi__", None)
+        undo(None)
+        sweep(lambda: typedcall.export_to_cython(module), undo)
+        typedcall.export_to_cython(module)
+        typedcall.cython_declarations(module)
+        sweep(lambda: typedcall.cython_declarations(module))
+        other = types.ModuleType("other")
+        other.__pyx_capi__ = module.__pyx_capi__
+        other.one = Callable()
+        typedcall.tag_pyx_capi(other)
+        sweep(lambda: typedcall.tag_pyx_capi(other))
+        """)
+
+    @unittest.skipIf(MAKES_FUNCTIONS, "choosing an entry makes generators")
+    def test_for_scipy(self):
+        self.run_sweep("""
+        try:
+            import scipy
+        except ImportError:
+            sys.exit()
+        one = Callable()
+        typedcall.tag(one, "d->d", address)
+        typedcall.low_level_callable(one)
+        sweep(lambda: typedcall.low_level_callable(one))
+        """)
+
+    def test_for_numpy(self):
+        self.run_sweep("""
+        try:
+            import numpy
+        except ImportError:
+            sys.exit()
+        from typedcall.sources.numpy_ import ufunc_api
+        from typedcall._numpy_bridge import make_ufunc, scalar_functions
+        one = Callable()
+        typedcall.tag(one, "d->d", address)
+        typedcall.ufunc(one)
+        api, double = ufunc_api(), bytes([numpy.dtype("d").num])
+        loops = (("d->d", 0, address, one),) * 3
+        make_ufunc(api, "name", "doc", loops, double * 6, 1, 1)
+        # The last of them is wrong: all that comes before NumPy is made and let go.
+        wrong = loops + (("x", 0, address, one),)
+        sweep(lambda: make_ufunc(api, "name", "doc", wrong, double * 8, 1, 1), errors=ValueError)
+        before = sys.getrefcount(one)
+        sweep(lambda: scalar_functions(api, numpy.cbrt))
+        sweep(lambda: scalar_functions(api, one), errors=TypeError)
+        gc.collect()
+        assert sys.getrefcount(one) == before
+        """)
+
+    @unittest.skipIf(MAKES_FUNCTIONS, "choosing an entry makes generators")
+    def test_what_numpy_cannot_use(self):
+        self.run_sweep("""
+        try:
+            import numpy
+        except ImportError:
+            sys.exit()
+        one = Callable()
+        typedcall.tag(one, "P->P", address)
+        try:
+            typedcall.ufunc(one)
+        except TypeError:
+            sweep(lambda: typedcall.ufunc(one), errors=TypeError)
+        else:
+            raise AssertionError
+        """)
+
     def test_python_api(self):
         self.run_sweep("""
         one = Callable()
@@ -130,6 +294,7 @@ class WithoutMemory(unittest.TestCase):
         sweep(lambda: typedcall.signatures(one))
         sweep(lambda: typedcall.resolve(one, "d->d"))
         sweep(lambda: typedcall.resolve(one, "l->l"), errors=TypeError)
+        sweep(lambda: typedcall.untag(one), lambda taken: typedcall.tag(one, "d->d", address))
         """)
 
 
