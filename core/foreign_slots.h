@@ -4,44 +4,25 @@
 #ifndef TYPEDCALL_CORE_FOREIGN_SLOTS_H_
 #define TYPEDCALL_CORE_FOREIGN_SLOTS_H_
 
+#include "core/slots/foreign_table.h"
 #include "core/slots/slot_table.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/// The value of a row BY_TYPE, which has what was registered for that type, and of a row
-/// MERGED_BY_TYPE, which has that and what the type inherits. Never changes.
-typedef struct PyForeignSlots_Table {
-  Py_ssize_t count;
-  PyCustomSlot slots[1];  ///< `count` of them
-} PyForeignSlots_Table;
-
-static inline PyForeignSlots_Table *PyForeignSlots_Internal_New(Py_ssize_t room) {
-  return (PyForeignSlots_Table *)PyTypedcall_RAW_CALLOC(
-      1, offsetof(PyForeignSlots_Table, slots) + (size_t)room * sizeof(PyCustomSlot));
-}
-
-static inline void PyForeignSlots_Internal_Destroy(const void *table) {
-  PyTypedcall_RAW_FREE((void *)(uintptr_t)table);
-}
-
 static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Row(
     const PyTypedcall_Interface *interface, int space, PyTypeObject *type) {
   return (const PyForeignSlots_Table *)interface->find(interface->state, space, type);
 }
 
-static inline int PyForeignSlots_Internal_Equal(const PyForeignSlots_Table *left,
-                                                const PyForeignSlots_Table *right) {
-  return left != NULL && right != NULL && left->count == right->count &&
-         memcmp(left->slots, right->slots, (size_t)left->count * sizeof(PyCustomSlot)) == 0;
-}
-
 // What `type` offers, seeing its MRO: the first type there that brings an ID wins, and the first
-// with slots keeps its positions. A new table, empty when there is nothing; NULL with MemoryError,
-// or without an exception when there is no MRO yet. Runs no Python code.
+// with slots keeps its positions. A new table with `*used` slots and, if `before` stand where it
+// belongs, some room; NULL with MemoryError, or without an exception when there is no MRO yet. Runs
+// no Python code.
 static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
-    const PyTypedcall_Interface *interface, PyTypeObject *type) {
+    const PyTypedcall_Interface *interface, PyTypeObject *type, Py_ssize_t before,
+    Py_ssize_t *used) {
   PyObject *mro = PyTypedcall_Internal_Mro(type);
   if (mro == NULL) return NULL;
   const Py_ssize_t length = PyTuple_Size(mro);
@@ -52,9 +33,11 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
   for (Py_ssize_t i = 0; rows != NULL && i < length; ++i) {
     rows[i] = PyForeignSlots_Internal_Row(interface, PyTypedcall_BY_TYPE,
                                           (PyTypeObject *)PyTuple_GetItem(mro, i));
-    if (rows[i] != NULL) most += rows[i]->count;
+    most += PyForeignSlots_Internal_Used(rows[i]);
   }
-  PyForeignSlots_Table *merged = rows != NULL ? PyForeignSlots_Internal_New(most) : NULL;
+  // As long as it may become without being made anew, if something stands that is too short.
+  const Py_ssize_t room = PyForeignSlots_Internal_Longer(before, most);
+  PyForeignSlots_Table *merged = rows != NULL ? PyForeignSlots_Internal_New(room) : NULL;
   PyExtensibleType_Internal_Merge merge;
   merge.slots = merged != NULL ? merged->slots : NULL;
   merge.count = 0;
@@ -62,7 +45,10 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
   int failed = merged == NULL;
   for (Py_ssize_t i = 0; !failed && i < length; ++i) {
     if (rows[i] == NULL) continue;
-    failed = PyExtensibleType_Internal_MergeSlots(&merge, rows[i]->slots, rows[i]->count) < 0;
+    Py_ssize_t count = PyForeignSlots_Internal_Used(rows[i]);
+    // Another thread may have added some, and is going to look here once more.
+    if (count > room - merge.count) count = room - merge.count;
+    failed = PyExtensibleType_Internal_MergeSlots(&merge, rows[i]->slots, count) < 0;
   }
   PyExtensibleType_Internal_IndexFree(&merge.ids);
   PyTypedcall_RAW_FREE((void *)rows);
@@ -72,7 +58,8 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
     PyErr_NoMemory();
     return NULL;
   }
-  merged->count = merge.count;
+  *used = merge.count;
+  merged->count = room;
   return merged;
 }
 
@@ -104,6 +91,36 @@ static inline int PyForeignSlots_Internal_Put(const PyTypedcall_Interface *inter
   return result;
 }
 
+// May `table`, of which `used` are slots, stand instead of `standing` (may be NULL), of which
+// `before` were when it was made? 1: `standing` says the same now, in its free places; 0: it may,
+// and `standing` does not change any more; -1: that has changed meanwhile. Does not take the table.
+static inline int PyForeignSlots_Internal_Extend(const PyTypedcall_Interface *interface, int space,
+                                                 PyTypeObject *type,
+                                                 const PyForeignSlots_Table *standing,
+                                                 Py_ssize_t before,
+                                                 const PyForeignSlots_Table *table,
+                                                 Py_ssize_t used) {
+  int result = 0;
+  PyTypedcall_BEGIN_EXCLUSIVE((PyObject *)type);
+  if (PyForeignSlots_Internal_Row(interface, space, type) != standing ||
+      PyForeignSlots_Internal_Used(standing) != before) {
+    result = -1;
+  } else if (standing != NULL) {
+    const Py_ssize_t room = PyForeignSlots_Internal_Free(standing);
+    const int begins = used >= before && memcmp(standing->slots, table->slots,
+                                                (size_t)before * sizeof(PyCustomSlot)) == 0;
+    if (begins && (used == before || (used - before <= room && standing->count - room == before))) {
+      PyForeignSlots_Internal_Append(standing, PyForeignSlots_Internal_At(table, before),
+                                     used - before);
+      result = 1;
+    } else {
+      PyForeignSlots_Internal_Close(standing);
+    }
+  }
+  PyTypedcall_END_EXCLUSIVE();
+  return result;
+}
+
 // Makes the merged row of `type` say what its MRO says now. Returns it, or NULL with an exception
 // (without one if the type has no MRO yet). Valid while the type lives.
 static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Refresh(
@@ -112,12 +129,15 @@ static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Refresh(
     // Looked up before what it is made from: whoever has newer rows then finds it changed.
     const PyForeignSlots_Table *standing =
         PyForeignSlots_Internal_Row(interface, PyTypedcall_MERGED_BY_TYPE, type);
-    PyForeignSlots_Table *merged = PyForeignSlots_Internal_Merge(interface, type);
+    const Py_ssize_t before = PyForeignSlots_Internal_Used(standing);
+    Py_ssize_t used;
+    PyForeignSlots_Table *merged = PyForeignSlots_Internal_Merge(interface, type, before, &used);
     if (merged == NULL) return NULL;
-    if (PyForeignSlots_Internal_Equal(standing, merged)) {
-      PyForeignSlots_Internal_Destroy(merged);
-      return standing;
-    }
+    const int said = PyForeignSlots_Internal_Extend(interface, PyTypedcall_MERGED_BY_TYPE, type,
+                                                    standing, before, merged, used);
+    if (said != 0) PyForeignSlots_Internal_Destroy(merged);
+    if (said > 0) return standing;
+    if (said < 0) continue;
     if (PyForeignSlots_Internal_Put(interface, PyTypedcall_MERGED_BY_TYPE, type, standing, merged) <
         0) {
       return NULL;
@@ -159,13 +179,14 @@ static inline int PyForeignSlots_Internal_RefreshAll(const PyTypedcall_Interface
   return result;
 }
 
-// `standing` (may be NULL) and those of the new slots that it does not have: a new table, or NULL;
+// The `before` slots of `standing` (may be NULL) and those of the new ones that are not among them:
+// a new table with `*used` slots, or NULL;
 // then an exception is set if there is a conflict or no memory, and none if there is nothing new.
 static inline PyForeignSlots_Table *PyForeignSlots_Internal_Add(
-    PyTypeObject *type, const PyForeignSlots_Table *standing, const PyCustomSlot *slots,
-    Py_ssize_t count) {
-  const Py_ssize_t before = standing != NULL ? standing->count : 0;
-  PyForeignSlots_Table *table = PyForeignSlots_Internal_New(before + count);
+    PyTypeObject *type, const PyForeignSlots_Table *standing, Py_ssize_t before,
+    const PyCustomSlot *slots, Py_ssize_t count, Py_ssize_t *used) {
+  const Py_ssize_t room = PyForeignSlots_Internal_Longer(before, before + count);
+  PyForeignSlots_Table *table = PyForeignSlots_Internal_New(room);
   if (table == NULL) {
     PyErr_NoMemory();
     return NULL;
@@ -197,7 +218,9 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Add(
     }
   }
   PyExtensibleType_Internal_IndexFree(&ids);
-  if (table->count > before) return table;
+  *used = table->count;
+  table->count = room;
+  if (*used > before) return table;
   PyForeignSlots_Internal_Destroy(table);
   return NULL;
 }
@@ -234,8 +257,16 @@ static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface
   for (;;) {
     const PyForeignSlots_Table *standing =
         PyForeignSlots_Internal_Row(interface, PyTypedcall_BY_TYPE, type);
-    PyForeignSlots_Table *table = PyForeignSlots_Internal_Add(type, standing, slots, count);
+    const Py_ssize_t before = PyForeignSlots_Internal_Used(standing);
+    Py_ssize_t used;
+    PyForeignSlots_Table *table =
+        PyForeignSlots_Internal_Add(type, standing, before, slots, count, &used);
     if (table == NULL) break;
+    const int said = PyForeignSlots_Internal_Extend(interface, PyTypedcall_BY_TYPE, type, standing,
+                                                    before, table, used);
+    if (said != 0) PyForeignSlots_Internal_Destroy(table);
+    if (said > 0) break;
+    if (said < 0) continue;
     if (PyForeignSlots_Internal_Put(interface, PyTypedcall_BY_TYPE, type, standing, table) < 0) {
       return -1;
     }
@@ -259,12 +290,16 @@ static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interfa
       if (!was_there) return 0;
       return PyForeignSlots_Internal_RefreshAll(interface, type) < 0 ? -1 : 1;
     }
-    PyForeignSlots_Table *table = PyForeignSlots_Internal_New(standing->count);
+    PyTypedcall_BEGIN_EXCLUSIVE((PyObject *)type);
+    PyForeignSlots_Internal_Close(standing);
+    PyTypedcall_END_EXCLUSIVE();
+    const Py_ssize_t used = PyForeignSlots_Internal_Used(standing);
+    PyForeignSlots_Table *table = PyForeignSlots_Internal_New(used);
     if (table == NULL) {
       PyErr_NoMemory();
       return -1;
     }
-    table->count = standing->count;
+    table->count = used;
     memcpy(table->slots, standing->slots, (size_t)table->count * sizeof(PyCustomSlot));
     table->slots[at].id = PyCustomSlot_ID_SKIP;  // the others keep their positions
     while (table->count > 0 && table->slots[table->count - 1].id == PyCustomSlot_ID_SKIP) {
@@ -319,9 +354,15 @@ static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interfac
       PyForeignSlots_Internal_Row(interface, PyTypedcall_MERGED_BY_TYPE, Py_TYPE(obj));
   if (table == NULL) table = PyForeignSlots_Internal_FirstLook(interface, Py_TYPE(obj));
   if (table == NULL) return NULL;
-  const Py_ssize_t at =
-      PyExtensibleType_Internal_PositionNear(table->slots, table->count, id, expected_pos);
-  return at >= 0 ? &table->slots[at] : NULL;
+  const PyCustomSlot *slots = table->slots;
+  if ((size_t)expected_pos < (size_t)table->count &&
+      PyTypedcall_LOAD_ACQUIRE(&slots[expected_pos].id) == id) {
+    return slots + expected_pos;
+  }
+  for (Py_ssize_t i = 0; i < table->count; ++i) {
+    if (PyTypedcall_LOAD_ACQUIRE(&slots[i].id) == id) return slots + i;
+  }
+  return NULL;
 }
 
 #ifndef Py_LIMITED_API

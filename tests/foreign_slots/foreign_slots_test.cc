@@ -9,6 +9,7 @@
 #include "tests/core/extensible.h"
 #include "tests/core/subinterpreter.h"
 #include "tests/support/embedded.h"
+#include "tests/support/memory.h"
 
 namespace typedcall_test {
 namespace {
@@ -336,6 +337,65 @@ TEST_F(Foreign, ReadersNeverMissWhatStays) {
   stop = true;
   for (std::thread &reader : readers) reader.join();
   EXPECT_EQ(wrong, 0);
+}
+
+// Old tables stay, because somebody may be reading them: so there are few of them.
+TEST_F(Foreign, OneAtATimeTakesNoMoreThanItsSize) {
+  constexpr unsigned kCount = 1000;
+  Ref base = Class("class X: pass"), derived = Class("class Y(X): pass", "Y"),
+      object = New(derived);
+  const PyCustomSlot *first = nullptr;
+  Memory memory;
+  for (unsigned i = 1; i <= kCount; ++i) {
+    ASSERT_EQ(Register(base, {S(i, 10 * i)}), 0) << TakeError();
+    EXPECT_EQ(AnyOf(object.get(), i, i - 1), 10 * i);
+    if (i == 1) first = PyCustomSlots_FindAny(interface_, object.get(), Id(1), 0);
+  }
+  // Three rows: what was registered, and merged for each class.
+  EXPECT_LT(memory.Bytes(Memory::kRaw), 3 * 4 * kCount * sizeof(PyCustomSlot));
+  for (unsigned i = 1; i <= kCount; ++i) EXPECT_EQ(AnyOf(object.get(), i, i - 1), 10 * i);
+  EXPECT_EQ(AnyOf(object.get(), kCount + 1, kCount), -1);
+  EXPECT_EQ(PyCustomSlots_FindAny(interface_, object.get(), 0, 0), nullptr);
+  EXPECT_EQ(first->id, Id(1));
+  EXPECT_EQ(first->data.flags, 10u);
+  // What the class brings itself comes first, wherever there is room.
+  ASSERT_EQ(Register(derived, {S(5, 55)}), 0) << TakeError();
+  EXPECT_EQ(AnyOf(object.get(), 5), 55);
+  EXPECT_EQ(AnyOf(object.get(), 6), 60);
+  for (unsigned i = kCount; i > kCount - 10; --i) EXPECT_EQ(Unregister(base, i), 1);
+  EXPECT_EQ(AnyOf(object.get(), kCount, kCount - 1), -1);
+  ASSERT_EQ(Register(base, {S(kCount, 7)}), 0) << TakeError();
+  EXPECT_EQ(AnyOf(object.get(), kCount), 7);
+  EXPECT_EQ(Register(base, {S(kCount, 8)}), -1);
+  EXPECT_NE(TakeError().find("it says something else"), std::string::npos);
+}
+
+// What several threads register at once is all there, without the GIL too.
+TEST_F(Foreign, SeveralThreadsRegisterForOneClass) {
+  constexpr unsigned kThreads = 4, kEach = 100;
+  Ref base = Class("class X: pass"), object = Class("y = type('Y', (X,), {})()", "y");
+  AnyOf(object.get(), 1);
+  std::atomic<int> failed{0};
+  std::vector<std::thread> threads;
+  PyThreadState *saved = PyEval_SaveThread();
+  for (unsigned thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (unsigned i = 0; i < kEach; ++i) {
+        const PyGILState_STATE state = PyGILState_Ensure();
+        failed += Register(base, {S(1 + i * kThreads + thread, i)}) != 0;
+        if (i % 10 == 9) failed += Unregister(base, 1 + (i - 5) * kThreads + thread) != 1;
+        PyGILState_Release(state);
+      }
+    });
+  }
+  for (std::thread &thread : threads) thread.join();
+  PyEval_RestoreThread(saved);
+  EXPECT_EQ(failed, 0);
+  for (unsigned i = 0; i < kEach; ++i) {
+    for (unsigned thread = 0; thread < kThreads; ++thread) {
+      EXPECT_EQ(AnyOf(object.get(), 1 + i * kThreads + thread), i % 10 == 4 ? -1 : long{i});
+    }
+  }
 }
 
 TEST_F(Foreign, EachInterpreterHasItsOwn) {

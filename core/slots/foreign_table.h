@@ -1,0 +1,87 @@
+// The tables of slots that are registered for types of others, which readers without the GIL and
+// without a reference look into: what is published grows in place, or is replaced, and then kept.
+// Used by core/foreign_slots.h.
+#ifndef TYPEDCALL_CORE_SLOTS_FOREIGN_TABLE_H_
+#define TYPEDCALL_CORE_SLOTS_FOREIGN_TABLE_H_
+
+#include "core/slot_id.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The value of a row BY_TYPE, which has what was registered for that type, and of a row
+/// MERGED_BY_TYPE, which has that and what the type inherits. Never changes, but that free places
+/// at its end, with ID 0, are taken one after the other, for ever: first the data, then the ID.
+typedef struct PyForeignSlots_Table {
+  Py_ssize_t count;
+  PyCustomSlot slots[1];  ///< `count` of them
+} PyForeignSlots_Table;
+
+static inline PyForeignSlots_Table *PyForeignSlots_Internal_New(Py_ssize_t room) {
+  return (PyForeignSlots_Table *)PyTypedcall_RAW_CALLOC(
+      1, offsetof(PyForeignSlots_Table, slots) + (size_t)room * sizeof(PyCustomSlot));
+}
+
+static inline void PyForeignSlots_Internal_Destroy(const void *table) {
+  PyTypedcall_RAW_FREE((void *)(uintptr_t)table);
+}
+
+// By pointer, as cells of the side table.
+static inline const PyCustomSlot *PyForeignSlots_Internal_At(const PyForeignSlots_Table *table,
+                                                             Py_ssize_t at) {
+  const PyCustomSlot *slots = table->slots;
+  return slots + at;
+}
+
+// How many slots there are, of a table or NULL, without places at the end that have nothing.
+static inline Py_ssize_t PyForeignSlots_Internal_Used(const PyForeignSlots_Table *table) {
+  Py_ssize_t used = table != NULL ? table->count : 0;
+  while (used > 0 && PyTypedcall_LOAD_ACQUIRE(&PyForeignSlots_Internal_At(table, used - 1)->id) <=
+                         PyCustomSlot_ID_SKIP) {
+    --used;
+  }
+  return used;
+}
+
+// The places at the end of `table` (may be NULL) that can be taken.
+static inline Py_ssize_t PyForeignSlots_Internal_Free(const PyForeignSlots_Table *table) {
+  Py_ssize_t room = 0;
+  while (table != NULL && room < table->count &&
+         PyForeignSlots_Internal_At(table, table->count - 1 - room)->id == PyCustomSlot_ID_EMPTY) {
+    ++room;
+  }
+  return room;
+}
+
+// Takes free places, of which there are enough. The caller has the type for itself; readers need
+// not.
+static inline void PyForeignSlots_Internal_Append(const PyForeignSlots_Table *table,
+                                                  const PyCustomSlot *slots, Py_ssize_t count) {
+  PyCustomSlot *to = ((PyForeignSlots_Table *)(uintptr_t)table)->slots;
+  to += table->count - PyForeignSlots_Internal_Free(table);
+  for (Py_ssize_t i = 0; i < count; ++i, ++to) {
+    to->data = slots[i].data;
+    PyTypedcall_STORE_RELEASE(&to->id, slots[i].id);
+  }
+}
+
+// Before a table (may be NULL) is copied: what is in it stays as it is from now on, so that nothing
+// is lost that another thread adds meanwhile. The caller has the type for itself.
+static inline void PyForeignSlots_Internal_Close(const PyForeignSlots_Table *table) {
+  Py_ssize_t room = PyForeignSlots_Internal_Free(table);
+  for (; room > 0; --room) {
+    PyCustomSlot *slots = ((PyForeignSlots_Table *)(uintptr_t)table)->slots;
+    PyTypedcall_STORE_RELEASE(&slots[table->count - room].id, (uintptr_t)PyCustomSlot_ID_SKIP);
+  }
+}
+
+// How long a table is that has one behind it already: each time twice as long.
+static inline Py_ssize_t PyForeignSlots_Internal_Longer(Py_ssize_t before, Py_ssize_t needed) {
+  return before > 0 && before * 2 > needed ? before * 2 : needed;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_SLOTS_FOREIGN_TABLE_H_
