@@ -2,7 +2,9 @@
 #include "core/foreign_slots.h"
 
 #include <atomic>
+#include <functional>
 #include <thread>
+#include <utility>
 
 #include "core/extensible_type.h"
 #include "gtest/gtest.h"
@@ -368,6 +370,42 @@ TEST_F(Foreign, OneAtATimeTakesNoMoreThanItsSize) {
   EXPECT_EQ(AnyOf(object.get(), kCount), 7);
   EXPECT_EQ(Register(base, {S(kCount, 8)}), -1);
   EXPECT_NE(TakeError().find("it says something else"), std::string::npos);
+}
+
+// Another thread registers a slot between the copy of a table and its exchange: it must not find a
+// free place in what has been copied.
+const PyTypedcall_Interface *really;
+std::function<void()> before_exchange;
+int Exchange(void *state, int space, const void *key, PyObject *owner, const void *expected,
+             const void *value, void (*destroy)(const void *)) {
+  if (const auto run = std::exchange(before_exchange, nullptr)) run();
+  return really->exchange(state, space, key, owner, expected, value, destroy);
+}
+
+TEST_F(Foreign, WhatIsCopiedIsClosed) {
+  really = interface_;
+  PyTypedcall_Interface watched = *interface_;
+  watched.exchange = Exchange;
+  for (const bool unregisters : {false, true}) {
+    Ref type = Class("class X: pass"), object = New(type);
+    for (unsigned i = 1; i <= 3; ++i) ASSERT_EQ(Register(type, {S(i, i)}), 0);  // of four places
+    bool has_run = false;
+    before_exchange = [&] {
+      EXPECT_EQ(Register(type, {S(9, 99)}), 0);
+      has_run = true;
+    };
+    if (unregisters) {
+      EXPECT_EQ(PyForeignSlots_Unregister(&watched, type.type(), Id(1)), 1);
+    } else {
+      const Slots two = {S(4, 4), S(5, 5)};
+      EXPECT_EQ(PyForeignSlots_Register(&watched, type.type(), two.data(), 2), 0) << TakeError();
+    }
+    EXPECT_TRUE(has_run);
+    EXPECT_EQ(AnyOf(object.get(), 9), 99) << unregisters;
+    EXPECT_EQ(AnyOf(object.get(), 1), unregisters ? -1 : 1);
+    EXPECT_EQ(AnyOf(object.get(), 5), unregisters ? -1 : 5);
+    EXPECT_EQ(AnyOf(object.get(), 3), 3);
+  }
 }
 
 // What several threads register at once is all there, without the GIL too.
