@@ -88,11 +88,15 @@ class State(unittest.TestCase):
             for _ in range(3):
                 load().kept().append(load())
             self.assertEqual(self.states(), 0)
+            module = load()
+            module.clear()
+            self.assertIsNone(module.kept())
         finally:
             sys.unraisablehook = before
         self.assertNotEqual(seen, [])
         self.assertEqual({repr(each) for each in seen}, {"IndexError('in clear()')"})
         self.assertTrue(gc.isenabled())
+        del module
         self.assertEqual(self.states(), 0)
 
     @unittest.skipUnless(hasattr(sys, "gettotalrefcount"), "counts references of debug builds")
