@@ -18,6 +18,18 @@ typedef struct PyExtensibleTypeData {
 
 #define PyExtensibleType_MAGIC UINT64_C(0xd1a0c5b3e7f42961)
 
+/// What heap types have. Their metaclass's size is where this ends, whichever version made it.
+typedef struct PyExtensibleHeapTypeData {
+  PyExtensibleTypeData shared;
+  /// Since interface 1.2: PyExtensibleType_KEY of the ID at position 0, constant once it is set,
+  /// after count and table. 0: it says nothing. Versions 1.0 and 1.1: an address of the installer's
+  /// own, which no ID has as its key.
+  uint64_t key;
+} PyExtensibleHeapTypeData;
+
+/// Of two facts one word: that it was written by us, and which ID stands there.
+#define PyExtensibleType_KEY(id) ((uint64_t)(id) ^ PyExtensibleType_MAGIC)
+
 #ifndef Py_LIMITED_API  // core/custom_slots_limited.h has the functions for the limited API
 
 // alignof(max_align_t) for C99 and C++ alike.
@@ -79,21 +91,58 @@ static inline int PyExtensibleType_Internal_HasData(const PyTypeObject *type) {
          (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
 }
 
-// What `type` offers, or NULL when it is not extensible.
-static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Data(PyTypeObject *type) {
+// Does the metaclass's data end where that of ours does? CPython puts the members of a heap type
+// there, so one look at the type tells that it has the data itself and that all of it is there.
+// (The members of a static type stand anywhere. If they happen to stand here, less than a page
+// behind the type, what lies in between can be read, and is neither magic nor key.)
+static inline int PyExtensibleType_Internal_EndsAsOurs(const PyTypeObject *type) {
+  return (const char *)type->tp_members ==
+         (const char *)type + PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleHeapTypeData);
+}
+
+// The same for all others: types of older installers that have no members, static types, types of
+// larger metaclasses. Most types that come to this have no slots.
+static inline int PyExtensibleType_Internal_IsLargeEnough(PyTypeObject *type) {
   // The metaclass's size says whether the bytes are there at all, the magic whether they are ours.
-  if (Py_TYPE(type)->tp_basicsize <
-      (Py_ssize_t)(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleTypeData))) {
-    return NULL;
-  }
-  if (!PyExtensibleType_Internal_HasData(type)) return NULL;
-  const PyExtensibleTypeData *data =
-      (const PyExtensibleTypeData *)(const void *)((const char *)type +
-                                                   PyExtensibleType_DATA_OFFSET);
+  return !PyTypedcall_LIKELY(
+             Py_TYPE(type)->tp_basicsize <
+             (Py_ssize_t)(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleTypeData))) &&
+         PyExtensibleType_Internal_HasData(type);
+}
+
+// Where the data of a type is that has as many bytes.
+static inline const PyExtensibleHeapTypeData *PyExtensibleType_Internal_Bytes(
+    const PyTypeObject *type) {
+  return (const PyExtensibleHeapTypeData *)(const void *)((const char *)type +
+                                                          PyExtensibleType_DATA_OFFSET);
+}
+
+// What such a type offers, or NULL when it is not extensible.
+static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Resolved(PyTypeObject *type) {
+  const PyExtensibleTypeData *data = &PyExtensibleType_Internal_Bytes(type)->shared;
   if (PyTypedcall_LIKELY(PyTypedcall_LOAD_ACQUIRE(&data->magic) == PyExtensibleType_MAGIC)) {
     return data;
   }
   return PyExtensibleType_Internal_ResolveNow(type, data) ? data : NULL;
+}
+
+// What `type` offers, or NULL when it is not extensible.
+static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Data(PyTypeObject *type) {
+  if (!PyExtensibleType_Internal_EndsAsOurs(type) &&
+      !PyExtensibleType_Internal_IsLargeEnough(type)) {
+    return NULL;
+  }
+  return PyExtensibleType_Internal_Resolved(type);
+}
+
+// The slot at position 0 of a type that ends as ours, if it has that ID, which is a valid one.
+// NULL: it has not, or only the rest of the look-up can tell.
+static inline PyCustomSlot *PyExtensibleType_Internal_First(const PyTypeObject *type,
+                                                            uintptr_t id) {
+  const PyExtensibleHeapTypeData *data = PyExtensibleType_Internal_Bytes(type);
+  if (!PyTypedcall_Internal_EqualsAcquire(&data->key, PyExtensibleType_KEY(id))) return NULL;
+  if (data->shared.table == NULL) __builtin_unreachable();  // callers need not ask
+  return data->shared.table;
 }
 
 /// For all functions below: `obj` is any object; the caller has a reference to it. They need no GIL
@@ -125,7 +174,16 @@ static inline PyCustomSlot *PyCustomSlots_Table(PyObject *obj) {
 /// expected (any value is safe) is looked at first, the rest of the table only after that.
 static inline PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
                                                Py_ssize_t expected_pos) {
-  const PyExtensibleTypeData *data = PyExtensibleType_Internal_Data(Py_TYPE(obj));
+  PyTypeObject *type = Py_TYPE(obj);
+  if (PyTypedcall_RATHER(PyExtensibleType_Internal_EndsAsOurs(type))) {
+    PyCustomSlot *first = expected_pos == 0 && PyCustomSlot_IsValidID(id)
+                              ? PyExtensibleType_Internal_First(type, id)
+                              : NULL;
+    if (PyTypedcall_LIKELY(first != NULL)) return first;
+  } else if (!PyExtensibleType_Internal_IsLargeEnough(type)) {
+    return NULL;
+  }
+  const PyExtensibleTypeData *data = PyExtensibleType_Internal_Resolved(type);
   if (data == NULL || id <= PyCustomSlot_ID_SKIP) return NULL;
   PyCustomSlot *table = data->table;
   const size_t count = (size_t)data->count;

@@ -49,7 +49,27 @@
 #define PyTypedcall_STORE_RELEASE(address, value) \
   __atomic_store_n((address), (value), __ATOMIC_RELEASE)
 
+// Does a word have this value? If so, what its writer wrote before it is there as well.
+static inline int PyTypedcall_Internal_EqualsAcquire(const uint64_t *word, uint64_t value) {
+#if defined(__x86_64__) && defined(__GCC_ASM_FLAG_OUTPUTS__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  // GCC's own atomic load takes an instruction more. On x86-64 every load has acquire order.
+  int equal;
+  __asm__ volatile("cmp{q %2, %1| %1, %2}" : "=@ccz"(equal) : "m"(*word), "er"(value) : "memory");
+  return equal;
+#else
+  return PyTypedcall_LOAD_ACQUIRE(word) == value;
+#endif
+}
+
 #define PyTypedcall_LIKELY(condition) __builtin_expect(!!(condition), 1)
+
+// True more often than not, but both ways are to be quick: neither goes out of the caller's loop.
+#if (defined(__clang__) && __clang_major__ >= 11) || (!defined(__clang__) && __GNUC__ >= 9)
+#define PyTypedcall_RATHER(condition) __builtin_expect_with_probability(!!(condition), 1, 0.6)
+#else
+#define PyTypedcall_RATHER(condition) (condition)
+#endif
 
 #ifdef __cplusplus
 #define PyTypedcall_STATIC_ASSERT(condition, words) static_assert(condition, #words)

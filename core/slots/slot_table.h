@@ -26,14 +26,6 @@ typedef struct PyExtensibleType_Internal_Table {
   PyCustomSlot slots[1];  // the resolved slots, then, if they are others, the owner's own
 } PyExtensibleType_Internal_Table;
 
-// What the metaclass really adds: the part that readers know, then what only `resolve` uses. Static
-// types end with the shared part: the rest is there on heap types only. Every word counts here: it
-// is there for each class.
-typedef struct PyExtensibleType_Internal_TypeData {
-  PyExtensibleTypeData shared;
-  PyExtensibleType_Internal_Table *table;
-} PyExtensibleType_Internal_TypeData;
-
 // A type's own slots on their way into its table.
 typedef struct PyExtensibleType_Internal_Own {
   const PyCustomSlot *slots;
@@ -42,21 +34,54 @@ typedef struct PyExtensibleType_Internal_Own {
   Py_ssize_t kept_count;
 } PyExtensibleType_Internal_Own;
 
-// `metaclass` is our own one; `type` one of its instances.
-static inline PyExtensibleType_Internal_TypeData *PyExtensibleType_Internal_DataOf(
-    PyTypeObject *metaclass, PyTypeObject *type) {
+// `metaclass` is our own one; `type` one of its instances. Static types end with the shared part.
+// Every word counts here: it is there for each class.
+static inline PyExtensibleHeapTypeData *PyExtensibleType_Internal_DataOf(PyTypeObject *metaclass,
+                                                                         PyTypeObject *type) {
 #ifdef Py_LIMITED_API
-  return (PyExtensibleType_Internal_TypeData *)PyObject_GetTypeData((PyObject *)type, metaclass);
+  return (PyExtensibleHeapTypeData *)PyObject_GetTypeData((PyObject *)type, metaclass);
 #else
   (void)metaclass;
-  return (PyExtensibleType_Internal_TypeData *)(void *)((char *)type +
-                                                        PyExtensibleType_DATA_OFFSET);
+  return (PyExtensibleHeapTypeData *)(void *)((char *)type + PyExtensibleType_DATA_OFFSET);
 #endif
 }
 
 static inline void PyExtensibleType_Internal_ReleaseKept(PyObject **kept, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < count; ++i) Py_DECREF(kept[i]);
   PyMem_Free(kept);
+}
+
+// The table that a type of ours shares or has; NULL for a static type, whose slots are nobody's to
+// free, and for a heap type that has the slots of a static one.
+static inline PyExtensibleType_Internal_Table *PyExtensibleType_Internal_TableOf(
+    PyTypeObject *metaclass, PyTypeObject *type) {
+  if (!PyTypedcall_Internal_IsHeapType(type)) return NULL;
+  const PyExtensibleHeapTypeData *data = PyExtensibleType_Internal_DataOf(metaclass, type);
+  if (PyTypedcall_LOAD_RELAXED(&data->key) == 0) return NULL;
+  return (
+      PyExtensibleType_Internal_Table *)(void *)((char *)data->shared.table -
+                                                 offsetof(PyExtensibleType_Internal_Table, slots));
+}
+
+// Gives a heap type its slots: `table`, which is its own or shared, or `slots` of a static type.
+static inline void PyExtensibleType_Internal_SetTable(PyTypeObject *metaclass, PyTypeObject *type,
+                                                      PyExtensibleType_Internal_Table *table,
+                                                      PyCustomSlot *slots, Py_ssize_t count) {
+  PyExtensibleHeapTypeData *data = PyExtensibleType_Internal_DataOf(metaclass, type);
+  data->shared.count = count;
+  data->shared.table = table != NULL ? table->slots : slots;
+  if (table == NULL) return;
+#ifndef Py_LIMITED_API
+  // Where CPython has put the members already, unless the type was made from a spec without any.
+  // A list of none ends there.
+  if (type->tp_members == NULL) {
+    PyMemberDef *members =
+        (PyMemberDef *)(void *)((char *)type + Py_TYPE((PyObject *)type)->tp_basicsize);
+    __atomic_store_n(&type->tp_members, members, __ATOMIC_RELAXED);
+  }
+#endif
+  // There is one: tables have at least one slot, and no ID is the magic.
+  PyTypedcall_STORE_RELEASE(&data->key, PyExtensibleType_KEY(table->slots[0].id));
 }
 
 // Nothing at the address of `type` is the table's owner from now on.
@@ -81,13 +106,12 @@ static inline void PyExtensibleType_Internal_ReleaseTable(PyExtensibleType_Inter
 static inline const PyCustomSlot *PyExtensibleType_Internal_OwnSlots(PyTypeObject *metaclass,
                                                                      PyTypeObject *type,
                                                                      Py_ssize_t *count) {
-  const PyExtensibleType_Internal_TypeData *data =
-      PyExtensibleType_Internal_DataOf(metaclass, type);
   if (!PyTypedcall_Internal_IsHeapType(type)) {
-    *count = data->shared.count;
-    return data->shared.table;
+    const PyExtensibleTypeData *data = &PyExtensibleType_Internal_DataOf(metaclass, type)->shared;
+    *count = data->count;
+    return data->table;
   }
-  const PyExtensibleType_Internal_Table *table = data->table;
+  const PyExtensibleType_Internal_Table *table = PyExtensibleType_Internal_TableOf(metaclass, type);
   *count = table != NULL && PyTypedcall_LOAD_RELAXED(&table->owner) == type ? table->own_count : 0;
   return table != NULL ? table->slots + table->own_at : NULL;
 }
@@ -222,14 +246,6 @@ static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Settled(PyTy
   return data->magic == PyExtensibleType_MAGIC ? data : NULL;
 }
 
-// The table that a type of ours shares or has; NULL for a static type, whose slots are nobody's to
-// free.
-static inline PyExtensibleType_Internal_Table *PyExtensibleType_Internal_TableOf(
-    PyTypeObject *metaclass, PyTypeObject *type) {
-  if (!PyTypedcall_Internal_IsHeapType(type)) return NULL;
-  return PyExtensibleType_Internal_DataOf(metaclass, type)->table;
-}
-
 // The first type in the MRO that has slots, or NULL. From the first entry on: a derived metaclass's
 // mro() can leave the type itself out, and where it is in, it is passed over as not resolved yet.
 // `room` and `kept` grow by what all of them have.
@@ -323,16 +339,14 @@ static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, 
     return -1;
   }
 
-  PyExtensibleType_Internal_TypeData *data = PyExtensibleType_Internal_DataOf(metaclass, type);
   const PyExtensibleTypeData *first =
       layout != NULL ? &PyExtensibleType_Internal_DataOf(metaclass, layout)->shared : NULL;
   if (own->count == 0 && first != NULL && first->count == count &&
       memcmp(first->table, table->slots, (size_t)count * sizeof(PyCustomSlot)) == 0) {
     PyExtensibleType_Internal_ReleaseTable(table);
-    data->shared.count = count;
-    data->shared.table = first->table;
-    data->table = PyExtensibleType_Internal_TableOf(metaclass, layout);
-    if (data->table != NULL) __atomic_add_fetch(&data->table->references, 1, __ATOMIC_RELAXED);
+    PyExtensibleType_Internal_Table *shared = PyExtensibleType_Internal_TableOf(metaclass, layout);
+    if (shared != NULL) __atomic_add_fetch(&shared->references, 1, __ATOMIC_RELAXED);
+    PyExtensibleType_Internal_SetTable(metaclass, type, shared, first->table, count);
     return 0;
   }
   table->own_at = layout == NULL && count == own->count ? 0 : count;
@@ -346,9 +360,7 @@ static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, 
   }
   table->owner = type;
   table->own_count = own->count;
-  data->table = table;
-  data->shared.count = count;
-  data->shared.table = table->slots;
+  PyExtensibleType_Internal_SetTable(metaclass, type, table, NULL, count);
   return 0;
 }
 

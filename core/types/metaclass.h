@@ -95,7 +95,7 @@ static inline void PyExtensibleType_Internal_Dealloc(PyObject *self) {
   PyTypeObject *metaclass = Py_TYPE(self);
   PyTypeObject *type = (PyTypeObject *)self;
   PyExtensibleType_Internal_Table *table =
-      PyExtensibleType_Internal_DataOf(PyExtensibleType_Internal_MetaclassOf(type), type)->table;
+      PyExtensibleType_Internal_TableOf(PyExtensibleType_Internal_MetaclassOf(type), type);
   // Before its memory is another type's.
   if (table != NULL) PyExtensibleType_Internal_LeaveTable(table, type);
   PyTypedcall_Internal_SLOT(destructor, &PyType_Type, tp_dealloc)(self);
@@ -132,9 +132,9 @@ static inline PyTypeObject *PyExtensibleType_Internal_NewMetaclass(void) {
   memset(&spec, 0, sizeof(spec));
   spec.name = PyTypedcall_MODULE "." PyExtensibleType_ATTRIBUTE;
 #if defined(Py_LIMITED_API) || PY_VERSION_HEX >= 0x030C0000
-  spec.basicsize = -(int)sizeof(PyExtensibleType_Internal_TypeData);  // PEP 697
+  spec.basicsize = -(int)sizeof(PyExtensibleHeapTypeData);  // PEP 697
 #else
-  spec.basicsize = (int)(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleType_Internal_TypeData));
+  spec.basicsize = (int)(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleHeapTypeData));
 #endif
   spec.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC;
 #ifdef Py_TPFLAGS_IMMUTABLETYPE

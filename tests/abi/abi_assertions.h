@@ -30,6 +30,11 @@ FIELD(PyExtensibleTypeData, magic, 16, 8);
 SAME(sizeof(PyExtensibleTypeData), 24);
 SAME(PyExtensibleType_MAGIC, UINT64_C(0xd1a0c5b3e7f42961));
 
+FIELD(PyExtensibleHeapTypeData, shared, 0, 24);
+FIELD(PyExtensibleHeapTypeData, key, 24, 8);
+SAME(sizeof(PyExtensibleHeapTypeData), 32);
+SAME(PyExtensibleType_KEY(0x04000001u), UINT64_C(0xd1a0c5b3e3f42960));
+
 SAME(PyExtensibleType_ALIGNMENT, 16);
 SAME(PyExtensibleType_DATA_OFFSET % 16, 0);
 PyTypedcall_STATIC_ASSERT(PyExtensibleType_DATA_OFFSET >= sizeof(PyHeapTypeObject), abi);

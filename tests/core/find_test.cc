@@ -1,6 +1,8 @@
 // The consumer's functions on objects of every kind: what has no slots offers none, and nothing
 // crashes, is imported or installed on the way.
 #include <climits>
+#include <cstring>
+#include <utility>
 
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"
@@ -189,6 +191,134 @@ TEST(Find, EmptyTable) {
   EXPECT_EQ(PyCustomSlots_Table(object.get()), nullptr);
   for (Py_ssize_t position : {-1, 0, 1}) {
     EXPECT_EQ(PyCustomSlots_Find(object.get(), Id(1), position), nullptr);
+  }
+}
+
+// Who stands first in its table is found by one key. The rest of the look-up would find it, too, so
+// this asks for the way.
+void ExpectFirst(const Ref &object, long value, bool has_key, const char *what) {
+  ASSERT_TRUE(object) << what << ": " << TakeError();
+  PyTypeObject *type = Py_TYPE(object.get());
+  const PyCustomSlot *table = PyCustomSlots_Table(object.get());
+  ASSERT_NE(table, nullptr) << what;
+  EXPECT_EQ(PyExtensibleType_Internal_EndsAsOurs(type), has_key) << what;
+  EXPECT_EQ(PyExtensibleType_Internal_First(type, table[0].id), table) << what;
+  EXPECT_EQ(Value(object.get(), table[0].id), value) << what;
+  EXPECT_EQ(PyExtensibleType_Internal_First(type, table[0].id + 2), nullptr) << what;
+}
+
+TEST(First, EveryWayToMakeAType) {
+  Ref base = MakeType({Slot(Id(1), 11), Slot(Id(2), 22)});
+  ASSERT_TRUE(base) << TakeError();
+  ExpectFirst(New(base), 11, true, "from a spec");
+  Scope scope;
+  scope.Set("Base", base.get());
+  Ref empty = MakeType({});
+  scope.Set("Empty", empty.get());
+  ASSERT_TRUE(
+      scope.Run("import abc, gc\n"
+                "from _extensibletype import combined_metaclass\n"
+                "M = type(Base)\n"
+                "class Derived(Base): pass\n"
+                "class WithSlots(Base): __slots__ = ('a', 'b')\n"
+                "class Own(Base): __customslots__ = {0x01000105: 33}\n"
+                "class OwnOnly(Empty): __customslots__ = {0x01000105: 33}\n"
+                "class Python(M): pass\n"
+                "class OfPython(Base, metaclass=Python): pass\n"
+                "class Abstract(Base, abc.ABC, metaclass=combined_metaclass(abc.ABCMeta)): pass\n"
+                "New = M.__new__(M, 'New', (Base,), {})\n"
+                "class Changed(Derived): pass\n"
+                "class Other(Derived): pass\n"
+                "Changed.__bases__ = (Other,)\n"));
+  const std::pair<const char *, long> classes[] = {
+      {"Derived", 11},  {"WithSlots", 11}, {"Own", 11}, {"OwnOnly", 33},
+      {"OfPython", 11}, {"Abstract", 11},  {"New", 11}, {"Changed", 11}};
+  for (const auto &[name, value] : classes) {
+    ExpectFirst(scope.Eval(std::string(name) + "()"), value, true, name);
+  }
+  // CPython goes through the members of a class with __slots__ when it looks for garbage.
+  ASSERT_TRUE(
+      scope.Run("class Witness: pass\n"
+                "import weakref\n"
+                "x = WithSlots(); x.a = x; x.b = Witness(); gone = weakref.ref(x.b); del x\n"
+                "gc.collect()\n"
+                "assert gone() is None\n"));
+}
+
+TEST(First, NoSlotsNoKey) {
+  Ref empty = New(MakeType({}));
+  ASSERT_TRUE(empty) << TakeError();
+  for (uintptr_t id : {uintptr_t{PyExtensibleType_MAGIC}, Id(1), uintptr_t{0}, uintptr_t{1}}) {
+    EXPECT_EQ(PyCustomSlots_Find(empty.get(), id, 0), nullptr);
+  }
+}
+
+// A metaclass that adds C fields to ours: the members of its types stand further behind.
+TEST(First, ALargerMetaclass) {
+  Ref ours = Metaclass();
+  Ref base = MakeType({Slot(Id(1), 11)});
+  PyType_Slot slots[] = {{0, nullptr}};
+  PyType_Spec spec = {"test.Larger", static_cast<int>(ours.type()->tp_basicsize + 64), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  Ref bases = Ref::Steal(PyTuple_Pack(1, ours.get()));
+  Ref larger = Ref::Steal(PyType_FromSpecWithBases(&spec, bases.get()));
+  ASSERT_TRUE(larger) << TakeError();
+  Scope scope;
+  scope.Set("Larger", larger.get());
+  scope.Set("Base", base.get());
+  ASSERT_TRUE(scope.Run("class C(Base, metaclass=Larger): pass"));
+  ExpectFirst(scope.Eval("C()"), 11, false, "a larger metaclass");
+}
+
+// A foreign metaclass as large as ours, whose types have anything where ours have their key: words
+// of all kinds, the key of an ID that nobody can ask for, and pointers that nobody may follow.
+TEST(First, AForeignMetaclassOfTheSameSize) {
+  PyType_Slot slots[] = {{0, nullptr}};
+  PyType_Spec spec = {"test.Same", static_cast<int>(Metaclass().type()->tp_basicsize), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  Ref bases = Ref::Steal(PyTuple_Pack(1, &PyType_Type));
+  Ref same = Ref::Steal(PyType_FromSpecWithBases(&spec, bases.get()));
+  ASSERT_TRUE(same) << TakeError();
+  Scope scope;
+  scope.Set("Same", same.get());
+  ASSERT_TRUE(scope.Run("class Thing(metaclass=Same): pass"));
+  Ref thing = scope.Eval("Thing()");
+  PyTypeObject *type = Py_TYPE(thing.get());
+  auto *data = reinterpret_cast<PyExtensibleHeapTypeData *>(reinterpret_cast<char *>(type) +
+                                                            PyExtensibleType_DATA_OFFSET);
+  ASSERT_EQ(reinterpret_cast<char *>(type->tp_members), reinterpret_cast<char *>(data + 1));
+  data->shared.count = 1;
+  data->shared.table = reinterpret_cast<PyCustomSlot *>(8);
+  for (std::uint64_t word :
+       {std::uint64_t{1}, std::uint64_t{PyExtensibleType_MAGIC}, PyExtensibleType_KEY(1),
+        PyExtensibleType_KEY(Id(7)), reinterpret_cast<std::uint64_t>(type)}) {
+    data->key = word;
+    ExpectNoSlots(thing.get(), "an instance");
+    ExpectNoSlots(reinterpret_cast<PyObject *>(type), "the class");
+  }
+  memset(data, 0, sizeof(*data));
+}
+
+// Members of a static type stand where its author has put them, even there.
+TEST(First, AStaticTypeWithMembersWhereOursEnd) {
+  struct Layout {
+    PyTypeObject type;
+    alignas(8) char between[PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleHeapTypeData) -
+                            sizeof(PyTypeObject)];
+    PyMemberDef members[1];
+  };
+  static Layout made = {};
+  static_assert(offsetof(Layout, members) ==
+                PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleHeapTypeData));
+  made.type.tp_name = "test.Static";
+  made.type.tp_basicsize = sizeof(PyObject);
+  made.type.tp_flags = Py_TPFLAGS_DEFAULT;
+  made.type.tp_members = made.members;
+  ASSERT_EQ(PyType_Ready(&made.type), 0) << TakeError();
+  Ref object = Ref::Steal(PyType_GenericAlloc(&made.type, 0));
+  for (const int filling : {0, 0xff, 0x61}) {
+    memset(made.between, filling, sizeof(made.between));
+    ExpectNoSlots(object.get(), "an instance");
   }
 }
 

@@ -15,16 +15,21 @@ constexpr std::uintptr_t kFirst = PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE
 constexpr std::uintptr_t kSecond = PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 2, 0);
 constexpr Py_ssize_t kExtensibleSize =
     static_cast<Py_ssize_t>(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleTypeData));
+constexpr Py_ssize_t kHeapSize =
+    static_cast<Py_ssize_t>(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleHeapTypeData));
 
-// A type object with the metaclass's data behind it, and one instance.
+// A type object with the metaclass's data behind it, and one instance. Nothing has made it from the
+// magic alone: its key is there when there is room for one.
 struct MadeUpType {
   explicit MadeUpType(Py_ssize_t metaclass_size = kExtensibleSize)
-      : bytes(new char[kExtensibleSize + 16]()) {
+      : bytes(new char[kHeapSize + 16]()) {
     metaclass.tp_basicsize = metaclass_size;
     Py_SET_TYPE(reinterpret_cast<PyObject *>(type()), &metaclass);
     // As CPython makes heap types.
     type()->tp_flags = Py_TPFLAGS_HEAPTYPE;
     type()->tp_as_buffer = &reinterpret_cast<PyHeapTypeObject *>(type())->as_buffer;
+    type()->tp_members =
+        reinterpret_cast<PyMemberDef *>(reinterpret_cast<char *>(type()) + metaclass_size);
     Py_SET_TYPE(&instance, type());
   }
   PyTypeObject *type() {
@@ -35,7 +40,8 @@ struct MadeUpType {
     return reinterpret_cast<PyExtensibleTypeData *>(reinterpret_cast<char *>(type()) +
                                                     PyExtensibleType_DATA_OFFSET);
   }
-  // What `resolve` ends with: plain writes, then the magic with release order.
+  std::uint64_t *key() { return &reinterpret_cast<PyExtensibleHeapTypeData *>(data())->key; }
+  // What `resolve` ends with: plain writes, then key and magic with release order.
   void Publish(std::uintptr_t value) {
     table.reset(new PyCustomSlot[2]);
     table[0].id = kFirst;
@@ -44,6 +50,9 @@ struct MadeUpType {
     table[1].data.flags = value + 1;
     data()->count = 2;
     data()->table = table.get();
+    if (metaclass.tp_basicsize == kHeapSize) {
+      PyTypedcall_STORE_RELEASE(key(), PyExtensibleType_KEY(kFirst));
+    }
     PyTypedcall_STORE_RELEASE(&data()->magic, PyExtensibleType_MAGIC);
   }
 
@@ -92,11 +101,68 @@ TEST(Publication, ASmallMetaclassIsNotReadBehind) {
   EXPECT_EQ(Find(exact, kFirst, 0), 10u);
 }
 
+// The key alone is enough for its ID at its position, and says nothing else.
+TEST(Publication, TheKey) {
+  MadeUpType made(kHeapSize);
+  EXPECT_EQ(Find(made, kFirst, 0), 0u);
+  made.Publish(10);
+  made.data()->magic = 1;  // somebody else's, or not settled: only the key is looked at
+  EXPECT_EQ(Find(made, kFirst, 0), 10u);
+  EXPECT_EQ(Find(made, kFirst, 1), 0u);
+  for (const std::uintptr_t id : {kSecond, kFirst + 1, std::uintptr_t{0}, std::uintptr_t{1},
+                                  static_cast<std::uintptr_t>(PyExtensibleType_MAGIC),
+                                  static_cast<std::uintptr_t>(PyExtensibleType_KEY(kFirst)),
+                                  kFirst | std::uintptr_t{1} << 32}) {
+    EXPECT_EQ(Find(made, id, 0), 0u) << id;
+  }
+}
+
+// What can stand in its place: nothing, what older installers have there, and anything else, of
+// which the special IDs' keys and those of invalid IDs are the worst.
+TEST(Publication, OtherKeysSayNothing) {
+  MadeUpType made(kHeapSize);
+  made.Publish(10);
+  const std::uint64_t key = PyExtensibleType_KEY(kFirst);
+  for (const std::uint64_t other :
+       {std::uint64_t{0}, reinterpret_cast<std::uint64_t>(made.table.get()), key ^ 1,
+        key ^ std::uint64_t{1} << 63, key & 0xffffffff, std::uint64_t{kFirst},
+        PyExtensibleType_MAGIC, PyExtensibleType_KEY(1), ~std::uint64_t{0}}) {
+    *made.key() = other;
+    made.data()->magic = PyExtensibleType_MAGIC;
+    EXPECT_EQ(Find(made, kFirst, 0), 10u) << other;
+    EXPECT_EQ(Find(made, kSecond, 0), 11u) << other;
+    made.data()->magic = 1;
+    made.data()->table = reinterpret_cast<PyCustomSlot *>(8);  // nobody may follow it
+    for (const std::uintptr_t id : {kFirst, kSecond, std::uintptr_t{0}, std::uintptr_t{1},
+                                    static_cast<std::uintptr_t>(PyExtensibleType_KEY(other))}) {
+      if (PyCustomSlot_IsValidID(id) && PyExtensibleType_KEY(id) == other) continue;
+      EXPECT_EQ(Find(made, id, 0), 0u) << other << ", " << id;
+    }
+    made.data()->table = made.table.get();
+  }
+}
+
+// Behind a type of another metaclass, of whatever size, may lie what a dead one of ours has left.
+TEST(Publication, TheKeyOfAnotherSizeIsNotRead) {
+  for (const Py_ssize_t size : {Py_ssize_t{0}, static_cast<Py_ssize_t>(sizeof(PyHeapTypeObject)),
+                                kExtensibleSize, kHeapSize - 1, kHeapSize + 16}) {
+    MadeUpType made(size);
+    made.Publish(10);
+    *made.key() = PyExtensibleType_KEY(kFirst);
+    made.data()->magic = 1;
+    EXPECT_EQ(Find(made, kFirst, 0), 0u) << size;
+    made.type()->tp_members = nullptr;
+    EXPECT_EQ(Find(made, kFirst, 0), 0u) << size;
+  }
+}
+
 // Every function of the consumer's, in threads that race with the one that publishes.
-TEST(Publication, ReadersWhileTypesAreResolved) {
+void ReadWhileTypesAreResolved(Py_ssize_t metaclass_size) {
   constexpr std::size_t count = 2000;
   std::vector<std::unique_ptr<MadeUpType>> types;
-  for (std::size_t i = 0; i < count; ++i) types.push_back(std::make_unique<MadeUpType>());
+  for (std::size_t i = 0; i < count; ++i) {
+    types.push_back(std::make_unique<MadeUpType>(metaclass_size));
+  }
   std::atomic<bool> stop{false};
   std::atomic<long> wrong{0}, found{0};
   std::atomic<int> ready{0};
@@ -107,6 +173,8 @@ TEST(Publication, ReadersWhileTypesAreResolved) {
       while (!stop) {
         for (std::size_t i = 0; i < count; ++i) {
           PyObject *object = &types[i]->instance;
+          const std::uintptr_t first = Find(*types[i], kFirst, 0);
+          wrong += first != 0 && first != 100 * i + 1;
           const std::uintptr_t value = Find(*types[i], kSecond, static_cast<Py_ssize_t>(i % 3));
           if (value != 0) ++found;
           wrong += value != 0 && value != 100 * i + 2;
@@ -129,5 +197,9 @@ TEST(Publication, ReadersWhileTypesAreResolved) {
   EXPECT_EQ(wrong, 0);
   for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(Find(*types[i], kFirst, 1), 100 * i + 1);
 }
+
+TEST(Publication, ReadersWhileTypesAreResolved) { ReadWhileTypesAreResolved(kExtensibleSize); }
+
+TEST(Publication, ReadersOfKeysWhileTypesAreResolved) { ReadWhileTypesAreResolved(kHeapSize); }
 
 }  // namespace

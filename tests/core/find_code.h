@@ -1,0 +1,21 @@
+// Loops whose instructions tests/core/find_code_test.cc counts.
+#ifndef TYPEDCALL_TESTS_CORE_FIND_CODE_H_
+#define TYPEDCALL_TESTS_CORE_FIND_CODE_H_
+
+#include "core/custom_slots.h"
+
+namespace typedcall_test {
+
+using Function = void (*)();
+
+constexpr uintptr_t kCountedId = PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 1, 0);
+
+/// Each calls a function `count` times: the one at hand; the one in the slot of `object` at its
+/// expected position 0, or `function` when there is none; the same for position 1.
+void LoopPointer(long count, PyObject *object, Function function);
+void LoopExpected(long count, PyObject *object, Function function);
+void LoopSecond(long count, PyObject *object, Function function);
+
+}  // namespace typedcall_test
+
+#endif  // TYPEDCALL_TESTS_CORE_FIND_CODE_H_
