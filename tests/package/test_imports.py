@@ -1,5 +1,6 @@
 """Which module of the package may import which: one table, and no circles. Imports inside functions
-and those for type checkers count, too."""
+and those for type checkers count, too. And the two backends, of which an interpreter has one, have
+the same names."""
 import ast
 import pathlib
 import unittest
@@ -7,7 +8,7 @@ import unittest
 import typedcall
 
 PACKAGE = pathlib.Path(typedcall.__file__).resolve().parent
-COMPILED = ("_native", "_numpy_bridge", "_pypy_reader")
+COMPILED = ("_native", "_numpy_bridge")
 # Group: its modules, and the groups that these may import beside each other. What is imported by
 # name only where it is needed is not seen here: the adapters by the package and by `sources`, the
 # commands by `cli`.
@@ -19,12 +20,13 @@ TABLE = {
                 " sources.numpy_ sources.scipy_", "compiled tools record"),
     "shims": ("_pypy_originals _pypy_shims", "tools record"),
     "tags": ("_pointers _tagging", "tools record sources"),
-    "backends": ("_api _pypy_api", "compiled tools record sources shims tags"),
-    "backend": ("_backend _choose sources.resolved_", "tools record backends"),
+    "backends": ("_cpython_backend _pypy_backend", "compiled tools record shims tags"),
+    "functions": ("_api _choose sources.resolved_",
+                  "compiled tools record sources tags backends"),
     "acceleration": ("pypy _pypy_imports", "tools shims backends"),
     "adapters": ("to_cffi to_ctypes to_cython to_numba to_numpy to_scipy ufuncs",
-                 "compiled tools record sources backend"),
-    "package": ("typedcall", "tools record backend acceleration adapters"),
+                 "compiled tools record sources functions"),
+    "package": ("typedcall", "tools record functions acceleration adapters"),
     "command line": ("__main__ cli cli.arguments cli.bench cli.doctor cli.isolation cli.report"
                      " cli.show cli.targets cli.verify cli.ways",
                      "compiled tools record shims backends package"),
@@ -88,6 +90,17 @@ def circle(graph):
     return next(filter(None, map(visit, sorted(graph))), None)
 
 
+def offered_by(module):
+    """What is in the module's `__all__`: the names of its parameters, where it defines a function."""
+    parameters, listed = {}, []
+    for node in ast.parse(FILES[module].read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef):
+            parameters[node.name] = [each.arg for each in node.args.args]
+        elif isinstance(node, ast.Assign) and node.targets[0].id == "__all__":
+            listed = ast.literal_eval(node.value)
+    return {name: parameters.get(name) for name in listed}
+
+
 class Imports(unittest.TestCase):
     def test_every_module_has_its_place(self):
         self.assertEqual(set(GROUP_OF) - set(COMPILED), set(FILES))
@@ -108,6 +121,16 @@ class Imports(unittest.TestCase):
     def test_no_circles(self):
         self.assertIsNone(circle(arrows()))
         self.assertIsNone(circle({group: allowed.split() for group, (_, allowed) in TABLE.items()}))
+
+    def test_backends_have_the_same_names(self):
+        names, others = map(offered_by, ("_cpython_backend", "_pypy_backend"))
+        # Compiled functions are imported, and show no parameters.
+        self.assertEqual({name: others[name] if each is not None else None
+                          for name, each in names.items()}, names)
+        self.assertEqual(list(others), list(names))
+        used = {node.attr for node in ast.walk(ast.parse(FILES["_api"].read_text(encoding="utf-8")))
+                if isinstance(node, ast.Attribute) and getattr(node.value, "id", None) == "backend"}
+        self.assertEqual(used | {"TypedFunction"}, set(names))
 
     def test_the_test_finds_them(self):
         for source, expected in [

@@ -176,6 +176,9 @@ class Resolve(Accelerated):
         with self.assertRaisesRegex(TypeError, "absolute does not offer 'i->i'; it offers 'l->l', "
                                                "'d->d'"):
             typedcall.resolve(self.functions.absolute, "i->i")
+        # Also why the others would not do.
+        with self.assertRaisesRegex(TypeError, r"it offers 'dd->d' \(needs the GIL, may raise\)"):
+            typedcall.resolve(self.functions.div, "d->d")
         with self.assertRaisesRegex(TypeError, "nobody has tagged it"):
             typedcall.resolve(len, "O->n")
         with self.assertRaisesRegex(TypeError, "is not callable"):
@@ -187,6 +190,9 @@ class Resolve(Accelerated):
                 typedcall.resolve(inc, text)
 
     def test_pickle_and_copy(self):
+        asked_for = typedcall.resolve(self.functions.inc, "q->q")
+        self.assertEqual(asked_for.__reduce__()[1],
+                         (self.functions.inc, "q->q", int(asked_for.flags), "equivalent"))
         f = typedcall.resolve(self.functions.inc, "l->l")
         for again in (pickle.loads(pickle.dumps(f)), copy.copy(f), copy.deepcopy(f)):
             self.assertEqual((again.signature, again.address, again(4)), ("l->l", f.address, 5))

@@ -17,8 +17,8 @@ from typedcall import Flags
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ON_PYPY = unittest.skipUnless(support.IS_PYPY, "for PyPy's C API")
 if support.IS_PYPY:
-    from typedcall import _pypy_reader as reader
-    from typedcall._pypy_api import own_entries
+    from typedcall import _native as reader
+    from typedcall._pypy_backend import own_entries
 
 
 @ON_PYPY
@@ -71,7 +71,7 @@ class Metadata(unittest.TestCase):
         import ctypes
 
         functions = support.build("pypy_functions")
-        ((_, _, address, _),) = reader.entries(functions.add)
+        ((_, _, address, _, _),) = reader.entries(functions.add)
         prototype = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_double)
         before = functions.counts()
         self.assertEqual(prototype(address)(1.25, 2.0), 3.25)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from typedcall._backend import (
+from typedcall._api import (
     TypedFunction,
     adopt,
     entries,

@@ -3,14 +3,13 @@ only: PyPy's capsules are its extensions' own, and Python cannot read them."""
 
 from __future__ import annotations
 
-import sys
 from typing import Any
+
+from typedcall import _native
 
 __all__ = ["capsule_address", "capsule_name", "is_capsule", "make_capsule", "need_capsules"]
 
-_native: Any = None
-if sys.implementation.name != "pypy":
-    from typedcall import _native
+_HAS_CAPSULES = hasattr(_native, "Capsule")
 
 # A capsule keeps a pointer to its name, so a name may never go. There are few: C declarations.
 _names: dict[str, bytes] = {}
@@ -18,24 +17,24 @@ _names: dict[str, bytes] = {}
 
 def need_capsules(purpose: str) -> None:
     """ImportError where there is no way to make one."""
-    if _native is None:
+    if not _HAS_CAPSULES:
         raise ImportError(f"CPython only: {purpose} needs capsules, which Python cannot read here")
 
 
 def is_capsule(obj: Any) -> bool:
     """Is it one that can be read? On PyPy nothing is."""
-    return _native is not None and type(obj) is _native.Capsule
+    return _HAS_CAPSULES and type(obj) is _native.Capsule
 
 
 def capsule_name(capsule: Any) -> str | None:
     """None also where no capsule can be read."""
-    return None if _native is None else _native.capsule_name(capsule)
+    return _native.capsule_name(capsule) if _HAS_CAPSULES else None
 
 
 def capsule_address(capsule: Any) -> int:
     """Whatever its name is. ImportError where no capsule can be read."""
     need_capsules("the address of a capsule")
-    return int(_native.capsule_address(capsule))
+    return _native.capsule_address(capsule)
 
 
 def make_capsule(address: int, name: str) -> Any:

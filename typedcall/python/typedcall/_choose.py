@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from typedcall._backend import entries as offered
+from typedcall._api import entries as offered
 from typedcall._foreign import name_of
 from typedcall._records import Entry, Flags, matching, parse_signature
 

@@ -3,27 +3,16 @@ and typedcall/native_callable.h own the lists, and typedcall/signature.h the gra
 comes from the extension module that was compiled with them."""
 from __future__ import annotations
 
-import sys
 from typing import NamedTuple
 
-if sys.implementation.name == "pypy":
-    from typedcall._pypy_reader import (
-        ABI_MASK,
-        FLAGS,
-        MANDATORY_MASK,
-        TYPE_CODES,
-        are_equivalent,
-        parse_signature,
-    )
-else:
-    from typedcall._native import (
-        ABI_MASK,
-        FLAGS,
-        MANDATORY_MASK,
-        TYPE_CODES,
-        are_equivalent,
-        parse_signature,
-    )
+from typedcall._native import (
+    ABI_MASK,
+    FLAGS,
+    MANDATORY_MASK,
+    TYPE_CODES,
+    are_equivalent,
+    parse_signature,
+)
 
 __all__ = [
     "ABI_MASK", "CODES", "Code", "FLAGS", "MANDATORY_MASK", "are_equivalent", "has_error_value",

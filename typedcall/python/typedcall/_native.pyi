@@ -1,20 +1,35 @@
-# The extension module of CPython, as typedcall/_native.cc makes it. Private: the public
-# names are in typedcall itself.
+# The extension module, as _native.cc makes it for CPython and _native_pypy.c for PyPy. Private: the
+# public names are in typedcall itself.
 from collections.abc import Sequence
 from typing import Any, final
 
 from typedcall._records import Flags
 
-ROW_FLAGS: int
-REGISTER_IMAGE: int
-CALL_WITH_ARRAY: int
-Capsule: type
 TYPE_CODES: tuple[tuple[str, str, str, int, int, bool], ...]
 FLAGS: tuple[tuple[str, int, str], ...]
 ABI_MASK: int
 MANDATORY_MASK: int
 
 _Row = tuple[str, int, int, str, Any]
+
+def entries(callable: Any, /) -> list[_Row]: ...
+def parse_signature(signature: str, /) -> tuple[list[str], str]: ...
+def are_equivalent(one: str, other: str, /) -> bool: ...
+
+# PyPy's only.
+
+#: The types of objects that have entries. Others are better not handed over: some of PyPy's own (the
+#: getset_descriptors of internal types) crash whatever extension they are passed to.
+TYPES: tuple[type, type]
+
+def check(signature: str, flags: int, address: int, number: int, name: str, /) -> None: ...
+
+# CPython's only.
+
+ROW_FLAGS: int
+REGISTER_IMAGE: int
+CALL_WITH_ARRAY: int
+Capsule: type
 
 @final
 class TypedFunction:
@@ -32,7 +47,6 @@ class TypedFunction:
     def __name__(self) -> str: ...
     def __call__(self, *args: Any) -> Any: ...
 
-def entries(callable: Any, /) -> list[_Row]: ...
 def find(
     callable: Any, signature: str, honours: int, casting: str, /
 ) -> _Row | None: ...
@@ -53,8 +67,6 @@ def make_function(
 ) -> TypedFunction: ...
 def tag(callable: Any, rows: Sequence[tuple[str, int, int]], keep_alive: Any, /) -> bool: ...
 def untag(callable: Any, /) -> bool: ...
-def parse_signature(signature: str, /) -> tuple[list[str], str]: ...
-def are_equivalent(one: str, other: str, /) -> bool: ...
 def capsule_name(capsule: Any, /) -> str | None: ...
 def capsule_address(capsule: Any, /) -> int: ...
 def make_capsule(address: int, name: bytes, /) -> Any: ...

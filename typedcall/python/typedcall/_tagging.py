@@ -11,7 +11,7 @@ from typedcall._foreign import exact_text, is_a, show
 from typedcall._pointers import read_pointer
 from typedcall._records import Entry, parse_signature
 
-__all__ = ["check_texts", "kept_by_tag", "read_flags", "read_rows"]
+__all__ = ["Row", "bound_method_error", "kept_by_tag", "read_flags", "read_rows", "read_texts"]
 
 #: Signature, flags, address.
 Row = tuple[str, int, int]
@@ -28,12 +28,21 @@ def read_flags(flags: int, what: str = "flags") -> int:
     return flags
 
 
-def check_texts(signature: str, casting: str) -> None:
-    """TypeError for what is no str."""
-    if not isinstance(signature, str):
+def read_texts(signature: str, casting: str) -> tuple[str, str]:
+    """Both as texts of the exact type. TypeError for what is no str."""
+    if not is_a(signature, str):
         parse_signature(signature)
-    if not isinstance(casting, str):
+    if not is_a(casting, str):
         raise TypeError(f"casting must be a str, not '{type(casting).__name__}'")
+    return exact_text(signature), exact_text(casting)
+
+
+def bound_method_error(f: Any) -> TypeError:
+    """For tag()."""
+    return TypeError(
+        f"{show(f)} is made anew by each access, and its tag would go with it: tag its "
+        "__func__, or an object that stays"
+    )
 
 
 def kept_by_tag(f: Any, kept: Iterable[Any]) -> tuple[Any, ...] | None:
@@ -53,19 +62,13 @@ def read_rows(
     address: Any,
     flags: int,
     entries: Callable[[Any], list[Entry]],
-    *,
-    is_bound: bool = False,
 ) -> tuple[list[Row], tuple[Any, ...] | None]:
     """The rows that `f` is to have, and what they keep alive, if anything. TypeError and ValueError
-    as tag() has them. `entries`: what asks an object for its own. `is_bound`: `f` is a bound method
-    of a kind that is not types.MethodType."""
+    as tag() has them. `entries`: what asks an object for its own."""
     if not callable(f):
         raise TypeError(f"only callables are tagged, not {show(f)}")
-    if is_bound or is_a(f, types.MethodType):
-        raise TypeError(
-            f"{show(f)} is made anew by each access, and its tag would go with it: tag its "
-            "__func__, or an object that stays"
-        )
+    if is_a(f, types.MethodType):
+        raise bound_method_error(f)
     flags = read_flags(flags)
     given: Any = signature
     if is_a(given, str):

@@ -103,7 +103,7 @@ def accelerate(module: ModuleType, *, thread_safe_only: bool = False) -> Acceler
     _check_module(module)
     if not IS_PYPY:
         return Acceleration(module.__name__, reason=_NOT_PYPY)
-    from typedcall._pypy_api import own_entries
+    from typedcall._pypy_backend import own_entries
     from typedcall._pypy_shims import why_not
 
     result = Acceleration(module.__name__)

@@ -9,7 +9,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from typedcall._backend import tag
+from typedcall._api import tag
 from typedcall._c_text import c_text, c_types
 from typedcall._capsules import make_capsule, need_capsules
 from typedcall._choose import offered

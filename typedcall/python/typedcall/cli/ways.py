@@ -71,7 +71,7 @@ class _Ways:
     def accelerated(self) -> Timer:
         if sys.implementation.name != "pypy":
             raise _Unavailable("PyPy only")
-        from typedcall._pypy_api import own_entries
+        from typedcall._pypy_backend import own_entries
         from typedcall._pypy_shims import make_shim
 
         shim = make_shim(self.function, own_entries(self.function))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from typedcall._backend import TypedFunction
+from typedcall._api import TypedFunction
 from typedcall._foreign import is_a
 from typedcall._records import Entry, Flags
 

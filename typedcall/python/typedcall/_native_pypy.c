@@ -1,12 +1,12 @@
-// The extension module `typedcall._pypy_reader` of PyPy: reads the METH_TYPED metadata in front of
-// a builtin function's name. Nothing here calls a native function; cffi does.
+// The extension module `typedcall._native` of PyPy: reads the METH_TYPED metadata in front of a
+// builtin function's name. Nothing here calls a native function; cffi does.
 #include "typedcall/tag/native_table.h"
 #include "typedcall/typed_method.h"
 
 #include "_signatures.h"
 
 #ifndef PYPY_VERSION
-#error "typedcall._pypy_reader is PyPy's; CPython has typedcall._native"
+#error "This is the source for PyPy; CPython's is _native.cc"
 #endif
 
 // The row behind an extension's function or method; NULL for anything else. PyCFunction_Check is
@@ -20,14 +20,16 @@ static PyMethodDef *DefOf(PyObject *callable) {
   return NULL;
 }
 
-// Appends (signature, flags, address, place). Leaves out what nobody can use, as the C++ resolver
-// does. Returns 0, or -1 with an exception.
-static int Append(PyObject *list, const PyNativeCallableEntry *entry, const char *place) {
+// Appends (signature, flags, address, place, callable). Leaves out what nobody can use, as the C++
+// resolver does. Returns 0, or -1 with an exception.
+static int Append(PyObject *list, const PyNativeCallableEntry *entry, const char *place,
+                  PyObject *callable) {
   if (entry->signature == NULL || entry->funcptr == NULL) return 0;
   if (!PyNativeCallable_FlagsAreUsable(entry->flags)) return 0;
   if (PyNativeSignature_ParseString(entry->signature, NULL, NULL) < 0) return 0;
-  PyObject *row = Py_BuildValue("skNs", entry->signature, (unsigned long)entry->flags,
-                                PyLong_FromUnsignedLongLong((uintptr_t)entry->funcptr), place);
+  PyObject *row =
+      Py_BuildValue("skNsO", entry->signature, (unsigned long)entry->flags,
+                    PyLong_FromUnsignedLongLong((uintptr_t)entry->funcptr), place, callable);
   const int failed = row == NULL || PyList_Append(list, row) < 0;
   Py_XDECREF(row);
   return failed ? -1 : 0;
@@ -43,14 +45,14 @@ static PyObject *Entries(PyObject *module, PyObject *callable) {
   if (table != NULL) {
     const PyNativeCallableEntry *entry = table->entries;
     for (Py_ssize_t i = 0; i < table->count && !failed; ++i, ++entry) {
-      failed = Append(list, entry, "method metadata") < 0;
+      failed = Append(list, entry, "method metadata", callable) < 0;
     }
   } else {
     // PyPy's own struct, without a table of ours.
     PyNativeCallableEntry entry;
     char signature[PyTypedMethod_PYPY_LENGTH];
     if (PyTypedMethod_ReadPyPy(def, &entry, signature)) {
-      failed = Append(list, &entry, "PyPy metadata") < 0;
+      failed = Append(list, &entry, "PyPy metadata", callable) < 0;
     }
   }
   if (failed) Py_CLEAR(list);
@@ -91,8 +93,9 @@ static int Exec(PyObject *module) {
 static PyMethodDef methods[] = {
     {"entries", Entries, METH_O,
      "entries($module, callable, /)\n--\n\n"
-     "(signature, flags, address, place) of every entry in the metadata of an extension's function "
-     "or method; an empty list for any other object."},
+     "(signature, flags, address, place, callable) of every entry in the metadata of an "
+     "extension's "
+     "function or method; an empty list for any other object."},
     {"check", Check, METH_VARARGS,
      "check($module, signature, flags, address, number, name, /)\n--\n\n"
      "ValueError if that cannot be offered as an entry."},
@@ -105,7 +108,7 @@ static PyMethodDef methods[] = {
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)Exec}, {0, NULL}};
 
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT,
-                                 "typedcall._pypy_reader",
+                                 "typedcall._native",
                                  "Reads METH_TYPED metadata on PyPy.",
                                  0,
                                  methods,
@@ -114,4 +117,4 @@ static PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                                  NULL,
                                  NULL};
 
-PyMODINIT_FUNC PyInit__pypy_reader(void) { return PyModuleDef_Init(&definition); }
+PyMODINIT_FUNC PyInit__native(void) { return PyModuleDef_Init(&definition); }

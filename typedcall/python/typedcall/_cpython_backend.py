@@ -1,0 +1,74 @@
+"""What _api.py needs of CPython: the extension module finds, tags and calls. _pypy_backend.py has
+the same names."""
+from __future__ import annotations
+
+from typing import Any
+
+from typedcall import _native
+from typedcall._native import TypedFunction, tag, untag
+from typedcall._records import Entry, Flags
+
+__all__ = [
+    "HAS_SIDE_TABLE", "HONOURED", "TypedFunction", "make_function", "obstacle",
+    "own_entries", "refuse", "resolve_own", "select", "tag", "untag",
+]
+
+#: Do consumers written in C and C++ look where tag() writes?
+HAS_SIDE_TABLE = True
+
+#: What a call from Python honours: it has the GIL, looks for exceptions and passes self. It cannot
+#: keep errno, and whoever wants results that differ says so.
+HONOURED = (
+    Flags.NEEDS_THREAD
+    | Flags.ACQUIRES_GIL
+    | Flags.MAY_RAISE
+    | Flags.ERROR_IS_NEG_ZERO
+    | Flags.RETURNS_STATUS
+    | Flags.TAKES_SELF
+)
+
+
+def own_entries(f: Any) -> list[Entry]:
+    """What native tables have of `f`, and its tag."""
+    return [
+        Entry(signature, Flags(flags), address, place, keep_alive)
+        for signature, flags, address, place, keep_alive in _native.entries(f)
+    ]
+
+
+def resolve_own(f: Any, asked: str, honoured: int, casting: str) -> TypedFunction | None:
+    """The function of the one of own_entries() that answers best. ValueError for a faulty
+    question."""
+    row = _native.find(f, asked, honoured, casting)
+    if row is None:
+        return None
+    signature, flags, address, place, keep_alive = row
+    # Without an Entry, which takes half as long to make as all the rest.
+    return _native.make_function(
+        f, signature, Flags(flags), address, place, keep_alive, asked, casting
+    )
+
+
+def select(found: list[Entry], asked: str, honoured: int, casting: str) -> Entry | None:
+    """The one of `found` that answers best."""
+    rows = [(entry.signature, int(entry.flags), entry.address) for entry in found]
+    at = _native.select(rows, asked, honoured, casting)
+    return None if at is None else found[at]
+
+
+def obstacle(entry: Entry, honoured: int) -> str:
+    """Why an entry cannot be called, whatever its signature; often nothing."""
+    return entry.flags.asks(honoured)
+
+
+def refuse(f: Any, asked: str, honoured: int, casting: str) -> None:
+    """Raises the TypeError that says why resolve_own() gives None, unless own_entries() says it."""
+    _native.refuse(f, asked, honoured, casting)
+
+
+def make_function(f: Any, entry: Entry, asked: str, casting: str) -> TypedFunction:
+    """The function that converts arguments as `asked` says and calls the entry."""
+    e = entry
+    return _native.make_function(
+        f, e.signature, e.flags, e.address, e.place, e.keep_alive, asked, casting
+    )

@@ -1,0 +1,234 @@
+"""What _api.py needs of PyPy: entries from METH_TYPED metadata, tags from outside in a table of this
+module's, and calls through cffi. What each function is for, _cpython_backend.py says."""
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import operator
+import sys
+from typing import Any, Callable, NamedTuple
+
+from typedcall import _native
+from typedcall._codes import CODES, Code
+from typedcall._foreign import attribute, name_of, show, text_attribute, type_name
+from typedcall._identity import IdentityTable
+from typedcall._pypy_originals import wrapper_of
+from typedcall._pypy_shims import direct_call, native_pointer, why_not
+from typedcall._records import Entry, Flags, matching, parse_signature
+from typedcall._tagging import Row, bound_method_error, kept_by_tag
+
+__all__ = [
+    "HAS_SIDE_TABLE", "HONOURED", "TypedFunction", "make_function", "obstacle",
+    "own_entries", "refuse", "resolve_own", "select", "tag", "untag",
+]
+
+HAS_SIDE_TABLE = False
+
+#: What why_not() allows a call through cffi, which is no question of flags alone.
+HONOURED = None
+
+
+class _Tag(NamedTuple):
+    """What tag() was told of one callable: (signature, flags, address), and what it was given."""
+
+    rows: list[Row]
+    keep_alive: Any
+
+
+_tags: IdentityTable[_Tag] = IdentityTable()
+
+
+def _is_bound_builtin(function: Any) -> bool:
+    return type_name(function) == "builtin method"
+
+
+def _wrapper(f: Any) -> Any:
+    wrapper = wrapper_of(f)
+    return f if wrapper is None else wrapper
+
+
+def own_entries(f: Any) -> list[Entry]:
+    function = _wrapper(f)
+    # Not handed over without a look at its type: some of PyPy's own objects crash every extension.
+    read = attribute(function, "__func__") if _is_bound_builtin(function) else function
+    # Not `in`, which would ask a metaclass for its `__eq__`.
+    is_readable = any(type(read) is each for each in _native.TYPES)
+    rows = _native.entries(read) if is_readable else []
+    standing = _tags.get(function)
+    if standing is not None:
+        keep = (function, standing.keep_alive)
+        rows += [(*row, "object row", keep) for row in standing.rows]
+    return [Entry(text, Flags(flags), at, place, keep) for text, flags, at, place, keep in rows]
+
+
+def resolve_own(f: Any, asked: str, honoured: int | None, casting: str) -> TypedFunction | None:
+    entry = select(own_entries(f), asked, honoured, casting)
+    return None if entry is None else make_function(f, entry, asked, casting)
+
+
+def select(found: list[Entry], asked: str, honoured: int | None, casting: str) -> Entry | None:
+    parse_signature(asked)
+    if casting not in ("exact", "equivalent", "safe"):
+        raise ValueError(f"casting is 'exact', 'equivalent' or 'safe', not {casting!r}")
+    for entry in matching(found, asked, casting):
+        if not obstacle(entry, honoured):
+            return entry
+    return None
+
+
+def obstacle(entry: Entry, honoured: int | None) -> str:
+    return why_not(entry) or "" if honoured is None else entry.flags.asks(honoured)
+
+
+def refuse(f: Any, asked: str, honoured: int | None, casting: str) -> None:
+    # Where there is something to list, the caller does.
+    if not callable(f):
+        raise TypeError(f"{show(f)} is not callable")
+    if not own_entries(f):
+        raise TypeError(f"{name_of(f)} offers no typed function: nobody has tagged it")
+
+
+def make_function(f: Any, entry: Entry, asked: str, casting: str) -> TypedFunction:
+    return TypedFunction(f, entry, asked, casting)
+
+
+def tag(f: Any, rows: list[Row], kept: Any) -> None:
+    if _is_bound_builtin(f):
+        raise bound_method_error(f)
+    if not rows:
+        raise ValueError(f"{name_of(f)}: a tag needs at least one entry")
+    for i, row in enumerate(rows):
+        _native.check(*row, i, name_of(f))
+    function = _wrapper(f)
+    standing = [(e.signature, int(e.flags), e.address) for e in own_entries(f)]
+    if standing == rows:
+        tagged = _tags.get(function)
+        if tagged is not None:
+            # A new tuple: who has resolved it keeps the old one. What is there already is not added.
+            both = kept_by_tag(function, [tagged.keep_alive or (), kept or ()])
+            _tags.put(function, _Tag(rows, both))
+        return
+    if standing:
+        pairs = list(zip(standing, rows))
+        at = next((i for i, (old, new) in enumerate(pairs) if old != new), len(pairs) - 1)
+        (text, flags, address), (offered, new_flags, new_address) = pairs[at]
+        raise ValueError(
+            f"{name_of(f)} is tagged already: '{text}' at {address:#x}, flags {flags:x} (overload "
+            f"{at + 1} of {len(standing)}), stands, '{offered}' at {new_address:#x}, flags "
+            f"{new_flags:x} (of {len(rows)}), was offered"
+        )
+    _tags.put(function, _Tag(rows, kept))
+
+
+def untag(f: Any) -> bool:
+    return _tags.pop(_wrapper(f)) is not None
+
+
+# PyFloat_AsDouble, which the wrapper calls, has it since PyPy 8.0 only.
+_DOUBLES_TAKE_INDEX = getattr(sys, "pypy_version_info", (8,))[0] >= 8
+
+
+def _float(value: Any) -> float:
+    """What PyFloat_AsDouble makes of it: float() alone would read strings and buffers."""
+    if hasattr(type(value), "__float__"):
+        return float(value)
+    if _DOUBLES_TAKE_INDEX and hasattr(type(value), "__index__"):
+        return float(operator.index(value))
+    raise TypeError(f"must be real number, not {type(value).__name__}")
+
+
+def _fits(code: Code, value: int) -> bool:
+    if code.kind == "signed":
+        value = -value - 1 if value < 0 else value
+        return value < 1 << (8 * code.size - 1)
+    return 0 <= value < 1 << (8 * code.size)
+
+
+# For arguments that are not of the very type.
+_CONVERSIONS: dict[str, Callable[[Any], Any]] = {
+    "bool": bool,
+    "signed": operator.index,
+    "unsigned": operator.index,
+    "floating": _float,
+}
+
+
+class TypedFunction:
+    """A C function that was found behind a Python callable. A call converts the arguments to its
+    types and calls it through cffi, without the GIL. Made by resolve()."""
+
+    __slots__ = (
+        "signature",
+        "address",
+        "flags",
+        "callable",
+        "place",
+        "pointer",
+        "__name__",
+        "_asked",
+        "_call",
+        "_casting",
+        "_keep_alive",
+        "_reason",
+        "__weakref__",
+    )
+
+    def __init__(self, function: Any, entry: Entry, asked: str, casting: str) -> None:
+        self.signature: str = entry.signature
+        self.address: int = entry.address
+        self.flags: Flags = entry.flags
+        self.callable: Any = function
+        self.place: str = entry.place
+        self.__name__ = text_attribute(function, "__name__") or type_name(function)
+        self._asked, self._casting = asked, casting
+        self._keep_alive = entry.keep_alive
+        #: The function as a cffi function pointer, which is the quickest to call and keeps alive
+        #: what the entry does; None where cffi cannot call it.
+        self.pointer: Any = None
+        self._call: Callable[..., Any] = self._refuse
+        # Whoever has resolved an entry that DIFFERS has asked for it.
+        entry = dataclasses.replace(entry, flags=entry.flags & ~Flags.DIFFERS)
+        self._reason = why_not(entry)
+        if self._reason is None:
+            self.pointer = native_pointer(entry.signature, entry.address, entry.keep_alive)
+            self._call = direct_call(entry, self._convert_and_call)
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        if keywords:
+            raise TypeError(f"{self.__name__}() takes no keyword arguments")
+        return self._call(*args)
+
+    def _convert_and_call(self, *args: Any) -> Any:
+        arguments, _ = parse_signature(self.signature)
+        if len(args) != len(arguments):
+            plural = "" if len(arguments) == 1 else "s"
+            raise TypeError(
+                f"{self.__name__}() takes exactly {len(arguments)} argument{plural} "
+                f"({len(args)} given)"
+            )
+        codes = [CODES[letters] for letters in arguments]
+        values = [_CONVERSIONS[code.kind](arg) for code, arg in zip(codes, args)]
+        for code, value in zip(codes, values):
+            if code.kind in ("signed", "unsigned") and not _fits(code, value):
+                sign = "a signed" if code.kind == "signed" else "an unsigned"
+                raise OverflowError(f"Python int does not fit {sign} integer of {code.size} bytes")
+        return self.pointer(*values)
+
+    def _refuse(self, *args: Any) -> Any:
+        raise TypeError(
+            f"{self.__name__} '{self.signature}' {self._reason}: on PyPy it can only be called boxed"
+        )
+
+    def __copy__(self) -> TypedFunction:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> TypedFunction:
+        return self
+
+    def __reduce__(self) -> Any:
+        # _api imports this module.
+        again = importlib.import_module("typedcall._api")._resolve_again
+        return again, (self.callable, self._asked, int(self.flags), self._casting)
+
+    def __repr__(self) -> str:
+        return f"<typedcall function {self.__name__} '{self.signature}' at 0x{self.address:x}>"
