@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, final
 
-from typedcall._records import Flags
-
 TYPE_CODES: tuple[tuple[str, str, str, int, int, bool], ...]
 FLAGS: tuple[tuple[str, int, str], ...]
 ABI_MASK: int
@@ -38,7 +36,8 @@ class TypedFunction:
     @property
     def signature(self) -> str: ...
     @property
-    def flags(self) -> Flags: ...
+    # typedcall.Flags, which is made of FLAGS: mypy fails on a circle of imports.
+    def flags(self) -> Any: ...
     @property
     def address(self) -> int: ...
     @property
@@ -57,7 +56,7 @@ def select(
 def make_function(
     callable: Any,
     signature: str,
-    flags: Flags,
+    flags: int,
     address: int,
     place: str,
     keep_alive: Any,
