@@ -1,6 +1,7 @@
 # The extension module, as _native.cc makes it for CPython and _native_pypy.c for PyPy. Private: the
 # public names are in typedcall itself.
 from collections.abc import Sequence
+from enum import IntFlag
 from typing import Any, final
 
 TYPE_CODES: tuple[tuple[str, str, str, int, int, bool], ...]
@@ -36,8 +37,8 @@ class TypedFunction:
     @property
     def signature(self) -> str: ...
     @property
-    # typedcall.Flags, which is made of FLAGS: mypy fails on a circle of imports.
-    def flags(self) -> Any: ...
+    # It is typedcall.Flags, which is made of FLAGS: mypy fails on a circle of imports.
+    def flags(self) -> IntFlag: ...
     @property
     def address(self) -> int: ...
     @property
