@@ -3,6 +3,8 @@
 
 #include "typedcall/provider.h"
 
+#include <complex>
+
 namespace {
 
 int calls = 0;

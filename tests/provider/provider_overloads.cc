@@ -2,6 +2,8 @@
 
 #include "typedcall/provider.h"
 
+#include <complex>
+
 namespace {
 
 constexpr long kBool = 1, kInt = 2, kFloat = 3, kObject = 4, kComplex = 5, kText = 6, kDoubles = 7,

@@ -80,6 +80,12 @@ CASES = {
                  def_of("long f(long long) noexcept;")),
     "complex of integers": (def_of("long f(std::complex<int>) noexcept;"), CONVERSIONS,
                             def_of("long f(std::complex<float>) noexcept;")),
+    # It looks the same, but nobody has promised its layout.
+    "complex of somebody else's": (
+        def_of("namespace own { namespace std { template <class T> struct complex {"
+               " T a, b; T real() const; T imag() const; }; } }"
+               " long f(own::std::complex<float>) noexcept;"), CONVERSIONS,
+        def_of("long f(std::complex<float>) noexcept;")),
     "std::string result": (def_of("std::string f() noexcept;"), CONVERSIONS,
                            def_of("const char *f() noexcept;")),
     "function pointer": (def_of("long f(long (*)(long)) noexcept;"), CONVERSIONS,

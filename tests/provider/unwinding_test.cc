@@ -7,6 +7,7 @@
 // Behind Python.h.
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <stdexcept>
 
 #include "tests/support/interpreter_end.h"

@@ -3,7 +3,6 @@
 #ifndef TYPEDCALL_CONVERT_C_TYPE_H_
 #define TYPEDCALL_CONVERT_C_TYPE_H_
 
-#include <complex>
 #include <cstddef>
 #include <tuple>
 #include <type_traits>
@@ -21,31 +20,68 @@ namespace internal {
 // are exact in the entry and rounded in the wrapper, hence PyNativeCallable_DIFFERS for such
 // results.
 
-/// The C type for a parameter or result: `std::complex` is C's complex type, whose layout it has
-/// but which is passed and returned in other registers. Everything else is itself.
-template <class T>
-struct c_type {
-  using type = T;
-};
+/// Is `Template` std::complex? By its name, which compilers know: its header takes longer to read
+/// than this one with all that it includes, and nobody may declare what stands in namespace std.
+template <template <class> class Template>
+constexpr bool is_named_std_complex() {
+  constexpr char wanted[] = "Template = std::";
+  const char *name = __PRETTY_FUNCTION__;
+  for (;; ++name) {
+    std::size_t same = 0;
+    while (wanted[same] != '\0' && name[same] == wanted[same]) ++same;
+    if (wanted[same] == '\0') {
+      name += same;
+      break;
+    }
+    if (*name == '\0') return false;
+  }
+  // libc++ has it in an inline namespace, which some compilers show: std::__1::complex.
+  if (name[0] == '_' && name[1] == '_') {
+    while (*name != ':' && *name != '\0') ++name;
+    if (name[0] != ':' || name[1] != ':') return false;
+    name += 2;
+  }
+  for (const char *own = "complex"; *own != '\0'; ++own, ++name) {
+    if (*name != *own) return false;
+  }
+  return *name == ']' || *name == ';' || *name == ',';
+}
+
+/// C's complex type with such parts.
+template <class Part>
+struct c_complex;
 template <>
-struct c_type<std::complex<float>> {
+struct c_complex<float> {
   using type = PyNativeType_ComplexFloat;
 };
 template <>
-struct c_type<std::complex<double>> {
+struct c_complex<double> {
   using type = PyNativeType_ComplexDouble;
 };
 template <>
-struct c_type<std::complex<long double>> {
+struct c_complex<long double> {
   using type = PyNativeType_ComplexLongDouble;
 };
-template <class T>
-struct c_type<std::complex<T> *> {
-  using type = typename c_type<std::complex<T>>::type *;
+
+/// The C type for a parameter or result: `std::complex` is C's complex type, whose layout it has
+/// but which is passed and returned in other registers. Everything else is itself.
+template <class T, class = void>
+struct c_type {
+  using type = T;
 };
-template <class T>
-struct c_type<const std::complex<T> *> {
-  using type = const typename c_type<std::complex<T>>::type *;
+template <template <class> class Template, class Part>
+struct c_type<Template<Part>,
+              std::enable_if_t<std::is_floating_point_v<Part> && is_named_std_complex<Template>()>>
+    : c_complex<Part> {};
+template <template <class> class Template, class Part>
+struct c_type<Template<Part> *, std::enable_if_t<std::is_floating_point_v<Part> &&
+                                                 is_named_std_complex<Template>()>> {
+  using type = typename c_complex<Part>::type *;
+};
+template <template <class> class Template, class Part>
+struct c_type<const Template<Part> *, std::enable_if_t<std::is_floating_point_v<Part> &&
+                                                       is_named_std_complex<Template>()>> {
+  using type = const typename c_complex<Part>::type *;
 };
 
 template <class T>
