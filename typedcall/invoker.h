@@ -4,7 +4,6 @@
 #define TYPEDCALL_INVOKER_H_
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -148,7 +147,7 @@ class invoker {
   std::uint8_t narrow_by_ = 0;  // 64: no result
   bool is_signed_ = false;
   std::uintptr_t flags_ = 0;
-  std::shared_ptr<const internal::call_plan> keep_;
+  internal::plan_ref keep_;
 };
 
 }  // namespace TYPEDCALL_LAYOUT

@@ -3,10 +3,10 @@
 #ifndef TYPEDCALL_LOOP_H_
 #define TYPEDCALL_LOOP_H_
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #include <optional>
 #include <string>
@@ -275,7 +275,7 @@ class loop {
                              const std::intptr_t *steps) const {
     const std::size_t arrays = plan_.inputs.size() + (plan_.has_output() ? 1 : 0);
     if (!self_ && plan_.has_output()) {
-      if (std::equal(steps, steps + arrays, sizes_.begin())) {
+      if (std::memcmp(steps, sizes_.data(), arrays * sizeof(*steps)) == 0) {
         return contiguous_(funcptr_, args, steps, count);
       }
       return strided_(funcptr_, args, steps, count);
@@ -286,8 +286,8 @@ class loop {
     std::intptr_t all_steps[internal::kernel_arguments + 1] = {};
     std::size_t first = 0;
     if (self_) all_args[first++] = reinterpret_cast<char *>(&self);
-    std::copy_n(args, arrays, all_args + first);
-    std::copy_n(steps, arrays, all_steps + first);
+    std::memcpy(all_args + first, args, arrays * sizeof(*args));
+    std::memcpy(all_steps + first, steps, arrays * sizeof(*steps));
     if (!plan_.has_output()) all_args[first + arrays] = reinterpret_cast<char *>(&unused);
     return strided_(funcptr_, all_args, all_steps, count);
   }

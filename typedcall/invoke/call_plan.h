@@ -3,14 +3,13 @@
 #ifndef TYPEDCALL_INVOKE_CALL_PLAN_H_
 #define TYPEDCALL_INVOKE_CALL_PLAN_H_
 
+#include <pthread.h>
+
+#include <atomic>
 #include <cstdint>
 #include <cstring>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -31,26 +30,61 @@ enum class way {
 
 namespace internal {
 
+class call_plan;
+
+/// A counted reference to a plan. Not std::shared_ptr: its header is a large part of what this one
+/// takes to compile, as are those of std::map and std::mutex.
+class plan_ref {
+ public:
+  plan_ref() = default;
+  explicit plan_ref(const call_plan *plan);
+  plan_ref(const plan_ref &other) : plan_ref(other.plan_) {}
+  plan_ref(plan_ref &&other) noexcept : plan_(std::exchange(other.plan_, nullptr)) {}
+  plan_ref &operator=(plan_ref other) noexcept {
+    std::swap(plan_, other.plan_);
+    return *this;
+  }
+  ~plan_ref();
+
+  const call_plan *get() const { return plan_; }
+  explicit operator bool() const { return plan_ != nullptr; }
+  friend bool operator==(const plan_ref &a, const plan_ref &b) { return a.plan_ == b.plan_; }
+  friend bool operator!=(const plan_ref &a, const plan_ref &b) { return a.plan_ != b.plan_; }
+
+ private:
+  const call_plan *plan_ = nullptr;
+};
+
 /// Everything about a call but the address. Immutable once made.
 class call_plan {
  public:
   /// The plan for `signature`, by the way that is asked for, else the fastest; null, with the
   /// position of the fault, when there is none. Plans are kept for a while, so that preparing the
   /// next invoker of the same signature is a look-up. Throws std::bad_alloc. GIL: none.
-  static std::shared_ptr<const call_plan> get(const char *signature, bool takes_self,
-                                              std::optional<way> asked,
-                                              PyNativeSignature_Fault *fault) {
+  static plan_ref get(const char *signature, bool takes_self, std::optional<way> asked,
+                      PyNativeSignature_Fault *fault) {
     cache &known = kept();
-    const key wanted(signature, takes_self, asked ? static_cast<int>(*asked) : -1);
-    const std::lock_guard<std::mutex> lock(known.mutex);
-    const auto found = known.plans.find(wanted);
-    if (found != known.plans.end()) return found->second;
-    auto made = std::make_shared<call_plan>();
-    if (!made->prepare(signature, takes_self, asked, fault)) return nullptr;
+    const int number = asked ? static_cast<int>(*asked) : -1;
+    const holder lock(&known.mutex);
+    plan_ref &first = known.chains[bucket_of(signature, takes_self, number)];
+    for (const call_plan *plan = first.get(); plan != nullptr; plan = plan->next_.get()) {
+      if (plan->takes_self_ == takes_self && plan->asked_ == number &&
+          plan->signature_ == signature) {
+        return plan_ref(plan);
+      }
+    }
+    auto *const made = new call_plan;
+    plan_ref reference(made);
+    if (!made->prepare(signature, takes_self, asked, fault)) return plan_ref();
+    made->signature_ = signature;
+    made->takes_self_ = takes_self;
+    made->asked_ = number;
     // Invokers have references of their own: what is dropped here is at worst made again.
-    if (known.plans.size() >= kMostKept) known.plans.clear();
-    known.plans.emplace(wanted, made);
-    return made;
+    if (known.count >= kMostKept) known.drop();
+    ++known.count;
+    made->next_ = std::move(first);
+    first = reference;
+    return reference;
   }
 
   std::size_t arity = 0;
@@ -63,12 +97,39 @@ class call_plan {
   bool wide_result = false;
 
  private:
+  friend class plan_ref;
   static constexpr std::size_t kMostKept = 512;
-  using key = std::tuple<std::string, bool, int>;
+  static constexpr std::size_t kChains = 256;
   struct cache {
-    std::mutex mutex;
-    std::map<key, std::shared_ptr<const call_plan>> plans;
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    std::size_t count = 0;
+    plan_ref chains[kChains];
+
+    void drop() {
+      for (plan_ref &chain : chains) {
+        // One by one: a plan may live on, without those that were behind it.
+        while (chain) {
+          const plan_ref gone = std::move(chain);
+          chain = std::move(const_cast<call_plan *>(gone.get())->next_);
+        }
+      }
+      count = 0;
+    }
   };
+  struct holder {
+    explicit holder(pthread_mutex_t *taken) : mutex(taken) { pthread_mutex_lock(mutex); }
+    ~holder() { pthread_mutex_unlock(mutex); }
+    holder(const holder &) = delete;
+    holder &operator=(const holder &) = delete;
+    pthread_mutex_t *mutex;
+  };
+  static std::size_t bucket_of(const char *signature, bool takes_self, int asked) {
+    std::size_t hash = static_cast<std::size_t>(2 * asked + 2) + (takes_self ? 1 : 0);
+    for (; *signature != '\0'; ++signature) {
+      hash = hash * 31 + static_cast<unsigned char>(*signature);
+    }
+    return hash % kChains;
+  }
   // Never destroyed: another static object's destructor may still make an invoker. Hidden, so that
   // modules made with different versions of this header have one each.
   __attribute__((visibility("hidden"))) static cache &kept() {
@@ -123,7 +184,22 @@ class call_plan {
     wide_result = is_wide(parsed.result);
     return true;
   }
+
+  std::string signature_;
+  bool takes_self_ = false;
+  int asked_ = -1;
+  plan_ref next_;  // in its chain, guarded by the cache's mutex
+  mutable std::atomic<std::size_t> references_{0};
 };
+
+inline plan_ref::plan_ref(const call_plan *plan) : plan_(plan) {
+  if (plan_ != nullptr) plan_->references_.fetch_add(1, std::memory_order_relaxed);
+}
+inline plan_ref::~plan_ref() {
+  if (plan_ != nullptr && plan_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    delete plan_;
+  }
+}
 
 }  // namespace internal
 }  // namespace TYPEDCALL_LAYOUT

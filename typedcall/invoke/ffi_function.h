@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -67,6 +66,14 @@ inline ffi_type *ffi_type_of(PyNativeType type) {
 /// Movable; may be used from several threads at once.
 class ffi_signature {
  public:
+  ffi_signature(ffi_signature &&other) noexcept
+      : prepared_(std::exchange(other.prepared_, nullptr)) {}
+  ffi_signature &operator=(ffi_signature &&other) noexcept {
+    std::swap(prepared_, other.prepared_);
+    return *this;
+  }
+  ~ffi_signature() { delete prepared_; }
+
   /// `signature` as in an entry; `takes_self`: the first argument is self, which the signature does
   /// not show. Nothing, with the position of the fault, when the text is no signature or libffi
   /// refuses it (position: its end). GIL: none; no exception is set.
@@ -75,7 +82,7 @@ class ffi_signature {
     PyNativeSignature parsed;
     if (PyNativeSignature_ParseString(signature, &parsed, fault) < 0) return std::nullopt;
     ffi_signature made;
-    made.prepared_ = std::make_unique<prepared>();
+    made.prepared_ = new prepared;
     prepared &call = *made.prepared_;
     if (takes_self) call.types.push_back(&ffi_type_pointer);
     for (int i = 0; i < parsed.nargs; ++i) {
@@ -133,7 +140,7 @@ class ffi_signature {
     std::memcpy(result, narrow, size);
   }
 
-  std::unique_ptr<prepared> prepared_;
+  prepared *prepared_ = nullptr;  // owned
 };
 
 /// An address with its prepared signature. Does not keep the address valid: hold on to the

@@ -3,7 +3,6 @@
 #ifndef TYPEDCALL_LOOP_ELEMENTS_H_
 #define TYPEDCALL_LOOP_ELEMENTS_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -92,7 +91,12 @@ struct element_plan {
   static bool is_object(PyNativeType type) {
     return PyNativeType_Kind(type) == PyNativeKind_OBJECT;
   }
-  bool reads_objects() const { return std::any_of(inputs.begin(), inputs.end(), is_object); }
+  bool reads_objects() const {
+    for (const PyNativeType type : inputs) {
+      if (is_object(type)) return true;
+    }
+    return false;
+  }
 };
 
 /// As a kernel: `args` and `steps` are those of the inputs, then that of the output. `self` is

@@ -4,12 +4,9 @@
 #ifndef TYPEDCALL_LOOP_KERNELS_H_
 #define TYPEDCALL_LOOP_KERNELS_H_
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -46,67 +43,67 @@ T load_as(const char *from) {
   }
 }
 
-/// Arrays of the arguments first, then that of the result, in `args` and `steps`. A result is
-/// stored before the next element is read: outputs may overlap inputs. Counts from the ends, so
-/// that one register is both the index and what is left to do; few survive a call.
-template <class R, class... A, std::size_t... at>
-TYPEDCALL_OTHER_PROTOTYPE std::intptr_t run_contiguous(void *funcptr, char *const *args,
-                                                       std::intptr_t count,
-                                                       std::index_sequence<at...>) {
-  const auto function = reinterpret_cast<R (*)(A...)>(funcptr);
-  [[maybe_unused]] const char *const ends[] = {(args[at] + count * std::intptr_t{sizeof(A)})...,
-                                               nullptr};
-  char *const end = args[sizeof...(A)] + count * std::intptr_t{sizeof(R)};
-  for (std::intptr_t i = -count; i != 0; ++i) {
-    const R result = function(load_as<A>(ends[at] + i * std::intptr_t{sizeof(A)})...);
-    std::memcpy(end + i * std::intptr_t{sizeof(R)}, &result, sizeof(R));
-  }
-  return count;
-}
+/// The loops of one signature; `At` counts its arguments.
+template <class At, class R, class... A>
+struct kernels_of;
+template <std::size_t... at, class R, class... A>
+struct kernels_of<std::index_sequence<at...>, R, A...> {
+  using function = R (*)(A...);
 
-/// The same, each array with a stride of its own. Two arrays fill the registers that survive a
-/// call, so it counts down, and steps on before the call.
-template <bool checked, class R, class... A, std::size_t... at>
-TYPEDCALL_OTHER_PROTOTYPE std::intptr_t run_strided(void *funcptr, char *const *args,
-                                                    const std::intptr_t *steps, std::intptr_t count,
-                                                    std::index_sequence<at...>) {
-  const auto function = reinterpret_cast<R (*)(A...)>(funcptr);
-  [[maybe_unused]] const char *from[] = {args[at]..., nullptr};
-  [[maybe_unused]] const std::intptr_t by[] = {steps[at]..., 0};
-  char *to = args[sizeof...(A)];
-  const std::intptr_t by_result = steps[sizeof...(A)];
-  for (std::intptr_t left = count; left > 0; --left, to += by_result) {
-    const auto step_and_call = [&](A... elements) {
-      ((from[at] += by[at]), ...);
-      return function(elements...);
-    };
-    const R result = step_and_call(load_as<A>(from[at])...);
-    if constexpr (checked && has_error_value<R>) {
-      if (__builtin_expect(is_error_value(result), 0) && PyErr_Occurred()) return count - left;
-    } else if constexpr (checked) {
-      if (PyErr_Occurred()) return count - left;
+  /// Arrays of the arguments first, then that of the result, in `args` and `steps`. A result is
+  /// stored before the next element is read: outputs may overlap inputs. Counts from the ends, so
+  /// that one register is both the index and what is left to do; few survive a call.
+  TYPEDCALL_OTHER_PROTOTYPE static std::intptr_t contiguous(void *funcptr, char *const *args,
+                                                            const std::intptr_t *,
+                                                            std::intptr_t count) {
+    const auto call = reinterpret_cast<function>(funcptr);
+    [[maybe_unused]] const char *const ends[] = {(args[at] + count * std::intptr_t{sizeof(A)})...,
+                                                 nullptr};
+    char *const end = args[sizeof...(A)] + count * std::intptr_t{sizeof(R)};
+    for (std::intptr_t i = -count; i != 0; ++i) {
+      const R result = call(load_as<A>(ends[at] + i * std::intptr_t{sizeof(A)})...);
+      std::memcpy(end + i * std::intptr_t{sizeof(R)}, &result, sizeof(R));
     }
-    std::memcpy(to, &result, sizeof(R));
+    return count;
   }
-  return count;
-}
 
-template <class R, class... A>
-std::intptr_t contiguous_kernel(void *funcptr, char *const *args, const std::intptr_t *,
-                                std::intptr_t count) {
-  return run_contiguous<R, A...>(funcptr, args, count, std::index_sequence_for<A...>());
-}
+  /// The same, each array with a stride of its own. Two arrays fill the registers that survive a
+  /// call, so it counts down, and steps on before the call.
+  template <bool checked>
+  TYPEDCALL_OTHER_PROTOTYPE static std::intptr_t strided(void *funcptr, char *const *args,
+                                                         const std::intptr_t *steps,
+                                                         std::intptr_t count) {
+    const auto call = reinterpret_cast<function>(funcptr);
+    [[maybe_unused]] const char *from[] = {args[at]..., nullptr};
+    [[maybe_unused]] const std::intptr_t by[] = {steps[at]..., 0};
+    char *to = args[sizeof...(A)];
+    const std::intptr_t by_result = steps[sizeof...(A)];
+    for (std::intptr_t left = count; left > 0; --left, to += by_result) {
+      const R result = step_and_call(call, from, by, load_as<A>(from[at])...);
+      if constexpr (checked && has_error_value<R>) {
+        if (__builtin_expect(is_error_value(result), 0) && PyErr_Occurred()) return count - left;
+      } else if constexpr (checked) {
+        if (PyErr_Occurred()) return count - left;
+      }
+      std::memcpy(to, &result, sizeof(R));
+    }
+    return count;
+  }
 
-template <bool checked, class R, class... A>
-std::intptr_t strided_kernel(void *funcptr, char *const *args, const std::intptr_t *steps,
-                             std::intptr_t count) {
-  return run_strided<checked, R, A...>(funcptr, args, steps, count,
-                                       std::index_sequence_for<A...>());
-}
+ private:
+  __attribute__((always_inline)) TYPEDCALL_OTHER_PROTOTYPE static R step_and_call(
+      function call, [[maybe_unused]] const char **from, [[maybe_unused]] const std::intptr_t *by,
+      A... elements) {
+    ((from[at] += by[at]), ...);
+    return call(elements...);
+  }
+};
 
 template <class R, class... A>
 inline constexpr compiled_loops loops_of = {
-    &contiguous_kernel<R, A...>, &strided_kernel<false, R, A...>, &strided_kernel<true, R, A...>};
+    &kernels_of<std::index_sequence_for<A...>, R, A...>::contiguous,
+    &kernels_of<std::index_sequence_for<A...>, R, A...>::template strided<false>,
+    &kernels_of<std::index_sequence_for<A...>, R, A...>::template strided<true>};
 
 /// Types of one class are the same to a kernel: they are loaded, passed, returned and stored alike.
 /// 0: no kernel has it. A narrow integer is extended by its sign, and an object needs its
@@ -136,77 +133,62 @@ constexpr unsigned kernel_class(PyNativeType type) {
                                   : 1024 + 2u * type.code + (type.is_pointer != 0 ? 1 : 0);
 }
 
-/// A set of kernels: every choice of `arity` of the argument types and one of the result types.
-template <std::size_t arity, class Arguments, class Results>
-struct kernel_set;
+template <class T>
+inline constexpr unsigned kernel_class_of = kernel_class(native_type<T>());
 
-template <std::size_t arity, class... A, class... R>
-struct kernel_set<arity, std::tuple<A...>, std::tuple<R...>> {
-  /// The loops for these classes, or null.
-  static const compiled_loops *find(unsigned result, const unsigned *arguments) {
-    constexpr unsigned results[] = {kernel_class(native_type<R>())...};
-    constexpr unsigned choices[] = {kernel_class(native_type<A>())...};
-    std::size_t index = 0;
-    if (!put_digit(results, result, &index)) return nullptr;
-    for (std::size_t i = arity; i-- > 0;) {
-      if (!put_digit(choices, arguments[i], &index)) return nullptr;
+/// Not std::tuple, which is a class to make for the compiler.
+template <class... T>
+struct types {};
+
+/// The loops whose signature, result first, is `Signature` and `left` arguments more, each one of
+/// `Arguments`, by their classes.
+template <std::size_t left, class Arguments, class... Signature>
+struct chosen;
+template <std::size_t left, class... A, class... Signature>
+struct chosen<left, types<A...>, Signature...> {
+  static const compiled_loops *find([[maybe_unused]] const unsigned *next) {
+    if constexpr (left == 0) {
+      return &loops_of<Signature...>;
+    } else {
+      const compiled_loops *found = nullptr;
+      const bool is_one =
+          ((*next == kernel_class_of<A> &&
+            (found = chosen<left - 1, types<A...>, Signature..., A>::find(next + 1), true)) ||
+           ...);
+      return is_one ? found : nullptr;
     }
-    static constexpr auto table = make(std::make_index_sequence<sizeof...(R) * power(arity)>());
-    return table[index];
-  }
-
- private:
-  // The first argument is the lowest digit of an index, the result the highest.
-  template <std::size_t count>
-  static bool put_digit(const unsigned (&choices)[count], unsigned wanted, std::size_t *index) {
-    for (std::size_t digit = 0; digit < count; ++digit) {
-      if (choices[digit] != wanted) continue;
-      *index = *index * count + digit;
-      return true;
-    }
-    return false;
-  }
-
-  static constexpr std::size_t power(std::size_t exponent) {
-    return exponent == 0 ? 1 : sizeof...(A) * power(exponent - 1);
-  }
-
-  template <std::size_t index, std::size_t... at>
-  static constexpr const compiled_loops *row(std::index_sequence<at...>) {
-    return &loops_of<std::tuple_element_t<index / power(arity), std::tuple<R...>>,
-                     std::tuple_element_t<index / power(at) % sizeof...(A), std::tuple<A...>>...>;
-  }
-
-  template <std::size_t... index>
-  static constexpr std::array<const compiled_loops *, sizeof...(index)> make(
-      std::index_sequence<index...>) {
-    return {row<index>(std::make_index_sequence<arity>())...};
   }
 };
 
-template <class Arguments, class Results, std::size_t... arity>
-const compiled_loops *find_in_sets(unsigned result, const unsigned *arguments, std::size_t count,
-                                   std::index_sequence<arity...>) {
-  const compiled_loops *found = nullptr;
-  ((count == arity ? (found = kernel_set<arity, Arguments, Results>::find(result, arguments), 0)
-                   : 0),
-   ...);
-  return found;
-}
+/// A set of kernels: every choice of up to `most` of the argument types and one of the result
+/// types.
+template <class Arguments, class Results, class Counts>
+struct kernel_set;
+template <class Arguments, class... R, std::size_t... arity>
+struct kernel_set<Arguments, types<R...>, std::index_sequence<arity...>> {
+  static const compiled_loops *find(unsigned result, const unsigned *arguments, std::size_t count) {
+    const compiled_loops *found = nullptr;
+    const bool is_one =
+        ((result == kernel_class_of<R> && (found = find_for<R>(arguments, count), true)) || ...);
+    return is_one ? found : nullptr;
+  }
 
-/// Sets with up to `most` arguments.
-template <std::size_t most, class Arguments, class Results>
-const compiled_loops *find_in_sets(unsigned result, const unsigned *arguments, std::size_t count) {
-  return find_in_sets<Arguments, Results>(result, arguments, count,
-                                          std::make_index_sequence<most + 1>());
-}
+ private:
+  template <class Result>
+  static const compiled_loops *find_for(const unsigned *arguments, std::size_t count) {
+    const compiled_loops *found = nullptr;
+    const bool is_one =
+        ((count == arity && (found = chosen<arity, Arguments, Result>::find(arguments), true)) ||
+         ...);
+    return is_one ? found : nullptr;
+  }
+};
 
 /// The loops of one signature, if it has these classes, or null.
 template <class R, class... A>
 const compiled_loops *find_exactly(unsigned result, const unsigned *arguments, std::size_t count) {
-  constexpr unsigned wanted[] = {kernel_class(native_type<A>())...};
-  if (count != sizeof...(A) || result != kernel_class(native_type<R>())) return nullptr;
-  return std::equal(arguments, arguments + count, wanted) ? &loops_of<R, A...> : nullptr;
+  if (count != sizeof...(A) || result != kernel_class_of<R>) return nullptr;
+  return ((*arguments++ == kernel_class_of<A>)&&...) ? &loops_of<R, A...> : nullptr;
 }
 
 inline constexpr std::size_t kernel_arguments = 4;
@@ -217,33 +199,32 @@ inline constexpr std::size_t kernel_arguments = 4;
 inline const compiled_loops *find_compiled(unsigned result, const unsigned *arguments,
                                            std::size_t count) {
   if (count > kernel_arguments) return nullptr;
-  const compiled_loops *found =
-      find_exactly<double, double, long, double, long>(result, arguments, count);
-  const auto look = [&](auto most, auto argument_types, auto result_types) {
-    if (found != nullptr) return;
-    found = find_in_sets<decltype(most)::value, decltype(argument_types), decltype(result_types)>(
-        result, arguments, count);
+  using finder = const compiled_loops *(*)(unsigned, const unsigned *, std::size_t);
+  using up_to_two = std::make_index_sequence<3>;
+  using up_to_three = std::make_index_sequence<4>;
+  using up_to_four = std::make_index_sequence<5>;
+  static constexpr finder sets[] = {
+      &find_exactly<double, double, long, double, long>,
+      &kernel_set<types<double, long>, types<double, long>, up_to_three>::find,
+      &kernel_set<types<double, int>, types<double, int>, up_to_two>::find,
+      &kernel_set<types<float, int>, types<float, int>, up_to_two>::find,
+      &kernel_set<types<double>, types<double>, up_to_four>::find,
+      &kernel_set<types<long>, types<long>, up_to_four>::find,
+      &kernel_set<types<float>, types<float>, up_to_four>::find,
+      &kernel_set<types<int>, types<int>, up_to_four>::find,
+      &kernel_set<types<double>, types<bool>, up_to_two>::find,
+      &kernel_set<types<float>, types<bool>, up_to_two>::find,
+      &kernel_set<types<long>, types<bool, int>, up_to_two>::find,
+      &kernel_set<types<int>, types<bool>, up_to_two>::find,
+      &kernel_set<types<signed char>, types<signed char>, up_to_two>::find,
+      &kernel_set<types<unsigned char>, types<unsigned char>, up_to_two>::find,
+      &kernel_set<types<short>, types<short>, up_to_two>::find,
+      &kernel_set<types<unsigned short>, types<unsigned short>, up_to_two>::find,
   };
-  using std::tuple;
-  constexpr std::integral_constant<std::size_t, 2> two;
-  constexpr std::integral_constant<std::size_t, 3> three;
-  constexpr std::integral_constant<std::size_t, 4> four;
-  look(three, tuple<double, long>(), tuple<double, long>());
-  look(two, tuple<double, int>(), tuple<double, int>());
-  look(two, tuple<float, int>(), tuple<float, int>());
-  look(four, tuple<double>(), tuple<double>());
-  look(four, tuple<long>(), tuple<long>());
-  look(four, tuple<float>(), tuple<float>());
-  look(four, tuple<int>(), tuple<int>());
-  look(two, tuple<double>(), tuple<bool>());
-  look(two, tuple<float>(), tuple<bool>());
-  look(two, tuple<long>(), tuple<bool, int>());
-  look(two, tuple<int>(), tuple<bool>());
-  look(two, tuple<signed char>(), tuple<signed char>());
-  look(two, tuple<unsigned char>(), tuple<unsigned char>());
-  look(two, tuple<short>(), tuple<short>());
-  look(two, tuple<unsigned short>(), tuple<unsigned short>());
-  return found;
+  for (const finder find : sets) {
+    if (const compiled_loops *found = find(result, arguments, count)) return found;
+  }
+  return nullptr;
 }
 
 }  // namespace internal
