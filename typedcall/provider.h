@@ -21,9 +21,7 @@
 #include "typedcall/tag.h"
 
 // Behind Python.h.
-#include <algorithm>
 #include <cstring>
-#include <new>
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -48,28 +46,30 @@ static_assert(offsetof(writable_metadata, magic) == offsetof(PyTypedMethodMetada
 /// A row's documentation with what can be said without being told. It lasts as long as the process:
 /// functions may be asked for it at any time. Null when there is nothing to say, or no memory.
 __attribute__((noinline, cold)) inline const char *make_doc(const method &made,
-                                                            bool of_type) noexcept try {
-  const row_facts &facts = *made.facts;
+                                                            bool of_type) noexcept {
+  const row_shape &facts = *made.shape;
   const bool is_static = (facts.flags & METH_STATIC) != 0;
   const bool is_class = (facts.flags & METH_CLASS) != 0;
   const char *self = is_static ? "" : !of_type ? "$module" : is_class ? "$type" : "$self";
   if (has_text_signature(made.name, made.doc)) return made.doc;
-  std::string text;
-  if (facts.signature_count > 1) {
-    text = spell_overloads(made.name, facts.signatures, facts.signature_count);
-    if (made.doc != nullptr) text += "\n\n";
+  text all;
+  if (facts.count > 1) {
+    spell_overloads(&all, made.name, facts.overloads, facts.count);
+    if (made.doc != nullptr) all.add("\n\n");
   } else {
-    text = spell_signature(made.name, self,
-                           made.spell != nullptr ? made.spell() : unnamed_parameters(facts.arity)) +
-           "\n--\n\n";
-    if (!is_ascii(text)) return made.doc;
+    parameter_text parameters;
+    if (facts.spell != nullptr && made.fault == nullptr) {
+      facts.spell(&parameters);
+    } else {
+      spell_unnamed(&parameters, facts.arity);
+    }
+    spell_signature(&all, made.name, self, parameters);
+    all.add("\n--\n\n");
+    if (!is_ascii(all.c_str())) return made.doc;
   }
-  if (made.doc != nullptr) text += made.doc;
-  char *kept = new char[text.size() + 1];
-  std::memcpy(kept, text.c_str(), text.size() + 1);
-  return kept;
-} catch (const std::bad_alloc &) {
-  return made.doc;
+  if (made.doc != nullptr) all.add(made.doc);
+  const char *const kept = all.keep();
+  return kept != nullptr ? kept : made.doc;
 }
 
 /// PyUnicode_IsIdentifier, which PyPy does not have.
@@ -96,14 +96,16 @@ __attribute__((noinline, cold)) inline int check_parameter_names(const char *fun
     const object_ref text = object_ref::steal(PyUnicode_DecodeUTF8(
         *name, static_cast<Py_ssize_t>(std::strlen(*name)), "backslashreplace"));
     if (!text) return -1;
-    const auto is_name = [name](const char *other) { return std::strcmp(*name, other) == 0; };
-    if (!is_identifier(text.get()) ||
-        std::any_of(std::begin(keywords), std::end(keywords), is_name)) {
+    const auto is_among = [name](const char *const *first, const char *const *end) {
+      while (first != end && std::strcmp(*name, *first) != 0) ++first;
+      return first != end;
+    };
+    if (!is_identifier(text.get()) || is_among(std::begin(keywords), std::end(keywords))) {
       PyErr_Format(PyExc_ValueError, "typedcall: %s(): a parameter cannot be called '%U' in Python",
                    function, text.get());
       return -1;
     }
-    if (std::any_of(names, name, is_name)) {
+    if (is_among(names, name)) {
       PyErr_Format(PyExc_ValueError, "typedcall: %s(): two parameters are called '%U'", function,
                    text.get());
       return -1;
@@ -112,17 +114,19 @@ __attribute__((noinline, cold)) inline int check_parameter_names(const char *fun
   return 0;
 }
 
-}  // namespace internal
+/// One row's place in memory: consumers keep pointers into it.
+struct row_place {
+  writable_metadata metadata;
+  PyNativeCallableTable table;  ///< of a single function
+  const char *const *names;
+  argument_type direct;
+};
 
-/// The rows of a module and their metadata, for `static` storage: modules keep pointers into it.
-template <std::size_t Count>
-class method_table {
+/// A method_table without its places: what is the same for any number of rows.
+class rows_of_a_table {
  public:
-  template <class... Methods>
-  __attribute__((cold)) explicit method_table(const Methods &...methods)
-      : method_table(false, methods...) {}
-  method_table(const method_table &) = delete;
-  method_table &operator=(const method_table &) = delete;
+  rows_of_a_table(const rows_of_a_table &) = delete;
+  rows_of_a_table &operator=(const rows_of_a_table &) = delete;
 
   /// For PyModuleDef::m_methods.
   PyMethodDef *rows() { return rows_; }
@@ -136,65 +140,106 @@ class method_table {
       PyErr_Format(PyExc_SystemError, "typedcall: %s(): %s", faulty_, fault_);
       return -1;
     }
-    for (std::size_t i = 0; i < Count; ++i) {
-      if (names_[i] != nullptr &&
-          internal::check_parameter_names(rows_[i].ml_name, names_[i]) < 0) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (places_[i].names != nullptr &&
+          check_parameter_names(rows_[i].ml_name, places_[i].names) < 0) {
         return -1;
       }
     }
-    if (PyModule_Check(module) && make_direct(module) < 0) return -1;
+    if (PyModule_Check(module) && make_all_direct(module) < 0) return -1;
     return PyTypedMethod_AddTags(module, rows_, typed_);
   }
 
  protected:
-  template <class... Methods>
-  __attribute__((cold)) explicit method_table(bool of_type, const Methods &...methods) {
-    const method *const all[] = {&methods..., nullptr};
-    for (std::size_t i = 0; i < Count; ++i) add(i, *all[i], of_type);
+  rows_of_a_table(bool of_type, row_place *places, PyMethodDef *rows,
+                  const PyTypedMethodMetadata **typed)
+      : of_type_(of_type), places_(places), rows_(rows), typed_(typed) {}
+
+  __attribute__((always_inline)) void say_of_next(const char *doc, const char *fault) {
+    if (doc != nullptr) next_doc_ = doc;
+    if (fault != nullptr) next_fault_ = fault;
   }
 
- private:
-  int make_direct(PyObject *module) const {
-    for (std::size_t i = 0; i < Count; ++i) {
-      if (direct_[i] == internal::argument_type::other) continue;
-      PyTypeObject *type =
-          direct_[i] == internal::argument_type::integer ? &PyLong_Type : &PyFloat_Type;
-      if (internal::make_direct(module, &rows_[i], type) < 0) return -1;
+  // By what a method is made of, which is in registers then: there is a call for every row. What
+  // not all rows have is said before.
+  __attribute__((noinline, cold)) void add(const char *name, const row_shape *of,
+                                           python_function function, void *funcptr,
+                                           const char **called) {
+    const row_shape &shape = *of;
+    row_place &place = places_[count_];
+    writable_metadata &metadata = place.metadata;
+    const auto *table = static_cast<const PyNativeCallableTable *>(shape.table);
+    if (table == nullptr) {
+      place.table = {1, {{shape.signature, shape.effects, funcptr}}};
+      table = &place.table;
     }
-    return 0;
-  }
-
-  // Once, not in line for every row.
-  __attribute__((noinline, cold)) void add(std::size_t i, const method &made, bool of_type) {
-    const internal::row_facts &facts = *made.facts;
-    internal::writable_metadata &metadata = metadata_[i];
-    metadata.table = facts.table();
+    metadata.table = table;
     metadata.size = PyTypedMethod_SIZE;
     metadata.abi_major = PyTypedMethod_ABI_MAJOR;
     metadata.abi_minor = PyTypedMethod_ABI_MINOR;
     metadata.magic = PyTypedMethod_MAGIC;
-    metadata.arg_types = facts.pypy_arg_types;
-    metadata.ret_type = facts.pypy_ret_type;
-    metadata.underlying_func = facts.speaks_pypy ? facts.table()->entries[0].funcptr : nullptr;
-    std::strcpy(metadata.name, made.name);
-    typed_[i] = reinterpret_cast<const PyTypedMethodMetadata *>(&metadata);
-    if (facts.called != nullptr) *facts.called = made.name;
-    names_[i] = made.names;
-    direct_[i] = facts.direct;
-    rows_[i] = {metadata.name, facts.wrapper(), facts.flags | PyTypedMethod_FLAGS,
-                internal::make_doc(made, of_type)};
-    if (made.fault != nullptr && fault_ == nullptr) {
-      fault_ = made.fault;
+    metadata.arg_types = shape.pypy_arg_types;
+    metadata.ret_type = shape.pypy_ret_type;
+    metadata.underlying_func = shape.speaks_pypy ? table->entries[0].funcptr : nullptr;
+    std::strcpy(metadata.name, name);
+    typed_[count_] = reinterpret_cast<const PyTypedMethodMetadata *>(&metadata);
+    if (called != nullptr) *called = name;
+    place.names = next_fault_ == nullptr ? shape.names : nullptr;
+    place.direct = shape.direct;
+    rows_[count_] = {
+        metadata.name, function.as_plain(shape.flags), shape.flags | PyTypedMethod_FLAGS,
+        make_doc({name, next_doc_, of, function, funcptr, called, next_fault_}, of_type_)};
+    if (next_fault_ != nullptr && fault_ == nullptr) {
+      fault_ = next_fault_;
       faulty_ = metadata.name;
     }
+    next_doc_ = next_fault_ = nullptr;
+    ++count_;
   }
 
-  internal::writable_metadata metadata_[Count] = {};
+ private:
+  int make_all_direct(PyObject *module) const {
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (places_[i].direct == argument_type::other) continue;
+      PyTypeObject *type =
+          places_[i].direct == argument_type::integer ? &PyLong_Type : &PyFloat_Type;
+      if (make_direct(module, &rows_[i], type) < 0) return -1;
+    }
+    return 0;
+  }
+
+  bool of_type_;
+  std::size_t count_ = 0;
+  row_place *places_;
+  PyMethodDef *rows_;
+  const PyTypedMethodMetadata **typed_;
+  const char *fault_ = nullptr, *faulty_ = nullptr;
+  const char *next_doc_ = nullptr, *next_fault_ = nullptr;
+};
+
+}  // namespace internal
+
+/// The rows of a module and their metadata, for `static` storage: modules keep pointers into it.
+template <std::size_t Count>
+class method_table : public internal::rows_of_a_table {
+ public:
+  template <class... Methods>
+  __attribute__((always_inline)) explicit method_table(const Methods &...methods)
+      : method_table(false, methods...) {}
+
+ protected:
+  template <class... Methods>
+  __attribute__((always_inline)) explicit method_table(bool of_type, const Methods &...methods)
+      : rows_of_a_table(of_type, places_, rows_, typed_) {
+    ((say_of_next(methods.doc, methods.fault),
+      add(methods.name, methods.shape, methods.function, methods.funcptr, methods.called)),
+     ...);
+  }
+
+ private:
+  internal::row_place places_[Count + 1] = {};
   const PyTypedMethodMetadata *typed_[Count + 1] = {};
   PyMethodDef rows_[Count + 1] = {};
-  const char *const *names_[Count + 1] = {};
-  internal::argument_type direct_[Count + 1] = {};
-  const char *fault_ = nullptr, *faulty_ = nullptr;
 };
 
 template <class... Methods>
@@ -214,7 +259,7 @@ template <std::size_t Count>
 class type_method_table : public method_table<Count> {
  public:
   template <class... Methods>
-  __attribute__((cold)) explicit type_method_table(const Methods &...methods)
+  __attribute__((always_inline)) explicit type_method_table(const Methods &...methods)
       : method_table<Count>(true, methods...) {}
 };
 

@@ -39,9 +39,9 @@ T fails() {
   throw std::out_of_range("too far");
 }
 
-const PyNativeCallableEntry &only(const typedcall::method &row) {
-  EXPECT_EQ(row.facts->table()->count, 1);
-  return row.facts->table()->entries[0];
+PyNativeCallableEntry only(const typedcall::method &row) {
+  EXPECT_EQ(row.shape->count, 1u);
+  return row.entry(0);
 }
 
 template <class Pointer>
@@ -122,45 +122,45 @@ TEST(Flags, AreStated) {
 
 TEST(Overloads, AreEntriesInOrder) {
   const typedcall::method row = typedcall::def<inc, sum, plain>("f");
-  ASSERT_EQ(row.facts->table()->count, 3);
-  EXPECT_STREQ(row.facts->table()->entries[0].signature, "l->l");
-  EXPECT_STREQ(row.facts->table()->entries[1].signature, "dd->d");
-  EXPECT_EQ(row.facts->table()->entries[0].funcptr, reinterpret_cast<void *>(&inc));
-  EXPECT_EQ(row.facts->table()->entries[1].flags, 0u);
-  EXPECT_EQ(row.facts->table()->entries[2].flags, kMayRaise | kNeedsThread);
+  ASSERT_EQ(row.shape->count, 3u);
+  EXPECT_STREQ(row.entry(0).signature, "l->l");
+  EXPECT_STREQ(row.entry(1).signature, "dd->d");
+  EXPECT_EQ(row.entry(0).funcptr, reinterpret_cast<void *>(&inc));
+  EXPECT_EQ(row.entry(1).flags, 0u);
+  EXPECT_EQ(row.entry(2).flags, kMayRaise | kNeedsThread);
 }
 
 TEST(Convention, FollowsFromTheNumberOfArguments) {
-  EXPECT_EQ(typedcall::def<nothing>("f").facts->flags, METH_NOARGS);
-  EXPECT_EQ(typedcall::def<inc>("f").facts->flags, METH_O);
-  EXPECT_EQ(typedcall::def<sum>("f").facts->flags, METH_FASTCALL);
-  EXPECT_EQ((typedcall::def<inc, take>("f").facts->flags), METH_O);
-  EXPECT_EQ((typedcall::def<inc, sum>("f").facts->flags), METH_FASTCALL);
-  EXPECT_EQ((typedcall::def<nothing, inc>("f").facts->flags), METH_FASTCALL);
+  EXPECT_EQ(typedcall::def<nothing>("f").shape->flags, METH_NOARGS);
+  EXPECT_EQ(typedcall::def<inc>("f").shape->flags, METH_O);
+  EXPECT_EQ(typedcall::def<sum>("f").shape->flags, METH_FASTCALL);
+  EXPECT_EQ((typedcall::def<inc, take>("f").shape->flags), METH_O);
+  EXPECT_EQ((typedcall::def<inc, sum>("f").shape->flags), METH_FASTCALL);
+  EXPECT_EQ((typedcall::def<nothing, inc>("f").shape->flags), METH_FASTCALL);
 }
 
 // PyPy reads each -1 and -0.0 of a function that may raise as an error, and knows three types.
 TEST(PyPyFields, SayWhatPyPyGetsRight) {
   const typedcall::method row = typedcall::def<inc>("f");
-  EXPECT_EQ(row.facts->pypy_arg_types[0], 1);
-  EXPECT_EQ(row.facts->pypy_arg_types[1], -1);
-  EXPECT_EQ(row.facts->pypy_ret_type, 1);
-  EXPECT_TRUE(row.facts->speaks_pypy);
+  EXPECT_EQ(row.shape->pypy_arg_types[0], 1);
+  EXPECT_EQ(row.shape->pypy_arg_types[1], -1);
+  EXPECT_EQ(row.shape->pypy_ret_type, 1);
+  EXPECT_TRUE(row.shape->speaks_pypy);
   const typedcall::method two = typedcall::def<sum>("f");
-  EXPECT_EQ(two.facts->pypy_arg_types[0], 2);
-  EXPECT_EQ(two.facts->pypy_arg_types[1], 2);
-  EXPECT_EQ(two.facts->pypy_arg_types[2], -1);
-  EXPECT_EQ(two.facts->pypy_ret_type, 2);
-  EXPECT_EQ(typedcall::def<give>("f").facts->pypy_ret_type, -3);
+  EXPECT_EQ(two.shape->pypy_arg_types[0], 2);
+  EXPECT_EQ(two.shape->pypy_arg_types[1], 2);
+  EXPECT_EQ(two.shape->pypy_arg_types[2], -1);
+  EXPECT_EQ(two.shape->pypy_ret_type, 2);
+  EXPECT_EQ(typedcall::def<give>("f").shape->pypy_ret_type, -3);
 }
 
 TEST(PyPyFields, RefuseEverythingElse) {
   for (const typedcall::method &row :
        {typedcall::def<plain>("f"), typedcall::def<nothing>("f"), typedcall::def<set>("f"),
         typedcall::def<narrow>("f"), typedcall::def<inc>("f", typedcall::may_raise)}) {
-    EXPECT_EQ(row.facts->pypy_arg_types[0], 0x100);
-    EXPECT_EQ(row.facts->pypy_arg_types[1], -1);
-    EXPECT_FALSE(row.facts->speaks_pypy);
+    EXPECT_EQ(row.shape->pypy_arg_types[0], 0x100);
+    EXPECT_EQ(row.shape->pypy_arg_types[1], -1);
+    EXPECT_FALSE(row.shape->speaks_pypy);
   }
 }
 

@@ -18,9 +18,9 @@ constexpr std::uintptr_t kNeedsThread = 0x0001, kMayRaise = 0x0004, kReturnsStat
                          kTakesSelf = 0x0020, kDiffers = 0x0080, kThreadSafe = 0x010000,
                          kPure = 0x020000;
 
-const PyNativeCallableEntry &only(const typedcall::method &row) {
-  EXPECT_EQ(row.facts->table()->count, 1);
-  return row.facts->table()->entries[0];
+PyNativeCallableEntry only(const typedcall::method &row) {
+  EXPECT_EQ(row.shape->count, 1u);
+  return row.entry(0);
 }
 
 template <class Pointer>
@@ -161,8 +161,8 @@ TEST(Status, IsInSignatureAndFlags) {
         << signature;
     EXPECT_TRUE(PyNativeCallable_FlagsAreUsable(only(row).flags));
     // PyPy would take it for the result.
-    EXPECT_EQ(row.facts->pypy_arg_types[0], 0x100);
-    EXPECT_FALSE(row.facts->speaks_pypy);
+    EXPECT_EQ(row.shape->pypy_arg_types[0], 0x100);
+    EXPECT_FALSE(row.shape->speaks_pypy);
   }
 }
 
@@ -226,11 +226,11 @@ TEST(Self, IsNotInTheSignature) {
   EXPECT_STREQ(only(row).signature, "d->d");
   EXPECT_EQ(only(row).flags, kTakesSelf | kNeedsThread | kPure);
   EXPECT_EQ(only(row).funcptr, reinterpret_cast<void *>(&with_self));
-  EXPECT_EQ(row.facts->flags, METH_O);
-  EXPECT_EQ(row.facts->pypy_arg_types[0], 0x100);
-  EXPECT_FALSE(row.facts->speaks_pypy);
+  EXPECT_EQ(row.shape->flags, METH_O);
+  EXPECT_EQ(row.shape->pypy_arg_types[0], 0x100);
+  EXPECT_FALSE(row.shape->speaks_pypy);
   EXPECT_STREQ(only(def<self_alone>("f", takes_self)).signature, "->v");
-  EXPECT_EQ(def<self_alone>("f", takes_self).facts->flags, METH_NOARGS);
+  EXPECT_EQ(def<self_alone>("f", takes_self).shape->flags, METH_NOARGS);
   EXPECT_STREQ(only(def<self_throws>("f", takes_self)).signature, "->d");
   EXPECT_EQ(only(def<self_throws>("f", takes_self)).flags, kTakesSelf | kNeedsThread | kMayRaise);
 }
@@ -259,18 +259,18 @@ double add(double a, double b) noexcept { return a + b; }
 
 TEST(Convention, HasKeywordsOnlyWhenNamesAreGiven) {
   using typedcall::arg, typedcall::def, typedcall::positional;
-  EXPECT_EQ(def<inc>("f").facts->flags, METH_O);
-  EXPECT_EQ(def<inc>("f", positional("x")).facts->flags, METH_O);
-  EXPECT_EQ(def<inc_named>("f", arg("x")).facts->flags, METH_FASTCALL | METH_KEYWORDS);
-  EXPECT_EQ(def<inc_default>("f", positional("x") = 1).facts->flags, METH_FASTCALL);
-  EXPECT_EQ(def<add>("f", positional("x"), positional("y")).facts->flags, METH_FASTCALL);
-  EXPECT_EQ(def<add>("f", positional("x"), arg("y")).facts->flags, METH_FASTCALL | METH_KEYWORDS);
+  EXPECT_EQ(def<inc>("f").shape->flags, METH_O);
+  EXPECT_EQ(def<inc>("f", positional("x")).shape->flags, METH_O);
+  EXPECT_EQ(def<inc_named>("f", arg("x")).shape->flags, METH_FASTCALL | METH_KEYWORDS);
+  EXPECT_EQ(def<inc_default>("f", positional("x") = 1).shape->flags, METH_FASTCALL);
+  EXPECT_EQ(def<add>("f", positional("x"), positional("y")).shape->flags, METH_FASTCALL);
+  EXPECT_EQ(def<add>("f", positional("x"), arg("y")).shape->flags, METH_FASTCALL | METH_KEYWORDS);
 }
 
 TEST(Convention, OfTypes) {
   using typedcall::class_method, typedcall::def, typedcall::static_method;
-  EXPECT_EQ(def<inc>("f", class_method).facts->flags, METH_O | METH_CLASS);
-  EXPECT_EQ(def<add>("f", static_method).facts->flags, METH_FASTCALL | METH_STATIC);
+  EXPECT_EQ(def<inc>("f", class_method).shape->flags, METH_O | METH_CLASS);
+  EXPECT_EQ(def<add>("f", static_method).shape->flags, METH_FASTCALL | METH_STATIC);
   EXPECT_EQ(only(def<inc>("f", class_method)).flags, 0u);
   EXPECT_EQ(only(def<inc>("f", static_method)).flags, 0u);
 }
@@ -279,7 +279,7 @@ TEST(Gil, ReleasedMeansThreadSafe) {
   const typedcall::method row = typedcall::def<inc>("f", typedcall::releases_gil);
   EXPECT_EQ(only(row).flags, kThreadSafe);
   EXPECT_EQ(only(row).funcptr, reinterpret_cast<void *>(&inc));
-  EXPECT_EQ(row.facts->pypy_arg_types[0], 1);
+  EXPECT_EQ(row.shape->pypy_arg_types[0], 1);
 }
 
 TEST(Def, TakesItsExtrasInAnyOrder) {
@@ -288,7 +288,9 @@ TEST(Def, TakesItsExtrasInAnyOrder) {
                           typedcall::positional("y"), typedcall::thread_safe);
   EXPECT_STREQ(row.doc, "Documented.");
   EXPECT_EQ(only(row).flags, kPure | kThreadSafe);
-  EXPECT_EQ(row.spell().positional, "x, y");
+  typedcall::internal::parameter_text spelt;
+  row.shape->spell(&spelt);
+  EXPECT_STREQ(spelt.positional.c_str(), "x, y");
   EXPECT_EQ(typedcall::def<add>("f", nullptr).doc, nullptr);
 }
 

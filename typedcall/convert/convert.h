@@ -46,6 +46,11 @@ __attribute__((always_inline)) inline bool short_int(PyObject *integer, long *va
 #if PY_VERSION_HEX >= 0x030C0000
   if (!PyUnstable_Long_IsCompact(digits)) return false;
   *value = static_cast<long>(PyUnstable_Long_CompactValue(digits));
+#elif PY_VERSION_HEX >= 0x030B0000
+  // Source: CPython 3.11, _PyLong_New: there is at least one digit, also of 0.
+  const Py_ssize_t size = Py_SIZE(digits);
+  if (static_cast<std::size_t>(size) + 1 > 2) return false;
+  *value = static_cast<long>(size) * static_cast<long>(digits->ob_digit[0]);
 #else
   const Py_ssize_t size = Py_SIZE(digits);
   if (size != 1 && size != -1) {
@@ -86,35 +91,48 @@ __attribute__((noinline, cold)) inline bool set_int_does_not_fit(const char *kin
 }
 
 // Not in line: one of each serves all wrappers, for the arguments that are no short ints.
-__attribute__((noinline)) inline bool signed_from_object(PyObject *object, std::size_t bytes,
-                                                         long long *value) {
+/// A value, or an exception. Returned in registers: a value whose address is passed to a function
+/// would live in memory, in every wrapper.
+template <class T>
+struct converted {
+  T value;
+  bool is_valid;
+};
+
+__attribute__((noinline)) inline converted<long long> signed_from_object(PyObject *object,
+                                                                         std::size_t bytes) {
   if (!PyLong_Check(object)) {
     const object_ref integer = object_ref::steal(PyNumber_Index(object));
-    return integer && signed_from_object(integer.get(), bytes, value);
+    if (!integer) return {0, false};
+    return signed_from_object(integer.get(), bytes);
   }
   int overflow = 0;
-  if (!middling_int(object, value)) *value = PyLong_AsLongLongAndOverflow(object, &overflow);
-  const long long high = std::numeric_limits<long long>::max() >> (8 * (sizeof(*value) - bytes));
-  if (overflow == 0 && *value <= high && *value >= -high - 1) return true;
-  return set_int_does_not_fit("a signed", bytes);
+  long long value;
+  if (!middling_int(object, &value)) value = PyLong_AsLongLongAndOverflow(object, &overflow);
+  const long long high = std::numeric_limits<long long>::max() >> (8 * (sizeof(value) - bytes));
+  if (overflow == 0 && value <= high && value >= -high - 1) return {value, true};
+  return {0, set_int_does_not_fit("a signed", bytes)};
 }
 
-__attribute__((noinline)) inline bool unsigned_from_object(PyObject *object, std::size_t bytes,
-                                                           unsigned long long *value) {
+__attribute__((noinline)) inline converted<unsigned long long> unsigned_from_object(
+    PyObject *object, std::size_t bytes) {
   if (!PyLong_Check(object)) {
     const object_ref integer = object_ref::steal(PyNumber_Index(object));
-    return integer && unsigned_from_object(integer.get(), bytes, value);
+    if (!integer) return {0, false};
+    return unsigned_from_object(integer.get(), bytes);
   }
-  *value = PyLong_AsUnsignedLongLong(object);
+  const unsigned long long value = PyLong_AsUnsignedLongLong(object);
   const unsigned long long most = std::numeric_limits<unsigned long long>::max();
-  if (*value == most && PyErr_Occurred()) {
+  if (value == most && PyErr_Occurred()) {
     PyErr_Clear();
-    return set_int_does_not_fit("an unsigned", bytes);
+    return {0, set_int_does_not_fit("an unsigned", bytes)};
   }
-  if (*value <= most >> (8 * (sizeof(*value) - bytes))) return true;
-  return set_int_does_not_fit("an unsigned", bytes);
+  if (value <= most >> (8 * (sizeof(value) - bytes))) return {value, true};
+  return {0, set_int_does_not_fit("an unsigned", bytes)};
 }
 
+// By its address: in registers it would be where the first floating argument of the call goes, and
+// compilers move that one out of the way in every call.
 __attribute__((noinline)) inline bool double_from_object(PyObject *object, double *value) {
   long long integer;
   // Rounds as an int's own __float__ does, to the nearest even one.
@@ -126,8 +144,7 @@ __attribute__((noinline)) inline bool double_from_object(PyObject *object, doubl
   return !(is_minus_one(*value) && PyErr_Occurred());
 }
 
-// In line in every wrapper, here and in from_python: it is a few instructions, and a value whose
-// address is passed to a function would live in memory.
+// In line in every wrapper, here and in from_python: it is a few instructions.
 template <class T>
 __attribute__((always_inline)) inline bool integer_from_python(PyObject *object, T *value) {
   using limits = std::numeric_limits<T>;
@@ -145,15 +162,14 @@ __attribute__((always_inline)) inline bool integer_from_python(PyObject *object,
     }
   }
   if constexpr (std::is_signed_v<T>) {
-    long long wide;
-    if (!signed_from_object(object, sizeof(T), &wide)) return false;
-    *value = static_cast<T>(wide);
+    const converted<long long> wide = signed_from_object(object, sizeof(T));
+    *value = static_cast<T>(wide.value);
+    return wide.is_valid;
   } else {
-    unsigned long long wide;
-    if (!unsigned_from_object(object, sizeof(T), &wide)) return false;
-    *value = static_cast<T>(wide);
+    const converted<unsigned long long> wide = unsigned_from_object(object, sizeof(T));
+    *value = static_cast<T>(wide.value);
+    return wide.is_valid;
   }
-  return true;
 }
 
 template <class T>

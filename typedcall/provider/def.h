@@ -6,118 +6,10 @@
 #include "typedcall/namespace.h"
 #include "typedcall/provider/documentation.h"
 #include "typedcall/provider/overloads.h"
-#include "typedcall/provider/pypy_fields.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
-
-/// A wrapper's function, as the flags of its row say. No casts: compilers are sure to store it as a
-/// constant only then, and the row is read while other static variables are still being made.
-union python_function {
-  PyCFunction plain;
-  PyObject *(*fast)(PyObject *, PyObject *const *, Py_ssize_t);
-  PyObject *(*with_keywords)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
-
-  constexpr python_function(decltype(plain) function) : plain(function) {}
-  constexpr python_function(decltype(fast) function) : fast(function) {}
-  constexpr python_function(decltype(with_keywords) function) : with_keywords(function) {}
-};
-
-/// The one argument of a function that can be called directly; `other` for all other functions.
-enum class argument_type : unsigned char { other, integer, floating };
-
-/// Without Python code, there and back: the function needs no thread state, and a number that is
-/// exactly an int or float is converted without its methods.
-template <class Native>
-constexpr argument_type direct_argument() {
-  if constexpr (Native::arity == 1 && (Native::flags & PyNativeCallable_NEEDS_THREAD) == 0) {
-    using type = std::tuple_element_t<0, typename Native::arguments>;
-    if (std::is_floating_point_v<type>) return argument_type::floating;
-    if (std::is_integral_v<type> && !std::is_same_v<type, bool>) return argument_type::integer;
-  }
-  return argument_type::other;
-}
-
-/// What of a row follows from the types alone. Constants, so that a row takes hardly any code.
-struct row_facts {
-  python_function function;
-  int flags;
-  const void *static_table;
-  int *pypy_arg_types;
-  int pypy_ret_type;
-  bool speaks_pypy;
-  argument_type direct;           ///< for a direct vectorcall (direct_vectorcall.h)
-  const char *const *signatures;  ///< what Python passes and gets, for each of several overloads
-  std::size_t signature_count;
-  std::size_t arity;    ///< of a single function
-  const char **called;  ///< where its wrapper finds the name for messages; null: it has it
-
-  PyCFunction wrapper() const {
-    const auto cast = [](auto other) {
-      return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(other));
-    };
-    if ((flags & METH_KEYWORDS) != 0) return cast(function.with_keywords);
-    return (flags & METH_FASTCALL) != 0 ? cast(function.fast) : function.plain;
-  }
-  const PyNativeCallableTable *table() const {
-    return static_cast<const PyNativeCallableTable *>(static_table);
-  }
-};
-
-}  // namespace internal
-
-/// One row, before it has a place in memory. Made by def().
-struct method {
-  const char *name;
-  const char *doc;
-  const internal::row_facts *facts;
-  const char *const *names;             ///< of the parameters, and null; null if they have none
-  internal::parameter_text (*spell)();  ///< null if the parameters have no names
-  const char *fault;                    ///< null, or why the row cannot be made
-};
-
-namespace internal {
-
-/// PyNativeCallableEntry, with the function as what it is: casts are no constants.
-template <class Function>
-struct static_entry {
-  const char *signature;
-  std::uintptr_t flags;
-  Function function;
-};
-
-/// As many entries as there are overloads, one after the other.
-template <class... Natives>
-struct static_entries;
-template <class Native>
-struct static_entries<Native> {
-  static_entry<decltype(Native::address())> first = {
-      signature_of<typename Native::shown_type>::text, Native::flags, Native::address()};
-};
-template <class Native, class Second, class... Rest>
-struct static_entries<Native, Second, Rest...> {
-  static_entries<Native> first;
-  static_entries<Second, Rest...> rest;
-};
-
-/// PyNativeCallableTable of some overloads.
-template <class... Natives>
-struct static_table {
-  Py_ssize_t count = sizeof...(Natives);
-  static_entries<Natives...> entries;
-};
-template <class... Natives>
-inline constexpr static_table<Natives...> static_table_of
-    __attribute__((visibility("hidden"))) = {};
-
-template <class Table>
-constexpr bool is_laid_out_as_a_table() {
-  static_assert(offsetof(Table, entries) == offsetof(PyNativeCallableTable, entries));
-  static_assert((sizeof(Table) - sizeof(PyNativeCallableTable)) % sizeof(PyNativeCallableEntry) ==
-                0);
-  return true;
-}
 
 // --- What stands behind the name in def(): effects, documentation, parameters --------------------
 
@@ -165,82 +57,42 @@ const char *doc_among(const T &extra, const char *otherwise) {
   }
 }
 
-/// Which of a wrapper's functions Python calls.
-enum class convention { no_args, one_arg, fast, with_keywords };
-
-template <class Wrapper, convention Convention>
-constexpr auto called_by_python() {
-  if constexpr (Convention == convention::no_args) {
-    return &Wrapper::no_args;
-  } else if constexpr (Convention == convention::one_arg) {
-    return &Wrapper::one_arg;
-  } else if constexpr (Convention == convention::fast) {
-    return &Wrapper::fast;
-  } else {
-    return &Wrapper::with_keywords;
-  }
-}
-
-constexpr int flags_of(convention which) {
-  return which == convention::no_args   ? METH_NOARGS
-         : which == convention::one_arg ? METH_O
-         : which == convention::fast    ? METH_FASTCALL
-                                        : METH_FASTCALL | METH_KEYWORDS;
-}
-
-/// The wrapper of some overloads, or of one function with names of parameters, and how Python
-/// calls it.
-template <class Overloads, class Parameters>
-struct row_kind;
-template <class Overloads>
-struct row_kind<Overloads, std::tuple<>> {
-  using wrapper = std::conditional_t<Overloads::count == 1,
-                                     single_function<typename Overloads::first>, Overloads>;
-  static constexpr convention called = Overloads::all_have_arity(0)   ? convention::no_args
-                                       : Overloads::all_have_arity(1) ? convention::one_arg
-                                                                      : convention::fast;
-};
-template <class Overloads, class... Parameters>
-struct row_kind<Overloads, std::tuple<Parameters...>> {
-  using first = typename Overloads::first;
-  using named = named_function<first, Parameters...>;
-  using shape = typename named::shape;
+/// The row of one function with names of parameters, or defaults.
+template <class Native, class... Parameters>
+struct __attribute__((visibility("hidden"))) named_row {
+  using named = named_function<Native, Parameters...>;
+  using list = typename named::shape;
+  using type = typename Native::type;
   static constexpr bool is_for_documentation_only =
-      !shape::any_by_name && !shape::any_default && first::arity <= 1;
-  using wrapper = std::conditional_t<is_for_documentation_only, single_function<first>, named>;
-  static constexpr convention called = is_for_documentation_only
-                                           ? row_kind<Overloads, std::tuple<>>::called
-                                       : shape::any_by_name ? convention::with_keywords
-                                                            : convention::fast;
+      !list::any_by_name && !list::any_default && Native::arity <= 1;
+  using wrapper = std::conditional_t<is_for_documentation_only, single_function<Native>, named>;
+  static constexpr convention called = is_for_documentation_only ? convention_for(Native::arity)
+                                       : list::any_by_name       ? convention::with_keywords
+                                                                 : convention::fast;
 
-  static parameter_text spell() {
-    return spell_parameters<Parameters...>(std::index_sequence_for<Parameters...>(), named::names,
-                                           named::defaults);
+  static void spell(parameter_text *to) {
+    spell_parameters<Parameters...>(to, std::index_sequence_for<Parameters...>(), named::names,
+                                    named::defaults);
   }
-  static void add_parameters(method *made, const std::tuple<Parameters...> &parameters) {
-    made->fault = std::apply(
-        [made](const Parameters &...each) { return named::set(made->name, each...); }, parameters);
-    if (made->fault != nullptr) return;
-    made->names = named::names;
-    made->spell = &spell;
+  static constexpr row_shape shape() {
+    row_shape made = shape_of<type>(called);
+    made.names = named::names;
+    made.spell = &spell;
+    return made;
   }
 };
 
-template <class Row, class Overloads, int Flags, class... Natives>
-inline constexpr row_facts facts_of __attribute__((visibility("hidden"))) = {
-    called_by_python<typename Row::wrapper, Row::called>(),
-    Flags | flags_of(Row::called),
-    &static_table_of<Natives...>,
-    pypy_fields<typename Overloads::first>::arg_types.data(),
-    pypy_fields<typename Overloads::first>::ret_type,
-    pypy_fields<typename Overloads::first>::speaks_pypy(),
-    Row::called == convention::one_arg &&Overloads::count == 1
-        ? direct_argument<typename Overloads::first>()
-        : argument_type::other,
-    Overloads::count > 1 ? Overloads::signatures : nullptr,
-    Overloads::count,
-    Overloads::first::arity,
-    Row::wrapper::called};
+/// Takes the parameters out of what stands behind the name.
+template <class Native, class... Parameters>
+void add_parameters(method *made, const std::tuple<Parameters...> &parameters) {
+  using row = named_row<Native, Parameters...>;
+  made->shape = &own_shape<row>;
+  made->function = called_by_python<typename row::wrapper, row::called>();
+  made->funcptr = reinterpret_cast<void *>(Native::address());
+  made->fault =
+      std::apply([made](const Parameters &...each) { return row::named::set(made->name, each...); },
+                 parameters);
+}
 
 }  // namespace internal
 
@@ -288,7 +140,8 @@ inline constexpr row_facts facts_of __attribute__((visibility("hidden"))) = {
 /// do those that say `nothrow`, as a function does that throws nothing but runs Python code: with
 /// `noexcept` it would end the process when the interpreter ends (gil.h).
 template <auto... Functions, std::size_t Length, class... Extras>
-method def(const char (&name)[Length], const Extras &...extras) {
+__attribute__((always_inline)) inline method def(const char (&name)[Length],
+                                                 const Extras &...extras) {
   static_assert(!(internal::may_be_function<Extras> || ...),
                 "typedcall: a method is made from a pointer to a function, which stands in angle "
                 "brackets: constexpr auto f = +[](long x) noexcept { ... }; def<f>(\"f\")");
@@ -309,18 +162,25 @@ method def(const char (&name)[Length], const Extras &...extras) {
   static_assert(!is_named || sizeof...(Functions) == 1,
                 "typedcall: overloads have no names of parameters in common");
 
-  using overloads = internal::overloads<internal::native<Functions, bits>...>;
-  using parameters = decltype(std::tuple_cat(internal::parameters_among(extras)...));
-  using row = internal::row_kind<overloads, parameters>;
-  constexpr int flags = (is_class ? METH_CLASS : 0) | (is_static ? METH_STATIC : 0);
-  method made = {};
-  made.name = name;
+  method made = {name, nullptr, nullptr, PyCFunction{}, nullptr, nullptr, nullptr};
   ((made.doc = internal::doc_among(extras, made.doc)), ...);
-  static_assert(internal::is_laid_out_as_a_table<
-                internal::static_table<internal::native<Functions, bits>...>>());
-  made.facts = &internal::facts_of<row, overloads, flags, internal::native<Functions, bits>...>;
   if constexpr (is_named) {
-    row::add_parameters(&made, std::tuple_cat(internal::parameters_among(extras)...));
+    internal::add_parameters<internal::native<Functions..., bits>>(
+        &made, std::tuple_cat(internal::parameters_among(extras)...));
+  } else if constexpr (sizeof...(Functions) == 1) {
+    using native = internal::native<Functions..., bits>;
+    using wrapper = internal::single_function<native>;
+    made.shape = &internal::plain_shape<typename native::type>;
+    made.function = internal::called_by_python<wrapper, wrapper::called>();
+    made.funcptr = reinterpret_cast<void *>(native::address());
+    if constexpr (native::arity > 1) made.called = &wrapper::name;
+  } else {
+    using wrapper = internal::overloads<internal::native<Functions, bits>...>;
+    static_assert(internal::is_laid_out_as_a_table<
+                  internal::static_table<internal::native<Functions, bits>...>>());
+    made.shape = &internal::own_shape<wrapper>;
+    made.function = internal::called_by_python<wrapper, wrapper::called>();
+    made.called = &wrapper::name;
   }
   return made;
 }

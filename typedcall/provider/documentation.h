@@ -5,10 +5,11 @@
 
 #include "typedcall/namespace.h"
 #include "typedcall/provider/parameter.h"
+#include "typedcall/provider/text.h"
 
 // Behind Python.h.
 #include <charconv>
-#include <string>
+#include <cstring>
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -16,120 +17,128 @@ namespace internal {
 
 /// A floating number as Python spells it. Python has no literal for nan, and "..." is what its own
 /// signatures show where a default cannot be spelt.
-__attribute__((noinline, cold)) inline std::string spell_float(double value) {
-  if (__builtin_isnan(value)) return "...";
-  if (__builtin_isinf(value)) return value < 0 ? "-1e999" : "1e999";
-  char text[40];
-  const auto end = std::to_chars(text, text + sizeof(text), value);
-  std::string spelt(text, end.ptr);
-  if (spelt.find_first_of(".e") == std::string::npos) spelt += ".0";
-  return spelt;
+__attribute__((noinline, cold)) inline void spell_float(text *to, double value) {
+  if (__builtin_isnan(value)) {
+    to->add("...");
+  } else if (__builtin_isinf(value)) {
+    to->add(value < 0 ? "-1e999" : "1e999");
+  } else {
+    char digits[40];
+    const auto end = std::to_chars(digits, digits + sizeof(digits), value);
+    *end.ptr = '\0';
+    to->add(digits);
+    if (std::strpbrk(digits, ".e") == nullptr) to->add(".0");
+  }
 }
 
 /// inspect wants ASCII.
-inline bool is_ascii(const std::string &text) {
-  for (const char byte : text) {
-    if (static_cast<unsigned char>(byte) > 0x7f) return false;
+inline bool is_ascii(const char *words) {
+  for (; *words != '\0'; ++words) {
+    if (static_cast<unsigned char>(*words) > 0x7f) return false;
   }
   return true;
 }
 
-__attribute__((noinline, cold)) inline std::string spell_string(const char *text) {
-  std::string spelt = "'";
-  for (; *text != '\0'; ++text) {
-    const auto byte = static_cast<unsigned char>(*text);
-    if (*text == '\'' || *text == '\\') {
-      spelt += '\\';
-      spelt += *text;
-    } else if (byte > 0x7e) {
-      return "...";
-    } else if (byte < 0x20) {
-      static constexpr char digits[] = "0123456789abcdef";
-      spelt += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
-    } else {
-      spelt += *text;
+__attribute__((noinline, cold)) inline void spell_string(text *to, const char *words) {
+  for (const char *each = words; *each != '\0'; ++each) {
+    if (static_cast<unsigned char>(*each) > 0x7e) {
+      to->add("...");
+      return;
     }
   }
-  return spelt + "'";
+  to->add("'");
+  for (; *words != '\0'; ++words) {
+    const auto byte = static_cast<unsigned char>(*words);
+    if (byte < 0x20) {
+      static constexpr char digits[] = "0123456789abcdef";
+      const char escaped[] = {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+      to->add(escaped, sizeof(escaped));
+    } else {
+      if (*words == '\'' || *words == '\\') to->add("\\");
+      to->add(words, 1);
+    }
+  }
+  to->add("'");
+}
+
+__attribute__((noinline, cold)) inline void spell_complex(text *to, double real, double imag) {
+  // inspect adds constants, and a sign in front makes an expression of one.
+  if (!__builtin_isfinite(real) || !__builtin_isfinite(imag) || __builtin_signbit(real)) {
+    to->add("...");
+    return;
+  }
+  spell_float(to, real);
+  if (!__builtin_signbit(imag)) to->add("+");
+  spell_float(to, imag);
+  to->add("j");
 }
 
 /// A default as a Python expression.
 template <class T>
-std::string spell_default(T value) {
+void spell_default(text *to, T value) {
   if constexpr (std::is_same_v<T, const char *>) {
-    return spell_string(value);
+    spell_string(to, value);
   } else if constexpr (std::is_pointer_v<T>) {
-    return "None";
+    to->add("None");
   } else if constexpr (std::is_same_v<T, bool>) {
-    return value ? "True" : "False";
+    to->add(value ? "True" : "False");
   } else if constexpr (std::is_floating_point_v<T>) {
-    return spell_float(static_cast<double>(value));
+    spell_float(to, static_cast<double>(value));
   } else if constexpr (is_complex_type<T>) {
-    const double real = static_cast<double>(__real__ value);
-    const double imag = static_cast<double>(__imag__ value);
-    if (!__builtin_isfinite(real) || !__builtin_isfinite(imag)) return "...";
-    // inspect adds constants, and a sign in front makes an expression of one.
-    if (__builtin_signbit(real)) return "...";
-    return spell_float(real) + (__builtin_signbit(imag) ? "" : "+") + spell_float(imag) + "j";
+    spell_complex(to, static_cast<double>(__real__ value), static_cast<double>(__imag__ value));
+  } else if constexpr (std::is_signed_v<T>) {
+    if (value < 0) to->add("-");
+    const auto bits = static_cast<unsigned long long>(static_cast<long long>(value));
+    to->add_number(value < 0 ? 0 - bits : bits);
   } else {
-    return std::to_string(value);
+    to->add_number(value);
   }
 }
 
 /// The parameters of a row in a text signature.
 struct parameter_text {
-  std::string positional;  ///< "x, y=2.0"
-  std::string by_name;     ///< "z=None"
-
-  __attribute__((noinline, cold)) void add(bool is_by_name, const std::string &parameter) {
-    std::string &list = is_by_name ? by_name : positional;
-    list += (list.empty() ? "" : ", ") + parameter;
-  }
+  text positional;  ///< "x, y=2.0"
+  text by_name;     ///< "z=None"
 };
 
-__attribute__((noinline, cold)) inline parameter_text unnamed_parameters(std::size_t count) {
-  parameter_text text;
-  for (std::size_t i = 0; i < count; ++i) text.add(false, "arg" + std::to_string(i));
-  return text;
+__attribute__((noinline, cold)) inline void spell_unnamed(parameter_text *to, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) to->positional.add_behind(", ", "arg").add_number(i);
 }
 
 template <class Parameter, class T>
-std::string spell_parameter(const char *name, const T &default_value) {
+void spell_parameter(parameter_text *to, const char *name, const T &default_value) {
+  text &list = Parameter::by_name ? to->by_name : to->positional;
+  list.add_behind(", ", name);
   if constexpr (Parameter::has_default) {
-    return name + ("=" + spell_default(default_value));
+    list.add("=");
+    spell_default(&list, default_value);
   } else {
     (void)default_value;
-    return name;
   }
 }
 
 template <class... Parameters, class Arguments, std::size_t... I>
-parameter_text spell_parameters(std::index_sequence<I...>, const char *const *names,
-                                const Arguments &defaults) {
-  parameter_text text;
-  (void)names, (void)defaults;
-  (text.add(Parameters::by_name, spell_parameter<Parameters>(names[I], std::get<I>(defaults))),
-   ...);
-  return text;
+void spell_parameters(parameter_text *to, std::index_sequence<I...>, const char *const *names,
+                      const Arguments &defaults) {
+  (void)to, (void)names, (void)defaults;
+  (spell_parameter<Parameters>(to, names[I], std::get<I>(defaults)), ...);
 }
 
 /// "name($module, x, /, y)". `self` is "$module", "$self", "$type" or "" for static methods.
-__attribute__((noinline, cold)) inline std::string spell_signature(const char *name,
-                                                                   const char *self,
-                                                                   const parameter_text &text) {
-  std::string list = self;
-  const auto add = [&list](const std::string &more) {
-    if (!more.empty()) list += (list.empty() ? "" : ", ") + more;
-  };
-  add(text.positional);
-  if (!list.empty()) add("/");
-  add(text.by_name);
-  return name + ("(" + list + ")");
+__attribute__((noinline, cold)) inline void spell_signature(text *to, const char *name,
+                                                            const char *self,
+                                                            const parameter_text &parameters) {
+  text list;
+  list.add(self);
+  for (const text *each : {&parameters.positional, &parameters.by_name}) {
+    if (each->length() != 0) list.add_behind(", ", "").add(*each);
+    if (each == &parameters.positional && list.length() != 0) list.add(", /");
+  }
+  to->add(name).add("(").add(list).add(")");
 }
 
 /// What Python programmers call the type of an argument or result.
-__attribute__((noinline, cold)) inline std::string spell_type(PyNativeType type) {
-  if (type.is_pointer) return "pointer to " + spell_type({type.code, 0});
+__attribute__((noinline, cold)) inline const char *spell_type(PyNativeType type) {
   switch (PyNativeCode_Kind(type.code)) {
     case PyNativeKind_VOID:
       return "None";
@@ -153,20 +162,24 @@ __attribute__((noinline, cold)) inline std::string spell_type(PyNativeType type)
 }
 
 /// "name(int, float) -> float" for each overload, one a line.
-__attribute__((noinline, cold)) inline std::string spell_overloads(const char *name,
-                                                                   const char *const *signatures,
-                                                                   std::size_t count) {
-  std::string lines;
+__attribute__((noinline, cold)) inline void spell_overloads(text *to, const char *name,
+                                                            const char *const *signatures,
+                                                            std::size_t count) {
+  const auto add_type = [to](PyNativeType type) {
+    if (type.is_pointer) to->add("pointer to ");
+    to->add(spell_type(type));
+  };
   for (std::size_t i = 0; i < count; ++i) {
     PyNativeSignature parsed;
     if (PyNativeSignature_ParseString(signatures[i], &parsed, nullptr) < 0) continue;
-    lines += (lines.empty() ? "" : "\n") + std::string(name) + "(";
+    to->add_behind("\n", name).add("(");
     for (int at = 0; at < parsed.nargs; ++at) {
-      lines += (at == 0 ? "" : ", ") + spell_type(parsed.args[at]);
+      if (at > 0) to->add(", ");
+      add_type(parsed.args[at]);
     }
-    lines += ") -> " + spell_type(parsed.result);
+    to->add(") -> ");
+    add_type(parsed.result);
   }
-  return lines;
 }
 
 /// Does the documentation bring a text signature of its own? As CPython looks for it.

@@ -5,20 +5,22 @@
 
 #include "typedcall/namespace.h"
 #include "typedcall/provider/parameter.h"
+#include "typedcall/provider/text.h"
 
 // Behind Python.h.
-#include <string>
+#include <cstring>
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
 // Not in line, here and below: one of each serves all wrappers. What sets errors is cold, for which
-// compilers save space, not time.
-__attribute__((noinline, cold)) inline void set_wrong_count(const char *function,
-                                                            std::size_t wanted, std::size_t given) {
-  PyErr_Format(PyExc_TypeError, "%s() takes exactly %zu argument%s (%zu given)", function, wanted,
-               wanted == 1 ? "" : "s", given);
+// compilers save space, not time. This one is not said to be: every wrapper would get a cold part
+// of its own, which costs more than the call. NULL, to be called last.
+__attribute__((noinline)) inline PyObject *set_wrong_count(const char *function, std::size_t wanted,
+                                                           std::size_t given) {
+  return PyErr_Format(PyExc_TypeError, "%s() takes exactly %zu argument%s (%zu given)", function,
+                      wanted, wanted == 1 ? "" : "s", given);
 }
 
 __attribute__((noinline, cold)) inline void set_too_many(const parameter_list &parameters,
@@ -36,20 +38,22 @@ __attribute__((noinline, cold)) inline void set_too_many(const parameter_list &p
 }
 
 __attribute__((noinline, cold)) inline void set_missing(const parameter_list &parameters,
-                                                        PyObject *const *values) try {
+                                                        PyObject *const *values) {
   std::size_t count = 0, named = 0;
   for (std::size_t i = 0; i < parameters.required; ++i) count += values[i] == nullptr ? 1 : 0;
-  std::string names;
+  text names;
   for (std::size_t i = 0; i < parameters.required; ++i) {
     if (values[i] != nullptr) continue;
     ++named;
-    if (named > 1) names += named < count ? ", " : count > 2 ? ", and " : " and ";
-    names += "'" + std::string(parameters.names[i]) + "'";
+    if (named > 1) names.add(named < count ? ", " : count > 2 ? ", and " : " and ");
+    names.add("'").add(parameters.names[i]).add("'");
+  }
+  if (!names.is_complete()) {
+    PyErr_NoMemory();
+    return;
   }
   PyErr_Format(PyExc_TypeError, "%s() missing %zu required positional argument%s: %s",
                parameters.function, count, count == 1 ? "" : "s", names.c_str());
-} catch (const std::bad_alloc &) {
-  PyErr_NoMemory();
 }
 
 /// Is `text`, a str, this name? Names in calls are nearly always ASCII, and then nothing is called.
@@ -86,17 +90,18 @@ inline std::size_t find_name(const parameter_list &parameters, PyObject *keyword
 
 /// `keyword` is no parameter's name, but perhaps some of `keywords` are of positional ones.
 __attribute__((noinline, cold)) inline void set_unexpected(const parameter_list &parameters,
-                                                           PyObject *keywords,
-                                                           PyObject *keyword) try {
-  std::string names;
+                                                           PyObject *keywords, PyObject *keyword) {
+  text names;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keywords); ++i) {
     const std::size_t at =
         find_name(parameters, PyTuple_GET_ITEM(keywords, i), 0, parameters.positional);
     if (at < parameters.positional) {
-      names += (names.empty() ? "" : ", ") + std::string(parameters.names[at]);
+      names.add_behind(", ", parameters.names[at]);
     }
   }
-  if (names.empty()) {
+  if (!names.is_complete()) {
+    PyErr_NoMemory();
+  } else if (names.length() == 0) {
     PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'",
                  parameters.function, keyword);
   } else {
@@ -104,8 +109,6 @@ __attribute__((noinline, cold)) inline void set_unexpected(const parameter_list 
                  "%s() got some positional-only arguments passed as keyword arguments: '%s'",
                  parameters.function, names.c_str());
   }
-} catch (const std::bad_alloc &) {
-  PyErr_NoMemory();
 }
 
 /// An argument was not converted: puts its name in front of what its conversion says. What code of

@@ -89,14 +89,11 @@ struct first_parameter<std::tuple<First, Rest...>> {
   using type = First;
 };
 
-/// `Function` as it is offered: with the effects that were stated and those that its type shows.
-///
-/// Hidden, and with it every template over it: two extension modules may each have an `inc(long)`,
-/// and the dynamic linker makes one of all visible static variables of templates, whichever module
-/// they come from. The table of the second module would hold the functions of the first.
-template <auto Function, std::uint64_t Stated>
-struct __attribute__((visibility("hidden"))) native {
-  using traits = function_traits<decltype(Function)>;
+/// What follows from a function's type and from what is stated of it. All functions of that type
+/// share it, and compilers make it once.
+template <class Pointer, std::uint64_t Stated>
+struct __attribute__((visibility("hidden"))) offered {
+  using traits = function_traits<Pointer>;
   using own_result = typename traits::result;
   using own_parameters = typename traits::parameters;
 
@@ -189,7 +186,22 @@ struct __attribute__((visibility("hidden"))) native {
       "typedcall: with releases_gil the function runs without the GIL: it takes and "
       "gives no objects, no self, raises nothing and is noexcept (or typedcall::nothrow)");
 
-  // --- Calling it ----------------------------------------------------------------------------
+  static constexpr std::uint64_t stated = Stated;
+  /// Consumers cannot call the function itself.
+  static constexpr bool is_adapted = throws || traits::has_std_complex;
+};
+
+/// `Function` as it is offered: with the effects that were stated and those that its type shows.
+///
+/// Hidden, and with it every template over it: two extension modules may each have an `inc(long)`,
+/// and the dynamic linker makes one of all visible static variables of templates, whichever module
+/// they come from. The table of the second module would hold the functions of the first.
+template <auto Function, std::uint64_t Stated>
+struct __attribute__((visibility("hidden"))) native : offered<decltype(Function), Stated> {
+  using type = offered<decltype(Function), Stated>;
+  using own_result = typename type::own_result;
+  using own_parameters = typename type::own_parameters;
+  using entry_result = typename type::entry_result;
 
   /// Of the entry's type; calls the function with its own.
   template <class Parameters>
@@ -197,7 +209,7 @@ struct __attribute__((visibility("hidden"))) native {
   template <class... A>
   struct adapter<std::tuple<A...>> {
     static own_result plain(A... values) {
-      return run(std::make_index_sequence<traits::count>(), std::tuple<A...>(values...));
+      return run(std::make_index_sequence<type::traits::count>(), std::tuple<A...>(values...));
     }
     template <std::size_t... I>
     static own_result run(std::index_sequence<I...>, const std::tuple<A...> &values) {
@@ -206,10 +218,10 @@ struct __attribute__((visibility("hidden"))) native {
     }
 
     static entry_result converted(A... values) {
-      if constexpr (gets_status) {
-        if constexpr (has_value) {
+      if constexpr (type::gets_status) {
+        if constexpr (type::has_value) {
           std::tuple<A...> all(values...);
-          const auto result = run(std::make_index_sequence<traits::count>(), all);
+          const auto result = run(std::make_index_sequence<type::traits::count>(), all);
           *std::get<sizeof...(A) - 1>(all) = to_c(result);
         } else {
           plain(values...);
@@ -218,13 +230,13 @@ struct __attribute__((visibility("hidden"))) native {
         return PyErr_Occurred() != nullptr ? -1 : 0;
       } else if constexpr (std::is_void_v<entry_result>) {
         plain(values...);
-      } else if constexpr (throws && !states_status) {
+      } else if constexpr (type::throws && !type::states_status) {
         const entry_result result = to_c(plain(values...));
         // Consumers look for an exception behind an error value only.
         if (__builtin_expect(PyErr_Occurred() == nullptr, 1)) return result;
-        if constexpr (returns_object) Py_XDECREF(result);
+        if constexpr (type::returns_object) Py_XDECREF(result);
         return error_value<entry_result>();
-      } else if constexpr (throws) {
+      } else if constexpr (type::throws) {
         const entry_result status = plain(values...);
         return status == 0 && PyErr_Occurred() != nullptr ? -1 : status;
       } else {
@@ -237,26 +249,15 @@ struct __attribute__((visibility("hidden"))) native {
                         [] { return error_value<entry_result>(); });
     }
   };
-  using own_adapter = adapter<entry_parameters>;
 
-  /// What consumers call: of the type that the signature spells, after self.
+  /// What consumers and the wrapper call: of the type that the signature spells, after self.
   static constexpr auto address() {
-    if constexpr (throws) {
-      return &own_adapter::guarded;
-    } else if constexpr (traits::has_std_complex) {
-      return &own_adapter::converted;
+    if constexpr (type::throws) {
+      return &adapter<typename type::entry_parameters>::guarded;
+    } else if constexpr (type::is_adapted) {
+      return &adapter<typename type::entry_parameters>::converted;
     } else {
       return Function;
-    }
-  }
-
-  /// What the wrapper calls: the same, but with no pointer in between.
-  template <class... A>
-  static entry_result call(A... values) {
-    if constexpr (throws) {
-      return own_adapter::guarded(values...);
-    } else {
-      return own_adapter::converted(values...);
     }
   }
 };

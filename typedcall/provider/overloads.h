@@ -7,12 +7,14 @@
 #include "typedcall/provider/wrapper.h"
 
 // Behind Python.h.
-#include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
+
+constexpr match worse_of(match a, match b) { return a < b ? b : a; }
 
 /// How well all the arguments suit one of the functions: as well as the worst of them. Those behind
 /// one that does not suit are not looked at.
@@ -22,7 +24,7 @@ match worst_match(PyObject *const *args, std::index_sequence<I...>) {
   (void)args;
   const bool all_suit =
       ((worst =
-            std::max(worst, match_of<std::tuple_element_t<I, typename Native::arguments>>(args[I])),
+            worse_of(worst, match_of<std::tuple_element_t<I, typename Native::arguments>>(args[I])),
         worst < match::none) &&
        ...);
   (void)all_suit;
@@ -90,58 +92,96 @@ outcome convert_overloaded(PyObject *object, argument<T> *to) {
   }
 }
 
-/// "'i->l', 'l->l'".
-__attribute__((noinline, cold)) inline std::string list_signatures(const char *const *signatures,
-                                                                   std::size_t count) {
-  std::string list;
-  for (std::size_t i = 0; i < count; ++i) {
-    list += (i == 0 ? "'" : ", '") + std::string(signatures[i]) + "'";
-  }
-  return list;
-}
-
+/// TypeError; or OverflowError when the types suit, and only the value of the int at `misfit` does
+/// not. `misfit` is `nargs` where there is none. With what is offered: "'i->l', 'l->l'".
 __attribute__((noinline, cold)) inline void set_no_overload(const char *name,
-                                                            const char *const *signatures,
-                                                            std::size_t count,
+                                                            const row_shape &shape,
                                                             PyObject *const *args,
-                                                            std::size_t nargs) try {
-  std::string given;
-  for (std::size_t i = 0; i < nargs; ++i) {
-    given += (i == 0 ? "" : ", ") + std::string(Py_TYPE(args[i])->tp_name);
+                                                            std::size_t nargs, std::size_t misfit) {
+  text given, offered;
+  for (std::size_t i = 0; i < nargs; ++i) given.add_behind(", ", Py_TYPE(args[i])->tp_name);
+  for (std::size_t i = 0; i < shape.count; ++i) {
+    offered.add_behind(", ", "'").add(shape.overloads[i]).add("'");
   }
-  PyErr_Format(PyExc_TypeError, "%s() has no overload for (%s); it offers %s", name, given.c_str(),
-               list_signatures(signatures, count).c_str());
-} catch (const std::bad_alloc &) {
-  PyErr_NoMemory();
+  if (!given.is_complete() || !offered.is_complete()) {
+    PyErr_NoMemory();
+  } else if (misfit == nargs) {
+    PyErr_Format(PyExc_TypeError, "%s() has no overload for (%s); it offers %s", name,
+                 given.c_str(), offered.c_str());
+  } else {
+    PyErr_Format(PyExc_OverflowError,
+                 "%s() has no overload for the int in argument %zu; it offers %s", name, misfit + 1,
+                 offered.c_str());
+  }
 }
 
-/// The types suit, and only the value of the argument at `position` does not.
-__attribute__((noinline, cold)) inline void set_no_wide_overload(const char *name,
-                                                                 const char *const *signatures,
-                                                                 std::size_t count,
-                                                                 std::size_t position) try {
-  PyErr_Format(PyExc_OverflowError,
-               "%s() has no overload for the int in argument %zu; it offers %s", name, position + 1,
-               list_signatures(signatures, count).c_str());
-} catch (const std::bad_alloc &) {
-  PyErr_NoMemory();
+/// PyNativeCallableEntry, with the function as what it is: casts are no constants.
+template <class Function>
+struct static_entry {
+  const char *signature;
+  std::uintptr_t flags;
+  Function function;
+};
+
+/// As many entries as there are overloads, one after the other.
+template <class... Natives>
+struct static_entries;
+template <class Native>
+struct static_entries<Native> {
+  static_entry<decltype(Native::address())> first = {
+      signature_of<typename Native::shown_type>::text, Native::flags, Native::address()};
+};
+template <class Native, class Second, class... Rest>
+struct static_entries<Native, Second, Rest...> {
+  static_entries<Native> first;
+  static_entries<Second, Rest...> rest;
+};
+
+/// PyNativeCallableTable of some overloads.
+template <class... Natives>
+struct static_table {
+  Py_ssize_t count = sizeof...(Natives);
+  static_entries<Natives...> entries;
+};
+template <class... Natives>
+inline constexpr static_table<Natives...> static_table_of
+    __attribute__((visibility("hidden"))) = {};
+
+template <class Table>
+constexpr bool is_laid_out_as_a_table() {
+  static_assert(offsetof(Table, entries) == offsetof(PyNativeCallableTable, entries));
+  static_assert((sizeof(Table) - sizeof(PyNativeCallableTable)) % sizeof(PyNativeCallableEntry) ==
+                0);
+  return true;
+}
+
+constexpr std::size_t largest(std::initializer_list<std::size_t> all) {
+  std::size_t most = 0;
+  for (const std::size_t each : all) most = each < most ? most : each;
+  return most;
 }
 
 /// All overloads of one name. `Natives` are native<Function, Effects>.
 template <class... Natives>
-struct overloads {
+struct __attribute__((visibility("hidden"))) overloads {
   static constexpr std::size_t count = sizeof...(Natives);
   using first = std::tuple_element_t<0, std::tuple<Natives...>>;
-  static constexpr bool all_have_arity(std::size_t arity) {
-    return ((Natives::arity == arity) && ...);
-  }
+  static constexpr convention called =
+      convention_for(((Natives::arity == first::arity) && ...) ? first::arity : std::size_t{2});
   /// As Python sees them: without self, with the value of a status function as its result.
   static constexpr const char *signatures[count] = {
       signature_of<typename Natives::python_type>::text...};
 
+  static constexpr row_shape shape() {
+    row_shape made = shape_of<typename first::type>(called);
+    made.direct = argument_type::other;
+    made.count = count;
+    made.table = &static_table_of<Natives...>;
+    made.overloads = signatures;
+    return made;
+  }
   /// The name in messages. The same functions under a second name share it.
-  static inline const char *name = "";
-  static constexpr const char **called = &name;
+  static inline const char *name = nullptr;
 
   static PyObject *no_args(PyObject *self, PyObject *) { return choose(self, nullptr, 0); }
   static PyObject *one_arg(PyObject *self, PyObject *argument) {
@@ -154,7 +194,7 @@ struct overloads {
  private:
   template <class Native>
   using indices = std::make_index_sequence<Native::arity>;
-  static constexpr std::size_t most_arguments = std::max({std::size_t{1}, Natives::arity...});
+  static constexpr std::size_t most_arguments = largest({1, Natives::arity...});
 
   template <class Native>
   static match match_one(PyObject *const *args, std::size_t nargs) {
@@ -174,7 +214,7 @@ struct overloads {
     (void)args;
     // An int that was too large for one overload must not lose digits in another.
     if (((is_floating<Native, I> && is_misfit[I]) || ...)) return false;
-    call_frame<Native> frame;
+    call_frame<typename Native::type> frame;
     outcome done = outcome::converted;
     bool fits = true;
     // All of them: each int that is out of range is kept from being made floating.
@@ -183,7 +223,7 @@ struct overloads {
                              fits &= done == outcome::converted, done == outcome::raised) ||
                             ...);
     if (is_raised) return true;
-    if (fits) *result = frame.call(self);
+    if (fits) *result = frame.call(Native::address(), self);
     return fits;
   }
 
@@ -203,12 +243,11 @@ struct overloads {
         return result;
       }
     }
-    const bool *const misfit = std::find(is_misfit, is_misfit + most_arguments, true);
-    if (misfit == is_misfit + most_arguments) {
-      set_no_overload(name, signatures, count, args, nargs);
-    } else {
-      set_no_wide_overload(name, signatures, count, static_cast<std::size_t>(misfit - is_misfit));
-    }
+    // Only those that are there can be misfits.
+    std::size_t misfit = 0;
+    while (misfit < most_arguments && !is_misfit[misfit]) ++misfit;
+    set_no_overload(name, own_shape<overloads>, args, nargs,
+                    misfit < most_arguments ? misfit : nargs);
     return nullptr;
   }
 };

@@ -6,6 +6,7 @@
 #include "typedcall/gil.h"
 #include "typedcall/namespace.h"
 #include "typedcall/provider/keywords.h"
+#include "typedcall/provider/row.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -18,18 +19,24 @@ struct held_arguments<std::tuple<A...>> {
   using type = std::tuple<argument<A>...>;
 };
 
-/// The arguments of one call, from the objects to what the function gets.
-template <class Native>
+/// The arguments of one call, from the objects to what the function gets. `Type` is an
+/// offered<...>: in line in every wrapper, but made by the compiler once for all functions of a
+/// type.
+template <class Type>
 struct call_frame {
-  using indices = std::make_index_sequence<Native::arity>;
-  typename held_arguments<typename Native::arguments>::type held;
+  using indices = std::make_index_sequence<Type::arity>;
+  typename held_arguments<typename Type::arguments>::type held;
 
   /// False with the exception of the argument that does not fit.
   __attribute__((always_inline)) bool convert(PyObject *const *args) {
     return convert(args, indices());
   }
-  /// Calls, and converts the result. NULL with the exception of whichever failed.
-  PyObject *call(PyObject *self) { return call(self, indices()); }
+  /// Calls `entry`, a native::address(), and converts the result. NULL with the exception of
+  /// whichever failed.
+  template <class Entry>
+  __attribute__((always_inline)) PyObject *call(Entry entry, PyObject *self) {
+    return call(entry, self, indices());
+  }
 
  private:
   template <std::size_t... I>
@@ -38,49 +45,65 @@ struct call_frame {
     return (std::get<I>(held).convert(args[I]) && ...);
   }
 
+  /// The entry has C's types or the function's own, which have the same representation.
+  template <class Entry, std::size_t... I, class... C>
+  __attribute__((always_inline)) static auto pass(Entry entry, std::index_sequence<I...>,
+                                                  C... values) {
+    using own = typename function_traits<Entry>::parameters;
+    if constexpr (std::is_void_v<typename Type::entry_result>) {
+      entry(from_c<std::tuple_element_t<I, own>>(values)...);
+    } else {
+      return to_c(entry(from_c<std::tuple_element_t<I, own>>(values)...));
+    }
+  }
+
   /// The function's own result. `place` is where a status function puts its value, if it has one.
-  template <std::size_t... I, class... Place>
-  typename Native::entry_result run(PyObject *self, std::index_sequence<I...>, Place... place) {
+  template <class Entry, std::size_t... I, class... Place>
+  __attribute__((always_inline)) typename Type::entry_result run(Entry entry, PyObject *self,
+                                                                 std::index_sequence<I...>,
+                                                                 Place... place) {
     (void)self;
-    if constexpr (Native::takes_self) {
-      return Native::call(self, std::get<I>(held).value..., place...);
-    } else if constexpr (!Native::releases_gil) {
-      return Native::call(std::get<I>(held).value..., place...);
-    } else if constexpr (std::is_void_v<typename Native::entry_result>) {
+    using all = std::make_index_sequence<std::tuple_size_v<typename Type::entry_parameters>>;
+    if constexpr (Type::takes_self) {
+      return pass(entry, all(), self, std::get<I>(held).value..., place...);
+    } else if constexpr (!Type::releases_gil) {
+      return pass(entry, all(), std::get<I>(held).value..., place...);
+    } else if constexpr (std::is_void_v<typename Type::entry_result>) {
       PyThreadState *state = PyEval_SaveThread();
-      Native::call(std::get<I>(held).value...);
+      pass(entry, all(), std::get<I>(held).value...);
       restore_thread(state);
     } else {
       PyThreadState *state = PyEval_SaveThread();
-      const auto result = Native::call(std::get<I>(held).value...);
+      const auto result = pass(entry, all(), std::get<I>(held).value...);
       restore_thread(state);
       return result;
     }
   }
 
-  template <std::size_t... I>
-  PyObject *call(PyObject *self, std::index_sequence<I...> all) {
-    if constexpr (Native::is_status) {
-      if constexpr (Native::has_value) {
-        typename Native::value value{};
-        if (run(self, all, &value) != 0) {
+  template <class Entry, std::size_t... I>
+  __attribute__((always_inline)) PyObject *call(Entry entry, PyObject *self,
+                                                std::index_sequence<I...> all) {
+    if constexpr (Type::is_status) {
+      if constexpr (Type::has_value) {
+        typename Type::value value{};
+        if (run(entry, self, all, &value) != 0) {
           set_missing_error();
           return nullptr;
         }
         return to_python(value);
       } else {
-        if (run(self, all) != 0) {
+        if (run(entry, self, all) != 0) {
           set_missing_error();
           return nullptr;
         }
         Py_RETURN_NONE;
       }
-    } else if constexpr (!Native::has_value) {
-      run(self, all);
+    } else if constexpr (!Type::has_value) {
+      run(entry, self, all);
       Py_RETURN_NONE;
     } else {
-      const typename Native::value result = run(self, all);
-      if constexpr (Native::may_raise && !Native::returns_object) {
+      const typename Type::value result = run(entry, self, all);
+      if constexpr (Type::may_raise && !Type::returns_object) {
         if (is_error_value(result) && PyErr_Occurred()) return nullptr;
       }
       return to_python(result);
@@ -90,27 +113,26 @@ struct call_frame {
 
 /// One function, every argument by position.
 template <class Native>
-struct single_function {
+struct __attribute__((visibility("hidden"))) single_function {
+  using type = typename Native::type;
+  static constexpr convention called = convention_for(type::arity);
   /// The name in messages. The same function under a second name shares it.
-  static inline const char *name = "";
-  static constexpr const char **called = &name;
-  static constexpr bool all_have_arity(std::size_t arity) { return Native::arity == arity; }
+  static inline const char *name = nullptr;
 
   static PyObject *no_args(PyObject *self, PyObject *) {
-    call_frame<Native> frame;
-    return frame.call(self);
+    call_frame<type> frame;
+    return frame.call(Native::address(), self);
   }
   static PyObject *one_arg(PyObject *self, PyObject *argument) {
-    call_frame<Native> frame;
-    return frame.convert(&argument) ? frame.call(self) : nullptr;
+    call_frame<type> frame;
+    return frame.convert(&argument) ? frame.call(Native::address(), self) : nullptr;
   }
   static PyObject *fast(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
-    if (nargs != static_cast<Py_ssize_t>(Native::arity)) {
-      set_wrong_count(name, Native::arity, static_cast<std::size_t>(nargs));
-      return nullptr;
+    if (__builtin_expect(nargs != static_cast<Py_ssize_t>(type::arity), 0)) {
+      return set_wrong_count(name, type::arity, static_cast<std::size_t>(nargs));
     }
-    call_frame<Native> frame;
-    return frame.convert(args) ? frame.call(self) : nullptr;
+    call_frame<type> frame;
+    return frame.convert(args) ? frame.call(Native::address(), self) : nullptr;
   }
 };
 
@@ -130,7 +152,6 @@ struct named_function {
   static inline const char *names[shape::count + 1] = {};
   static inline typename Native::arguments defaults = {};
   static inline parameter_list list = {};
-  static constexpr const char **called = nullptr;  // that is in `list`
 
   /// Null, or why the row cannot be made.
   static const char *set(const char *function, const Parameters &...parameters) {
@@ -174,24 +195,24 @@ struct named_function {
 
   static PyObject *dispatch(PyObject *self, PyObject *const *args, std::size_t nargs,
                             PyObject *keywords) {
-    call_frame<Native> frame;
+    call_frame<typename Native::type> frame;
     constexpr std::make_index_sequence<shape::count> all;
     if (nargs == shape::count && keywords == nullptr) {
-      return convert_given(&frame, args, all) ? frame.call(self) : nullptr;
+      return convert_given(&frame, args, all) ? frame.call(Native::address(), self) : nullptr;
     }
     PyObject *values[shape::count + 1];
     if (!place_arguments(list, args, nargs, keywords, values)) return nullptr;
-    return convert(&frame, values, all) ? frame.call(self) : nullptr;
+    return convert(&frame, values, all) ? frame.call(Native::address(), self) : nullptr;
   }
 
   template <std::size_t... I>
-  __attribute__((always_inline)) static bool convert_given(call_frame<Native> *frame,
+  __attribute__((always_inline)) static bool convert_given(call_frame<typename Native::type> *frame,
                                                            PyObject *const *args,
                                                            std::index_sequence<I...>) {
     return ((std::get<I>(frame->held).convert(args[I]) || (name_argument(list, I), false)) && ...);
   }
   template <std::size_t... I>
-  static bool convert(call_frame<Native> *frame, PyObject *const *values,
+  static bool convert(call_frame<typename Native::type> *frame, PyObject *const *values,
                       std::index_sequence<I...>) {
     return ((convert_one(&std::get<I>(frame->held), values[I], std::get<I>(defaults)) ||
              (name_argument(list, I), false)) &&

@@ -1,0 +1,155 @@
+// What a method table's row has: what follows from types alone, once for all functions of a type,
+// and what is a row's own.
+#ifndef TYPEDCALL_PROVIDER_ROW_H_
+#define TYPEDCALL_PROVIDER_ROW_H_
+
+#include "typedcall/namespace.h"
+#include "typedcall/provider/native.h"
+#include "typedcall/provider/pypy_fields.h"
+#include "typedcall/signature_of.h"
+
+// Behind Python.h.
+#include <cstddef>
+#include <cstring>
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+/// Which of a wrapper's functions Python calls.
+enum class convention { no_args, one_arg, fast, with_keywords };
+
+constexpr convention convention_for(std::size_t arity) {
+  return arity == 0 ? convention::no_args : arity == 1 ? convention::one_arg : convention::fast;
+}
+
+constexpr int flags_of(convention which) {
+  return which == convention::no_args   ? METH_NOARGS
+         : which == convention::one_arg ? METH_O
+         : which == convention::fast    ? METH_FASTCALL
+                                        : METH_FASTCALL | METH_KEYWORDS;
+}
+
+/// METH_CLASS and METH_STATIC.
+constexpr int flags_of(std::uint64_t stated) {
+  return ((stated & of_class) != 0 ? METH_CLASS : 0) |
+         ((stated & of_static) != 0 ? METH_STATIC : 0);
+}
+
+/// A wrapper's function, as the flags of its row say.
+union python_function {
+  PyCFunction plain;
+  PyObject *(*fast)(PyObject *, PyObject *const *, Py_ssize_t);
+  PyObject *(*with_keywords)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
+
+  constexpr python_function(decltype(plain) function) : plain(function) {}
+  constexpr python_function(decltype(fast) function) : fast(function) {}
+  constexpr python_function(decltype(with_keywords) function) : with_keywords(function) {}
+
+  /// For a PyMethodDef with these flags.
+  PyCFunction as_plain(int flags) const {
+    const auto cast = [](auto other) {
+      return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(other));
+    };
+    if ((flags & METH_KEYWORDS) != 0) return cast(with_keywords);
+    return (flags & METH_FASTCALL) != 0 ? cast(fast) : plain;
+  }
+};
+
+/// The function of a wrapper that is called so.
+template <class Wrapper, convention Convention>
+constexpr auto called_by_python() {
+  if constexpr (Convention == convention::no_args) {
+    return &Wrapper::no_args;
+  } else if constexpr (Convention == convention::one_arg) {
+    return &Wrapper::one_arg;
+  } else if constexpr (Convention == convention::fast) {
+    return &Wrapper::fast;
+  } else {
+    return &Wrapper::with_keywords;
+  }
+}
+
+/// The one argument of a function that can be called directly; `other` for all other functions.
+enum class argument_type : unsigned char { other, integer, floating };
+
+/// Without Python code, there and back: the function needs no thread state, and a number that is
+/// exactly an int or float is converted without its methods.
+template <class Type>
+constexpr argument_type direct_argument() {
+  if constexpr (Type::arity == 1 && (Type::flags & PyNativeCallable_NEEDS_THREAD) == 0) {
+    using type = std::tuple_element_t<0, typename Type::arguments>;
+    if (std::is_floating_point_v<type>) return argument_type::floating;
+    if (std::is_integral_v<type> && !std::is_same_v<type, bool>) return argument_type::integer;
+  }
+  return argument_type::other;
+}
+
+struct parameter_text;
+
+/// What of a row follows from the types alone, for all rows alike in it.
+struct row_shape {
+  int flags;                        ///< METH_*
+  std::size_t arity;                ///< of a single function
+  const char *signature;            ///< of its entry
+  std::uintptr_t effects;           ///< and the entry's flags
+  int *pypy_arg_types;              ///< of the first function
+  int pypy_ret_type;                ///< the same
+  bool speaks_pypy;                 ///< the same
+  argument_type direct;             ///< for a direct vectorcall (direct_vectorcall.h)
+  const char *const *names;         ///< of the parameters, and null; null if they have none
+  void (*spell)(parameter_text *);  ///< null if the parameters have no names
+  std::size_t count;                ///< of overloads
+  const void *table;                ///< of several overloads
+  const char *const *overloads;     ///< what Python passes and gets, for each of several overloads
+};
+
+template <class Type>
+constexpr row_shape shape_of(convention called) {
+  return {flags_of(called) | flags_of(Type::stated),
+          Type::arity,
+          signature_of<typename Type::shown_type>::text,
+          Type::flags,
+          pypy_fields<Type>::arg_types.data(),
+          pypy_fields<Type>::ret_type,
+          pypy_fields<Type>::speaks_pypy(),
+          called == convention::one_arg ? direct_argument<Type>() : argument_type::other,
+          nullptr,
+          nullptr,
+          1,
+          nullptr,
+          nullptr};
+}
+
+/// Of all functions of a type that is an offered<...>, without names of parameters.
+template <class Type>
+inline constexpr row_shape plain_shape
+    __attribute__((visibility("hidden"))) = shape_of<Type>(convention_for(Type::arity));
+
+/// Of rows that state their shape themselves.
+template <class Row>
+inline constexpr row_shape own_shape __attribute__((visibility("hidden"))) = Row::shape();
+
+}  // namespace internal
+
+/// One row, before it has a place in memory. Made by def().
+struct method {
+  const char *name;
+  const char *doc;
+  const internal::row_shape *shape;
+  internal::python_function function;
+  void *funcptr;        ///< of a single function's entry
+  const char **called;  ///< where the wrapper finds its name for messages; null: it needs none
+  const char *fault;    ///< null, or why the row cannot be made
+
+  /// One of `shape->count`.
+  PyNativeCallableEntry entry(std::size_t at) const {
+    if (shape->table == nullptr) return {shape->signature, shape->effects, funcptr};
+    return static_cast<const PyNativeCallableTable *>(shape->table)->entries[at];
+  }
+};
+
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_PROVIDER_ROW_H_

@@ -1,0 +1,88 @@
+// Text that is put together for documentation and for messages, which is no hot path: a few
+// functions that every use shares. std::string's are in line, and each use would have its own
+// clean-up.
+#ifndef TYPEDCALL_PROVIDER_TEXT_H_
+#define TYPEDCALL_PROVIDER_TEXT_H_
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+
+#include "typedcall/namespace.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+/// Throws nothing: without memory it is incomplete and says so.
+class text {
+ public:
+  text() = default;
+  text(const text &) = delete;
+  text &operator=(const text &) = delete;
+  __attribute__((noinline, cold)) ~text() { std::free(bytes_); }
+
+  __attribute__((noinline, cold)) text &add(const char *bytes, std::size_t count) noexcept {
+    if (length_ + count >= capacity_ && !grow(length_ + count + 1)) return *this;
+    std::memcpy(bytes_ + length_, bytes, count);
+    length_ += count;
+    bytes_[length_] = '\0';
+    return *this;
+  }
+  __attribute__((noinline, cold)) text &add(const char *words) noexcept {
+    return add(words, std::strlen(words));
+  }
+  /// Also what the other lacks.
+  __attribute__((noinline, cold)) text &add(const text &other) noexcept {
+    is_cut_ = is_cut_ || other.is_cut_;
+    return add(other.c_str(), other.length_);
+  }
+  /// `between` only if something is there already.
+  __attribute__((noinline, cold)) text &add_behind(const char *between,
+                                                   const char *words) noexcept {
+    if (length_ != 0) add(between);
+    return add(words);
+  }
+  __attribute__((noinline, cold)) text &add_number(unsigned long long number) noexcept {
+    char digits[24];
+    char *first = digits + sizeof(digits);
+    do {
+      *--first = static_cast<char>('0' + number % 10);
+      number /= 10;
+    } while (number != 0);
+    return add(first, static_cast<std::size_t>(digits + sizeof(digits) - first));
+  }
+
+  const char *c_str() const { return bytes_ != nullptr ? bytes_ : ""; }
+  std::size_t length() const { return length_; }
+  bool is_complete() const { return !is_cut_; }
+  /// For ever. Null when there was no memory, or nothing was added.
+  const char *keep() {
+    const char *const kept = is_cut_ ? nullptr : bytes_;
+    if (kept != nullptr) bytes_ = nullptr;
+    return kept;
+  }
+
+ private:
+  bool grow(std::size_t wanted) noexcept {
+    const std::size_t capacity = wanted < 64 ? 64 : 2 * wanted;
+    auto *const moved = is_cut_ ? nullptr : static_cast<char *>(std::realloc(bytes_, capacity));
+    if (moved == nullptr) {
+      is_cut_ = true;
+      return false;
+    }
+    bytes_ = moved;
+    capacity_ = capacity;
+    return true;
+  }
+
+  char *bytes_ = nullptr;
+  std::size_t length_ = 0, capacity_ = 0;
+  bool is_cut_ = false;
+};
+
+}  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_PROVIDER_TEXT_H_
