@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""What typedcall weighs: bytes of a consumer with one resolve<double(double)>, and processor seconds
-that each header adds to Python.h. python3 bench/weight.py [--rounds N] [--root OTHER_CHECKOUT]"""
+"""What typedcall weighs: bytes of a consumer with one resolve<double(double)>, processor seconds that
+each header adds to Python.h, and what a module of 50 functions costs beside nanobind, pybind11 and Cython.
+tools/peers weight, or python3 bench/weight.py [--rounds N] [--root OTHER_CHECKOUT] without the peers"""
 import argparse
 import os
 import resource
 import statistics
 import struct
 import subprocess
+import sys
 import sysconfig
 import tempfile
 
@@ -66,9 +68,22 @@ def processor_seconds(root, folder, header):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+def modules(root, folder, rounds):
+    """The table of peers/module_cost.py: all peers that this interpreter has, in one run."""
+    sys.path.insert(0, os.path.join(ROOT, "bench", "peers"))
+    import module_cost
+    ways, skipped = module_cost.available_ways()
+    for name, reason in skipped.items():
+        print("SKIPPED %s: %s" % (name, reason))
+    bench = module_cost.Bench(folder, os.path.abspath(root))
+    module_cost.print_table(ways, module_cost.measure_all(bench, ways, 50, rounds))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9, metavar="N")
+    parser.add_argument("--modules", type=int, default=3, metavar="N",
+                        help="rounds of the modules of 50 functions (default: 3; 0: none)")
     parser.add_argument("--root", default=ROOT, help="the checkout whose headers are weighed")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -87,6 +102,9 @@ def main():
         middle = statistics.median(seconds)
         print("%-24s %.2f s (best %.2f), %.2f more than Python.h"
               % (header, middle, min(seconds), middle - alone))
+    if options.modules:
+        with tempfile.TemporaryDirectory() as folder:
+            modules(options.root, folder, options.modules)
 
 
 if __name__ == "__main__":

@@ -149,6 +149,15 @@ class ModuleCost(unittest.TestCase):
             self.assertGreater(result["bytes"][name], result["bytes_of_one"][name])
             self.assertGreater(result["seconds"][name][0], 0)
 
+    def test_fifty_functions_are_small(self):
+        with tempfile.TemporaryDirectory() as folder:
+            found = os.path.join(folder, "found.json")
+            status, said = script("module_cost.py", "--only", "typedcall", "--rounds", "1",
+                                  "--json", found)
+            self.assertEqual(status, 0, said)
+            with open(found, encoding="utf-8") as text:
+                self.assertLessEqual(json.load(text)["bytes"]["typedcall"], 95000)
+
     def test_signatures_differ(self):
         made = module_text.functions(len(module_text.SIGNATURES))
         self.assertEqual(len({(f.arguments, f.result) for f in made}), len(made))

@@ -1,5 +1,6 @@
 """A consumer has the interface and not the providers' half: what one resolve<double(double)> weighs."""
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -15,6 +16,23 @@ class Consumer(unittest.TestCase):
                 made = weight.consumer(os.getcwd(), folder, level)
                 self.assertLessEqual(made[".text"], 20000)
                 self.assertLessEqual(made[".bss"], 1000)
+
+
+class Headers(unittest.TestCase):
+    # Seconds depend on the machine: these are the headers that take most of them.
+    HEAVY = {"complex", "functional", "iostream", "map", "memory", "mutex", "sstream"}
+
+    def test_include_no_heavy_ones(self):
+        for header in ("provider", "loop"):
+            with self.subTest(header=header), tempfile.TemporaryDirectory() as folder:
+                source = os.path.join(folder, "included.cc")
+                with open(source, "w", encoding="utf-8") as file:
+                    file.write('#include "typedcall/%s.h"\n' % header)
+                said = subprocess.run(weight.command(os.getcwd(), "-M", source), check=True,
+                                      stdout=subprocess.PIPE, text=True).stdout
+                names = {os.path.basename(path) for path in said.split()}
+                self.assertIn("utility", names)
+                self.assertEqual(sorted(names & self.HEAVY), [])
 
 
 if __name__ == "__main__":
