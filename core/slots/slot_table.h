@@ -75,8 +75,8 @@ static inline void PyExtensibleType_Internal_SetTable(PyTypeObject *metaclass, P
   // Where CPython has put the members already, unless the type was made from a spec without any.
   // A list of none ends there.
   if (type->tp_members == NULL) {
-    PyMemberDef *members =
-        (PyMemberDef *)(void *)((char *)type + Py_TYPE((PyObject *)type)->tp_basicsize);
+    struct PyMemberDef *members =
+        (struct PyMemberDef *)(void *)((char *)type + Py_TYPE((PyObject *)type)->tp_basicsize);
     __atomic_store_n(&type->tp_members, members, __ATOMIC_RELAXED);
   }
 #endif
