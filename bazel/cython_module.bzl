@@ -22,7 +22,7 @@ def cython_module(name, src, srcs = [], pxds = [], deps = [], visibility = None,
             name = name + "_c",
             srcs = [src] + pxds,
             outs = [name + ".c"],
-            # The version stands there so that another one makes the code anew.
+            # The version is there so that another one makes the code again.
             cmd = ": %s; %s -3 -Wextra -Werror -I . --module-name %s -o $@ $(location %s)" % (
                 CYTHON_VERSION,
                 CYTHON,

@@ -21,7 +21,7 @@ def ask(python, code):
 
 
 def build(source, folder, python=sys.executable):
-    """The path of the module that was made of `source`, which stands in bench/, in `folder`."""
+    """The path of the module that was made of `source`, which is in bench/, in `folder`."""
     source = HERE / source
     include, suffix = ask(python, _ASK).splitlines()
     made = os.path.join(str(folder), source.stem + suffix)

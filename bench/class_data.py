@@ -71,7 +71,7 @@ def measure_memory(designs, count):
         # Each with a base of its own, whose list of subclasses grows in the same steps.
         base = designs.base()
         own = bytes_each(lambda: designs.make(name, base), count)
-        # The variable itself; it stands in no allocator's memory.
+        # The variable itself; it is in no allocator's memory.
         own += 8 if name == "module variable" else 0
         cls = designs.make(name, base)
         memory[name] = own, bytes_each(lambda: subclass(cls), count)

@@ -19,7 +19,7 @@ PyTypeObject *greet_type = nullptr;  // a metaclass with a C field
 PyTypeObject *greet_metatype = nullptr;
 PyTypeObject *holder_type = nullptr;
 PyObject *holders = nullptr;  // class -> holder
-// Volatile: as if the function that reads it stood elsewhere.
+// Volatile: as if the function that reads it was elsewhere.
 const greeting_class *volatile hello_greeting = nullptr;
 
 // A class object with a C field of its own behind CPython's. `greet_type` and `greet_metatype` make

@@ -45,7 +45,8 @@ std::optional<loop> resolved_loop(const char *name, const char *signature,
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   const object_ref callable = callee(name);
   if (interface == nullptr || !callable) return std::nullopt;
-  auto found = typedcall::resolve(interface, callable.get(), signature, typedcall::loops_honour);
+  auto found =
+      typedcall::resolve(interface, callable.get(), signature, typedcall::loop_capabilities);
   typedcall::loop_options options;
   options.asked = asked;
   return found ? loop::make(std::move(*found), std::move(options)) : std::nullopt;

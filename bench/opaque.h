@@ -14,7 +14,7 @@
 namespace bench {
 
 /// From here on the compiler knows nothing about `value`. It stays in a register: no memory is
-/// touched, so what stands in memory may be assumed unchanged.
+/// touched, so what is in memory may be assumed unchanged.
 template <class T>
 inline void hide(T &value) {
   if constexpr (std::is_floating_point_v<T>) {

@@ -40,7 +40,7 @@ const PyTypedcall_Interface *interface = nullptr;
 void *address() { return reinterpret_cast<void *>(bench::dd_d); }
 
 /// The places in a cache line where each loop is measured. A loop of six cycles takes one more or
-/// one less depending on where it stands, which says nothing about what it does.
+/// one less depending on where it is, which says nothing about what it does.
 constexpr std::size_t kPlaces = 16;
 
 /// find(subject) yields a function, which is called. The compiler does not know the subject, so

@@ -29,7 +29,7 @@ typedef struct PyTypedcall_Awaited {
   PyTypedcall_Interface interface;
 } PyTypedcall_Awaited;
 
-// Is it only standing for another one?
+// Is it only existing for another one?
 static inline int PyTypedcall_Internal_IsAwaited(const PyTypedcall_Interface *interface) {
   return (const char *)interface->state + offsetof(PyTypedcall_Awaited, interface) ==
          (const char *)interface;
@@ -93,7 +93,7 @@ static inline const PyTypedcall_Interface *PyTypedcall_Installed(
   return PyTypedcall_Internal_Arrived((PyTypedcall_Awaited *)interface->state);
 }
 
-// What stands in a capsule under the interface's name, if we can use it; else NULL with ImportError
+// What is in a capsule under the interface's name, if we can use it; else NULL with ImportError
 // that says what is wrong.
 static inline __attribute__((cold)) const PyTypedcall_Interface *PyTypedcall_Internal_Usable(
     PyObject *capsule) {
@@ -161,7 +161,7 @@ static inline const void *PyTypedcall_Internal_AwaitFind(void *state, int space,
 
 static inline __attribute__((cold)) const void *PyTypedcall_Internal_AwaitPublish(
     void *state, int space, const void *key, PyObject *owner, const void *value,
-    int (*equal)(const void *standing, const void *offered), void (*destroy)(const void *value)) {
+    int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value)) {
   const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
   if (installed == NULL) return NULL;
   return installed->publish(installed->state, space, key, owner, value, equal, destroy);
@@ -242,7 +242,7 @@ static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_AwaitHold(voi
 
 static inline __attribute__((cold)) int PyTypedcall_Internal_AwaitPublishKept(
     void *state, int space, const void *key, PyObject *owner, const void *value,
-    int (*equal)(const void *standing, const void *offered), void (*destroy)(const void *value),
+    int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value),
     PyObject *kept) {
   const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
   if (installed == NULL) return -1;
@@ -251,12 +251,13 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_AwaitPublishKept(
                                    kept);
   }
   // An older one cannot keep anything, so what it takes or has keeps it for ever.
-  const void *stands =
+  const void *published =
       installed->publish(installed->state, space, key, owner, value, equal, destroy);
-  if (stands == NULL) return -1;
-  if (stands != value && (equal == NULL || !equal(stands, value))) return PyTypedcall_CONFLICT;
+  if (published == NULL) return -1;
+  if (published != value && (equal == NULL || !equal(published, value)))
+    return PyTypedcall_CONFLICT;
   Py_XINCREF(kept);
-  return stands == value;
+  return published == value;
 }
 
 static inline const void *PyTypedcall_Internal_AwaitSibling(
@@ -308,7 +309,7 @@ static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_NewAwaited(vo
 // exception.
 static inline __attribute__((cold)) const PyTypedcall_Interface *PyTypedcall_Internal_Waiting(
     void) {
-  PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get()), *standing = NULL;
+  PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get()), *existing = NULL;
   if (kept == NULL) {
     if (!PyErr_Occurred()) {
       PyErr_SetString(PyExc_ImportError, "typedcall: this interpreter has no dictionary");
@@ -317,41 +318,41 @@ static inline __attribute__((cold)) const PyTypedcall_Interface *PyTypedcall_Int
   }
   PyObject *key = PyUnicode_FromString(PyTypedcall_AWAITED_NAME);
   if (key == NULL) return NULL;
-  standing = PyTypedcall_Internal_GetItem(kept, key);
-  if (standing == NULL && !PyErr_Occurred()) {
+  existing = PyTypedcall_Internal_GetItem(kept, key);
+  if (existing == NULL && !PyErr_Occurred()) {
     PyObject *fresh = PyTypedcall_Internal_NewAwaited();
     if (fresh != NULL) {
       void *made = PyCapsule_GetPointer(fresh, PyTypedcall_AWAITED_NAME);
-      standing = PyTypedcall_Internal_SetDefault(kept, key, fresh);
+      existing = PyTypedcall_Internal_SetDefault(kept, key, fresh);
       Py_DECREF(fresh);
       // Another module was quicker: nobody has seen ours. After an error one cannot know.
-      if (standing != NULL && standing != fresh) PyTypedcall_RAW_FREE(made);
+      if (existing != NULL && existing != fresh) PyTypedcall_RAW_FREE(made);
     }
   }
   Py_DECREF(key);
-  if (standing == NULL) return NULL;
+  if (existing == NULL) return NULL;
   const PyTypedcall_Interface *interface = NULL;
-  if (PyCapsule_IsValid(standing, PyTypedcall_AWAITED_NAME)) {
-    interface = &((PyTypedcall_Awaited *)PyCapsule_GetPointer(standing, PyTypedcall_AWAITED_NAME))
+  if (PyCapsule_IsValid(existing, PyTypedcall_AWAITED_NAME)) {
+    interface = &((PyTypedcall_Awaited *)PyCapsule_GetPointer(existing, PyTypedcall_AWAITED_NAME))
                      ->interface;
   } else {
     PyErr_Format(PyExc_ImportError, "%s is not typedcall's", PyTypedcall_AWAITED_NAME);
   }
-  Py_DECREF(standing);
+  Py_DECREF(existing);
   return interface;
 }
 
-/// The interface of the calling interpreter, for modules that only read: what stands there, or one
+/// The interface of the calling interpreter, for modules that only read: what is there, or one
 /// that stands for it until a provider installs it, and serves as well. Installs nothing and needs
 /// nothing of the providers' half. Otherwise as PyTypedcall_Import (core/rendezvous.h): call it
 /// once, when a module is executed, and keep the pointer in the module's state, never in a C
 /// static. Borrowed; valid until the interpreter ends. NULL with ImportError when something else
-/// stands under our names, or MemoryError. GIL: held.
+/// is under our names, or MemoryError. GIL: held.
 static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
-  PyObject *standing = PyTypedcall_Internal_Standing();
-  if (standing == NULL) return PyTypedcall_Internal_Waiting();
-  const PyTypedcall_Interface *interface = PyTypedcall_Internal_Usable(standing);
-  Py_DECREF(standing);
+  PyObject *existing = PyTypedcall_Internal_Existing();
+  if (existing == NULL) return PyTypedcall_Internal_Waiting();
+  const PyTypedcall_Interface *interface = PyTypedcall_Internal_Usable(existing);
+  Py_DECREF(existing);
   return interface;
 }
 

@@ -27,7 +27,7 @@ typedef struct PyExtensibleHeapTypeData {
   uint64_t key;
 } PyExtensibleHeapTypeData;
 
-/// Of two facts one word: that it was written by us, and which ID stands there.
+/// Of two facts one word: that it was written by us, and which ID is there.
 #define PyExtensibleType_KEY(id) ((uint64_t)(id) ^ PyExtensibleType_MAGIC)
 
 #ifndef Py_LIMITED_API  // core/custom_slots_limited.h has the functions for the limited API
@@ -93,7 +93,7 @@ static inline int PyExtensibleType_Internal_HasData(const PyTypeObject *type) {
 
 // Does the metaclass's data end where that of ours does? CPython puts the members of a heap type
 // there, so one look at the type tells that it has the data itself and that all of it is there.
-// (The members of a static type stand anywhere. If they happen to stand here, less than a page
+// (The members of a static type stand anywhere. If they happen to be here, less than a page
 // behind the type, what lies in between can be read, and is neither magic nor key.)
 static inline int PyExtensibleType_Internal_EndsAsOurs(const PyTypeObject *type) {
   return (const char *)type->tp_members ==

@@ -33,14 +33,14 @@ static inline int PyCustomSlots_LimitedImport(PyCustomSlots_Limited *out) {
 }
 
 // What `type` offers, or NULL when it is not extensible. Walking a metaclass's MRO needs the GIL,
-// as somebody may be changing it.
+// as someone may be changing it.
 static inline const PyExtensibleTypeData *PyCustomSlots_Internal_LimitedData(
     const PyCustomSlots_Limited *api, PyTypeObject *type, int attached) {
   PyTypeObject *metaclass = Py_TYPE((PyObject *)type);
   if (metaclass != api->metaclass && (!attached || !PyType_IsSubtype(metaclass, api->metaclass))) {
     return NULL;
   }
-  // Whether a static type has the data stands in its dictionary.
+  // Whether a static type has the data is in its dictionary.
   if (!PyTypedcall_Internal_IsHeapType(type) &&
       (!attached || !PyExtensibleType_Internal_HasData(type))) {
     return NULL;
@@ -100,7 +100,7 @@ static inline PyCustomSlot *PyCustomSlots_LimitedFind(const PyCustomSlots_Limite
 
 /// PyCustomSlots_LimitedFind without the GIL: the limited API cannot tell whether a thread has it,
 /// so this is another function. It finds slots of heap types whose metaclass is ours itself and
-/// that somebody has resolved; others offer nothing here.
+/// that someone has resolved; others offer nothing here.
 static inline PyCustomSlot *PyCustomSlots_LimitedFindDetached(const PyCustomSlots_Limited *api,
                                                               PyObject *obj, uintptr_t id,
                                                               Py_ssize_t expected_pos) {

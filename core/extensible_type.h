@@ -77,8 +77,8 @@ static inline PyTypeObject *PyExtensibleType_Import(void) {
 /// afterwards. Called again it does nothing; in a new main interpreter after Py_FinalizeEx it must
 /// be called again, as the interpreter's end makes the type a plain one.
 ///
-/// Returns 0, or -1: ValueError when the slots do not fit, an ID is invalid or stands twice, or a
-/// slot stands behind the last one counted; TypeError for a heap type, another metaclass, or a base
+/// Returns 0, or -1: ValueError when the slots do not fit, an ID is invalid or occurs twice, or a
+/// slot is behind the last one counted; TypeError for a heap type, another metaclass, or a base
 /// with a metaclass that cannot be combined with ours; ImportError outside the main interpreter,
 /// because static types are shared and metaclasses are not (use PyExtensibleType_FromSpec there);
 /// else what PyType_Ready or PyTypedcall_Import raise. The slot table is unchanged then.
@@ -132,7 +132,7 @@ static inline PyTypeObject *PyExtensibleType_CombinedMetaclass(PyObject *metacla
 /// subclasses inherit the slots; in classes with several bases the first in MRO order that brings
 /// an ID wins.
 ///
-/// New reference, or NULL: ValueError for an ID that is invalid or stands twice; TypeError when a
+/// New reference, or NULL: ValueError for an ID that is invalid or occurs twice; TypeError when a
 /// base has a metaclass that cannot be combined with ours; else what PyType_FromModuleAndSpec or
 /// PyTypedcall_Import raise. GIL: held; the type belongs to the calling interpreter.
 static inline PyObject *PyExtensibleType_FromSpec(PyObject *module, PyType_Spec *spec,

@@ -1,5 +1,5 @@
 // Custom slots of types that cannot have our metaclass: builtins, numpy.ndarray, types of other
-// binding libraries. Their tables stand in the interpreter's side table; PyCustomSlots_Find knows
+// binding libraries. Their tables are in the interpreter's side table; PyCustomSlots_Find knows
 // nothing of them, PyCustomSlots_FindAny does. Source: docs/ABI.md, sections 1 and 5.
 #ifndef TYPEDCALL_CORE_FOREIGN_SLOTS_H_
 #define TYPEDCALL_CORE_FOREIGN_SLOTS_H_
@@ -18,8 +18,8 @@ static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Row(
 
 // What `type` offers, seeing its MRO: the first type there that brings an ID wins, and the first
 // with slots keeps its positions. A new table with `*used` slots and, if `before` stand where it
-// belongs, some room; NULL with MemoryError, or without an exception when there is no MRO yet. Runs
-// no Python code.
+// belongs, some capacity; NULL with MemoryError, or without an exception when there is no MRO yet.
+// Runs no Python code.
 static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
     const PyTypedcall_Interface *interface, PyTypeObject *type, Py_ssize_t before,
     Py_ssize_t *used) {
@@ -35,9 +35,9 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
                                           (PyTypeObject *)PyTuple_GetItem(mro, i));
     most += PyForeignSlots_Internal_Used(rows[i]);
   }
-  // As long as it may become without being made anew, if something stands that is too short.
-  const Py_ssize_t room = PyForeignSlots_Internal_Longer(before, most);
-  PyForeignSlots_Table *merged = rows != NULL ? PyForeignSlots_Internal_New(room) : NULL;
+  // As long as it may become without being made again, if there is one that is too short.
+  const Py_ssize_t capacity = PyForeignSlots_Internal_Longer(before, most);
+  PyForeignSlots_Table *merged = rows != NULL ? PyForeignSlots_Internal_New(capacity) : NULL;
   PyExtensibleType_Internal_Merge merge;
   merge.slots = merged != NULL ? merged->slots : NULL;
   merge.count = 0;
@@ -47,7 +47,7 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
     if (rows[i] == NULL) continue;
     Py_ssize_t count = PyForeignSlots_Internal_Used(rows[i]);
     // Another thread may have added some, and is going to look here once more.
-    if (count > room - merge.count) count = room - merge.count;
+    if (count > capacity - merge.count) count = capacity - merge.count;
     failed = PyExtensibleType_Internal_MergeSlots(&merge, rows[i]->slots, count) < 0;
   }
   PyExtensibleType_Internal_IndexFree(&merge.ids);
@@ -59,62 +59,63 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
     return NULL;
   }
   *used = merge.count;
-  merged->count = room;
+  merged->count = capacity;
   return merged;
 }
 
-// Puts `table` where `standing` (may be NULL) was found. Returns 0, or -1 with an exception; it
+// Puts `table` where `existing` (may be NULL) was found. Returns 0, or -1 with an exception; it
 // takes the table in any case. Callers look again afterwards: another thread, or Python code that
 // the first row of a type can run, may have come first, and then what it has put there stands.
 static inline int PyForeignSlots_Internal_Put(const PyTypedcall_Interface *interface, int space,
                                               PyTypeObject *type,
-                                              const PyForeignSlots_Table *standing,
+                                              const PyForeignSlots_Table *existing,
                                               PyForeignSlots_Table *table) {
   PyObject *owner = (PyObject *)type;
   int result;
-  if (standing != NULL && PyTypedcall_HAS(interface, exchange)) {
-    result = interface->exchange(interface->state, space, type, owner, standing, table,
+  if (existing != NULL && PyTypedcall_HAS(interface, exchange)) {
+    result = interface->exchange(interface->state, space, type, owner, existing, table,
                                  PyForeignSlots_Internal_Destroy);
     if (result == 1) return 0;
-  } else if (standing != NULL) {
+  } else if (existing != NULL) {
     // Later rows of a type run no Python code, so with the GIL nothing has come in between.
     result = interface->replace(interface->state, space, type, owner, table,
                                 PyForeignSlots_Internal_Destroy);
     if (result == 0) return 0;
   } else {
-    const void *stands = interface->publish(interface->state, space, type, owner, table, NULL,
-                                            PyForeignSlots_Internal_Destroy);
-    if (stands == table) return 0;
-    result = stands != NULL ? 0 : -1;
+    const void *published = interface->publish(interface->state, space, type, owner, table, NULL,
+                                               PyForeignSlots_Internal_Destroy);
+    if (published == table) return 0;
+    result = published != NULL ? 0 : -1;
   }
   PyForeignSlots_Internal_Destroy(table);
   return result;
 }
 
-// May `table`, of which `used` are slots, stand instead of `standing` (may be NULL), of which
-// `before` were when it was made? 1: `standing` says the same now, in its free places; 0: it may,
-// and `standing` does not change any more; -1: that has changed meanwhile. Does not take the table.
+// May `table`, of which `used` are slots, stand instead of `existing` (may be NULL), of which
+// `before` were when it was made? 1: `existing` says the same now, in its free places; 0: it may,
+// and `existing` does not change any more; -1: that has changed meanwhile. Does not take the table.
 static inline int PyForeignSlots_Internal_Extend(const PyTypedcall_Interface *interface, int space,
                                                  PyTypeObject *type,
-                                                 const PyForeignSlots_Table *standing,
+                                                 const PyForeignSlots_Table *existing,
                                                  Py_ssize_t before,
                                                  const PyForeignSlots_Table *table,
                                                  Py_ssize_t used) {
   int result = 0;
   PyTypedcall_BEGIN_EXCLUSIVE((PyObject *)type);
-  if (PyForeignSlots_Internal_Row(interface, space, type) != standing ||
-      PyForeignSlots_Internal_Used(standing) != before) {
+  if (PyForeignSlots_Internal_Row(interface, space, type) != existing ||
+      PyForeignSlots_Internal_Used(existing) != before) {
     result = -1;
-  } else if (standing != NULL) {
-    const Py_ssize_t room = PyForeignSlots_Internal_Free(standing);
-    const int begins = used >= before && memcmp(standing->slots, table->slots,
+  } else if (existing != NULL) {
+    const Py_ssize_t capacity = PyForeignSlots_Internal_Free(existing);
+    const int begins = used >= before && memcmp(existing->slots, table->slots,
                                                 (size_t)before * sizeof(PyCustomSlot)) == 0;
-    if (begins && (used == before || (used - before <= room && standing->count - room == before))) {
-      PyForeignSlots_Internal_Append(standing, PyForeignSlots_Internal_At(table, before),
+    if (begins &&
+        (used == before || (used - before <= capacity && existing->count - capacity == before))) {
+      PyForeignSlots_Internal_Append(existing, PyForeignSlots_Internal_At(table, before),
                                      used - before);
       result = 1;
     } else {
-      PyForeignSlots_Internal_Close(standing);
+      PyForeignSlots_Internal_Close(existing);
     }
   }
   PyTypedcall_END_EXCLUSIVE();
@@ -127,18 +128,18 @@ static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Refresh(
     const PyTypedcall_Interface *interface, PyTypeObject *type) {
   for (;;) {
     // Looked up before what it is made from: whoever has newer rows then finds it changed.
-    const PyForeignSlots_Table *standing =
+    const PyForeignSlots_Table *existing =
         PyForeignSlots_Internal_Row(interface, PyTypedcall_MERGED_BY_TYPE, type);
-    const Py_ssize_t before = PyForeignSlots_Internal_Used(standing);
+    const Py_ssize_t before = PyForeignSlots_Internal_Used(existing);
     Py_ssize_t used;
     PyForeignSlots_Table *merged = PyForeignSlots_Internal_Merge(interface, type, before, &used);
     if (merged == NULL) return NULL;
     const int said = PyForeignSlots_Internal_Extend(interface, PyTypedcall_MERGED_BY_TYPE, type,
-                                                    standing, before, merged, used);
+                                                    existing, before, merged, used);
     if (said != 0) PyForeignSlots_Internal_Destroy(merged);
-    if (said > 0) return standing;
+    if (said > 0) return existing;
     if (said < 0) continue;
-    if (PyForeignSlots_Internal_Put(interface, PyTypedcall_MERGED_BY_TYPE, type, standing, merged) <
+    if (PyForeignSlots_Internal_Put(interface, PyTypedcall_MERGED_BY_TYPE, type, existing, merged) <
         0) {
       return NULL;
     }
@@ -179,20 +180,20 @@ static inline int PyForeignSlots_Internal_RefreshAll(const PyTypedcall_Interface
   return result;
 }
 
-// The `before` slots of `standing` (may be NULL) and those of the new ones that are not among them:
+// The `before` slots of `existing` (may be NULL) and those of the new ones that are not among them:
 // a new table with `*used` slots, or NULL;
 // then an exception is set if there is a conflict or no memory, and none if there is nothing new.
 static inline PyForeignSlots_Table *PyForeignSlots_Internal_Add(
-    PyTypeObject *type, const PyForeignSlots_Table *standing, Py_ssize_t before,
+    PyTypeObject *type, const PyForeignSlots_Table *existing, Py_ssize_t before,
     const PyCustomSlot *slots, Py_ssize_t count, Py_ssize_t *used) {
-  const Py_ssize_t room = PyForeignSlots_Internal_Longer(before, before + count);
-  PyForeignSlots_Table *table = PyForeignSlots_Internal_New(room);
+  const Py_ssize_t capacity = PyForeignSlots_Internal_Longer(before, before + count);
+  PyForeignSlots_Table *table = PyForeignSlots_Internal_New(capacity);
   if (table == NULL) {
     PyErr_NoMemory();
     return NULL;
   }
   table->count = before;
-  if (before > 0) memcpy(table->slots, standing->slots, (size_t)before * sizeof(PyCustomSlot));
+  if (before > 0) memcpy(table->slots, existing->slots, (size_t)before * sizeof(PyCustomSlot));
   PyExtensibleType_Internal_Index ids;
   PyExtensibleType_Internal_IndexInit(&ids);
   if (PyExtensibleType_Internal_IndexReserve(&ids, before) < 0) count = 0;
@@ -219,7 +220,7 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Add(
   }
   PyExtensibleType_Internal_IndexFree(&ids);
   *used = table->count;
-  table->count = room;
+  table->count = capacity;
   if (*used > before) return table;
   PyForeignSlots_Internal_Destroy(table);
   return NULL;
@@ -233,7 +234,7 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Add(
 /// class that the garbage collector has found dead, and that a finalizer brings back to life, has
 /// lost them.
 ///
-/// Returns 0, or -1 with ValueError (an ID is invalid, stands twice, or stands there already with
+/// Returns 0, or -1 with ValueError (an ID is invalid, occurs twice, or is there already with
 /// other data: then nothing has changed; no slots), TypeError (an extensible type, or one that has
 /// no weak references), RuntimeError while the interpreter ends, or MemoryError. GIL: held;
 /// `interface` is the calling interpreter's, and for that one alone the slots are registered, even
@@ -255,19 +256,19 @@ static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface
   }
   if (PyExtensibleType_Internal_ValidateOwn(type, slots, count) < 0) return -1;
   for (;;) {
-    const PyForeignSlots_Table *standing =
+    const PyForeignSlots_Table *existing =
         PyForeignSlots_Internal_Row(interface, PyTypedcall_BY_TYPE, type);
-    const Py_ssize_t before = PyForeignSlots_Internal_Used(standing);
+    const Py_ssize_t before = PyForeignSlots_Internal_Used(existing);
     Py_ssize_t used;
     PyForeignSlots_Table *table =
-        PyForeignSlots_Internal_Add(type, standing, before, slots, count, &used);
+        PyForeignSlots_Internal_Add(type, existing, before, slots, count, &used);
     if (table == NULL) break;
-    const int said = PyForeignSlots_Internal_Extend(interface, PyTypedcall_BY_TYPE, type, standing,
+    const int said = PyForeignSlots_Internal_Extend(interface, PyTypedcall_BY_TYPE, type, existing,
                                                     before, table, used);
     if (said != 0) PyForeignSlots_Internal_Destroy(table);
     if (said > 0) break;
     if (said < 0) continue;
-    if (PyForeignSlots_Internal_Put(interface, PyTypedcall_BY_TYPE, type, standing, table) < 0) {
+    if (PyForeignSlots_Internal_Put(interface, PyTypedcall_BY_TYPE, type, existing, table) < 0) {
       return -1;
     }
   }
@@ -280,32 +281,32 @@ static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface
 static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interface,
                                             PyTypeObject *type, uintptr_t id) {
   for (int was_there = 0;; was_there = 1) {
-    const PyForeignSlots_Table *standing =
+    const PyForeignSlots_Table *existing =
         PyForeignSlots_Internal_Row(interface, PyTypedcall_BY_TYPE, type);
     const Py_ssize_t at =
-        standing != NULL && id > PyCustomSlot_ID_SKIP
-            ? PyExtensibleType_Internal_Position(standing->slots, standing->count, id)
+        existing != NULL && id > PyCustomSlot_ID_SKIP
+            ? PyExtensibleType_Internal_Position(existing->slots, existing->count, id)
             : -1;
     if (at < 0) {
       if (!was_there) return 0;
       return PyForeignSlots_Internal_RefreshAll(interface, type) < 0 ? -1 : 1;
     }
     PyTypedcall_BEGIN_EXCLUSIVE((PyObject *)type);
-    PyForeignSlots_Internal_Close(standing);
+    PyForeignSlots_Internal_Close(existing);
     PyTypedcall_END_EXCLUSIVE();
-    const Py_ssize_t used = PyForeignSlots_Internal_Used(standing);
+    const Py_ssize_t used = PyForeignSlots_Internal_Used(existing);
     PyForeignSlots_Table *table = PyForeignSlots_Internal_New(used);
     if (table == NULL) {
       PyErr_NoMemory();
       return -1;
     }
     table->count = used;
-    memcpy(table->slots, standing->slots, (size_t)table->count * sizeof(PyCustomSlot));
+    memcpy(table->slots, existing->slots, (size_t)table->count * sizeof(PyCustomSlot));
     table->slots[at].id = PyCustomSlot_ID_SKIP;  // the others keep their positions
     while (table->count > 0 && table->slots[table->count - 1].id == PyCustomSlot_ID_SKIP) {
       --table->count;
     }
-    if (PyForeignSlots_Internal_Put(interface, PyTypedcall_BY_TYPE, type, standing, table) < 0) {
+    if (PyForeignSlots_Internal_Put(interface, PyTypedcall_BY_TYPE, type, existing, table) < 0) {
       return -1;
     }
   }

@@ -53,7 +53,7 @@ typedef struct PyTypedcall_Interface {
   /// Gives `type`, an instance of the metaclass, its slots: `own_count` of its own, and those of
   /// its bases by MRO order. With own_count 0 they are those of the class body, `__customslots__`.
   /// Once per type: on a resolved type with own_count 0 it does nothing.
-  /// Returns 0, or -1 with ValueError (an ID that is invalid or stands twice), TypeError (not an
+  /// Returns 0, or -1 with ValueError (an ID that is invalid or occurs twice), TypeError (not an
   /// instance of the metaclass, static and not ready, a malformed `__customslots__`), SystemError
   /// (own slots for a resolved type, no table or a negative count), MemoryError, or what a
   /// `__customslots__` other than a dict, list or tuple raised.
@@ -65,9 +65,9 @@ typedef struct PyTypedcall_Interface {
   const void *(*find)(void *state, int space, const void *key);
 
   /// Publishes `value` for `key` while `owner` lives. `equal` (may be NULL: only the same address
-  /// is equal) says whether a standing value says the same as the offered one; it must not use the
-  /// interface nor run Python code. Returns the value that stands afterwards:
-  ///  - `value`: it is new, or stood already and has one owner more;
+  /// is equal) says whether an existing value says the same as the offered one; it must not use the
+  /// interface nor run Python code. Returns the value that is there afterwards:
+  ///  - `value`: it is new, or was there already and has one owner more;
   ///  - another one that is equal: it has one owner more, and `value` was not taken;
   ///  - another one that is not: a conflict; nothing has changed (what only has owners that are
   ///    dying is no conflict: it goes now);
@@ -80,7 +80,7 @@ typedef struct PyTypedcall_Interface {
   /// is therefore not to be published again with a `destroy`. A value without one must be valid for
   /// as long.
   const void *(*publish)(void *state, int space, const void *key, PyObject *owner,
-                         const void *value, int (*equal)(const void *standing, const void *offered),
+                         const void *value, int (*equal)(const void *existing, const void *offered),
                          void (*destroy)(const void *value));
 
   /// Removes the row for `key`, whoever owns it. Returns 1, or 0 when there is none. Never fails.
@@ -100,13 +100,13 @@ typedef struct PyTypedcall_Interface {
   /// See PyExtensibleType_CombinedMetaclass. `metaclasses` is a tuple.
   PyTypeObject *(*combined_metaclass)(void *state, PyObject *metaclasses);
 
-  /// Publishes `value` for `key` while `owner` lives, in place of what stands there, whoever owns
+  /// Publishes `value` for `key` while `owner` lives, in place of what is there, whoever owns
   /// that: readers find the one or the other. The old value is kept until the interpreter ends. Not
   /// for BY_OBJECT. Returns 0, or -1 as `publish` returns NULL; `destroy` is as there.
   int (*replace)(void *state, int space, const void *key, PyObject *owner, const void *value,
                  void (*destroy)(const void *value));
 
-  /// The same if `expected` stands there, which is not NULL: for a value made from that one, where
+  /// The same if `expected` is there, which is not NULL: for a value made from that one, where
   /// another thread may have come first. Returns 1; 0 when something else or nothing stands, and
   /// `value` was not taken; or -1 with an exception. Since version 1.1: PyTypedcall_HAS says if it
   /// is there, and it always is where there is no GIL.
@@ -128,11 +128,11 @@ typedef struct PyTypedcall_Interface {
 
   /// As `publish`, and keeps `kept` (may be NULL) as long as the row's value is needed, also when
   /// an equal value stands; of an exact tuple, its items. The owner itself is not kept: the row
-  /// would never go. Returns 1: `value` stands now, or stood already; 0: an equal one does, and
-  /// `value` was not taken; PyTypedcall_CONFLICT, without an exception: another one does, and
+  /// would never go. Returns 1: `value` is there now, or was there already; 0: an equal one does,
+  /// and `value` was not taken; PyTypedcall_CONFLICT, without an exception: another one does, and
   /// nothing has changed; -1 with an exception. Since 1.2.
   int (*publish_kept)(void *state, int space, const void *key, PyObject *owner, const void *value,
-                      int (*equal)(const void *standing, const void *offered),
+                      int (*equal)(const void *existing, const void *offered),
                       void (*destroy)(const void *value), PyObject *kept);
 
   /// What the sibling symbol of `def` offers: what `read` says of it, remembered. Looking for a
@@ -159,7 +159,7 @@ static inline int PyTypedcall_IsUsable(const PyTypedcall_Interface *interface) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"  // inline only because it is in a header
 
-// What stands under `name` in `dict`, which may be NULL or no dictionary: a new reference, or NULL.
+// What is under `name` in `dict`, which may be NULL or no dictionary: a new reference, or NULL.
 // Sets no exception and, unlike PyDict_GetItemString, reports none to sys.unraisablehook; a
 // KeyboardInterrupt comes again.
 static inline __attribute__((noinline, cold)) PyObject *PyTypedcall_Internal_Look(
@@ -177,7 +177,7 @@ static inline __attribute__((noinline, cold)) PyObject *PyTypedcall_Internal_Loo
 }
 
 // What stands where the interface is looked for: a new reference, or NULL without an exception.
-static inline PyObject *PyTypedcall_Internal_Standing(void) {
+static inline PyObject *PyTypedcall_Internal_Existing(void) {
   // The interpreter's own dictionary first: assignments in Python do not reach it.
   PyObject *capsule = PyTypedcall_Internal_Look(
       PyInterpreterState_GetDict(PyInterpreterState_Get()), PyTypedcall_CAPSULE_NAME);
@@ -197,7 +197,7 @@ static inline PyObject *PyTypedcall_Internal_Standing(void) {
 static inline __attribute__((noinline, cold)) const PyTypedcall_Interface *PyTypedcall_Peek(void) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   const PyTypedcall_Interface *interface = NULL;
-  PyObject *capsule = PyTypedcall_Internal_Standing();
+  PyObject *capsule = PyTypedcall_Internal_Existing();
   if (capsule != NULL && PyCapsule_IsValid(capsule, PyTypedcall_CAPSULE_NAME)) {
     interface =
         (const PyTypedcall_Interface *)PyCapsule_GetPointer(capsule, PyTypedcall_CAPSULE_NAME);

@@ -74,11 +74,12 @@ static inline int PyTypedcall_Internal_EqualsAcquire(const uint64_t *word, uint6
 #ifdef __cplusplus
 #define PyTypedcall_STATIC_ASSERT(condition, words) static_assert(condition, #words)
 #else
-#define PyTypedcall_JOIN_(a, b) a##b
-#define PyTypedcall_JOIN(a, b) PyTypedcall_JOIN_(a, b)
+#define PyTypedcall_Internal_PASTE(a, b) a##b
+#define PyTypedcall_Internal_JOIN(a, b) PyTypedcall_Internal_PASTE(a, b)
 // `words` must be an identifier: it becomes part of the array type's name in the error message.
-#define PyTypedcall_STATIC_ASSERT(condition, words) \
-  typedef char PyTypedcall_JOIN(words##_, __LINE__)[(condition) ? 1 : -1] __attribute__((unused))
+#define PyTypedcall_STATIC_ASSERT(condition, words)                                \
+  typedef char PyTypedcall_Internal_JOIN(words##_, __LINE__)[(condition) ? 1 : -1] \
+      __attribute__((unused))
 #endif
 
 // What is written between these with one object is written by one thread at a time, which in other
@@ -125,7 +126,7 @@ static inline int PyTypedcall_IsAttached(void) {
 }
 #endif  // the limited API and cpyext have no function that says so
 
-// What stands in `dict` under `key`. New reference; NULL without an exception when there is
+// What is in `dict` under `key`. New reference; NULL without an exception when there is
 // nothing, else with one. Comparing keys can run Python code.
 static inline PyObject *PyTypedcall_Internal_GetItem(PyObject *dict, PyObject *key) {
 #ifdef Py_GIL_DISABLED
@@ -138,20 +139,20 @@ static inline PyObject *PyTypedcall_Internal_GetItem(PyObject *dict, PyObject *k
   return value;
 }
 
-// What stands there, `value` if nothing did: in one step, whatever comparing keys may run. New
+// What is there, `value` if nothing did: in one step, whatever comparing keys may run. New
 // reference, or NULL with an exception.
 static inline PyObject *PyTypedcall_Internal_SetDefault(PyObject *dict, PyObject *key,
                                                         PyObject *value) {
 #ifdef Py_LIMITED_API
   return PyObject_CallMethod((PyObject *)&PyDict_Type, "setdefault", "OOO", dict, key, value);
 #elif defined(Py_GIL_DISABLED)
-  PyObject *standing = NULL;
-  (void)PyDict_SetDefaultRef(dict, key, value, &standing);
-  return standing;
+  PyObject *existing = NULL;
+  (void)PyDict_SetDefaultRef(dict, key, value, &existing);
+  return existing;
 #else
-  PyObject *standing = PyDict_SetDefault(dict, key, value);
-  Py_XINCREF(standing);
-  return standing;
+  PyObject *existing = PyDict_SetDefault(dict, key, value);
+  Py_XINCREF(existing);
+  return existing;
 #endif
 }
 
@@ -161,8 +162,8 @@ static inline PyObject *PyTypedcall_Internal_SetDefault(PyObject *dict, PyObject
 static inline PyObject *PyTypedcall_Internal_SetDefaultOfOurs(PyObject *dict, PyObject *key,
                                                               PyObject *value) {
 #if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED)
-  PyObject *standing = PyTypedcall_Internal_GetItem(dict, key);
-  if (standing != NULL || PyErr_Occurred()) return standing;
+  PyObject *existing = PyTypedcall_Internal_GetItem(dict, key);
+  if (existing != NULL || PyErr_Occurred()) return existing;
   if (PyDict_SetItem(dict, key, value) < 0) return NULL;
   Py_INCREF(value);
   return value;

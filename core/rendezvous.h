@@ -116,19 +116,19 @@ static inline int PyTypedcall_Internal_IsRunning(void) {
 static inline __attribute__((cold)) void PyTypedcall_Internal_CapsuleDied(PyObject *capsule);
 
 // Python code can get hold of the interpreter's dictionary (CPython 3.13 shows it to
-// gc.get_objects()) and empty it. What others use stays, and stands there again.
+// gc.get_objects()) and empty it. What others use stays, and is there again.
 static inline void PyTypedcall_Internal_ComeBack(PyTypedcall_Internal_State *state) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  PyObject *key = PyUnicode_FromString(PyTypedcall_CAPSULE_NAME), *standing = NULL;
+  PyObject *key = PyUnicode_FromString(PyTypedcall_CAPSULE_NAME), *existing = NULL;
   PyObject *again =
       PyCapsule_New(&state->interface, PyTypedcall_CAPSULE_NAME, PyTypedcall_Internal_CapsuleDied);
   if (kept != NULL && key != NULL && again != NULL) {
-    standing = PyTypedcall_Internal_SetDefault(kept, key, again);
+    existing = PyTypedcall_Internal_SetDefault(kept, key, again);
   }
   // If that has failed, this interface stays as it is for those who have it.
   state->is_coming_back = 1;
-  Py_XDECREF(standing);
+  Py_XDECREF(existing);
   Py_XDECREF(again);
   Py_XDECREF(key);
   state->is_coming_back = 0;
@@ -207,38 +207,38 @@ static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_NewCapsule(vo
 static inline PyObject *PyTypedcall_Internal_Settle(PyObject *dict, const char *name,
                                                     PyObject *value) {
   PyObject *key = PyUnicode_FromString(name);
-  PyObject *standing = key != NULL ? PyTypedcall_Internal_SetDefault(dict, key, value) : NULL;
+  PyObject *existing = key != NULL ? PyTypedcall_Internal_SetDefault(dict, key, value) : NULL;
   Py_XDECREF(key);
-  return standing;
+  return existing;
 }
 
 // Puts the metaclass and what Python code can call into the module's dictionary. Returns 0, or -1
-// with ImportError when another metaclass stands there.
+// with ImportError when another metaclass is there.
 static inline int PyTypedcall_Internal_ShowMetaclass(PyObject *dict, PyObject *metaclass) {
   char kind[PyTypedcall_Internal_NAME_SIZE];
-  PyObject *standing = PyTypedcall_Internal_Settle(dict, PyExtensibleType_ATTRIBUTE, metaclass);
-  if (standing == NULL) return -1;
-  const int is_other = standing != metaclass;
+  PyObject *existing = PyTypedcall_Internal_Settle(dict, PyExtensibleType_ATTRIBUTE, metaclass);
+  if (existing == NULL) return -1;
+  const int is_other = existing != metaclass;
   if (is_other) {
     PyErr_Format(PyExc_ImportError, "%s.%s is not typedcall's metaclass but a '%s'",
                  PyTypedcall_MODULE, PyExtensibleType_ATTRIBUTE,
-                 PyTypedcall_Internal_Name(Py_TYPE(standing), kind));
+                 PyTypedcall_Internal_Name(Py_TYPE(existing), kind));
   }
-  Py_DECREF(standing);
+  Py_DECREF(existing);
   if (is_other) return -1;
-  standing = PyTypedcall_Internal_Look(dict, PyTypedcall_Internal_CombinedDef.ml_name);
-  if (standing == NULL) {
+  existing = PyTypedcall_Internal_Look(dict, PyTypedcall_Internal_CombinedDef.ml_name);
+  if (existing == NULL) {
     PyObject *function = PyCFunction_NewEx(&PyTypedcall_Internal_CombinedDef, NULL, NULL);
     if (function == NULL) return -1;
-    standing =
+    existing =
         PyTypedcall_Internal_Settle(dict, PyTypedcall_Internal_CombinedDef.ml_name, function);
     Py_DECREF(function);
   }
-  Py_XDECREF(standing);
-  return standing != NULL ? 0 : -1;
+  Py_XDECREF(existing);
+  return existing != NULL ? 0 : -1;
 }
 
-// Is what stands in the module one that we can use? ImportError that says what is wrong if not.
+// Is what is in the module one that we can use? ImportError that says what is wrong if not.
 static inline const PyTypedcall_Interface *PyTypedcall_Internal_Accept(PyObject *dict,
                                                                        PyObject *capsule) {
   const PyTypedcall_Interface *interface = PyTypedcall_Internal_Usable(capsule);
@@ -288,47 +288,47 @@ static inline PyObject *PyTypedcall_Internal_MakeModule(void) {
 
 // The capsule that stands, ours if there was none: a new reference, or NULL with an exception.
 // `dict` is the module's, `kept` the interpreter's own.
-static inline PyObject *PyTypedcall_Internal_StandingCapsule(PyObject *dict, PyObject *kept) {
-  PyObject *standing = PyTypedcall_Internal_Look(dict, PyTypedcall_CAPSULE);
-  if (standing != NULL) return standing;
+static inline PyObject *PyTypedcall_Internal_ExistingCapsule(PyObject *dict, PyObject *kept) {
+  PyObject *existing = PyTypedcall_Internal_Look(dict, PyTypedcall_CAPSULE);
+  if (existing != NULL) return existing;
   // Whoever empties sys.modules takes the module away, but not the interface that others use.
   PyObject *ours = PyTypedcall_Internal_Look(kept, PyTypedcall_CAPSULE_NAME);
   if (ours == NULL) {
-    // Making it may run other code: what stands now counts, not what we made.
+    // Making it may run other code: what is there now counts, not what we made.
     PyObject *fresh = PyTypedcall_Internal_NewCapsule();
     if (fresh == NULL) return NULL;
-    standing = PyTypedcall_Internal_Look(dict, PyTypedcall_CAPSULE);
-    ours = standing != NULL ? standing
+    existing = PyTypedcall_Internal_Look(dict, PyTypedcall_CAPSULE);
+    ours = existing != NULL ? existing
                             : PyTypedcall_Internal_Settle(kept, PyTypedcall_CAPSULE_NAME, fresh);
     if (ours == fresh) {
       PyTypedcall_Internal_StateIn(fresh)->is_installed = 1;
       PyTypedcall_Internal_TellWaiting(kept, &PyTypedcall_Internal_StateIn(fresh)->interface);
     }
     Py_DECREF(fresh);
-    if (standing != NULL || ours == NULL) return ours;
+    if (existing != NULL || ours == NULL) return ours;
   }
-  standing = PyTypedcall_Internal_Settle(dict, PyTypedcall_CAPSULE, ours);
+  existing = PyTypedcall_Internal_Settle(dict, PyTypedcall_CAPSULE, ours);
   Py_DECREF(ours);
-  return standing;
+  return existing;
 }
 
-// Puts our capsule where it is missing, and takes what stands there if it is usable. Borrowed, or
+// Puts our capsule where it is missing, and takes what is there if it is usable. Borrowed, or
 // NULL with an exception.
 static inline const PyTypedcall_Interface *PyTypedcall_Internal_Meet(PyObject *dict,
                                                                      PyObject *kept) {
-  PyObject *standing = PyTypedcall_Internal_StandingCapsule(dict, kept);
-  if (standing == NULL) return NULL;
-  const PyTypedcall_Interface *interface = PyTypedcall_Internal_Accept(dict, standing);
+  PyObject *existing = PyTypedcall_Internal_ExistingCapsule(dict, kept);
+  if (existing == NULL) return NULL;
+  const PyTypedcall_Interface *interface = PyTypedcall_Internal_Accept(dict, existing);
   if (interface != NULL) {
-    PyObject *first = PyTypedcall_Internal_Settle(kept, PyTypedcall_CAPSULE_NAME, standing);
-    if (first != NULL && first != standing) {
+    PyObject *first = PyTypedcall_Internal_Settle(kept, PyTypedcall_CAPSULE_NAME, existing);
+    if (first != NULL && first != existing) {
       PyErr_Format(PyExc_ImportError, "%s has been replaced: this interpreter has another one",
                    PyTypedcall_CAPSULE_NAME);
     }
-    if (first != standing) interface = NULL;
+    if (first != existing) interface = NULL;
     Py_XDECREF(first);
   }
-  Py_DECREF(standing);
+  Py_DECREF(existing);
   return interface;
 }
 
@@ -337,7 +337,7 @@ static inline const PyTypedcall_Interface *PyTypedcall_Internal_Meet(PyObject *d
 /// static: interpreters do not share it. Borrowed; valid until the interpreter ends, whatever
 /// becomes of `sys.modules`. For who only reads, PyTypedcall_Await (core/await.h) does as well.
 ///
-/// Returns NULL with ImportError when something else stands under our names or another major
+/// Returns NULL with ImportError when something else is under our names or another major
 /// version was first, MemoryError, or SystemError (a CPython other than the one compiled for). GIL:
 /// held.
 static inline __attribute__((cold)) const PyTypedcall_Interface *PyTypedcall_Import(void) {

@@ -25,8 +25,8 @@ extern "C" {
 #define Py_RELATIVE_OFFSET 8
 #endif
 
-/// In PyType_Spec.flags: items of variable-size instances stand at their end, as in `type`, so that
-/// subclasses may put data in front of them. Subclasses inherit it. Before 3.12 it stands in a bit
+/// In PyType_Spec.flags: items of variable-size instances are at their end, as in `type`, so that
+/// subclasses may put data in front of them. Subclasses inherit it. Before 3.12 it is in a bit
 /// of tp_flags that CPython leaves alone there, and is seen by this header only: ask
 /// PyTypeData_HasItemsAtEnd, not PyType_HasFeature.
 /// Source: PEP 697, "Extending classes with the PyHeapTypeObject-like layout".
@@ -144,7 +144,7 @@ static inline PyType_Slot *PyTypeData_Internal_Absolute(const PyType_Spec *spec,
 
 #endif  // PY_VERSION_HEX < 0x030C0000
 
-/// 1 when the items of variable-size instances of `type` are known to stand at their end: `type`,
+/// 1 when the items of variable-size instances of `type` are known to be at their end: `type`,
 /// what asserted Py_TPFLAGS_ITEMS_AT_END, and subclasses; else 0. `type` is any ready type. Sets no
 /// exception. GIL: held. Any interpreter.
 /// Source: PEP 697, "Inheriting itemsize".

@@ -4,7 +4,7 @@
     tools/amalgamate.py > typedcall_provider.h
 
 What it writes depends on the headers and LICENSE only. Each header keeps its include guard, so the
-file can stand beside the headers themselves, and beside other copies of it.
+file can be beside the headers themselves, and beside other copies of it.
 """
 import argparse
 import hashlib
@@ -35,7 +35,7 @@ class Joiner:
 
     def __init__(self, root):
         self._root = root
-        self._conditions = {}  # of each header: the conditions under which it stands here already
+        self._conditions = {}  # of each header: the conditions under which it is here already
         self.sources = []
         self.lines = []
 

@@ -32,7 +32,7 @@ debian_root() {
   mkdir -p "$(dirname "$folder")"
   if ! debootstrap --variant=minbase "$@" "$release" "$folder" "$mirror" >"$folder.log" 2>&1; then
     tail -n 20 "$folder.log" >&2
-    skip "Debian $release could not be installed; its log stands above"
+    skip "Debian $release could not be installed; its log is above"
   fi
   echo "$*" >"$folder/complete"
 }

@@ -34,7 +34,7 @@ NOT_AGAIN = "-compiles,-compiles-once"
 SAME_EVERYWHERE = ["//tests/invoker/...", "//tests/loop/..."]
 # What a second interpreter of one version would find again, and a sanitizer that has seen it once.
 SEEN_BEFORE = SAME_EVERYWHERE + ["//tests/exactness/...", "//tests/provider/..."]
-# The layouts that differ are core's: what stands above it has been seen by the sanitizers.
+# The layouts that differ are core's: what is above it has been seen by the sanitizers.
 ABOVE_CORE = SEEN_BEFORE + ["//tests/resolve/...", "//tests/c_provider/..."]
 
 SOURCES = ("*.h", "*.hpp", "*.c", "*.cc", "*.cpp")
@@ -204,7 +204,7 @@ def fuzz(target, seconds, scratch):
         print(f"  {target}: {log.splitlines()[-1]}")
         return Case(target, PASSED)
     print(log[-8000:])
-    return Case(target, FAILED, f"exit {ended.returncode}; its log stands above")
+    return Case(target, FAILED, f"exit {ended.returncode}; its log is above")
 
 
 def fuzz_all(interpreter, seconds):

@@ -11,13 +11,13 @@
 #include <utility>
 
 #include "typedcall/namespace.h"
-#include "typedcall/resolve/site_memory.h"
+#include "typedcall/resolve/inline_cache.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// The interface that somebody has installed meanwhile, if `interface` only stands for it.
+/// The interface that someone has installed meanwhile, if `interface` only stands for it.
 inline const PyTypedcall_Interface *latest(const PyTypedcall_Interface *interface) {
   const PyTypedcall_Interface *installed = PyTypedcall_Installed(interface);
   return installed != nullptr ? installed : interface;
@@ -40,28 +40,26 @@ inline bool may_have_slots(PyTypeObject *type) {
 /// One search for a callable that is not remembered, and what may be remembered of it. Counts it.
 class site_search {
  public:
-  /// `read_anew`: of what was remembered.
-  site_search(const PyTypedcall_Interface *interface, PyObject *callable, bool read_anew)
+  /// `reread`: of what was remembered.
+  site_search(const PyTypedcall_Interface *interface, PyObject *callable, bool reread)
       : callable_(callable),
         interface_(interface),
-        read_anew_(read_anew),
-        evidence_(site_memory::stamp(interface)) {}
+        reread_(reread),
+        guard_(inline_cache::epoch(interface)) {}
 
   /// To be called while the entry lasts.
-  void found(site_memory &memory, const PyNativeCallableEntry &entry, place where) {
+  void found(inline_cache &memory, const PyNativeCallableEntry &entry, place where) {
     is_found_ = true;
     where_ = where;
-    may_remember_ =
-        memory.may_remember(callable_, &entry, where, read_anew_, evidence_, &evidence_);
+    may_remember_ = memory.may_remember(callable_, &entry, where, reread_, guard_, &guard_);
   }
 
   /// To be called when the search is over.
-  bool may_remember(site_memory &memory) {
+  bool may_remember(inline_cache &memory) {
     if (!is_found_) {
-      may_remember_ =
-          memory.may_remember(callable_, nullptr, where_, read_anew_, evidence_, &evidence_);
+      may_remember_ = memory.may_remember(callable_, nullptr, where_, reread_, guard_, &guard_);
     }
-    // Without an interface there is no stamp, and the next one may have one.
+    // Without an interface there is no epoch, and the next one may have one.
     if ((interface_ == nullptr || has_arrived(interface_)) && where_ != place::method_def) {
       may_remember_ = false;
     }
@@ -74,15 +72,15 @@ class site_search {
     return may_remember_;
   }
 
-  std::uint64_t evidence() const { return evidence_; }
+  std::uint64_t guard() const { return guard_; }
   place where() const { return where_; }
 
  private:
   PyObject *callable_;
   const PyTypedcall_Interface *interface_;
-  bool read_anew_, is_found_ = false, may_remember_ = false;
+  bool reread_, is_found_ = false, may_remember_ = false;
   place where_ = place::instance_slot;
-  std::uint64_t evidence_;
+  std::uint64_t guard_;
 };
 
 /// Is this text, which may be any, that of the C++ type? Unrolled, and read up to the first
@@ -125,15 +123,15 @@ class call_site;
 template <class R, class... A>
 class call_site<R(A...)> {
  public:
-  explicit call_site(const PyTypedcall_Interface *interface, honours honoured = 0)
-      : interface_(interface), asked_(internal::plain_request<R(A...)>(honoured)) {}
+  explicit call_site(const PyTypedcall_Interface *interface, capabilities can = 0)
+      : interface_(interface), asked_(internal::plain_request<R(A...)>(can)) {}
   call_site(const call_site &) = delete;
   call_site &operator=(const call_site &) = delete;
 
-  /// What find<R(A...)>(interface, callable, honours) finds, or an empty function without an
+  /// What find<R(A...)>(interface, callable, can) finds, or an empty function without an
   /// exception.
   function_view<R(A...)> find(PyObject *callable) {
-    const internal::remembered *known = memory_.look_up(callable);
+    const internal::cache_entry *known = memory_.look_up(callable);
     if (known == nullptr) return look(callable, nullptr);
     if (!memory_.holds(interface_, *known)) return look(callable, known);
     stats::add(event::cache_hit);
@@ -150,10 +148,10 @@ class call_site<R(A...)> {
  private:
   /// `known` is what was remembered and does not hold, or null.
   __attribute__((noinline)) function_view<R(A...)> look(PyObject *callable,
-                                                        const internal::remembered *known) {
+                                                        const internal::cache_entry *known) {
     // Of what is on the heap, the table behind the name is read on every call.
-    const bool read_anew = known != nullptr && memory_.is_read_anew(*known);
-    if (read_anew) {
+    const bool reread = known != nullptr && memory_.is_reread(*known);
+    if (reread) {
       if (const auto *entry = internal::first_with<R(A...)>(known->def(), asked_)) {
         stats::add(event::cache_bypassed);
         return {reinterpret_cast<R (*)(A...)>(entry->funcptr), entry->flags};
@@ -161,7 +159,7 @@ class call_site<R(A...)> {
     }
     // It can run Python code, which may use this site: `known` is not looked at afterwards.
     interface_ = internal::latest(interface_);
-    internal::site_search search(interface_, callable, read_anew);
+    internal::site_search search(interface_, callable, reread);
     void *funcptr = nullptr;
     std::uintptr_t flags = 0;
     internal::find_entry<internal::keeping::nothing, false>(
@@ -172,14 +170,14 @@ class call_site<R(A...)> {
           search.found(memory_, entry, where);
         });
     if (search.may_remember(memory_)) {
-      memory_.remember(callable, search.evidence(), funcptr, flags, search.where());
+      memory_.remember(callable, search.guard(), funcptr, flags, search.where());
     }
     return {reinterpret_cast<R (*)(A...)>(funcptr), flags};
   }
 
   const PyTypedcall_Interface *interface_;
   request asked_;
-  internal::site_memory memory_;
+  internal::inline_cache memory_;
 };
 
 }  // namespace TYPEDCALL_LAYOUT

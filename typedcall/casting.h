@@ -92,8 +92,8 @@ inline void write_number(PyNativeType type, void *to, const wide_number &number)
 /// Between two signatures of which one answers the other by safe casting (or the same). Made once,
 /// then used for every call:
 ///
-///     native_value given[kMost]; wide_value room[kMost];
-///     cast->arguments(asked, given, room);
+///     native_value given[kMost]; wide_value scratch[kMost];
+///     cast->arguments(asked, given, scratch);
 ///     wide_value wide; native_value result = call(given, &wide);
 ///     result = cast->result(result, &wide, &wide_answer);
 class safe_cast {
@@ -112,11 +112,12 @@ class safe_cast {
 
   std::size_t arity() const { return static_cast<std::size_t>(asked_.nargs); }
 
-  /// Converts arity() arguments, which do not contain self. `given` and `room` hold as many each;
-  /// `given` may point into `room`, which must last until the call is over. GIL: none; any thread.
-  void arguments(const native_value *asked, native_value *given, wide_value *room) const {
+  /// Converts arity() arguments, which do not contain self. `given` and `scratch` hold as many
+  /// each; `given` may point into `scratch`, which must last until the call is over. GIL: none; any
+  /// thread.
+  void arguments(const native_value *asked, native_value *given, wide_value *scratch) const {
     for (std::size_t i = 0; i < arity(); ++i) {
-      given[i] = convert(asked[i], asked_.args[i], offered_.args[i], &room[i]);
+      given[i] = convert(asked[i], asked_.args[i], offered_.args[i], &scratch[i]);
     }
   }
 
@@ -131,18 +132,18 @@ class safe_cast {
 
  private:
   static native_value convert(native_value value, PyNativeType from, PyNativeType to,
-                              wide_value *room) {
+                              wide_value *scratch) {
     if (PyNativeType_Equivalent(from, to)) {
       if (!internal::is_wide(to)) return value;
-      std::memcpy(room, value.get<const void *>(), PyNativeType_Size(to));
-      return native_value::at(room);
+      std::memcpy(scratch, value.get<const void *>(), PyNativeType_Size(to));
+      return native_value::at(scratch);
     }
-    const void *stands = &value;
-    if (internal::is_wide(from)) stands = value.get<const void *>();
-    const internal::wide_number number = internal::read_number(from, stands);
+    const void *place = &value;
+    if (internal::is_wide(from)) place = value.get<const void *>();
+    const internal::wide_number number = internal::read_number(from, place);
     if (internal::is_wide(to)) {
-      internal::write_number(to, room, number);
-      return native_value::at(room);
+      internal::write_number(to, scratch, number);
+      return native_value::at(scratch);
     }
     // Room for any number: gcc does not see that this one is narrow.
     wide_value any{};

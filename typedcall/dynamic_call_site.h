@@ -44,10 +44,10 @@ class dynamic_call_site {
   /// What find(interface, callable, request) finds, or nothing without an exception. The signature
   /// lives as long as the call site.
   site_entry find(PyObject *callable) {
-    const internal::remembered *known = memory_.look_up(callable);
+    const internal::cache_entry *known = memory_.look_up(callable);
     if (known != nullptr && memory_.holds(interface_, *known)) {
       PyObject *self = self_of(callable);
-      // Another function of the same def may stand at the address now, and have no self.
+      // Another function of the same def may be at the address now, and have no self.
       const bool takes_self = (known->flags & PyNativeCallable_TAKES_SELF) != 0;
       if (!takes_self || self != nullptr || internal::is_unbound(callable)) {
         stats::add(event::cache_hit);
@@ -71,12 +71,13 @@ class dynamic_call_site {
   }
 
  private:
-  __attribute__((noinline)) site_entry look(PyObject *callable, const internal::remembered *known) {
-    const bool read_anew = known != nullptr && memory_.is_read_anew(*known);
+  __attribute__((noinline)) site_entry look(PyObject *callable,
+                                            const internal::cache_entry *known) {
+    const bool reread = known != nullptr && memory_.is_reread(*known);
     // It can run Python code, which may use this site: `known` is not looked at afterwards.
     interface_ = internal::latest(interface_);
     site_entry found;
-    internal::site_search search(interface_, callable, read_anew);
+    internal::site_search search(interface_, callable, reread);
     std::uint32_t number = 0;
     internal::find_entry<internal::keeping::nothing>(
         interface_, callable, asked_,
@@ -88,10 +89,10 @@ class dynamic_call_site {
         });
     // A function of the same def may have a self where this one has none, and be offered more.
     const bool depends_on_self =
-        (asked_.honoured & PyNativeCallable_TAKES_SELF) != 0 && self_of(callable) == nullptr;
+        (asked_.can & PyNativeCallable_TAKES_SELF) != 0 && self_of(callable) == nullptr;
     if (search.may_remember(memory_) && (found || !depends_on_self)) {
-      memory_.remember(callable, search.evidence(), found.funcptr, found.flags, found.where,
-                       found.how, number);
+      memory_.remember(callable, search.guard(), found.funcptr, found.flags, found.where, found.how,
+                       number);
     }
     return found;
   }
@@ -108,7 +109,7 @@ class dynamic_call_site {
   const PyTypedcall_Interface *interface_;
   std::string signature_;
   request asked_;
-  internal::site_memory memory_;
+  internal::inline_cache memory_;
   std::vector<std::unique_ptr<std::string>> spellings_;
 };
 

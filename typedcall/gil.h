@@ -78,7 +78,7 @@ inline bool is_attached() { return true; }
 
 /// Runs `call`, which may run Python code, and gives what it gives. If the interpreter ends
 /// meanwhile, the thread stops in here for good, as from CPython 3.14 on, where it would have been
-/// unwound: a function that runs all its Python code in this may be noexcept, and what stands on
+/// unwound: a function that runs all its Python code in this may be noexcept, and what is on
 /// its stack is not destroyed without the GIL. Costs nothing otherwise.
 ///
 /// A thread that is cancelled (pthread_cancel) goes on being cancelled, and its stack is unwound

@@ -1,5 +1,5 @@
-// Calls of functions whose signature is known only at run time: by a compiled thunk, a register
-// image, or libffi, whichever is fastest for the signature. Link with -lffi.
+// Calls of functions whose signature is known only at run time: by a compiled trampoline, a
+// register image, or libffi, whichever is fastest for the signature. Link with -lffi.
 #ifndef TYPEDCALL_INVOKER_H_
 #define TYPEDCALL_INVOKER_H_
 
@@ -33,7 +33,7 @@ class invoker {
                                           asked, fault);
     if (!made.keep_) return std::nullopt;
     made.plan_ = made.keep_.get();
-    made.thunk_ = made.plan_->thunk;
+    made.trampoline_ = made.plan_->trampoline;
     made.funcptr_ = funcptr;
     made.set_narrowing(made.plan_->result);
     made.flags_ = flags;
@@ -46,9 +46,9 @@ class invoker {
   /// `wide_result`, and 0 is returned. What the entry's flags ask of the caller holds here too.
   native_value operator()(const native_value *arguments, void *wide_result = nullptr) const {
     native_value result{};
-    if (thunk_ != nullptr) {
-      stats::add(event::thunk);
-      result = thunk_(funcptr_, arguments);
+    if (trampoline_ != nullptr) {
+      stats::add(event::trampoline);
+      result = trampoline_(funcptr_, arguments);
     } else {
       result = run_slowly(arguments, wide_result);
     }
@@ -141,7 +141,7 @@ class invoker {
     return result;
   }
 
-  internal::thunk thunk_ = nullptr;
+  internal::trampoline trampoline_ = nullptr;
   void *funcptr_ = nullptr;
   const internal::call_plan *plan_ = nullptr;
   std::uint8_t narrow_by_ = 0;  // 64: no result

@@ -23,9 +23,9 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// What a loop can honour: for find() and resolve(). With a self at hand, add
+/// What a loop can handle: for find() and resolve(). With a self at hand, add
 /// PyNativeCallable_TAKES_SELF; accepts_differences is the consumer's to add.
-inline constexpr honours loops_honour = checks_errors | PyNativeCallable_RETURNS_STATUS;
+inline constexpr capabilities loop_capabilities = checks_errors | PyNativeCallable_RETURNS_STATUS;
 
 /// How a loop gets from one element to the next.
 enum class loop_kernel {

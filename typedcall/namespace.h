@@ -9,8 +9,8 @@
 // and so are the standard library's strings and containers, which have several layouts.
 #include <cstddef>
 
-#define TYPEDCALL_INTERNAL_JOIN_4_(a, b, c, d) a##b##c##d
-#define TYPEDCALL_INTERNAL_JOIN_4(a, b, c, d) TYPEDCALL_INTERNAL_JOIN_4_(a, b, c, d)
+#define TYPEDCALL_INTERNAL_PASTE_4(a, b, c, d) a##b##c##d
+#define TYPEDCALL_INTERNAL_JOIN_4(a, b, c, d) TYPEDCALL_INTERNAL_PASTE_4(a, b, c, d)
 #if defined(TYPEDCALL_STATS) && TYPEDCALL_STATS
 #define TYPEDCALL_INTERNAL_COUNTING _stats
 #else

@@ -30,7 +30,7 @@ typedef struct PyNativeCallableTable {
 /// Bits 31-24: the ABI version. An entry with any other than 0 is ignored.
 #define PyNativeCallable_ABI_MASK ((uintptr_t)0xff000000u)
 
-// Bits that must be understood: a consumer that cannot honour one of these does not use the entry.
+// Bits that must be understood: a consumer that cannot handle one of these does not use the entry.
 
 /// The caller holds an attached thread state (the GIL, where there is one).
 #define PyNativeCallable_NEEDS_THREAD ((uintptr_t)0x0001)
@@ -82,10 +82,10 @@ typedef struct PyNativeCallableTable {
   X(SHORT, "may block")
 
 /// The bits that must be understood and have a meaning so far.
-#define PyNativeCallable_KNOWN_MASK                                  \
-  (((uintptr_t)0 PyNativeCallable_FLAG_LIST(PyNativeCallable_OR_)) & \
+#define PyNativeCallable_KNOWN_MASK                                          \
+  (((uintptr_t)0 PyNativeCallable_FLAG_LIST(PyNativeCallable_Internal_OR)) & \
    PyNativeCallable_MANDATORY_MASK)
-#define PyNativeCallable_OR_(NAME, WORDS) | PyNativeCallable_##NAME
+#define PyNativeCallable_Internal_OR(NAME, WORDS) | PyNativeCallable_##NAME
 
 /// The custom slot of an instance's table: `objoffset` locates a `PyNativeCallableTable *` inside
 /// the instance, so that each instance has its own and can replace it. Source: SEP 201.

@@ -106,10 +106,10 @@ static inline int PyNativeCallableTables_Internal_Says(
     const PyNativeCallableTable *table, const PyNativeCallableTables_Internal_Content *content) {
   if (table->count != PyNativeCallableTables_Internal_Count(content)) return 0;
   // By pointer: what is indexed as an array of one has one element for some compilers' options.
-  const PyNativeCallableEntry *standing = table->entries;
-  for (Py_ssize_t i = 0; i < table->count; ++i, ++standing) {
+  const PyNativeCallableEntry *existing = table->entries;
+  for (Py_ssize_t i = 0; i < table->count; ++i, ++existing) {
     const PyNativeCallableEntry *entry = PyNativeCallableTables_Internal_At(content, i);
-    if (!PyNativeCallable_EntriesAreEqual(standing, entry)) return 0;
+    if (!PyNativeCallable_EntriesAreEqual(existing, entry)) return 0;
   }
   return 1;
 }

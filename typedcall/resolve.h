@@ -1,6 +1,6 @@
 // The resolver: does this Python object offer a native function of that signature? Looks in every
 // place where a table can be (places.h), picks the entry that answers a request best (request.h),
-// or says what is offered instead (refusals.h).
+// or says what is offered instead (diagnostics.h).
 #ifndef TYPEDCALL_RESOLVE_H_
 #define TYPEDCALL_RESOLVE_H_
 
@@ -21,8 +21,8 @@
 #include <utility>
 
 #include "typedcall/namespace.h"
+#include "typedcall/resolve/diagnostics.h"
 #include "typedcall/resolve/function.h"
-#include "typedcall/resolve/refusals.h"
 #include "typedcall/resolve/request.h"
 #include "typedcall/stats.h"
 
@@ -93,9 +93,9 @@ bool find_entry(const PyTypedcall_Interface *interface, PyObject *callable, cons
   if (asked.signature == nullptr) return false;
   if (is_unbound(callable)) {
     if (!asked.unbound) return false;
-  } else if ((asked.honoured & PyNativeCallable_TAKES_SELF) != 0 && self_of(callable) == nullptr) {
+  } else if ((asked.can & PyNativeCallable_TAKES_SELF) != 0 && self_of(callable) == nullptr) {
     request without_self = asked;
-    without_self.honoured &= ~PyNativeCallable_TAKES_SELF;
+    without_self.can &= ~PyNativeCallable_TAKES_SELF;
     return find_entry<kept, may_cast>(interface, callable, without_self, found);
   }
   const bool is_found = visit_tables<kept>(
@@ -182,13 +182,13 @@ inline std::optional<resolution> find(const PyTypedcall_Interface *interface, Py
   return made;
 }
 
-/// The same for a signature (canonical text) and what the consumer can honour. With TAKES_SELF
+/// The same for a signature (canonical text) and what the consumer can handle. With TAKES_SELF
 /// among that it passes `resolution::self`. GIL: held.
 inline std::optional<resolution> find(const PyTypedcall_Interface *interface, PyObject *callable,
-                                      const char *signature, honours honoured = 0) {
+                                      const char *signature, capabilities can = 0) {
   request asked;
   asked.signature = signature;
-  asked.honoured = honoured;
+  asked.can = can;
   return find(interface, callable, asked);
 }
 
@@ -238,10 +238,10 @@ inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface,
 }
 
 inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
-                                         const char *signature, honours honoured = 0) {
+                                         const char *signature, capabilities can = 0) {
   request asked;
   asked.signature = signature;
-  asked.honoured = honoured;
+  asked.can = can;
   return resolve(interface, callable, asked);
 }
 
@@ -249,18 +249,18 @@ namespace internal {
 
 /// The request for a function that is called with its arguments alone.
 template <class Signature>
-request plain_request(honours honoured) {
+request plain_request(capabilities can) {
   request asked;
   asked.signature = signature_of<Signature>::text;
-  asked.honoured = honoured & ~PyNativeCallable_TAKES_SELF;
+  asked.can = can & ~PyNativeCallable_TAKES_SELF;
   return asked;
 }
 
 /// The request for one that is called with self first.
 template <class Signature>
-request self_request(honours honoured, bool unbound) {
-  request asked = plain_request<Signature>(honoured);
-  asked.honoured |= PyNativeCallable_TAKES_SELF;
+request self_request(capabilities can, bool unbound) {
+  request asked = plain_request<Signature>(can);
+  asked.can |= PyNativeCallable_TAKES_SELF;
   asked.required = PyNativeCallable_TAKES_SELF;
   asked.unbound = unbound;
   return asked;
@@ -304,10 +304,10 @@ Made find_typed(const PyTypedcall_Interface *interface, PyObject *callable, cons
 
 template <class Signature>
 function<Signature> find_function(const PyTypedcall_Interface *interface, PyObject *callable,
-                                  honours honoured, bool explain) {
+                                  capabilities can, bool explain) {
   using made = function<Signature>;
   return find_typed<made>(
-      interface, callable, plain_request<Signature>(honoured), explain,
+      interface, callable, plain_request<Signature>(can), explain,
       [](typename made::pointer address, std::uintptr_t flags, object_ref reference) {
         return made(address, flags, std::move(reference));
       });
@@ -315,10 +315,10 @@ function<Signature> find_function(const PyTypedcall_Interface *interface, PyObje
 
 template <class Signature>
 bound_function<Signature> find_bound(const PyTypedcall_Interface *interface, PyObject *callable,
-                                     honours honoured, bool explain) {
+                                     capabilities can, bool explain) {
   using made = bound_function<Signature>;
   return find_typed<made>(
-      interface, callable, self_request<Signature>(honoured, false), explain,
+      interface, callable, self_request<Signature>(can, false), explain,
       [&](typename made::pointer address, std::uintptr_t flags, object_ref reference) {
         return made(address, flags, object_ref::borrow(self_of(callable)), std::move(reference));
       });
@@ -326,10 +326,10 @@ bound_function<Signature> find_bound(const PyTypedcall_Interface *interface, PyO
 
 template <class Signature>
 unbound_function<Signature> find_unbound(const PyTypedcall_Interface *interface, PyObject *callable,
-                                         honours honoured, bool explain) {
+                                         capabilities can, bool explain) {
   using made = unbound_function<Signature>;
   return find_typed<made>(
-      interface, callable, self_request<Signature>(honoured, true), explain,
+      interface, callable, self_request<Signature>(can, true), explain,
       [&](typename made::pointer address, std::uintptr_t flags, object_ref reference) {
         return made(address, flags, callable, std::move(reference));
       });
@@ -351,19 +351,19 @@ inline bool expect_unbound(const PyTypedcall_Interface *interface, PyObject *cal
 }  // namespace internal
 
 /// find<double(double)>(interface, callable): the typed function, or an empty one without an
-/// exception. Entries that take self are never among what is found, whatever `honoured` says: they
+/// exception. Entries that take self are never among what is found, whatever `can` says: they
 /// have another C type. GIL: held.
 template <class Signature>
 function<Signature> find(const PyTypedcall_Interface *interface, PyObject *callable,
-                         honours honoured = 0) {
-  return internal::find_function<Signature>(interface, callable, honoured, false);
+                         capabilities can = 0) {
+  return internal::find_function<Signature>(interface, callable, can, false);
 }
 
 /// As find<Signature>(), but an empty function comes with the exception of resolve(). GIL: held.
 template <class Signature>
 function<Signature> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
-                            honours honoured = 0) {
-  return internal::find_function<Signature>(interface, callable, honoured, true);
+                            capabilities can = 0) {
+  return internal::find_function<Signature>(interface, callable, can, true);
 }
 
 /// Of a bound method, a module's function or an instance with a table: the entry that takes self,
@@ -371,33 +371,33 @@ function<Signature> resolve(const PyTypedcall_Interface *interface, PyObject *ca
 /// entry. GIL: held.
 template <class Signature>
 bound_function<Signature> find_bound(const PyTypedcall_Interface *interface, PyObject *callable,
-                                     honours honoured = 0) {
-  return internal::find_bound<Signature>(interface, callable, honoured, false);
+                                     capabilities can = 0) {
+  return internal::find_bound<Signature>(interface, callable, can, false);
 }
 
 /// As find_bound(), with the exception of resolve(). GIL: held.
 template <class Signature>
 bound_function<Signature> resolve_bound(const PyTypedcall_Interface *interface, PyObject *callable,
-                                        honours honoured = 0) {
-  return internal::find_bound<Signature>(interface, callable, honoured, true);
+                                        capabilities can = 0) {
+  return internal::find_bound<Signature>(interface, callable, can, true);
 }
 
 /// Of an unbound method (`Type.method`, or a class method in its type's dictionary): the entry that
 /// takes self. Empty, without an exception, when there is none. GIL: held.
 template <class Signature>
 unbound_function<Signature> find_unbound(const PyTypedcall_Interface *interface, PyObject *callable,
-                                         honours honoured = 0) {
+                                         capabilities can = 0) {
   if (!internal::is_unbound(callable)) return {};
-  return internal::find_unbound<Signature>(interface, callable, honoured, false);
+  return internal::find_unbound<Signature>(interface, callable, can, false);
 }
 
 /// As find_unbound(), with the exception of resolve(), or a TypeError for what is no unbound
 /// method. GIL: held.
 template <class Signature>
 unbound_function<Signature> resolve_unbound(const PyTypedcall_Interface *interface,
-                                            PyObject *callable, honours honoured = 0) {
+                                            PyObject *callable, capabilities can = 0) {
   if (!internal::expect_unbound(interface, callable)) return {};
-  return internal::find_unbound<Signature>(interface, callable, honoured, true);
+  return internal::find_unbound<Signature>(interface, callable, can, true);
 }
 
 }  // namespace TYPEDCALL_LAYOUT

@@ -1,4 +1,4 @@
-// Reading sibling symbols: the table of a PyMethodDef that stands in a static array, found by a
+// Reading sibling symbols: the table of a PyMethodDef that is in a static array, found by a
 // symbol of the same shared object. PyTypedMethod_SIBLING (typedcall/typed_method.h) writes them.
 // Source: M. Bernstein, "Type information for faster Python C extensions"; docs/ABI.md, section 4.
 #ifndef TYPEDCALL_SIBLING_SYMBOL_H_
@@ -22,7 +22,7 @@ extern "C" {
 #ifdef __ELF__
 
 // Parts of one shared object that it has mapped, readable. Linkers make three or four of them; what
-// stands in others is not looked at.
+// is in others is not looked at.
 #define PyTypedMethod_Internal_MOST_SEGMENTS 12
 
 typedef struct PyTypedMethod_Internal_Object {
@@ -56,8 +56,8 @@ static inline int PyTypedMethod_Internal_Holds(const PyTypedMethod_Internal_Obje
 // The length of a text, or `limit` when it does not end inside the object before that.
 static inline size_t PyTypedMethod_Internal_Length(const PyTypedMethod_Internal_Object *object,
                                                    const char *text, size_t limit) {
-  const size_t room = PyTypedMethod_Internal_Room(object, text);
-  const void *end = room > 0 ? memchr(text, '\0', room < limit ? room : limit) : NULL;
+  const size_t capacity = PyTypedMethod_Internal_Room(object, text);
+  const void *end = capacity > 0 ? memchr(text, '\0', capacity < limit ? capacity : limit) : NULL;
   return end != NULL ? (size_t)((const char *)end - text) : limit;
 }
 
@@ -81,7 +81,7 @@ static inline int PyTypedMethod_Internal_Note(struct dl_phdr_info *info, size_t 
   return PyTypedMethod_Internal_Room(object, object->address) > 0;
 }
 
-// Does the symbol table say that an object of this size stands exactly there? musl cannot tell.
+// Does the symbol table say that an object of this size is exactly there? musl cannot tell.
 static inline int PyTypedMethod_Internal_IsSymbol(const void *address, size_t size) {
 #ifdef __GLIBC__
   Dl_info info;
@@ -121,8 +121,8 @@ static inline int PyTypedMethod_Internal_IsTable(const PyTypedMethod_Internal_Ob
   const size_t header = offsetof(PyNativeCallableTable, entries);
   const size_t limit = PyNativeSignature_MAX_LENGTH + 1;
   if (!PyTypedMethod_Internal_Holds(object, table, header)) return 0;
-  const size_t room = PyTypedMethod_Internal_Room(object, table) - header;
-  if (table->count < 1 || (size_t)table->count > room / sizeof(PyNativeCallableEntry)) return 0;
+  const size_t capacity = PyTypedMethod_Internal_Room(object, table) - header;
+  if (table->count < 1 || (size_t)table->count > capacity / sizeof(PyNativeCallableEntry)) return 0;
   const PyNativeCallableEntry *entry =
       (const PyNativeCallableEntry *)(const void *)((const char *)table + header);
   for (Py_ssize_t i = 0; i < table->count; ++i, ++entry) {

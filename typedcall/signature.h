@@ -15,7 +15,7 @@
 //               | "P" | "s" | "O" ;                void *, const char *, PyObject *
 //
 // "&d" is `double *`. A pointer to a pointer made with "&" is refused; write "P". Nothing else may
-// stand in the text, so every signature has exactly one spelling: what parses is canonical.
+// are in the text, so every signature has exactly one spelling: what parses is canonical.
 
 #ifndef TYPEDCALL_SIGNATURE_H_
 #define TYPEDCALL_SIGNATURE_H_
@@ -54,7 +54,8 @@ typedef struct {
 } PyNativeSignature_Fault;
 
 // What to say of a byte that fits nowhere, or of `otherwise` if it is an innocent one.
-PyNative_INLINE const char *PyNativeSignature_Unexpected_(char byte, const char *otherwise) {
+PyNative_INLINE const char *PyNativeSignature_Internal_Unexpected(char byte,
+                                                                  const char *otherwise) {
   if (byte == ' ' || (byte >= '\t' && byte <= '\r')) {
     return "spaces are not allowed";
   }
@@ -63,8 +64,9 @@ PyNative_INLINE const char *PyNativeSignature_Unexpected_(char byte, const char 
 
 // Reads one type, or "v", and moves *position behind it. Returns a null pointer, or the reason
 // with *position at the byte at fault.
-PyNative_INLINE const char *PyNativeSignature_ReadType_(const char *text, size_t length,
-                                                        size_t *position, PyNativeType *type) {
+PyNative_INLINE const char *PyNativeSignature_Internal_ReadType(const char *text, size_t length,
+                                                                size_t *position,
+                                                                PyNativeType *type) {
   size_t at = *position;
   int is_pointer = 0;
   int code = -1;
@@ -89,12 +91,12 @@ PyNative_INLINE const char *PyNativeSignature_ReadType_(const char *text, size_t
     }
     code = PyNativeCode_FromLetters('Z', text[at]);
     if (code < 0) {
-      return PyNativeSignature_Unexpected_(text[at], "'Z' must be followed by f, d or g");
+      return PyNativeSignature_Internal_Unexpected(text[at], "'Z' must be followed by f, d or g");
     }
   } else {
     code = PyNativeCode_FromLetters(text[at], '\0');
     if (code < 0) {
-      return PyNativeSignature_Unexpected_(text[at], "unknown type code");
+      return PyNativeSignature_Internal_Unexpected(text[at], "unknown type code");
     }
   }
   *position = at + 1;
@@ -104,15 +106,16 @@ PyNative_INLINE const char *PyNativeSignature_ReadType_(const char *text, size_t
 }
 
 // Reads the whole text. Returns a null pointer, or the reason with *position at the fault.
-PyNative_INLINE const char *PyNativeSignature_Read_(const char *text, size_t length,
-                                                    PyNativeSignature *out, size_t *position) {
+PyNative_INLINE const char *PyNativeSignature_Internal_Read(const char *text, size_t length,
+                                                            PyNativeSignature *out,
+                                                            size_t *position) {
   PyNativeType type = {0, 0};
   const char *reason = NULL;
   const char *arrow = "->";
   int nargs = 0;
   while (*position < length && text[*position] != '-' && text[*position] != '>') {
     const size_t start = *position;
-    reason = PyNativeSignature_ReadType_(text, length, position, &type);
+    reason = PyNativeSignature_Internal_ReadType(text, length, position, &type);
     if (nargs == PyNativeSignature_MAX_ARGS && *position > start) {
       reason = "more than 127 arguments";
       *position = start;
@@ -133,12 +136,12 @@ PyNative_INLINE const char *PyNativeSignature_Read_(const char *text, size_t len
       return "expected '->'";
     }
   }
-  reason = PyNativeSignature_ReadType_(text, length, position, &type);
+  reason = PyNativeSignature_Internal_ReadType(text, length, position, &type);
   if (reason) {
     return reason;
   }
   if (*position < length) {
-    return PyNativeSignature_Unexpected_(text[*position], "text after the result");
+    return PyNativeSignature_Internal_Unexpected(text[*position], "text after the result");
   }
   if (out) {
     out->nargs = nargs;
@@ -157,7 +160,7 @@ PyNative_INLINE const char *PyNativeSignature_Read_(const char *text, size_t len
 PyNative_INLINE int PyNativeSignature_Parse(const char *text, size_t length, PyNativeSignature *out,
                                             PyNativeSignature_Fault *fault) {
   size_t position = 0;
-  const char *reason = PyNativeSignature_Read_(text, length, out, &position);
+  const char *reason = PyNativeSignature_Internal_Read(text, length, out, &position);
   if (!reason) {
     return 0;
   }
@@ -190,27 +193,28 @@ PyNative_INLINE int PyNativeSignature_ParseString(const char *text, PyNativeSign
 }
 
 // Puts `byte` where the buffer still has room for it and a NUL; returns the next offset.
-PyNative_INLINE size_t PyNativeSignature_Put_(char *buffer, size_t size, size_t at, char byte) {
+PyNative_INLINE size_t PyNativeSignature_Internal_Put(char *buffer, size_t size, size_t at,
+                                                      char byte) {
   if (at + 1 < size) {
     buffer[at] = byte;
   }
   return at + 1;
 }
 
-PyNative_INLINE size_t PyNativeSignature_PutType_(char *buffer, size_t size, size_t at,
-                                                  PyNativeType type) {
+PyNative_INLINE size_t PyNativeSignature_Internal_PutType(char *buffer, size_t size, size_t at,
+                                                          PyNativeType type) {
   const char *letters = PyNativeCode_Letters(type.code);
   if (type.is_pointer) {
-    at = PyNativeSignature_Put_(buffer, size, at, '&');
+    at = PyNativeSignature_Internal_Put(buffer, size, at, '&');
   }
   for (; *letters != '\0'; ++letters) {
-    at = PyNativeSignature_Put_(buffer, size, at, *letters);
+    at = PyNativeSignature_Internal_Put(buffer, size, at, *letters);
   }
   return at;
 }
 
 // Can the grammar say this type as an argument?
-PyNative_INLINE int PyNativeType_IsValue_(PyNativeType type) {
+PyNative_INLINE int PyNativeType_Internal_IsValue(PyNativeType type) {
   return type.code != PyNativeType_VOID && type.code < PyNativeType_COUNT;
 }
 
@@ -219,7 +223,7 @@ PyNative_INLINE int PyNativeType_IsValue_(PyNativeType type) {
 /// Returns the length in bytes that the whole text has, without the NUL, like snprintf: it was cut
 /// off if that is >= `size`. PyNativeSignature_MAX_LENGTH + 1 bytes always suffice. Returns 0 and
 /// writes "" if the grammar cannot say it (`nargs` out of range, no such code, "v" where a value
-/// must stand).
+/// must be there).
 /// GIL: none; any thread; any interpreter; no Python function is called.
 /// Source: the grammar above.
 PyNative_INLINE size_t PyNativeSignature_Print(const PyNativeSignature *signature, char *buffer,
@@ -227,19 +231,19 @@ PyNative_INLINE size_t PyNativeSignature_Print(const PyNativeSignature *signatur
   const int is_void =
       signature->result.code == PyNativeType_VOID && signature->result.is_pointer == 0;
   int valid = signature->nargs >= 0 && signature->nargs <= PyNativeSignature_MAX_ARGS &&
-              (is_void || PyNativeType_IsValue_(signature->result));
+              (is_void || PyNativeType_Internal_IsValue(signature->result));
   size_t at = 0;
   int i = 0;
   for (i = 0; valid && i < signature->nargs; ++i) {
-    valid = PyNativeType_IsValue_(signature->args[i]);
+    valid = PyNativeType_Internal_IsValue(signature->args[i]);
   }
   if (valid) {
     for (i = 0; i < signature->nargs; ++i) {
-      at = PyNativeSignature_PutType_(buffer, size, at, signature->args[i]);
+      at = PyNativeSignature_Internal_PutType(buffer, size, at, signature->args[i]);
     }
-    at = PyNativeSignature_Put_(buffer, size, at, '-');
-    at = PyNativeSignature_Put_(buffer, size, at, '>');
-    at = PyNativeSignature_PutType_(buffer, size, at, signature->result);
+    at = PyNativeSignature_Internal_Put(buffer, size, at, '-');
+    at = PyNativeSignature_Internal_Put(buffer, size, at, '>');
+    at = PyNativeSignature_Internal_PutType(buffer, size, at, signature->result);
   }
   if (size > 0) {
     buffer[at < size ? at : size - 1] = '\0';

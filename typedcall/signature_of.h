@@ -13,7 +13,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// The code of a type that stands in the list of codes, or -1. Where two codes are one C++ type
+/// The code of a type that is in the list of codes, or -1. Where two codes are one C++ type
 /// (`l` and `n` on LP64), the first in the list stands for both: requests match by width anyway.
 template <class T>
 constexpr int code_of() {
@@ -29,7 +29,7 @@ constexpr bool has_code = code_of<T>() >= 0;
 
 }  // namespace internal
 
-/// The code of `T` and whether it stands behind `&`. `const` is dropped: signatures do not show it.
+/// The code of `T` and whether it is behind `&`. `const` is dropped: signatures do not show it.
 template <class T>
 constexpr PyNativeType native_type() {
   using value = std::remove_cv_t<T>;

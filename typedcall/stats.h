@@ -1,5 +1,6 @@
-// Counters that prove which path a call took: the C function itself, a thunk, a register image,
-// libffi, or boxes; and where its entry was found. Off, and then free, unless TYPEDCALL_STATS is 1.
+// Counters that prove which path a call took: the C function itself, a trampoline, a register
+// image, libffi, or boxes; and where its entry was found. Off, and then free, unless
+// TYPEDCALL_STATS is 1.
 #ifndef TYPEDCALL_STATS_H_
 #define TYPEDCALL_STATS_H_
 
@@ -20,9 +21,9 @@ inline namespace TYPEDCALL_LAYOUT {
 
 /// What is counted.
 enum class event : unsigned {
-  direct,  ///< a call through function, function_view, bound_function or unbound_function: the
-           ///< pointer itself
-  thunk,   ///< the ways of an invoker
+  direct,      ///< a call through function, function_view, bound_function or unbound_function: the
+               ///< pointer itself
+  trampoline,  ///< the ways of an invoker
   image,
   ffi,
   boxed,                    ///< a call of the Python callable

@@ -1,5 +1,5 @@
 // Tagging: telling an interpreter's side table what the C function behind a PyMethodDef or an
-// object is. For one's own rows at module execution, and for somebody else's, into which nothing is
+// object is. For one's own rows at module execution, and for foreign ones, into which nothing is
 // written. Source: docs/ABI.md, section 5.
 #ifndef TYPEDCALL_TAG_H_
 #define TYPEDCALL_TAG_H_
@@ -53,11 +53,11 @@ static inline __attribute__((cold)) void PyNativeCallable_Internal_SetConflict(
          PyNativeCallable_EntriesAreEqual(&other->entries[i], &table->entries[i])) {
     ++i;
   }
-  const PyNativeCallableEntry *standing = &other->entries[i], *offered = &table->entries[i];
+  const PyNativeCallableEntry *existing = &other->entries[i], *offered = &table->entries[i];
   PyErr_Format(PyExc_ValueError,
                "%.100s is tagged already: '%.100s' at %p, flags %x (overload %zd of %zd), stands, "
                "'%.100s' at %p, flags %x (of %zd), was offered",
-               name, standing->signature, standing->funcptr, (int)standing->flags, i + 1,
+               name, existing->signature, existing->funcptr, (int)existing->flags, i + 1,
                other->count, offered->signature, offered->funcptr, (int)offered->flags,
                table->count);
 }
@@ -69,26 +69,26 @@ static inline int PyNativeCallable_Internal_AreEqual(const void *a, const void *
 }
 
 // As PyNativeCallable_Internal_Publish where the interface has no publish_kept (before 1.2).
-// Nothing keeps the standing table while it is compared, and nothing but the table what it depends
+// Nothing keeps the existing table while it is compared, and nothing but the table what it depends
 // on.
 static inline int PyNativeCallable_Internal_PublishUnkept(const PyTypedcall_Interface *interface,
                                                           int space, const void *key,
                                                           PyObject *owner, const char *name,
                                                           const PyNativeCallableTable *table,
                                                           void (*destroy)(const void *value)) {
-  const void *standing = interface->publish(interface->state, space, key, owner, table,
+  const void *existing = interface->publish(interface->state, space, key, owner, table,
                                             PyNativeCallable_Internal_AreEqual, destroy);
-  if (standing == NULL) return -1;
-  if (standing == table) return 1;
-  const PyNativeCallableTable *other = (const PyNativeCallableTable *)standing;
+  if (existing == NULL) return -1;
+  if (existing == table) return 1;
+  const PyNativeCallableTable *other = (const PyNativeCallableTable *)existing;
   if (PyNativeCallable_TablesAreEqual(other, table)) return 0;
   PyNativeCallable_Internal_SetConflict(name, other, table);
   return -1;
 }
 
-// Of a table that has been checked: 1 when it was taken, 0 when an equal one stands already, -1
+// Of a table that has been checked: 1 when it was taken, 0 when an equal one is there already, -1
 // with ValueError for a conflict or what the interface's publish raises. `kept` (may be NULL) is
-// kept with it, whichever stands; under an interface before 1.2 it is the caller's affair.
+// kept with it, whichever is there; under an interface before 1.2 it is the caller's affair.
 static inline __attribute__((cold)) int PyNativeCallable_Internal_Publish(
     const PyTypedcall_Interface *interface, int space, const void *key, PyObject *owner,
     const char *name, const PyNativeCallableTable *table, void (*destroy)(const void *value),
@@ -101,10 +101,10 @@ static inline __attribute__((cold)) int PyNativeCallable_Internal_Publish(
     const int result = interface->publish_kept(interface->state, space, key, owner, table,
                                                PyNativeCallable_Internal_AreEqual, destroy, kept);
     if (result != PyTypedcall_CONFLICT) return result;
-    const void *standing;
-    PyObject *held = interface->hold(interface->state, space, key, NULL, &standing);
+    const void *existing;
+    PyObject *held = interface->hold(interface->state, space, key, NULL, &existing);
     if (held != NULL) {
-      PyNativeCallable_Internal_SetConflict(name, (const PyNativeCallableTable *)standing, table);
+      PyNativeCallable_Internal_SetConflict(name, (const PyNativeCallableTable *)existing, table);
       Py_DECREF(held);
     }
     if (PyErr_Occurred()) return -1;
@@ -132,9 +132,9 @@ static inline __attribute__((cold)) int PyTypedMethod_Internal_TagDef(
 /// is called when it is no longer needed. A table that was untagged is not to be tagged again with
 /// a `destroy`: it would be called twice.
 ///
-/// Returns 1: taken. 0: an equal tag stands already (it now lives as long as this owner, too); the
-/// caller keeps `table`. -1: ValueError for a NULL def or name, a faulty table, or a different tag
-/// standing (both are named); TypeError when `owner` has no weak references; MemoryError. GIL:
+/// Returns 1: taken. 0: an equal tag is there already (it now lives as long as this owner, too);
+/// the caller keeps `table`. -1: ValueError for a NULL def or name, a faulty table, or a different
+/// tag existing (both are named); TypeError when `owner` has no weak references; MemoryError. GIL:
 /// held.
 static inline int PyTypedMethod_TagDef(const PyTypedcall_Interface *interface,
                                        const PyMethodDef *def, PyObject *owner,
@@ -175,7 +175,7 @@ static inline int PyNativeCallable_TagObject(const PyTypedcall_Interface *interf
 }
 
 /// Takes the tag of a def away, whoever owns it. 1, or 0 when there is none. Never fails; the table
-/// is kept until the interpreter ends, because somebody may be reading it. GIL: held.
+/// is kept until the interpreter ends, because someone may be reading it. GIL: held.
 static inline int PyTypedMethod_UntagDef(const PyTypedcall_Interface *interface,
                                          const PyMethodDef *def) {
   return interface->retract(interface->state, PyTypedcall_BY_DEF, def);

@@ -52,10 +52,10 @@ static inline int PyTypedMethod_Internal_CheckRow(const PyMethodDef *row,
     return -1;
   }
   if (row->ml_name == name) return (row->ml_flags | PyTypedMethod_FLAGS) != row->ml_flags;
-  const PyNativeCallableTable *standing = PyTypedMethod_Table(row);
-  if (standing != NULL) {
-    if (PyNativeCallable_TablesAreEqual(standing, metadata->table)) return 0;
-    PyNativeCallable_Internal_SetConflict(name, standing, metadata->table);
+  const PyNativeCallableTable *existing = PyTypedMethod_Table(row);
+  if (existing != NULL) {
+    if (PyNativeCallable_TablesAreEqual(existing, metadata->table)) return 0;
+    PyNativeCallable_Internal_SetConflict(name, existing, metadata->table);
     return -1;
   }
   if ((row->ml_flags & METH_TYPED) != 0) {

@@ -71,9 +71,9 @@ __extension__ typedef long double _Complex PyNativeType_ComplexLongDouble;
 
 /// What a code is called in C: PyNativeType_VOID, PyNativeType_BOOL, ..., dense from 0.
 /// Source: PyNativeType_LIST.
-#define PyNativeType_ROW_(NAME, LETTERS, TYPE, KIND) PyNativeType_##NAME,
-enum PyNativeType_Code { PyNativeType_LIST(PyNativeType_ROW_) PyNativeType_COUNT };
-#undef PyNativeType_ROW_
+#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) PyNativeType_##NAME,
+enum PyNativeType_Code { PyNativeType_LIST(PyNativeType_Internal_ROW) PyNativeType_COUNT };
+#undef PyNativeType_Internal_ROW
 
 /// The class of a code: what decides registers, conversions and error values.
 /// Source: docs/ABI.md, section 3 (error values by class; equality by width, signedness and class).
@@ -100,16 +100,16 @@ PyNative_INLINE int PyNativeKind_HasErrorValue(enum PyNativeKind kind) {
 
 // C99 has no alignof, and __alignof__ is the preferred alignment, which i386 makes larger.
 #if defined(__cplusplus)
-#define PyNativeType_ALIGNOF_(TYPE) alignof(TYPE)
+#define PyNativeType_Internal_ALIGNOF(TYPE) alignof(TYPE)
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
-#define PyNativeType_ALIGNOF_(TYPE) _Alignof(TYPE)
+#define PyNativeType_Internal_ALIGNOF(TYPE) _Alignof(TYPE)
 #else
-#define PyNativeType_ALIGNOF_(TYPE) \
-  offsetof(                         \
-      struct {                      \
-        char before;                \
-        TYPE value;                 \
-      },                            \
+#define PyNativeType_Internal_ALIGNOF(TYPE) \
+  offsetof(                                 \
+      struct {                              \
+        char before;                        \
+        TYPE value;                         \
+      },                                    \
       value)
 #endif
 
@@ -118,11 +118,11 @@ PyNative_INLINE int PyNativeKind_HasErrorValue(enum PyNativeKind kind) {
 /// Source: the C compiler's own layout; PyNativeType_LIST.
 PyNative_INLINE size_t PyNativeCode_Size(int code) {
   switch (code) {
-#define PyNativeType_ROW_(NAME, LETTERS, TYPE, KIND) \
-  case PyNativeType_##NAME:                          \
+#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
+  case PyNativeType_##NAME:                                  \
     return sizeof(TYPE);
-    PyNativeType_VALUE_LIST(PyNativeType_ROW_)
-#undef PyNativeType_ROW_
+    PyNativeType_VALUE_LIST(PyNativeType_Internal_ROW)
+#undef PyNativeType_Internal_ROW
         default : return 0;
   }
 }
@@ -133,11 +133,11 @@ PyNative_INLINE size_t PyNativeCode_Size(int code) {
 /// Source: the C compiler's own layout; PyNativeType_LIST.
 PyNative_INLINE size_t PyNativeCode_Alignment(int code) {
   switch (code) {
-#define PyNativeType_ROW_(NAME, LETTERS, TYPE, KIND) \
-  case PyNativeType_##NAME:                          \
-    return PyNativeType_ALIGNOF_(TYPE);
-    PyNativeType_VALUE_LIST(PyNativeType_ROW_)
-#undef PyNativeType_ROW_
+#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
+  case PyNativeType_##NAME:                                  \
+    return PyNativeType_Internal_ALIGNOF(TYPE);
+    PyNativeType_VALUE_LIST(PyNativeType_Internal_ROW)
+#undef PyNativeType_Internal_ROW
         default : return 1;
   }
 }
@@ -147,11 +147,11 @@ PyNative_INLINE size_t PyNativeCode_Alignment(int code) {
 /// Source: PyNativeType_LIST.
 PyNative_INLINE enum PyNativeKind PyNativeCode_Kind(int code) {
   switch (code) {
-#define PyNativeType_ROW_(NAME, LETTERS, TYPE, KIND) \
-  case PyNativeType_##NAME:                          \
+#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
+  case PyNativeType_##NAME:                                  \
     return PyNativeKind_##KIND;
-    PyNativeType_LIST(PyNativeType_ROW_)
-#undef PyNativeType_ROW_
+    PyNativeType_LIST(PyNativeType_Internal_ROW)
+#undef PyNativeType_Internal_ROW
         default : return PyNativeKind_VOID;
   }
 }
@@ -161,11 +161,11 @@ PyNative_INLINE enum PyNativeKind PyNativeCode_Kind(int code) {
 /// Source: PyNativeType_LIST.
 PyNative_INLINE const char *PyNativeCode_Letters(int code) {
   switch (code) {
-#define PyNativeType_ROW_(NAME, LETTERS, TYPE, KIND) \
-  case PyNativeType_##NAME:                          \
+#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
+  case PyNativeType_##NAME:                                  \
     return LETTERS;
-    PyNativeType_LIST(PyNativeType_ROW_)
-#undef PyNativeType_ROW_
+    PyNativeType_LIST(PyNativeType_Internal_ROW)
+#undef PyNativeType_Internal_ROW
         default : return "";
   }
 }
@@ -175,12 +175,12 @@ PyNative_INLINE const char *PyNativeCode_Letters(int code) {
 /// GIL: none; any thread; any interpreter; no Python function is called.
 /// Source: PyNativeType_LIST.
 PyNative_INLINE int PyNativeCode_FromLetters(char first, char second) {
-#define PyNativeType_ROW_(NAME, LETTERS, TYPE, KIND) \
-  if (LETTERS[0] == first && LETTERS[1] == second) { \
-    return PyNativeType_##NAME;                      \
+#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
+  if (LETTERS[0] == first && LETTERS[1] == second) {         \
+    return PyNativeType_##NAME;                              \
   }
-  PyNativeType_LIST(PyNativeType_ROW_)
-#undef PyNativeType_ROW_
+  PyNativeType_LIST(PyNativeType_Internal_ROW)
+#undef PyNativeType_Internal_ROW
       return -1;
 }
 

@@ -90,24 +90,24 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
 
 // How many codes there are, without the result: 0 to 12.
 #define PyTypedMethod_Internal_COUNT(...) \
-  PyTypedMethod_Internal_COUNT_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, _)
-#define PyTypedMethod_Internal_COUNT_(_0, _1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, \
-                                      count, ...)                                            \
+  PyTypedMethod_Internal_COUNT_OF(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, _)
+#define PyTypedMethod_Internal_COUNT_OF(_0, _1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, \
+                                        count, ...)                                            \
   count
-#define PyTypedMethod_Internal_FIRST(...) PyTypedMethod_Internal_FIRST_(__VA_ARGS__, _)
-#define PyTypedMethod_Internal_FIRST_(first, ...) first
-#define PyTypedMethod_Internal_JOIN(a, b) PyTypedMethod_Internal_JOIN_(a, b)
-#define PyTypedMethod_Internal_JOIN_(a, b) a##b
+#define PyTypedMethod_Internal_FIRST(...) PyTypedMethod_Internal_FIRST_OF(__VA_ARGS__, _)
+#define PyTypedMethod_Internal_FIRST_OF(first, ...) first
+#define PyTypedMethod_Internal_JOIN(a, b) PyTypedMethod_Internal_PASTE(a, b)
+#define PyTypedMethod_Internal_PASTE(a, b) a##b
 #define PyTypedMethod_Internal_LETTERS(name) PyTypedMethod_Internal_TEXT_##name
 #define PyTypedMethod_Internal_TYPE(name) PyTypedMethod_Internal_TYPE_##name
 #define PyTypedMethod_Internal_TEXT(...)                     \
   PyTypedMethod_Internal_JOIN(PyTypedMethod_Internal_SPELL_, \
                               PyTypedMethod_Internal_COUNT(__VA_ARGS__))(__VA_ARGS__)
-#define PyTypedMethod_Internal_FUNCTION(shape, ...)                            \
-  PyTypedMethod_Internal_TYPE_(PyTypedMethod_Internal_FIRST(__VA_ARGS__)) (*)( \
-      PyTypedMethod_Internal_JOIN(PyTypedMethod_Internal_##shape,              \
+#define PyTypedMethod_Internal_FUNCTION(shape, ...)                              \
+  PyTypedMethod_Internal_TYPE_OF(PyTypedMethod_Internal_FIRST(__VA_ARGS__)) (*)( \
+      PyTypedMethod_Internal_JOIN(PyTypedMethod_Internal_##shape,                \
                                   PyTypedMethod_Internal_COUNT(__VA_ARGS__))(__VA_ARGS__))
-#define PyTypedMethod_Internal_TYPE_(name) PyTypedMethod_Internal_TYPE(name)
+#define PyTypedMethod_Internal_TYPE_OF(name) PyTypedMethod_Internal_TYPE(name)
 
 // The text of a signature with so many arguments; `r` is the result.
 #define PyTypedMethod_Internal_SPELL_0(r) "->" PyTypedMethod_Internal_LETTERS(r)

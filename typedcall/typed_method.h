@@ -1,4 +1,4 @@
-// METH_TYPED: metadata that stands in memory in front of a PyMethodDef's `ml_name`. Its structs,
+// METH_TYPED: metadata that is in memory in front of a PyMethodDef's `ml_name`. Its structs,
 // its readers, which call no Python function, and C macros that write a tagged row. Source: M.
 // Bernstein, "Type information for faster Python C extensions"; PyPy's branch
 // py3.10-mb-typed-sig-experiments; docs/ABI.md, section 4.
@@ -20,7 +20,7 @@ extern "C" {
 /// With METH_TYPED: into the PyPyTypedMethodMetadata that ends a PyTypedMethodMetadata.
 #define METH_TYPED_EXT 0x2000
 
-/// PyPy's struct, unchanged. Where it stands alone, the four bytes of padding behind `ret_type` are
+/// PyPy's struct, unchanged. Where it is alone, the four bytes of padding behind `ret_type` are
 /// 0, as they are in static data; a struct made at run time starts as zeros (calloc).
 typedef struct PyPyTypedMethodMetadata {
   int *arg_types;         ///< T_* codes below, then -1
@@ -53,7 +53,7 @@ typedef struct PyTypedMethodMetadata {
 #define PyTypedMethod_MAGIC UINT64_C(0x5059545950454431)
 #define PyTypedMethod_ABI_MAJOR 1
 #define PyTypedMethod_ABI_MINOR 0
-/// `size` of version 1.0, whatever later versions put in front; a smaller one is none of ours.
+/// `size` of version 1.0, whatever later versions put in front; a smaller one is not ours.
 #define PyTypedMethod_SIZE_1_0 56
 /// `size` of this header's version.
 #define PyTypedMethod_SIZE \
@@ -75,7 +75,7 @@ typedef struct PyTypedMethod_OneArgMetadata {
 // as far as the flag bits, and then the header's own size, declare it.
 
 /// Our header in front of the def's name; NULL when the bits do not announce one, or when what
-/// stands there has another magic, another major version or a size below version 1.0's.
+/// is there has another magic, another major version or a size below version 1.0's.
 static inline const PyTypedMethodMetadata *PyTypedMethod_Metadata(const PyMethodDef *def) {
   const int bits = METH_TYPED | METH_TYPED_EXT;
   if (def == NULL || def->ml_name == NULL || (def->ml_flags & bits) != bits) return NULL;
@@ -147,7 +147,7 @@ PyTypedcall_STATIC_ASSERT(offsetof(PyPyTypedMethodMetadata, ml_name) -
                               offsetof(PyPyTypedMethodMetadata, ret_type) + sizeof(int),
                           what_tells_the_structs_apart_is_padding_in_one_of_them);
 
-// What tells which of the two structs stands alone in front of the name; both have these bytes. 0
+// What tells which of the two structs is alone in front of the name; both have these bytes. 0
 // is PyPy's padding, anything else the post's `ret_type`, or padding that nobody has set. It is
 // copied because in one of them it is no field.
 static inline int PyTypedMethod_Internal_Telling(const PyMethodDef *def) {
@@ -157,7 +157,7 @@ static inline int PyTypedMethod_Internal_Telling(const PyMethodDef *def) {
 }
 
 /// Reads the struct of Bernstein's post and no other, with METH_TYPED alone on a METH_O def: for
-/// who knows that it stands there, which a negative `ret_type` does not say. Otherwise as
+/// who knows that it is there, which a negative `ret_type` does not say. Otherwise as
 /// PyTypedMethod_ReadPyPy, which is for everybody.
 static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCallableEntry *entry,
                                            char signature[PyTypedMethod_PYPY_LENGTH]) {
@@ -177,7 +177,7 @@ static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCalla
 }
 
 /// Reads what PyPy's codes say: with METH_TYPED alone in PyPy's struct or in that of Bernstein's
-/// post, whichever stands there, and behind a valid header of ours in PyPy's. Fills `entry`, whose
+/// post, whichever is there, and behind a valid header of ours in PyPy's. Fills `entry`, whose
 /// signature is written to `signature` and lives as long as that. Returns 1, or 0 when the def is
 /// not tagged so, its codes are unknown, or the post's struct says that the function may raise; it
 /// is then called boxed.
@@ -190,7 +190,7 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
   if ((def->ml_flags & METH_TYPED_EXT) != 0) {
     if (PyTypedMethod_Metadata(def) == NULL) return 0;
   } else if (PyTypedMethod_Internal_Telling(def) != 0) {
-    // The post's functions raise nothing, and of all that may stand in padding, the upper half of a
+    // The post's functions raise nothing, and of all that may be in padding, the upper half of a
     // small negative number is the likeliest.
     return PyTypedMethod_Internal_Telling(def) > 0 &&
            PyTypedMethod_ReadOneArg(def, entry, signature);
@@ -291,9 +291,9 @@ typedef struct PyTypedMethod_Sibling {
 
 /// Defines the sibling symbol of `row`, an element of a static array that is called `name` (no
 /// quotes), with the table of the metadata `variable`: PyTypedMethod_SIBLING(inc, methods[0],
-/// inc_typed). To stand at file scope, behind the array, outside of C++ namespaces. It is exported
-/// whatever -fvisibility says, but not past a linker's version script. One name a shared object:
-/// two types of a module cannot both have it.
+/// inc_typed). To be written at file scope, behind the array, outside of C++ namespaces. It is
+/// exported whatever -fvisibility says, but not past a linker's version script. One name a shared
+/// object: two types of a module cannot both have it.
 #define PyTypedMethod_SIBLING(name, row, variable)                        \
   PyTypedMethod_Internal_SYMBOL __attribute__((visibility("default")))    \
   const PyTypedMethod_Sibling _PyPyTyped_##name;                          \

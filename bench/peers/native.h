@@ -1,4 +1,4 @@
-// The three functions that every peer wraps. They stand in the module, as users have them, but are
+// The three functions that every peer wraps. They are in the module, as users have them, but are
 // never inlined: what is measured is the way to them, which must not differ by what happens there.
 #ifndef TYPEDCALL_BENCH_PEERS_NATIVE_H_
 #define TYPEDCALL_BENCH_PEERS_NATIVE_H_

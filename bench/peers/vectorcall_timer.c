@@ -22,7 +22,7 @@ static long long now_ns(void) {
   return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-// Aligned, so that the loop is the same one whatever stands in front of it.
+// Aligned, so that the loop is the same one whatever is in front of it.
 static __attribute__((noinline, aligned(64))) int call_in_a_loop(PyObject *callable,
                                                                  PyObject *const *args,
                                                                  size_t nargsf, Py_ssize_t calls) {

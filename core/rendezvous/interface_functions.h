@@ -1,4 +1,4 @@
-// What stands in PyTypedcall_Interface, but for what only reads: one thread of an interpreter at a
+// What is in PyTypedcall_Interface, but for what only reads: one thread of an interpreter at a
 // time is in here, also where there is no GIL. Used by core/rendezvous.h.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_INTERFACE_FUNCTIONS_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_INTERFACE_FUNCTIONS_H_
@@ -69,26 +69,26 @@ static inline __attribute__((cold)) PyTypeObject *PyTypedcall_Internal_CombinedM
 
 static inline __attribute__((cold)) int PyTypedcall_Internal_LockAndPublishKept(
     void *opaque, int space, const void *key, PyObject *object, const void *value,
-    int (*equal)(const void *standing, const void *offered), void (*destroy)(const void *value),
+    int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value),
     PyObject *kept) {
-  const void *standing;
+  const void *existing;
   int result;
   PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf((PyTypedcall_Internal_State *)opaque));
   result = PyTypedcall_Internal_Publish(opaque, space, key, object, value, equal, destroy, kept,
-                                        &standing);
+                                        &existing);
   PyTypedcall_END_EXCLUSIVE();
   return result;
 }
 
 static inline __attribute__((cold)) const void *PyTypedcall_Internal_LockAndPublish(
     void *opaque, int space, const void *key, PyObject *object, const void *value,
-    int (*equal)(const void *standing, const void *offered), void (*destroy)(const void *value)) {
-  const void *standing;
+    int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value)) {
+  const void *existing;
   PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf((PyTypedcall_Internal_State *)opaque));
   (void)PyTypedcall_Internal_Publish(opaque, space, key, object, value, equal, destroy, NULL,
-                                     &standing);
+                                     &existing);
   PyTypedcall_END_EXCLUSIVE();
-  return standing;
+  return existing;
 }
 
 static inline __attribute__((cold)) int PyTypedcall_Internal_LockAndRetract(void *opaque, int space,
@@ -114,7 +114,7 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_LockAndExchange(
     void *opaque, int space, const void *key, PyObject *object, const void *expected,
     const void *value, void (*destroy)(const void *value)) {
   if (expected == NULL) {
-    PyErr_SetString(PyExc_ValueError, "typedcall: a row to exchange needs the value that stands");
+    PyErr_SetString(PyExc_ValueError, "typedcall: a row to exchange needs the present value");
     return -1;
   }
   int result;

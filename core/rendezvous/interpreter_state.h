@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-// All that belongs to one interpreter. Its capsule stands in `_extensibletype` and, so that modules
+// All that belongs to one interpreter. Its capsule is in `_extensibletype` and, so that modules
 // torn down after that one can still call us, in the interpreter's own dictionary.
 typedef struct PyTypedcall_Internal_State {
   PyTypedcall_Interface interface;

@@ -103,17 +103,17 @@ static inline int PyTypedcall_Internal_PublishFor(PyTypedcall_Internal_State *st
                                                   const PyTypedcall_Internal_Row *offered,
                                                   int (*equal)(const void *, const void *),
                                                   PyObject *kept, const PyObject *object,
-                                                  const void **standing) {
+                                                  const void **existing) {
   PyTypedcall_Internal_Row *row =
       PyTypedcall_Internal_TableRow(&state->tables[offered->space], offered->key);
   PyTypedcall_Internal_Row *fresh = NULL;
   if (row != NULL) {
-    *standing = row->value;
+    *existing = row->value;
     if (row->value != offered->value && (equal == NULL || !equal(row->value, offered->value))) {
       return PyTypedcall_CONFLICT;
     }
   } else {
-    *standing = offered->value;
+    *existing = offered->value;
     if (PyTypedcall_Internal_ReserveRow(state, offered->space) < 0) return -1;
     row = fresh =
         PyTypedcall_Internal_NewRow(offered->space, offered->key, offered->value, offered->destroy);
@@ -134,7 +134,7 @@ static inline int PyTypedcall_Internal_PublishFor(PyTypedcall_Internal_State *st
 
 // Takes the row of `key` away if all its owners are dying: they have no weak references any more,
 // but the callback that does so has not run yet, and another one is running, which waits for no
-// other. Returns 1 when the row is gone, 0 when it stands. May run Python code.
+// other. Returns 1 when the row is gone, 0 when it is there. May run Python code.
 static inline int PyTypedcall_Internal_RetireDying(PyTypedcall_Internal_State *state, int space,
                                                    const void *key) {
   PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(&state->tables[space], key);
@@ -153,14 +153,14 @@ static inline int PyTypedcall_Internal_RetireDying(PyTypedcall_Internal_State *s
   return is_gone;
 }
 
-// See PyTypedcall_Interface.publish_kept; `*standing` is what stands afterwards. The caller has the
-// state for itself.
+// See PyTypedcall_Interface.publish_kept; `*existing` is what is there afterwards. The caller has
+// the state for itself.
 static inline __attribute__((cold)) int PyTypedcall_Internal_Publish(
     void *opaque, int space, const void *key, PyObject *object, const void *value,
-    int (*equal)(const void *standing, const void *offered), void (*destroy)(const void *value),
-    PyObject *kept, const void **standing) {
+    int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value),
+    PyObject *kept, const void **existing) {
   PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
-  *standing = NULL;
+  *existing = NULL;
   if (space < 0 || space >= PyTypedcall_SPACES || key == NULL || value == NULL || object == NULL) {
     PyErr_SetString(PyExc_ValueError,
                     "typedcall: a row needs a space, a key, an owner and a value");
@@ -181,16 +181,16 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_Publish(
     PyTypedcall_Internal_Owner *owner =
         PyTypedcall_Internal_GetOwner(state, object, may_be_kept, &held);
     if (owner == NULL) {
-      *standing = NULL;
+      *existing = NULL;
       return -1;
     }
-    result = PyTypedcall_Internal_PublishFor(state, owner, &offered, equal, kept, object, standing);
+    result = PyTypedcall_Internal_PublishFor(state, owner, &offered, equal, kept, object, existing);
     PyTypedcall_Internal_DropIdleOwner(state, owner);
     Py_DECREF(held);
   } while (result == PyTypedcall_CONFLICT && PyTypedcall_Internal_RetireDying(state, space, key));
   if (result == PyTypedcall_CONFLICT) PyTypedcall_Internal_Count(&state->counters.conflicts, 1);
   if (result == -1) {
-    *standing = NULL;
+    *existing = NULL;
     PyErr_NoMemory();
   }
   return result;
@@ -231,7 +231,7 @@ static inline int PyTypedcall_Internal_Retract(void *opaque, int space, const vo
   PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(&state->tables[space], key);
   if (row == NULL) return 0;
   PyTypedcall_Internal_TakeOut(state, row);
-  // Somebody may be using the value without a reference, so it is kept.
+  // Someone may be using the value without a reference, so it is kept.
   row->next = state->retracted;
   state->retracted = row;
   PyTypedcall_Internal_LetKeptOwnerGo(state, row);

@@ -101,7 +101,7 @@ static inline void PyTypedcall_Internal_ForgetReference(PyTypedcall_Internal_Own
 static inline int PyTypedcall_Internal_ForgetOwner(PyTypedcall_Internal_State *state,
                                                    PyTypedcall_Internal_Owner *owner) {
   PyObject *key = owner->key, *owners = state->owners;
-  if (owner->reference == NULL || owners == NULL) return 0;  // somebody else has done it
+  if (owner->reference == NULL || owners == NULL) return 0;  // someone else has done it
   Py_INCREF(key);
   Py_INCREF(owners);
   PyObject *reference = owner->reference;
@@ -166,24 +166,24 @@ static inline PyObject *PyTypedcall_Internal_OwnerCapsule(PyTypedcall_Internal_S
     return NULL;
   }
   Py_INCREF(owners);
-  PyObject *standing = PyTypedcall_Internal_GetItem(owners, key);
-  if (standing == NULL && !PyErr_Occurred()) {
+  PyObject *existing = PyTypedcall_Internal_GetItem(owners, key);
+  if (existing == NULL && !PyErr_Occurred()) {
     PyObject *fresh = PyTypedcall_Internal_NewOwner(state, object, key, died, may_be_kept);
-    // Making it may have collected garbage and thereby run anything: what stands now counts, unless
-    // the state has been emptied meanwhile.
+    // Making it may have collected garbage and thereby run anything: what is there now counts,
+    // unless the state has been emptied meanwhile.
     if (fresh != NULL && state->owners == owners) {
-      standing = PyTypedcall_Internal_SetDefaultOfOurs(owners, key, fresh);
+      existing = PyTypedcall_Internal_SetDefaultOfOurs(owners, key, fresh);
       PyTypedcall_Internal_Hide(owners);
     } else if (fresh != NULL) {
       PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
     }
-    if (fresh != NULL && standing != fresh) {
+    if (fresh != NULL && existing != fresh) {
       PyTypedcall_Internal_ForgetReference(PyTypedcall_Internal_OwnerIn(fresh));
     }
     Py_XDECREF(fresh);
   }
   Py_DECREF(owners);
-  return standing;
+  return existing;
 }
 
 // The record of an owner, which is in the state when this returns, with a reference to its capsule

@@ -1,4 +1,4 @@
-// References to rows: counted, so that a row outlives its place in the table while somebody uses
+// References to rows: counted, so that a row outlives its place in the table while someone uses
 // it, and the Python object that a consumer gets, in which the garbage collector sees what it
 // keeps.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_ROW_REFERENCE_H_
@@ -20,12 +20,12 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_ShareRow(
 static inline void PyTypedcall_Internal_ReleaseRow(PyTypedcall_Internal_Row *row) {
   if (__atomic_sub_fetch(&row->references, 1, __ATOMIC_ACQ_REL) > 0) return;
   PyObject **kept = row->kept;
-  const size_t room = row->kept_room;
+  const size_t capacity = row->kept_capacity;
   const void *value = row->value;
   void (*destroy)(const void *value) = row->destroy;
   PyTypedcall_RAW_FREE(row);
   if (destroy != NULL) destroy(value);
-  for (size_t i = 0; i < room; ++i) Py_XDECREF(kept[i]);
+  for (size_t i = 0; i < capacity; ++i) Py_XDECREF(kept[i]);
   PyTypedcall_RAW_FREE(kept);
 }
 
@@ -39,7 +39,7 @@ static inline void PyTypedcall_Internal_ReleaseRows(PyTypedcall_Internal_Row *ro
 }
 
 // What a consumer holds. Nothing in it changes, so a cycle that it is part of can be broken at some
-// other place, and it needs no tp_clear: as long as somebody has it, the row is valid.
+// other place, and it needs no tp_clear: as long as someone has it, the row is valid.
 typedef struct PyTypedcall_Internal_Reference {
   PyObject_HEAD
   PyTypedcall_Internal_Row *row;
@@ -58,14 +58,14 @@ static inline int PyTypedcall_Internal_IsSameKept(const PyTypeObject *references
   return a->row == b->row && a->owner == b->owner && a->callable == b->callable;
 }
 
-// Where `object` stands among `room` cells, or the free one where it belongs. There is one.
-static inline PyObject **PyTypedcall_Internal_KeptCell(PyObject **cells, size_t room,
+// Where `object` is among `capacity` cells, or the free one where it belongs. There is one.
+static inline PyObject **PyTypedcall_Internal_KeptCell(PyObject **cells, size_t capacity,
                                                        const PyTypeObject *references,
                                                        PyObject *object) {
   const void *key = object;
   if (Py_TYPE(object) == references) key = ((PyTypedcall_Internal_Reference *)object)->row;
   for (size_t i = PyTypedcall_Internal_Hash(key);; ++i) {
-    PyObject **cell = cells + (i & (room - 1));
+    PyObject **cell = cells + (i & (capacity - 1));
     if (*cell == NULL || PyTypedcall_Internal_IsSameKept(references, *cell, object)) return cell;
   }
 }
@@ -74,29 +74,29 @@ static inline PyObject **PyTypedcall_Internal_KeptCell(PyObject **cells, size_t 
 // the state for itself.
 static inline int PyTypedcall_Internal_KeepOne(PyTypedcall_Internal_Row *row,
                                                const PyTypeObject *references, PyObject *object) {
-  if (row->kept_room > 0 &&
-      *PyTypedcall_Internal_KeptCell(row->kept, row->kept_room, references, object) != NULL) {
+  if (row->kept_capacity > 0 &&
+      *PyTypedcall_Internal_KeptCell(row->kept, row->kept_capacity, references, object) != NULL) {
     return 0;
   }
-  if ((row->kept_count + 1) * 2 > row->kept_room) {
-    const size_t room = row->kept_room > 0 ? row->kept_room * 2 : 4;
-    PyObject **cells = (PyObject **)PyTypedcall_RAW_CALLOC(room, sizeof(*cells));
+  if ((row->kept_count + 1) * 2 > row->kept_capacity) {
+    const size_t capacity = row->kept_capacity > 0 ? row->kept_capacity * 2 : 4;
+    PyObject **cells = (PyObject **)PyTypedcall_RAW_CALLOC(capacity, sizeof(*cells));
     if (cells == NULL) return -1;
-    for (size_t i = 0; i < row->kept_room; ++i) {
+    for (size_t i = 0; i < row->kept_capacity; ++i) {
       PyObject *each = row->kept[i];
-      if (each != NULL) *PyTypedcall_Internal_KeptCell(cells, room, references, each) = each;
+      if (each != NULL) *PyTypedcall_Internal_KeptCell(cells, capacity, references, each) = each;
     }
     PyTypedcall_RAW_FREE(row->kept);
     row->kept = cells;
-    row->kept_room = room;
+    row->kept_capacity = capacity;
   }
   Py_INCREF(object);
-  *PyTypedcall_Internal_KeptCell(row->kept, row->kept_room, references, object) = object;
+  *PyTypedcall_Internal_KeptCell(row->kept, row->kept_capacity, references, object) = object;
   ++row->kept_count;
   return 0;
 }
 
-// Keeps `object`, or what is in it if it is a tuple: who tags the same again makes the tuple anew.
+// Keeps `object`, or what is in it if it is a tuple: who tags the same again makes the tuple again.
 // Nothing for NULL, and not `owner`, with which the row goes. As KeepOne.
 static inline int PyTypedcall_Internal_Keep(PyTypedcall_Internal_Row *row,
                                             const PyTypeObject *references, PyObject *object,
@@ -128,7 +128,7 @@ static inline void PyTypedcall_Internal_FreeReference(PyObject *self) {
   PyObject *owner = reference->owner, *callable = reference->callable;
   PyObject_GC_UnTrack(self);
   PyObject_GC_Del(self);
-  // Before the owner goes, which may be what the value stands in.
+  // Before the owner goes, which may be what the value is in.
   if (row != NULL) PyTypedcall_Internal_ReleaseRow(row);
   Py_XDECREF(callable);
   Py_XDECREF(owner);

@@ -25,7 +25,7 @@ static inline void PyTypedcall_Internal_SwapRows(PyTypedcall_Internal_State *sta
   state->retracted = old;
 }
 
-// See PyTypedcall_Interface.exchange; with a NULL `expected` whatever stands is replaced.
+// See PyTypedcall_Interface.exchange; with a NULL `expected` whatever is there is replaced.
 static inline __attribute__((cold)) int PyTypedcall_Internal_Exchange(
     void *opaque, int space, const void *key, PyObject *object, const void *expected,
     const void *value, void (*destroy)(const void *value)) {

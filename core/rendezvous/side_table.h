@@ -28,7 +28,7 @@ typedef struct PyTypedcall_Internal_Generation {
   PyTypedcall_Internal_Cell cells[1];
 } PyTypedcall_Internal_Generation;
 
-// What writers know about a cell. It lives as long as somebody has a reference: the table or the
+// What writers know about a cell. It lives as long as someone has a reference: the table or the
 // list of retracted rows, each owner, and each consumer that holds it
 // (core/rendezvous/row_reference.h).
 typedef struct PyTypedcall_Internal_Row {
@@ -39,7 +39,7 @@ typedef struct PyTypedcall_Internal_Row {
   const void *value;
   void (*destroy)(const void *value);
   PyObject **kept;  // a set of what publish_kept() was given: its cells, at most half of them full
-  size_t kept_count, kept_room;
+  size_t kept_count, kept_capacity;
   struct PyTypedcall_Internal_Ownership *owned_by, **owned_by_end;
   size_t left;                            // how often an owner has left it
   struct PyTypedcall_Internal_Row *next;  // among those that were taken out of the table

@@ -22,8 +22,8 @@ static inline uintptr_t PyCustomSlot_Internal_IDByName(PyObject *names, const ch
   PyObject *key = PyUnicode_FromString(name);
   if (key == NULL) return 0;
   uintptr_t id = 0;
-  PyObject *standing = PyTypedcall_Internal_GetItem(names, key);
-  if (standing == NULL && !PyErr_Occurred()) {
+  PyObject *existing = PyTypedcall_Internal_GetItem(names, key);
+  if (existing == NULL && !PyErr_Occurred()) {
     const Py_ssize_t next = PyDict_Size(names);
     if (next >= PyCustomSlot_Internal_RUNTIME_IDS) {
       PyErr_SetString(PyExc_ValueError, "typedcall: all custom slot IDs have been given out");
@@ -31,12 +31,12 @@ static inline uintptr_t PyCustomSlot_Internal_IDByName(PyObject *names, const ch
       // No Python code runs in here, so nobody takes this ID in between.
       PyObject *fresh = PyLong_FromSize_t(
           PyCustomSlot_ID(PyCustomSlot_REGISTRAR_RUNTIME, next >> 7, next & 0x7f));
-      standing = fresh != NULL ? PyTypedcall_Internal_SetDefaultOfOurs(names, key, fresh) : NULL;
+      existing = fresh != NULL ? PyTypedcall_Internal_SetDefaultOfOurs(names, key, fresh) : NULL;
       Py_XDECREF(fresh);
     }
   }
-  if (standing != NULL) id = PyLong_AsSize_t(standing);
-  Py_XDECREF(standing);
+  if (existing != NULL) id = PyLong_AsSize_t(existing);
+  Py_XDECREF(existing);
   Py_DECREF(key);
   return id;
 }

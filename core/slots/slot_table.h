@@ -21,7 +21,7 @@ typedef struct PyExtensibleType_Internal_Table {
   PyTypeObject *owner;   // the type it was made for, NULL once that is dead; only compared
   Py_ssize_t own_count;  // how many slots the owner brought itself
   Py_ssize_t own_at;     // where they stand: at 0 if that is all, else behind the resolved ones
-  PyObject **kept;  // the capsules whose pointers stand in the slots, by whichever class; or NULL
+  PyObject **kept;  // the capsules whose pointers are in the slots, by whichever class; or NULL
   Py_ssize_t kept_count;
   PyCustomSlot slots[1];  // the resolved slots, then, if they are others, the owner's own
 } PyExtensibleType_Internal_Table;
@@ -135,7 +135,7 @@ static inline Py_ssize_t PyExtensibleType_Internal_PositionNear(const PyCustomSl
   return PyExtensibleType_Internal_Position(slots, count, id);
 }
 
-// Returns 0, or -1 with ValueError for an ID that is invalid or stands twice, or MemoryError.
+// Returns 0, or -1 with ValueError for an ID that is invalid or occurs twice, or MemoryError.
 static inline int PyExtensibleType_Internal_ValidateOwn(PyTypeObject *type, const PyCustomSlot *own,
                                                         Py_ssize_t own_count) {
   PyExtensibleType_Internal_Index ids;
@@ -149,7 +149,7 @@ static inline int PyExtensibleType_Internal_ValidateOwn(PyTypeObject *type, cons
     char name[PyTypedcall_Internal_NAME_SIZE];
     PyOS_snprintf(id, sizeof(id), "0x%llx", (unsigned long long)own[i].id);
     PyErr_Format(PyExc_ValueError,
-                 valid ? "type '%s': custom slot %zd has ID %s, which stands there already"
+                 valid ? "type '%s': custom slot %zd has ID %s, which is there already"
                        : "type '%s': custom slot %zd has the invalid ID %s",
                  PyTypedcall_Internal_Name(type, name), i, id);
     result = -1;
@@ -248,10 +248,10 @@ static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Settled(PyTy
 
 // The first type in the MRO that has slots, or NULL. From the first entry on: a derived metaclass's
 // mro() can leave the type itself out, and where it is in, it is passed over as not resolved yet.
-// `room` and `kept` grow by what all of them have.
+// `capacity` and `kept` grow by what all of them have.
 static inline PyTypeObject *PyExtensibleType_Internal_FirstWithSlots(PyTypeObject *metaclass,
                                                                      PyObject *mro,
-                                                                     Py_ssize_t *room,
+                                                                     Py_ssize_t *capacity,
                                                                      Py_ssize_t *kept) {
   PyTypeObject *first = NULL;
   for (Py_ssize_t i = 0; i < PyTuple_Size(mro); ++i) {
@@ -262,7 +262,7 @@ static inline PyTypeObject *PyExtensibleType_Internal_FirstWithSlots(PyTypeObjec
         PyExtensibleType_Internal_TableOf(metaclass, (PyTypeObject *)base);
     if (first == NULL && data->count > 0) first = (PyTypeObject *)base;
     if (table != NULL) *kept += table->kept_count;
-    *room += data->count;
+    *capacity += data->count;
   }
   return first;
 }
@@ -318,12 +318,12 @@ static inline Py_ssize_t PyExtensibleType_Internal_FillTable(
 static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, PyTypeObject *type,
                                                        PyObject *mro,
                                                        const PyExtensibleType_Internal_Own *own) {
-  Py_ssize_t room = own->count, kept = own->kept_count;
-  PyTypeObject *layout = PyExtensibleType_Internal_FirstWithSlots(metaclass, mro, &room, &kept);
+  Py_ssize_t capacity = own->count, kept = own->kept_count;
+  PyTypeObject *layout = PyExtensibleType_Internal_FirstWithSlots(metaclass, mro, &capacity, &kept);
   if (layout == NULL && own->count == 0) return 0;
   PyExtensibleType_Internal_Table *table = (PyExtensibleType_Internal_Table *)PyMem_Calloc(
       1, offsetof(PyExtensibleType_Internal_Table, slots) +
-             (size_t)(room + own->count) * sizeof(PyCustomSlot));
+             (size_t)(capacity + own->count) * sizeof(PyCustomSlot));
   if (table != NULL && kept > 0) {
     table->kept = (PyObject **)PyMem_Calloc((size_t)kept, sizeof(*table->kept));
   }

@@ -25,7 +25,7 @@ typedef struct PyExtensibleType_Internal_StaticType {
 #define PyExtensibleType_Internal_FREES_NAMES 0
 #endif
 
-// What stands in StaticType.attributes.
+// What is in StaticType.attributes.
 #define PyExtensibleType_Internal_PUT_MODULE 1
 #define PyExtensibleType_Internal_PUT_MARK 2
 
@@ -99,12 +99,12 @@ static inline void PyExtensibleType_Internal_ForgetStatic(
       memset(table + item->own_count, 0, (size_t)inherited * sizeof(*table));
       item->data->count = item->own_count;
     }
-    // Its reference to the metaclass is never given back: a static type that somebody has given
+    // Its reference to the metaclass is never given back: a static type that someone has given
     // this metaclass without PyExtensibleType_Ready has none, and nobody lists it.
     PyTypeObject *metaclass = Py_TYPE((PyObject *)item->type);
     Py_SET_TYPE((PyObject *)item->type, &PyType_Type);
     PyExtensibleType_Internal_Retype(item->type, metaclass, &PyType_Type);
-    // Before 3.14 nothing is freed that somebody refers to. It stays, because the next interpreter
+    // Before 3.14 nothing is freed that someone refers to. It stays, because the next interpreter
     // could not make room in a dictionary that this one has allocated (3.12).
     if (PyExtensibleType_Internal_FREES_NAMES) {
       PyExtensibleType_Internal_UnsetStatic(item->type, item->attributes);
@@ -124,15 +124,15 @@ static inline int PyExtensibleType_Internal_RefuseStatic(PyTypeObject *type, PyO
   return -1;
 }
 
-// Checks count, table and room. Returns 0, or -1 with ValueError.
+// Checks count, table and capacity. Returns 0, or -1 with ValueError.
 static inline int PyExtensibleType_Internal_CheckStatic(PyTypeObject *type,
                                                         const PyExtensibleTypeData *data,
-                                                        Py_ssize_t room) {
-  if (data->count < 0 || room < data->count || (room > 0 && data->table == NULL)) {
+                                                        Py_ssize_t capacity) {
+  if (data->count < 0 || capacity < data->count || (capacity > 0 && data->table == NULL)) {
     return PyExtensibleType_Internal_RefuseStatic(
         type, PyExc_ValueError, "the slot table is missing or has less room than slots");
   }
-  for (Py_ssize_t i = data->count; i < room; ++i) {
+  for (Py_ssize_t i = data->count; i < capacity; ++i) {
     if (data->table[i].id == PyCustomSlot_ID_EMPTY) continue;
     return PyExtensibleType_Internal_RefuseStatic(
         type, PyExc_ValueError, "there are more slots in the table than etp_custom_slot_count");
@@ -146,7 +146,7 @@ static inline int PyExtensibleType_Internal_CheckStatic(PyTypeObject *type,
 static inline int PyExtensibleType_Internal_PrependInherited(PyTypeObject *metaclass,
                                                              PyTypeObject *type,
                                                              PyExtensibleTypeData *data,
-                                                             Py_ssize_t room) {
+                                                             Py_ssize_t capacity) {
   PyObject *mro = PyTypedcall_Internal_Mro(type);
   const Py_ssize_t own_count = data->count;
   Py_ssize_t most = 0, unused = 0;
@@ -172,12 +172,12 @@ static inline int PyExtensibleType_Internal_PrependInherited(PyTypeObject *metac
     if (from == NULL || base == (PyObject *)type) continue;
     result = PyExtensibleType_Internal_MergeSlots(&merge, from->table, from->count);
   }
-  if (result == 0 && merge.count > room - own_count) {
+  if (result == 0 && merge.count > capacity - own_count) {
     char name[PyTypedcall_Internal_NAME_SIZE];
     PyErr_Format(PyExc_ValueError,
                  "static type '%s': %zd slots of its own and %zd inherited ones do not fit into a "
                  "table for %zd",
-                 PyTypedcall_Internal_Name(type, name), own_count, merge.count, room);
+                 PyTypedcall_Internal_Name(type, name), own_count, merge.count, capacity);
     result = -1;
   } else if (result == 0 && merge.count > 0) {
     memmove(data->table + merge.count, data->table, (size_t)own_count * sizeof(*merge.slots));
@@ -207,14 +207,14 @@ static inline int PyExtensibleType_Internal_MetaclassFits(PyTypeObject *metaclas
 // there, or -1 with an exception.
 static inline int PyExtensibleType_Internal_SetStatic(PyTypeObject *type, const char *name,
                                                       PyObject *value) {
-  PyObject *standing = value != NULL ? PyTypedcall_Internal_OwnAttribute(type, name) : NULL;
-  int result = standing != NULL ? 0 : -1;
-  if (standing == NULL && !PyErr_Occurred()) {
+  PyObject *existing = value != NULL ? PyTypedcall_Internal_OwnAttribute(type, name) : NULL;
+  int result = existing != NULL ? 0 : -1;
+  if (existing == NULL && !PyErr_Occurred()) {
     PyObject *dict = PyTypedcall_Internal_StaticDict(type);
     if (dict != NULL && PyDict_SetItemString(dict, name, value) == 0) result = 1;
     Py_XDECREF(dict);
   }
-  Py_XDECREF(standing);
+  Py_XDECREF(existing);
   Py_XDECREF(value);
   return result;
 }
@@ -249,7 +249,7 @@ static inline int PyExtensibleType_Internal_IsLate(
 // See PyExtensibleType_Ready. `types` are those of the interpreter.
 static inline int PyExtensibleType_Internal_ReadyStatic(
     PyTypeObject *metaclass, PyExtensibleType_Internal_StaticTypes *types, PyTypeObject *type,
-    Py_ssize_t room) {
+    Py_ssize_t capacity) {
 #ifdef Py_LIMITED_API
   // PyObject_GetTypeData would want a type that has the metaclass already.
   const Py_ssize_t offset = PyTypedcall_Internal_TypeDataOffset(metaclass);
@@ -278,7 +278,7 @@ static inline int PyExtensibleType_Internal_ReadyStatic(
     return PyExtensibleType_Internal_RefuseStatic(
         type, PyExc_TypeError, "must be made ready before the types that derive from it");
   }
-  if (PyExtensibleType_Internal_CheckStatic(type, data, room) < 0 ||
+  if (PyExtensibleType_Internal_CheckStatic(type, data, capacity) < 0 ||
       PyExtensibleType_Internal_ReserveStatic(types) < 0) {
     return -1;
   }
@@ -295,7 +295,7 @@ static inline int PyExtensibleType_Internal_ReadyStatic(
   }
   if (result == 0) result = PyExtensibleType_Internal_SetAttributes(type, &attributes);
   if (result == 0) {
-    result = PyExtensibleType_Internal_PrependInherited(metaclass, type, data, room);
+    result = PyExtensibleType_Internal_PrependInherited(metaclass, type, data, capacity);
   }
   // PyType_Ready may have run code that made another static type ready.
   if (result == 0) result = PyExtensibleType_Internal_ReserveStatic(types);

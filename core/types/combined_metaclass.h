@@ -1,4 +1,4 @@
-// Metaclasses that are ours and somebody else's at once (ABCMeta, EnumMeta), so that a class can
+// Metaclasses that are both ours and foreign (ABCMeta, EnumMeta), so that a class can
 // derive from both kinds: one for each set of metaclasses, whoever asks and in whatever order.
 #ifndef TYPEDCALL_CORE_TYPES_COMBINED_METACLASS_H_
 #define TYPEDCALL_CORE_TYPES_COMBINED_METACLASS_H_
@@ -210,7 +210,7 @@ static inline PyObject *PyExtensibleType_Internal_CombinedBases(PyTypeObject *ou
   return bases;
 }
 
-// A frozenset of addresses. One can be used again if somebody assigns to the `__bases__` of what
+// A frozenset of addresses. One can be used again if someone assigns to the `__bases__` of what
 // was made: what is found is therefore looked at again.
 static inline PyObject *PyExtensibleType_Internal_CombinedKey(PyObject *bases) {
   PyObject *addresses = PyList_New(0);
@@ -308,25 +308,25 @@ static inline __attribute__((cold)) PyTypeObject *PyExtensibleType_Internal_Comb
     if (known != NULL) combined = PyExtensibleType_Internal_Dereference(known);
     Py_XDECREF(known);
     if (combined != NULL && !PyExtensibleType_Internal_DerivesFrom(ours, combined, bases)) {
-      // Somebody has assigned to its `__bases__`.
+      // Someone has assigned to its `__bases__`.
       Py_CLEAR(combined);
       if (PyDict_DelItem(cache, key) < 0 && PyErr_ExceptionMatches(PyExc_KeyError)) PyErr_Clear();
     }
     if (combined == NULL && !PyErr_Occurred() &&
         PyExtensibleType_Internal_PurgeCombined(cache) == 0 &&
         (combined = PyExtensibleType_Internal_NewCombined(ours, bases)) != NULL) {
-      // Making it may have run code that asked for the same: what stands now counts.
+      // Making it may have run code that asked for the same: what is there now counts.
       PyObject *reference = PyWeakref_NewRef(combined, NULL);
-      PyObject *standing =
+      PyObject *existing =
           reference != NULL ? PyTypedcall_Internal_SetDefaultOfOurs(cache, key, reference) : NULL;
       PyTypedcall_Internal_Hide(cache);
-      if (standing != reference || standing == NULL) {
+      if (existing != reference || existing == NULL) {
         // Letting go of ours may run code that drops that one.
-        PyObject *first = standing != NULL ? PyExtensibleType_Internal_Dereference(standing) : NULL;
+        PyObject *first = existing != NULL ? PyExtensibleType_Internal_Dereference(existing) : NULL;
         Py_DECREF(combined);
         combined = first;
       }
-      Py_XDECREF(standing);
+      Py_XDECREF(existing);
       Py_XDECREF(reference);
     }
   }

@@ -51,7 +51,7 @@ typedef struct PyExtensibleType_Internal_Step {
 typedef struct PyExtensibleType_Internal_Resolution {
   PyTypeObject *metaclass;
   PyExtensibleType_Internal_Step *steps;  // `few`, or allocated
-  Py_ssize_t count, room;
+  Py_ssize_t count, capacity;
   int has_settled_first;
   PyExtensibleType_Internal_Index
       seen;  // address of a type: its step, -1 when it has none any more
@@ -79,18 +79,18 @@ static inline __attribute__((cold)) void PyExtensibleType_Internal_DropStep(
 static inline int PyExtensibleType_Internal_ReserveStep(
     PyExtensibleType_Internal_Resolution *resolution) {
   if (PyExtensibleType_Internal_IndexReserve(&resolution->seen, 1) < 0) return -1;
-  if (resolution->count < resolution->room) return 0;
-  const Py_ssize_t room = resolution->room * 2;
+  if (resolution->count < resolution->capacity) return 0;
+  const Py_ssize_t capacity = resolution->capacity * 2;
   const int is_first = resolution->steps == resolution->few;
-  void *grown =
-      PyMem_Realloc(is_first ? NULL : resolution->steps, (size_t)room * sizeof(*resolution->steps));
+  void *grown = PyMem_Realloc(is_first ? NULL : resolution->steps,
+                              (size_t)capacity * sizeof(*resolution->steps));
   if (grown == NULL) {
     PyErr_NoMemory();
     return -1;
   }
   if (is_first) memcpy(grown, resolution->few, sizeof(resolution->few));
   resolution->steps = (PyExtensibleType_Internal_Step *)grown;
-  resolution->room = room;
+  resolution->capacity = capacity;
   return 0;
 }
 
@@ -257,7 +257,7 @@ static inline __attribute__((cold)) int PyExtensibleType_Internal_ResolveWith(
   resolution.metaclass = metaclass;
   resolution.steps = resolution.few;
   resolution.count = 0;
-  resolution.room = (Py_ssize_t)(sizeof(resolution.few) / sizeof(resolution.few[0]));
+  resolution.capacity = (Py_ssize_t)(sizeof(resolution.few) / sizeof(resolution.few[0]));
   resolution.has_settled_first = 0;
   PyExtensibleType_Internal_IndexInit(&resolution.seen);
   const int has_begun = PyExtensibleType_Internal_AddStep(&resolution, type, given, -1);

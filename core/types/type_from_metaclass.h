@@ -17,7 +17,7 @@ extern "C" {
 
 #ifndef Py_LIMITED_API
 // All versions copy the offset of any base that has a `__dict__`, although only the base that
-// determines the layout is in the instances: attributes would be stored in somebody's data.
+// determines the layout is in the instances: attributes would be stored in foreign data.
 static inline void PyExtensibleType_Internal_PlaceDict(PyTypeObject *type,
                                                        const PyType_Spec *spec) {
 #ifdef Py_TPFLAGS_MANAGED_DICT

@@ -6,7 +6,7 @@ import sys
 
 
 class Loud:
-    """An ordinary class, of somebody who has never heard of custom slots."""
+    """An ordinary class, of someone who has never heard of custom slots."""
 
     def greet(self):
         return super().greet().upper()

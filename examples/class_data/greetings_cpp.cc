@@ -19,7 +19,7 @@ struct greet_object {
 greet_object *as_greet(PyObject *self) { return reinterpret_cast<greet_object *>(self); }
 
 // The class data: one look at the type of `self`, whether that is a class of ours or one that
-// somebody derived from it. NULL for Greet itself, and for what derives from nothing else.
+// someone derived from it. NULL for Greet itself, and for what derives from nothing else.
 const greeting_class *greeting_of(PyObject *self) {
   const PyCustomSlot *slot = PyCustomSlots_Find(self, GREETING_SLOT_ID, 0);
   return slot != nullptr ? static_cast<const greeting_class *>(slot->data.pointer) : nullptr;

@@ -11,7 +11,7 @@
 namespace typed {
 
 /// What a tag needs as long as it stands. Allocated, not static: two names of one function may have
-/// other flags, and a table that somebody reads does not change.
+/// other flags, and a table that someone reads does not change.
 struct one_entry {
   PyNativeCallableTable table;
 };

@@ -14,7 +14,7 @@ static PyObject *inc(PyObject *module, PyObject *argument) {
   return PyLong_FromLong(inc_impl(x));
 }
 
-// 1. What stands in front of the name: PyPy's fields, then the overloads.
+// 1. What is in front of the name: PyPy's fields, then the overloads.
 PyTypedMethod_DEFINE_PYPY(inc_typed, "inc", PyTypedMethod_CODES(T_C_LONG), T_C_LONG, inc_impl,
                           {"l->l", PyNativeCallable_PURE, (void *)inc_impl});
 

@@ -15,7 +15,8 @@
 namespace quickstart {
 namespace {
 
-constexpr typedcall::honours everything = typedcall::checks_errors | typedcall::accepts_differences;
+constexpr typedcall::capabilities everything =
+    typedcall::checks_errors | typedcall::accepts_differences;
 
 // The compiler must neither know these values nor drop them.
 template <class T>

@@ -1,5 +1,5 @@
-// Tagging functions that somebody else wrote: CPython's `math`, with libm's addresses. Nothing is
-// written to math's method table; the tags stand in the interpreter's side table.
+// Tagging functions that someone else wrote: CPython's `math`, with libm's addresses. Nothing is
+// written to math's method table; the tags are in the interpreter's side table.
 #include <math.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A module for any number of interpreters in one process: what belongs to one interpreter stands in
+// A module for any number of interpreters in one process: what belongs to one interpreter is in
 // the module's state, of which each interpreter has its own. It has no static variables.
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"

@@ -109,7 +109,7 @@ PyTypedMethod_DEFINE(slope_typed, "slope",
                      PyTypedMethod_ENTRY(PyNativeCallable_PURE, slope_of, DOUBLE, DOUBLE, DOUBLE,
                                          DOUBLE, DOUBLE));
 
-// An array that somebody else generates, and that is tagged in place, below.
+// An array that someone else generates, and that is tagged in place, below.
 static PyMethodDef line_methods[] = {
     {"at", line_at, METH_O, "at($self, x, /)\n--\n\n"},
     {"slope", (PyCFunction)(void (*)(void))slope, METH_FASTCALL | METH_STATIC,

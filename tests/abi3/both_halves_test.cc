@@ -65,7 +65,7 @@ TEST(StaticTypes, AreReadAndDerivedFromByBoth) {
   }
   EXPECT_EQ(Found(scope.Eval("Child()").get(), Id(9)), Both(99));
   EXPECT_EQ(Found(scope.Eval("Derived()").get(), Id(9)), Both(-1));
-  // Whether there is anything behind a static type stands in its dictionary, which needs the GIL.
+  // Whether there is anything behind a static type is in its dictionary, which needs the GIL.
   EXPECT_EQ(LimitedValueDetached(scope.Eval("Derived()").get(), Id(1)), -1);
   EXPECT_EQ(LimitedValueDetached(scope.Eval("Child()").get(), Id(1)), 11);
 }
@@ -96,7 +96,7 @@ TEST(StaticTypes, AreRefusedAsEver) {
   auto *twice = NewStatic("test.Twice", 1, nullptr);
   twice->etp_custom_slot_table[1].id = Id(1);
   EXPECT_EQ(PyExtensibleType_Ready(twice, 4), -1);
-  EXPECT_NE(TakeError().find("which stands there already"), std::string::npos);
+  EXPECT_NE(TakeError().find("which is there already"), std::string::npos);
 }
 
 using Published = Rows;

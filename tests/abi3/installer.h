@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /// 1: the interpreter's interface is one that code compiled for the limited API has installed.
-/// 0: somebody else's is there. -1: an exception is set. GIL: held.
+/// 0: another one is there. -1: an exception is set. GIL: held.
 int LimitedInstall(void);
 
 /// The flags of a slot as the limited tier finds it, -1 for none. GIL: held.

@@ -1,4 +1,4 @@
-// Sibling symbols, as C++ compiles them under each standard. The checks stand in
+// Sibling symbols, as C++ compiles them under each standard. The checks are in
 // sibling_standards.h.
 #include "tests/c_provider/sibling_standards.h"
 

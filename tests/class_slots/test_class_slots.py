@@ -278,7 +278,7 @@ class Refused(unittest.TestCase):
             self.check({A: wrong}, ValueError, "entry 0: the value does not fit a machine word")
 
     def test_an_id_twice(self):
-        self.check([(B, 1), (B, 1)], ValueError, "custom slot 1 has ID 0x1000201, which stands")
+        self.check([(B, 1), (B, 1)], ValueError, "custom slot 1 has ID 0x1000201, which is there")
 
     def test_the_native_callable_slot(self):
         # An offset from Python would make every consumer follow a pointer at that place.
@@ -361,7 +361,7 @@ class Reentrant(unittest.TestCase):
         self.assertEqual(Asking.reads, 1)
 
     def test_a_mapping_that_looks_the_class_up_twice_and_fails(self):
-        """Read anew at each look-up that would take twice as long with each level."""
+        """read again at each look-up that would take twice as long with each level."""
         classes = []
 
         class Asking(collections.UserDict):

@@ -13,7 +13,7 @@ import weakref
 
 from slot_tools import Metaclass, combined, make, table
 
-import _extensibletype  # there since somebody imported the metaclass
+import _extensibletype  # there since someone imported the metaclass
 
 A, B = 0x01000101, 0x01000201
 Base = make({A: 1})

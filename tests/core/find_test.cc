@@ -127,7 +127,7 @@ TEST(Find, ForeignMetaclassThatIsAsLargeAsOurs) {
   ExpectNoSlots(scope.Eval("Thing").get(), "the class");
 }
 
-// Behind most types lies somebody else's memory, whatever it says: the metaclass's size decides.
+// Behind most types lies foreign memory, whatever it says: the metaclass's size decides.
 TEST(Find, BytesBehindAnOrdinaryTypeDoNotCount) {
   static PyCustomSlot slot = Slot(Id(1), 11);
   static PyHeapExtensibleTypeObject type = {};
@@ -194,7 +194,7 @@ TEST(Find, EmptyTable) {
   }
 }
 
-// Who stands first in its table is found by one key. The rest of the look-up would find it, too, so
+// Who is first in its table is found by one key. The rest of the look-up would find it, too, so
 // this asks for the way.
 void ExpectFirst(const Ref &object, long value, bool has_key, const char *what) {
   ASSERT_TRUE(object) << what << ": " << TakeError();

@@ -135,8 +135,7 @@ TEST(FromSpec, ManySlots) {
   }
   slots.push_back(slots[7]);
   EXPECT_FALSE(MakeType(slots));
-  EXPECT_NE(TakeError().find("slot 200000 has ID 0x80, which stands there already"),
-            std::string::npos);
+  EXPECT_NE(TakeError().find("slot 200000 has ID 0x80, which is there already"), std::string::npos);
 }
 
 TEST(FromSpec, MetaclassOfABase) {

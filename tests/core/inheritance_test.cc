@@ -33,7 +33,7 @@ class Inheritance : public testing::Test {
     return values;
   }
 
-  // Where the slot stands in the table of what SlotsOf made last.
+  // Where the slot is in the table of what SlotsOf made last.
   Py_ssize_t Position(uintptr_t idea) {
     const PyCustomSlot *slot = PyCustomSlots_Find(object_.get(), Id(idea), 0);
     return slot == nullptr ? -1 : slot - PyCustomSlots_Table(object_.get());
@@ -86,7 +86,7 @@ TEST_F(Inheritance, BothBasesHaveTheId) {
   EXPECT_EQ(Position(1), 2);
 }
 
-// MRO C, Left, AA, A: the class that overrides stands behind Left, whose value is A's.
+// MRO C, Left, AA, A: the class that overrides is behind Left, whose value is A's.
 TEST_F(Inheritance, DiamondWhereALaterBaseOverridesTheCommonAncestor) {
   EXPECT_EQ(SlotsOf("class Left(A): pass\nclass C(Left, AA): pass"), "1111 22 -1");
   EXPECT_EQ(Position(1), 1);

@@ -242,7 +242,7 @@ TEST_F(Owners, DestroyCallsTheCallback) {
   }
 }
 
-// `destroy` is somebody else's code: it may use the interface, even for the owner that dies. All
+// `destroy` is foreign code: it may use the interface, even for the owner that dies. All
 // rows of that owner are out of the table by then.
 const PyTypedcall_Interface *reentered;
 const void *other_key, *new_key;

@@ -97,10 +97,10 @@ static int Exec(PyObject *module) {
     Py_DECREF(key);
     return -1;
   }
-  /* Whether executed for the first time or again, the value that stands is the same. */
-  const void *standing = state->interface->publish(state->interface->state, PyTypedcall_BY_DEF,
+  /* Whether executed for the first time or again, the present value is the same. */
+  const void *existing = state->interface->publish(state->interface->state, PyTypedcall_BY_DEF,
                                                    methods, module, &value, NULL, Destroy);
-  return standing == &value ? 0 : -1;
+  return existing == &value ? 0 : -1;
 }
 
 static PyModuleDef_Slot module_slots[] = {

@@ -122,7 +122,7 @@ TEST_F(Publishing, RetractedValuesAreKept) {
   EXPECT_EQ(Find(kDef, key), second);
   owner.reset();
   EXPECT_EQ(Find(kDef, key), nullptr);
-  // Somebody may still be calling through the retracted one: it goes with the interpreter.
+  // Someone may still be calling through the retracted one: it goes with the interpreter.
   EXPECT_EQ(Destroyed()[value], 0);
   EXPECT_EQ(Destroyed()[second], 1);
   EXPECT_EQ(Counted().rows_added, 2u);

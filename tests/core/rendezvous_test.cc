@@ -1,5 +1,5 @@
-// PyTypedcall_Import and Peek: who is first, what else may stand under our names, and what becomes
-// of the interface when somebody empties sys.modules.
+// PyTypedcall_Import and Peek: who is first, what else may be under our names, and what becomes
+// of the interface when someone empties sys.modules.
 #include <cstring>
 #include <optional>
 
@@ -53,7 +53,7 @@ class Rendezvous : public testing::Test {
 
 PyTypeObject *SomeMetaclass(void *) { return &PyType_Type; }
 
-// What somebody else installs.
+// What someone else installs.
 struct Newer {
   PyTypedcall_Interface interface;
   void (*added)(void);

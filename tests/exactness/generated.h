@@ -26,7 +26,7 @@ struct Facts {
 };
 
 /// A long double is not all that Python passes, so its entries say DIFFERS.
-inline constexpr typedcall::honours kHonours =
+inline constexpr typedcall::capabilities kCapabilities =
     typedcall::checks_errors | typedcall::accepts_differences | PyNativeCallable_RETURNS_STATUS;
 
 /// What a call has come to.
@@ -115,7 +115,7 @@ struct Function {
   static bool call_direct(PyObject *callable, const Value *arguments, Outcome *outcome,
                           std::index_sequence<i...>) {
     (void)arguments;
-    const auto found = typedcall::resolve<type>(PyTypedcall_Import(), callable, kHonours);
+    const auto found = typedcall::resolve<type>(PyTypedcall_Import(), callable, kCapabilities);
     if (!found) return false;
     if constexpr (std::is_void_v<R>) {
       found(arguments[i].template As<A>()...);
@@ -167,7 +167,7 @@ struct Function<n, Kind::by_status, R, A...> {
   }
 
   static bool call_direct(PyObject *callable, const Value *arguments, Outcome *outcome) {
-    const auto found = typedcall::resolve<type>(PyTypedcall_Import(), callable, kHonours);
+    const auto found = typedcall::resolve<type>(PyTypedcall_Import(), callable, kCapabilities);
     if (!found) return false;
     Value all[PyNativeSignature_MAX_ARGS];
     for (std::size_t i = 0; i < sizeof...(A); ++i) all[i] = arguments[i];

@@ -1,6 +1,6 @@
 // Every way to call a function, with the same arguments, yields the same bits, or the same
-// exception: by the Python callable, by typedcall::function, by thunk, register image and libffi.
-// For generated signatures of every type code.
+// exception: by the Python callable, by typedcall::function, by trampoline, register image and
+// libffi. For generated signatures of every type code.
 #include "tests/exactness/generated.h"
 // generated.h comes first, because of Python.h.
 #include <gtest/gtest.h>
@@ -145,7 +145,7 @@ class Checker {
     const std::uintptr_t flags = facts_.kind == Kind::none ? 0
                                  : is_status()             ? PyNativeCallable_RETURNS_STATUS
                                                            : PyNativeCallable_MAY_RAISE;
-    for (const way how : {way::thunk, way::image, way::ffi}) {
+    for (const way how : {way::trampoline, way::image, way::ffi}) {
       auto made = invoker::make(text.c_str(), flags, subject_.address, how);
       if (made) invokers_.push_back(*made);
     }
@@ -256,7 +256,7 @@ TEST(GeneratedSignatures, GiveTheSameBitsByEveryWay) {
   }
   EXPECT_EQ(ways[static_cast<int>(way::ffi)], int{kSignatures});
   if (TYPEDCALL_REGISTER_IMAGE) {
-    EXPECT_GT(ways[static_cast<int>(way::thunk)], 15);
+    EXPECT_GT(ways[static_cast<int>(way::trampoline)], 15);
     EXPECT_GT(ways[static_cast<int>(way::image)], 30);
   }
   // All but 'n' and 'N', which are other names of 'l' and 'L', are drawn, and five pointers.

@@ -150,7 +150,7 @@ TEST_F(Foreign, SeveralModulesAddToOneType) {
       << "the same again is the same: " << TakeError();
   EXPECT_EQ(Any("X()", 1), 11);
   EXPECT_EQ(Any("X()", 2), 22);
-  EXPECT_EQ(Any("Sub()", 2), 22) << "although somebody has looked before";
+  EXPECT_EQ(Any("Sub()", 2), 22) << "although someone has looked before";
 }
 
 TEST_F(Foreign, ADifferentSlotIsAConflict) {
@@ -232,7 +232,7 @@ TEST_F(Foreign, Refused) {
   EXPECT_EQ(TakeError(), "ValueError: type 'X': custom slot 0 has the invalid ID 0x0");
   EXPECT_EQ(Register(type, {S(1, 1), S(1, 1)}), -1);
   EXPECT_EQ(TakeError(),
-            "ValueError: type 'X': custom slot 1 has ID 0x1000101, which stands there already");
+            "ValueError: type 'X': custom slot 1 has ID 0x1000101, which is there already");
   EXPECT_EQ(Register(MakeType({S(1, 1)}), {S(2, 2)}), -1);
   EXPECT_EQ(TakeError(),
             "TypeError: type 'test.Extensible' is extensible: it has custom slots of its own");
@@ -341,7 +341,7 @@ TEST_F(Foreign, ReadersNeverMissWhatStays) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Old tables stay, because somebody may be reading them: so there are few of them.
+// Old tables stay, because someone may be reading them: so there are few of them.
 TEST_F(Foreign, OneAtATimeTakesNoMoreThanItsSize) {
   constexpr unsigned kCount = 1000;
   Ref base = Class("class X: pass"), derived = Class("class Y(X): pass", "Y"),

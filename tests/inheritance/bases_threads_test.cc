@@ -69,7 +69,7 @@ class BasesWhileReading : public testing::Test {
       } else if (attached) {
         wrong_ += !is_base && !is_other;
       } else {
-        // Somebody may resolve it between two of the three look-ups.
+        // Someone may resolve it between two of the three look-ups.
         for (int i = 0; i < 3; ++i) {
           wrong_ += found[i] != -1 && found[i] != 11 * (i + 1) && found[i] != 111 * (i + 1);
         }
@@ -78,7 +78,7 @@ class BasesWhileReading : public testing::Test {
     }
   }
 
-  // Until `stop`: look without a thread state, or with the GIL taken anew for every round.
+  // Until `stop`: look without a thread state, or with the GIL taken again for every round.
   void ReadDetached() {
     for (; !stop_; std::this_thread::yield()) Look(false);
   }

@@ -106,7 +106,7 @@ TEST(Publication, TheKey) {
   MadeUpType made(kHeapSize);
   EXPECT_EQ(Find(made, kFirst, 0), 0u);
   made.Publish(10);
-  made.data()->magic = 1;  // somebody else's, or not settled: only the key is looked at
+  made.data()->magic = 1;  // someone else's, or not settled: only the key is looked at
   EXPECT_EQ(Find(made, kFirst, 0), 10u);
   EXPECT_EQ(Find(made, kFirst, 1), 0u);
   for (const std::uintptr_t id : {kSecond, kFirst + 1, std::uintptr_t{0}, std::uintptr_t{1},
@@ -117,7 +117,7 @@ TEST(Publication, TheKey) {
   }
 }
 
-// What can stand in its place: nothing, what older installers have there, and anything else, of
+// What can be in its place: nothing, what older installers have there, and anything else, of
 // which the special IDs' keys and those of invalid IDs are the worst.
 TEST(Publication, OtherKeysSayNothing) {
   MadeUpType made(kHeapSize);

@@ -204,7 +204,7 @@ def type_called():
 
 @way(BASE)
 def subclass_of_both_a_late_comer_and_the_base():
-    """A class without slots but with our metaclass stands in front."""
+    """A class without slots but with our metaclass is in front."""
     return type("X", (Metaclass("N", (), {}), Base), {})
 
 

@@ -1,4 +1,4 @@
-# What a class offers must not depend on which of its bases somebody has looked at before: bases
+# What a class offers must not depend on which of its bases someone has looked at before: bases
 # that came past the metaclass's tp_init are settled at their first look-up, or at a subclass's.
 import unittest
 

@@ -67,8 +67,9 @@ inline std::string Offered(const PyNativeCallableTable *table) {
 }
 
 /// What the resolver finds on `object`, in the same form. An exception is a failure.
-inline std::string Found(const Ref &object, const char *signature, typedcall::honours honours = 0) {
-  const auto found = typedcall::find(nullptr, object.get(), signature, honours);
+inline std::string Found(const Ref &object, const char *signature,
+                         typedcall::capabilities can = 0) {
+  const auto found = typedcall::find(nullptr, object.get(), signature, can);
   EXPECT_EQ(TakeError(), "");
   if (!found) return "nothing";
   EXPECT_EQ(found->where, typedcall::place::instance_slot);

@@ -5,12 +5,13 @@
 
 namespace {
 
-constexpr typedcall::honours kHonours = typedcall::checks_errors | PyNativeCallable_TAKES_SELF;
+constexpr typedcall::capabilities kCapabilities =
+    typedcall::checks_errors | PyNativeCallable_TAKES_SELF;
 
 std::optional<typedcall::resolution> resolved(PyObject *callable, const char *signature) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   if (interface == nullptr) return std::nullopt;
-  return typedcall::resolve(interface, callable, signature, kHonours);
+  return typedcall::resolve(interface, callable, signature, kCapabilities);
 }
 
 /// (signature, place, flags) of what is found.

@@ -21,9 +21,9 @@ using typedcall::invoker;
 using typedcall::native_value;
 using typedcall::way;
 
-constexpr way kWays[] = {way::thunk, way::image, way::ffi};
+constexpr way kWays[] = {way::trampoline, way::image, way::ffi};
 const char *Name(way how) {
-  return how == way::thunk ? "thunk" : how == way::image ? "image" : "ffi";
+  return how == way::trampoline ? "trampoline" : how == way::image ? "image" : "ffi";
 }
 
 std::mt19937_64 engine(20261121);
@@ -164,10 +164,10 @@ TYPED_TEST(EveryCode, AsArgumentAndResult) {
 
 using Ways = std::vector<way>;
 const Ways kScalars =
-    TYPEDCALL_REGISTER_IMAGE ? Ways{way::thunk, way::image, way::ffi} : Ways{way::ffi};
+    TYPEDCALL_REGISTER_IMAGE ? Ways{way::trampoline, way::image, way::ffi} : Ways{way::ffi};
 const Ways kImage = TYPEDCALL_REGISTER_IMAGE ? Ways{way::image, way::ffi} : Ways{way::ffi};
 
-TEST(Ways, FewScalarsHaveAThunk) {
+TEST(Ways, FewScalarsHaveATrampoline) {
   EXPECT_EQ((Check<double, double, double>()), kScalars);
   EXPECT_EQ((Check<long, long>()), kScalars);
   EXPECT_EQ((Check<double, double, long, double, long>()), kScalars);
@@ -279,7 +279,7 @@ TEST(Refused, AWayThatCannot) {
   EXPECT_FALSE(invoker::make("g->d", 0, nullptr, way::image, &fault));
   EXPECT_EQ(fault.position, 4u);
   EXPECT_STREQ(fault.reason, "not a signature that this way can call");
-  EXPECT_FALSE(invoker::make("ddddd->d", 0, nullptr, way::thunk));
+  EXPECT_FALSE(invoker::make("ddddd->d", 0, nullptr, way::trampoline));
   EXPECT_FALSE(invoker::make("d->Zd", 0, nullptr, way::image));
 }
 

@@ -15,7 +15,7 @@ using typedcall::invoker;
 using typedcall::native_value;
 using typedcall::way;
 
-/// f(x, x, x, x, x, x, x): the last one stands on the stack of x86-64.
+/// f(x, x, x, x, x, x, x): the last one is on the stack of x86-64.
 template <class T>
 long call_direct(void *address, T x, bool on_stack) {
   if (!on_stack) {
@@ -35,9 +35,9 @@ PyObject *call(void *address, const char *how, const char *signature, long value
     return PyLong_FromLong(
         typedcall::function_view<T(long)>(reinterpret_cast<T (*)(long)>(address), 0)(value));
   }
-  const way asked = std::strcmp(how, "thunk") == 0   ? way::thunk
-                    : std::strcmp(how, "image") == 0 ? way::image
-                                                     : way::ffi;
+  const way asked = std::strcmp(how, "trampoline") == 0 ? way::trampoline
+                    : std::strcmp(how, "image") == 0    ? way::image
+                                                        : way::ffi;
   const auto made = invoker::make(signature, 0, address, asked);
   if (!made) Py_RETURN_NONE;  // this way there is none
   native_value arguments[7];

@@ -1,4 +1,4 @@
-// Thunks and register images against the compiler's own calls: signatures of all lengths and
+// Trampolines and register images against the compiler's own calls: signatures of all lengths and
 // classes. Needs neither Python nor GoogleTest, so tools/check_platforms runs it on other
 // processors, too. Returns the number of signatures that went wrong; each is printed.
 #include <cstdint>
@@ -77,8 +77,9 @@ void Check() {
   const register_class classes[] = {register_class_of(typedcall::native_type<A>())...,
                                     register_class::none};
   void *const funcptr = reinterpret_cast<void *>(&Callee<R, A...>);
-  const thunk found = find_thunk(result, classes, sizeof...(A));
-  Expect((found != nullptr) == (sizeof...(A) <= thunk_arguments), signature, "finding a thunk");
+  const trampoline found = find_trampoline(result, classes, sizeof...(A));
+  Expect((found != nullptr) == (sizeof...(A) <= trampoline_arguments), signature,
+         "finding a trampoline");
   const image_plan plan = plan_image(result, classes, sizeof...(A));
   for (int turn = 0; turn < 6; ++turn) {
     const native_value values[] = {native_value::of(Any<A>())..., native_value{0}};
@@ -87,12 +88,13 @@ void Check() {
       answer<R> = Any<R>();
       expected = native_value::of(answer<R>).bits;
     }
-    for (const char *how : {"thunk", "image"}) {
-      const bool by_thunk = std::strcmp(how, "thunk") == 0;
-      if (by_thunk && found == nullptr) continue;
+    for (const char *how : {"trampoline", "image"}) {
+      const bool by_trampoline = std::strcmp(how, "trampoline") == 0;
+      if (by_trampoline && found == nullptr) continue;
       called = false;
       for (std::uint64_t &one : seen) one = 0;
-      const native_value got = by_thunk ? found(funcptr, values) : run_image(plan, funcptr, values);
+      const native_value got =
+          by_trampoline ? found(funcptr, values) : run_image(plan, funcptr, values);
       bool right = called && Narrowed<R>(got) == expected;
       for (std::size_t i = 0; i < sizeof...(A); ++i) right = right && seen[i] == values[i].bits;
       Expect(right, signature, how);

@@ -1,5 +1,5 @@
 """Narrow arguments reach functions that clang has compiled: it relies on the caller to extend them
-to an int, which gcc does not. By typedcall::function, thunk, register image and libffi."""
+to an int, which gcc does not. By typedcall::function, trampoline, register image and libffi."""
 import ctypes
 import os
 import platform
@@ -14,7 +14,7 @@ SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "clang_callees
 CLANG = shutil.which("clang")
 # Of the test's own sanitizer, which is not for compilers.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-WAYS = ("direct", "thunk", "image", "ffi")
+WAYS = ("direct", "trampoline", "image", "ffi")
 # Letter, name, smallest and largest value.
 TYPES = [("?", "bool", 0, 1), ("b", "schar", -2**7, 2**7 - 1), ("B", "uchar", 0, 2**8 - 1),
          ("h", "short", -2**15, 2**15 - 1), ("H", "ushort", 0, 2**16 - 1),
@@ -57,7 +57,7 @@ class ClangCallees(unittest.TestCase):
                 self.check("seven_" + name, letter, 7 * letter + "->l", value, 106 * value)
 
     def test_results(self):
-        # What stands above a narrow result is rubbish, and is not part of it.
+        # What is above a narrow result is rubbish, and is not part of it.
         for letter, name, low, high in TYPES:
             for value in {low, high, 0x123456789abcdef, -1, 0x80, 0x8000, 0x80000000}:
                 if letter == "?":

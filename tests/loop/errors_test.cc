@@ -212,7 +212,7 @@ TEST(StatusTest, AFailureWithoutExceptionIsASystemError) {
   EXPECT_EQ(result.list(2), (std::vector<double>{5, 6}));
 }
 
-// Not what stands there by chance.
+// Not what is there by chance.
 TEST(StatusTest, AResultThatIsNotWrittenIsZero) {
   Array<long> x = {1, 2};
   Array<double> result = {5, 6};

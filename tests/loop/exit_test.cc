@@ -1,4 +1,4 @@
-// A thread that runs a loop when the interpreter ends: what stands on its stack is not destroyed
+// A thread that runs a loop when the interpreter ends: what is on its stack is not destroyed
 // without the GIL.
 #include <gtest/gtest.h>
 

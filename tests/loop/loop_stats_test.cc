@@ -30,7 +30,7 @@ std::string Counted(Function *function, std::optional<loop_kernel> asked,
   EXPECT_EQ(made->run(args, &some, steps), 0);
   EXPECT_EQ(made->run(args, &none, steps), 0);
   const auto calls =
-      stats::count(event::thunk) + stats::count(event::image) + stats::count(event::ffi);
+      stats::count(event::trampoline) + stats::count(event::image) + stats::count(event::ffi);
   return std::to_string(stats::count(event::loop_compiled)) + " " +
          std::to_string(stats::count(event::loop_invoker)) + " " + std::to_string(calls);
 }

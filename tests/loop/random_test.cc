@@ -264,7 +264,7 @@ TEST_P(RandomLoops, DoAsTheModelDoes) {
         byte = number % 3 == 0 ? 0 : static_cast<unsigned char>(random.Below(256));
       }
       // Whoever has the GIL passes objects, behind the rest of the memory; who has not, whatever
-      // stands there.
+      // is there.
       std::vector<Place> places;
       arguments.push_back(result);
       for (const Type &type : arguments) {

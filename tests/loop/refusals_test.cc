@@ -73,12 +73,12 @@ TEST(RefusalsTest, HintsAndDifferencesAreNoObstacle) {
             "made");
 }
 
-// What the resolver yields to whoever asks for what loops honour is never refused.
+// What the resolver yields to whoever asks for what loops handle is never refused.
 TEST(RefusalsTest, WhatTheResolverYieldsIsTaken) {
   int made = 0;
   for (std::uintptr_t flags = 0; flags < 0x100; ++flags) {
     const PyNativeCallableEntry entry = {"d&d->i", flags, reinterpret_cast<void *>(&Twice)};
-    if (!typedcall::internal::can_honour(entry, typedcall::loops_honour)) continue;
+    if (!typedcall::internal::can_call(entry, typedcall::loop_capabilities)) continue;
     EXPECT_EQ(Refused(entry.signature, flags), "made") << flags;
     ++made;
   }

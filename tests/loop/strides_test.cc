@@ -98,7 +98,7 @@ TEST_P(Strides, InPlace) {
   EXPECT_EQ(y.list(3), (std::vector<double>{10, 20, 30}));
 }
 
-// Each element sees what stands there after the one before it has been stored.
+// Each element sees what is there after the one before it has been stored.
 TEST_P(Strides, AnOutputOneAheadOfAnInputSumsUp) {
   double values[6] = {1, 2, 3, 4, 5, 6};
   char *const at = reinterpret_cast<char *>(values);

@@ -1,6 +1,7 @@
 // What callables offer, without memory: tagging, resolving, calling in every way, providers.
 #include "typedcall/provider.h"
 // provider.h comes first, because of Python.h.
+#include <complex>
 #include <new>
 
 #include "gtest/gtest.h"

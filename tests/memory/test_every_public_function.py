@@ -1,11 +1,11 @@
 # Each public function of the headers at the top of core/ and typedcall/ is called by a test of this
-# folder, in which every allocation fails once, or stands below with the reason why not.
+# folder, in which every allocation fails once, or is below with the reason why not.
 import glob
 import os
 import re
 import unittest
 
-# Python.h is not included there, nor stdlib.h.
+# Python.h is not included there, so there is no allocator.
 WITHOUT_ALLOCATOR = ("signature.h", "type_codes.h")
 HERE = os.path.dirname(os.path.abspath(__file__))
 ALLOCATES_NOTHING = "reads, compares or frees: takes no memory"
@@ -55,7 +55,7 @@ NOT_SWEPT = {
 
 
 def without_internal(text):
-    """Without what stands in a namespace `internal`."""
+    """Without what is in a namespace `internal`."""
     return re.sub(r"^namespace internal \{$.*?^\}  // namespace internal$", "", text,
                   flags=re.MULTILINE | re.DOTALL)
 

@@ -26,7 +26,7 @@ def library(name):
 
 
 def compile_pyx(source, folder, language="c"):
-    """Compiles a .pyx file to an extension module in `folder`; its .pxd files stand beside it."""
+    """Compiles a .pyx file to an extension module in `folder`; its .pxd files are beside it."""
     library("Cython")
     source = pathlib.Path(source)
     generated = pathlib.Path(folder) / (source.stem + (".cpp" if language == "c++" else ".c"))

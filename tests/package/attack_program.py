@@ -75,7 +75,7 @@ class Program(Callables):
         typedcall.tag(thing.obj, thing.meaning.signature, self.native(thing.meaning),
                       flags=int(thing.meaning.flags))
         if self.random.random() < 0.6:
-            self.add(Thing(typedcall.resolve(thing.obj, thing.meaning.signature, honours=0xFF),
+            self.add(Thing(typedcall.resolve(thing.obj, thing.meaning.signature, capabilities=0xFF),
                            thing.meaning, "resolved"))
 
     def native_as_callable(self):
@@ -104,7 +104,7 @@ class Program(Callables):
 
     def resolve(self):
         thing = self.pick()
-        made = typedcall.resolve(thing.obj, thing.meaning.signature, honours=0xFF,
+        made = typedcall.resolve(thing.obj, thing.meaning.signature, capabilities=0xFF,
                                  casting=self.random.choice(("exact", "equivalent", "safe")))
         self.add(Thing(made, thing.meaning, "resolved"))
 
@@ -156,7 +156,7 @@ class Program(Callables):
             self.integrate(thing)
             return
         if thing.kind == "low_level_callable" or thing.kind == "capsule":
-            function = typedcall.resolve(function, meaning.signature, honours=0xFF)
+            function = typedcall.resolve(function, meaning.signature, capabilities=0xFF)
         if not callable(function):
             return
         if self.threads_run and getattr(function, "_b_base_", None) is not None:

@@ -22,7 +22,7 @@ FAILED = 3
 
 
 def child(options):
-    """Runs programs; what is done next stands in the file `options.log` before it is done."""
+    """Runs programs; what is done next is in the file `options.log` before it is done."""
     import support
     import typedcall
     import attack_meanings

@@ -115,7 +115,7 @@ def python(*arguments, paths=(), **options):
 
 @contextlib.contextmanager
 def modules(replaced):
-    """Names and modules that stand in sys.modules meanwhile; what is imported meanwhile stays."""
+    """Names and modules that are in sys.modules meanwhile; what is imported meanwhile stays."""
     known = {name: sys.modules.get(name) for name in replaced}
     sys.modules.update(replaced)
     try:

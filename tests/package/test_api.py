@@ -109,8 +109,8 @@ class Resolve(unittest.TestCase):
                 (lambda: typedcall.resolve(typed.inc, b"l->l"), "a signature is a str, not 'bytes'"),
                 (lambda: typedcall.resolve(typed.inc, "l->l", casting=3),
                  "casting must be a str, not 'int'"),
-                (lambda: typedcall.resolve(typed.inc, "l->l", honours="all"),
-                 "honours must be typedcall.Flags, not 'str'"),
+                (lambda: typedcall.resolve(typed.inc, "l->l", capabilities="all"),
+                 "capabilities must be typedcall.Flags, not 'str'"),
                 (lambda: typedcall.tag(other, 3, 1), "a signature is a str, not 'int'"),
                 (lambda: typedcall.tag(other, ["l->l"], 1), "of several signatures each has an "
                                                             "address; 'int' is no sequence of them"),
@@ -145,13 +145,13 @@ class Resolve(unittest.TestCase):
             odd.error = error
             self.assertRaises(error, repr, function)
 
-    def test_faulty_honours(self):
+    def test_faulty_capabilities(self):
         for wrong in ("x", 1.5):
             with self.assertRaises(TypeError):
-                typedcall.resolve(typed.half, "d->d", honours=wrong)
+                typedcall.resolve(typed.half, "d->d", capabilities=wrong)
         for wrong in (-1, 1 << 32, 1 << 70):
             with self.assertRaisesRegex(ValueError, "unusable flags"):
-                typedcall.resolve(typed.half, "d->d", honours=wrong)
+                typedcall.resolve(typed.half, "d->d", capabilities=wrong)
 
     def test_what_was_resolved_offers_what_it_is(self):
         f = typedcall.resolve(typed.absolute, "d->d")
@@ -203,21 +203,21 @@ class Resolve(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "'exact', 'equivalent' or 'safe', not 'unsafe'"):
             typedcall.resolve(typed.half, "d->d", casting="unsafe")
 
-    def test_honours(self):
-        self.assertEqual(typedcall.resolve(typed.half, "d->d", honours=0)(3.0), 1.5)
+    def test_capabilities(self):
+        self.assertEqual(typedcall.resolve(typed.half, "d->d", capabilities=0)(3.0), 1.5)
         with self.assertRaisesRegex(TypeError, r"needs the GIL, may raise"):
-            typedcall.resolve(typed.div, "dd->d", honours=0)
+            typedcall.resolve(typed.div, "dd->d", capabilities=0)
         with self.assertRaisesRegex(TypeError, r"\(may raise\)"):
-            typedcall.resolve(typed.div, "dd->d", honours=Flags.NEEDS_THREAD)
+            typedcall.resolve(typed.div, "dd->d", capabilities=Flags.NEEDS_THREAD)
         both = Flags.NEEDS_THREAD | Flags.MAY_RAISE
-        self.assertEqual(typedcall.resolve(typed.div, "dd->d", honours=both)(1.0, 4.0), 0.25)
+        self.assertEqual(typedcall.resolve(typed.div, "dd->d", capabilities=both)(1.0, 4.0), 0.25)
         with self.assertRaisesRegex(TypeError, "takes self"):
-            typedcall.resolve(typed.Scaler(1.0).scale, "d->d", honours=both)
+            typedcall.resolve(typed.Scaler(1.0).scale, "d->d", capabilities=both)
 
     def test_differs_must_be_asked_for(self):
         with self.assertRaisesRegex(TypeError, "differs from the Python callable"):
             typedcall.resolve(typed.half_long, "g->g")
-        f = typedcall.resolve(typed.half_long, "g->g", honours=Flags.DIFFERS)
+        f = typedcall.resolve(typed.half_long, "g->g", capabilities=Flags.DIFFERS)
         self.assertEqual(f(5.0), 2.5)
 
     def test_no_instances_are_made_by_calling_the_type(self):
@@ -230,7 +230,7 @@ class Resolve(unittest.TestCase):
 class Life(unittest.TestCase):
     def test_pickle_and_copy_ask_the_callable_again(self):
         for f in (typedcall.resolve(typed.inc, "q->q"),
-                  typedcall.resolve(typed.half_long, "g->g", honours=Flags.DIFFERS)):
+                  typedcall.resolve(typed.half_long, "g->g", capabilities=Flags.DIFFERS)):
             for again in (pickle.loads(pickle.dumps(f)), copy.copy(f), copy.deepcopy(f)):
                 self.assertEqual((again.signature, again.address), (f.signature, f.address))
                 self.assertEqual(again(4), f(4))

@@ -19,10 +19,10 @@ from typedcall import _native  # PyPy has none
 typed = support.build("typed_functions")
 
 
-def resolve(name, honours=None):
+def resolve(name, capabilities=None):
     """The first entry of typed_functions.<name>."""
     function = getattr(typed, name)
-    return typedcall.resolve(function, typedcall.signatures(function)[0], honours=honours)
+    return typedcall.resolve(function, typedcall.signatures(function)[0], capabilities=capabilities)
 
 
 class Index:
@@ -116,7 +116,7 @@ class Values(unittest.TestCase):
         self.assertEqual(resolve("counted")(), before + 1)
 
     def test_long_double(self):
-        half = resolve("half_long", honours=Flags.DIFFERS)
+        half = resolve("half_long", capabilities=Flags.DIFFERS)
         self.assertEqual((half(5), half(-0.0).hex(), half(math.inf)), (2.5, "-0x0.0p+0", math.inf))
 
     def test_ten_arguments_of_three_classes(self):

@@ -115,7 +115,7 @@ class Source(unittest.TestCase):
         with self.assertRaises(OverflowError):
             as_long(1 << 80)
         with self.assertRaises(TypeError):
-            typedcall.resolve(pointer, "O->l", honours=0)
+            typedcall.resolve(pointer, "O->l", capabilities=0)
 
     def test_an_exception_that_no_result_can_report_is_not_offered(self):
         for result in (None, ctypes.c_bool):

@@ -21,7 +21,7 @@ UNKNOWN = USUAL | Flags.DIFFERS
 
 def resolve(function, signature):
     """As who asks for functions whose way to raise is not known."""
-    return typedcall.resolve(function, signature, honours=UNKNOWN)
+    return typedcall.resolve(function, signature, capabilities=UNKNOWN)
 
 
 def setUpModule():
@@ -39,9 +39,9 @@ class Source(unittest.TestCase):
         # The capsule's name does not say noexcept and nogil.
         self.assertEqual(entry.flags, UNKNOWN)
         self.assertEqual(resolve(exports.scale, "di->d")(1.5, 4), 6.0)
-        for honours in (None, 0, USUAL):
+        for capabilities in (None, 0, USUAL):
             with self.assertRaisesRegex(TypeError, "differs from the Python callable"):
-                typedcall.resolve(exports.scale, "di->d", honours=honours)
+                typedcall.resolve(exports.scale, "di->d", capabilities=capabilities)
 
     def test_exceptions(self):
         checked = resolve(exports.checked, "l->l")
@@ -146,7 +146,7 @@ class Tagging(unittest.TestCase):
     def test_a_promise(self):
         tagged = typedcall.tag_pyx_capi(exports, flags=int(Flags.THREAD_SAFE))
         self.assertIn("turn", tagged)
-        self.assertEqual(typedcall.resolve(exports.turn, "Zd->Zd", honours=0)(2 + 1j), -1 + 2j)
+        self.assertEqual(typedcall.resolve(exports.turn, "Zd->Zd", capabilities=0)(2 + 1j), -1 + 2j)
         self.assertTrue(typedcall.entries(exports.same)[0].flags & Flags.NEEDS_THREAD)
 
     def test_what_exports_nothing_is_refused(self):

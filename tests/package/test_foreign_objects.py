@@ -66,7 +66,7 @@ class Objects(unittest.TestCase):
             self.assertEqual(typedcall.signatures(function), ["d->d"])
             with self.assertRaisesRegex(TypeError, "offer"):
                 typedcall.resolve(function, "l->l")
-            resolved = typedcall.resolve(function, "d->d", honours=0)
+            resolved = typedcall.resolve(function, "d->d", capabilities=0)
             self.assertEqual(resolved(3.0), 1.5)
             self.assertIn("d->d", repr(resolved))
             self.assertEqual(typedcall.ctypes_function(function)(3.0), 1.5)

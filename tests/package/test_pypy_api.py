@@ -160,16 +160,16 @@ class Resolve(Accelerated):
             with self.assertRaisesRegex(TypeError, "(?i)does not offer .*" + reason):
                 typedcall.resolve(function, signature)
 
-    def test_honours_is_for_the_address(self):
+    def test_capabilities_are_for_the_address(self):
         both = Flags.MAY_RAISE | Flags.NEEDS_THREAD
         with self.assertRaisesRegex(TypeError, r"\(may raise\)"):
-            typedcall.resolve(self.functions.div, "dd->d", honours=Flags.NEEDS_THREAD)
-        f = typedcall.resolve(self.functions.div, "dd->d", honours=both)
+            typedcall.resolve(self.functions.div, "dd->d", capabilities=Flags.NEEDS_THREAD)
+        f = typedcall.resolve(self.functions.div, "dd->d", capabilities=both)
         self.assertEqual(f.address, typedcall.entries(self.functions.div)[0].address)
         self.assertIsNone(f.pointer)
         with self.assertRaisesRegex(TypeError, "can only be called boxed"):
             f(1.0, 0.0)
-        self.assertEqual(typedcall.resolve(self.functions.inc, "l->l", honours=0)(1), 2)
+        self.assertEqual(typedcall.resolve(self.functions.inc, "l->l", capabilities=0)(1), 2)
 
     def test_refusals(self):
         inc = self.functions.inc
@@ -240,7 +240,7 @@ class Tag(unittest.TestCase):
         typedcall.tag(half, "d->d", self.at["half_differs"], flags=Flags.DIFFERS)
         with self.assertRaisesRegex(TypeError, "differs from the Python callable"):
             typedcall.resolve(half, "d->d")
-        self.assertEqual(typedcall.resolve(half, "d->d", honours=Flags.DIFFERS)(2.0), 1001.0)
+        self.assertEqual(typedcall.resolve(half, "d->d", capabilities=Flags.DIFFERS)(2.0), 1001.0)
         self.assertEqual(accelerate(self.plain).accelerated, [])
 
     def test_same_and_other_tags(self):

@@ -58,7 +58,7 @@ class Typing(unittest.TestCase):
             def use(f: Any) -> float:
                 names: List[str] = typedcall.signatures(f)
                 resolved: typedcall.TypedFunction = typedcall.resolve(
-                    f, names[0], honours=typedcall.Flags.MAY_RAISE, casting="safe")
+                    f, names[0], capabilities=typedcall.Flags.MAY_RAISE, casting="safe")
                 address: int = resolved.address + typedcall.entries(f)[0].address
                 typedcall.tag(f, "d->d", address, flags=typedcall.Flags.PURE)
                 removed: bool = typedcall.untag(f)

@@ -247,7 +247,7 @@ TEST(MethodTable, FillsRowsAndMetadata) {
       rows[0].ml_name - offsetof(PyPyTypedMethodMetadata, ml_name) -
       offsetof(PyTypedMethodMetadata, pypy));
   EXPECT_EQ(metadata->pypy.underlying_func, reinterpret_cast<void *>(&inc));
-  // The metadata stands in front of the name whether the bits announce it or not.
+  // The metadata is in front of the name whether the bits announce it or not.
   PyMethodDef announced = rows[1];
   announced.ml_flags |= METH_TYPED | METH_TYPED_EXT;
   const PyNativeCallableTable *table = PyTypedMethod_Table(&announced);

@@ -1,4 +1,4 @@
-// A thread that is in a function with releases_gil when the interpreter ends: what stands on its
+// A thread that is in a function with releases_gil when the interpreter ends: what is on its
 // stack, the wrapper's own arguments among it, is not destroyed without the GIL.
 #include "typedcall/provider.h"
 

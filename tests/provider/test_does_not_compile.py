@@ -1,5 +1,5 @@
 # What no Python caller could use, or consumers could not call safely, does not compile, and the
-# compiler says why in plain words. Each mistake stands next to its correction, which compiles.
+# compiler says why in plain words. Each mistake is next to its correction, which compiles.
 import os
 import subprocess
 import sysconfig
@@ -81,7 +81,7 @@ CASES = {
     "complex of integers": (def_of("long f(std::complex<int>) noexcept;"), CONVERSIONS,
                             def_of("long f(std::complex<float>) noexcept;")),
     # It looks the same, but nobody has promised its layout.
-    "complex of somebody else's": (
+    "complex of someone else's": (
         def_of("namespace own { namespace std { template <class T> struct complex {"
                " T a, b; T real() const; T imag() const; }; } }"
                " long f(own::std::complex<float>) noexcept;"), CONVERSIONS,

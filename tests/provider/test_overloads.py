@@ -36,7 +36,7 @@ class Order(unittest.TestCase):
         self.assertEqual(m.single_then_double(0.2), 0.1)
         self.assertEqual(m.single_then_double(1e300), 5e299)
         self.assertEqual(m.complex_single_then_double(0.1 + 1e300j), 0.1 + 1e300j)
-        # An int is none of both: the first that it can be converted to.
+        # An int is neither: the first that it can be converted to.
         self.assertEqual(m.single_then_double(3), 1.5)
 
     def test_exact(self):

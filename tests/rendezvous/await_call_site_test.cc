@@ -36,13 +36,13 @@ void *operator new[](std::size_t size, const std::nothrow_t &) noexcept {
 }
 void operator delete[](void *memory, std::size_t) noexcept { operator delete[](memory); }
 void operator delete[](void *memory) noexcept {
-  using typedcall::internal::remembered;
+  using typedcall::internal::cache_entry;
   if (memory == nullptr) return;
   auto *bytes = static_cast<char *>(memory);
   // glibc writes its own words to the beginning of what is free.
-  for (std::size_t at = 0; at + sizeof(remembered) <= malloc_usable_size(memory);
-       at += sizeof(remembered)) {
-    remembered gone = {};
+  for (std::size_t at = 0; at + sizeof(cache_entry) <= malloc_usable_size(memory);
+       at += sizeof(cache_entry)) {
+    cache_entry gone = {};
     gone.was.word = 1;
     gone.where = static_cast<unsigned>(typedcall::place::method_def) & 0xf;
     std::memcpy(bytes + at, &gone, sizeof(gone));
@@ -154,14 +154,14 @@ TEST_F(Arriving, BetweenTheStampAndTheMemoryOfADynamicSite) {
 // The parts of a search, in the order in which a site calls them.
 TEST_F(Arriving, WhatWasStampedBeforeIsNotRemembered) {
   Ref sin = scope_->Eval("math.sin");
-  typedcall::internal::site_memory memory;
+  typedcall::internal::inline_cache memory;
   typedcall::internal::site_search before(waiting_, sin.get(), false);
   EXPECT_TRUE(typedcall::internal::site_search(waiting_, sin.get(), false).may_remember(memory));
   ASSERT_NE(Install(), nullptr);
   EXPECT_FALSE(before.may_remember(memory));
 }
 
-// A function on the heap, whose metadata are read anew each time; the site remembers that.
+// A function on the heap, whose metadata are read again each time; the site remembers that.
 class OnTheHeap {
  public:
   OnTheHeap() {

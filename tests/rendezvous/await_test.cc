@@ -1,5 +1,5 @@
 // A consumer that was there before any provider: it installs nothing, finds what needs no
-// interface, and everything else as soon as somebody installs one. Each test has an interpreter.
+// interface, and everything else as soon as someone installs one. Each test has an interpreter.
 #include "gtest/gtest.h"
 #include "tests/rendezvous/await_provider.h"
 #include "tests/support/embedded.h"
@@ -117,19 +117,19 @@ TEST_F(Await, CallSitesNoticeWithoutLookingEachTime) {
 }
 
 TEST_F(Await, ItsCountersBecomeThoseOfTheInstalledOne) {
-  const auto stamp = [this] {
+  const auto epoch = [this] {
     const PyTypedcall_Counters *live = waiting_->live_counters;
     return live->rows_added + live->rows_removed;
   };
-  const std::uint64_t before = stamp();
+  const std::uint64_t before = epoch();
   const PyTypedcall_Interface *installed = Install();
   EXPECT_EQ(waiting_->live_counters, installed->live_counters);
   Ref sin = scope_->Eval("math.sin");
   ASSERT_EQ(TagWith(waiting_, sin.get(), &kTwice), 1) << TakeError();
-  const std::uint64_t tagged = stamp();
+  const std::uint64_t tagged = epoch();
   EXPECT_NE(tagged, before);
   ASSERT_EQ(Untag(waiting_, sin.get()), 1);
-  EXPECT_NE(stamp(), tagged);
+  EXPECT_NE(epoch(), tagged);
 }
 
 TEST_F(Await, AnotherInterpretersIsNotTaken) {

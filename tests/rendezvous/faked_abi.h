@@ -15,7 +15,8 @@ static void FakedCapsuleDied(PyObject *capsule) {
   Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule));
 }
 
-/* The real capsule is taken out of where it stands, and is kept by the one that takes its place. */
+/* The real capsule is taken out of where it is, and is kept by the one that takes its place.
+ */
 static PyObject *FakedCapsule(PyObject *kept, PyObject *dict) {
   PyObject *real = PyDict_GetItemString(kept, PyTypedcall_CAPSULE_NAME);
   const PyTypedcall_Interface *known = PyTypedcall_Peek();

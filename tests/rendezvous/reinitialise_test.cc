@@ -1,5 +1,5 @@
 // Two provider modules in a process whose interpreter ends and starts again: their C statics stay,
-// everything of the interpreter's is made anew, and every row is given back exactly once.
+// everything of the interpreter's is made again, and every row is given back exactly once.
 #include "core/custom_slots.h"
 #include "gtest/gtest.h"
 #include "tests/rendezvous/modules_on_path.h"

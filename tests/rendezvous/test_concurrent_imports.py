@@ -19,7 +19,7 @@ results, errors, pauses = [], [], []
 specs = [importlib.util.find_spec(name) for name in ("provider_a", "provider_b", "abi_probe")]
 
 def pause(phase, info):
-    # Only while somebody makes the interface, which then is not there yet: the others catch up.
+    # Only while someone makes the interface, which then is not there yet: the others catch up.
     module = sys.modules.get("_extensibletype")
     if module is not None and not hasattr(module, "typedcall_v1"):
         pauses.append(phase)
@@ -53,7 +53,7 @@ assert len(results) == THREADS
 assert len({r[0] for r in results} | {r[1] for r in results} | {r[2] for r in results}) == 1
 assert len({r[3] for r in results} | {r[4] for r in results}) == 1
 assert all(r[5] == [11, 11, 22, 22] for r in results), results
-# Each thread executed the modules anew: one row each, which goes with the last of them.
+# Each thread executed the modules again: one row each, which goes with the last of them.
 a, b = (next(m for r in results for m in r[6] if m.__name__ == n)
         for n in ("provider_a", "provider_b"))
 assert a.row(b.key) == 2 and b.row(a.key) == 1

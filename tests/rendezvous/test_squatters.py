@@ -1,4 +1,4 @@
-# Something else stands under one of our names before the first provider comes: that is a clear
+# Something else is under one of our names before the first provider comes: that is a clear
 # ImportError, nothing of the squatter's is changed, and when it has gone the import works.
 import os
 import tempfile
@@ -75,7 +75,7 @@ assert provider_b.metaclass() is meta
 """)
 
     def test_our_capsule_under_another_interpreter_s_roof_is_ours(self):
-        """The module object is somebody's own, and has what we need in it."""
+        """The module object belongs to another module, and has what we need in it."""
         run("""
 import sys, types, provider_a
 old = sys.modules['_extensibletype']

@@ -1,4 +1,4 @@
-/* The right version, but one byte short of what version 1.0 has: somebody's mistake. */
+/* The right version, but one byte short of what version 1.0 has: a mistake. */
 #define FAKED_MAJOR PyTypedcall_ABI_MAJOR
 #define FAKED_MINOR PyTypedcall_ABI_MINOR
 #define FAKED_SIZE ((size_t)PyTypedcall_INTERFACE_SIZE_1_0 - 1)

@@ -116,9 +116,9 @@ TEST_F(Methods, BoundToAnInstance) {
 // A function without self is never made of one that takes it, nor the other way round.
 TEST_F(Methods, SelfIsNotForgotten) {
   const Ref method = scope.Eval("scale.scaled");
-  for (const typedcall::honours honours : {std::uintptr_t{0}, kSelf, ~std::uintptr_t{0}}) {
-    EXPECT_FALSE(typedcall::find<double(double)>(Interface(), method.get(), honours));
-    EXPECT_FALSE(typedcall::resolve<double(double)>(Interface(), method.get(), honours));
+  for (const typedcall::capabilities can : {std::uintptr_t{0}, kSelf, ~std::uintptr_t{0}}) {
+    EXPECT_FALSE(typedcall::find<double(double)>(Interface(), method.get(), can));
+    EXPECT_FALSE(typedcall::resolve<double(double)>(Interface(), method.get(), can));
     EXPECT_EQ(TakeError(),
               "TypeError: Scale.scaled does not offer 'd->d'; it offers 'd->d' (takes self), "
               "'f->f'");
@@ -285,7 +285,7 @@ TEST_F(Methods, UnboundInARequest) {
   const Ref method = scope.Eval("Scale.scaled");
   typedcall::request asked;
   asked.signature = "d->d";
-  asked.honoured = kSelf;
+  asked.can = kSelf;
   asked.unbound = true;
   const auto found = typedcall::resolve(Interface(), method.get(), asked);
   ASSERT_TRUE(found) << TakeError();

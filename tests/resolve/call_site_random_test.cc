@@ -55,7 +55,7 @@ TEST_P(Random, AgreesWithFind) {
   call_site<long(long)> site(Interface());
   typedcall::request asked;
   asked.signature = "i->d";
-  asked.honoured = typedcall::passes_self;
+  asked.can = typedcall::passes_self;
   asked.allowed = typedcall::casting::safe;
   dynamic_call_site dynamic(Interface(), asked);
   stats::reset();

@@ -141,7 +141,7 @@ TEST(Identity, TellsKindsApart) {
 TEST(Self, IsThatOfTheLiveFunction) {
   typedcall::request asked;
   asked.signature = "l->l";
-  asked.honoured = typedcall::passes_self;
+  asked.can = typedcall::passes_self;
   dynamic_call_site site(Interface(), asked);
   Builtin keeper(0);
   const Table table{{"l->l", PyNativeCallable_TAKES_SELF, Address(1)}};

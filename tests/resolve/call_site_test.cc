@@ -87,7 +87,7 @@ TEST_F(CallSite, SeesAnotherTag) {
   EXPECT_EQ(Count(), (Counted{1, 0, 0}));
 }
 
-// The metadata of modules is static: it stays, so it can be remembered without a stamp.
+// The metadata of modules is static: it stays, so it can be remembered without an epoch.
 TEST_F(CallSite, RemembersStaticMetadata) {
   static Block block(kBoth, {"l->l", 0, AddressOf(one)});
   static const Table other{kTwo};
@@ -110,7 +110,7 @@ TEST_F(CallSite, RemembersStaticMetadata) {
   block.def.ml_flags |= kBoth;
 }
 
-TEST_F(CallSite, ReadsHeapMetadataAnew) {
+TEST_F(CallSite, ReadsHeapMetadataAgain) {
   const auto block = std::make_unique<Block>(kBoth, kOne);
   const Ref function = NewFunction(&block->def);
   for (int turn = 0; turn < 3; ++turn) EXPECT_EQ(site.find(function.get()).get(), &one);
@@ -132,7 +132,7 @@ TEST(Unbound, OnlyForThoseWhoAsk) {
   ASSERT_EQ(PyTypedMethod_TagCallable(Interface(), bound.get(), table.get(), nullptr), 1);
   typedcall::request asked;
   asked.signature = "O->v";
-  asked.honoured = typedcall::passes_self;
+  asked.can = typedcall::passes_self;
   dynamic_call_site site(Interface(), asked);
   call_site<long(long)> plain(Interface());
   asked.unbound = true;

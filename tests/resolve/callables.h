@@ -86,15 +86,15 @@ inline const PyTypedcall_Interface *Interface() {
   return interface;
 }
 
-// What resolve() says of callables that can have no table; see typedcall/resolve/refusals.h.
+// What resolve() says of callables that can have no table; see typedcall/resolve/diagnostics.h.
 constexpr char kPythonFunction[] =
     ": it is a Python function, which has no C function behind it; call it boxed";
 constexpr char kUntagged[] = ": nobody has tagged it (typedcall/tag.h)";
 
 // "signature number place" of what find() finds, or "nothing". An exception is a failure.
 inline std::string Find(const PyTypedcall_Interface *interface, PyObject *callable,
-                        const char *signature, typedcall::honours honours = 0) {
-  const auto found = typedcall::find(interface, callable, signature, honours);
+                        const char *signature, typedcall::capabilities can = 0) {
+  const auto found = typedcall::find(interface, callable, signature, can);
   EXPECT_EQ(TakeError(), "");
   if (!found) return "nothing";
   EXPECT_EQ(found->callable, callable);
@@ -104,8 +104,8 @@ inline std::string Find(const PyTypedcall_Interface *interface, PyObject *callab
 
 // The exception of resolve(), which is expected to find nothing.
 inline std::string Refusal(const PyTypedcall_Interface *interface, PyObject *callable,
-                           const char *signature, typedcall::honours honours = 0) {
-  const auto found = typedcall::resolve(interface, callable, signature, honours);
+                           const char *signature, typedcall::capabilities can = 0) {
+  const auto found = typedcall::resolve(interface, callable, signature, can);
   EXPECT_FALSE(found.has_value());
   return TakeError();
 }

@@ -90,14 +90,14 @@ TEST(Conversion, IsExact) {
         given.integer = number;
         given.real = is_signed ? static_cast<long double>(static_cast<std::int64_t>(number))
                                : static_cast<long double>(number);
-        wide_value room = {}, answer_room = {};
+        wide_value scratch = {}, answer_scratch = {};
         native_value value{0};
         const bool is_wide = PyNativeType_Size(type) > 8;
-        typedcall::internal::write_number(type, is_wide ? static_cast<void *>(&room) : &value,
+        typedcall::internal::write_number(type, is_wide ? static_cast<void *>(&scratch) : &value,
                                           given);
-        if (is_wide) value = native_value::at(&room);
+        if (is_wide) value = native_value::at(&scratch);
         native_value made{0};
-        there->arguments(&value, &made, &answer_room);
+        there->arguments(&value, &made, &answer_scratch);
         const void *stands = PyNativeType_Size(wide) > 8 ? made.get<const void *>() : &made;
         const auto read = typedcall::internal::read_number(wide, stands);
         EXPECT_EQ(read.real, given.real) << from << to << number;
@@ -105,7 +105,7 @@ TEST(Conversion, IsExact) {
         // As a result, with the same conversion.
         const auto back = safe_cast::make(("->" + to).c_str(), ("->" + from).c_str());
         ASSERT_TRUE(back);
-        wide_value wide_result = room, answer = {};
+        wide_value wide_result = scratch, answer = {};
         const native_value result = back->result(value, &wide_result, &answer);
         const void *there_too = PyNativeType_Size(wide) > 8 ? result.get<const void *>() : &result;
         EXPECT_EQ(typedcall::internal::read_number(wide, there_too).real, given.real) << from << to;
@@ -121,8 +121,8 @@ TEST(Conversion, OfSpecialNumbers) {
                                 native_value::of(-std::numeric_limits<float>::infinity()),
                                 native_value::of(std::numeric_limits<float>::quiet_NaN())};
   native_value given[3];
-  wide_value room[3];
-  cast->arguments(asked, given, room);
+  wide_value scratch[3];
+  cast->arguments(asked, given, scratch);
   EXPECT_TRUE(std::signbit(given[0].get<double>()));
   struct parts {
     float real, imaginary;
@@ -161,8 +161,8 @@ TEST(Conversion, OfACall) {
   const native_value arguments[] = {native_value::of(-7),
                                     native_value::of(static_cast<signed char>(-2))};
   native_value given[2];
-  wide_value room[2], answer;
-  cast->arguments(arguments, given, room);
+  wide_value scratch[2], answer;
+  cast->arguments(arguments, given, scratch);
   EXPECT_EQ(cast->result((*call)(given), nullptr, &answer).get<double>(), 3.5);
 }
 
@@ -217,7 +217,7 @@ TEST(Choice, OfAllPlaces) {
   }
 }
 
-TEST(Choice, OnlyWhatCanBeHonoured) {
+TEST(Choice, OnlyWhatCanBeHandled) {
   const Table table{{"h->l", PyNativeCallable_NEEDS_THREAD, Address(1)},
                     {"i->l", 0, nullptr},
                     {nullptr, 0, Address(3)},
@@ -234,7 +234,7 @@ TEST(Choice, FromPyPysLayout) {
   function.SetPyPy(codes, 1, Address(3));
   typedcall::request asked;
   asked.signature = "i->l";
-  asked.honoured = typedcall::holds_gil;
+  asked.can = typedcall::holds_gil;
   asked.allowed = casting::safe;
   const auto found = typedcall::find(nullptr, function.get(), asked);
   ASSERT_TRUE(found);

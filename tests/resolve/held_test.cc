@@ -132,7 +132,7 @@ TEST_F(Held, EachEntry) {
   ExpectGone();
 }
 
-// The message of a conflict names what stands, which may be about to go.
+// The message of a conflict names what is there, which may be about to go.
 TEST_F(Held, TheSameTagOfTwoOwners) {
   Tag(NewTable("d->d", 0, reinterpret_cast<void *>(Twice)));
   const auto *equal = NewTable("d->d", 0, reinterpret_cast<void *>(Twice));

@@ -27,7 +27,7 @@ const char *const kModules[] = {"resolve_with_bits", "resolve_without_bits", "re
 void ResolveEverything(Scope &scope, int turns, std::atomic<long> *calls) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   ASSERT_NE(interface, nullptr) << TakeError();
-  const typedcall::honours honours = typedcall::checks_errors;
+  const typedcall::capabilities can = typedcall::checks_errors;
   for (int turn = 0; turn < turns; ++turn) {
     for (const char *name : kModules) {
       const std::string module = name;
@@ -35,13 +35,12 @@ void ResolveEverything(Scope &scope, int turns, std::atomic<long> *calls) {
       const auto add_one = typedcall::resolve<long(long)>(interface, inc.get());
       ASSERT_TRUE(add_one) << TakeError();
       EXPECT_EQ(add_one(41), 42);
-      const auto ratio =
-          typedcall::resolve<double(double, double)>(interface, divide.get(), honours);
+      const auto ratio = typedcall::resolve<double(double, double)>(interface, divide.get(), can);
       ASSERT_TRUE(ratio) << TakeError();
       EXPECT_EQ(ratio(1, 4), 0.25);
       EXPECT_EQ(ratio(1, 0), -1);
       EXPECT_EQ(TakeError(), "ValueError: division by zero");
-      EXPECT_FALSE(typedcall::find<double(double)>(interface, inc.get(), honours));
+      EXPECT_FALSE(typedcall::find<double(double)>(interface, inc.get(), can));
       const auto where = typedcall::find(interface, inc.get(), "l->l");
       ASSERT_TRUE(where.has_value());
       if (module != "resolve_default") {

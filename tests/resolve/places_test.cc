@@ -10,7 +10,7 @@ namespace {
 
 using namespace resolve_test;
 
-constexpr auto kPyPyHonours = typedcall::checks_errors;
+constexpr auto kPyPyCapabilities = typedcall::checks_errors;
 int pypy_l[] = {1, -1};
 int pypy_d[] = {2, -1};
 int pypy_o[] = {3, -1};
@@ -35,7 +35,7 @@ TEST(Header, IsNotReadWithoutItsBits) {
 TEST(Header, WithoutTableLeavesPyPysFields) {
   Builtin function(kBoth, nullptr);
   function.SetPyPy(pypy_l, 1, Address(3));
-  EXPECT_EQ(Find(nullptr, function.get(), "l->l", kPyPyHonours),
+  EXPECT_EQ(Find(nullptr, function.get(), "l->l", kPyPyCapabilities),
             "l->l 3 METH_TYPED, PyPy's layout");
 }
 
@@ -43,7 +43,7 @@ TEST(Header, WithTableHidesPyPysFields) {
   const Table table{{"d->d", 0, Address(1)}};
   Builtin function(kBoth, table.get());
   function.SetPyPy(pypy_l, 1, Address(3));
-  EXPECT_EQ(Find(nullptr, function.get(), "l->l", kPyPyHonours), "nothing");
+  EXPECT_EQ(Find(nullptr, function.get(), "l->l", kPyPyCapabilities), "nothing");
 }
 
 // Broken headers, with PyPy's fields in order: neither is used, only the side table still is.
@@ -51,7 +51,7 @@ class BrokenHeader : public testing::Test {
  protected:
   BrokenHeader() { function.SetPyPy(pypy_l, 1, Address(3)); }
   void ExpectBoxed() {
-    EXPECT_EQ(Find(Interface(), function.get(), "l->l", kPyPyHonours), "nothing");
+    EXPECT_EQ(Find(Interface(), function.get(), "l->l", kPyPyCapabilities), "nothing");
     ASSERT_EQ(
         PyTypedMethod_TagDef(Interface(), &function.def, function.get(), table.get(), nullptr), 1)
         << TakeError();
@@ -104,13 +104,13 @@ TEST(PyPyLayout, Alone) {
 TEST(PyPyLayout, MayRaise) {
   Builtin function(kTyped);
   function.SetPyPy(pypy_d, -2, Address(3));
-  const auto found = typedcall::find(nullptr, function.get(), "d->d", kPyPyHonours);
+  const auto found = typedcall::find(nullptr, function.get(), "d->d", kPyPyCapabilities);
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->flags, PyNativeCallable_NEEDS_THREAD | PyNativeCallable_MAY_RAISE |
                               PyNativeCallable_ERROR_IS_NEG_ZERO);
   for (const auto missing : {PyNativeCallable_NEEDS_THREAD, PyNativeCallable_MAY_RAISE,
                              PyNativeCallable_ERROR_IS_NEG_ZERO}) {
-    EXPECT_EQ(Find(nullptr, function.get(), "d->d", kPyPyHonours & ~missing), "nothing");
+    EXPECT_EQ(Find(nullptr, function.get(), "d->d", kPyPyCapabilities & ~missing), "nothing");
   }
   function.SetPyPy(pypy_o, -3, Address(4));
   EXPECT_EQ(Find(nullptr, function.get(), "O->O",
@@ -121,12 +121,12 @@ TEST(PyPyLayout, MayRaise) {
 TEST(PyPyLayout, UnknownCodes) {
   Builtin function(kTyped);
   function.SetPyPy(pypy_not, 1, Address(3));
-  EXPECT_EQ(Find(nullptr, function.get(), "l->l", kPyPyHonours), "nothing");
+  EXPECT_EQ(Find(nullptr, function.get(), "l->l", kPyPyCapabilities), "nothing");
   function.SetPyPy(pypy_l, 4, Address(3));
-  EXPECT_EQ(Find(nullptr, function.get(), "l->l", kPyPyHonours), "nothing");
+  EXPECT_EQ(Find(nullptr, function.get(), "l->l", kPyPyCapabilities), "nothing");
 }
 
-// A builtin function whose name stands in the struct of Bernstein's post, in a block of exactly its
+// A builtin function whose name is in the struct of Bernstein's post, in a block of exactly its
 // size: what is in front is the allocator's.
 class OfThePost {
  public:
@@ -156,20 +156,22 @@ TEST(StructOfThePost, IsReadWithoutTheInterface) {
   EXPECT_EQ(Find(nullptr, inc.get(), "l->l", typedcall::holds_gil), std::string("l->l") + place);
   EXPECT_EQ(Find(nullptr, half.get(), "d->d", typedcall::holds_gil), std::string("d->d") + place);
   EXPECT_EQ(Find(nullptr, size.get(), "O->l", typedcall::holds_gil), std::string("O->l") + place);
-  EXPECT_EQ(Find(Interface(), inc.get(), "d->d", kPyPyHonours), "nothing");
+  EXPECT_EQ(Find(Interface(), inc.get(), "d->d", kPyPyCapabilities), "nothing");
   EXPECT_EQ(Find(nullptr, inc.get(), "l->l", 0), "nothing") << "it may count on the GIL";
 }
 
 TEST(StructOfThePost, WithOtherCodesOrConventionsIsCalledBoxed) {
   for (const int code : {0, -1, 4, 0x100, -77}) {
-    EXPECT_EQ(Find(Interface(), OfThePost(METH_O, code, 1).get(), "l->l", kPyPyHonours), "nothing");
+    EXPECT_EQ(Find(Interface(), OfThePost(METH_O, code, 1).get(), "l->l", kPyPyCapabilities),
+              "nothing");
     if (code == 0) continue;
-    EXPECT_EQ(Find(Interface(), OfThePost(METH_O, 1, code).get(), "l->l", kPyPyHonours), "nothing");
+    EXPECT_EQ(Find(Interface(), OfThePost(METH_O, 1, code).get(), "l->l", kPyPyCapabilities),
+              "nothing");
   }
   for (const int convention : {METH_VARARGS, METH_NOARGS, METH_FASTCALL}) {
     const OfThePost inc(convention, 1, 1);
-    EXPECT_EQ(Find(Interface(), inc.get(), "l->l", kPyPyHonours), "nothing");
-    EXPECT_NE(Refusal(Interface(), inc.get(), "l->l", kPyPyHonours), "");
+    EXPECT_EQ(Find(Interface(), inc.get(), "l->l", kPyPyCapabilities), "nothing");
+    EXPECT_NE(Refusal(Interface(), inc.get(), "l->l", kPyPyCapabilities), "");
   }
 }
 

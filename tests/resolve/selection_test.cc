@@ -1,5 +1,5 @@
 // Which entry of a table is chosen: the very text first, then equal widths; and only entries that
-// the consumer can honour.
+// the consumer can handle.
 
 #include "tests/resolve/callables.h"
 
@@ -8,9 +8,9 @@ namespace {
 using namespace resolve_test;
 
 // The number of the entry that is chosen from `table`, or 0.
-std::uintptr_t Chosen(const Table &table, const char *signature, typedcall::honours honours = 0) {
+std::uintptr_t Chosen(const Table &table, const char *signature, typedcall::capabilities can = 0) {
   const Builtin function(kBoth, table.get(), Py_None);
-  const auto found = typedcall::find(nullptr, function.get(), signature, honours);
+  const auto found = typedcall::find(nullptr, function.get(), signature, can);
   EXPECT_EQ(TakeError(), "");
   return found ? reinterpret_cast<std::uintptr_t>(found->funcptr) : 0;
 }
@@ -52,7 +52,7 @@ TEST(Width, InTheOrderOfTheTable) {
   EXPECT_EQ(Chosen(Table{{"n->n", 0, Address(2)}, {"q->q", 0, Address(1)}}, "l->l"), 2u);
 }
 
-TEST(Text, OfAnEntryThatCannotBeHonouredIsPassedOver) {
+TEST(Text, OfAnEntryThatCannotBeHandledIsPassedOver) {
   const Table table{{"l->l", PyNativeCallable_NEEDS_THREAD, Address(1)}, {"q->q", 0, Address(2)}};
   EXPECT_EQ(Chosen(table, "l->l"), 2u);
   EXPECT_EQ(Chosen(table, "l->l", typedcall::holds_gil), 1u);
@@ -100,7 +100,7 @@ TEST(Signature, IsTheProviders) {
 // Every bit that must be understood.
 class MandatoryBit : public testing::TestWithParam<unsigned> {};
 
-TEST_P(MandatoryBit, RefusesWhoDoesNotHonourIt) {
+TEST_P(MandatoryBit, RefusesWhoDoesNotHandleIt) {
   const std::uintptr_t bit = std::uintptr_t{1} << GetParam();
   const std::uintptr_t thread = PyNativeCallable_NEEDS_THREAD;
   // Together with the thread, without which some of them are malformed.

@@ -55,7 +55,7 @@ TEST(Stats, CountTheWaysOfCalling) {
   const struct {
     typedcall::way how;
     event counted;
-  } ways[] = {{typedcall::way::thunk, event::thunk},
+  } ways[] = {{typedcall::way::trampoline, event::trampoline},
               {typedcall::way::image, event::image},
               {typedcall::way::ffi, event::ffi}};
   for (const auto &one : ways) {

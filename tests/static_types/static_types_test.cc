@@ -308,7 +308,7 @@ TEST(Refused, Ids) {
   const Static twice("test.Twice", {S(1, 1), S(1, 1)}, 2);
   EXPECT_EQ(twice.Ready(), -1);
   EXPECT_EQ(TakeError(),
-            "ValueError: type 'test.Twice': custom slot 1 has ID 0x1000101, which stands there "
+            "ValueError: type 'test.Twice': custom slot 1 has ID 0x1000101, which is there "
             "already");
   const Static empty("test.Hole", {kEmpty, S(1, 1)}, 2);
   EXPECT_EQ(empty.Ready(), -1);

@@ -36,7 +36,7 @@ TEST(LazyImport, OnlyRowsWithoutBitsNeedTheInterface) {
   EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), rows, none), 0) << TakeError();
   EXPECT_EQ(PyTypedcall_Peek(), nullptr);
 
-  // A squatter: what stands in the way of the interface does not stand in the way of bits.
+  // A squatter: what prevents the use of the interface does not be in the way of bits.
   scope.Run("import sys, types\nsys.modules['_extensibletype'] = 'squatter'");
   EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), rows, with_bits), 0) << TakeError();
   EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), rows, both), -1);

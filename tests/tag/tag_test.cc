@@ -153,9 +153,9 @@ TEST_F(Tag, TheSameTagTwiceIsOneTag) {
 
 TEST_F(Tag, ADifferentTagIsAConflictThatNamesBoth) {
   PyMethodDef def = {"f", Boxed, METH_O, nullptr};
-  PyNativeCallableTable standing = Table("l->l");
+  PyNativeCallableTable existing = Table("l->l");
   Ref owner = Owner();
-  ASSERT_EQ(PyTypedMethod_TagDef(interface_, &def, owner.get(), &standing, nullptr), 1);
+  ASSERT_EQ(PyTypedMethod_TagDef(interface_, &def, owner.get(), &existing, nullptr), 1);
   for (const PyNativeCallableTable &other :
        {Table("d->d"), Table("l->l", PyNativeCallable_PURE), Table("l->l", 0, Dec)}) {
     EXPECT_EQ(PyTypedMethod_TagDef(interface_, &def, owner.get(), &other, CountDestroyed), -1);
@@ -164,7 +164,7 @@ TEST_F(Tag, ADifferentTagIsAConflictThatNamesBoth) {
     EXPECT_NE(error.find(std::string("'") + other.entries[0].signature + "'", 40),
               std::string::npos)
         << error;
-    EXPECT_EQ(Found(&def), &standing) << "never last wins";
+    EXPECT_EQ(Found(&def), &existing) << "never last wins";
   }
   const auto pure = Table("l->l", PyNativeCallable_PURE);
   EXPECT_EQ(PyTypedMethod_TagDef(interface_, &def, owner.get(), &pure, CountDestroyed), -1);
@@ -276,7 +276,7 @@ TEST_F(Tag, MethodsOfEveryKindHaveADefAndTheirClassOwnsIt) {
   }
 }
 
-TEST_F(Tag, NothingIsWrittenToSomebodyElsesDef) {
+TEST_F(Tag, NothingIsWrittenToForeignDef) {
   scope_.Run("import math");
   Ref sin = scope_.Eval("math.sin");
   PyMethodDef *def = PyTypedMethod_DefOf(sin.get());

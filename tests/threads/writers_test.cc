@@ -60,15 +60,15 @@ TEST_F(Writers, PublishTheSameKey) {
     char *mine = &values[static_cast<size_t>(number)];
     for (int round = 0; round < kRounds; ++round) {
       Ref owner = New(owner_type);
-      const void *standing = interface_->publish(interface_->state, PyTypedcall_BY_DEF, &key,
+      const void *existing = interface_->publish(interface_->state, PyTypedcall_BY_DEF, &key,
                                                  owner.get(), mine, nullptr, CountDestroyed);
-      if (standing == nullptr) {
+      if (existing == nullptr) {
         ++wrong;
-      } else if (standing == mine) {
+      } else if (existing == mine) {
         ++taken;
         // Nobody else's can have taken its place, and nobody else takes it away.
         if (interface_->find(interface_->state, PyTypedcall_BY_DEF, &key) != mine) ++wrong;
-      } else if (standing < &values[0] || standing > &values[kThreads - 1]) {
+      } else if (existing < &values[0] || existing > &values[kThreads - 1]) {
         ++wrong;
       }
     }
@@ -142,17 +142,17 @@ TEST_F(Writers, ExchangeTheSameRow) {
     return interface_->exchange(interface_->state, PyTypedcall_BY_DEF, &key, owner, expected, value,
                                 nullptr);
   };
-  EXPECT_EQ(exchange(&other, &values[0]), 0) << "nothing stands there";
+  EXPECT_EQ(exchange(&other, &values[0]), 0) << "nothing is there";
   EXPECT_EQ(exchange(nullptr, &values[0]), -1);
-  EXPECT_EQ(TakeError(), "ValueError: typedcall: a row to exchange needs the value that stands");
+  EXPECT_EQ(TakeError(), "ValueError: typedcall: a row to exchange needs the present value");
   ASSERT_EQ(interface_->publish(interface_->state, PyTypedcall_BY_DEF, &key, owner, &values[0],
                                 nullptr, nullptr),
             &values[0]);
-  EXPECT_EQ(exchange(&other, &values[1]), 0) << "something else stands there";
+  EXPECT_EQ(exchange(&other, &values[1]), 0) << "something else is there";
   InThreads([&](int) {
     for (int turn = 0; turn < kTurns;) {
-      const void *standing = interface_->find(interface_->state, PyTypedcall_BY_DEF, &key);
-      turn += exchange(standing, static_cast<const char *>(standing) + 1);
+      const void *existing = interface_->find(interface_->state, PyTypedcall_BY_DEF, &key);
+      turn += exchange(existing, static_cast<const char *>(existing) + 1);
     }
   });
   EXPECT_EQ(interface_->find(interface_->state, PyTypedcall_BY_DEF, &key), &values.back());
@@ -245,7 +245,7 @@ TEST_F(Writers, RegisterForeignSlots) {
     const auto idea = static_cast<uintptr_t>(number + 1);
     const PyCustomSlot mine = Slot(Id(idea), idea);
     for (int round = 0; round < 200; ++round) {
-      // Somebody else's may stand since: what is added is added to that.
+      // Another one may be there since: what is added is added to that.
       if (PyForeignSlots_Register(interface_, base.type(), &mine, 1) != 0) ++wrong;
       const PyCustomSlot *found = PyForeignSlots_Find(interface_, object.get(), Id(idea), 0);
       if (found == nullptr || found->data.flags != idea) ++wrong;

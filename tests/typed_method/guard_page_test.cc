@@ -1,5 +1,5 @@
 // Readers look at no memory that the def's bits, and then the header's own size, do not declare:
-// what they may read stands at the very edge of a page whose neighbour cannot be read.
+// what they may read is at the very edge of a page whose neighbour cannot be read.
 
 #include "tests/typed_method/row.h"
 
@@ -138,7 +138,7 @@ TEST_F(Guarded, HeaderThatIsTooSmall) {
 }
 
 TEST_F(Guarded, WithAnotherMagicNothingElse) {
-  // These bits may be somebody else's.
+  // These bits may have another owner.
   char *name = first + kMagic;
   read_all(def_of(name, kBoth | METH_O));
 }

@@ -1,4 +1,4 @@
-// The two structs that stand alone in front of a name, each in a block of exactly its size: under
+// The two structs that are alone in front of a name, each in a block of exactly its size: under
 // AddressSanitizer nobody may look at what is in front of it, and without there is the allocator's
 // own word, which is no pointer. Linked without libpython.
 

@@ -153,7 +153,7 @@ TEST(PyPy, NeedsTheBit) {
     expect_refused(read_pypy(row.def(flags)));
     expect_refused(read_one(row.def(flags)));
   }
-  expect_refused(read_pypy(row.def(METH_O | kBoth)));  // what stands in front is no header
+  expect_refused(read_pypy(row.def(METH_O | kBoth)));  // what is in front is no header
   EXPECT_TRUE(read_pypy(row.def(METH_O | kTyped)).accepted);
 }
 
@@ -192,7 +192,7 @@ TEST(OneArgument, BothReadersReadIt) {
     for (int ret_type : kCodes) {
       if (ret_type == 0) continue;  // which is what tells PyPy's struct
       SCOPED_TRACE(std::to_string(arg_type) + ", " + std::to_string(ret_type));
-      Row row;  // what stands in front is no pointer
+      Row row;  // what is in front is no pointer
       row.set(kOneArgument, arg_type);
       row.set(kOneReturn, ret_type);
       row.set(kFunction, kAddress);

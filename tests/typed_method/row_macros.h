@@ -26,7 +26,7 @@ PyTypedMethod_DEFINE_PYPY(row_pypy, "pypy", PyTypedMethod_CODES(T_C_DOUBLE, T_C_
                           row_two, {"dd->d", 0, (void *)row_two});
 PyTypedMethod_DEFINE_PYPY(row_no_arguments, "", {-1}, T_C_DOUBLE, row_none,
                           {"->d", 0, (void *)row_none});
-// What a macro of the user's expands to stands on one line.
+// What a macro of the user's expands to is on one line.
 #define ROW_BOTH(f, g)                                        \
   PyTypedMethod_DEFINE(f, #f, {"l->l", 0, (void *)row_long}); \
   PyTypedMethod_DEFINE(g, #g, {"l->l", 0, (void *)row_long})

@@ -1,5 +1,5 @@
 // Entries whose function is checked, as C compiles them under each standard.
-// The checks stand in typed_entry.h.
+// The checks are in typed_entry.h.
 #include "tests/typed_method/typed_entry.h"
 
 int main(void) { return typed_entry_check(); }

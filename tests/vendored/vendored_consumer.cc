@@ -25,7 +25,7 @@ PyObject *call_ddd_d(PyObject *, PyObject *args) {
              PyFloat_FromDouble, a, b, c);
 }
 
-// Without the interpreter's table: what stands in bits or sibling symbols is found all the same.
+// Without the interpreter's table: what is in bits or sibling symbols is found all the same.
 PyObject *call_without_interface(PyObject *, PyObject *args) {
   PyObject *callable;
   long a, b;

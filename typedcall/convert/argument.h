@@ -10,7 +10,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
 /// How well an object suits an overload's parameter, best first.
-enum class match {
+enum class conversion_rank {
   exact,     ///< its type is the very one: bool for bool, int, float, complex, str; a capsule
   subclass,  ///< an instance of a subclass: a bool for an int
   safe,      ///< a conversion that CPython makes by itself: an int for a float, either for a
@@ -107,47 +107,50 @@ inline bool clear_pointer_refusal() {
 
 /// Python's floats and complex numbers are C's doubles: what is narrower comes behind a double.
 template <class T>
-constexpr match exact_for() {
-  return sizeof(T) < (is_complex_type<T> ? 2 : 1) * sizeof(double) ? match::subclass : match::exact;
+constexpr conversion_rank exact_for() {
+  return sizeof(T) < (is_complex_type<T> ? 2 : 1) * sizeof(double) ? conversion_rank::subclass
+                                                                   : conversion_rank::exact;
 }
 
 }  // namespace internal
 
-/// GIL: held. Sets no exception but with match::raised, and runs no Python code unless a pointer is
-/// matched with an object whose class defines `__buffer__` in Python.
+/// GIL: held. Sets no exception but with conversion_rank::raised, and runs no Python code unless a
+/// pointer is matched with an object whose class defines `__buffer__` in Python.
 template <class T>
-match match_of(PyObject *object) {
+conversion_rank conversion_rank_of(PyObject *object) {
   PyTypeObject *type = Py_TYPE(object);
   const PyNumberMethods *number = type->tp_as_number;
   const bool has_index = number != nullptr && number->nb_index != nullptr;
   const bool has_float = has_index || (number != nullptr && number->nb_float != nullptr);
   if constexpr (std::is_same_v<T, PyObject *>) {
-    return match::safe;
+    return conversion_rank::safe;
   } else if constexpr (std::is_same_v<T, const char *>) {
-    if (PyUnicode_CheckExact(object)) return match::exact;
-    return PyUnicode_Check(object) ? match::subclass : match::none;
+    if (PyUnicode_CheckExact(object)) return conversion_rank::exact;
+    return PyUnicode_Check(object) ? conversion_rank::subclass : conversion_rank::none;
   } else if constexpr (std::is_pointer_v<T>) {
     internal::argument<T> trial;
     if (trial.convert(object)) {
-      return PyCapsule_CheckExact(object) ? match::exact : match::safe;
+      return PyCapsule_CheckExact(object) ? conversion_rank::exact : conversion_rank::safe;
     }
-    return internal::clear_pointer_refusal() ? match::none : match::raised;
+    return internal::clear_pointer_refusal() ? conversion_rank::none : conversion_rank::raised;
   } else if constexpr (std::is_same_v<T, bool>) {
-    return PyBool_Check(object) ? match::exact : match::none;
+    return PyBool_Check(object) ? conversion_rank::exact : conversion_rank::none;
   } else if constexpr (std::is_floating_point_v<T>) {
     if (PyFloat_CheckExact(object)) return internal::exact_for<T>();
-    if (PyFloat_Check(object)) return match::subclass;
-    return has_float ? match::safe : match::none;
+    if (PyFloat_Check(object)) return conversion_rank::subclass;
+    return has_float ? conversion_rank::safe : conversion_rank::none;
   } else if constexpr (is_complex_type<T>) {
     if (PyComplex_CheckExact(object)) return internal::exact_for<T>();
-    if (PyComplex_Check(object)) return match::subclass;
-    if (has_float) return match::safe;
+    if (PyComplex_Check(object)) return conversion_rank::subclass;
+    if (has_float) return conversion_rank::safe;
     const int has_complex = internal::has_complex_method(type);
-    return has_complex < 0 ? match::raised : has_complex > 0 ? match::safe : match::none;
+    return has_complex < 0   ? conversion_rank::raised
+           : has_complex > 0 ? conversion_rank::safe
+                             : conversion_rank::none;
   } else {
-    if (PyLong_CheckExact(object)) return match::exact;
-    if (PyLong_Check(object)) return match::subclass;
-    return has_index ? match::safe : match::none;
+    if (PyLong_CheckExact(object)) return conversion_rank::exact;
+    if (PyLong_Check(object)) return conversion_rank::subclass;
+    return has_index ? conversion_rank::safe : conversion_rank::none;
   }
 }
 

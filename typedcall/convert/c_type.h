@@ -1,4 +1,4 @@
-// The C types behind a function's C++ types: what stands in the entry that consumers call, and what
+// The C types behind a function's C++ types: what is in the entry that consumers call, and what
 // the function itself is called with.
 #ifndef TYPEDCALL_CONVERT_C_TYPE_H_
 #define TYPEDCALL_CONVERT_C_TYPE_H_
@@ -21,7 +21,7 @@ namespace internal {
 // results.
 
 /// Is `Template` std::complex? By its name, which compilers know: its header takes longer to read
-/// than this one with all that it includes, and nobody may declare what stands in namespace std.
+/// than this one with all that it includes, and nobody may declare what is in namespace std.
 template <template <class> class Template>
 constexpr bool is_named_std_complex() {
   constexpr char wanted[] = "Template = std::";

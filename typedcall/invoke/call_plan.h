@@ -23,9 +23,9 @@ inline namespace TYPEDCALL_LAYOUT {
 
 /// How an invoker calls.
 enum class way {
-  thunk,  ///< up to four scalars: compiled for their classes
-  image,  ///< more scalars: registers and stack are filled as the calling convention says
-  ffi,    ///< everything else
+  trampoline,  ///< up to four scalars: compiled for their classes
+  image,       ///< more scalars: registers and stack are filled as the calling convention says
+  ffi,         ///< everything else
 };
 
 namespace internal {
@@ -88,8 +88,8 @@ class call_plan {
   }
 
   std::size_t arity = 0;
-  way how = way::thunk;
-  internal::thunk thunk = nullptr;
+  way how = way::trampoline;
+  internal::trampoline trampoline = nullptr;
   image_plan image;
   std::optional<ffi_signature> ffi;
   std::vector<std::uint8_t> by_address;  // per argument: does its value hold an address?
@@ -165,10 +165,10 @@ class call_plan {
       returned = register_class::integer;  // whatever is there: narrowed to nothing
     }
     arity = count;
-    if (!asked || *asked == way::thunk) thunk = find_thunk(returned, classes, count);
-    how = thunk != nullptr ? way::thunk : way::image;
-    if (how == way::thunk) return true;
-    if (asked && *asked == way::thunk) return false;
+    if (!asked || *asked == way::trampoline) trampoline = find_trampoline(returned, classes, count);
+    how = trampoline != nullptr ? way::trampoline : way::image;
+    if (how == way::trampoline) return true;
+    if (asked && *asked == way::trampoline) return false;
     image = plan_image(returned, classes, count);
     return true;
   }

@@ -70,17 +70,18 @@ inline constexpr int floating_registers = 8;
 // A float is passed in the low half of the register that holds a double, so both are a double here.
 inline double floating(native_value value) { return value.get<double>(); }
 
-/// What stands in the result register, as a value.
+/// What is in the result register, as a value.
 inline native_value as_value(std::uint64_t result) { return {result}; }
 inline native_value as_value(double result) { return native_value::of(result); }
 
-// --- Thunks: the real prototype, but for widths, of every signature with few arguments -----------
+// --- Trampolines: the real prototype, but for widths, of every signature with few arguments
+// -----------
 
-inline constexpr unsigned thunk_arguments = 4;
+inline constexpr unsigned trampoline_arguments = 4;
 /// A shape is a 1 followed by one bit for each argument, the first one lowest: 1 is floating.
-inline constexpr unsigned thunk_shapes = 2u << thunk_arguments;
+inline constexpr unsigned trampoline_shapes = 2u << trampoline_arguments;
 
-using thunk = native_value (*)(void *funcptr, const native_value *arguments);
+using trampoline = native_value (*)(void *funcptr, const native_value *arguments);
 
 template <bool is_floating>
 auto load(native_value value) {
@@ -106,22 +107,24 @@ constexpr std::size_t arguments_of(unsigned shape) {
 }
 
 template <class Result, unsigned shape>
-native_value thunk_of(void *funcptr, const native_value *arguments) {
+native_value trampoline_of(void *funcptr, const native_value *arguments) {
   return call_shape<Result, shape>(funcptr, arguments,
                                    std::make_index_sequence<arguments_of(shape)>());
 }
 
 template <class Result, std::size_t... shape>
-constexpr std::array<thunk, sizeof...(shape)> thunk_table(std::index_sequence<shape...>) {
-  return {(shape == 0 ? nullptr : &thunk_of < Result, shape == 0 ? 1 : shape >)...};
+constexpr std::array<trampoline, sizeof...(shape)> trampoline_table(std::index_sequence<shape...>) {
+  return {(shape == 0 ? nullptr : &trampoline_of < Result, shape == 0 ? 1 : shape >)...};
 }
 
-/// The thunk for a signature with these classes, or null when it has too many arguments.
-inline thunk find_thunk(register_class result, const register_class *arguments, std::size_t count) {
+/// The trampoline for a signature with these classes, or null when it has too many arguments.
+inline trampoline find_trampoline(register_class result, const register_class *arguments,
+                                  std::size_t count) {
   static constexpr auto integer =
-      thunk_table<std::uint64_t>(std::make_index_sequence<thunk_shapes>());
-  static constexpr auto floating = thunk_table<double>(std::make_index_sequence<thunk_shapes>());
-  if (count > thunk_arguments) return nullptr;
+      trampoline_table<std::uint64_t>(std::make_index_sequence<trampoline_shapes>());
+  static constexpr auto floating =
+      trampoline_table<double>(std::make_index_sequence<trampoline_shapes>());
+  if (count > trampoline_arguments) return nullptr;
   unsigned shape = 1u << count;
   for (std::size_t i = 0; i < count; ++i) {
     if (arguments[i] == register_class::floating) shape |= 1u << i;
@@ -183,7 +186,7 @@ TYPEDCALL_OTHER_PROTOTYPE native_value call_image(void *funcptr, const native_va
                                                       image[image_registers + s].bits...));
 }
 
-/// What a register holds that the callee does not look at does not matter, nor does what stands
+/// What a register holds that the callee does not look at does not matter, nor does what is there
 /// above its arguments on the stack: the caller has put it there and takes it away.
 template <class Result, std::size_t floatings, std::size_t words>
 native_value fill_image(const image_plan &plan, void *funcptr, const native_value *arguments) {

@@ -23,35 +23,36 @@ constexpr int element_code(PyNativeType type) {
 }
 
 template <class T>
-native_value load_value(const char *from, wide_value *room) {
+native_value load_value(const char *from, wide_value *scratch) {
   if constexpr (std::is_same_v<T, PyObject *>) {
     // Source: NumPy's loops over objects: an element that was never set counts as None.
     PyObject *object = load_as<PyObject *>(from);
     return native_value::of(object != nullptr ? object : Py_None);
   } else if constexpr (sizeof(T) > sizeof(native_value::bits)) {
-    std::memcpy(room, from, sizeof(T));
-    return native_value::at(room);
+    std::memcpy(scratch, from, sizeof(T));
+    return native_value::at(scratch);
   } else {
     return native_value::of(load_as<T>(from));
   }
 }
 
-/// The element at `from` as an argument; one that does not fit is copied to `room`.
-inline native_value load_element(PyNativeType type, const char *from, wide_value *room) {
+/// The element at `from` as an argument; one that does not fit is copied to `scratch`.
+inline native_value load_element(PyNativeType type, const char *from, wide_value *scratch) {
   switch (element_code(type)) {
 #define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) \
   case PyNativeType_##NAME:                      \
-    return load_value<TYPE>(from, room);
+    return load_value<TYPE>(from, scratch);
     PyNativeType_VALUE_LIST(TYPEDCALL_ROW)
 #undef TYPEDCALL_ROW
   }
   return {0};
 }
 
-/// Stores a result that is no object: the low bytes of `result`, or what stands in `room`.
-inline void store_element(std::size_t size, native_value result, const wide_value *room, char *to) {
+/// Stores a result that is no object: the low bytes of `result`, or what is in `scratch`.
+inline void store_element(std::size_t size, native_value result, const wide_value *scratch,
+                          char *to) {
   if (size > sizeof(result.bits)) {
-    std::memcpy(to, room, size);
+    std::memcpy(to, scratch, size);
   } else {
     std::memcpy(to, &result.bits, size);
   }
@@ -106,7 +107,7 @@ template <bool holds>
 std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyObject *self,
                            char *const *args, const std::intptr_t *steps, std::intptr_t count) {
   native_value values[most_arguments];
-  wide_value rooms[most_arguments];
+  wide_value scratches[most_arguments];
   const std::size_t inputs = plan.inputs.size();
   const std::size_t size = PyNativeType_Size(plan.output);
   native_value *const arguments = values + (self != nullptr ? 1 : 0);
@@ -114,22 +115,22 @@ std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyOb
   [[maybe_unused]] held_objects held;
   for (std::intptr_t i = 0; i < count; ++i) {
     for (std::size_t at = 0; at < inputs; ++at) {
-      arguments[at] = load_element(plan.inputs[at], args[at] + i * steps[at], &rooms[at]);
+      arguments[at] = load_element(plan.inputs[at], args[at] + i * steps[at], &scratches[at]);
       if constexpr (holds) {
         if (element_plan::is_object(plan.inputs[at])) held.hold(arguments[at]);
       }
     }
-    wide_value room = {};
-    if (plan.returns_status) arguments[inputs] = native_value::at(&room);
-    native_value result = invoke(values, &room);
+    wide_value scratch = {};
+    if (plan.returns_status) arguments[inputs] = native_value::at(&scratch);
+    native_value result = invoke(values, &scratch);
     if (plan.returns_status) {
       if (result.bits != 0) {
         set_missing_error();
         if constexpr (holds) held.release();
         return i;
       }
-      std::memcpy(&result.bits, &room, sizeof(result.bits));
-    } else if (invoke.raised(result, &room)) {
+      std::memcpy(&result.bits, &scratch, sizeof(result.bits));
+    } else if (invoke.raised(result, &scratch)) {
       if constexpr (holds) held.release();
       return i;
     }
@@ -142,7 +143,7 @@ std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyOb
       }
       store_object(object, args[inputs] + i * steps[inputs]);
     } else if (size != 0) {
-      store_element(size, result, &room, args[inputs] + i * steps[inputs]);
+      store_element(size, result, &scratch, args[inputs] + i * steps[inputs]);
     }
     if constexpr (holds) held.release();
   }

@@ -1,5 +1,5 @@
 // Inner loops that are compiled for their types, for the signatures that most functions have: the
-// dispatch stands outside, and what is left is what one would write by hand. Used by
+// dispatch is outside, and what is left is what one would write by hand. Used by
 // typedcall/loop.h.
 #ifndef TYPEDCALL_LOOP_KERNELS_H_
 #define TYPEDCALL_LOOP_KERNELS_H_
@@ -31,7 +31,7 @@ struct compiled_loops {
   kernel contiguous, strided, checked;
 };
 
-/// memcpy, because neither alignment nor the type of what stands there is certain; it is one load.
+/// memcpy, because neither alignment nor the type of what is there is certain; it is one load.
 template <class T>
 T load_as(const char *from) {
   if constexpr (std::is_same_v<T, bool>) {

@@ -11,7 +11,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// --- What stands behind the name in def(): effects, documentation, parameters --------------------
+// --- What is behind the name in def(): effects, documentation, parameters --------------------
 
 template <class T>
 struct bits_of {
@@ -82,7 +82,7 @@ struct __attribute__((visibility("hidden"))) named_row {
   }
 };
 
-/// Takes the parameters out of what stands behind the name.
+/// Takes the parameters out of what is behind the name.
 template <class Native, class... Parameters>
 void add_parameters(method *made, const std::tuple<Parameters...> &parameters) {
   using row = named_row<Native, Parameters...>;
@@ -125,7 +125,7 @@ void add_parameters(method *made, const std::tuple<Parameters...> &parameters) {
 /// `__buffer__` raises, except BufferError, comes out. These methods may be called once for each
 /// overload that is tried.
 ///
-/// Messages name the function as the row does. Where the same functions stand in two rows, they
+/// Messages name the function as the row does. Where the same functions are in two rows, they
 /// share a wrapper, and it has the name of one of them.
 ///
 /// Types: c_type.h. Python's callers get the result of a `long double` or complex `long double`
@@ -143,7 +143,7 @@ template <auto... Functions, std::size_t Length, class... Extras>
 __attribute__((always_inline)) inline method def(const char (&name)[Length],
                                                  const Extras &...extras) {
   static_assert(!(internal::may_be_function<Extras> || ...),
-                "typedcall: a method is made from a pointer to a function, which stands in angle "
+                "typedcall: a method is made from a pointer to a function, which is in angle "
                 "brackets: constexpr auto f = +[](long x) noexcept { ... }; def<f>(\"f\")");
   static_assert(((internal::is_known_extra<Extras> || internal::may_be_function<Extras>)&&...),
                 "typedcall: behind the name come effects, documentation and typedcall::arg()s");

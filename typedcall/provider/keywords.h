@@ -126,7 +126,7 @@ __attribute__((noinline, cold)) inline void name_argument(const parameter_list &
   PyObject *text = is_ours ? PyObject_Str(value) : nullptr;
   PyObject *cause = is_ours ? PyException_GetCause(value) : nullptr;
   if (is_ours && text == nullptr && !PyErr_ExceptionMatches(PyExc_Exception)) {
-    // Somebody's interrupt; the other one is lost.
+    // An interrupt; the other exception is lost.
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(traceback);

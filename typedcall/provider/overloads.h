@@ -14,18 +14,19 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-constexpr match worse_of(match a, match b) { return a < b ? b : a; }
+constexpr conversion_rank worse_of(conversion_rank a, conversion_rank b) { return a < b ? b : a; }
 
 /// How well all the arguments suit one of the functions: as well as the worst of them. Those behind
 /// one that does not suit are not looked at.
 template <class Native, std::size_t... I>
-match worst_match(PyObject *const *args, std::index_sequence<I...>) {
-  match worst = match::exact;
+conversion_rank worst_rank(PyObject *const *args, std::index_sequence<I...>) {
+  conversion_rank worst = conversion_rank::exact;
   (void)args;
   const bool all_suit =
-      ((worst =
-            worse_of(worst, match_of<std::tuple_element_t<I, typename Native::arguments>>(args[I])),
-        worst < match::none) &&
+      ((worst = worse_of(
+            worst,
+            conversion_rank_of<std::tuple_element_t<I, typename Native::arguments>>(args[I])),
+        worst < conversion_rank::none) &&
        ...);
   (void)all_suit;
   return worst;
@@ -34,13 +35,13 @@ match worst_match(PyObject *const *args, std::index_sequence<I...>) {
 /// What became of an argument that suits its parameter by its type.
 enum class outcome {
   converted,
-  misfit,  ///< an int beyond the parameter's range; no exception is set
-  raised   ///< an exception is set: of the object's own methods, or for what is in a str
+  out_of_range,  ///< an int beyond the parameter's range; no exception is set
+  raised         ///< an exception is set: of the object's own methods, or for what is in a str
 };
 
-inline outcome misfit() {
+inline outcome out_of_range() {
   PyErr_Clear();
-  return outcome::misfit;
+  return outcome::out_of_range;
 }
 
 // Not in line: one serves all wrappers. Asks in PyFloat_AsDouble's order, step by step, because it
@@ -50,7 +51,7 @@ __attribute__((noinline)) inline outcome overloaded_double(PyObject *object, dou
   const auto own_float = number != nullptr ? number->nb_float : nullptr;
   const bool is_plain = own_float == PyLong_Type.tp_as_number->nb_float && PyLong_Check(object);
   if (is_plain || PyFloat_Check(object)) {
-    return double_from_object(object, value) ? outcome::converted : misfit();
+    return double_from_object(object, value) ? outcome::converted : out_of_range();
   }
   if (own_float != nullptr) {
     return double_from_object(object, value) ? outcome::converted : outcome::raised;
@@ -58,16 +59,16 @@ __attribute__((noinline)) inline outcome overloaded_double(PyObject *object, dou
   const object_ref integer = object_ref::steal(PyNumber_Index(object));
   if (!integer) return outcome::raised;
   *value = PyLong_AsDouble(integer.get());
-  return is_minus_one(*value) && PyErr_Occurred() ? misfit() : outcome::converted;
+  return is_minus_one(*value) && PyErr_Occurred() ? out_of_range() : outcome::converted;
 }
 
 template <class T>
 outcome convert_overloaded(PyObject *object, argument<T> *to) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-    if (PyLong_Check(object)) return to->convert(object) ? outcome::converted : misfit();
+    if (PyLong_Check(object)) return to->convert(object) ? outcome::converted : out_of_range();
     const object_ref integer = object_ref::steal(PyNumber_Index(object));
     if (!integer) return outcome::raised;
-    return to->convert(integer.get()) ? outcome::converted : misfit();
+    return to->convert(integer.get()) ? outcome::converted : out_of_range();
   } else if constexpr (std::is_floating_point_v<T>) {
     double wide;
     const outcome done = overloaded_double(object, &wide);
@@ -92,12 +93,13 @@ outcome convert_overloaded(PyObject *object, argument<T> *to) {
   }
 }
 
-/// TypeError; or OverflowError when the types suit, and only the value of the int at `misfit` does
-/// not. `misfit` is `nargs` where there is none. With what is offered: "'i->l', 'l->l'".
+/// TypeError; or OverflowError when the types suit, and only the value of the int at `out_of_range`
+/// does not. `out_of_range` is `nargs` where there is none. With what is offered: "'i->l', 'l->l'".
 __attribute__((noinline, cold)) inline void set_no_overload(const char *name,
                                                             const row_shape &shape,
                                                             PyObject *const *args,
-                                                            std::size_t nargs, std::size_t misfit) {
+                                                            std::size_t nargs,
+                                                            std::size_t out_of_range) {
   text given, offered;
   for (std::size_t i = 0; i < nargs; ++i) given.add_behind(", ", Py_TYPE(args[i])->tp_name);
   for (std::size_t i = 0; i < shape.count; ++i) {
@@ -105,13 +107,13 @@ __attribute__((noinline, cold)) inline void set_no_overload(const char *name,
   }
   if (!given.is_complete() || !offered.is_complete()) {
     PyErr_NoMemory();
-  } else if (misfit == nargs) {
+  } else if (out_of_range == nargs) {
     PyErr_Format(PyExc_TypeError, "%s() has no overload for (%s); it offers %s", name,
                  given.c_str(), offered.c_str());
   } else {
     PyErr_Format(PyExc_OverflowError,
-                 "%s() has no overload for the int in argument %zu; it offers %s", name, misfit + 1,
-                 offered.c_str());
+                 "%s() has no overload for the int in argument %zu; it offers %s", name,
+                 out_of_range + 1, offered.c_str());
   }
 }
 
@@ -197,8 +199,9 @@ struct __attribute__((visibility("hidden"))) overloads {
   static constexpr std::size_t most_arguments = largest({1, Natives::arity...});
 
   template <class Native>
-  static match match_one(PyObject *const *args, std::size_t nargs) {
-    return nargs == Native::arity ? worst_match<Native>(args, indices<Native>()) : match::none;
+  static conversion_rank rank_one(PyObject *const *args, std::size_t nargs) {
+    return nargs == Native::arity ? worst_rank<Native>(args, indices<Native>())
+                                  : conversion_rank::none;
   }
 
   template <class Native, std::size_t I>
@@ -207,19 +210,20 @@ struct __attribute__((visibility("hidden"))) overloads {
       is_complex_type<std::tuple_element_t<I, typename Native::arguments>>;
 
   /// True when this overload was the one: it was called, or an exception is set. False when the
-  /// next one may suit; `is_misfit` then says which arguments are ints that were out of range.
+  /// next one may suit; `is_out_of_range` then says which arguments are ints that were out of
+  /// range.
   template <class Native, std::size_t... I>
-  static bool try_one(PyObject *self, PyObject *const *args, bool *is_misfit, PyObject **result,
-                      std::index_sequence<I...>) {
+  static bool try_one(PyObject *self, PyObject *const *args, bool *is_out_of_range,
+                      PyObject **result, std::index_sequence<I...>) {
     (void)args;
     // An int that was too large for one overload must not lose digits in another.
-    if (((is_floating<Native, I> && is_misfit[I]) || ...)) return false;
+    if (((is_floating<Native, I> && is_out_of_range[I]) || ...)) return false;
     call_frame<typename Native::type> frame;
     outcome done = outcome::converted;
     bool fits = true;
     // All of them: each int that is out of range is kept from being made floating.
     const bool is_raised = ((done = convert_overloaded(args[I], &std::get<I>(frame.held)),
-                             is_misfit[I] |= done == outcome::misfit,
+                             is_out_of_range[I] |= done == outcome::out_of_range,
                              fits &= done == outcome::converted, done == outcome::raised) ||
                             ...);
     if (is_raised) return true;
@@ -228,26 +232,28 @@ struct __attribute__((visibility("hidden"))) overloads {
   }
 
   static PyObject *choose(PyObject *self, PyObject *const *args, std::size_t nargs) {
-    match matches[count];
+    conversion_rank ranks[count];
     std::size_t at = 0;
     const bool is_raised =
-        ((matches[at] = match_one<Natives>(args, nargs), matches[at++] == match::raised) || ...);
+        ((ranks[at] = rank_one<Natives>(args, nargs), ranks[at++] == conversion_rank::raised) ||
+         ...);
     if (is_raised) return nullptr;
-    bool is_misfit[most_arguments] = {};
+    bool is_out_of_range[most_arguments] = {};
     PyObject *result = nullptr;
-    for (const match wanted : {match::exact, match::subclass, match::safe}) {
+    for (const conversion_rank wanted :
+         {conversion_rank::exact, conversion_rank::subclass, conversion_rank::safe}) {
       at = 0;
-      if (((matches[at++] == wanted &&
-            try_one<Natives>(self, args, is_misfit, &result, indices<Natives>())) ||
+      if (((ranks[at++] == wanted &&
+            try_one<Natives>(self, args, is_out_of_range, &result, indices<Natives>())) ||
            ...)) {
         return result;
       }
     }
-    // Only those that are there can be misfits.
-    std::size_t misfit = 0;
-    while (misfit < most_arguments && !is_misfit[misfit]) ++misfit;
+    // Only those that are there can be out of range.
+    std::size_t out_of_range = 0;
+    while (out_of_range < most_arguments && !is_out_of_range[out_of_range]) ++out_of_range;
     set_no_overload(name, own_shape<overloads>, args, nargs,
-                    misfit < most_arguments ? misfit : nargs);
+                    out_of_range < most_arguments ? out_of_range : nargs);
     return nullptr;
   }
 };

@@ -147,7 +147,7 @@ inline bool slot_is_what_python_calls(PyTypeObject *type) {
 
 /// What stands for `key`, in `*table`, and what keeps it valid: a reference of the interface's,
 /// which has `callable`, too. Under an interface older than 1.2, which gives none, the callable
-/// itself. Empty when nothing stands there, or with MemoryError. GIL: held; may collect garbage.
+/// itself. Empty when nothing is there, or with MemoryError. GIL: held; may collect garbage.
 inline object_ref hold_row(const PyTypedcall_Interface *interface, int space, const void *key,
                            PyObject *callable, const PyNativeCallableTable **table) {
   const void *value = interface->find(interface->state, space, key);
@@ -165,7 +165,7 @@ inline object_ref hold_row(const PyTypedcall_Interface *interface, int space, co
 /// while Python code runs or, without a GIL, at any time.
 enum class keeping {
   nothing,  ///< visit(table, place) runs no Python code, and keeps nothing of the table
-  held,     ///< visit(table, place, reference): valid as long as somebody has the reference
+  held,     ///< visit(table, place, reference): valid as long as someone has the reference
 };
 
 #ifdef Py_GIL_DISABLED

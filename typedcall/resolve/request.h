@@ -1,4 +1,4 @@
-// What a consumer asks for: a signature, the effects that it can honour, and which conversions it
+// What a consumer asks for: a signature, the effects that it can handle, and which conversions it
 // is ready to make; and which entry of a table answers that best. Reads tables only: no Python.
 #ifndef TYPEDCALL_RESOLVE_REQUEST_H_
 #define TYPEDCALL_RESOLVE_REQUEST_H_
@@ -14,18 +14,18 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// What a consumer can honour beyond calling: the sum of PyNativeCallable_* bits that must be
+/// What a consumer can handle beyond calling: the sum of PyNativeCallable_* bits that must be
 /// understood and that it does understand. An entry that asks for more is not offered to it.
-using honours = std::uintptr_t;
+using capabilities = std::uintptr_t;
 
 /// For a consumer that calls with the GIL held and asks function::raised() after each call.
-inline constexpr honours holds_gil = PyNativeCallable_NEEDS_THREAD;
-inline constexpr honours checks_errors =
+inline constexpr capabilities holds_gil = PyNativeCallable_NEEDS_THREAD;
+inline constexpr capabilities checks_errors =
     PyNativeCallable_NEEDS_THREAD | PyNativeCallable_MAY_RAISE | PyNativeCallable_ERROR_IS_NEG_ZERO;
 /// For a consumer that takes what the C function does on inputs where the Python callable differs.
-inline constexpr honours accepts_differences = PyNativeCallable_DIFFERS;
+inline constexpr capabilities accepts_differences = PyNativeCallable_DIFFERS;
 /// For a consumer that passes `resolution::self` in front of the arguments.
-inline constexpr honours passes_self = PyNativeCallable_TAKES_SELF;
+inline constexpr capabilities passes_self = PyNativeCallable_TAKES_SELF;
 
 /// Which signatures answer a request, in the order of preference.
 enum class casting : unsigned char {
@@ -37,7 +37,7 @@ enum class casting : unsigned char {
 /// What a consumer wants.
 struct request {
   const char *signature = nullptr;  ///< canonical text
-  honours honoured = 0;
+  capabilities can = 0;
   /// `exact` refuses even `q` for `l`.
   casting allowed = casting::equivalent;
   /// Bits that an entry must have: PyNativeCallable_TAKES_SELF, or PyNativeCallable_THREAD_SAFE.
@@ -174,14 +174,14 @@ class entries_of {
   const PyNativeCallableEntry *begin_, *end_;
 };
 
-inline bool can_honour(const PyNativeCallableEntry &entry, honours honoured) {
+inline bool can_call(const PyNativeCallableEntry &entry, capabilities can) {
   return PyNativeCallable_FlagsAreUsable(entry.flags) &&
-         (entry.flags & PyNativeCallable_MANDATORY_MASK & ~honoured) == 0;
+         (entry.flags & PyNativeCallable_MANDATORY_MASK & ~can) == 0;
 }
 
 /// May the consumer use this entry, whatever its signature?
 inline bool is_open(const PyNativeCallableEntry &entry, const request &asked) {
-  return entry.funcptr != nullptr && can_honour(entry, asked.honoured) &&
+  return entry.funcptr != nullptr && can_call(entry, asked.can) &&
          (asked.required & ~entry.flags) == 0;
 }
 

@@ -1,4 +1,4 @@
-// Which PyMethodDef stands behind a Python callable: of builtin functions, bound or not, and of
+// Which PyMethodDef is behind a Python callable: of builtin functions, bound or not, and of
 // methods as their types have them.
 #ifndef TYPEDCALL_TAG_DEF_OF_H_
 #define TYPEDCALL_TAG_DEF_OF_H_

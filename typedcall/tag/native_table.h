@@ -1,4 +1,4 @@
-// What a provider's table of native functions must be, whether it is tagged or stands in an
+// What a provider's table of native functions must be, whether it is tagged or is in an
 // instance, and when two entries say the same.
 #ifndef TYPEDCALL_TAG_NATIVE_TABLE_H_
 #define TYPEDCALL_TAG_NATIVE_TABLE_H_

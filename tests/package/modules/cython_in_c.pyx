@@ -10,7 +10,7 @@ MAY_RAISE = PyNativeCallable_MAY_RAISE
 
 
 def total(f, int count):
-    resolved = typedcall.resolve(f, "d->d", honours=0)
+    resolved = typedcall.resolve(f, "d->d", capabilities=0)
     cdef unary call = <unary>address_of(resolved)
     cdef double sum = 0
     cdef int i

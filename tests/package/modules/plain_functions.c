@@ -1,5 +1,5 @@
 /* The twin of typed_functions.cc as people write it without this library: nothing is tagged. The
-   addresses of the C functions stand in `addresses`, for tests that tag from outside. */
+   addresses of the C functions are in `addresses`, for tests that tag from outside. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 

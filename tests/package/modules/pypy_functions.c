@@ -223,7 +223,7 @@ PyTypedMethod_DEFINE(size_typed, "size", PyTypedMethod_ENTRY(SIMPLE, size_double
                      PyTypedMethod_ENTRY(SIMPLE, size_two_c, DOUBLE, DOUBLE, LONG),
                      PyTypedMethod_ENTRY(SIMPLE, size_long_c, LONG, LONG));
 PyTypedMethod_DEFINE(raises_typed, "raises", PyTypedMethod_ENTRY(RAISES, raises_c, INT, LONG));
-/* An overload that wants any object stands in front of one for ints. */
+/* An overload that wants any object is in front of one for ints. */
 PyTypedMethod_DEFINE(object_typed, "object",
                      PyTypedMethod_ENTRY(PyNativeCallable_NEEDS_THREAD, object_c, OBJECT, OBJECT),
                      PyTypedMethod_ENTRY(SIMPLE, mixed_long_c, LONG, LONG));

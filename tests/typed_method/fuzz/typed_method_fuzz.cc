@@ -2,7 +2,7 @@
 // a model of their documentation accepts, and read no byte that the bits do not declare.
 //
 // Input: ml_flags (4 bytes), a byte of choices, the number of type codes (1 byte), the codes (1
-// signed byte each; 127 stands for 0x100), then what stands in front of the name. Pointers cannot
+// signed byte each; 127 stands for 0x100), then what is in front of the name. Pointers cannot
 // be arbitrary, so the fields `arg_types` and `table` are overwritten.
 
 #include <cstddef>

@@ -6,7 +6,7 @@
 #     ctypedef double (*unary)(double) noexcept nogil
 #
 #     def total(f, int n):
-#         resolved = typedcall.resolve(f, "d->d", honours=0)  # keep it as long as the pointer
+#         resolved = typedcall.resolve(f, "d->d", capabilities=0)  # keep it as long as the pointer
 #         cdef unary call = <unary>address_of(resolved)
 #
 # Compile with typedcall.get_include() among the include directories.

@@ -1,5 +1,5 @@
 """Typed, unboxed calls between Python extension modules: what a Python callable offers to native
-code, and the ways to it. Names whose import is dear are imported when they are first asked for."""
+code, and the ways to it. Names whose import is slow are imported when they are first asked for."""
 from __future__ import annotations
 
 import importlib

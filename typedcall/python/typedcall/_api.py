@@ -41,46 +41,46 @@ def signatures(f: Any) -> list[str]:
 
 
 def resolve(
-    f: Any, signature: str, *, honours: int | None = None, casting: str = "equivalent"
+    f: Any, signature: str, *, capabilities: int | None = None, casting: str = "equivalent"
 ) -> TypedFunction:
     """The native function behind `f` that answers `signature`.
 
-    `honours`: what the caller does for an entry that asks for it, as Flags; usually all that a call
+    `capabilities`: what the caller does for an entry that asks for it, as Flags; usually all that a call
     from Python does, which is everything but DIFFERS and SETS_ERRNO. With 0 only functions that can
     be called from anywhere are found. `casting`: "exact" takes the very text only, "equivalent"
     also other names of the same widths ("q" for "l"), "safe" also entries between whose types and
     those asked for no value is lost ("d->d" for "f->d").
 
     PyPy calls it through cffi, where there is no GIL and nobody looks for exceptions: usually only
-    functions are found that need neither these nor self, and have numbers only. With `honours`
+    functions are found that need neither these nor self, and have numbers only. With `capabilities`
     others are found for the caller's own use of the address; calling what cannot be called so is a
     TypeError. "safe" is the same as "equivalent" there, because nothing is converted.
 
     ValueError, with the position, for a faulty signature; TypeError, with a list of what is
     offered, when there is no such entry. An unbound method's function takes self first."""
     signature, casting = read_texts(signature, casting)
-    honoured = backend.HONOURED if honours is None else read_flags(honours, "honours")
-    function = backend.resolve_own(f, signature, honoured, casting)
+    can = backend.CAPABILITIES if capabilities is None else read_flags(capabilities, "capabilities")
+    function = backend.resolve_own(f, signature, can, casting)
     if function is not None:
         return function
     found = foreign_entries(f)
-    entry = backend.select(found, signature, honoured, casting)
+    entry = backend.select(found, signature, can, casting)
     if entry is not None:
         return backend.make_function(f, entry, signature, casting)
     if not found:
-        backend.refuse(f, signature, honoured, casting)
-    raise TypeError(_refusal(f, signature, honoured))
+        backend.refuse(f, signature, can, casting)
+    raise TypeError(_refusal(f, signature, can))
 
 
 def _resolve_again(f: Any, signature: str, flags: int, casting: str) -> TypedFunction:
-    """A pickled TypedFunction: whoever made it honoured these flags."""
-    return resolve(f, signature, honours=int(backend.HONOURED or 0) | int(flags), casting=casting)
+    """A pickled TypedFunction: whoever made it handled these flags."""
+    return resolve(f, signature, capabilities=int(backend.CAPABILITIES or 0) | int(flags), casting=casting)
 
 
-def _refusal(f: Any, signature: str, honoured: int) -> str:
+def _refusal(f: Any, signature: str, can: int) -> str:
     offered = []
     for entry in entries(f):
-        obstacle = backend.obstacle(entry, honoured)
+        obstacle = backend.obstacle(entry, can)
         offered.append(f"'{entry.signature}'" + (f" ({obstacle})" if obstacle else ""))
     return f"{name_of(f)} does not offer '{signature}'; it offers {', '.join(offered)}"
 
@@ -105,14 +105,14 @@ def tag(
 
     A tag is a promise, like a ctypes prototype: a wrong address or signature crashes the process.
     ValueError for a faulty signature (with the position), unusable flags, or when another tag
-    stands already; the same tag twice is one tag. TypeError for what holds no address, and for a
+    is there already; the same tag twice is one tag. TypeError for what holds no address, and for a
     bound method: tag its function."""
     rows, kept = read_rows(f, signature, address, flags, entries)
     backend.tag(f, rows, kept)
 
 
 def untag(f: Any) -> bool:
-    """Takes the tag of `f` away. False when it has none that tag() has given it: what stands in its
+    """Takes the tag of `f` away. False when it has none that tag() has given it: what is in its
     own metadata or instance stays. What was resolved before stays callable: what the tag kept alive
     is kept until the interpreter ends, or on PyPy as long as what was resolved."""
     return backend.untag(f)
@@ -122,14 +122,14 @@ def adopt(f: Any) -> list[str]:
     """Puts what an adapter finds for `f` into the interpreter's side table, where consumers written
     in C and C++ look too; PyPy has neither, and nothing to do. Returns the signatures that are
     found now; none if there is no adapter for such objects."""
-    standing = backend.own_entries(f)
-    if not standing:
-        standing = foreign_entries(f)
-        if standing and backend.HAS_SIDE_TABLE:
+    existing = backend.own_entries(f)
+    if not existing:
+        existing = foreign_entries(f)
+        if existing and backend.HAS_SIDE_TABLE:
             backend.tag(
                 f,
-                [(entry.signature, int(entry.flags), entry.address) for entry in standing],
-                kept_by_tag(f, [entry.keep_alive for entry in standing]),
+                [(entry.signature, int(entry.flags), entry.address) for entry in existing],
+                kept_by_tag(f, [entry.keep_alive for entry in existing]),
             )
-            standing = backend.own_entries(f)
-    return [entry.signature for entry in standing]
+            existing = backend.own_entries(f)
+    return [entry.signature for entry in existing]

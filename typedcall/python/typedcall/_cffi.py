@@ -1,5 +1,5 @@
 """cffi's compiled half, which converts and calls: cffi itself, with its parser, is a hundred times as
-dear to import and not needed."""
+slow to import and not needed."""
 from __future__ import annotations
 
 import functools

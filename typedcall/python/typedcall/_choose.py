@@ -15,7 +15,7 @@ __all__ = ["choose", "offered"]
 def choose(
     function: Any,
     signature: str | None,
-    honours: Flags,
+    capabilities: Flags,
     consumer: str,
     accepts: Callable[[Entry], str] = lambda entry: "",
 ) -> Entry:
@@ -27,7 +27,7 @@ def choose(
     found = offered(function)
     wanted = found if signature is None else matching(found, signature)
     for entry in wanted:
-        if not entry.flags.asks(honours) and not accepts(entry):
+        if not entry.flags.asks(capabilities) and not accepts(entry):
             return entry
     if not found:
         raise TypeError(
@@ -35,7 +35,7 @@ def choose(
         )
     reasons = []
     for entry in found:
-        reason = entry.flags.asks(honours)
+        reason = entry.flags.asks(capabilities)
         if not reason:
             reason = f"is not '{signature}'" if entry not in wanted else accepts(entry)
         reasons.append(f"'{entry.signature}' {reason}")

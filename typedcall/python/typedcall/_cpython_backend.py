@@ -9,16 +9,16 @@ from typedcall._native import TypedFunction, tag, untag
 from typedcall._records import Entry, Flags
 
 __all__ = [
-    "HAS_SIDE_TABLE", "HONOURED", "TypedFunction", "make_function", "obstacle",
+    "HAS_SIDE_TABLE", "CAPABILITIES", "TypedFunction", "make_function", "obstacle",
     "own_entries", "refuse", "resolve_own", "select", "tag", "untag",
 ]
 
 #: Do consumers written in C and C++ look where tag() writes?
 HAS_SIDE_TABLE = True
 
-#: What a call from Python honours: it has the GIL, looks for exceptions and passes self. It cannot
+#: What a call from Python handles: it has the GIL, looks for exceptions and passes self. It cannot
 #: keep errno, and whoever wants results that differ says so.
-HONOURED = (
+CAPABILITIES = (
     Flags.NEEDS_THREAD
     | Flags.ACQUIRES_GIL
     | Flags.MAY_RAISE
@@ -36,10 +36,10 @@ def own_entries(f: Any) -> list[Entry]:
     ]
 
 
-def resolve_own(f: Any, asked: str, honoured: int, casting: str) -> TypedFunction | None:
+def resolve_own(f: Any, asked: str, can: int, casting: str) -> TypedFunction | None:
     """The function of the one of own_entries() that answers best. ValueError for a faulty
     question."""
-    row = _native.find(f, asked, honoured, casting)
+    row = _native.find(f, asked, can, casting)
     if row is None:
         return None
     signature, flags, address, place, keep_alive = row
@@ -49,21 +49,21 @@ def resolve_own(f: Any, asked: str, honoured: int, casting: str) -> TypedFunctio
     )
 
 
-def select(found: list[Entry], asked: str, honoured: int, casting: str) -> Entry | None:
+def select(found: list[Entry], asked: str, can: int, casting: str) -> Entry | None:
     """The one of `found` that answers best."""
     rows = [(entry.signature, int(entry.flags), entry.address) for entry in found]
-    at = _native.select(rows, asked, honoured, casting)
+    at = _native.select(rows, asked, can, casting)
     return None if at is None else found[at]
 
 
-def obstacle(entry: Entry, honoured: int) -> str:
+def obstacle(entry: Entry, can: int) -> str:
     """Why an entry cannot be called, whatever its signature; often nothing."""
-    return entry.flags.asks(honoured)
+    return entry.flags.asks(can)
 
 
-def refuse(f: Any, asked: str, honoured: int, casting: str) -> None:
+def refuse(f: Any, asked: str, can: int, casting: str) -> None:
     """Raises the TypeError that says why resolve_own() gives None, unless own_entries() says it."""
-    _native.refuse(f, asked, honoured, casting)
+    _native.refuse(f, asked, can, casting)
 
 
 def make_function(f: Any, entry: Entry, asked: str, casting: str) -> TypedFunction:

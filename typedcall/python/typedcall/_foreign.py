@@ -1,4 +1,4 @@
-"""Looking at objects, modules and dictionaries that somebody else made: attributes that raise, names
+"""Looking at objects, modules and dictionaries that someone else made: attributes that raise, names
 that are no text, keys of any kind. One rule for all of it, and for the C++ of the package: what is
 no Exception (KeyboardInterrupt, SystemExit, which signal handlers raise anywhere) and MemoryError
 come out, whatever else goes wrong counts as "it has none"."""
@@ -67,7 +67,7 @@ def exact_int(number: Any) -> int | None:
 
 
 def is_address(number: int) -> bool:
-    """Can something stand there? At 0 nothing does."""
+    """Can something are there? At 0 nothing does."""
     return 0 < number <= 2 * sys.maxsize + 1
 
 
@@ -99,7 +99,7 @@ def module_of(obj: Any) -> Any:
 
 
 def members(namespace: Any) -> list[tuple[str, Any]]:
-    """(name, value) of what stands in the `__dict__` of a module or class, or in a mapping itself. Keys
+    """(name, value) of what is in the `__dict__` of a module or class, or in a mapping itself. Keys
     that are no str are no names. Python code may change the dict meanwhile: then it is read again."""
     found = namespace if is_mapping(namespace) else attribute(namespace, "__dict__")
     if not is_mapping(found):

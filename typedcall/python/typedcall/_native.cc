@@ -73,12 +73,12 @@ PyObject *entries(PyObject *module, PyObject *callable) {
   return list;
 }
 
-/// A question as Python asks it: what the TypedFunction honours is its caller's to say. False with
+/// A question as Python asks it: what the TypedFunction handles is its caller's to say. False with
 /// the exception of a faulty one.
-bool read_question(const char *signature, unsigned long honoured, const char *allowed,
+bool read_question(const char *signature, unsigned long can, const char *allowed,
                    typedcall::request *asked, PyNativeSignature *parsed = nullptr) {
   asked->signature = signature;
-  asked->honoured = honoured;
+  asked->can = can;
   asked->unbound = true;
   for (unsigned i = 0; i < std::size(casting_names); ++i) {
     if (std::strcmp(allowed, casting_names[i]) != 0) continue;
@@ -90,10 +90,10 @@ bool read_question(const char *signature, unsigned long honoured, const char *al
   return false;
 }
 
-PyObject *find(PyObject *module, PyObject *callable, const char *signature, unsigned long honoured,
+PyObject *find(PyObject *module, PyObject *callable, const char *signature, unsigned long can,
                const char *allowed) {
   typedcall::request asked;
-  if (!read_question(signature, honoured, allowed, &asked)) return nullptr;
+  if (!read_question(signature, can, allowed, &asked)) return nullptr;
   std::optional<typedcall::resolution> found;
   typedcall::internal::find_held(interface_of(module), callable, asked, &found);
   if (!found && PyErr_Occurred() != nullptr) return nullptr;  // no memory: it may be offered
@@ -103,20 +103,19 @@ PyObject *find(PyObject *module, PyObject *callable, const char *signature, unsi
                   found->keep_alive);
 }
 
-PyObject *refuse(PyObject *module, PyObject *callable, const char *signature,
-                 unsigned long honoured, const char *allowed) {
+PyObject *refuse(PyObject *module, PyObject *callable, const char *signature, unsigned long can,
+                 const char *allowed) {
   typedcall::request asked;
-  if (read_question(signature, honoured, allowed, &asked)) {
+  if (read_question(signature, can, allowed, &asked)) {
     typedcall::internal::set_refusal(interface_of(module), callable, asked);
   }
   return nullptr;
 }
 
-PyObject *select(PyObject *rows, const char *signature, unsigned long honoured,
-                 const char *allowed) {
+PyObject *select(PyObject *rows, const char *signature, unsigned long can, const char *allowed) {
   typedcall::request asked;
   PyNativeSignature parsed;
-  if (!read_question(signature, honoured, allowed, &asked, &parsed)) return nullptr;
+  if (!read_question(signature, can, allowed, &asked, &parsed)) return nullptr;
   auto *owned = typedcall::python::owned_table::make(rows, nullptr);
   if (owned == nullptr) return nullptr;
   const PyNativeCallableTable &table = owned->table;
@@ -229,12 +228,12 @@ typedcall::method_table methods{
                  "(signature, flags, address, place, keep_alive) of every usable entry in the "
                  "places that native code looks at."),
     def<find>("find", takes_self, positional("callable"), positional("signature"),
-              positional("honours"), positional("casting"),
+              positional("capabilities"), positional("casting"),
               "The entry, as entries() has it, that answers the request best, or None."),
     def<refuse>("refuse", takes_self, positional("callable"), positional("signature"),
-                positional("honours"), positional("casting"),
+                positional("capabilities"), positional("casting"),
                 "Raises the TypeError that says why find() gives None."),
-    def<select>("select", positional("rows"), positional("signature"), positional("honours"),
+    def<select>("select", positional("rows"), positional("signature"), positional("capabilities"),
                 positional("casting"),
                 "The index of the (signature, flags, address) that answers the request best, or "
                 "None."),
@@ -244,7 +243,7 @@ typedcall::method_table methods{
                        "A TypedFunction of an entry."),
     def<tag>("tag", takes_self, positional("callable"), positional("rows"),
              positional("keep_alive"),
-             "Publishes (signature, flags, address) rows. False: they stand there already."),
+             "Publishes (signature, flags, address) rows. False: they are there already."),
     def<untag>("untag", takes_self, positional("callable"),
                "Takes the tag away. False: there was none."),
     def<PyNativeSignature_ParseForPython>("parse_signature", takes_self,

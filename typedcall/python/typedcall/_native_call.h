@@ -77,7 +77,7 @@ class native_call {
 
  private:
   static constexpr std::size_t kMost = PyNativeSignature_MAX_ARGS + 1;
-  static constexpr std::size_t kFewRooms = 4;
+  static constexpr std::size_t kFewScratch = 4;
 
   native_call() = default;
 
@@ -110,7 +110,7 @@ class native_call {
     box_ = boxer_of(result);
     for (int i = 0; i < count; ++i) {
       parameters_.emplace_back(asked.args[i]);
-      if (parameters_.back().needs_room()) ++rooms_;
+      if (parameters_.back().needs_scratch()) ++scratch_count_;
     }
   }
 
@@ -129,7 +129,7 @@ class native_call {
       self = *args++;
     }
     if (takes_self_) values[at++] = native_value::of(self);
-    if (rooms_ != 0) return with_rooms(values, at, args, run);
+    if (scratch_count_ != 0) return with_scratch(values, at, args, run);
     for (const parameter &each : parameters_) {
       if (!each.convert(*args++, &values[at++], nullptr)) return nullptr;
     }
@@ -138,27 +138,27 @@ class native_call {
 
   // Wide numbers and pointers: what they need lasts until the call is over.
   template <class Run>
-  __attribute__((noinline)) PyObject *with_rooms(native_value *values, std::size_t at,
-                                                 PyObject *const *args, const Run &run) const {
-    room few[kFewRooms];
-    std::unique_ptr<room[]> many;
-    room *rooms = few;
-    if (rooms_ > kFewRooms) {
-      many.reset(new (std::nothrow) room[rooms_]);
+  __attribute__((noinline)) PyObject *with_scratch(native_value *values, std::size_t at,
+                                                   PyObject *const *args, const Run &run) const {
+    scratch few[kFewScratch];
+    std::unique_ptr<scratch[]> many;
+    scratch *scratches = few;
+    if (scratch_count_ > kFewScratch) {
+      many.reset(new (std::nothrow) scratch[scratch_count_]);
       if (!many) return PyErr_NoMemory();
-      rooms = many.get();
+      scratches = many.get();
     }
-    for (std::size_t i = 0; i < rooms_; ++i) rooms[i].view.obj = nullptr;
+    for (std::size_t i = 0; i < scratch_count_; ++i) scratches[i].view.obj = nullptr;
     std::size_t used = 0;
     bool converted = true;
     for (const parameter &each : parameters_) {
-      room *where = each.needs_room() ? &rooms[used++] : nullptr;
+      scratch *where = each.needs_scratch() ? &scratches[used++] : nullptr;
       converted = each.convert(*args++, &values[at++], where);
       if (!converted) break;
     }
     PyObject *result = converted ? run(values) : nullptr;
-    for (std::size_t i = 0; i < rooms_; ++i) {
-      if (rooms[i].view.obj != nullptr) PyBuffer_Release(&rooms[i].view);
+    for (std::size_t i = 0; i < scratch_count_; ++i) {
+      if (scratches[i].view.obj != nullptr) PyBuffer_Release(&scratches[i].view);
     }
     return result;
   }
@@ -207,10 +207,10 @@ class native_call {
   __attribute__((noinline)) PyObject *run_cast(const native_value *values, wide_value *wide,
                                                const wide_value *place) const {
     native_value given[kMost];
-    wide_value rooms[kMost], answer;
+    wide_value scratches[kMost], answer;
     const std::size_t first = takes_self_ ? 1 : 0;
     if (takes_self_) given[0] = values[0];
-    cast_->arguments(values + first, given + first, rooms);
+    cast_->arguments(values + first, given + first, scratches);
     PyThreadState *state = releases_gil_ ? PyEval_SaveThread() : nullptr;
     native_value result = (*call_)(given, wide);
     if (releases_gil_) typedcall::internal::restore_thread(state);
@@ -233,8 +233,8 @@ class native_call {
     return true;
   }
 
-  PyObject *to_object(const void *stands) const {
-    PyObject *made = box_(stands);
+  PyObject *to_object(const void *place) const {
+    PyObject *made = box_(place);
     if (made == nullptr && is_object_) typedcall::internal::set_missing_error();
     return made;
   }
@@ -242,7 +242,7 @@ class native_call {
   std::optional<invoker> call_;
   std::optional<safe_cast> cast_;
   std::vector<parameter> parameters_;
-  std::size_t rooms_ = 0;
+  std::size_t scratch_count_ = 0;
   PyObject *(*box_)(const void *) = nullptr;
   bool takes_self_ = false, is_unbound_ = false, returns_status_ = false, has_place_ = false;
   bool is_wide_ = false, is_object_ = false, releases_gil_ = false, may_raise_ = false;

@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <new>
 
+#include "typedcall/resolve/diagnostics.h"
 #include "typedcall/resolve/places.h"
-#include "typedcall/resolve/refusals.h"
 
 namespace typedcall::python {
 

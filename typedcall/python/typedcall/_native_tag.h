@@ -31,7 +31,7 @@ struct owned_table {
   }
 
   /// From a sequence of (signature, flags, address). Null with the exception of a wrong row. The
-  /// signatures' text stands behind the entries.
+  /// signatures' text is behind the entries.
   static owned_table *make(PyObject *rows, PyObject *keep_alive) {
     // Read twice: a list could change in between.
     const object_ref list = object_ref::steal(PySequence_Tuple(rows));
@@ -98,7 +98,7 @@ struct owned_table {
 };
 
 /// Publishes the rows for the callable's PyMethodDef, or for the object where it has none;
-/// `keep_alive` may be None. 1: new, 0: an equal tag stands already, which keeps it, too; -1 with
+/// `keep_alive` may be None. 1: new, 0: an equal tag is there already, which keeps it, too; -1 with
 /// an exception.
 inline int tag_callable(const PyTypedcall_Interface *interface, PyObject *callable, PyObject *rows,
                         PyObject *keep_alive) {

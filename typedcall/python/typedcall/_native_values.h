@@ -12,21 +12,21 @@
 namespace typedcall::python {
 
 /// What must last as long as the call: a number that fits no register, or a pointer's buffer.
-struct room {
+struct scratch {
   wide_value wide;
   Py_buffer view;
 };
 
 /// A C type, for what is done with its values. One for each code; see code_of().
 struct value_code {
-  /// False with the exception of the conversion. `where` may be null unless needs_room.
-  bool (*convert)(PyObject *object, native_value *value, room *where);
+  /// False with the exception of the conversion. `where` may be null unless needs_scratch.
+  bool (*convert)(PyObject *object, native_value *value, scratch *where);
   /// A new reference from where the value stands, or NULL with an exception.
-  PyObject *(*box)(const void *stands);
+  PyObject *(*box)(const void *place);
   /// From a `C type *`.
-  PyObject *(*box_pointer)(const void *stands);
+  PyObject *(*box_pointer)(const void *place);
   internal::pointer_wanted pointer;  ///< of a `C type *`
-  bool needs_room;
+  bool needs_scratch;
 };
 
 namespace internal {
@@ -37,7 +37,7 @@ using typedcall::internal::pointer_to_capsule;
 using typedcall::internal::wanted_pointer;
 
 template <class T>
-bool convert(PyObject *object, native_value *value, room *where) {
+bool convert(PyObject *object, native_value *value, scratch *where) {
   if constexpr (std::is_same_v<T, const char *>) {
     // The object keeps the text.
     argument<const char *> text;
@@ -66,21 +66,21 @@ bool convert(PyObject *object, native_value *value, room *where) {
 }
 
 template <class T>
-PyObject *box(const void *stands) {
+PyObject *box(const void *place) {
   if constexpr (std::is_same_v<T, bool>) {
     // Other bytes than 0 and 1 are no value of a bool.
-    return PyBool_FromLong(*static_cast<const unsigned char *>(stands) & 1);
+    return PyBool_FromLong(*static_cast<const unsigned char *>(place) & 1);
   } else {
     T value;
-    std::memcpy(&value, stands, sizeof(value));
+    std::memcpy(&value, place, sizeof(value));
     return to_python(value);
   }
 }
 
 template <class T>
-PyObject *box_pointer(const void *stands) {
+PyObject *box_pointer(const void *place) {
   void *pointer;
-  std::memcpy(&pointer, stands, sizeof(pointer));
+  std::memcpy(&pointer, place, sizeof(pointer));
   return pointer_to_capsule(pointer, pointer_name<T *>::text);
 }
 
@@ -103,15 +103,15 @@ inline const value_code &code_of(int code) {
   return codes[code];
 }
 
-/// A parameter that Python passes. The room is emptied by release().
+/// A parameter that Python passes. The scratch is emptied by release().
 class parameter {
  public:
   explicit parameter(PyNativeType type)
       : code_(&code_of(type.code)), is_pointer_(type.is_pointer) {}
 
-  bool needs_room() const { return is_pointer_ || code_->needs_room; }
+  bool needs_scratch() const { return is_pointer_ || code_->needs_scratch; }
 
-  bool convert(PyObject *object, native_value *value, room *where) const {
+  bool convert(PyObject *object, native_value *value, scratch *where) const {
     if (!is_pointer_) return code_->convert(object, value, where);
     void *pointer;
     if (!typedcall::internal::pointer_from_python(object, code_->pointer, &pointer, &where->view)) {
@@ -127,7 +127,7 @@ class parameter {
 };
 
 /// How a value of this type becomes an object.
-inline PyObject *(*boxer_of(PyNativeType type))(const void *stands) {
+inline PyObject *(*boxer_of(PyNativeType type))(const void *place) {
   const value_code &code = code_of(type.code);
   return type.is_pointer ? code.box_pointer : code.box;
 }

@@ -58,7 +58,7 @@ void **checked_table(PyObject *capsule, int index, const PyTypeObject *type, con
                  Py_TYPE(capsule)->tp_name);
     return nullptr;
   }
-  // NumPy gives its capsules no names; with another one this is none of them.
+  // NumPy gives its capsules no names; with another one it is not one of them.
   if (PyCapsule_GetName(capsule) != nullptr) {
     PyErr_Format(PyExc_ValueError, "a capsule named '%.100s' is not NumPy's %s",
                  PyCapsule_GetName(capsule), name);
@@ -129,7 +129,7 @@ struct ufunc_memory {
 };
 
 /// The object of it that the ufunc has, where the garbage collector sees what the loops keep. It
-/// has no tp_clear: the ufunc can be called as long as somebody has it, and a cycle leads through
+/// has no tp_clear: the ufunc can be called as long as someone has it, and a cycle leads through
 /// something that changes.
 struct memory_object {
   PyObject_HEAD

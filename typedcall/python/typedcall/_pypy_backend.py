@@ -18,14 +18,14 @@ from typedcall._records import Entry, Flags, matching, parse_signature
 from typedcall._tagging import Row, bound_method_error, kept_by_tag
 
 __all__ = [
-    "HAS_SIDE_TABLE", "HONOURED", "TypedFunction", "make_function", "obstacle",
+    "HAS_SIDE_TABLE", "CAPABILITIES", "TypedFunction", "make_function", "obstacle",
     "own_entries", "refuse", "resolve_own", "select", "tag", "untag",
 ]
 
 HAS_SIDE_TABLE = False
 
 #: What why_not() allows a call through cffi, which is no question of flags alone.
-HONOURED = None
+CAPABILITIES = None
 
 
 class _Tag(NamedTuple):
@@ -54,33 +54,33 @@ def own_entries(f: Any) -> list[Entry]:
     # Not `in`, which would ask a metaclass for its `__eq__`.
     is_readable = any(type(read) is each for each in _native.TYPES)
     rows = _native.entries(read) if is_readable else []
-    standing = _tags.get(function)
-    if standing is not None:
-        keep = (function, standing.keep_alive)
-        rows += [(*row, "object row", keep) for row in standing.rows]
+    existing = _tags.get(function)
+    if existing is not None:
+        keep = (function, existing.keep_alive)
+        rows += [(*row, "object row", keep) for row in existing.rows]
     return [Entry(text, Flags(flags), at, place, keep) for text, flags, at, place, keep in rows]
 
 
-def resolve_own(f: Any, asked: str, honoured: int | None, casting: str) -> TypedFunction | None:
-    entry = select(own_entries(f), asked, honoured, casting)
+def resolve_own(f: Any, asked: str, can: int | None, casting: str) -> TypedFunction | None:
+    entry = select(own_entries(f), asked, can, casting)
     return None if entry is None else make_function(f, entry, asked, casting)
 
 
-def select(found: list[Entry], asked: str, honoured: int | None, casting: str) -> Entry | None:
+def select(found: list[Entry], asked: str, can: int | None, casting: str) -> Entry | None:
     parse_signature(asked)
     if casting not in ("exact", "equivalent", "safe"):
         raise ValueError(f"casting is 'exact', 'equivalent' or 'safe', not {casting!r}")
     for entry in matching(found, asked, casting):
-        if not obstacle(entry, honoured):
+        if not obstacle(entry, can):
             return entry
     return None
 
 
-def obstacle(entry: Entry, honoured: int | None) -> str:
-    return why_not(entry) or "" if honoured is None else entry.flags.asks(honoured)
+def obstacle(entry: Entry, can: int | None) -> str:
+    return why_not(entry) or "" if can is None else entry.flags.asks(can)
 
 
-def refuse(f: Any, asked: str, honoured: int | None, casting: str) -> None:
+def refuse(f: Any, asked: str, can: int | None, casting: str) -> None:
     # Where there is something to list, the caller does.
     if not callable(f):
         raise TypeError(f"{show(f)} is not callable")
@@ -100,21 +100,21 @@ def tag(f: Any, rows: list[Row], kept: Any) -> None:
     for i, row in enumerate(rows):
         _native.check(*row, i, name_of(f))
     function = _wrapper(f)
-    standing = [(e.signature, int(e.flags), e.address) for e in own_entries(f)]
-    if standing == rows:
+    existing = [(e.signature, int(e.flags), e.address) for e in own_entries(f)]
+    if existing == rows:
         tagged = _tags.get(function)
         if tagged is not None:
             # A new tuple: who has resolved it keeps the old one. What is there already is not added.
             both = kept_by_tag(function, [tagged.keep_alive or (), kept or ()])
             _tags.put(function, _Tag(rows, both))
         return
-    if standing:
-        pairs = list(zip(standing, rows))
+    if existing:
+        pairs = list(zip(existing, rows))
         at = next((i for i, (old, new) in enumerate(pairs) if old != new), len(pairs) - 1)
         (text, flags, address), (offered, new_flags, new_address) = pairs[at]
         raise ValueError(
             f"{name_of(f)} is tagged already: '{text}' at {address:#x}, flags {flags:x} (overload "
-            f"{at + 1} of {len(standing)}), stands, '{offered}' at {new_address:#x}, flags "
+            f"{at + 1} of {len(existing)}), stands, '{offered}' at {new_address:#x}, flags "
             f"{new_flags:x} (of {len(rows)}), was offered"
         )
     _tags.put(function, _Tag(rows, kept))

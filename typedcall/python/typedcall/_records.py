@@ -10,7 +10,7 @@ from typedcall._codes import ABI_MASK, FLAGS, MANDATORY_MASK, are_equivalent, pa
 
 __all__ = ["EVERYTHING", "Entry", "Flags", "matching", "parse_signature"]
 
-#: Honours whatever an entry may ask of its caller.
+#: Handles whatever an entry may ask of its caller.
 EVERYTHING = MANDATORY_MASK
 #: What a caller must understand, and what no version has given a meaning.
 _MANDATORY = ABI_MASK | MANDATORY_MASK
@@ -49,10 +49,10 @@ class Flags(enum.IntFlag):
         """In the order of the bits."""
         return [flag.name for flag in Flags if flag & self and flag.name is not None]
 
-    def asks(self, honours: int = 0) -> str:
-        """What an entry asks of its caller beyond `honours`: "needs the GIL, may raise"; often
+    def asks(self, capabilities: int = 0) -> str:
+        """What an entry asks of its caller beyond `capabilities`: "needs the GIL, may raise"; often
         nothing."""
-        missing = int(self) & _MANDATORY & ~int(honours)
+        missing = int(self) & _MANDATORY & ~int(capabilities)
         words = [word for flag, word in _WORDS.items() if missing & flag]
         if missing & ~sum(_WORDS):
             words.append("flags not understood")

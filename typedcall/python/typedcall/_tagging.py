@@ -40,7 +40,7 @@ def read_texts(signature: str, casting: str) -> tuple[str, str]:
 def bound_method_error(f: Any) -> TypeError:
     """For tag()."""
     return TypeError(
-        f"{show(f)} is made anew by each access, and its tag would go with it: tag its "
+        f"{show(f)} is made again by each access, and its tag would go with it: tag its "
         "__func__, or an object that stays"
     )
 

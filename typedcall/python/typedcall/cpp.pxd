@@ -23,9 +23,9 @@ cdef extern from "typedcall/resolve.h" namespace "typedcall":
         resolution &value()
 
     maybe_resolution find(const PyTypedcall_Interface *, PyObject *callable, const char *signature,
-                          uintptr_t honoured)
+                          uintptr_t can)
     maybe_resolution resolve(const PyTypedcall_Interface *, PyObject *callable,
-                             const char *signature, uintptr_t honoured)
+                             const char *signature, uintptr_t can)
 
 cdef extern from *:
     """
@@ -34,9 +34,9 @@ cdef extern from *:
     /* Keeps its callable alive; false with an exception. */
     static inline bool typedcall_cython_resolve(const PyTypedcall_Interface *interface,
                                                 PyObject *callable, const char *signature,
-                                                uintptr_t honoured,
+                                                uintptr_t can,
                                                 typedcall::resolution *found) {
-      auto made = typedcall::resolve(interface, callable, signature, honoured);
+      auto made = typedcall::resolve(interface, callable, signature, can);
       if (!made) return false;
       *found = *made;
       return true;
@@ -47,9 +47,9 @@ cdef extern from *:
 
 
 cdef inline resolution resolve_or_raise(const PyTypedcall_Interface *interface, callable,
-                                        const char *signature, uintptr_t honoured) except *:
+                                        const char *signature, uintptr_t can) except *:
     """The entry that answers `signature`; it keeps `callable` alive and, with it, the address.
     ValueError for a faulty signature, TypeError when there is none."""
     cdef resolution found
-    typedcall_cython_resolve(interface, <PyObject *>callable, signature, honoured, &found)
+    typedcall_cython_resolve(interface, <PyObject *>callable, signature, can, &found)
     return found

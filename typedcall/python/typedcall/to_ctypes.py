@@ -13,7 +13,7 @@ from typedcall.sources.ctypes_ import letters_of
 
 __all__ = ["ctypes_function", "ctypes_type"]
 
-_HONOURS = (
+_CAPABILITIES = (
     Flags.NEEDS_THREAD
     | Flags.MAY_RAISE
     | Flags.ERROR_IS_NEG_ZERO
@@ -69,7 +69,7 @@ def ctypes_function(function: Any, signature: str | None = None) -> Any:
     What needs the GIL, or has not said that it may run in several threads at once, becomes a
     PYFUNCTYPE: it is called with the GIL, and exceptions that it sets are raised. Everything else
     becomes a CFUNCTYPE, which lets the GIL go. ValueError, TypeError as typedcall.resolve()."""
-    entry = choose(function, signature, _HONOURS, "ctypes", _missing_type)
+    entry = choose(function, signature, _CAPABILITIES, "ctypes", _missing_type)
     arguments, result = parse_signature(entry.signature)
     if entry.flags.is_thread_safe and not entry.flags & Flags.NEEDS_THREAD:
         factory: Any = ctypes.CFUNCTYPE

@@ -20,7 +20,7 @@ from typedcall.sources import cython_
 
 __all__ = ["cython_declarations", "export_to_cython", "tag_pyx_capi"]
 
-_HONOURS = Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.ACQUIRES_GIL
+_CAPABILITIES = Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.ACQUIRES_GIL
 
 # Cython's names in capsules, and in its source, where C's are spelt otherwise.
 _IN_CAPSULES = {
@@ -68,7 +68,7 @@ def _exportable(function: Any) -> Entry | None:
             each.lstrip("&") for each in sum(map(list, parse_signature(entry.signature)), [])
         }
         # Cython's bint is an int, C's bool is not.
-        if not entry.flags.asks(_HONOURS) and "?" not in letters:
+        if not entry.flags.asks(_CAPABILITIES) and "?" not in letters:
             return entry
     return None
 
@@ -87,7 +87,7 @@ def _functions(module: ModuleType) -> dict[str, Entry]:
 def export_to_cython(module: ModuleType | str) -> list[str]:
     """Gives a module of typed functions a `__pyx_capi__`, so that Cython code can `cimport` them by
     the declarations that cython_declarations() writes; to be called before such code is imported.
-    Capsules that stand there stay. The first entry of a function that Cython has a declaration for
+    Capsules that are there stay. The first entry of a function that Cython has a declaration for
     is taken, and what its address depends on is kept for ever: Cython code has nothing but the
     address. Returns the names. TypeError for what is no module nor the name of one; ImportError
     when it cannot be imported, and on PyPy."""
@@ -133,7 +133,7 @@ def tag_pyx_capi(module: ModuleType | str, flags: int | None = None) -> list[str
 
     The capsules do not say `noexcept`, `nogil` and `except VALUE`, so by default the functions
     count as needing the GIL and raising, by who knows which value: those that return no object get
-    DIFFERS, and are found by `resolve(..., honours=...)` with DIFFERS in it. `flags` is a promise
+    DIFFERS, and are found by `resolve(..., capabilities=...)` with DIFFERS in it. `flags` is a promise
     for all of them: `NEEDS_THREAD | MAY_RAISE` that what raises does so by -1 or NULL (in Cython 3
     everything without an `except` of its own), 0 that nothing raises or needs the GIL. Without the
     latter, functions are left out whose result cannot report an exception (void, complex).

@@ -17,7 +17,7 @@ __all__ = ["register"]
 
 #: Compiled code can lose the GIL for a while; it cannot raise what a C function sets, nor does it
 #: hold the GIL for certain (`nogil=True`, prange).
-_HONOURS = Flags.ACQUIRES_GIL
+_CAPABILITIES = Flags.ACQUIRES_GIL
 
 # By id of the function, which the type keeps alive with its entries: compiled code may last for
 # ever, and has the addresses alone.
@@ -85,7 +85,7 @@ def _overloads(entries: list[Entry]) -> tuple[list[_Overload], list[str]]:
     overloads, reasons = [], []
     for entry in entries:
         case = None
-        reason = entry.flags.asks(_HONOURS)
+        reason = entry.flags.asks(_CAPABILITIES)
         try:
             if not reason:
                 case = _Case(entry)
@@ -326,19 +326,19 @@ def _typeof(fallback: Any, function: Any, context: Any) -> Any:
 
     if _is_known_to_numba(cpu_target.typing_context, function):
         return None
-    standing = _known.get(id(function))
-    if standing is None or standing.entries != entries:
+    existing = _known.get(id(function))
+    if existing is None or existing.entries != entries:
         overloads, reasons = _overloads(entries)
         template = _make_template(function, overloads, reasons)
         for case in [each.case for each in overloads if each.case is not None]:
             key = (template.key, case.entry.signature)
             definition = (_call(case, name_of(function)), key, case.signature.args)
             cpu_target.target_context.insert_func_defn([definition])
-        if standing is not None:
-            _replaced.append(standing)
-        standing = _type_class()(template, function, entries)
-        _known[id(function)] = standing
-    return standing
+        if existing is not None:
+            _replaced.append(existing)
+        existing = _type_class()(template, function, entries)
+        _known[id(function)] = existing
+    return existing
 
 
 def _is_known_to_numba(typing_context: Any, function: Any) -> bool:

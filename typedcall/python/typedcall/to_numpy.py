@@ -16,7 +16,7 @@ from typedcall.sources.numpy_ import dtype_of, ufunc_api
 __all__ = ["dtype_of", "ufunc"]
 
 #: A loop without THREAD_SAFE is run with the GIL, for which it waits.
-_HONOURS = Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL
+_CAPABILITIES = Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL
 #: Behind a loop that took the GIL NumPy looks for an exception, but not before 1.22.
 _RAISES = Flags.MAY_RAISE | Flags.ERROR_IS_NEG_ZERO | Flags.RETURNS_STATUS
 # A ufunc's `__name__` is the path to it below this module, by which it is pickled.
@@ -46,11 +46,11 @@ def _dtypes(entry: Entry) -> tuple[Any, ...]:
     return tuple(dtype_of(letters) for letters in _arrays(entry)[:-1])
 
 
-def _honours() -> Flags:
+def _capabilities() -> Flags:
     import numpy
 
     version = tuple(int(part) for part in numpy.__version__.split(".")[:2])
-    return _HONOURS | _RAISES if version >= (1, 22) else _HONOURS
+    return _CAPABILITIES | _RAISES if version >= (1, 22) else _CAPABILITIES
 
 
 def _in_order(entries: list[Entry]) -> list[Entry]:
@@ -79,13 +79,13 @@ def _in_order(entries: list[Entry]) -> list[Entry]:
 
 def _loops(function: Any) -> list[Entry]:
     """The entries that NumPy can use, of as many arguments as the first of them has."""
-    honours = _honours()
-    arrays = len(_arrays(choose(function, None, honours, "NumPy", _no_numbers)))
+    capabilities = _capabilities()
+    arrays = len(_arrays(choose(function, None, capabilities, "NumPy", _no_numbers)))
     return _in_order(
         [
             entry
             for entry in offered(function)
-            if not entry.flags.asks(honours) and len(_arrays(entry)) == arrays
+            if not entry.flags.asks(capabilities) and len(_arrays(entry)) == arrays
             if not _no_numbers(entry)
         ]
     )
@@ -111,9 +111,9 @@ def ufunc(function: Any, name: str | None = None) -> Any:
         raise TypeError(f"name must be a str, not '{type(name).__name__}'")
     loops = _loops(function)
     path = name or _path(function)
-    standing = _made.get(id(function))
-    if name is None and standing is not None and standing[1] == loops:
-        return standing[2]
+    existing = _made.get(id(function))
+    if name is None and existing is not None and existing[1] == loops:
+        return existing[2]
     types = b""
     for entry in loops:
         types += bytes(dtype_of(letters).num for letters in _arrays(entry))

@@ -14,7 +14,7 @@ from typedcall._records import Entry, Flags, parse_signature
 
 __all__ = ["SIGNATURES", "low_level_callable"]
 
-_HONOURS = Flags.ACQUIRES_GIL
+_CAPABILITIES = Flags.ACQUIRES_GIL
 _OF_ARRAYS = "double (int, double *, void *)"
 
 #: What SciPy accepts, as our signature: quad, nquad; ndimage's generic_filter, generic_filter1d and
@@ -47,7 +47,7 @@ def _is_of_doubles(signature: str) -> bool:
 
 
 def _is_usable(entry: Entry) -> bool:
-    return _text_of(entry.signature) is not None and not entry.flags.asks(_HONOURS)
+    return _text_of(entry.signature) is not None and not entry.flags.asks(_CAPABILITIES)
 
 
 def _unknown_to_scipy(entry: Entry) -> str:
@@ -115,7 +115,7 @@ def low_level_callable(
         # Before those that become functions of an array.
         of_scipy = [e.signature for e in offered(function) if _is_usable(e)]
         signature = of_scipy[0] if of_scipy else None
-    entry = choose(function, signature, _HONOURS, "SciPy", _unknown_to_scipy)
+    entry = choose(function, signature, _CAPABILITIES, "SciPy", _unknown_to_scipy)
     if user_data is None and isinstance(function, LowLevelCallable):
         user_data = function.user_data
     if user_data is not None and not entry.signature.split("->")[0].endswith("P"):

@@ -69,7 +69,7 @@ def _package() -> list[Finding]:
         from typedcall import _native
 
         found.append(Finding("METH_TYPED", "bits in the rows" if _native.ROW_FLAGS else
-                             "no bits: rows stand in the interpreter's side table"))
+                             "no bits: rows are in the interpreter's side table"))
         found.append(Finding("unboxed calls", "register images and libffi"
                              if _native.REGISTER_IMAGE else "libffi"))
     return found

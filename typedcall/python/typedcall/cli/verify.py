@@ -95,7 +95,7 @@ def _function_of(target: Target, entry: Entry) -> Any:
     """The very entry as a function: two of one signature may have different addresses."""
     if sys.implementation.name == "pypy":
         return typedcall.resolve(
-            target.function, entry.signature, honours=EVERYTHING, casting="exact"
+            target.function, entry.signature, capabilities=EVERYTHING, casting="exact"
         )
     from typedcall import _native
 

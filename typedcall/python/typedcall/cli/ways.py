@@ -59,7 +59,7 @@ class _Ways:
         self.entry = entry
         self.arguments = arguments
         self.resolved = typedcall.resolve(
-            function, entry.signature, honours=EVERYTHING, casting="exact"
+            function, entry.signature, capabilities=EVERYTHING, casting="exact"
         )
 
     def boxed(self) -> Timer:

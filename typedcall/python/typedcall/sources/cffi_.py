@@ -34,7 +34,7 @@ def _may_call_python(address: int, is_data: bool, lib_type: type) -> bool:
     library = library_of(address)
     if library is None or not is_data:
         return library is None
-    # What stands in a module, without its __getattr__.
+    # What is in a module, without its __getattr__.
     modules = [vars(each) for each in list(sys.modules.values()) if type(each) is ModuleType]
     files: list[Any] = [
         names.get("__file__") for names in modules if is_a(names.get("lib"), lib_type)

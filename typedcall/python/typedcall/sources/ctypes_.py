@@ -143,7 +143,7 @@ def address_of(pointer: Any) -> tuple[int, Any]:
 
 
 def _read(pointer: Any) -> int:
-    """The address that stands in a pointer, without a trace: ctypes.cast() makes what it is given
+    """The address that is in a pointer, without a trace: ctypes.cast() makes what it is given
     keep itself alive."""
     import ctypes
 

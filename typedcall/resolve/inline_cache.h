@@ -1,7 +1,7 @@
 // What a call site remembers of the callables that it has seen, and when that still holds.
 // Used by typedcall/call_site.h and typedcall/dynamic_call_site.h.
-#ifndef TYPEDCALL_RESOLVE_SITE_MEMORY_H_
-#define TYPEDCALL_RESOLVE_SITE_MEMORY_H_
+#ifndef TYPEDCALL_RESOLVE_INLINE_CACHE_H_
+#define TYPEDCALL_RESOLVE_INLINE_CACHE_H_
 
 #include "typedcall/resolve/places.h"
 // places.h comes first, because of Python.h.
@@ -23,13 +23,13 @@ namespace internal {
 //  - The callable is at the remembered address now, and the caller has a reference to it. Others
 //    may have been there in between, so its PyMethodDef must be the remembered one as well.
 //  - The def may be another one at the address of a freed one, or say something else by now. What
-//    rows of the side table and sibling symbols say is remembered with a stamp: a row is removed
+//    rows of the side table and sibling symbols say is remembered with an epoch: a row is removed
 //    before its def or object is freed, every row that comes or goes changes the interpreter's
-//    counters, which make the stamp, and a def that has a symbol is never freed.
-//  - What stands behind `ml_name` is remembered with that name's address, and only if def, name,
+//    counters, which make the epoch, and a def that has a symbol is never freed.
+//  - What is behind `ml_name` is remembered with that name's address, and only if def, name,
 //    table and text are static data of one shared object, which is never freed.
 //  - All other tables, in instances and on the heap, say nothing when they change or are freed, and
-//    are read anew each time; so is what the side table has of an object that may have one of its
+//    are read again each time; so is what the side table has of an object that may have one of its
 //    own, which would come first.
 
 /// What a callable is, besides its address: its type, and the word in it that tells it from others
@@ -38,7 +38,7 @@ namespace internal {
 struct identity {
   const PyTypeObject *type;
   std::uintptr_t word;
-  std::uint8_t offset;  ///< where the word stands in the object
+  std::uint8_t offset;  ///< where the word is in the object
 
   static identity of(PyObject *callable) {
     const auto *def = def_of(callable);
@@ -59,11 +59,11 @@ struct identity {
 };
 
 /// What is remembered: everything is a copy, so nothing that was freed is looked at.
-struct remembered {
+struct cache_entry {
   const PyObject *callable;  // an address, nothing more
   identity was;              // of what was there
-  std::uint64_t evidence;    // that it still holds: a stamp, or the address of a name
-  void *funcptr;             // null: nothing is offered, or it is to be read anew
+  std::uint64_t guard;       // that it still holds: an epoch, or the address of a name
+  void *funcptr;             // null: nothing is offered, or it is to be read again
   std::uint32_t flags : 24;  // usable entries have none above
   std::uint32_t where : 4;
   std::uint32_t how : 4;
@@ -95,14 +95,14 @@ inline bool is_static(const PyMethodDef *def, const PyNativeCallableEntry *entry
 }
 
 /// GIL: held for everything; of the interpreter whose interface is passed.
-class site_memory {
+class inline_cache {
  public:
-  site_memory() = default;
-  site_memory(const site_memory &) = delete;
-  site_memory &operator=(const site_memory &) = delete;
+  inline_cache() = default;
+  inline_cache(const inline_cache &) = delete;
+  inline_cache &operator=(const inline_cache &) = delete;
 
   /// Changes with every row of the interpreter's side table that comes or goes.
-  static std::uint64_t stamp(const PyTypedcall_Interface *interface) {
+  static std::uint64_t epoch(const PyTypedcall_Interface *interface) {
     if (interface == nullptr) return 0;
     if (PyTypedcall_HAS(interface, live_counters)) {
       const PyTypedcall_Counters *live = PyTypedcall_LOAD_ACQUIRE(&interface->live_counters);
@@ -115,8 +115,8 @@ class site_memory {
   }
 
   /// What was remembered of that callable as it is now, or null. Valid until something else is.
-  const remembered *look_up(PyObject *callable) const {
-    const remembered *slot = slots_ + home_of(callable);
+  const cache_entry *look_up(PyObject *callable) const {
+    const cache_entry *slot = slots_ + home_of(callable);
     for (std::size_t i = 0; slot->callable != callable; ++slot) {
       if (slot->callable == nullptr || ++i == kProbes) return nullptr;
     }
@@ -124,35 +124,35 @@ class site_memory {
   }
 
   /// Does it still hold?
-  static bool holds(const PyTypedcall_Interface *interface, const remembered &slot) {
+  static bool holds(const PyTypedcall_Interface *interface, const cache_entry &slot) {
     if (slot.where == static_cast<unsigned>(place::method_def)) {
-      return slot.funcptr != nullptr && slot.evidence == address_of_name(slot.def()) &&
+      return slot.funcptr != nullptr && slot.guard == address_of_name(slot.def()) &&
              (slot.def()->ml_flags & METH_TYPED) != 0;
     }
-    if (slot.evidence != stamp(interface)) return false;
+    if (slot.guard != epoch(interface)) return false;
     // That nothing is offered is remembered of functions only, and holds until they get flag bits.
     return slot.funcptr != nullptr || (slot.def()->ml_flags & METH_TYPED) == 0;
   }
 
   /// Has this function been looked at, and found to be on the heap with all that it offers?
-  static bool is_read_anew(const remembered &slot) {
+  static bool is_reread(const cache_entry &slot) {
     return slot.where == static_cast<unsigned>(place::method_def) && slot.funcptr == nullptr &&
-           slot.evidence == address_of_name(slot.def());
+           slot.guard == address_of_name(slot.def());
   }
 
-  /// May an entry, or null for none, be remembered that was found there, and with which evidence?
-  /// `before` is the stamp from before the search: what has changed since has not been seen.
-  /// `read_anew`: is_read_anew() of what was remembered then.
+  /// May an entry, or null for none, be remembered that was found there, and with which guard?
+  /// `before` is the epoch from before the search: what has changed since has not been seen.
+  /// `reread`: is_reread() of what was remembered then.
   bool may_remember(PyObject *callable, const PyNativeCallableEntry *entry, place where,
-                    bool read_anew, std::uint64_t before, std::uint64_t *evidence) {
+                    bool reread, std::uint64_t before, std::uint64_t *guard) {
     const PyMethodDef *def = is_builtin(callable) ? def_of(callable) : nullptr;
-    *evidence = before;
+    *guard = before;
     if (entry == nullptr) return def != nullptr && (def->ml_flags & METH_TYPED) == 0;
     if (where == place::method_def && def != nullptr) {
-      *evidence = address_of_name(def);
-      if (read_anew) return false;
+      *guard = address_of_name(def);
+      if (reread) return false;
       if (is_static(def, entry)) return true;
-      remember(callable, *evidence, nullptr, 0, where);
+      remember(callable, *guard, nullptr, 0, where);
       return false;
     }
     return where == place::side_table_def || where == place::side_table_object ||
@@ -160,17 +160,17 @@ class site_memory {
   }
 
   /// Remembers it. Does nothing when there is no memory.
-  void remember(PyObject *callable, std::uint64_t evidence, void *funcptr, std::uintptr_t flags,
+  void remember(PyObject *callable, std::uint64_t guard, void *funcptr, std::uintptr_t flags,
                 place where, casting how = casting::exact, std::uint32_t spelling = 0) {
-    const remembered found = {callable,
-                              identity::of(callable),
-                              evidence,
-                              funcptr,
-                              static_cast<std::uint32_t>(flags) & 0xffffff,
-                              static_cast<std::uint32_t>(where) & 0xf,
-                              static_cast<std::uint32_t>(how) & 0xf,
-                              spelling};
-    if (where != place::method_def) latest_ = evidence;
+    const cache_entry found = {callable,
+                               identity::of(callable),
+                               guard,
+                               funcptr,
+                               static_cast<std::uint32_t>(flags) & 0xffffff,
+                               static_cast<std::uint32_t>(where) & 0xf,
+                               static_cast<std::uint32_t>(how) & 0xf,
+                               spelling};
+    if (where != place::method_def) latest_ = guard;
     if (used_ * 4 >= capacity_ && capacity_ < kLargest) make_room();
     if (capacity_ != 0) *slot_for(found) = found;
   }
@@ -178,7 +178,7 @@ class site_memory {
  private:
   static constexpr std::size_t kProbes = 8;
   static constexpr std::size_t kSmallest = 64, kLargest = 8192;
-  static constexpr remembered kNothing[2] = {};  // what the highest bit finds
+  static constexpr cache_entry kNothing[2] = {};  // what the highest bit finds
 
   std::size_t home_of(const PyObject *callable) const {
     // Allocators put objects at regular distances, some of which a multiplication alone would not
@@ -189,16 +189,16 @@ class site_memory {
   }
 
   /// Might it still hold, as far as can be seen here?
-  bool is_current(const remembered &slot) const {
+  bool is_current(const cache_entry &slot) const {
     return slot.callable != nullptr &&
-           (slot.where == static_cast<unsigned>(place::method_def) || slot.evidence == latest_);
+           (slot.where == static_cast<unsigned>(place::method_def) || slot.guard == latest_);
   }
 
-  /// Where this belongs: where its callable stands, else the first free one, else one that no
+  /// Where this belongs: where its callable is, else the first free one, else one that no
   /// longer holds, else its home.
-  remembered *slot_for(const remembered &found) {
-    remembered *home = slots_memory_.get() + home_of(found.callable), *stale = nullptr;
-    for (remembered *slot = home; slot != home + kProbes; ++slot) {
+  cache_entry *slot_for(const cache_entry &found) {
+    cache_entry *home = slots_memory_.get() + home_of(found.callable), *stale = nullptr;
+    for (cache_entry *slot = home; slot != home + kProbes; ++slot) {
       if (slot->callable == found.callable) return slot;
       if (slot->callable == nullptr) {
         ++used_;
@@ -215,10 +215,10 @@ class site_memory {
     for (std::size_t i = 0; i < length(); ++i) live += is_current(slots_[i]);
     std::size_t capacity = kSmallest;
     while (capacity < kLargest && live * 8 >= capacity) capacity *= 2;
-    std::unique_ptr<remembered[]> fresh(new (std::nothrow) remembered[capacity + kProbes - 1]());
+    std::unique_ptr<cache_entry[]> fresh(new (std::nothrow) cache_entry[capacity + kProbes - 1]());
     if (fresh == nullptr) return;
     const std::size_t old_length = length();
-    const std::unique_ptr<remembered[]> old = std::exchange(slots_memory_, std::move(fresh));
+    const std::unique_ptr<cache_entry[]> old = std::exchange(slots_memory_, std::move(fresh));
     slots_ = slots_memory_.get();
     capacity_ = capacity;
     shift_ = 64;
@@ -231,15 +231,15 @@ class site_memory {
 
   std::size_t length() const { return capacity_ == 0 ? 0 : capacity_ + kProbes - 1; }
 
-  const remembered *slots_ = kNothing;
+  const cache_entry *slots_ = kNothing;
   unsigned shift_ = 63;
   std::size_t capacity_ = 0, used_ = 0;
-  std::uint64_t latest_ = 0;  // the newest stamp
-  std::unique_ptr<remembered[]> slots_memory_;
+  std::uint64_t latest_ = 0;  // the newest epoch
+  std::unique_ptr<cache_entry[]> slots_memory_;
 };
 
 }  // namespace internal
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
-#endif  // TYPEDCALL_RESOLVE_SITE_MEMORY_H_
+#endif  // TYPEDCALL_RESOLVE_INLINE_CACHE_H_

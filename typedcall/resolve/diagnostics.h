@@ -1,8 +1,8 @@
 // Why the resolver finds nothing, in words: where a signature is faulty, what is offered instead
-// and what stands in its way, and, for callables that cannot have a table, what kind they are and
+// and what prevents it, and, for callables that cannot have a table, what kind they are and
 // what to do.
-#ifndef TYPEDCALL_RESOLVE_REFUSALS_H_
-#define TYPEDCALL_RESOLVE_REFUSALS_H_
+#ifndef TYPEDCALL_RESOLVE_DIAGNOSTICS_H_
+#define TYPEDCALL_RESOLVE_DIAGNOSTICS_H_
 
 #include "typedcall/resolve/places.h"
 // places.h comes first, because of Python.h.
@@ -47,7 +47,7 @@ __attribute__((cold)) inline std::string name_of(PyObject *callable) {
   return std::string("'") + Py_TYPE(callable)->tp_name + "' object";
 }
 
-/// What stands in the way of an entry, in brackets; empty when it only has another signature.
+/// What prevents the use of an entry, in brackets; empty when it only has another signature.
 __attribute__((cold)) inline std::string obstacles(const PyNativeCallableEntry &entry,
                                                    const request &asked, PyObject *callable) {
   if (entry.funcptr == nullptr) return " (no function)";
@@ -65,21 +65,21 @@ __attribute__((cold)) inline std::string obstacles(const PyNativeCallableEntry &
   for (const auto &[bit, word] : words) {
     const bool is_mandatory = (bit & PyNativeCallable_MANDATORY_MASK) != 0;
     const bool is_missing = (asked.required & ~entry.flags & bit) != 0;
-    if (is_mandatory && (entry.flags & ~asked.honoured & bit) != 0) add(word);
+    if (is_mandatory && (entry.flags & ~asked.can & bit) != 0) add(word);
     if (is_mandatory && is_missing) {
       add(bit == PyNativeCallable_TAKES_SELF ? "does not take self"
                                              : ("not: " + std::string(word)).c_str());
     }
     if (!is_mandatory && is_missing) add(word);
   }
-  const bool wants_self = (entry.flags & asked.honoured & PyNativeCallable_TAKES_SELF) != 0;
+  const bool wants_self = (entry.flags & asked.can & PyNativeCallable_TAKES_SELF) != 0;
   if (wants_self && !is_unbound(callable) && self_of(callable) == nullptr) {
     add("takes self, which this function has none of");
   }
   return text.empty() ? text : text + ")";
 }
 
-/// `staticmethod(f)` and `classmethod(f)` as they stand in the dictionary of a class. Python 3.9
+/// `staticmethod(f)` and `classmethod(f)` as they are in the dictionary of a class. Python 3.9
 /// calls neither, later ones only the first.
 inline bool is_method_in_class_body(PyObject *object) {
   return Py_TYPE(object) == &PyStaticMethod_Type || Py_TYPE(object) == &PyClassMethod_Type;
@@ -187,4 +187,4 @@ __attribute__((cold)) inline void set_refusal(const PyTypedcall_Interface *inter
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
-#endif  // TYPEDCALL_RESOLVE_REFUSALS_H_
+#endif  // TYPEDCALL_RESOLVE_DIAGNOSTICS_H_
