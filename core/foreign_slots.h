@@ -137,8 +137,9 @@ static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Refresh(
     const int said = PyForeignSlots_Internal_Extend(interface, PyTypedcall_MERGED_BY_TYPE, type,
                                                     existing, before, merged, used);
     if (said != 0) PyForeignSlots_Internal_Destroy(merged);
-    if (said > 0) return existing;
-    if (said < 0) continue;
+    if (said > 0 && used == before) return existing;
+    // What was added may have been taken away from the rows meanwhile: looked at once more.
+    if (said != 0) continue;
     if (PyForeignSlots_Internal_Put(interface, PyTypedcall_MERGED_BY_TYPE, type, existing, merged) <
         0) {
       return NULL;
@@ -205,7 +206,7 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Add(
         PyExtensibleType_Internal_IndexFind(&ids, slots[i].id);
     if (slots[i].id == PyCustomSlot_ID_SKIP) {
       // Positions are for the first who registers.
-      if (before == 0) table->slots[table->count++] = slots[i];
+      if (existing == NULL || existing->count == 0) table->slots[table->count++] = slots[i];
     } else if (known == NULL) {
       table->slots[table->count++] = slots[i];
     } else if (table->slots[known->at].data.flags != slots[i].data.flags) {

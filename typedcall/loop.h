@@ -286,8 +286,10 @@ class loop {
     std::intptr_t all_steps[internal::kernel_arguments + 1] = {};
     std::size_t first = 0;
     if (self_) all_args[first++] = reinterpret_cast<char *>(&self);
-    std::memcpy(all_args + first, args, arrays * sizeof(*args));
-    std::memcpy(all_steps + first, steps, arrays * sizeof(*steps));
+    if (arrays != 0) {  // else both may be null
+      std::memcpy(all_args + first, args, arrays * sizeof(*args));
+      std::memcpy(all_steps + first, steps, arrays * sizeof(*steps));
+    }
     if (!plan_.has_output()) all_args[first + arrays] = reinterpret_cast<char *>(&unused);
     return strided_(funcptr_, all_args, all_steps, count);
   }

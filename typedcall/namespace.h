@@ -5,8 +5,9 @@
 
 // Without it a module that was loaded with RTLD_GLOBAL, in which the compiler has put an inline
 // function that another one has as well, gives the other one its own: made for other members. To be
-// changed in each release that changes a class or an inline function. Counters are members, too,
-// and so are the standard library's strings and containers, which have several layouts.
+// changed in each release that changes a class or an inline function; between releases, modules
+// that are built from different checkouts share symbols. Counters are members, too, and so are the
+// standard library's strings and containers, which have several layouts.
 #include <cstddef>
 
 #define TYPEDCALL_INTERNAL_PASTE_4(a, b, c, d) a##b##c##d

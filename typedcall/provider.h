@@ -3,7 +3,7 @@
 //
 //   long inc(long x) noexcept { return x + 1; }
 //   static typedcall::method_table methods{typedcall::def<inc>("inc", "Add one.")};
-//   TYPEDCALL_MODULE(mymodule, "Adds.", methods)
+//   TYPEDCALL_MODULE(mymodule, "Adds.", methods);
 //
 // `noexcept` is for functions that run no Python code; the others say typedcall::nothrow (gil.h).
 #ifndef TYPEDCALL_PROVIDER_H_

@@ -62,9 +62,16 @@ static inline int PyTypedcall_Internal_IsSameKept(const PyTypeObject *references
 static inline PyObject **PyTypedcall_Internal_KeptCell(PyObject **cells, size_t capacity,
                                                        const PyTypeObject *references,
                                                        PyObject *object) {
-  const void *key = object;
-  if (Py_TYPE(object) == references) key = ((PyTypedcall_Internal_Reference *)object)->row;
-  for (size_t i = PyTypedcall_Internal_Hash(key);; ++i) {
+  size_t hash;
+  if (Py_TYPE(object) == references) {
+    // One row may be kept with many callables: each access makes a bound method.
+    const PyTypedcall_Internal_Reference *kept = (PyTypedcall_Internal_Reference *)object;
+    hash = PyTypedcall_Internal_Hash(kept->row) + 3 * PyTypedcall_Internal_Hash(kept->owner) +
+           5 * PyTypedcall_Internal_Hash(kept->callable);
+  } else {
+    hash = PyTypedcall_Internal_Hash(object);
+  }
+  for (size_t i = hash;; ++i) {
     PyObject **cell = cells + (i & (capacity - 1));
     if (*cell == NULL || PyTypedcall_Internal_IsSameKept(references, *cell, object)) return cell;
   }

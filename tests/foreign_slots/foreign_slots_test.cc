@@ -408,6 +408,46 @@ TEST_F(Foreign, WhatIsCopiedIsClosed) {
   }
 }
 
+std::function<void()> before_find;
+int finds_before;
+const void *Find(void *state, int space, const void *key) {
+  if (before_find && finds_before-- == 0) std::exchange(before_find, nullptr)();
+  return really->find(state, space, key);
+}
+
+// What another thread takes away between any two steps of the one that adds it is gone: what is
+// found is what is registered.
+TEST_F(Foreign, WhatIsTakenAwayMeanwhileIsGone) {
+  really = interface_;
+  PyTypedcall_Interface watched = *interface_;
+  watched.find = Find;
+  bool has_run = true;
+  for (int step = 0; has_run; ++step) {
+    ASSERT_LT(step, 100);
+    Ref type = Class("class X: pass"), object = New(type);
+    for (unsigned i = 1; i <= 5; ++i) ASSERT_EQ(Register(type, {S(i, i)}), 0);  // of eight places
+    int was_there = 0;
+    has_run = false;
+    finds_before = step;
+    before_find = [&] {
+      was_there = Unregister(type, 9);
+      has_run = true;
+    };
+    const Slots nine = {S(9, 99)};
+    EXPECT_EQ(PyForeignSlots_Register(&watched, type.type(), nine.data(), 1), 0) << TakeError();
+    before_find = nullptr;
+    EXPECT_EQ(AnyOf(object.get(), 9), was_there == 1 ? -1 : 99) << "after look-up " << step;
+  }
+}
+
+TEST_F(Foreign, OnlySkippedPositions) {
+  Ref type = Class("class X: pass"), object = New(type);
+  EXPECT_EQ(Register(type, {Slot(PyCustomSlot_ID_SKIP, 0)}), 0);
+  EXPECT_EQ(Register(type, {Slot(PyCustomSlot_ID_SKIP, 0)}), 0);
+  EXPECT_EQ(Register(type, {S(1, 7)}), 0);
+  EXPECT_EQ(AnyOf(object.get(), 1), 7);
+}
+
 // What several threads register at once is all there, without the GIL too.
 TEST_F(Foreign, SeveralThreadsRegisterForOneClass) {
   constexpr unsigned kThreads = 4, kEach = 100;

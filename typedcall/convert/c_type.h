@@ -47,6 +47,10 @@ constexpr bool is_named_std_complex() {
   return *name == ']' || *name == ';' || *name == ',';
 }
 
+template <class T>
+constexpr bool is_complex_part =
+    std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, long double>;
+
 /// C's complex type with such parts.
 template <class Part>
 struct c_complex;
@@ -71,16 +75,16 @@ struct c_type {
 };
 template <template <class> class Template, class Part>
 struct c_type<Template<Part>,
-              std::enable_if_t<std::is_floating_point_v<Part> && is_named_std_complex<Template>()>>
+              std::enable_if_t<is_complex_part<Part> && is_named_std_complex<Template>()>>
     : c_complex<Part> {};
 template <template <class> class Template, class Part>
-struct c_type<Template<Part> *, std::enable_if_t<std::is_floating_point_v<Part> &&
-                                                 is_named_std_complex<Template>()>> {
+struct c_type<Template<Part> *,
+              std::enable_if_t<is_complex_part<Part> && is_named_std_complex<Template>()>> {
   using type = typename c_complex<Part>::type *;
 };
 template <template <class> class Template, class Part>
-struct c_type<const Template<Part> *, std::enable_if_t<std::is_floating_point_v<Part> &&
-                                                       is_named_std_complex<Template>()>> {
+struct c_type<const Template<Part> *,
+              std::enable_if_t<is_complex_part<Part> && is_named_std_complex<Template>()>> {
   using type = const typename c_complex<Part>::type *;
 };
 
