@@ -12,9 +12,6 @@ _WARNINGS = [
 C_COPTS = _WARNINGS + ["-std=c99"]
 CXX_COPTS = _WARNINGS + ["-std=c++17"]
 
-# Options for a test that depends on //bazel:precompiled_gtest.
-PRECOMPILED_GTEST = ["-include", "$(BINDIR)/bazel/gtest_first.h"]
-
 _C_STANDARDS = [
     "c99",
     "c11",
@@ -137,10 +134,11 @@ def embedded_cc_test(name, srcs, deps = [], copts = [], env = {}, size = "small"
     native.cc_test(
         name = name,
         srcs = srcs,
-        copts = CXX_COPTS + copts + PRECOMPILED_GTEST,
+        copts = CXX_COPTS + copts + ["-include", "$(GTEST_FIRST)"],
         env = _sanitized(env),
         size = size,
         tags = tags + ["python"],
+        toolchains = ["//bazel:gtest_first"],
         deps = deps + [
             "//bazel:precompiled_gtest",
             "//bazel/system:gtest",

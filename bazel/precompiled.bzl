@@ -15,11 +15,16 @@ def _precompiled_header_impl(ctx):
         feature_configuration = features,
         action_name = "c++-compile",
     )
-    header = ctx.actions.declare_file(ctx.label.name + ".h")
-    if "clang" in compiler:
+    # A name for each compiler: the other one's output stays where it was.
+    is_clang = "clang" in compiler
+    header = ctx.actions.declare_file(
+        "%s_%s.h" % (ctx.label.name, "clang" if is_clang else "gcc"),
+    )
+    variable = platform_common.TemplateVariableInfo({ctx.label.name.upper(): header.path})
+    if is_clang:
         # It wants every macro of the command line to be the same, and is fast enough without.
         ctx.actions.write(header, "")
-        return [DefaultInfo(files = depset([header]))]
+        return [DefaultInfo(files = depset([header])), variable]
 
     ctx.actions.write(header, "".join(["#include <%s>\n" % name for name in ctx.attr.includes]))
     compiled = ctx.actions.declare_file(header.basename + ".gch")
@@ -48,7 +53,7 @@ def _precompiled_header_impl(ctx):
         outputs = [compiled],
         mnemonic = "PrecompiledHeader",
     )
-    return [DefaultInfo(files = depset([header, compiled]))]
+    return [DefaultInfo(files = depset([header, compiled])), variable]
 
 precompiled_header = rule(
     implementation = _precompiled_header_impl,
@@ -56,7 +61,7 @@ precompiled_header = rule(
         "includes": attr.string_list(mandatory = True, doc = "headers, as between < and >"),
         "_cc_toolchain": attr.label(default = Label("@bazel_tools//tools/cpp:current_cc_toolchain")),
     },
-    doc = "The header <name>.h and, for GCC, <name>.h.gch; for `-include`.",
+    doc = "A header, for GCC precompiled, whose path is $(NAME) for targets with it in `toolchains`.",
     fragments = ["cpp"],
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
     incompatible_use_toolchain_transition = True,
