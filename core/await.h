@@ -29,7 +29,7 @@ typedef struct PyTypedcall_Awaited {
   PyTypedcall_Interface interface;
 } PyTypedcall_Awaited;
 
-// Is it only existing for another one?
+// Does it only stand for another one?
 static inline int PyTypedcall_Internal_IsAwaited(const PyTypedcall_Interface *interface) {
   return (const char *)interface->state + offsetof(PyTypedcall_Awaited, interface) ==
          (const char *)interface;
@@ -64,7 +64,7 @@ static inline void PyTypedcall_Internal_TellWaiting(PyObject *kept,
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
 
-// An installed one, or NULL. Installers before version 1.2 tell nobody that they came, so it is
+// The installed one, or NULL. Installers before version 1.2 do not announce themselves, so it is
 // looked for where they put it: in the interpreter's own dictionary, when that has changed.
 static inline __attribute__((noinline, cold)) const PyTypedcall_Interface *
 PyTypedcall_Internal_Arrived(PyTypedcall_Awaited *awaited) {

@@ -50,12 +50,12 @@ typedef struct PyExtensibleType_Internal_Alignment {
   ((sizeof(PyHeapTypeObject) + PyExtensibleType_ALIGNMENT - 1) / PyExtensibleType_ALIGNMENT * \
    PyExtensibleType_ALIGNMENT)
 
-// The metaclass resolves a type when it has made it. A type that came past that (type.__new__, a
-// look-up inside __init_subclass__, a derived metaclass that forgot super().__init__) is resolved
-// here, which needs the GIL: the MRO of a type may change under whoever reads it without.
+// The metaclass resolves each type that it makes. A type that bypasses it (type.__new__, a look-up
+// inside __init_subclass__, a derived metaclass that does not call super().__init__) is resolved
+// here. That needs the GIL: without it another thread may change the MRO meanwhile.
 //
-// Out of line, because inlined it moves the loops of callers about that never come here. `inline`
-// all the same: then a program that never asks needs no libpython to link with.
+// Out of line: inlined, it slows down loops that never call it. Still `inline`, so that a program
+// that never calls it links without libpython.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
 static inline __attribute__((noinline, cold)) int PyExtensibleType_Internal_ResolveNow(

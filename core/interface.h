@@ -107,7 +107,7 @@ typedef struct PyTypedcall_Interface {
                  void (*destroy)(const void *value));
 
   /// The same if `expected` is there, which is not NULL: for a value made from that one, where
-  /// another thread may have come first. Returns 1; 0 when something else or nothing stands, and
+  /// another thread may have come first. Returns 1; 0 when something else or nothing is there, and
   /// `value` was not taken; or -1 with an exception. Since version 1.1: PyTypedcall_HAS says if it
   /// is there, and it always is where there is no GIL.
   int (*exchange)(void *state, int space, const void *key, PyObject *owner, const void *expected,
@@ -127,7 +127,7 @@ typedef struct PyTypedcall_Interface {
                     const void **value);
 
   /// As `publish`, and keeps `kept` (may be NULL) as long as the row's value is needed, also when
-  /// an equal value stands; of an exact tuple, its items. The owner itself is not kept: the row
+  /// an equal value is there; of an exact tuple, its items. The owner itself is not kept: the row
   /// would never go. Returns 1: `value` is there now, or was there already; 0: an equal one does,
   /// and `value` was not taken; PyTypedcall_CONFLICT, without an exception: another one does, and
   /// nothing has changed; -1 with an exception. Since 1.2.
@@ -176,7 +176,7 @@ static inline __attribute__((noinline, cold)) PyObject *PyTypedcall_Internal_Loo
   return value;
 }
 
-// What stands where the interface is looked for: a new reference, or NULL without an exception.
+// What is where the interface is looked for: a new reference, or NULL without an exception.
 static inline PyObject *PyTypedcall_Internal_Existing(void) {
   // The interpreter's own dictionary first: assignments in Python do not reach it.
   PyObject *capsule = PyTypedcall_Internal_Look(

@@ -82,9 +82,9 @@ static inline int PyTypedcall_Internal_EqualsAcquire(const uint64_t *word, uint6
       __attribute__((unused))
 #endif
 
-// What is written between these with one object is written by one thread at a time, which in other
-// builds the GIL sees to. As there, whatever can run Python code or wait lets others in meanwhile.
-// No `return` and no jump in between.
+// Between these, one thread at a time has what `object` guards: a critical section on free-threaded
+// builds, nothing where the GIL does it. As with the GIL, code that runs Python code or waits lets
+// other threads in. No `return` and no jump in between.
 #ifdef Py_GIL_DISABLED
 #define PyTypedcall_BEGIN_EXCLUSIVE(object) Py_BEGIN_CRITICAL_SECTION(object)
 #define PyTypedcall_END_EXCLUSIVE() Py_END_CRITICAL_SECTION()

@@ -7,7 +7,7 @@
 #include "core/await.h"
 #include "core/rendezvous/interface_functions.h"
 
-// Who includes this installs the interface: below stands what core/await.h has a makeshift for.
+// A module that includes this installs the interface; core/await.h has a placeholder for it.
 #undef PyTypedcall_Import
 
 #ifdef __cplusplus
@@ -286,7 +286,7 @@ static inline PyObject *PyTypedcall_Internal_MakeModule(void) {
   return dict;
 }
 
-// The capsule that stands, ours if there was none: a new reference, or NULL with an exception.
+// The capsule in the module, ours if there was none: a new reference, or NULL with an exception.
 // `dict` is the module's, `kept` the interpreter's own.
 static inline PyObject *PyTypedcall_Internal_ExistingCapsule(PyObject *dict, PyObject *kept) {
   PyObject *existing = PyTypedcall_Internal_Look(dict, PyTypedcall_CAPSULE);

@@ -23,7 +23,7 @@ inline const PyTypedcall_Interface *latest(const PyTypedcall_Interface *interfac
   return installed != nullptr ? installed : interface;
 }
 
-/// Does it stand for an interface that has come meanwhile? Its stamps are of the time before.
+/// Does it stand for an interface that has come meanwhile? Then its epochs are out of date.
 inline bool has_arrived(const PyTypedcall_Interface *interface) {
   if (interface == nullptr || !PyTypedcall_Internal_IsAwaited(interface)) return false;
   const auto *awaited = static_cast<const PyTypedcall_Awaited *>(interface->state);

@@ -15,7 +15,7 @@
 //               | "P" | "s" | "O" ;                void *, const char *, PyObject *
 //
 // "&d" is `double *`. A pointer to a pointer made with "&" is refused; write "P". Nothing else may
-// are in the text, so every signature has exactly one spelling: what parses is canonical.
+// be in the text, so every signature has exactly one spelling: what parses is canonical.
 
 #ifndef TYPEDCALL_SIGNATURE_H_
 #define TYPEDCALL_SIGNATURE_H_

@@ -22,6 +22,13 @@ extern "C" {
 
 // A tag is a promise, like a ctypes prototype: if the address is not a function of that signature,
 // calls through it crash. Everything else about a tag is checked here.
+//
+//   what you have                              what tags it
+//   rows of your own, by PyTypedMethod_ROW     PyTypedMethod_AddTags, when the module is executed
+//   an array that a generator wrote            PyTypedMethod_TagRows (tag_array.h), then AddTags
+//   a callable of another module               PyTypedMethod_TagCallable
+//   a PyMethodDef and the object that owns it  PyTypedMethod_TagDef, PyTypedMethod_UntagDef
+//   an object that has no PyMethodDef          PyNativeCallable_TagObject, _UntagObject
 
 /// Is this a table that may be offered? Returns 0, or -1 with ValueError that says what is wrong
 /// (for a signature: where) in the table of the callable called `name`. GIL: held.
@@ -133,9 +140,9 @@ static inline __attribute__((cold)) int PyTypedMethod_Internal_TagDef(
 /// a `destroy`: it would be called twice.
 ///
 /// Returns 1: taken. 0: an equal tag is there already (it now lives as long as this owner, too);
-/// the caller keeps `table`. -1: ValueError for a NULL def or name, a faulty table, or a different
-/// tag existing (both are named); TypeError when `owner` has no weak references; MemoryError. GIL:
-/// held.
+/// the caller keeps `table`. -1: ValueError for a NULL def or name, a faulty table, or another
+/// tag that differs (both are named); TypeError when `owner` has no weak references; MemoryError.
+/// GIL: held.
 static inline int PyTypedMethod_TagDef(const PyTypedcall_Interface *interface,
                                        const PyMethodDef *def, PyObject *owner,
                                        const PyNativeCallableTable *table,

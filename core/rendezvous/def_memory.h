@@ -1,5 +1,5 @@
-// What has been found out about PyMethodDefs at a price, remembered: behind the interface, once for
-// each interpreter, and not in every consumer. Used by core/rendezvous.h and core/await.h.
+// A cache of what is expensive to find out about PyMethodDefs: one for each interpreter, behind the
+// interface, instead of one in every consumer. Used by core/rendezvous.h and core/await.h.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_DEF_MEMORY_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_DEF_MEMORY_H_
 

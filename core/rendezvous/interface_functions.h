@@ -1,5 +1,5 @@
-// What is in PyTypedcall_Interface, but for what only reads: one thread of an interpreter at a
-// time is in here, also where there is no GIL. Used by core/rendezvous.h.
+// The installer's functions behind PyTypedcall_Interface. Those that write lock the interpreter's
+// state first, also without the GIL, and call what does the work. Used by core/rendezvous.h.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_INTERFACE_FUNCTIONS_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_INTERFACE_FUNCTIONS_H_
 

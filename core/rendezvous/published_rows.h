@@ -20,7 +20,8 @@ static inline void PyTypedcall_Internal_TakeOut(PyTypedcall_Internal_State *stat
 // Removes the rows of an owner that is dead. Returns 0, or -1 with an exception.
 static inline int PyTypedcall_Internal_RemoveRowsOf(PyTypedcall_Internal_Owner *owner) {
   PyTypedcall_Internal_State *state = owner->state;
-  // Python code can find weak references of an object and call, or outlive us with, their callback.
+  // Python code can find an object's weak references: it may call this callback itself, or keep it
+  // longer than the object.
   if (owner->reference == NULL || !PyTypedcall_Internal_IsDead(owner->reference)) return 0;
   PyTypedcall_Internal_Row *gone = NULL;
   while (owner->owned != NULL) {
@@ -33,7 +34,7 @@ static inline int PyTypedcall_Internal_RemoveRowsOf(PyTypedcall_Internal_Owner *
     }
   }
   const int result = PyTypedcall_Internal_ForgetOwner(state, owner);
-  // Now that all of them are out: letting go can run anything, this function as well.
+  // All of them are out of the table: releasing can run any code, this function included.
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyTypedcall_Internal_ReleaseRows(gone);
   PyTypedcall_RestoreError(saved);
@@ -119,7 +120,7 @@ static inline int PyTypedcall_Internal_PublishFor(PyTypedcall_Internal_State *st
         PyTypedcall_Internal_NewRow(offered->space, offered->key, offered->value, offered->destroy);
     if (row == NULL) return -1;
   }
-  // What can fail first; an owner that a row has for nothing would be no harm.
+  // What can fail comes first: an owner without its row does no harm.
   int failed = PyTypedcall_Internal_Keep(row, state->reference_type, kept, object) < 0;
   failed = failed || PyTypedcall_Internal_Own(owner, row) < 0;
   if (fresh == NULL) return failed ? -1 : row->value == offered->value;

@@ -89,7 +89,7 @@ static inline void PyTypedcall_Internal_FreeOwner(PyObject *capsule) {
   PyTypedcall_RAW_FREE(owner);
 }
 
-// A record and its weak reference keep each other alive by way of the callback; this parts them.
+// A record and its weak reference keep each other alive through the callback; this ends that.
 static inline void PyTypedcall_Internal_ForgetReference(PyTypedcall_Internal_Owner *owner) {
   PyObject *reference = owner->reference;
   owner->reference = NULL;
@@ -101,7 +101,7 @@ static inline void PyTypedcall_Internal_ForgetReference(PyTypedcall_Internal_Own
 static inline int PyTypedcall_Internal_ForgetOwner(PyTypedcall_Internal_State *state,
                                                    PyTypedcall_Internal_Owner *owner) {
   PyObject *key = owner->key, *owners = state->owners;
-  if (owner->reference == NULL || owners == NULL) return 0;  // someone else has done it
+  if (owner->reference == NULL || owners == NULL) return 0;  // another call has done it
   Py_INCREF(key);
   Py_INCREF(owners);
   PyObject *reference = owner->reference;
@@ -113,7 +113,7 @@ static inline int PyTypedcall_Internal_ForgetOwner(PyTypedcall_Internal_State *s
   return result;
 }
 
-// Removes the record of an object that in the end owns nothing, so that nobody keeps the object.
+// Removes a record that owns no row after all, so that it does not keep its object alive.
 static inline void PyTypedcall_Internal_DropIdleOwner(PyTypedcall_Internal_State *state,
                                                       PyTypedcall_Internal_Owner *owner) {
   if (owner->owned != NULL) return;
@@ -204,7 +204,7 @@ static inline __attribute__((cold)) PyTypedcall_Internal_Owner *PyTypedcall_Inte
   } while (owner != NULL && owner->reference == NULL);
   Py_DECREF(key);
   if (owner != NULL && owner->is_kept && !may_be_kept) {
-    // Kept for its own row alone: nobody would see it die.
+    // The record keeps it alive, for its own row only: a second row would never go.
     char kind[PyTypedcall_Internal_NAME_SIZE];
     PyErr_Format(PyExc_TypeError, "cannot create weak reference to '%s' object",
                  PyTypedcall_Internal_Name(Py_TYPE(object), kind));

@@ -99,8 +99,8 @@ static inline void PyExtensibleType_Internal_ForgetStatic(
       memset(table + item->own_count, 0, (size_t)inherited * sizeof(*table));
       item->data->count = item->own_count;
     }
-    // Its reference to the metaclass is never given back: a static type that someone has given
-    // this metaclass without PyExtensibleType_Ready has none, and nobody lists it.
+    // The type's reference to the metaclass is kept: static types that got this metaclass without
+    // PyExtensibleType_Ready (they inherit it) count on it, and there is no list of those.
     PyTypeObject *metaclass = Py_TYPE((PyObject *)item->type);
     Py_SET_TYPE((PyObject *)item->type, &PyType_Type);
     PyExtensibleType_Internal_Retype(item->type, metaclass, &PyType_Type);

@@ -1,5 +1,5 @@
-// What a call site remembers of the callables that it has seen, and when that still holds.
-// Used by typedcall/call_site.h and typedcall/dynamic_call_site.h.
+// The inline cache of a call site: what it has found behind callables, and the guards that tell
+// whether that still holds. Used by typedcall/call_site.h and typedcall/dynamic_call_site.h.
 #ifndef TYPEDCALL_RESOLVE_INLINE_CACHE_H_
 #define TYPEDCALL_RESOLVE_INLINE_CACHE_H_
 
@@ -19,7 +19,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// What makes a memory hold, without ever looking at something that may be gone:
+// An entry holds as long as its guards do, none of which looks at something that may be gone:
 //  - The callable is at the remembered address now, and the caller has a reference to it. Others
 //    may have been there in between, so its PyMethodDef must be the remembered one as well.
 //  - The def may be another one at the address of a freed one, or say something else by now. What
@@ -114,7 +114,7 @@ class inline_cache {
     return counters.rows_added + counters.rows_removed;
   }
 
-  /// What was remembered of that callable as it is now, or null. Valid until something else is.
+  /// The entry of that callable as it is now, or null. Valid until another one is stored.
   const cache_entry *look_up(PyObject *callable) const {
     const cache_entry *slot = slots_ + home_of(callable);
     for (std::size_t i = 0; slot->callable != callable; ++slot) {
