@@ -66,7 +66,8 @@ class Entry:
     signature: str
     flags: Flags
     address: int
-    #: "instance slot", "method metadata", "def row", "object row", or the adapter's library.
+    #: "instance slot", "method metadata", "PyPy metadata", "def row", "object row", "sibling symbol",
+    #: or the adapter's library.
     place: str
     #: The object that keeps `address` valid.
     keep_alive: Any = field(compare=False, repr=False)
