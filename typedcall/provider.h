@@ -181,7 +181,7 @@ class rows_of_a_table {
     metadata.arg_types = shape.pypy_arg_types;
     metadata.ret_type = shape.pypy_ret_type;
     metadata.underlying_func = shape.speaks_pypy ? table->entries[0].funcptr : nullptr;
-    std::strcpy(metadata.name, name);
+    std::memcpy(metadata.name, name, std::strlen(name) + 1);
     typed_[count_] = reinterpret_cast<const PyTypedMethodMetadata *>(&metadata);
     if (called != nullptr) *called = name;
     place.names = next_fault_ == nullptr ? shape.names : nullptr;

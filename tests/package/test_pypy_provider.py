@@ -19,6 +19,7 @@ ON_PYPY = unittest.skipUnless(support.IS_PYPY, "for PyPy's C API")
 if support.IS_PYPY:
     from typedcall import _native as reader
     from typedcall._pypy_backend import own_entries
+    from typedcall._pypy_originals import wrapper_of
 
 
 @ON_PYPY
@@ -148,7 +149,10 @@ class AnyObject(unittest.TestCase):
             if type(value) in reader.TYPES:
                 found += 1
             elif not isinstance(value, (types.FunctionType, types.MethodType)):
-                self.assertEqual(own_entries(value), [])
+                offered = own_entries(value)
+                # What accelerate() has made in other tests offers what its function does.
+                if wrapper_of(value) is None:
+                    self.assertEqual(offered, [], (type(value), value))
         self.assertGreater(found, 0)
 
     def test_not_one_argument(self):
