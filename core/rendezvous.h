@@ -7,7 +7,7 @@
 #include "core/await.h"
 #include "core/rendezvous/interface_functions.h"
 
-// A module that includes this installs the interface; core/await.h has a placeholder for it.
+// The one of core/await.h, a macro, only waits for an installer; the one below is an installer.
 #undef PyTypedcall_Import
 
 #ifdef __cplusplus
