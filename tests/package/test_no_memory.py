@@ -3,6 +3,7 @@
 # what NumPy does, which crashes when it has no memory to make one. Python functions made on the way
 # (generators, lambdas) are not to be seen here: CPython 3.12 and 3.13 let go of their code twice
 # when that fails, so what makes them is swept elsewhere only.
+import importlib.util
 import inspect
 import subprocess
 import sys
@@ -105,7 +106,11 @@ def sweep(call, undo=lambda result: None, errors=()):
 @unittest.skipIf(_testcapi is None, "this interpreter has no _testcapi")
 @unittest.skipIf(sys.implementation.name != "cpython", "CPython's allocators")
 class WithoutMemory(unittest.TestCase):
-    def run_sweep(self, code):
+    def run_sweep(self, code, needs=None):
+        if needs is not None:
+            if importlib.util.find_spec(needs) is None:
+                self.skipTest(needs + " is not installed")
+            code = "import " + needs + textwrap.dedent(code)
         done = subprocess.run([sys.executable, "-X", "faulthandler", "-c",
                                SWEEP + textwrap.dedent(code)],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
@@ -198,15 +203,11 @@ class WithoutMemory(unittest.TestCase):
     @unittest.skipIf(MAKES_FUNCTIONS, "choosing an entry makes generators")
     def test_for_cffi(self):
         self.run_sweep("""
-        try:
-            import cffi
-        except ImportError:
-            sys.exit()
         one = Callable()
         typedcall.tag(one, "d->d", address, flags=typedcall.Flags.THREAD_SAFE)
         typedcall.cffi_function(one)
         sweep(lambda: typedcall.cffi_function(one))
-        """)
+        """, needs="cffi")
 
     @unittest.skipIf(MAKES_FUNCTIONS, "choosing an entry makes generators")
     def test_for_cython(self):
@@ -234,22 +235,14 @@ class WithoutMemory(unittest.TestCase):
     @unittest.skipIf(MAKES_FUNCTIONS, "choosing an entry makes generators")
     def test_for_scipy(self):
         self.run_sweep("""
-        try:
-            import scipy
-        except ImportError:
-            sys.exit()
         one = Callable()
         typedcall.tag(one, "d->d", address)
         typedcall.low_level_callable(one)
         sweep(lambda: typedcall.low_level_callable(one))
-        """)
+        """, needs="scipy")
 
     def test_for_numpy(self):
         self.run_sweep("""
-        try:
-            import numpy
-        except ImportError:
-            sys.exit()
         from typedcall.sources.numpy_ import ufunc_api
         from typedcall._numpy_bridge import make_ufunc, scalar_functions
         one = Callable()
@@ -266,15 +259,11 @@ class WithoutMemory(unittest.TestCase):
         sweep(lambda: scalar_functions(api, one), errors=TypeError)
         gc.collect()
         assert sys.getrefcount(one) == before
-        """)
+        """, needs="numpy")
 
     @unittest.skipIf(MAKES_FUNCTIONS, "choosing an entry makes generators")
     def test_what_numpy_cannot_use(self):
         self.run_sweep("""
-        try:
-            import numpy
-        except ImportError:
-            sys.exit()
         one = Callable()
         typedcall.tag(one, "P->P", address)
         try:
@@ -283,7 +272,7 @@ class WithoutMemory(unittest.TestCase):
             sweep(lambda: typedcall.ufunc(one), errors=TypeError)
         else:
             raise AssertionError
-        """)
+        """, needs="numpy")
 
     def test_python_api(self):
         self.run_sweep("""
