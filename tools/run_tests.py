@@ -257,22 +257,22 @@ def script(path):
     return [Case(path, outcome, package_tests.last_line(ended.stdout))]
 
 
-def full_runs(chosen, usual, twin, fuzz_seconds):
-    """(label, function, arguments) of what --full adds. `twin` is another of the usual version."""
+def full_runs(chosen, usual, newest, fuzz_seconds):
+    """(label, function, arguments) of what --full adds."""
     yield "documentation", script, ("tools/docs",)
     yield "clang-tidy", tidy_check, (usual,)
     yield "platforms", platforms_check, ()
-    releases = [i for i in chosen if i.ordinary]
-    sanitized = [usual] + [i for i in (releases[-1],) if i is not usual]
-    for interpreter in sanitized:
+    for interpreter in [usual] + [i for i in (newest,) if i is not usual]:
         # Both at once: two runs would take twice as long and find the same.
         again = interpreter is not usual
         tags = PER_INTERPRETER + "," + NOT_AGAIN if again else NOT_AGAIN
         flags = ["--config=asan_ubsan", "--build_tests_only", "--test_tag_filters=" + tags]
         yield "asan and ubsan, " + interpreter.label, bazel_test, (
             interpreter, flags, ABOVE_CORE if again else ())
-    yield "optimised, " + twin.label, bazel_test, (
-        twin, ["-c", "opt", "--test_tag_filters=" + NOT_AGAIN])
+    # The newest one's only run: what no optimisation changes has been seen under the others.
+    tags = NOT_AGAIN if newest is usual else "-compiles-once"
+    yield "optimised, " + newest.label, bazel_test, (
+        newest, ["-c", "opt", "--test_tag_filters=" + tags])
     yield "tsan, " + usual.label, bazel_test, (usual, ["--config=tsan"])
     yield "fuzz, " + usual.label, fuzz_all, (usual, fuzz_seconds)
 
@@ -281,8 +281,11 @@ def bazel_runs(order, usual, newest, full):
     """(label, function, arguments): Bazel's tests under each interpreter, `usual` first.
 
     GCC compiles for the usual interpreter, the newest one and free-threaded ones. With `full`,
-    Clang compiles for the others, and everything for one of them: no version needs both.
+    Clang compiles for the others, and everything for one of them: no version needs both; and the
+    newest one is left to the optimised run.
     """
+    if full and newest is not usual:
+        order = [i for i in order if i is not newest]
     clang = [i for i in order if full and i not in (usual, newest) and not i.info["gil_disabled"]]
     clang_builds_all = clang[-1] if clang else None
     seen = set()
@@ -333,14 +336,11 @@ def main():
     # The usual one first: it also runs what needs no interpreter, and builds every target.
     order = [usual] + [i for i in chosen if i is not usual]
     newest = [i for i in chosen if i.ordinary][-1]
-    # A second one of the usual version need not run everything twice: it is the optimised run's.
-    twins = [i for i in order[1:] if i.ordinary and i.version[:2] == usual.version[:2]]
     plan = [("format", format_check, ()), ("python", python_check, ())]
-    plan += bazel_runs([i for i in order if not (options.full and i in twins[:1])], usual, newest,
-                       options.full)
+    plan += bazel_runs(order, usual, newest, options.full)
     plan += package_runs(found, usual, options.full)
     if options.full:
-        plan += full_runs(chosen, usual, (twins or [usual])[0], options.fuzz_seconds)
+        plan += full_runs(chosen, usual, newest, options.fuzz_seconds)
 
     if options.full and not any(i.info["gil_disabled"] for i in chosen):
         plan.append(("free-threaded", lambda: [Case(
