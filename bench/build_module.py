@@ -33,14 +33,18 @@ def build(source, folder, python=sys.executable):
     return made
 
 
-def load(source):
-    """Builds and imports it here; the file stays until the machine clears its temporary files."""
-    made = build(source, tempfile.mkdtemp(prefix="typedcall-bench-"))
-    name = pathlib.Path(source).stem
-    loader = importlib.machinery.ExtensionFileLoader(name, made)
+def load_file(name, path):
+    """Imports the extension module at `path`, of which a second binary may be loaded, too."""
+    loader = importlib.machinery.ExtensionFileLoader(name, path)
     module = importlib.util.module_from_spec(
-        importlib.util.spec_from_file_location(name, made, loader=loader)
+        importlib.util.spec_from_file_location(name, path, loader=loader)
     )
     sys.modules[name] = module
     loader.exec_module(module)
     return module
+
+
+def load(source):
+    """Builds and imports it here; the file stays until the machine clears its temporary files."""
+    made = build(source, tempfile.mkdtemp(prefix="typedcall-bench-"))
+    return load_file(pathlib.Path(source).stem, made)

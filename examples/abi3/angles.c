@@ -1,0 +1,56 @@
+// A typed module in C for the limited API of 3.12: one binary for that version and all later ones.
+// The limited API has no side table to fill, so consumers find the functions by sibling symbols.
+#include "typedcall/typed_entry.h"
+// Behind Python.h.
+#include <math.h>
+
+static double between_impl(double from, double to) {  // the turn, from -180 up to 180 degrees
+  return remainder(to - from, 360.0);
+}
+
+static double wind_impl(double angle, long turns) { return angle + 360.0 * (double)turns; }
+
+static PyObject *between(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {
+  (void)module;
+  if (nargs != 2)
+    return PyErr_Format(PyExc_TypeError, "between() takes 2 arguments (%zd given)", nargs);
+  const double from = PyFloat_AsDouble(args[0]);
+  if (from == -1.0 && PyErr_Occurred()) return NULL;
+  const double to = PyFloat_AsDouble(args[1]);
+  if (to == -1.0 && PyErr_Occurred()) return NULL;
+  return PyFloat_FromDouble(between_impl(from, to));
+}
+
+static PyObject *wind(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {
+  (void)module;
+  if (nargs != 2)
+    return PyErr_Format(PyExc_TypeError, "wind() takes 2 arguments (%zd given)", nargs);
+  const double angle = PyFloat_AsDouble(args[0]);
+  if (angle == -1.0 && PyErr_Occurred()) return NULL;
+  const long turns = PyLong_AsLong(args[1]);
+  if (turns == -1 && PyErr_Occurred()) return NULL;
+  return PyFloat_FromDouble(wind_impl(angle, turns));
+}
+
+PyTypedMethod_DEFINE(between_typed, "between",
+                     PyTypedMethod_ENTRY(PyNativeCallable_THREAD_SAFE | PyNativeCallable_PURE,
+                                         between_impl, DOUBLE, DOUBLE, DOUBLE));
+PyTypedMethod_DEFINE(wind_typed, "wind",
+                     PyTypedMethod_ENTRY(PyNativeCallable_THREAD_SAFE | PyNativeCallable_PURE,
+                                         wind_impl, DOUBLE, DOUBLE, LONG));
+
+static PyMethodDef methods[] = {
+    PyTypedMethod_ROW(between_typed, between, METH_FASTCALL,
+                      "between($module, start, end, /)\n--\n\nThe turn in degrees."),
+    PyTypedMethod_ROW(wind_typed, wind, METH_FASTCALL,
+                      "wind($module, angle, turns, /)\n--\n\nThe angle after so many turns."),
+    {NULL, NULL, 0, NULL},
+};
+
+PyTypedMethod_SIBLING(between, methods[0], between_typed);
+PyTypedMethod_SIBLING(wind, methods[1], wind_typed);
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "angles", "Angles in degrees.", 0, methods, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit_angles(void) { return PyModuleDef_Init(&definition); }

@@ -1,0 +1,103 @@
+# Builds and repairs a wheel for each flavour of Python, and runs check.py with each where neither a
+# compiler nor libffi is to be found. Started by tools/wheels.
+import argparse
+import glob
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.dirname(HERE))
+import interpreters  # noqa: E402
+
+AUDITWHEEL = os.path.join(os.path.dirname(os.environ["TYPEDCALL_DISK_CACHE"]), "auditwheel/bin")
+# Which of them work is said by check.py: not every Python has wheels of each.
+LIBRARIES = ("numpy", "numba")
+
+
+def run(*command, **options):
+    subprocess.run(command, check=True, **options)
+
+
+def chosen(required):
+    """An interpreter of each flavour that the package runs on, without debug builds."""
+    found = {}
+    for each in interpreters.find(required):
+        if each.runs_package and not each.debug:
+            found.setdefault((each.info["implementation"], each.flavour), each)
+    return sorted(found.values(), key=lambda each: (each.info["implementation"], each.flavour))
+
+
+def compile_environment():
+    """The compiler's, for the oldest glibc that the tree's symbols allow."""
+    flags = "-include " + os.path.join(HERE, "old_glibc.h")
+    # Where these functions were before; and auditwheel wants to see which libc it is, whether or not
+    # anything of it is used.
+    libraries = "-Wl,--push-state,--no-as-needed,-l:libdl.so.2,-lc,--pop-state"
+    return dict(os.environ, CXXFLAGS=flags, LDFLAGS=libraries)
+
+
+def build(interpreter, folder, scratch):
+    """The path of the repaired wheel in `folder`."""
+    python = os.path.join(scratch, "build/bin/python")
+    run(interpreter.executable, "-m", "venv", os.path.join(scratch, "build"))
+    built = os.path.join(scratch, "built")
+    run(python, "-m", "pip", "-q", "--disable-pip-version-check", "wheel", "--no-deps", "-w", built,
+        ".", env=compile_environment())
+    repaired = os.path.join(scratch, "repaired")
+    path = AUDITWHEEL + os.pathsep + os.environ["PATH"]
+    run(os.path.join(AUDITWHEEL, "auditwheel"), "repair", "-w", repaired,
+        *glob.glob(built + "/*.whl"), env=dict(os.environ, PATH=path), stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL)
+    (wheel,) = glob.glob(repaired + "/*.whl")
+    return shutil.copy(wheel, folder)
+
+
+def check(interpreter, wheel, scratch):
+    """Installs the wheel alone, then what libraries there are; runs check.py with both."""
+    environment = os.path.join(scratch, "check")
+    run(interpreter.executable, "-m", "venv", environment)
+    python = os.path.join(environment, "bin/python")
+    pip = (python, "-m", "pip", "-q", "--disable-pip-version-check", "install")
+    run(*pip, "--no-index", wheel)
+    bare = {"PATH": os.path.join(environment, "bin"), "CC": "false", "CXX": "false"}
+    run(python, os.path.join(HERE, "check.py"), cwd=scratch, env=bare)
+    for library in LIBRARIES:
+        subprocess.run([*pip, "--only-binary", ":all:", library], check=False,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    run(python, os.path.join(HERE, "check.py"), *LIBRARIES, cwd=scratch, env=bare)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tools/wheels")
+    parser.add_argument("--python", action="append", default=[], metavar="BIN",
+                        help="build for this interpreter, too (repeatable)")
+    parser.add_argument("folder", nargs="?", default="dist")
+    options = parser.parse_args()
+    os.makedirs(options.folder, exist_ok=True)
+    wheels, failed = [], []
+    for interpreter in chosen(options.python):
+        print("==", interpreter.label, flush=True)
+        with tempfile.TemporaryDirectory() as scratch:
+            try:
+                wheels.append(build(interpreter, options.folder, scratch))
+                print(os.path.basename(wheels[-1]), flush=True)
+                check(interpreter, wheels[-1], scratch)
+            except subprocess.CalledProcessError as error:
+                failed.append(f"{interpreter.label}: {error}")
+                print(failed[-1], flush=True)
+    with open(os.path.join(options.folder, "SHA256SUMS"), "w", encoding="ascii") as file:
+        for wheel in sorted(wheels):
+            with open(wheel, "rb") as content:
+                digest = hashlib.sha256(content.read()).hexdigest()
+            file.write(f"{digest}  {os.path.basename(wheel)}\n")
+    shutil.copy("CHANGELOG.md", options.folder)
+    print(f"{len(wheels)} wheels in {options.folder}, {len(failed)} failures")
+    return 1 if failed or not wheels else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
