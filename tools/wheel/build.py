@@ -65,6 +65,8 @@ def check(interpreter, wheel, scratch):
     run(*pip, "--no-index", wheel)
     bare = {"PATH": os.path.join(environment, "bin"), "CC": "false", "CXX": "false"}
     run(python, os.path.join(HERE, "check.py"), cwd=scratch, env=bare)
+    if interpreter.info["implementation"] != "CPython":
+        return  # there the adapters refuse, which the tests of the package show
     for library in LIBRARIES:
         subprocess.run([*pip, "--only-binary", ":all:", library], check=False,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
