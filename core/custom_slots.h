@@ -145,6 +145,16 @@ static inline PyCustomSlot *PyExtensibleType_Internal_First(const PyTypeObject *
   return data->shared.table;
 }
 
+// The same at another position, if the type is resolved. GCC does without: it inlines the search.
+static inline PyCustomSlot *PyExtensibleType_Internal_Expected(const PyTypeObject *type,
+                                                               uintptr_t id,
+                                                               Py_ssize_t expected_pos) {
+  const PyExtensibleTypeData *data = &PyExtensibleType_Internal_Bytes(type)->shared;
+  if (PyTypedcall_LOAD_ACQUIRE(&data->magic) != PyExtensibleType_MAGIC) return NULL;
+  if (id <= PyCustomSlot_ID_SKIP || (size_t)expected_pos >= (size_t)data->count) return NULL;
+  return data->table[expected_pos].id == id ? &data->table[expected_pos] : NULL;
+}
+
 /// For all functions below: `obj` is any object; the caller has a reference to it. They need no GIL
 /// and set no exception. But a thread without the GIL must have a reference to the type as well, or
 /// know that nobody assigns to the object's `__class__` meanwhile: the object may be all that keeps
@@ -170,19 +180,9 @@ static inline PyCustomSlot *PyCustomSlots_Table(PyObject *obj) {
   return data != NULL ? data->table : NULL;
 }
 
-/// The slot with that ID, or NULL; never one with the special IDs 0 and 1. The position where it is
-/// expected (any value is safe) is looked at first, the rest of the table only after that.
-static inline PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
-                                               Py_ssize_t expected_pos) {
-  PyTypeObject *type = Py_TYPE(obj);
-  if (PyTypedcall_RATHER(PyExtensibleType_Internal_EndsAsOurs(type))) {
-    PyCustomSlot *first = expected_pos == 0 && PyCustomSlot_IsValidID(id)
-                              ? PyExtensibleType_Internal_First(type, id)
-                              : NULL;
-    if (PyTypedcall_LIKELY(first != NULL)) return first;
-  } else if (!PyExtensibleType_Internal_IsLargeEnough(type)) {
-    return NULL;
-  }
+// The look-up in a type that has the data, if that is resolved.
+static inline PyTypedcall_RARE_PART PyCustomSlot *PyExtensibleType_Internal_Search(
+    PyTypeObject *type, uintptr_t id, Py_ssize_t expected_pos) {
   const PyExtensibleTypeData *data = PyExtensibleType_Internal_Resolved(type);
   if (data == NULL || id <= PyCustomSlot_ID_SKIP) return NULL;
   PyCustomSlot *table = data->table;
@@ -195,6 +195,24 @@ static inline PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
     if (table[i].id == id) return &table[i];
   }
   return NULL;
+}
+
+/// The slot with that ID, or NULL; never one with the special IDs 0 and 1. The position where it is
+/// expected (any value is safe) is looked at first, the rest of the table only after that.
+static inline PyTypedcall_QUICK_PART PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
+                                                                      Py_ssize_t expected_pos) {
+  PyTypeObject *type = Py_TYPE(obj);
+  if (PyTypedcall_RATHER(PyExtensibleType_Internal_EndsAsOurs(type))) {
+    PyCustomSlot *there = PyTypedcall_IS_CUT && expected_pos != 0
+                              ? PyExtensibleType_Internal_Expected(type, id, expected_pos)
+                          : expected_pos == 0 && PyCustomSlot_IsValidID(id)
+                              ? PyExtensibleType_Internal_First(type, id)
+                              : NULL;
+    if (PyTypedcall_LIKELY(there != NULL)) return there;
+  } else if (!PyExtensibleType_Internal_IsLargeEnough(type)) {
+    return NULL;
+  }
+  return PyExtensibleType_Internal_Search(type, id, expected_pos);
 }
 
 #endif  // Py_LIMITED_API
