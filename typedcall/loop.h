@@ -200,6 +200,10 @@ class loop {
       return fail(PyExc_TypeError, signature,
                   "the function sets errno, which a loop cannot keep for each element");
     }
+    if ((flags_ & PyNativeCallable_FALLS_BACK) != 0) {
+      return fail(PyExc_TypeError, signature,
+                  "the function may fall back, and a loop does not know to which callable");
+    }
     const bool takes_self = (flags_ & PyNativeCallable_TAKES_SELF) != 0;
     if (takes_self && !has_self) {
       return fail(PyExc_TypeError, signature, "the function takes self, and none was given");

@@ -53,6 +53,11 @@ typedef struct PyNativeCallableTable {
 /// On some inputs the result differs from what the Python callable gives (libm returns nan where
 /// `math` raises). Only for consumers that ask for it.
 #define PyNativeCallable_DIFFERS ((uintptr_t)0x0080)
+/// The C result is an int: 0, and the value is behind a last pointer argument, as with
+/// RETURNS_STATUS; or nonzero, "no result for these arguments: call the Python callable with them".
+/// Then nothing has happened: the function had no effect, has set no exception, and the value is
+/// not read. So it needs no thread, and reports no errors itself. Since interface 1.2.
+#define PyNativeCallable_FALLS_BACK ((uintptr_t)0x0100)
 
 /// All bits that must be understood.
 #define PyNativeCallable_MANDATORY_MASK ((uintptr_t)0xffff)
@@ -77,6 +82,7 @@ typedef struct PyNativeCallableTable {
   X(TAKES_SELF, "takes self")                    \
   X(SETS_ERRNO, "sets errno")                    \
   X(DIFFERS, "differs from the Python callable") \
+  X(FALLS_BACK, "may fall back")                 \
   X(THREAD_SAFE, "is not thread-safe")           \
   X(PURE, "is not pure")                         \
   X(SHORT, "may block")
@@ -93,14 +99,17 @@ typedef struct PyNativeCallableTable {
 #define PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS 0
 
 /// Can anybody use an entry with these flags? Not if the ABI version, a bit that must be understood
-/// or a bit above the 32nd is unknown, nor if they contradict each other (an entry that may set an
-/// exception needs the thread to set it in).
+/// or a bit above the 32nd is unknown, nor if they contradict each other: an entry that may set an
+/// exception needs the thread to set it in, and one that falls back sets none.
 /// GIL: none; any thread; any interpreter; no Python function is called.
 static inline int PyNativeCallable_FlagsAreUsable(uintptr_t flags) {
   const uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS;
+  const uintptr_t fails = raises | PyNativeCallable_ERROR_IS_NEG_ZERO;
   if (flags > UINT32_MAX || (flags & PyNativeCallable_ABI_MASK) != 0) return 0;
   if ((flags & PyNativeCallable_MANDATORY_MASK & ~PyNativeCallable_KNOWN_MASK) != 0) return 0;
-  return (flags & raises) == 0 || (flags & PyNativeCallable_NEEDS_THREAD) != 0;
+  if ((flags & (raises | PyNativeCallable_FALLS_BACK)) == 0) return 1;
+  if ((flags & PyNativeCallable_FALLS_BACK) != 0) return (flags & fails) == 0;
+  return (flags & PyNativeCallable_NEEDS_THREAD) != 0;
 }
 
 // core/custom_slots_limited.h finds the slot with the limited API.

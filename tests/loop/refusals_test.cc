@@ -32,7 +32,7 @@ TEST(RefusalsTest, NoFunction) {
 TEST(RefusalsTest, FlagsThatAreNotUnderstood) {
   const std::string message =
       "ValueError: typedcall: no loop over 'd->d': flags that are not understood";
-  for (const std::uintptr_t flags : {std::uintptr_t{0x0100}, std::uintptr_t{0x8000},
+  for (const std::uintptr_t flags : {std::uintptr_t{0x0200}, std::uintptr_t{0x8000},
                                      std::uintptr_t{0x01000000}, std::uintptr_t{1} << 32,
                                      // These contradict themselves: an exception needs a thread.
                                      PyNativeCallable_MAY_RAISE, PyNativeCallable_RETURNS_STATUS}) {
@@ -46,6 +46,12 @@ TEST(RefusalsTest, WhatALoopCannotGive) {
   EXPECT_EQ(Refused("d->d", PyNativeCallable_SETS_ERRNO),
             "TypeError: typedcall: no loop over 'd->d': the function sets errno, which a loop "
             "cannot keep for each element");
+}
+
+TEST(RefusalsTest, ToFallBackWithoutACallable) {
+  EXPECT_EQ(Refused("d&d->i", PyNativeCallable_FALLS_BACK),
+            "TypeError: typedcall: no loop over 'd&d->i': the function may fall back, and a loop "
+            "does not know to which callable");
 }
 
 TEST(RefusalsTest, Self) {

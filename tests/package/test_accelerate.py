@@ -252,7 +252,7 @@ class Routes(Accelerated):
         self.assertEqual(natively("Zd->Zd", "s->s", "&d->d", "P->P", "g->g", "?->?"), ["?->?"])
 
     def test_flags_that_are_not_known(self):
-        for flags in (0x0100, 0x8000, 0x01000000):
+        for flags in (0x0200, 0x8000, 0x01000000):
             self.assertEqual(why_not(Entry("l->l", Flags(flags), 4096, "", None)),
                              "flags not understood")
         self.assertIsNone(why_not(Entry("l->l", Flags(0x00FF0000), 4096, "", None)))

@@ -106,12 +106,21 @@ class Tag(Tagged):
         self.assertEqual(typedcall.entries(plain.half), [])
 
     def test_faulty_flags(self):
-        for flags in (0x0100, 0x01000000, int(Flags.MAY_RAISE)):
+        for flags in (0x0200, 0x01000000, int(Flags.MAY_RAISE)):
             with self.assertRaisesRegex(ValueError, "half: .* flags"):
                 typedcall.tag(plain.half, "d->d", address_of("half"), flags=flags)
         with self.assertRaises(ValueError):  # a complex result has no error value
             typedcall.tag(plain.half, "d->Zd", address_of("half"),
                           flags=Flags.MAY_RAISE | Flags.NEEDS_THREAD)
+
+    def test_what_falls_back_raises_nothing(self):
+        for flags in (Flags.MAY_RAISE, Flags.RETURNS_STATUS, Flags.ERROR_IS_NEG_ZERO):
+            with self.assertRaisesRegex(ValueError, "half: .* contradict each other"):
+                typedcall.tag(plain.half, "d&d->i", address_of("half"),
+                              flags=flags | Flags.NEEDS_THREAD | Flags.FALLS_BACK)
+        with self.assertRaisesRegex(ValueError, "falls back, but its result is no int"):
+            typedcall.tag(plain.half, "d->d", address_of("half"), flags=Flags.FALLS_BACK)
+        self.assertEqual(typedcall.entries(plain.half), [])
 
     def test_what_is_no_callable(self):
         for wrong in (5, None, "text", plain):
@@ -232,7 +241,7 @@ class Pointers(Tagged):
         before = sys.getrefcount(pointer)
         for _ in range(10):
             with self.assertRaises(ValueError):
-                typedcall.tag(plain.half, "d->d", pointer, flags=0x0100)
+                typedcall.tag(plain.half, "d->d", pointer, flags=0x0200)
         self.assertEqual(sys.getrefcount(pointer), before)
 
     @unittest.skipIf(cffi is None, "cffi is not installed")

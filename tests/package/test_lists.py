@@ -28,7 +28,7 @@ class Lists(unittest.TestCase):
             self.assertEqual(Flags[name].asks(), words if is_mandatory else "", name)
             self.assertEqual(Flags[name].asks(bit), "")
             self.assertEqual(Flags[name].is_plain, not is_mandatory)
-        self.assertEqual(Flags(0x0101).asks(), "needs the GIL, flags not understood")
+        self.assertEqual(Flags(0x0201).asks(), "needs the GIL, flags not understood")
         self.assertEqual(Flags(0x01000000).asks(), "flags not understood")
 
     def test_error_values_by_class(self):

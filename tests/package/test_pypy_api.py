@@ -300,7 +300,7 @@ class Tag(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "not the address"):
                 typedcall.tag(half, "d->d", wrong)
         for wrong, reason in (
-            (0x0100, "half: entry 0, 'd->d', has flags 0x100, of which some bits have no meaning"),
+            (0x0200, "half: entry 0, 'd->d', has flags 0x200, of which some bits have no meaning"),
             (0x01000000, "of which some bits have no meaning"),
             (1 << 40, "unusable flags"),
             (-1, "unusable flags"),

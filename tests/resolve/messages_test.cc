@@ -92,7 +92,10 @@ TEST(Offered, EveryObstacleHasItsWords) {
       {PyNativeCallable_SETS_ERRNO, " (sets errno)"},
       {PyNativeCallable_DIFFERS, " (differs from the Python callable)"},
       {PyNativeCallable_MAY_RAISE, " (flags not understood)"},
-      {0x100, " (flags not understood)"},
+      {PyNativeCallable_FALLS_BACK, " (may fall back)"},
+      {thread | PyNativeCallable_FALLS_BACK | PyNativeCallable_MAY_RAISE,
+       " (flags not understood)"},
+      {0x200, " (flags not understood)"},
   };
   for (const auto &obstacle : obstacles) {
     const Table table{{"l->l", obstacle.flags, Address(1)}};

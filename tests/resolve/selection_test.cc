@@ -105,7 +105,7 @@ TEST_P(MandatoryBit, RefusesWhoDoesNotHandleIt) {
   const std::uintptr_t thread = PyNativeCallable_NEEDS_THREAD;
   // Together with the thread, without which some of them are malformed.
   const Table table{{"l->l", bit | thread, Address(1)}};
-  const bool known = bit < 0x100;
+  const bool known = bit < 0x200;
   EXPECT_EQ(Chosen(table, "l->l", 0), 0u);
   EXPECT_EQ(Chosen(table, "l->l", ~bit), 0u);
   EXPECT_EQ(Chosen(table, "q->q", ~bit), 0u);
@@ -131,6 +131,17 @@ INSTANTIATE_TEST_SUITE_P(All, OtherBit, testing::Range(16u, 64u));
 TEST(Flags, RaisingWithoutAThreadIsMalformed) {
   for (const auto bit : {PyNativeCallable_MAY_RAISE, PyNativeCallable_RETURNS_STATUS}) {
     EXPECT_EQ(Chosen(Table{{"l->l", bit, Address(1)}}, "l->l", ~std::uintptr_t{0}), 0u);
+  }
+}
+
+TEST(Flags, WhatFallsBackIsOfferedOnRequestAndSetsNoException) {
+  const std::uintptr_t back = PyNativeCallable_FALLS_BACK, all = ~std::uintptr_t{0};
+  EXPECT_EQ(Chosen(Table{{"d&d->i", back, Address(1)}}, "d&d->i", all & ~back), 0u);
+  EXPECT_EQ(Chosen(Table{{"d&d->i", back, Address(1)}}, "d&d->i", back), 1u);
+  for (const auto bit : {PyNativeCallable_MAY_RAISE, PyNativeCallable_RETURNS_STATUS,
+                         PyNativeCallable_ERROR_IS_NEG_ZERO}) {
+    const std::uintptr_t flags = back | bit | PyNativeCallable_NEEDS_THREAD;
+    EXPECT_EQ(Chosen(Table{{"d&d->i", flags, Address(1)}}, "d&d->i", all), 0u) << bit;
   }
 }
 

@@ -29,6 +29,7 @@ PyNativeCallableTable Table(const char *signature, std::uintptr_t flags = 0,
 }
 
 constexpr std::uintptr_t kRaises = PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD;
+constexpr std::uintptr_t kBack = PyNativeCallable_FALLS_BACK;
 constexpr std::uintptr_t kStatus = PyNativeCallable_RETURNS_STATUS | PyNativeCallable_NEEDS_THREAD;
 
 const PyNativeCallableTable typed_table = Table("l->l");
@@ -80,6 +81,13 @@ TEST_F(Tag, FaultyTablesAreRefusedInPlainWords) {
       {Table("l->l", std::uintptr_t{1} << 40), "some bits have no meaning"},
       {Table("l->l", PyNativeCallable_MAY_RAISE), "without NEEDS_THREAD"},
       {Table("l->l", PyNativeCallable_RETURNS_STATUS), "without NEEDS_THREAD"},
+      {Table("l&l->i", kBack | kRaises), "which contradict each other: what falls back sets no"},
+      {Table("l&l->i", kBack | PyNativeCallable_MAY_RAISE), "which contradict each other"},
+      {Table("l&l->i", kBack | kStatus), "which contradict each other"},
+      {Table("d&d->i", kBack | PyNativeCallable_ERROR_IS_NEG_ZERO), "which contradict each other"},
+      {Table("l&l->i", kBack | 0x8000), "of which some bits have no meaning"},
+      {Table("l->l", kBack), "entry 0, 'l->l', falls back, but its result is no int"},
+      {Table("l->v", kBack), "falls back, but its result is no int"},
       {Table("l->v", kRaises), "entry 0, 'l->v', may raise, but its result cannot say so"},
       {Table("l->?", kRaises), "may raise, but its result cannot say so"},
       {Table("l->Zd", kRaises), "may raise, but its result cannot say so"},
@@ -132,6 +140,18 @@ TEST_F(Tag, ResultsThatCanSayThatAnExceptionIsSet) {
   for (const char *signature : {"l->i", "l&d->i"}) {
     const auto table = Table(signature, kRaises | PyNativeCallable_RETURNS_STATUS);
     EXPECT_EQ(PyNativeCallable_CheckTable(&table, "f"), 0) << TakeError();
+  }
+}
+
+TEST_F(Tag, WhatFallsBackNeedsNoThread) {
+  const std::uintptr_t method = PyNativeCallable_TAKES_SELF | PyNativeCallable_NEEDS_THREAD;
+  for (const std::uintptr_t with : {std::uintptr_t{0}, method, PyNativeCallable_DIFFERS,
+                                    PyNativeCallable_THREAD_SAFE | PyNativeCallable_PURE}) {
+    // Without `&` at the end there is no value.
+    for (const char *signature : {"d&d->i", "dd&?->i", "&d->i", "l->i", "dP->i", "->i"}) {
+      const PyNativeCallableTable table = Table(signature, kBack | with);
+      EXPECT_EQ(PyNativeCallable_CheckTable(&table, "f"), 0) << TakeError();
+    }
   }
 }
 

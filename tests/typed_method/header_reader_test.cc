@@ -150,15 +150,23 @@ TEST(Misaligned, IsNone) {
 TEST(Flags, AreUsable) {
   // Two lists, so that a bit which moves from one to the other is noticed.
   for (uintptr_t flags :
-       {0x0ul, 0x1ul, 0x2ul, 0x3ul, 0x5ul, 0xdul, 0x11ul, 0x20ul, 0x40ul, 0x80ul, 0xe3ul, 0x10000ul,
-        0x20000ul, 0x40000ul, 0x80000ul, 0x800000ul, 0xff00e1ul}) {
+       {0x0ul,     0x1ul,      0x2ul,      0x3ul,   0x5ul,     0xdul,     0x11ul,
+        0x20ul,    0x40ul,     0x80ul,     0xe3ul,  0x10000ul, 0x20000ul, 0x40000ul,
+        0x80000ul, 0x800000ul, 0xff00e1ul, 0x100ul, 0x101ul,   0x1e3ul}) {
     EXPECT_TRUE(PyNativeCallable_FlagsAreUsable(flags)) << std::hex << flags;
   }
-  for (uintptr_t flags :
-       {0x4ul, 0xcul, 0x10ul, 0x14ul, 0x6ul,           // an exception without a thread to set it in
-        0x100ul, 0x200ul, 0x8000ul, 0x8001ul,          // must be understood, and is unknown
-        0x1000000ul, 0x80000000ul, 0xff000001ul,       // other versions of the ABI
-        0x100000000ul, 0x8000000000000001ul, ~0ul}) {  // beyond the 32nd bit
+  for (uintptr_t flags : {0x4ul,         0xcul,
+                          0x10ul,        0x14ul,
+                          0x6ul,  // an exception without a thread to set it in
+                          0x104ul,       0x105ul,
+                          0x108ul,       0x110ul,
+                          0x111ul,  // what falls back sets none
+                          0x200ul,       0x400ul,
+                          0x8000ul,      0x8001ul,  // must be understood, and is unknown
+                          0x1000000ul,   0x80000000ul,
+                          0xff000001ul,  // other versions of the ABI
+                          0x100000000ul, 0x8000000000000001ul,
+                          ~0ul}) {  // beyond the 32nd bit
     EXPECT_FALSE(PyNativeCallable_FlagsAreUsable(flags)) << std::hex << flags;
   }
 }

@@ -27,18 +27,25 @@ static inline __attribute__((cold)) int PyNativeCallable_CheckEntry(
     PyErr_Format(PyExc_ValueError, "%.100s: entry %zd, '%.200s', has no function", name, i,
                  entry->signature);
   } else if (!PyNativeCallable_FlagsAreUsable(entry->flags)) {
-    const int needs_thread =
-        PyNativeCallable_FlagsAreUsable(entry->flags | PyNativeCallable_NEEDS_THREAD);
+    const uintptr_t back = PyNativeCallable_FALLS_BACK;
+    const char *why = "of which some bits have no meaning";
+    if (PyNativeCallable_FlagsAreUsable(entry->flags | PyNativeCallable_NEEDS_THREAD)) {
+      why = "which may set an exception without NEEDS_THREAD";
+    } else if ((entry->flags & back) != 0 &&
+               PyNativeCallable_FlagsAreUsable((entry->flags & ~back) |
+                                               PyNativeCallable_NEEDS_THREAD)) {
+      why = "which contradict each other: what falls back sets no exception";
+    }
     PyErr_Format(PyExc_ValueError, "%.100s: entry %zd, '%.200s', has flags %p, %s", name, i,
-                 entry->signature, (void *)entry->flags,
-                 needs_thread ? "which may set an exception without NEEDS_THREAD"
-                              : "of which some bits have no meaning");
-  } else if ((entry->flags & PyNativeCallable_RETURNS_STATUS) != 0) {
+                 entry->signature, (void *)entry->flags, why);
+  } else if ((entry->flags & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) !=
+             0) {
     const PyNativeType status = {PyNativeType_INT, 0};
     if (PyNativeType_Equivalent(parsed.result, status)) return 0;
-    PyErr_Format(PyExc_ValueError,
-                 "%.100s: entry %zd, '%.200s', returns a status, but its result is no int", name, i,
-                 entry->signature);
+    PyErr_Format(
+        PyExc_ValueError, "%.100s: entry %zd, '%.200s', %s, but its result is no int", name, i,
+        entry->signature,
+        (entry->flags & PyNativeCallable_FALLS_BACK) != 0 ? "falls back" : "returns a status");
   } else if ((entry->flags & PyNativeCallable_MAY_RAISE) != 0 &&
              !PyNativeKind_HasErrorValue(PyNativeType_Kind(parsed.result))) {
     PyErr_Format(PyExc_ValueError,

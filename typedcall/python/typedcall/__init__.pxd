@@ -28,6 +28,7 @@ cdef extern from "typedcall/native_callable.h" nogil:
     const uintptr_t PyNativeCallable_TAKES_SELF
     const uintptr_t PyNativeCallable_SETS_ERRNO
     const uintptr_t PyNativeCallable_DIFFERS
+    const uintptr_t PyNativeCallable_FALLS_BACK
     const uintptr_t PyNativeCallable_THREAD_SAFE
     const uintptr_t PyNativeCallable_PURE
     const uintptr_t PyNativeCallable_SHORT

@@ -41,6 +41,9 @@ class native_call {
     if (funcptr == nullptr || !PyNativeCallable_FlagsAreUsable(flags)) {
       return refuse(PyExc_ValueError, signature, "no function, or flags that are not understood");
     }
+    if ((flags & PyNativeCallable_FALLS_BACK) != 0) {
+      return refuse(PyExc_TypeError, signature, "it may fall back; call the Python callable");
+    }
     made->call_ = invoker::make(signature, flags, funcptr, std::nullopt, &fault);
     if (!made->call_) return refuse(PyExc_ValueError, signature, fault.reason);
     if (!PyNativeSignature_EquivalentParsed(&parsed, &offered)) {

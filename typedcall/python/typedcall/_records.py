@@ -29,6 +29,7 @@ class Flags(enum.IntFlag):
     TAKES_SELF = _BITS["TAKES_SELF"]
     SETS_ERRNO = _BITS["SETS_ERRNO"]
     DIFFERS = _BITS["DIFFERS"]
+    FALLS_BACK = _BITS["FALLS_BACK"]
     THREAD_SAFE = _BITS["THREAD_SAFE"]
     PURE = _BITS["PURE"]
     SHORT = _BITS["SHORT"]
@@ -74,9 +75,9 @@ class Entry:
 
     def python_types(self) -> tuple[list[str], str]:
         """The letters of what Python passes and gets: the value of a function that returns a status
-        is behind its last argument, if that is a pointer."""
+        or falls back is behind its last argument, if that is a pointer."""
         arguments, result = parse_signature(self.signature)
-        if self.flags & Flags.RETURNS_STATUS:
+        if self.flags & (Flags.RETURNS_STATUS | Flags.FALLS_BACK):
             has_value = bool(arguments) and arguments[-1].startswith("&")
             result = arguments.pop()[1:] if has_value else "v"
         return arguments, result
