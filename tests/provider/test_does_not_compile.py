@@ -20,8 +20,16 @@ ORDER = "typedcall: positional() parameters come before arg() ones, and those wi
 TRAVERSE = "typedcall: a module state's traverse() is called by CPython's collector"
 NUMBER = "typedcall: the default of a number parameter is a number of its class"
 
+THROWING_OPTIONAL = "typedcall: a function that returns std::optional is called without the GIL"
+BY_WHAT = "typedcall: with falls_back a function throws, or returns std::optional"
+NO_ERRORS = "typedcall: a function that falls back reports no errors of its own"
+OTHERWISE = "typedcall: otherwise<> is for a function that falls back"
+SLOW = "typedcall: otherwise<> has the parameters of the row's function"
+LAST = "typedcall: the last parameter of a function that falls back and has no result"
+
 PREAMBLE = """
 #include <complex>
+#include <optional>
 #include <string>
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"
@@ -51,6 +59,29 @@ CASES = {
     "second argument": (def_of("long f(long, wchar_t, double) noexcept;"),
                         "parameter_number<2, wchar_t>",
                         def_of("long f(long, int, double) noexcept;")),
+    "optional that may throw": (
+        def_of("std::optional<double> f(double);"), THROWING_OPTIONAL,
+        def_of("std::optional<double> f(double);", '"f", typedcall::falls_back')),
+    "optional of no C type": (def_of("std::optional<std::string> f() noexcept;"), CONVERSIONS,
+                              def_of("std::optional<const char *> f() noexcept;")),
+    "falls back by nothing": (
+        def_of("double f(double) noexcept;", '"f", typedcall::falls_back'), BY_WHAT,
+        def_of("int f(double, double *) noexcept;", '"f", typedcall::falls_back')),
+    "falls back and raises": (
+        def_of("double f(double);", '"f", typedcall::falls_back | typedcall::may_raise'), NO_ERRORS,
+        def_of("double f(double);", '"f", typedcall::falls_back')),
+    "falls back without a result": (
+        def_of("int f(long, const double *) noexcept;", '"f", typedcall::falls_back'), LAST,
+        def_of("int f(const double *, long) noexcept;", '"f", typedcall::falls_back')),
+    "otherwise without falling back": (
+        def_of("double g(double); double f(double);", '"f", typedcall::otherwise<g>'), OTHERWISE,
+        def_of("double g(double); double f(double);",
+               '"f", typedcall::falls_back, typedcall::otherwise<g>')),
+    "otherwise with other parameters": (
+        def_of("double g(); std::optional<double> f(double) noexcept;",
+               '"f", typedcall::otherwise<g>'), SLOW,
+        def_of("PyObject *g(double); std::optional<double> f(double) noexcept;",
+               '"f", typedcall::otherwise<g>')),
     "third argument behind self": (
         def_of("long f(PyObject *, long, long, char) noexcept;", '"f", typedcall::takes_self'),
         "parameter_number<3, char>",

@@ -20,10 +20,11 @@ namespace internal {
 // are exact in the entry and rounded in the wrapper, hence PyNativeCallable_DIFFERS for such
 // results.
 
-/// Is `Template` std::complex? By its name, which compilers know: its header takes longer to read
-/// than this one with all that it includes, and nobody may declare what is in namespace std.
+/// Is `Template` std::`wanted_name`? By its name, which compilers know: the header of std::complex
+/// takes longer to read than this one with all that it includes, and nobody may declare what is in
+/// namespace std.
 template <template <class> class Template>
-constexpr bool is_named_std_complex() {
+constexpr bool is_named_std(const char *wanted_name) {
   constexpr char wanted[] = "Template = std::";
   const char *name = __PRETTY_FUNCTION__;
   for (;; ++name) {
@@ -41,7 +42,7 @@ constexpr bool is_named_std_complex() {
     if (name[0] != ':' || name[1] != ':') return false;
     name += 2;
   }
-  for (const char *own = "complex"; *own != '\0'; ++own, ++name) {
+  for (const char *own = wanted_name; *own != '\0'; ++own, ++name) {
     if (*name != *own) return false;
   }
   return *name == ']' || *name == ';' || *name == ',';
@@ -75,16 +76,16 @@ struct c_type {
 };
 template <template <class> class Template, class Part>
 struct c_type<Template<Part>,
-              std::enable_if_t<is_complex_part<Part> && is_named_std_complex<Template>()>>
+              std::enable_if_t<is_complex_part<Part> && is_named_std<Template>("complex")>>
     : c_complex<Part> {};
 template <template <class> class Template, class Part>
 struct c_type<Template<Part> *,
-              std::enable_if_t<is_complex_part<Part> && is_named_std_complex<Template>()>> {
+              std::enable_if_t<is_complex_part<Part> && is_named_std<Template>("complex")>> {
   using type = typename c_complex<Part>::type *;
 };
 template <template <class> class Template, class Part>
 struct c_type<const Template<Part> *,
-              std::enable_if_t<is_complex_part<Part> && is_named_std_complex<Template>()>> {
+              std::enable_if_t<is_complex_part<Part> && is_named_std<Template>("complex")>> {
   using type = const typename c_complex<Part>::type *;
 };
 

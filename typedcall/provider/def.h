@@ -5,6 +5,7 @@
 
 #include "typedcall/namespace.h"
 #include "typedcall/provider/documentation.h"
+#include "typedcall/provider/falls_back.h"
 #include "typedcall/provider/overloads.h"
 
 namespace typedcall {
@@ -31,7 +32,7 @@ template <class T>
 constexpr bool is_doc = std::is_convertible_v<const T &, const char *>;
 
 template <class T>
-constexpr bool is_known_extra = is_effects<T> || is_parameter<T> || is_doc<T>;
+constexpr bool is_known_extra = is_effects<T> || is_parameter<T> || is_doc<T> || is_otherwise<T>;
 
 template <class T>
 constexpr bool may_be_function =
@@ -75,7 +76,7 @@ struct __attribute__((visibility("hidden"))) named_row {
                                     named::defaults);
   }
   static constexpr row_shape shape() {
-    row_shape made = shape_of<type>(called);
+    row_shape made = shape_of<typename Native::offer>(called);
     made.names = named::names;
     made.spell = &spell;
     return made;
@@ -104,6 +105,8 @@ void add_parameters(method *made, const std::tuple<Parameters...> &parameters) {
 /// - the documentation, a string literal. The text signature (`inspect.signature`), or the list of
 ///   overloads, is put in front of it, unless it brings one of its own ("name($module, x,
 ///   /)\n--\n\n");
+/// - for one function that has no result for some arguments (`falls_back`, or one that returns
+///   `std::optional`), what Python gets for them: typedcall::otherwise<slow> (falls_back.h);
 /// - for one function, its parameters in order, if they are to have names or defaults
 /// (parameter.h):
 ///   def<power>("power", typedcall::positional("x"), typedcall::arg("y") = 2.0).
@@ -162,22 +165,27 @@ __attribute__((always_inline)) inline method def(const char (&name)[Length],
   static_assert(!is_named || sizeof...(Functions) == 1,
                 "typedcall: overloads have no names of parameters in common");
 
+  using slow = typename internal::otherwise_among<Extras...>::type;
+  static_assert(std::is_void_v<slow> || sizeof...(Functions) == 1,
+                "typedcall: overloads have no otherwise<> in common");
+
   method made = {name, nullptr, nullptr, PyCFunction{}, nullptr, nullptr, nullptr};
   ((made.doc = internal::doc_among(extras, made.doc)), ...);
   if constexpr (is_named) {
-    internal::add_parameters<internal::native<Functions..., bits>>(
+    internal::add_parameters<typename internal::native_for<Functions..., bits, slow>::type>(
         &made, std::tuple_cat(internal::parameters_among(extras)...));
   } else if constexpr (sizeof...(Functions) == 1) {
-    using native = internal::native<Functions..., bits>;
+    using native = typename internal::native_for<Functions..., bits, slow>::type;
     using wrapper = internal::single_function<native>;
-    made.shape = &internal::plain_shape<typename native::type>;
+    made.shape = &internal::plain_shape<typename native::offer>;
     made.function = internal::called_by_python<wrapper, wrapper::called>();
     made.funcptr = reinterpret_cast<void *>(native::address());
     if constexpr (native::arity > 1) made.called = &wrapper::name;
   } else {
-    using wrapper = internal::overloads<internal::native<Functions, bits>...>;
-    static_assert(internal::is_laid_out_as_a_table<
-                  internal::static_table<internal::native<Functions, bits>...>>());
+    using wrapper =
+        internal::overloads<typename internal::native_for<Functions, bits, void>::type...>;
+    static_assert(internal::is_laid_out_as_a_table<internal::static_table<
+                      typename internal::native_for<Functions, bits, void>::type...>>());
     made.shape = &internal::own_shape<wrapper>;
     made.function = internal::called_by_python<wrapper, wrapper::called>();
     made.called = &wrapper::name;

@@ -37,6 +37,14 @@ inline constexpr effects<PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THR
 /// and is None otherwise.
 inline constexpr effects<PyNativeCallable_RETURNS_STATUS | PyNativeCallable_NEEDS_THREAD>
     returns_status{};
+/// Has no result for some arguments, and Python's callable is to be called with them. It is one of:
+/// - a function that throws: then it falls back (and the Python function raises what it threw);
+/// - `int f(double x, double *result)`: 0 when the value is there, anything else to fall back;
+/// - a function that returns `std::optional`, which says this by itself, and is noexcept or states
+///   this to fall back by what it throws as well.
+/// Before it falls back it has had no effect, and it uses nothing of Python (unless it states
+/// needs_gil too): consumers call it without the GIL. See otherwise<> for what Python gets.
+inline constexpr effects<PyNativeCallable_FALLS_BACK> falls_back{};
 /// Takes self first, as `PyObject *` or as a pointer to the object's own struct: the instance for a
 /// method of a type, the class for a class method, the module for a function of a module.
 inline constexpr effects<PyNativeCallable_TAKES_SELF | PyNativeCallable_NEEDS_THREAD> takes_self{};

@@ -250,7 +250,11 @@ struct __attribute__((visibility("hidden"))) native : offered<decltype(Function)
     }
   };
 
-  /// What consumers and the wrapper call: of the type that the signature spells, after self.
+  /// What rows say of it; of a function that falls back, another one (falls_back.h).
+  using offer = type;
+  /// What the wrapper calls.
+  static constexpr auto wrapped() { return address(); }
+  /// What consumers call: of the type that the signature spells, after self.
   static constexpr auto address() {
     if constexpr (type::throws) {
       return &adapter<typename type::entry_parameters>::guarded;

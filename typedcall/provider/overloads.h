@@ -175,7 +175,7 @@ struct __attribute__((visibility("hidden"))) overloads {
       signature_of<typename Natives::python_type>::text...};
 
   static constexpr row_shape shape() {
-    row_shape made = shape_of<typename first::type>(called);
+    row_shape made = shape_of<typename first::offer>(called);
     made.direct = argument_type::other;
     made.count = count;
     made.table = &static_table_of<Natives...>;
@@ -227,7 +227,7 @@ struct __attribute__((visibility("hidden"))) overloads {
                              fits &= done == outcome::converted, done == outcome::raised) ||
                             ...);
     if (is_raised) return true;
-    if (fits) *result = frame.call(Native::address(), self);
+    if (fits) *result = frame.call(Native::wrapped(), self);
     return fits;
   }
 

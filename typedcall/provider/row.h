@@ -73,11 +73,13 @@ constexpr auto called_by_python() {
 /// The one argument of a function that can be called directly; `other` for all other functions.
 enum class argument_type : unsigned char { other, integer, floating };
 
-/// Without Python code, there and back: the function needs no thread state, and a number that is
-/// exactly an int or float is converted without its methods.
+/// Without Python code, there and back: the function needs no thread state nor falls back, and a
+/// number that is exactly an int or float is converted without its methods.
 template <class Type>
 constexpr argument_type direct_argument() {
-  if constexpr (Type::arity == 1 && (Type::flags & PyNativeCallable_NEEDS_THREAD) == 0) {
+  constexpr std::uintptr_t runs_python =
+      PyNativeCallable_NEEDS_THREAD | PyNativeCallable_FALLS_BACK;
+  if constexpr (Type::arity == 1 && (Type::flags & runs_python) == 0) {
     using type = std::tuple_element_t<0, typename Type::arguments>;
     if (std::is_floating_point_v<type>) return argument_type::floating;
     if (std::is_integral_v<type> && !std::is_same_v<type, bool>) return argument_type::integer;

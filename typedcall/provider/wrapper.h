@@ -31,7 +31,7 @@ struct call_frame {
   __attribute__((always_inline)) bool convert(PyObject *const *args) {
     return convert(args, indices());
   }
-  /// Calls `entry`, a native::address(), and converts the result. NULL with the exception of
+  /// Calls `entry`, a native::wrapped(), and converts the result. NULL with the exception of
   /// whichever failed.
   template <class Entry>
   __attribute__((always_inline)) PyObject *call(Entry entry, PyObject *self) {
@@ -121,18 +121,18 @@ struct __attribute__((visibility("hidden"))) single_function {
 
   static PyObject *no_args(PyObject *self, PyObject *) {
     call_frame<type> frame;
-    return frame.call(Native::address(), self);
+    return frame.call(Native::wrapped(), self);
   }
   static PyObject *one_arg(PyObject *self, PyObject *argument) {
     call_frame<type> frame;
-    return frame.convert(&argument) ? frame.call(Native::address(), self) : nullptr;
+    return frame.convert(&argument) ? frame.call(Native::wrapped(), self) : nullptr;
   }
   static PyObject *fast(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     if (__builtin_expect(nargs != static_cast<Py_ssize_t>(type::arity), 0)) {
       return set_wrong_count(name, type::arity, static_cast<std::size_t>(nargs));
     }
     call_frame<type> frame;
-    return frame.convert(args) ? frame.call(Native::address(), self) : nullptr;
+    return frame.convert(args) ? frame.call(Native::wrapped(), self) : nullptr;
   }
 };
 
@@ -198,11 +198,11 @@ struct named_function {
     call_frame<typename Native::type> frame;
     constexpr std::make_index_sequence<shape::count> all;
     if (nargs == shape::count && keywords == nullptr) {
-      return convert_given(&frame, args, all) ? frame.call(Native::address(), self) : nullptr;
+      return convert_given(&frame, args, all) ? frame.call(Native::wrapped(), self) : nullptr;
     }
     PyObject *values[shape::count + 1];
     if (!place_arguments(list, args, nargs, keywords, values)) return nullptr;
-    return convert(&frame, values, all) ? frame.call(Native::address(), self) : nullptr;
+    return convert(&frame, values, all) ? frame.call(Native::wrapped(), self) : nullptr;
   }
 
   template <std::size_t... I>

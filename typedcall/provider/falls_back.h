@@ -1,0 +1,323 @@
+// Functions that have no result for some arguments: what consumers call, which says so by a status
+// and needs no thread, and what the Python wrapper calls, which raises or gives another result.
+#ifndef TYPEDCALL_PROVIDER_FALLS_BACK_H_
+#define TYPEDCALL_PROVIDER_FALLS_BACK_H_
+
+#include "typedcall/namespace.h"
+#include "typedcall/provider/native.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+
+template <auto Function>
+struct otherwise_is {};
+
+/// What Python gets where the function of the row has no result:
+///
+///     std::optional<double> root(double x) noexcept;         // empty below 0
+///     double no_root(double x) { throw std::domain_error("a root of " + std::to_string(x)); }
+///     typedcall::def<root>("root", typedcall::otherwise<no_root>)
+///
+/// It has the parameters of the row's function, throws or sets an exception as any function may,
+/// and returns what that one does, or a `PyObject *` (a new reference): a big int, say. It is
+/// called with the GIL. Without it Python gets a ValueError.
+template <auto Function>
+inline constexpr otherwise_is<Function> otherwise{};
+
+namespace internal {
+
+template <class T>
+constexpr bool is_otherwise = false;
+template <auto Function>
+constexpr bool is_otherwise<otherwise_is<Function>> = true;
+
+/// The first otherwise<> among what is behind the name; void if there is none.
+template <class... Extras>
+struct otherwise_among {
+  using type = void;
+};
+template <class First, class... Rest>
+struct otherwise_among<First, Rest...>
+    : std::conditional_t<is_otherwise<First>, std::enable_if<true, First>,
+                         otherwise_among<Rest...>> {};
+
+template <class T, class = void>
+struct optional_value {
+  static constexpr bool is_optional = false;
+};
+template <template <class> class Template, class T>
+struct optional_value<Template<T>, std::enable_if_t<is_named_std<Template>("optional")>> {
+  static constexpr bool is_optional = true;
+  using type = T;
+};
+
+/// Can a value go there?
+template <class T>
+constexpr bool is_place = is_typed_pointer<T> && !std::is_const_v<std::remove_pointer_t<T>>;
+
+/// How a function says that it has no result.
+enum class way_back { none, by_optional, by_status, by_throwing };
+
+template <class Pointer, std::uint64_t Stated>
+constexpr way_back way_back_of() {
+  using traits = function_traits<Pointer>;
+  using result = typename traits::result;
+  using last = typename last_parameter<typename traits::parameters, traits::count>::type;
+  constexpr bool is_stated = (Stated & PyNativeCallable_FALLS_BACK) != 0;
+  constexpr bool throws = !traits::is_noexcept && (Stated & cannot_throw) == 0;
+  if constexpr (optional_value<result>::is_optional) {
+    static_assert(
+        !throws || is_stated,
+        "typedcall: a function that returns std::optional is called without the GIL: make "
+        "it noexcept, or state typedcall::falls_back if it throws before it has had any "
+        "effect and uses nothing of Python");
+    return way_back::by_optional;
+  } else if constexpr (!is_stated) {
+    return way_back::none;
+  } else {
+    // Of throwing functions those with a place for the value return a status, too.
+    constexpr bool is_status = std::is_same_v<result, int> && (is_place<last> || !throws);
+    static_assert(is_status || throws,
+                  "typedcall: with falls_back a function throws, or returns std::optional, or an "
+                  "int: 0 when the value is behind its last parameter");
+    return is_status ? way_back::by_status : way_back::by_throwing;
+  }
+}
+
+/// Runs what may throw; where it does, there is no result.
+template <class Call>
+__attribute__((always_inline)) inline int or_fall_back(Call &&call) {
+  try {
+    return call();
+#ifdef __GLIBCXX__
+  } catch (abi::__forced_unwind &) {
+    throw;
+#endif
+  } catch (...) {
+    return 1;
+  }
+}
+
+__attribute__((noinline, cold)) inline int set_no_result() {
+  PyErr_SetString(PyExc_ValueError, "no result for these arguments");
+  return -1;
+}
+
+/// Both functions, without a place for the value: `Value` is void.
+template <auto Function, class Slow, way_back Way, class Value, class... A>
+struct __attribute__((visibility("hidden"))) fallback_functions {
+  static_assert(std::is_void_v<Slow>, "typedcall: a function without a result has no otherwise<>");
+  static int entry(A... arguments) {
+    return or_fall_back([&] {
+      if constexpr (Way == way_back::by_throwing) {
+        Function(arguments...);
+        return 0;
+      } else {
+        return Function(arguments...);
+      }
+    });
+  }
+  static int wrapped(A... arguments) { return entry(arguments...) == 0 ? 0 : set_no_result(); }
+};
+
+/// The same with one.
+template <auto Function, class Slow, way_back Way, class Value, class... A>
+struct __attribute__((visibility("hidden"))) valued_functions {
+  static int entry(A... arguments, Value *place) {
+    return or_fall_back([&] {
+      if constexpr (Way == way_back::by_optional) {
+        const auto result = Function(arguments...);
+        if (!result) return 1;
+        *place = *result;
+        return 0;
+      } else if constexpr (Way == way_back::by_status) {
+        return Function(arguments..., place);
+      } else {
+        *place = Function(arguments...);
+        return 0;
+      }
+    });
+  }
+  static int wrapped(A... arguments, typename Slow::template result<Value> *place) {
+    Value value{};
+    if (__builtin_expect(entry(arguments..., &value) == 0, 1)) return Slow::take(value, place);
+    return Slow::run(place, arguments...);
+  }
+};
+
+/// Nothing was stated.
+struct no_otherwise {
+  template <class Value>
+  using result = Value;
+  template <class Value>
+  static int take(Value value, Value *place) {
+    *place = value;
+    return 0;
+  }
+  template <class Value, class... A>
+  static int run(Value *, A...) {
+    return set_no_result();
+  }
+};
+
+template <auto Slow>
+struct with_otherwise {
+  using own_result = typename function_traits<decltype(Slow)>::result;
+  static constexpr bool gives_object = std::is_same_v<own_result, PyObject *>;
+  template <class Value>
+  using result = std::conditional_t<gives_object, PyObject *, Value>;
+
+  template <class Value, class Result>
+  static int take(Value value, Result *place) {
+    if constexpr (std::is_same_v<Value, Result>) {
+      *place = value;
+      return 0;
+    } else {
+      *place = to_python(to_c(value));
+      return *place != nullptr ? 0 : -1;
+    }
+  }
+  template <class Result, class... A>
+  __attribute__((noinline, cold)) static int run(Result *place, A... arguments) {
+    static_assert(
+        std::is_invocable_v<decltype(Slow), A...> && std::is_convertible_v<own_result, Result>,
+        "typedcall: otherwise<> has the parameters of the row's function, and returns what "
+        "that one does, or a PyObject *");
+    return translated(
+        [&] {
+          *place = Slow(arguments...);
+          if (PyErr_Occurred() == nullptr) return 0;
+          if constexpr (gives_object) Py_CLEAR(*place);
+          return -1;
+        },
+        [] { return -1; });
+  }
+};
+
+template <class Otherwise>
+struct otherwise_or_error {
+  using type = no_otherwise;
+};
+template <auto Slow>
+struct otherwise_or_error<otherwise_is<Slow>> {
+  using type = with_otherwise<Slow>;
+};
+
+/// The pair for a function with these parameters, the place for its value left out.
+template <auto Function, class Slow, way_back Way, class Value, class Parameters>
+struct fallback_pair;
+template <auto Function, class Slow, way_back Way, class Value, class... A>
+struct fallback_pair<Function, Slow, Way, Value, std::tuple<A...>> {
+  using type =
+      valued_functions<Function, typename otherwise_or_error<Slow>::type, Way, Value, A...>;
+};
+template <auto Function, class Slow, way_back Way, class... A>
+struct fallback_pair<Function, Slow, Way, void, std::tuple<A...>> {
+  using type = fallback_functions<Function, Slow, Way, void, A...>;
+};
+
+template <class Parameters, class Indices>
+struct leading;
+template <class Parameters, std::size_t... I>
+struct leading<Parameters, std::index_sequence<I...>> {
+  using type = std::tuple<std::tuple_element_t<I, Parameters>...>;
+};
+
+/// The types of a function that falls back in this way.
+template <class Pointer, way_back Way>
+struct fallback_types {
+  using traits = function_traits<Pointer>;
+  using own_result = typename traits::result;
+  using last = typename last_parameter<typename traits::parameters, traits::count>::type;
+  static constexpr bool has_place = Way == way_back::by_status && is_place<last>;
+
+  template <way_back Which, class = void>
+  struct value_of {
+    using type = own_result;
+  };
+  template <class Unused>
+  struct value_of<way_back::by_optional, Unused> : optional_value<own_result> {};
+  template <class Unused>
+  struct value_of<way_back::by_status, Unused> {
+    using type = std::conditional_t<has_place, std::remove_pointer_t<last>, void>;
+  };
+  using value = typename value_of<Way>::type;
+  using parameters =
+      typename leading<typename traits::parameters,
+                       std::make_index_sequence<traits::count - (has_place ? 1 : 0)>>::type;
+
+  static_assert(!std::is_void_v<value> || !is_typed_pointer<last>,
+                "typedcall: the last parameter of a function that falls back and has no result "
+                "would be taken for where the value goes; put it further in front");
+};
+
+/// As native<>: what consumers get is `Entry`, what the wrapper calls is `Wrapped`.
+template <class Wrapped, class Entry>
+struct __attribute__((visibility("hidden"))) fallback_native : Wrapped {
+  using shown_type = typename Entry::shown_type;
+  static constexpr std::uintptr_t flags = Entry::flags;
+  static constexpr auto address() { return Entry::address(); }
+  static constexpr auto wrapped() { return Wrapped::address(); }
+
+  struct offer : Wrapped::type {
+    using shown_type = typename Entry::shown_type;
+    static constexpr std::uintptr_t flags = Entry::flags;
+    static constexpr bool is_status = true;  // to PyPy
+  };
+};
+
+template <auto Function, std::uint64_t Stated, class Slow, way_back Way>
+struct native_that {
+  static constexpr std::uint64_t errors =
+      PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS | without_gil;
+  static_assert((Stated & errors) == 0,
+                "typedcall: a function that falls back reports no errors of its own (may_raise, "
+                "returns_status), and its wrapper keeps the GIL (no releases_gil)");
+  using types = fallback_types<decltype(Function), Way>;
+  using value = typename types::value;
+  using pair = typename fallback_pair<Function, Slow, Way, value, typename types::parameters>::type;
+  static constexpr bool is_rounded =
+      std::is_same_v<value, long double> || std::is_same_v<value, PyNativeType_ComplexLongDouble>;
+  static constexpr std::uint64_t plain = Stated & ~std::uint64_t{PyNativeCallable_FALLS_BACK};
+  static constexpr std::uint64_t offers =
+      plain | cannot_throw | PyNativeCallable_FALLS_BACK |
+      (is_rounded ? std::uint64_t{PyNativeCallable_DIFFERS} : 0);
+  // Of that shape already, and throws nothing: no call more.
+  static constexpr bool is_entry =
+      Way == way_back::by_status && (types::traits::is_noexcept || (Stated & cannot_throw) != 0);
+  template <bool itself, class Unused = void>
+  struct entry_of {
+    using type = native<&pair::entry, offers>;
+  };
+  template <class Unused>
+  struct entry_of<true, Unused> {
+    using type = native<Function, offers>;
+  };
+  using entry = typename entry_of<is_entry>::type;
+  // It lets no exception out.
+  using wrapped = native<&pair::wrapped, plain | cannot_throw | PyNativeCallable_RETURNS_STATUS |
+                                             PyNativeCallable_NEEDS_THREAD>;
+  // What it throws comes out of the wrapper as it is.
+  static constexpr bool rethrows = Way == way_back::by_throwing && std::is_void_v<Slow>;
+  using type = typename std::conditional_t<
+      rethrows, std::enable_if<true, fallback_native<native<Function, plain>, entry>>,
+      std::enable_if<true, fallback_native<wrapped, entry>>>::type;
+};
+template <auto Function, std::uint64_t Stated, class Slow>
+struct native_that<Function, Stated, Slow, way_back::none> {
+  static_assert(std::is_void_v<Slow>,
+                "typedcall: otherwise<> is for a function that falls back: one that returns "
+                "std::optional, or states typedcall::falls_back");
+  using type = native<Function, Stated>;
+};
+
+/// native<Function, Stated>, or what a function that falls back has in its place.
+template <auto Function, std::uint64_t Stated, class Slow>
+struct native_for : native_that<Function, Stated, Slow, way_back_of<decltype(Function), Stated>()> {
+};
+
+}  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_PROVIDER_FALLS_BACK_H_
