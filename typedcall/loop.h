@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "typedcall/gil.h"
+#include "typedcall/loop/element_fallback.h"
 #include "typedcall/loop/elements.h"
 #include "typedcall/loop/kernels.h"
 #include "typedcall/namespace.h"
@@ -25,7 +26,8 @@ inline namespace TYPEDCALL_LAYOUT {
 
 /// What a loop can handle: for find() and resolve(). With a self at hand, add
 /// PyNativeCallable_TAKES_SELF; accepts_differences is the consumer's to add.
-inline constexpr capabilities loop_capabilities = checks_errors | PyNativeCallable_RETURNS_STATUS;
+inline constexpr capabilities loop_capabilities =
+    checks_errors | PyNativeCallable_RETURNS_STATUS | calls_boxed;
 
 /// How a loop gets from one element to the next.
 enum class loop_kernel {
@@ -37,6 +39,9 @@ struct loop_options {
   /// Passed to entries with TAKES_SELF, refused for others. Whoever makes the loop has checked its
   /// type, as CPython's method descriptors do.
   object_ref self;
+  /// What is called with the values of an element for which the function falls back. For entries
+  /// with FALLS_BACK, which need it; a resolution brings it.
+  object_ref callable;
   /// This kernel and no other.
   std::optional<loop_kernel> asked;
 };
@@ -48,10 +53,12 @@ struct loop_options {
 ///
 /// The arrays are those of the arguments in order, then one for the result; none for a result `v`.
 /// With RETURNS_STATUS the last argument is the address of the result: its array is the last one,
-/// with elements of the type that it points to, and the status has none. NULL among the objects of
-/// an input counts as None; a loop that runs with the GIL has a reference to each while it is
-/// passed, so that the function may run code that replaces it. An object result is a new reference
-/// that replaces the output's, if there is one.
+/// with elements of the type that it points to, and the status has none. So it is with FALLS_BACK:
+/// for an element without a result the Python callable is called, for which the loop attaches the
+/// thread (fallback.h says how, and where exceptions are), and the loop goes on. NULL among the
+/// objects of an input counts as None; a loop that runs with the GIL has a reference to each while
+/// it is passed, so that the function may run code that replaces it. An object result is a new
+/// reference that replaces the output's, if there is one.
 ///
 /// Copying and destroying needs the GIL. One loop may run in several threads at once where the
 /// function behind it may.
@@ -78,11 +85,16 @@ class loop {
     }
     made.keep_alive_ = std::move(keep_alive);
     made.self_ = std::move(options.self);
+    made.callable_ = std::move(options.callable);
+    made.interpreter_ = PyInterpreterState_Get();
     return made;
   }
 
   /// Of what the resolver has found.
   static std::optional<loop> make(resolution found, loop_options options = {}) {
+    if ((found.flags & PyNativeCallable_FALLS_BACK) != 0 && !options.callable) {
+      options.callable = object_ref::borrow(found.callable);
+    }
     return make(found.signature.c_str(), found.flags, found.funcptr, std::move(found.keep_alive),
                 std::move(options));
   }
@@ -92,14 +104,14 @@ class loop {
   /// GIL go meanwhile when may_detach() and there are detach_from elements or more.
   /// Returns 0, or -1 with the exception of the first call that failed: its output and those after
   /// it are as they were. `*done`, if it is not null, is the number of elements before that.
-  /// GIL: held. No exception may be pending when needs_thread().
+  /// GIL: held. No exception may be pending when needs_thread() or may_fall_back().
   int run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
           std::intptr_t *done = nullptr) const {
     if (!may_detach() || dimensions[0] < detach_from) {
       return run_attached(args, dimensions, steps, done);
     }
     PyThreadState *const thread = PyEval_SaveThread();
-    const int result = apply(args, dimensions[0], steps, done, false);
+    const int result = apply(args, dimensions[0], steps, done, false, thread);
     internal::restore_thread(thread);
     return result;
   }
@@ -111,9 +123,9 @@ class loop {
   }
 
   /// The same for a thread that has let the GIL go already, or never was Python's: uses nothing of
-  /// Python. Unless may_detach(), the caller sees to it that one thread at a time calls the
-  /// function. Returns 0; -1, without an exception and without a call, when needs_thread().
-  /// GIL: none.
+  /// Python, unless the function falls back. Unless may_detach(), the caller sees to it that one
+  /// thread at a time calls the function. Returns 0; -1, without an exception and without a call,
+  /// when needs_thread(). GIL: none.
   int run_detached(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                    std::intptr_t *done = nullptr) const {
     if (needs_thread()) {
@@ -141,6 +153,8 @@ class loop {
   bool needs_thread() const {
     return plan_.stores_objects() || (flags_ & PyNativeCallable_NEEDS_THREAD) != 0;
   }
+  /// May it call a Python callable, whatever needs_thread() says?
+  bool may_fall_back() const { return plan_.falls_back; }
   /// May it run in several threads at once, none of them attached?
   bool may_detach() const {
     return !needs_thread() && (flags_ & PyNativeCallable_THREAD_SAFE) != 0;
@@ -156,6 +170,8 @@ class loop {
   /// Borrowed; null: none.
   PyObject *keep_alive() const { return keep_alive_.get(); }
   PyObject *self() const { return self_.get(); }
+  /// What it falls back to, for the same. Borrowed; null: none.
+  PyObject *callable() const { return callable_.get(); }
 
  private:
   loop() = default;
@@ -171,8 +187,9 @@ class loop {
     if (!internal::check_signature(signature, &parsed)) return false;
     funcptr_ = funcptr;
     flags_ = flags;
-    if (!check(signature, static_cast<bool>(options.self))) return false;
-    plan_.returns_status = (flags & PyNativeCallable_RETURNS_STATUS) != 0;
+    if (!check(signature, options)) return false;
+    plan_.falls_back = (flags & PyNativeCallable_FALLS_BACK) != 0;
+    plan_.returns_status = (flags & PyNativeCallable_RETURNS_STATUS) != 0 || plan_.falls_back;
     plan_.inputs.assign(parsed.args, parsed.args + parsed.nargs);
     plan_.output = parsed.result;
     if (plan_.returns_status && !take_status(signature)) return false;
@@ -188,7 +205,8 @@ class loop {
   }
 
   // Can a loop give what the entry asks of its caller?
-  bool check(const char *signature, bool has_self) const {
+  bool check(const char *signature, const loop_options &options) const {
+    const bool has_self = static_cast<bool>(options.self);
     if (funcptr_ == nullptr) return fail(PyExc_ValueError, signature, "no function");
     if (!PyNativeCallable_FlagsAreUsable(flags_)) {
       return fail(PyExc_ValueError, signature, "flags that are not understood");
@@ -200,7 +218,7 @@ class loop {
       return fail(PyExc_TypeError, signature,
                   "the function sets errno, which a loop cannot keep for each element");
     }
-    if ((flags_ & PyNativeCallable_FALLS_BACK) != 0) {
+    if ((flags_ & PyNativeCallable_FALLS_BACK) != 0 && !options.callable) {
       return fail(PyExc_TypeError, signature,
                   "the function may fall back, and a loop does not know to which callable");
     }
@@ -220,7 +238,9 @@ class loop {
     }
     if (plan_.inputs.empty() || plan_.inputs.back().is_pointer == 0) {
       return fail(PyExc_ValueError, signature,
-                  "a function that returns a status has a last argument '&' for its result");
+                  plan_.falls_back
+                      ? "a function that falls back has a last argument '&' for its result"
+                      : "a function that returns a status has a last argument '&' for its result");
     }
     plan_.output = {plan_.inputs.back().code, 0};
     plan_.inputs.pop_back();
@@ -260,7 +280,7 @@ class loop {
 
   // The loop itself; the caller has seen to the GIL.
   int apply(char *const *args, std::intptr_t count, const std::intptr_t *steps, std::intptr_t *done,
-            bool holds_objects) const {
+            bool holds_objects, PyThreadState *detached = nullptr) const {
     std::intptr_t reached = 0;
     // Nothing moves where there is one element only, and NumPy's steps may be anything then.
     static constexpr std::intptr_t no_steps[PyNativeSignature_MAX_ARGS + 1] = {};
@@ -268,6 +288,7 @@ class loop {
     if (count > 0) {
       stats::add(strided_ != nullptr ? event::loop_compiled : event::loop_invoker);
       reached = strided_ != nullptr ? run_compiled(args, count, steps)
+                : plan_.falls_back  ? run_falling_back(args, count, steps, holds_objects, detached)
                 : holds_objects     ? run_by_codes<true>(args, count, steps)
                                     : run_by_codes<false>(args, count, steps);
     }
@@ -301,7 +322,17 @@ class loop {
   template <bool holds>
   std::intptr_t run_by_codes(char *const *args, std::intptr_t count,
                              const std::intptr_t *steps) const {
-    return internal::run_elements<holds>(plan_, *invoke_, self_.get(), args, steps, count);
+    return internal::run_elements<holds>(plan_, *invoke_, self_.get(), args, steps, count,
+                                         internal::no_fallback());
+  }
+
+  __attribute__((noinline)) std::intptr_t run_falling_back(char *const *args, std::intptr_t count,
+                                                           const std::intptr_t *steps, bool holds,
+                                                           PyThreadState *detached) const {
+    const internal::element_fallback back = {callable_.get(), interpreter_, detached};
+    const auto run = holds ? &internal::run_elements<true, internal::element_fallback>
+                           : &internal::run_elements<false, internal::element_fallback>;
+    return run(plan_, *invoke_, self_.get(), args, steps, count, back);
   }
 
   internal::element_plan plan_;
@@ -313,6 +344,8 @@ class loop {
   bool holds_objects_ = false;  // where it has the GIL
   object_ref self_;
   object_ref keep_alive_;
+  object_ref callable_;  // where the function falls back
+  PyInterpreterState *interpreter_ = nullptr;
 };
 
 }  // namespace TYPEDCALL_LAYOUT

@@ -82,13 +82,17 @@ TEST(RefusalsTest, HintsAndDifferencesAreNoObstacle) {
 // What the resolver yields to whoever asks for what loops handle is never refused.
 TEST(RefusalsTest, WhatTheResolverYieldsIsTaken) {
   int made = 0;
-  for (std::uintptr_t flags = 0; flags < 0x100; ++flags) {
+  for (std::uintptr_t flags = 0; flags < 0x200; ++flags) {
     const PyNativeCallableEntry entry = {"d&d->i", flags, reinterpret_cast<void *>(&Twice)};
     if (!typedcall::internal::can_call(entry, typedcall::loop_capabilities)) continue;
-    EXPECT_EQ(Refused(entry.signature, flags), "made") << flags;
+    typedcall::loop_options options;  // what a resolution brings
+    if ((flags & PyNativeCallable_FALLS_BACK) != 0) {
+      options.callable = typedcall::object_ref::borrow(Py_None);
+    }
+    EXPECT_EQ(Refused(entry.signature, flags, options), "made") << flags;
     ++made;
   }
-  EXPECT_GE(made, 8);
+  EXPECT_GE(made, 10);
 }
 
 }  // namespace

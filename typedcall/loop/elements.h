@@ -86,6 +86,7 @@ struct element_plan {
   std::vector<PyNativeType> inputs;
   PyNativeType output = {PyNativeType_VOID, 0};
   bool returns_status = false;  // then the output is what the last argument points to
+  bool falls_back = false;      // as returns_status; nonzero is no failure
 
   bool has_output() const { return output.code != PyNativeType_VOID; }
   bool stores_objects() const { return PyNativeType_Kind(output) == PyNativeKind_OBJECT; }
@@ -100,12 +101,19 @@ struct element_plan {
   }
 };
 
+/// For loops whose function never falls back.
+struct no_fallback {
+  bool operator()(const element_plan &, const native_value *, wide_value *) const { return false; }
+};
+
 /// As a kernel: `args` and `steps` are those of the inputs, then that of the output. `self` is
 /// passed first unless it is null. Touches Python only where the flags or objects ask for it:
-/// `holds` objects during the call that they are passed to, which needs the GIL.
-template <bool holds>
+/// `holds` objects during the call that they are passed to, which needs the GIL. `back` gives the
+/// value of an element for which the function falls back, or false with an exception.
+template <bool holds, class Fallback>
 std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyObject *self,
-                           char *const *args, const std::intptr_t *steps, std::intptr_t count) {
+                           char *const *args, const std::intptr_t *steps, std::intptr_t count,
+                           const Fallback &back) {
   native_value values[most_arguments];
   wide_value scratches[most_arguments];
   const std::size_t inputs = plan.inputs.size();
@@ -121,11 +129,13 @@ std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyOb
       }
     }
     wide_value scratch = {};
-    if (plan.returns_status) arguments[inputs] = native_value::at(&scratch);
+    constexpr bool may_fall_back = !std::is_same_v<Fallback, no_fallback>;
+    const bool returns_status = may_fall_back || plan.returns_status;
+    if (returns_status) arguments[inputs] = native_value::at(&scratch);
     native_value result = invoke(values, &scratch);
-    if (plan.returns_status) {
-      if (result.bits != 0) {
-        set_missing_error();
+    if (returns_status) {
+      if (result.bits != 0 && !(may_fall_back && back(plan, arguments, &scratch))) {
+        if constexpr (!may_fall_back) set_missing_error();
         if constexpr (holds) held.release();
         return i;
       }

@@ -24,6 +24,8 @@ inline constexpr capabilities checks_errors =
     PyNativeCallable_NEEDS_THREAD | PyNativeCallable_MAY_RAISE | PyNativeCallable_ERROR_IS_NEG_ZERO;
 /// For a consumer that takes what the C function does on inputs where the Python callable differs.
 inline constexpr capabilities accepts_differences = PyNativeCallable_DIFFERS;
+/// For a consumer that calls the Python callable where the function falls back, as fallback.h does.
+inline constexpr capabilities calls_boxed = PyNativeCallable_FALLS_BACK;
 /// For a consumer that passes `resolution::self` in front of the arguments.
 inline constexpr capabilities passes_self = PyNativeCallable_TAKES_SELF;
 

@@ -1,0 +1,223 @@
+// typedcall::fallback_function: values without the GIL, and what the Python callable gives where
+// the native function has none: with the GIL, without it, and in threads that are not Python's.
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "tests/resolve/callables.h"
+#include "typedcall/fallback.h"
+#include "typedcall/provider.h"
+
+namespace {
+
+using namespace resolve_test;
+using typedcall::def;
+using typedcall::fallback_function;
+using typedcall::find_fallback;
+using typedcall::resolve_fallback;
+
+// Each says where it has no result, and what Python gets there.
+std::optional<double> root(double x) noexcept {
+  if (x < 0) return std::nullopt;
+  return std::sqrt(x);
+}
+double root_of_negative(double x) {
+  if (x < -1e9) throw std::domain_error("far below");
+  return x;
+}
+std::optional<long> square(long x) noexcept {
+  long result;
+  if (__builtin_mul_overflow(x, x, &result)) return std::nullopt;
+  return result;
+}
+PyObject *big_square(long x) {
+  if (x == std::numeric_limits<long>::min()) return PyErr_NoMemory();
+  if (x == std::numeric_limits<long>::max()) return PyLong_FromLong(-5);  // one that fits
+  const Ref integer = Ref::Steal(PyLong_FromLong(x));
+  return PyNumber_Multiply(integer.get(), integer.get());
+}
+bool is_even(long x) {
+  if (x < 0) throw std::domain_error("negative");
+  return x % 2 == 0;
+}
+void check(double x) {
+  if (x < 0) throw std::out_of_range("negative");
+}
+double half(double x) noexcept { return x / 2; }
+double reciprocal(double x) {
+  if (x >= 0 && x <= 0) throw std::domain_error("zero");
+  return 1 / x;
+}
+int status(double x, double *) noexcept { return x < 0; }  // a function of two arguments
+
+typedcall::method_table methods{
+    def<root>("root", typedcall::otherwise<root_of_negative>),
+    def<square>("square", typedcall::otherwise<big_square>),
+    def<is_even>("is_even", typedcall::falls_back),
+    def<check>("check", typedcall::falls_back),
+    def<half, square>("both"),
+    def<reciprocal>("reciprocal"),
+    def<status>("status"),
+};
+PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT, "fallbacks", nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
+
+Ref Function(const char *name) {
+  module_def.m_methods = methods.rows();
+  const Ref module = Ref::Steal(PyModule_Create(&module_def));
+  EXPECT_EQ(methods.tag(module.get()), 0) << TakeError();
+  return Ref::Steal(PyObject_GetAttrString(module.get(), name));
+}
+
+template <class Signature>
+fallback_function<Signature> Resolved(const char *name) {
+  auto found = resolve_fallback<Signature>(Interface(), Function(name).get());
+  EXPECT_TRUE(found) << TakeError();
+  return found;
+}
+
+TEST(Fallback, TheNativeValue) {
+  const auto f = Resolved<double(double)>("root");
+  EXPECT_TRUE(f.may_fall_back());
+  EXPECT_EQ(f.flags(), PyNativeCallable_FALLS_BACK);
+  EXPECT_EQ(f(4.0), 2.0);
+  EXPECT_FALSE(f.raised(2.0));
+  EXPECT_EQ(Resolved<long(long)>("square")(1000), 1000000);
+}
+
+// The function object is gone by then, but for what the entry keeps.
+TEST(Fallback, ThePythonCallablesResult) {
+  const auto f = Resolved<double(double)>("root");
+  EXPECT_EQ(f(-3.0), -3.0);
+  EXPECT_EQ(f(-1.0), -1.0);
+  EXPECT_FALSE(f.raised(-1.0)) << "the error value is a result like any other";
+  EXPECT_EQ(Resolved<long(long)>("square")(std::numeric_limits<long>::max()), -5);
+  EXPECT_EQ(TakeError(), "");
+}
+
+TEST(Fallback, ItsException) {
+  const auto f = Resolved<double(double)>("root");
+  const double result = f(-1e10);
+  EXPECT_EQ(result, -1.0);
+  EXPECT_TRUE(f.raised(result));
+  EXPECT_EQ(TakeError(), "ValueError: far below");
+  EXPECT_FALSE(f.raised(result));
+}
+
+TEST(Fallback, WhatDoesNotFit) {
+  const auto f = Resolved<long(long)>("square");
+  EXPECT_TRUE(f.raised(f(1L << 40)));
+  EXPECT_EQ(TakeError(), "OverflowError: Python int does not fit a signed integer of 8 bytes");
+  EXPECT_TRUE(f.raised(f(std::numeric_limits<long>::min())));
+  EXPECT_EQ(TakeError(), "MemoryError: ");
+}
+
+TEST(Fallback, ResultsWithoutAnErrorValue) {
+  const auto even = Resolved<bool(long)>("is_even");
+  EXPECT_TRUE(even(2));
+  EXPECT_FALSE(even(3));
+  EXPECT_FALSE(even.raised(false));
+  EXPECT_FALSE(even(-2));
+  EXPECT_TRUE(even.raised(false));
+  EXPECT_EQ(TakeError(), "ValueError: negative");
+  const auto nothing = Resolved<void(double)>("check");
+  nothing(1);
+  EXPECT_FALSE(nothing.raised());
+  nothing(-1);
+  EXPECT_TRUE(nothing.raised());
+  EXPECT_EQ(TakeError(), "IndexError: negative");
+}
+
+// A thread of Python's that has let the GIL go: the exception waits for it.
+TEST(Fallback, WithoutTheGil) {
+  const auto f = Resolved<double(double)>("root");
+  PyThreadState *const state = PyEval_SaveThread();
+  EXPECT_EQ(f(4.0), 2.0);
+  EXPECT_EQ(f(-3.0), -3.0);
+  const double result = f(-1e10);
+  PyEval_RestoreThread(state);
+  EXPECT_TRUE(f.raised(result));
+  EXPECT_EQ(TakeError(), "ValueError: far below");
+}
+
+// One that never was: values come back, an exception goes to the hook for those that nobody gets.
+TEST(Fallback, InAForeignThread) {
+  typedcall_test::Scope scope;
+  ASSERT_TRUE(
+      scope.Run("import sys\n"
+                "seen = []\n"
+                "old, sys.unraisablehook = sys.unraisablehook, lambda a: "
+                "seen.append((str(a.exc_value), a.object.__name__))"));
+  const auto f = Resolved<double(double)>("root");
+  double results[3];
+  PyThreadState *const state = PyEval_SaveThread();
+  std::thread([&] {
+    results[0] = f(4.0);
+    results[1] = f(-3.0);
+    results[2] = f(-1e10);
+  }).join();
+  PyEval_RestoreThread(state);
+  EXPECT_EQ(results[0], 2.0);
+  EXPECT_EQ(results[1], -3.0);
+  EXPECT_EQ(results[2], -1.0);
+  EXPECT_EQ(TakeError(), "");
+  EXPECT_TRUE(scope.Run("sys.unraisablehook = old\nassert seen == [('far below', 'root')], seen"));
+}
+
+TEST(Find, AnEntryThatGivesAllIsTakenFirst) {
+  const auto f = Resolved<double(double)>("both");
+  EXPECT_FALSE(f.may_fall_back());
+  EXPECT_EQ(f(3.0), 1.5);
+  EXPECT_TRUE(Resolved<long(long)>("both").may_fall_back());
+}
+
+TEST(Find, EquivalentTypes) {
+  static_assert(sizeof(long) == sizeof(long long));
+  EXPECT_EQ(Resolved<long long(long long)>("square")(3), 9);
+}
+
+TEST(Find, WhatRaisesNeedsWhatItNeeds) {
+  const Ref reciprocal = Function("reciprocal");
+  EXPECT_FALSE(find_fallback<double(double)>(Interface(), reciprocal.get()));
+  EXPECT_EQ(TakeError(), "");
+  const auto f =
+      resolve_fallback<double(double)>(Interface(), reciprocal.get(), typedcall::checks_errors);
+  ASSERT_TRUE(f) << TakeError();
+  EXPECT_EQ(f(4.0), 0.25);
+  EXPECT_TRUE(f.raised(f(0.0)));
+  EXPECT_EQ(TakeError(), "ValueError: zero");
+}
+
+TEST(Find, Refusals) {
+  EXPECT_FALSE(resolve_fallback<double(double)>(Interface(), Function("square").get()));
+  EXPECT_EQ(TakeError(), "TypeError: square does not offer 'd->d'; it offers 'l&l->i'");
+  EXPECT_FALSE(resolve_fallback<double(double)>(Interface(), Function("reciprocal").get()));
+  EXPECT_EQ(TakeError(),
+            "TypeError: reciprocal does not offer 'd->d'; it offers 'd->d' (needs the GIL, may "
+            "raise)");
+  // Without the flag it is a function of two arguments, and no fallback.
+  EXPECT_FALSE(resolve_fallback<double(double)>(Interface(), Function("status").get()));
+  EXPECT_EQ(TakeError(), "TypeError: status does not offer 'd->d'; it offers 'd&d->i'");
+  EXPECT_FALSE(fallback_function<double(double)>());
+}
+
+// Nor the other way round: whoever does not know the flag is not offered the entry.
+TEST(Find, OnlyWhoUnderstandsTheFlagGetsTheEntry) {
+  const Ref root = Function("root");
+  using raw = int(double, double *);
+  EXPECT_FALSE(typedcall::resolve<raw>(Interface(), root.get(), typedcall::checks_errors));
+  EXPECT_EQ(TakeError(),
+            "TypeError: root does not offer 'd&d->i'; it offers 'd&d->i' (may fall back)");
+  const auto f = typedcall::resolve<raw>(Interface(), root.get(), typedcall::calls_boxed);
+  ASSERT_TRUE(f) << TakeError();
+  double value = 0;
+  EXPECT_EQ(f(4.0, &value), 0);
+  EXPECT_EQ(value, 2.0);
+  EXPECT_NE(f(-4.0, &value), 0);
+}
+
+}  // namespace

@@ -1,0 +1,228 @@
+// typedcall::fallback_function<double(double)>: a native function, and where it has no result the
+// Python callable behind it, in one call that needs no GIL until then.
+#ifndef TYPEDCALL_FALLBACK_H_
+#define TYPEDCALL_FALLBACK_H_
+
+#include "typedcall/resolve.h"
+// resolve.h comes first, because of Python.h.
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "typedcall/boxed_call.h"
+#include "typedcall/error_value.h"
+#include "typedcall/gil.h"
+#include "typedcall/namespace.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+/// Has this thread a thread state of `interpreter`, attached? Before 3.12 the current one is that
+/// of whichever thread, so it is compared with this thread's; nobody knows that of other
+/// interpreters than the main one, whose threads have to be attached.
+inline bool is_attached_to(PyInterpreterState *interpreter) {
+#if PY_VERSION_HEX >= 0x030D0000
+  (void)interpreter;
+  return PyThreadState_GetUnchecked() != nullptr;
+#elif PY_VERSION_HEX >= 0x030C0000
+  (void)interpreter;
+  return _PyThreadState_UncheckedGet() != nullptr;
+#else
+  const PyThreadState *own = PyGILState_GetThisThreadState();
+  if (interpreter != PyInterpreterState_Main()) return true;
+  return own != nullptr && own == _PyThreadState_UncheckedGet();
+#endif
+}
+
+/// Runs `call`, which gives false with an exception, attached to `interpreter`: as the thread is,
+/// or with a thread state for that long. Where that is a new one, an exception would go with it, so
+/// sys.unraisablehook gets it, with `callable`. GIL: none, or held.
+template <class Call>
+__attribute__((noinline, cold)) bool run_attached_to(PyInterpreterState *interpreter,
+                                                     PyObject *callable, const Call &call) {
+  return run_python([&] {
+    if (is_attached_to(interpreter)) return static_cast<bool>(call());
+    if (interpreter == PyInterpreterState_Main()) {
+      const bool is_known = PyGILState_GetThisThreadState() != nullptr;
+      const PyGILState_STATE state = PyGILState_Ensure();
+      const bool is_done = call();
+      if (!is_done && !is_known) PyErr_WriteUnraisable(callable);
+      PyGILState_Release(state);
+      return is_done;
+    }
+    PyThreadState *const made = PyThreadState_New(interpreter);
+    if (made == nullptr) return false;  // no memory, and nobody to tell
+    PyEval_RestoreThread(made);
+    const bool is_done = call();
+    if (!is_done) PyErr_WriteUnraisable(callable);
+    PyThreadState_Clear(made);
+    PyThreadState_DeleteCurrent();
+    return is_done;
+  });
+}
+
+/// How C spells an R(A...) that falls back.
+template <class R, class... A>
+struct falling_back {
+  using type = int(A..., R *);
+};
+template <class... A>
+struct falling_back<void, A...> {
+  using type = int(A...);
+};
+
+template <class... A>
+constexpr bool ends_with_pointer = false;
+template <class Last>
+constexpr bool ends_with_pointer<Last> =
+    std::is_pointer_v<Last> && !std::is_same_v<Last, void *> && !std::is_same_v<Last, PyObject *> &&
+    !std::is_same_v<Last, const char *>;
+template <class First, class Second, class... Rest>
+constexpr bool ends_with_pointer<First, Second, Rest...> = ends_with_pointer<Second, Rest...>;
+
+}  // namespace internal
+
+template <class Signature>
+class fallback_function;
+
+/// Empty, or a native function that gives what the Python callable gives: an entry R(A...), or one
+/// that falls back, `int(A..., R *)` with PyNativeCallable_FALLS_BACK. Made by resolve_fallback().
+///
+/// A call runs the native function. Where that falls back it calls the callable with boxed
+/// arguments, and converts its result: that takes the GIL, and gives it back. A failure (the
+/// callable's exception, or an OverflowError for an int that is too large for R) is told as by a
+/// function that may raise: by the error value, and raised().
+///
+/// The exception waits in the thread's state. So a thread without one (that never was Python's) has
+/// none afterwards: sys.unraisablehook gets it. In interpreters other than the main one a thread
+/// holds the GIL, or gets exceptions by that hook, too; before 3.12 it holds the GIL.
+///
+/// Copying and destroying a non-empty one needs the GIL; calling it what flags() say.
+template <class R, class... A>
+class fallback_function<R(A...)> {
+  static_assert(std::is_void_v<R> || is_convertible_type<R>,
+                "typedcall: a Python object is not converted to this result");
+  static_assert(!std::is_void_v<R> || !internal::ends_with_pointer<A...>,
+                "typedcall: the last argument would be taken for where the result goes");
+
+ public:
+  /// The C type of what falls back.
+  using signature = typename internal::falling_back<R, A...>::type;
+
+  fallback_function() = default;
+  /// Always the native function. `callable` is not needed.
+  explicit fallback_function(function<R(A...)> plain) : plain_(std::move(plain)) {}
+  /// `callable` is borrowed from what `back` keeps alive. GIL: held; the function belongs to this
+  /// interpreter.
+  fallback_function(function<signature> back, PyObject *callable)
+      : back_(std::move(back)), callable_(callable), interpreter_(PyInterpreterState_Get()) {}
+
+  explicit operator bool() const { return static_cast<bool>(plain_) || may_fall_back(); }
+  /// PyNativeCallable_* bits of the entry.
+  std::uintptr_t flags() const { return may_fall_back() ? back_.flags() : plain_.flags(); }
+  bool may_fall_back() const { return static_cast<bool>(back_); }
+  /// As function::keep_alive().
+  PyObject *keep_alive() const {
+    return may_fall_back() ? back_.keep_alive() : plain_.keep_alive();
+  }
+
+  /// Undefined when empty.
+  R operator()(A... args) const {
+    if (!may_fall_back()) return plain_(args...);
+    if constexpr (std::is_void_v<R>) {
+      if (__builtin_expect(back_(args...) != 0, 0)) call_boxed(args...);
+    } else {
+      R result;
+      if (__builtin_expect(back_(args..., &result) == 0, 1)) return result;
+      return call_boxed(args...);
+    }
+  }
+
+  /// After a call: is an exception set? GIL: held.
+  bool raised() const { return may_fall_back() ? PyErr_Occurred() != nullptr : plain_.raised(); }
+  /// The same, but asks CPython only when `result` is the error value. GIL: held.
+  template <class Result>
+  bool raised(Result result) const {
+    static_assert(std::is_same_v<Result, R>, "typedcall: pass what the call returned");
+    if (!may_fall_back()) return plain_.raised(result);
+    if constexpr (has_error_value<R>) {
+      if (!is_error_value(result)) return false;
+    }
+    return raised();
+  }
+
+ private:
+  __attribute__((noinline, cold)) R call_boxed(A... args) const {
+    if constexpr (std::is_void_v<R>) {
+      internal::run_attached_to(interpreter_, callable_, [&] {
+        PyObject *ignored = nullptr;
+        const bool is_done = internal::box_and_call(callable_, &ignored, args...);
+        Py_XDECREF(ignored);
+        return is_done;
+      });
+    } else {
+      R result{};
+      const bool is_done = internal::run_attached_to(interpreter_, callable_, [&] {
+        return internal::box_and_call(callable_, &result, args...);
+      });
+      if constexpr (has_error_value<R>) {
+        if (!is_done) return error_value<R>();
+      }
+      (void)is_done;
+      return result;
+    }
+  }
+
+  function<R(A...)> plain_;
+  function<signature> back_;
+  PyObject *callable_ = nullptr;
+  PyInterpreterState *interpreter_ = nullptr;
+};
+
+namespace internal {
+
+template <class Signature>
+fallback_function<Signature> find_fallback(const PyTypedcall_Interface *interface,
+                                           PyObject *callable, capabilities can, bool explain) {
+  using made = fallback_function<Signature>;
+  const capabilities plain = can & ~PyNativeCallable_FALLS_BACK;
+  if (auto found = find_function<Signature>(interface, callable, plain, false)) {
+    return made(std::move(found));
+  }
+  using signature = typename made::signature;
+  request asked = plain_request<signature>(plain | PyNativeCallable_FALLS_BACK);
+  asked.required = PyNativeCallable_FALLS_BACK;
+  auto found = find_typed<function<signature>>(
+      interface, callable, asked, false,
+      [](auto address, std::uintptr_t flags, object_ref reference) {
+        return function<signature>(address, flags, std::move(reference));
+      });
+  if (found) return made(std::move(found), callable);
+  // Says why, in the words for what was asked for.
+  if (explain) find_function<Signature>(interface, callable, can | calls_boxed, true);
+  return {};
+}
+
+}  // namespace internal
+
+/// find_fallback<double(double)>(interface, callable): an entry `d->d` that needs no more than
+/// `can`, else one that falls back, `d&d->i`; empty, without an exception, when there is neither.
+/// GIL: held.
+template <class Signature>
+fallback_function<Signature> find_fallback(const PyTypedcall_Interface *interface,
+                                           PyObject *callable, capabilities can = 0) {
+  return internal::find_fallback<Signature>(interface, callable, can, false);
+}
+
+/// The same, but an empty one comes with the exception of resolve(). GIL: held.
+template <class Signature>
+fallback_function<Signature> resolve_fallback(const PyTypedcall_Interface *interface,
+                                              PyObject *callable, capabilities can = 0) {
+  return internal::find_fallback<Signature>(interface, callable, can, true);
+}
+
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_FALLBACK_H_
