@@ -36,3 +36,22 @@ debian_root() {
   fi
   echo "$*" >"$folder/complete"
 }
+
+# prepare_root FOLDER: what is in the folder reaches the network as the machine does, and `enter` is
+# the command, as an array, that runs another in it. Called in namespaces of its own.
+prepare_root() {
+  local root=$1 name certificates=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
+  # The way to the network, certificates of its proxy included, is the machine's.
+  cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+  enter=(chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+    HOME=/root LC_ALL=C.UTF-8 "TERM=${TERM:-dumb}")
+  for name in http_proxy https_proxy no_proxy; do
+    [ -z "${!name:-}" ] || enter+=("$name=${!name}")
+  done
+  if [ -e "$certificates" ]; then
+    cp -L "$certificates" "$root/etc/machine-certificates.crt"
+    enter+=({SSL_CERT_FILE,PIP_CERT}=/etc/machine-certificates.crt)
+  fi
+  # A mirror that was copied once stays what it is after its release file has expired.
+  echo 'Acquire::Check-Valid-Until "false";' >"$root/etc/apt/apt.conf.d/90typedcall"
+}

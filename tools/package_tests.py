@@ -15,6 +15,8 @@ TESTS = "tests/package"
 REQUIREMENTS = TESTS + "/requirements.txt"
 # What pyproject.toml builds with.
 BUILDER = "scikit-build-core"
+# Run again with CPython's JIT, where it is compiled in: those that need few libraries, or call most.
+WITH_JIT = ["test_api", "test_api_calls", "test_ctypes", "test_cffi", "test_lifetimes", "test_numpy"]
 # Per file: some compile, and Numba does on each call of a new kind.
 TIME_LIMIT = 900
 
@@ -100,27 +102,30 @@ def install_package(python):
     return Case("pip install .", PASSED, "" if complete else last_line(output))
 
 
-def run_file(interpreter, python, path):
+def run_file(interpreter, python, path, jit=False):
     """The cases of one test file, which is run in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        return cases_of_file(interpreter, python, path, folder)
+        return cases_of_file(interpreter, python, path, folder, jit)
 
 
-def cases_of_file(interpreter, python, path, folder):
+def cases_of_file(interpreter, python, path, folder, jit):
     name = os.path.splitext(os.path.basename(path))[0]
+    label = "package{}:{}".format(" with the JIT" if jit else "", name)
     xml = os.path.join(folder, name + ".xml")
     environment = dict(os.environ, XML_OUTPUT_FILE=xml, PYTHONPATH=os.path.abspath(TESTS),
                        PYTHONDONTWRITEBYTECODE="1")
     if interpreter.info["gil_disabled"]:
         # Otherwise a module that does not say that it needs no GIL brings it back.
         environment["PYTHON_GIL"] = "0"
+    if jit:
+        environment["PYTHON_JIT"] = "1"
     succeeded, output = run(python, os.path.abspath("bazel/run_unittest.py"),
                             os.path.abspath(path), cwd=folder, env=environment, timeout=TIME_LIMIT)
-    cases = results.cases_of_xml(xml, "package:" + name) if os.path.exists(xml) else []
+    cases = results.cases_of_xml(xml, label) if os.path.exists(xml) else []
     if not succeeded:
         print(output[-8000:])
         if not any(case.outcome == FAILED for case in cases):
-            cases.append(Case("package:" + name, FAILED, last_line(output)))
+            cases.append(Case(label, FAILED, last_line(output)))
     return cases
 
 
@@ -133,8 +138,10 @@ def cases_of(interpreter, with_libraries):
     cases.append(install_package(python))
     if cases[-1].outcome != PASSED:
         return cases
-    files = sorted(glob.glob(TESTS + "/test_*.py"))
+    tests = [(path, False) for path in sorted(glob.glob(TESTS + "/test_*.py"))]
+    if interpreter.info["jit"]:
+        tests += [(f"{TESTS}/{name}.py", True) for name in WITH_JIT]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for found in pool.map(lambda path: run_file(interpreter, python, path), files):
+        for found in pool.map(lambda test: run_file(interpreter, python, *test), tests):
             cases += found
     return cases

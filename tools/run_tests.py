@@ -2,6 +2,7 @@
 # with --full, platforms, compilers, sanitizers and fuzzers; then the summary.
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -36,6 +37,9 @@ SAME_EVERYWHERE = ["//tests/invoker/...", "//tests/loop/..."]
 SEEN_BEFORE = SAME_EVERYWHERE + ["//tests/exactness/...", "//tests/provider/..."]
 # The layouts that differ are core's: what is above it has been seen by the sanitizers.
 ABOVE_CORE = SEEN_BEFORE + ["//tests/resolve/...", "//tests/c_provider/..."]
+
+# What calls Python functions in loops, or is called in them.
+RUN_WITH_JIT = ["//tests/resolve/...", "//tests/provider/...", "//tests/c_provider/..."]
 
 SOURCES = ("*.h", "*.hpp", "*.c", "*.cc", "*.cpp")
 DISK_CACHE_LIMIT = 4 << 30
@@ -134,8 +138,8 @@ def tidy_check(interpreter):
     return [Case("clang-tidy", FAILED if checked.returncode else PASSED)]
 
 
-def bazel_test(interpreter, flags, without=()):
-    """The cases of `bazel test //...` under one interpreter, less those of some folders."""
+def bazel_test(interpreter, flags, without=(), folders=("//...",)):
+    """The cases of `bazel test` in folders under one interpreter, less those of some others."""
     # A limited-API module is tried under the others, too: tests cannot see the user's environment.
     others = os.pathsep.join(
         i.executable for i in interpreters.find() if i.info["implementation"] == "CPython")
@@ -146,7 +150,7 @@ def bazel_test(interpreter, flags, without=()):
              "--build_event_json_file=" + events,
              "--repo_env=PYTHON_BIN=" + interpreter.executable,
              "--test_env=TYPEDCALL_PYTHONS=" + others, *flags,
-             "--", "//...", *("-" + folder for folder in without)],
+             "--", *folders, *("-" + folder for folder in without)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         if ended.returncode not in (0, NO_TESTS):
             print(ended.stdout.decode(errors="replace"))
@@ -247,11 +251,12 @@ def skipped_package(reason):
     return [Case("package", SKIPPED, reason)]
 
 
-def script(path):
-    """One case: a script that exits with 77 where it cannot run."""
+def script(path, show=False):
+    """One case: a script that exits with 77 where it cannot run. What it printed is shown when it
+    failed, or always."""
     ended = subprocess.run([path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                            check=False)
-    if ended.returncode not in (0, 77):
+    if show or ended.returncode not in (0, 77):
         print(ended.stdout)
     outcome = {0: PASSED, 77: SKIPPED}.get(ended.returncode, FAILED)
     return [Case(path, outcome, package_tests.last_line(ended.stdout))]
@@ -260,6 +265,8 @@ def script(path):
 def full_runs(chosen, usual, newest, fuzz_seconds):
     """(label, function, arguments) of what --full adds."""
     yield "documentation", script, ("tools/docs",)
+    # Its summary has the skips of a second machine.
+    yield "the newest CPythons", script, ("tools/newest_pythons", True)
     yield "clang-tidy", tidy_check, (usual,)
     yield "platforms", platforms_check, ()
     for interpreter in [usual] + [i for i in (newest,) if i is not usual]:
@@ -277,17 +284,18 @@ def full_runs(chosen, usual, newest, fuzz_seconds):
     yield "fuzz, " + usual.label, fuzz_all, (usual, fuzz_seconds)
 
 
-def bazel_runs(order, usual, newest, full):
+def bazel_runs(order, usual, newest, full, with_clang):
     """(label, function, arguments): Bazel's tests under each interpreter, `usual` first.
 
-    GCC compiles for the usual interpreter, the newest one and free-threaded ones. With `full`,
-    Clang compiles for the others, and everything for one of them: no version needs both; and the
-    newest one is left to the optimised run.
+    GCC compiles for the usual interpreter, the newest one and free-threaded ones. With `with_clang`,
+    Clang compiles for the others. With `full` it compiles everything for one of them, as no version
+    needs both, and the newest one is left to the optimised run.
     """
     if full and newest is not usual:
         order = [i for i in order if i is not newest]
-    clang = [i for i in order if full and i not in (usual, newest) and not i.info["gil_disabled"]]
-    clang_builds_all = clang[-1] if clang else None
+    clang = [i for i in order
+             if with_clang and i not in (usual, newest) and not i.info["gil_disabled"]]
+    clang_builds_all = clang[-1] if clang and full else None
     seen = set()
     for interpreter in order:
         again = interpreter.version[:2] in seen
@@ -303,6 +311,10 @@ def bazel_runs(order, usual, newest, full):
             flags.append("--config=clang")
             label += ", clang"
         yield label, bazel_test, (interpreter, flags, without)
+        if interpreter.info["jit"] and not interpreter.debug:
+            # The programs are the same.
+            yield label + " with its JIT", bazel_test, (
+                interpreter, flags + ["--test_env=PYTHON_JIT=1"], without, RUN_WITH_JIT)
     if full and not clang:
         yield "clang, " + usual.label, bazel_test, (usual, ["--config=clang"])
 
@@ -318,6 +330,10 @@ def main():
                         help="every interpreter, compilers, sanitizers, fuzzers, platforms")
     parser.add_argument("--python", action="append", default=[], metavar="BIN",
                         help="run this interpreter too, and prefer it (repeatable)")
+    parser.add_argument("--clang", action="store_true",
+                        help="Clang compiles for some interpreters, as it does with --full")
+    parser.add_argument("--only", default="", metavar="REGEX",
+                        help="run only the parts whose name has a match: those of the last table")
     parser.add_argument("--last-start", type=int, default=72, metavar="MINUTES",
                         help="--full begins no part after that (default: %(default)s)")
     parser.add_argument("--fuzz-seconds", type=int, default=30, metavar="N",
@@ -337,7 +353,7 @@ def main():
     order = [usual] + [i for i in chosen if i is not usual]
     newest = [i for i in chosen if i.ordinary][-1]
     plan = [("format", format_check, ()), ("python", python_check, ())]
-    plan += bazel_runs(order, usual, newest, options.full)
+    plan += bazel_runs(order, usual, newest, options.full, options.full or options.clang)
     plan += package_runs(found, usual, options.full)
     if options.full:
         plan += full_runs(chosen, usual, newest, options.fuzz_seconds)
@@ -350,6 +366,10 @@ def main():
     if options.full:
         # tests/package/test_property_attack.py
         os.environ.setdefault("TYPEDCALL_ATTACK_SECONDS", str(options.fuzz_seconds))
+
+    plan = [part for part in plan if re.search(options.only, part[0])]
+    if not plan:
+        sys.exit(f"no part has a name that matches {options.only}")
 
     runs = []
     for label, function, arguments in plan:
