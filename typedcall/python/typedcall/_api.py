@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from typedcall._foreign import name_of
-from typedcall._records import Entry
+from typedcall._records import Entry, Flags, falling_back
 from typedcall._tagging import kept_by_tag, read_flags, read_rows, read_texts
 from typedcall.sources import foreign_entries
 
@@ -49,7 +49,9 @@ def resolve(
     from Python does, which is everything but DIFFERS and SETS_ERRNO. With 0 only functions that can
     be called from anywhere are found. `casting`: "exact" takes the very text only, "equivalent"
     also other names of the same widths ("q" for "l"), "safe" also entries between whose types and
-    those asked for no value is lost ("d->d" for "f->d").
+    those asked for no value is lost ("d->d" for "f->d"). A function that may fall back to `f` is
+    found by what Python gets ("d->d"), and by its own signature ("d&d->i"); a call of it gives what
+    `f` gives.
 
     PyPy calls it through cffi, where there is no GIL and nobody looks for exceptions: usually only
     functions are found that need neither these nor self, and have numbers only. With `capabilities`
@@ -61,6 +63,8 @@ def resolve(
     signature, casting = read_texts(signature, casting)
     can = backend.CAPABILITIES if capabilities is None else read_flags(capabilities, "capabilities")
     function = backend.resolve_own(f, signature, can, casting)
+    if function is None:
+        function = _resolve_falling_back(f, signature, can, casting)
     if function is not None:
         return function
     found = foreign_entries(f)
@@ -70,6 +74,18 @@ def resolve(
     if not found:
         backend.refuse(f, signature, can, casting)
     raise TypeError(_refusal(f, signature, can))
+
+
+def _resolve_falling_back(
+    f: Any, signature: str, can: int | None, casting: str
+) -> TypedFunction | None:
+    """The function that gives what `signature` does, but may fall back to `f`: "d&d->i" for
+    "d->d"."""
+    text = falling_back(signature)
+    if text is None or can is not None and not can & Flags.FALLS_BACK:
+        return None
+    found = backend.resolve_own(f, text, can, casting)
+    return found if found is not None and found.flags & Flags.FALLS_BACK else None
 
 
 def _resolve_again(f: Any, signature: str, flags: int, casting: str) -> TypedFunction:

@@ -16,8 +16,8 @@ __all__ = [
 #: Do consumers written in C and C++ look where tag() writes?
 HAS_SIDE_TABLE = True
 
-#: What a call from Python handles: it has the GIL, looks for exceptions and passes self. It cannot
-#: keep errno, and whoever wants results that differ says so.
+#: What a call from Python handles: it has the GIL, looks for exceptions, passes self, and calls the
+#: callable where the function falls back. It cannot keep errno, and whoever wants results that differ says so.
 CAPABILITIES = (
     Flags.NEEDS_THREAD
     | Flags.ACQUIRES_GIL
@@ -25,6 +25,7 @@ CAPABILITIES = (
     | Flags.ERROR_IS_NEG_ZERO
     | Flags.RETURNS_STATUS
     | Flags.TAKES_SELF
+    | Flags.FALLS_BACK
 )
 
 

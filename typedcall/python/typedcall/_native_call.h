@@ -41,9 +41,6 @@ class native_call {
     if (funcptr == nullptr || !PyNativeCallable_FlagsAreUsable(flags)) {
       return refuse(PyExc_ValueError, signature, "no function, or flags that are not understood");
     }
-    if ((flags & PyNativeCallable_FALLS_BACK) != 0) {
-      return refuse(PyExc_TypeError, signature, "it may fall back; call the Python callable");
-    }
     made->call_ = invoker::make(signature, flags, funcptr, std::nullopt, &fault);
     if (!made->call_) return refuse(PyExc_ValueError, signature, fault.reason);
     if (!PyNativeSignature_EquivalentParsed(&parsed, &offered)) {
@@ -70,6 +67,19 @@ class native_call {
                        [this](native_value *values) { return run(values); });
   }
 
+  /// May the entry have no result for some arguments? Then it is called so:
+  bool may_fall_back() const { return falls_back_; }
+  /// As operator(), and where the entry falls back the callable is called with the same arguments.
+  PyObject *call_or_fall_back(PyObject *callable, PyObject *self, PyObject *const *args,
+                              std::size_t nargs) const {
+    bool is_done = true;
+    PyObject *result = with_values(callable, self, args, nargs, [&](native_value *values) {
+      return run_or_fall_back(values, &is_done);
+    });
+    // Only now: buffers of arguments have been given back.
+    return is_done ? result : PyObject_Vectorcall(callable, args, nargs, nullptr);
+  }
+
   /// Calls `count` times with arguments that are converted once: the seconds that took, a float, or
   /// NULL with the first exception. A new reference. GIL: held.
   PyObject *time(PyObject *callable, PyObject *self, PyObject *const *args, std::size_t nargs,
@@ -91,7 +101,8 @@ class native_call {
   }
 
   void describe(const PyNativeSignature &asked, std::uintptr_t flags, bool is_unbound) {
-    returns_status_ = (flags & PyNativeCallable_RETURNS_STATUS) != 0;
+    falls_back_ = (flags & PyNativeCallable_FALLS_BACK) != 0;
+    returns_status_ = (flags & PyNativeCallable_RETURNS_STATUS) != 0 || falls_back_;
     may_raise_ = (flags & PyNativeCallable_MAY_RAISE) != 0;
     takes_self_ = (flags & PyNativeCallable_TAKES_SELF) != 0;
     is_unbound_ = is_unbound;
@@ -206,6 +217,26 @@ class native_call {
     return to_object(is_wide_ ? static_cast<const void *>(&wide) : &result.bits);
   }
 
+  // `*is_done` false: the entry has no result, and NULL is returned without an exception.
+  PyObject *run_or_fall_back(native_value *values, bool *is_done) const {
+    wide_value wide, place = {};
+    pass_place(values, &place);
+    native_value given[kMost];
+    wide_value scratches[kMost];
+    const native_value *passed = values;
+    if (cast_) {
+      const std::size_t first = takes_self_ ? 1 : 0;
+      if (takes_self_) given[0] = values[0];
+      cast_->arguments(values + first, given + first, scratches);
+      passed = given;
+    }
+    PyThreadState *state = releases_gil_ ? PyEval_SaveThread() : nullptr;
+    const native_value result = (*call_)(passed, &wide);
+    if (releases_gil_) typedcall::internal::restore_thread(state);
+    *is_done = result.get<int>() == 0;
+    return *is_done ? box_(&place) : nullptr;
+  }
+
   // The signature that was asked for is not the entry's.
   __attribute__((noinline)) PyObject *run_cast(const native_value *values, wide_value *wide,
                                                const wide_value *place) const {
@@ -228,6 +259,10 @@ class native_call {
   bool failed(native_value result) const {
     if (returns_status_) {
       if (result.get<int>() == 0) return false;
+      if (falls_back_) {
+        PyErr_SetString(PyExc_ValueError, "there is no result to time: it falls back");
+        return true;
+      }
       typedcall::internal::set_missing_error();
       return true;
     }
@@ -249,6 +284,7 @@ class native_call {
   PyObject *(*box_)(const void *) = nullptr;
   bool takes_self_ = false, is_unbound_ = false, returns_status_ = false, has_place_ = false;
   bool is_wide_ = false, is_object_ = false, releases_gil_ = false, may_raise_ = false;
+  bool falls_back_ = false;
   std::string name_;
 };
 

@@ -58,6 +58,20 @@ inline PyObject *call_function(PyObject *object, PyObject *const *args, std::siz
                            static_cast<std::size_t>(PyVectorcall_NARGS(nargsf)));
 }
 
+/// The same for an entry that may fall back: apart, so that the others do not ask.
+inline PyObject *call_or_fall_back(PyObject *object, PyObject *const *args, std::size_t nargsf,
+                                   PyObject *keywords) {
+  const typed_function *function = function_of(object);
+  if (function->callable == nullptr || (keywords != nullptr && PyTuple_GET_SIZE(keywords) > 0)) {
+    return call_function(object, args, nargsf, keywords);  // says what is wrong
+  }
+  // The callable may let go of this object.
+  const object_ref callable = object_ref::borrow(function->callable);
+  const object_ref kept = object_ref::borrow(object);
+  return function->call->call_or_fall_back(callable.get(), function->self, args,
+                                           static_cast<std::size_t>(PyVectorcall_NARGS(nargsf)));
+}
+
 inline int traverse_function(PyObject *object, visitproc visit, void *arg) {
   const typed_function *function = function_of(object);
   Py_VISIT(Py_TYPE(object));
@@ -213,7 +227,7 @@ inline PyObject *make_function(PyTypeObject *type, const function_parts &parts) 
     Py_XINCREF(part);
     return part;
   };
-  function->vectorcall = call_function;
+  function->vectorcall = call->may_fall_back() ? call_or_fall_back : call_function;
   function->call = call.release();
   function->callable = keep(parts.callable);
   function->keep_alive = keep(parts.keep_alive);

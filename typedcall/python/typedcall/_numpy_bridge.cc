@@ -140,7 +140,10 @@ int traverse_memory(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(object));
   const ufunc_memory *const memory = reinterpret_cast<memory_object *>(object)->memory;
   if (memory == nullptr) return 0;
-  for (const typedcall::loop &each : memory->loops) Py_VISIT(each.keep_alive());
+  for (const typedcall::loop &each : memory->loops) {
+    Py_VISIT(each.keep_alive());
+    Py_VISIT(each.callable());
+  }
   return 0;
 }
 
@@ -181,18 +184,22 @@ struct bridge_state : typedcall::module_state {
   }
 };
 
-/// Adds the loop of one (signature, flags, address, keep_alive).
+/// Adds the loop of one (signature, flags, address, keep_alive) or with the callable behind these.
 bool add_loop(ufunc_memory *memory, PyObject *row) {
   const char *signature;
   unsigned long flags;
-  PyObject *address, *keep_alive;
-  if (!PyArg_ParseTuple(row, "skOO:loop", &signature, &flags, &address, &keep_alive)) return false;
+  PyObject *address, *keep_alive, *callable = nullptr;
+  if (!PyArg_ParseTuple(row, "skOO|O:loop", &signature, &flags, &address, &keep_alive, &callable)) {
+    return false;
+  }
   void *const funcptr = PyLong_AsVoidPtr(address);
   if (funcptr == nullptr && PyErr_Occurred()) return false;
   // NumPy's loops can lose the GIL.
   const std::uintptr_t asked = flags & ~PyNativeCallable_ACQUIRES_GIL;
-  auto made =
-      typedcall::loop::make(signature, asked, funcptr, typedcall::object_ref::borrow(keep_alive));
+  typedcall::loop_options options;
+  if ((asked & PyNativeCallable_FALLS_BACK) != 0) options.callable = object_ref::borrow(callable);
+  auto made = typedcall::loop::make(signature, asked, funcptr, object_ref::borrow(keep_alive),
+                                    std::move(options));
   if (!made) return false;
   memory->functions.push_back(made->may_detach() ? &typedcall::loop::ufunc_loop : &loop_with_gil);
   memory->loops.push_back(std::move(*made));
@@ -288,7 +295,8 @@ typedcall::method_table methods{
         "make_ufunc", typedcall::takes_self, positional("api"), positional("name"),
         positional("doc"), positional("loops"), positional("types"), positional("nin"),
         positional("nout"),
-        "A ufunc of `loops`, a tuple of (signature, flags, address, keep_alive); `types` are "
+        "A ufunc of `loops`, a tuple of (signature, flags, address, keep_alive) or, for what may "
+        "fall back, with the callable behind these; `types` are "
         "NumPy's type numbers, nin + nout of each loop."),
     typedcall::def<scalar_functions>(
         "scalar_functions", positional("api"), positional("ufunc"),

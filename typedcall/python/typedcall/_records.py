@@ -8,7 +8,7 @@ from typing import Any
 
 from typedcall._codes import ABI_MASK, FLAGS, MANDATORY_MASK, are_equivalent, parse_signature
 
-__all__ = ["EVERYTHING", "Entry", "Flags", "matching", "parse_signature"]
+__all__ = ["EVERYTHING", "Entry", "Flags", "falling_back", "matching", "parse_signature"]
 
 #: Handles whatever an entry may ask of its caller.
 EVERYTHING = MANDATORY_MASK
@@ -81,6 +81,15 @@ class Entry:
             has_value = bool(arguments) and arguments[-1].startswith("&")
             result = arguments.pop()[1:] if has_value else "v"
         return arguments, result
+
+
+def falling_back(signature: str) -> str | None:
+    """How an entry with FALLS_BACK spells what gives Python the results of this signature; None
+    where none does."""
+    arguments, result = parse_signature(signature)
+    if result == "v" or result.startswith("&"):
+        return None
+    return "".join(arguments) + f"&{result}->i"
 
 
 def matching(found: list[Entry], signature: str, casting: str = "equivalent") -> list[Entry]:

@@ -18,7 +18,7 @@ __all__ = ["dtype_of", "ufunc"]
 #: A loop without THREAD_SAFE is run with the GIL, for which it waits.
 _CAPABILITIES = Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL
 #: Behind a loop that took the GIL NumPy looks for an exception, but not before 1.22.
-_RAISES = Flags.MAY_RAISE | Flags.ERROR_IS_NEG_ZERO | Flags.RETURNS_STATUS
+_RAISES = Flags.MAY_RAISE | Flags.ERROR_IS_NEG_ZERO | Flags.RETURNS_STATUS | Flags.FALLS_BACK
 # A ufunc's `__name__` is the path to it below this module, by which it is pickled.
 _MODULE = "typedcall.ufuncs"
 _made: dict[int, tuple[Any, list[Entry], Any]] = {}
@@ -99,7 +99,8 @@ def ufunc(function: Any, name: str | None = None) -> Any:
     gives a ufunc that can be pickled by its name. The loops are in the order of the overloads, as
     Python tries them, but narrow types before those that they can be cast to.
     NumPy calls loops without the GIL: around the loop of an overload that may raise, or has not
-    said that it may run in several threads at once, the GIL is taken. After an exception the rest
+    said that it may run in several threads at once, the GIL is taken. For elements for which an
+    overload falls back `function` is called. After an exception the rest
     of the output is as it was, unless NumPy casts it: then it is undefined. NumPy before 1.22 does
     not look for exceptions; with it, overloads
     that may raise are left out. TypeError as typedcall.resolve(); ImportError on PyPy."""
@@ -117,7 +118,7 @@ def ufunc(function: Any, name: str | None = None) -> Any:
     types = b""
     for entry in loops:
         types += bytes(dtype_of(letters).num for letters in _arrays(entry))
-    rows = tuple((e.signature, int(e.flags), e.address, e.keep_alive) for e in loops)
+    rows = tuple((e.signature, int(e.flags), e.address, e.keep_alive, function) for e in loops)
     text = _c_string(text_attribute(function, "__doc__"))
     doc = f"{name_of(function)} for arrays.\n\n{text}"
     nin = len(_arrays(loops[0])) - 1
