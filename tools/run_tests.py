@@ -371,6 +371,10 @@ def main():
     if not plan:
         sys.exit(f"no part has a name that matches {options.only}")
 
+    for _, function, arguments in plan:
+        if function is package_tests.cases_of:
+            package_tests.prepare(*arguments)
+
     runs = []
     for label, function, arguments in plan:
         if options.full and time.monotonic() - started > 60 * options.last_start:
