@@ -23,67 +23,38 @@ struct wide_number {
   long double real = 0, imaginary = 0;
 };
 
-template <class Real>
-Real read_part(const void *from, std::size_t part) {
-  Real value;
-  std::memcpy(&value, static_cast<const Real *>(from) + part, sizeof(value));
-  return value;
-}
-
 /// `from` is where the value stands: in a native_value, or where that one points to.
 inline wide_number read_number(PyNativeType type, const void *from) {
   wide_number number;
-  switch (type.code) {
-    case PyNativeType_FLOAT:
-      number.real = read_part<float>(from, 0);
-      break;
-    case PyNativeType_DOUBLE:
-      number.real = read_part<double>(from, 0);
-      break;
-    case PyNativeType_LONGDOUBLE:
-      number.real = read_part<long double>(from, 0);
-      break;
-    case PyNativeType_CFLOAT:
-      number.real = read_part<float>(from, 0);
-      number.imaginary = read_part<float>(from, 1);
-      break;
-    case PyNativeType_CDOUBLE:
-      number.real = read_part<double>(from, 0);
-      number.imaginary = read_part<double>(from, 1);
-      break;
-    case PyNativeType_CLONGDOUBLE:
-      number.real = read_part<long double>(from, 0);
-      number.imaginary = read_part<long double>(from, 1);
-      break;
-    default:
-      number.integer = read_part<std::uint64_t>(from, 0);
-      number.real = PyNativeCode_Kind(type.code) == PyNativeKind_SIGNED
-                        ? static_cast<long double>(static_cast<std::int64_t>(number.integer))
-                        : static_cast<long double>(number.integer);
+  const PyNativeKind kind = PyNativeType_Kind(type);
+  if (kind == PyNativeKind_FLOATING || kind == PyNativeKind_COMPLEX) {
+    with_real_type(type.code, [&](auto real) {
+      decltype(real) parts[2] = {};
+      std::memcpy(parts, from, kind == PyNativeKind_COMPLEX ? sizeof(parts) : sizeof(real));
+      number.real = parts[0];
+      number.imaginary = parts[1];
+    });
+  } else {
+    std::memcpy(&number.integer, from, sizeof(number.integer));
+    number.real = kind == PyNativeKind_SIGNED
+                      ? static_cast<long double>(static_cast<std::int64_t>(number.integer))
+                      : static_cast<long double>(number.integer);
   }
   return number;
 }
 
-template <class Real>
-void write_parts(void *to, const wide_number &number, bool is_complex) {
-  const Real parts[2] = {static_cast<Real>(number.real), static_cast<Real>(number.imaginary)};
-  std::memcpy(to, parts, is_complex ? sizeof(parts) : sizeof(parts[0]));
-}
-
 inline void write_number(PyNativeType type, void *to, const wide_number &number) {
-  const bool is_complex = PyNativeCode_Kind(type.code) == PyNativeKind_COMPLEX;
-  switch (type.code) {
-    case PyNativeType_FLOAT:
-    case PyNativeType_CFLOAT:
-      return write_parts<float>(to, number, is_complex);
-    case PyNativeType_DOUBLE:
-    case PyNativeType_CDOUBLE:
-      return write_parts<double>(to, number, is_complex);
-    case PyNativeType_LONGDOUBLE:
-    case PyNativeType_CLONGDOUBLE:
-      return write_parts<long double>(to, number, is_complex);
-    default:
-      std::memcpy(to, &number.integer, sizeof(number.integer));
+  const PyNativeKind kind = PyNativeType_Kind(type);
+  if (kind == PyNativeKind_FLOATING || kind == PyNativeKind_COMPLEX) {
+    with_real_type(type.code, [&](auto real) {
+      using Real = decltype(real);
+      static_assert(mantissa_bits<Real>::value <= mantissa_bits<long double>::value,
+                    "a wide_number is to hold it");
+      const Real parts[2] = {static_cast<Real>(number.real), static_cast<Real>(number.imaginary)};
+      std::memcpy(to, parts, kind == PyNativeKind_COMPLEX ? sizeof(parts) : sizeof(real));
+    });
+  } else {
+    std::memcpy(to, &number.integer, sizeof(number.integer));
   }
 }
 

@@ -108,9 +108,11 @@ class invoker {
         // All ones in the width of the type, which is what both error values are.
         return (~result.bits << narrow_by_) == 0;
       case PyNativeKind_FLOATING:
-        if (type.code == PyNativeType_FLOAT) return is_error(result.get<float>());
-        if (type.code == PyNativeType_DOUBLE) return is_error(result.get<double>());
-        return wide_result == nullptr || is_error(*static_cast<const long double *>(wide_result));
+        return internal::with_real_type(type.code, [&](auto real) {
+          using Real = decltype(real);
+          if constexpr (sizeof(Real) <= sizeof(result.bits)) return is_error(result.get<Real>());
+          return wide_result == nullptr || is_error(*static_cast<const Real *>(wide_result));
+        });
       case PyNativeKind_POINTER:
       case PyNativeKind_STRING:
       case PyNativeKind_OBJECT:

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
 #include "typedcall/namespace.h"
 #include "typedcall/signature.h"
@@ -26,6 +27,46 @@ constexpr int code_of() {
 
 template <class T>
 constexpr bool has_code = code_of<T>() >= 0;
+
+/// A floating type itself, the type of a complex one's parts; for all others any.
+template <PyNativeKind kind, class T>
+struct real_type {
+  using type = double;
+};
+template <class T>
+struct real_type<PyNativeKind_FLOATING, T> {
+  using type = T;
+};
+template <class T>
+struct real_type<PyNativeKind_COMPLEX, T> {
+  using type = std::remove_reference_t<decltype(__extension__ __real__ std::declval<T &>())>;
+};
+
+/// body(Real()) with the real_type of a floating or complex code; for all others no call and 0. The
+/// types come from the list: a body without a way for a new one, such as mantissa_bits below, does
+/// not compile.
+template <class Body>
+constexpr auto with_real_type(int code, const Body &body) -> decltype(body(0.0)) {
+#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND)                        \
+  if ((PyNativeKind_##KIND == PyNativeKind_FLOATING ||                  \
+       PyNativeKind_##KIND == PyNativeKind_COMPLEX) &&                  \
+      code == PyNativeType_##NAME) {                                    \
+    return body(typename real_type<PyNativeKind_##KIND, TYPE>::type()); \
+  }
+  PyNativeType_VALUE_LIST(TYPEDCALL_ROW)
+#undef TYPEDCALL_ROW
+      return decltype(body(0.0))();
+}
+
+/// How many bits of an integer such a type holds without gaps.
+template <class Real>
+struct mantissa_bits;
+template <>
+struct mantissa_bits<float> : std::integral_constant<int, __FLT_MANT_DIG__> {};
+template <>
+struct mantissa_bits<double> : std::integral_constant<int, __DBL_MANT_DIG__> {};
+template <>
+struct mantissa_bits<long double> : std::integral_constant<int, __LDBL_MANT_DIG__> {};
 
 }  // namespace internal
 

@@ -76,7 +76,9 @@ enum PyNativeType_Code { PyNativeType_LIST(PyNativeType_Internal_ROW) PyNativeTy
 #undef PyNativeType_Internal_ROW
 
 /// The class of a code: what decides registers, conversions and error values.
-/// Source: docs/ABI.md, section 3 (error values by class; equality by width, signedness and class).
+/// Code that tells them apart by `switch` has no `default`: compilers warn of a kind that is
+/// missing. Source: docs/ABI.md, section 3 (error values by class; equality by width, signedness
+/// and class).
 enum PyNativeKind {
   PyNativeKind_VOID,
   PyNativeKind_BOOL,
@@ -95,7 +97,20 @@ enum PyNativeKind {
 /// GIL: none; any thread; any interpreter; no Python function is called.
 /// Source: docs/ABI.md, section 3, MAY_RAISE.
 PyNative_INLINE int PyNativeKind_HasErrorValue(enum PyNativeKind kind) {
-  return kind != PyNativeKind_VOID && kind != PyNativeKind_BOOL && kind != PyNativeKind_COMPLEX;
+  switch (kind) {
+    case PyNativeKind_SIGNED:
+    case PyNativeKind_UNSIGNED:
+    case PyNativeKind_FLOATING:
+    case PyNativeKind_POINTER:
+    case PyNativeKind_STRING:
+    case PyNativeKind_OBJECT:
+      return 1;
+    case PyNativeKind_VOID:
+    case PyNativeKind_BOOL:
+    case PyNativeKind_COMPLEX:
+      break;
+  }
+  return 0;
 }
 
 // C99 has no alignof, and __alignof__ is the preferred alignment, which i386 makes larger.

@@ -176,6 +176,24 @@ class Errors(CommandLine):
         self.assertIn("takes a pointer", self.error("bench", "typed_functions:sum_of"))
 
 
+class Arguments(unittest.TestCase):
+    def test_there_are_some_of_every_code(self):
+        from typedcall._codes import CODES
+        from typedcall.cli.arguments import ArgumentMaker, why_not
+        for letters in CODES:
+            if letters != "v" and why_not([letters]) is None:
+                with self.subTest(letters):
+                    self.assertEqual(len(list(ArgumentMaker([letters], 1, False).all(100))), 100)
+
+    def test_a_kind_that_it_does_not_know(self):
+        from typedcall._codes import CODES
+        from typedcall.cli.arguments import ArgumentMaker
+        maker = ArgumentMaker(["O"], 1, True)
+        maker._codes = [CODES["O"]._replace(letters="e", kind="mask")]
+        with self.assertRaisesRegex(ValueError, "'e', of kind mask"):
+            list(maker.all(10))
+
+
 class Verify(CommandLine):
     def test_a_module_without_differences(self):
         verdicts = self.json("verify", "typed_functions", "--count", "300")["verdicts"]

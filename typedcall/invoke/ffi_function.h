@@ -13,7 +13,7 @@
 
 #include "typedcall/namespace.h"
 #include "typedcall/native_callable.h"
-#include "typedcall/signature.h"
+#include "typedcall/signature_of.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -33,6 +33,25 @@ inline ffi_type *ffi_integer(std::size_t size, bool is_signed) {
   }
 }
 
+/// libffi's types for a floating type and for complex numbers of such parts.
+template <class Real>
+struct ffi_real;
+template <>
+struct ffi_real<float> {
+  static ffi_type *alone() { return &ffi_type_float; }
+  static ffi_type *paired() { return &ffi_type_complex_float; }
+};
+template <>
+struct ffi_real<double> {
+  static ffi_type *alone() { return &ffi_type_double; }
+  static ffi_type *paired() { return &ffi_type_complex_double; }
+};
+template <>
+struct ffi_real<long double> {
+  static ffi_type *alone() { return &ffi_type_longdouble; }
+  static ffi_type *paired() { return &ffi_type_complex_longdouble; }
+};
+
 /// The libffi type of a native type; every code of the grammar has one.
 inline ffi_type *ffi_type_of(PyNativeType type) {
   const std::size_t size = PyNativeType_Size(type);
@@ -45,13 +64,10 @@ inline ffi_type *ffi_type_of(PyNativeType type) {
     case PyNativeKind_SIGNED:
       return ffi_integer(size, true);
     case PyNativeKind_FLOATING:
-      return type.code == PyNativeType_FLOAT    ? &ffi_type_float
-             : type.code == PyNativeType_DOUBLE ? &ffi_type_double
-                                                : &ffi_type_longdouble;
+      return with_real_type(type.code, [](auto real) { return ffi_real<decltype(real)>::alone(); });
     case PyNativeKind_COMPLEX:
-      return type.code == PyNativeType_CFLOAT    ? &ffi_type_complex_float
-             : type.code == PyNativeType_CDOUBLE ? &ffi_type_complex_double
-                                                 : &ffi_type_complex_longdouble;
+      return with_real_type(type.code,
+                            [](auto real) { return ffi_real<decltype(real)>::paired(); });
     case PyNativeKind_POINTER:
     case PyNativeKind_STRING:
     case PyNativeKind_OBJECT:

@@ -52,7 +52,7 @@ inline register_class register_class_of(PyNativeType type) {
     case PyNativeKind_OBJECT:
       return register_class::integer;
     case PyNativeKind_FLOATING:
-      return type.code == PyNativeType_LONGDOUBLE ? register_class::none : register_class::floating;
+      return is_wide(type) ? register_class::none : register_class::floating;
     case PyNativeKind_VOID:
     case PyNativeKind_COMPLEX:
       break;

@@ -9,7 +9,7 @@
 
 #include "typedcall/namespace.h"
 #include "typedcall/native_callable.h"
-#include "typedcall/signature.h"
+#include "typedcall/signature_of.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -95,8 +95,7 @@ inline bool is_same_text(const char *a, const char *b) {
 
 /// bool, unsigned, signed, floating, complex: each can hold what comes before it, width permitting.
 constexpr int rank_of(PyNativeType type) {
-  if (type.is_pointer) return -1;
-  switch (PyNativeCode_Kind(type.code)) {
+  switch (PyNativeType_Kind(type)) {
     case PyNativeKind_BOOL:
       return 0;
     case PyNativeKind_UNSIGNED:
@@ -107,30 +106,24 @@ constexpr int rank_of(PyNativeType type) {
       return 3;
     case PyNativeKind_COMPLEX:
       return 4;
-    default:
-      return -1;
+    case PyNativeKind_VOID:
+    case PyNativeKind_POINTER:
+    case PyNativeKind_STRING:
+    case PyNativeKind_OBJECT:
+      break;
   }
+  return -1;
 }
 
 /// Bits of an integer's magnitude, or of the numbers that a floating type (one part of a complex
 /// one) holds without gaps.
 constexpr int precision_of(PyNativeType type) {
-  const int bits = static_cast<int>(8 * PyNativeCode_Size(type.code));
-  switch (type.code) {
-    case PyNativeType_BOOL:
-      return 1;
-    case PyNativeType_FLOAT:
-    case PyNativeType_CFLOAT:
-      return __FLT_MANT_DIG__;
-    case PyNativeType_DOUBLE:
-    case PyNativeType_CDOUBLE:
-      return __DBL_MANT_DIG__;
-    case PyNativeType_LONGDOUBLE:
-    case PyNativeType_CLONGDOUBLE:
-      return __LDBL_MANT_DIG__;
-    default:
-      return PyNativeCode_Kind(type.code) == PyNativeKind_SIGNED ? bits - 1 : bits;
+  const int rank = rank_of(type), bits = static_cast<int>(8 * PyNativeCode_Size(type.code));
+  if (rank > 2) {
+    return with_real_type(type.code,
+                          [](auto real) { return mantissa_bits<decltype(real)>::value; });
   }
+  return rank == 0 ? 1 : rank == 2 ? bits - 1 : bits;
 }
 
 /// Bytes of a number, or of one part of a complex one.

@@ -151,7 +151,9 @@ class ArgumentMaker:
             return [complex(real, imaginary) for real in parts for imaginary in parts]
         if code.kind == "string":
             return list(_TEXTS)
-        return [make() for make in _OBJECTS]
+        if code.kind == "object":
+            return [make() for make in _OBJECTS]
+        raise ValueError(f"no arguments are known for '{code.letters}', of kind {code.kind}")
 
     def _any(self, code: Code) -> Any:
         if code.kind == "floating":
