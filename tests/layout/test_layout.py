@@ -35,6 +35,11 @@ ARROWS = {
     "typedcall/python": ["typedcall", "typedcall base", "typedcall/tag",
                          "typedcall/convert", "typedcall/provider", "typedcall/resolve"],
 }
+# Headers at the top that docs/reference leaves out: what they have is for the other headers.
+WITHOUT_REFERENCE = {
+    "core/type_access.h": "private functions",
+    "typedcall/namespace.h": "the inline namespace, which nobody names",
+}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"((?:core|typedcall)/[^"]+)"', re.MULTILINE)
 # Tests of what is inside: the Python package's tags; register images on platforms without Python.
 INSIDERS = {"tests/old_interfaces/member_today.cc", "tests/invoker/registers_main.cc"}
@@ -114,6 +119,18 @@ class Layout(unittest.TestCase):
                  for target in INCLUDE.findall(text)
                  if target.count("/") > 1 and path not in INSIDERS]
         self.assertEqual(wrong, [])
+
+    def test_the_reference_has_every_public_header(self):
+        shown = set()
+        for page in ("c.md", "cpp.md"):
+            with open(os.path.join(ROOT, "docs", "reference", page), encoding="utf-8") as file:
+                shown.update(re.findall(r"(?m)^```{public-header} (.*)$", file.read()))
+        top = {path: text for path, text in sources("core", "typedcall") if path.count("/") == 1}
+        self.assertGreater(len(top), 30)
+        self.assertEqual({path for path in top if os.path.basename(path) not in shown},
+                         set(WITHOUT_REFERENCE))
+        for path, reason in WITHOUT_REFERENCE.items():
+            self.assertNotIn("///", top[path], "doc comments, though it has only " + reason)
 
     def test_readmes_say_what_the_table_says(self):
         for room, targets in ARROWS.items():
