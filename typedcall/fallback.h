@@ -47,7 +47,7 @@ __attribute__((noinline, cold)) bool run_attached_to(PyInterpreterState *interpr
       const bool is_known = PyGILState_GetThisThreadState() != nullptr;
       const PyGILState_STATE state = PyGILState_Ensure();
       const bool is_done = call();
-      if (!is_done && !is_known) PyErr_WriteUnraisable(callable);
+      if (!is_known && PyErr_Occurred() != nullptr) PyErr_WriteUnraisable(callable);
       PyGILState_Release(state);
       return is_done;
     }
@@ -55,7 +55,7 @@ __attribute__((noinline, cold)) bool run_attached_to(PyInterpreterState *interpr
     if (made == nullptr) return false;  // no memory, and nobody to tell
     PyEval_RestoreThread(made);
     const bool is_done = call();
-    if (!is_done) PyErr_WriteUnraisable(callable);
+    if (PyErr_Occurred() != nullptr) PyErr_WriteUnraisable(callable);
     PyThreadState_Clear(made);
     PyThreadState_DeleteCurrent();
     return is_done;
@@ -122,6 +122,11 @@ class fallback_function<R(A...)> {
   /// PyNativeCallable_* bits of the entry.
   std::uintptr_t flags() const { return may_fall_back() ? back_.flags() : plain_.flags(); }
   bool may_fall_back() const { return static_cast<bool>(back_); }
+  /// Of the native function, whose C type may_fall_back() tells; null when empty.
+  void *address() const {
+    return may_fall_back() ? reinterpret_cast<void *>(back_.get())
+                           : reinterpret_cast<void *>(plain_.get());
+  }
   /// As function::keep_alive().
   PyObject *keep_alive() const {
     return may_fall_back() ? back_.keep_alive() : plain_.keep_alive();

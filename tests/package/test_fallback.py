@@ -213,5 +213,155 @@ class Ufuncs(unittest.TestCase):
         self.assertIsNone(gone())
 
 
+class Numba(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if support.IS_PYPY:
+            raise unittest.SkipTest("CPython only")
+        try:
+            import numba
+        except ImportError:
+            raise unittest.SkipTest("numba is not installed") from None
+        cls.numba = numba
+
+    def compiled(self, name, count=1, **options):
+        names = ", ".join("ab"[:count])
+        scope = {"f": getattr(functions, name)}
+        exec("def call(%s): return f(%s)" % (names, names), scope)
+        return self.numba.njit(**options)(scope["call"])
+
+    def test_give_what_the_function_gives(self):
+        import numpy
+
+        for options in ({}, {"nogil": True}):
+            for name, arguments in (
+                    ("root", [(4.0,), (0,), (math.inf,), (-1.0,), (-math.inf,), (True,)]),
+                    ("half", [(3.0,), (2,), (-1.0,)]), ("c_root", [(4.0,), (-1.0,)]),
+                    ("tenfold", [(4.0,), (-2.0,), (-0.1,), (-1001.0,)]),
+                    ("square", [(3,), (1 << 31,), (1 << 32,), (-(1 << 40),)]),
+                    ("is_even", [(2,), (3,), (-1,)]), ("both", [(2,), (2.0,), (-1,), (-1.0,)])):
+                compiled, function = self.compiled(name, **options), getattr(functions, name)
+                for each in arguments:
+                    with self.subTest(name, arguments=each, **options):
+                        expected = outcome(function, each)
+                        if name == "square" and abs(each[0]) >= 1 << 32:
+                            # An int that no int64 holds.
+                            expected = (OverflowError,
+                                        "Python int does not fit a signed integer of 8 bytes")
+                        self.assertEqual(outcome(compiled, each), expected)
+            narrow = self.compiled("narrow", **options)
+            self.assertEqual(narrow(numpy.float32(3.0)), 1.5)
+            self.assertEqual(outcome(narrow, (numpy.float32(-1.0),)),
+                             outcome(functions.narrow, (-1.0,)))
+            gcd = self.compiled("gcd", 2, **options)
+            self.assertEqual(gcd(numpy.int32(12), numpy.int32(18)), 6)
+            self.assertEqual(outcome(gcd, (numpy.int32(-1), numpy.int32(1))),
+                             outcome(functions.gcd, (-1, 1)))
+
+    def test_through_several_frames_and_in_loops(self):
+        import numpy
+
+        tenfold = functions.tenfold
+
+        @self.numba.njit
+        def inner(x):
+            return tenfold(x) + 1
+
+        @self.numba.njit
+        def total(values):
+            sum_ = 0.0
+            for value in values:
+                sum_ += inner(value)
+            return sum_
+
+        self.assertEqual(total(numpy.array([4.0, -1.0] * 5000)), 5000 * (3.0 - 9.0))
+        with self.assertRaisesRegex(IndexError, "far below"):
+            total(numpy.array([4.0] * 100 + [-2000.0]))
+        self.assertEqual(total(numpy.array([4.0])), 3.0)
+
+    def test_the_native_function_is_what_is_called(self):
+        compiled = self.compiled("root")
+        compiled(4.0)
+        before = functions.calls()
+        compiled(9.0)
+        self.assertEqual(functions.calls(), before + 1)
+        (code,) = compiled.inspect_llvm().values()
+        self.assertIn("numba.dynamic.globals.%x" % entry_of("root").address, code)
+
+    def test_without_the_gil_in_threads(self):
+        import numpy
+
+        tenfold = functions.tenfold
+
+        @self.numba.njit(nogil=True)
+        def total(values):
+            sum_ = 0.0
+            for value in values:
+                sum_ += tenfold(value)
+            return sum_
+
+        good = numpy.where(numpy.arange(20000) % 50 == 0, -1.0, 4.0)
+        bad = numpy.array([4.0] * 1000 + [-2000.0])
+        total(good)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            futures = [pool.submit(total, bad if i % 2 else good) for i in range(16)]
+            for i, future in enumerate(futures):
+                if i % 2:
+                    with self.assertRaisesRegex(IndexError, "far below"):
+                        future.result()
+                else:
+                    self.assertEqual(future.result(), 400 * -10.0 + 19600 * 2.0)
+
+    def test_prange(self):
+        import numpy
+
+        tenfold, prange = functions.tenfold, self.numba.prange
+
+        @self.numba.njit(parallel=True)
+        def fill(values, out):
+            for i in prange(len(values)):
+                out[i] = tenfold(values[i])
+
+        values = numpy.where(numpy.arange(20000) % 50 == 0, -1.0, 4.0)
+        out = numpy.zeros(20000)
+        fill(values, out)
+        self.assertEqual(out.tolist(), numpy.where(values < 0, -10.0, 2.0).tolist())
+
+    def test_try_and_except(self):
+        tenfold = functions.tenfold
+
+        @self.numba.njit
+        def guarded(x):
+            try:
+                return tenfold(x)
+            except Exception:
+                return -77.0
+
+        @self.numba.njit
+        def inner(x):
+            return tenfold(x)
+
+        @self.numba.njit
+        def further_out(x):
+            try:
+                return inner(x)
+            except Exception:
+                return -77.0
+
+        for each in (guarded, further_out):
+            self.assertEqual([each(x) for x in (4.0, -1.0, -2000.0)], [2.0, -10.0, -77.0])
+            self.assertEqual(each(4.0), 2.0)
+        with self.assertRaises(IndexError) as caught:
+            inner(-2000.0)
+        self.assertIsNone(caught.exception.__context__)
+        self.assertIsNone(caught.exception.__cause__)
+
+    def test_what_is_no_number_is_refused(self):
+        with self.assertRaisesRegex(self.numba.errors.TypingError, "other types than numbers"):
+            self.compiled("check", 2)(1.0, 0)
+        with self.assertRaisesRegex(self.numba.errors.TypingError, "takes self"):
+            self.compiled("at")(1.0)
+
+
 if __name__ == "__main__":
     unittest.main()

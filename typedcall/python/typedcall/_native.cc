@@ -6,6 +6,7 @@
 // Behind Python.h.
 #include "_native_array_call.h"
 #include "_native_capsule.h"
+#include "_native_fall_back.h"
 #include "_native_function.h"
 #include "_native_tag.h"
 #include "_signatures.h"
@@ -162,6 +163,12 @@ PyObject *array_callee(const char *signature, std::uintptr_t address) {
   return typedcall::python::array_callee::make(signature, reinterpret_cast<void *>(address));
 }
 
+PyObject *fall_back_plan(PyObject *callable, const char *signature) {
+  const auto *made = typedcall::python::fall_back_plan::make(callable, signature);
+  if (made == nullptr) return nullptr;
+  return PyLong_FromVoidPtr(const_cast<void *>(static_cast<const void *>(made)));
+}
+
 // Seconds for `count` calls of a callable with the same objects, from C.
 PyObject *time_boxed(PyObject *callable, PyObject *arguments, Py_ssize_t count) {
   if (!check_type(arguments, &PyTuple_Type, "arguments")) return nullptr;
@@ -216,6 +223,10 @@ int native_state::exec(PyObject *module) {
   if (!with_array || PyObject_SetAttrString(module, "CALL_WITH_ARRAY", with_array.get()) < 0) {
     return -1;
   }
+  // An int (const fall_back_plan *, const native_value *, void *, int).
+  const object_ref falls_back =
+      object_ref::steal(PyLong_FromVoidPtr(reinterpret_cast<void *>(typedcall::python::fall_back)));
+  if (!falls_back || PyObject_SetAttrString(module, "FALL_BACK", falls_back.get()) < 0) return -1;
   return PyNativeSignature_AddLists(module);
 }
 
@@ -257,6 +268,11 @@ typedcall::method_table methods{
     def<typedcall::python::make_capsule>("make_capsule", positional("address"), positional("name"),
                                          "A capsule of an int, whose name is bytes that the caller "
                                          "keeps for ever."),
+    def<fall_back_plan>("fall_back_plan", positional("callable"), positional("signature"),
+                        "The address of what FALL_BACK takes first, for ever; the caller keeps the "
+                        "callable."),
+    def<typedcall::python::take_raised>("take_raised",
+                                        "The exception that FALL_BACK has put aside."),
     def<array_callee>("array_callee", positional("signature"), positional("address"),
                       "The capsule that CALL_WITH_ARRAY, a double (int, double *, void *), takes "
                       "as its data; it does not keep what the address depends on."),

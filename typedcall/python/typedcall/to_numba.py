@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 from typedcall._choose import offered
 from typedcall._codes import CODES, kind_of
 from typedcall._foreign import is_a, name_of
+from typedcall._numba_fall_back import FallBack
 from typedcall._records import Entry, Flags, parse_signature
 
 __all__ = ["register"]
 
-#: Compiled code can lose the GIL for a while; it cannot raise what a C function sets, nor does it
-#: hold the GIL for certain (`nogil=True`, prange).
-_CAPABILITIES = Flags.ACQUIRES_GIL
+#: Compiled code can lose the GIL for a while, and takes it where a function falls back; it cannot
+#: raise what a C function sets, nor does it hold the GIL for certain (`nogil=True`, prange).
+_CAPABILITIES = Flags.ACQUIRES_GIL | Flags.FALLS_BACK
 
 # By id of the function, which the type keeps alive with its entries: compiled code may last for
 # ever, and has the addresses alone.
@@ -60,7 +61,14 @@ class _Case:
         from numba.core.typing import signature
 
         self.entry = entry
+        self.falls_back = bool(entry.flags & Flags.FALLS_BACK)
         arguments, result = parse_signature(entry.signature)
+        if self.falls_back:
+            arguments, result = entry.python_types()
+            kinds = {"pointer" if each[0] == "&" else CODES[each].kind
+                     for each in [*arguments, result]}
+            if not kinds <= {"bool", "signed", "unsigned", "floating", "complex"}:
+                raise ValueError("may fall back, and has other types than numbers")
         self.letters = arguments
         self.result = result
         self.arguments = [_numba_type(letters) for letters in arguments]
@@ -230,8 +238,9 @@ def _can_pass(context: Any, arguments: tuple[Any, ...], overload: _Overload) -> 
     return True
 
 
-def _call(case: _Case, name: str) -> Any:
+def _call(case: _Case, name: str, function: Any) -> Any:
     """The function that writes the call of `case` into compiled code."""
+    back = FallBack(case.letters, case.entry.signature, function) if case.falls_back else None
 
     def passed_as(context: Any, letters: str, numba_type: Any) -> Any:
         from llvmlite import ir
@@ -260,14 +269,23 @@ def _call(case: _Case, name: str) -> Any:
                 extend = builder.sext if kind == "signed" else builder.zext
                 passed.append(extend(value, wanted))
             types.append(wanted)
-        if case.result == "v":
-            returned: Any = ir.VoidType()
+        place = None
+        if back is not None:
+            place = back.place(context, builder, signature)
+            passed.append(place)
+            types.append(place.type)
+            returned: Any = ir.IntType(32)
+        elif case.result == "v":
+            returned = ir.VoidType()
         else:
             returned = passed_as(context, case.result, signature.return_type)
         pointer = ir.FunctionType(returned, types).as_pointer()
         # A "dynamic address": Numba does not keep code in its disk cache that has one.
         address = context.add_dynamic_addr(builder, case.entry.address, info=name)
         result = builder.call(builder.bitcast(address, pointer), passed)
+        if back is not None:
+            back.lower(context, builder, case.arguments, values, result, place)
+            return context.unpack_value(builder, signature.return_type, place)
         if case.result == "v":
             return context.get_dummy_value()
         own = context.get_value_type(signature.return_type)
@@ -332,7 +350,7 @@ def _typeof(fallback: Any, function: Any, context: Any) -> Any:
         template = _make_template(function, overloads, reasons)
         for case in [each.case for each in overloads if each.case is not None]:
             key = (template.key, case.entry.signature)
-            definition = (_call(case, name_of(function)), key, case.signature.args)
+            definition = (_call(case, name_of(function), function), key, case.signature.args)
             cpu_target.target_context.insert_func_defn([definition])
         if existing is not None:
             _replaced.append(existing)
