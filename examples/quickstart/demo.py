@@ -13,7 +13,7 @@ import quickstart_integrate
 import quickstart_libm
 import quickstart_measure
 
-MAY_RAISE, DIFFERS = 0x0004, 0x0080
+MAY_RAISE, DIFFERS, FALLS_BACK = 0x0004, 0x0080, 0x0100
 
 
 def functions():
@@ -32,6 +32,8 @@ def remark(flags, result):
         words.append("DIFFERS")
     if flags & MAY_RAISE:
         words.append("may raise")
+    if flags & FALLS_BACK:
+        words.append("falls back")
     if result["only_python_raises"]:
         words.append(f"{result['only_python_raises']} x only Python raises")
     if result["only_native_raises"]:
@@ -81,6 +83,7 @@ def main():
             if flags & DIFFERS and 0 < ulps and result["worst"]:
                 examples.append(f"{name}{result['worst']}")
     print()
+    print("An entry that falls back says when the Python function has to be asked, as where it raises.")
     print("DIFFERS says that a consumer gets such an entry only when it asks for it. What differs:")
     for example in examples:
         print(f"  {example}")

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "typedcall/boxed_call.h"
-#include "typedcall/resolve.h"
+#include "typedcall/fallback.h"
 
 namespace {
 
@@ -18,9 +18,9 @@ struct boxed_integrand {
   bool operator()(double x, double *y) const { return typedcall::boxed_call(callable, y, x); }
 };
 
-// f(x) by way of C.
+// f(x) by way of C; where that falls back (math.sqrt of a negative number), by way of Python.
 struct native_integrand {
-  const typedcall::function<double(double)> &function;
+  const typedcall::fallback_function<double(double)> &function;
   boxed_integrand boxed;
   bool operator()(double x, double *y) const {
     *y = function(x);
@@ -118,7 +118,7 @@ PyObject *integrate(PyObject *module, PyObject *args, PyObject *kwargs) {
   const boxed_integrand boxed{callable};
   if (!boxed_only) {
     const auto *state = static_cast<const module_state *>(PyModule_GetState(module));
-    const auto function = typedcall::find<double(double)>(
+    const auto function = typedcall::find_fallback<double(double)>(
         state->interface, callable, typedcall::checks_errors | typedcall::accepts_differences);
     if (function) {
       return run(native_integrand{function, boxed}, lower, upper, tolerance, "unboxed");

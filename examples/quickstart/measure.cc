@@ -9,6 +9,7 @@
 
 #include "examples/quickstart/arguments.h"
 #include "typedcall/boxed_call.h"
+#include "typedcall/fallback.h"
 #include "typedcall/invoker.h"
 #include "typedcall/resolve.h"
 
@@ -68,7 +69,7 @@ struct instruments;
 
 template <class R, class... A>
 struct instruments<R(A...)> {
-  using function = typedcall::function<R(A...)>;
+  using function = typedcall::fallback_function<R(A...)>;
   using arguments = std::tuple<A...>;
 
   static constexpr std::size_t calls_per_round = 4096, rounds = 41, prepared = 256;
@@ -106,10 +107,13 @@ struct instruments<R(A...)> {
       }));
       ffi_ns.push_back(time_calls(calls_per_round, [&](std::size_t i) {
         R result;
+        R *place = &result;
+        const bool has_place = direct.may_fall_back();
         std::apply(
             [&](A &...args) {
-              void *addresses[] = {&args...};
-              ffi(&result, addresses);
+              void *addresses[] = {&args..., &place};
+              ffi_arg status;
+              ffi(has_place ? static_cast<void *>(&status) : &result, addresses);
             },
             tame[i % prepared]);
         use(result);
@@ -185,7 +189,7 @@ const PyTypedcall_Interface *interface_of(PyObject *module) {
 template <class Signature, class Action>
 PyObject *with_function(const PyTypedcall_Interface *interface, PyObject *callable,
                         Action &&action) {
-  const auto direct = typedcall::resolve<Signature>(interface, callable, everything);
+  const auto direct = typedcall::resolve_fallback<Signature>(interface, callable, everything);
   if (!direct) return nullptr;
   return action(instruments<Signature>(), direct);
 }
@@ -194,8 +198,10 @@ PyObject *with_function(const PyTypedcall_Interface *interface, PyObject *callab
 template <class Action>
 PyObject *by_signature(const PyTypedcall_Interface *interface, PyObject *callable,
                        const std::string &signature, Action &&action) {
-  if (signature == "d->d") return with_function<double(double)>(interface, callable, action);
-  if (signature == "dd->d") {
+  if (signature == "d->d" || signature == "d&d->i") {
+    return with_function<double(double)>(interface, callable, action);
+  }
+  if (signature == "dd->d" || signature == "dd&d->i") {
     return with_function<double(double, double)>(interface, callable, action);
   }
   if (signature == "l->l") return with_function<long(long)>(interface, callable, action);
@@ -225,8 +231,8 @@ PyObject *measure(PyObject *module, PyObject *args) {
   if (!PyArg_ParseTuple(args, "Os", &callable, &signature)) return nullptr;
   return by_signature(interface_of(module), callable, signature,
                       [&](auto instruments, const auto &direct) -> PyObject * {
-                        const auto ffi = typedcall::ffi_function::make(
-                            signature, direct.flags(), reinterpret_cast<void *>(direct.get()));
+                        const auto ffi = typedcall::ffi_function::make(signature, direct.flags(),
+                                                                       direct.address());
                         if (!ffi) {
                           return PyErr_Format(PyExc_ValueError, "libffi refuses '%s'", signature);
                         }

@@ -2,6 +2,7 @@
 // written to math's method table; the tags are in the interpreter's side table.
 #include <math.h>
 
+#include <cmath>
 #include <cstdint>
 
 #include "typedcall/tag.h"
@@ -11,59 +12,101 @@ namespace {
 using unary = double (*)(double);
 using binary = double (*)(double, double);
 
-// On some inputs `math` raises ValueError or OverflowError where libm returns nan or infinity, and
-// gamma and lgamma are CPython's own.
-constexpr std::uintptr_t differs = PyNativeCallable_PURE | PyNativeCallable_THREAD_SAFE |
-                                   PyNativeCallable_SHORT | PyNativeCallable_DIFFERS;
-constexpr std::uintptr_t same = differs & ~PyNativeCallable_DIFFERS;
+constexpr std::uintptr_t pure =
+    PyNativeCallable_PURE | PyNativeCallable_THREAD_SAFE | PyNativeCallable_SHORT;
 
 struct libm_tag {
   const char *name;  // in `math`; not every version has all of them
   PyNativeCallableTable table;
 };
 
-libm_tag tag(const char *name, unary address, std::uintptr_t flags) {
-  return {name, {1, {{"d->d", flags, reinterpret_cast<void *>(address)}}}};
+libm_tag entry(const char *name, const char *signature, std::uintptr_t flags, void *address) {
+  return {name, {1, {{signature, flags, address}}}};
 }
-libm_tag tag(const char *name, binary address, std::uintptr_t flags) {
-  return {name, {1, {{"dd->d", flags, reinterpret_cast<void *>(address)}}}};
+
+// `math` calls libm's function, and raises nothing.
+libm_tag same(const char *name, unary address) {
+  return entry(name, "d->d", pure, reinterpret_cast<void *>(address));
+}
+libm_tag same(const char *name, binary address) {
+  return entry(name, "dd->d", pure, reinterpret_cast<void *>(address));
+}
+
+// The same, but `math` raises ValueError or OverflowError where libm returns nan or infinity. There
+// these fall back to the Python function, which knows.
+template <unary function>
+int or_ask_python(double x, double *result) {
+  *result = function(x);
+  return !std::isfinite(*result);
+}
+template <binary function>
+int or_ask_python(double x, double y, double *result) {
+  *result = function(x, y);
+  return !std::isfinite(*result) || !std::isfinite(x) || !std::isfinite(y);
+}
+// A zero has the sign of x, which glibc's forgets of subnormal y.
+double signed_remainder(double x, double y) {
+  const double result = remainder(x, y);
+  return std::fpclassify(result) == FP_ZERO ? copysign(result, x) : result;
+}
+
+template <unary function>
+libm_tag raises(const char *name) {
+  int (*const address)(double, double *) = or_ask_python<function>;
+  return entry(name, "d&d->i", pure | PyNativeCallable_FALLS_BACK,
+               reinterpret_cast<void *>(address));
+}
+template <binary function>
+libm_tag raises(const char *name) {
+  int (*const address)(double, double, double *) = or_ask_python<function>;
+  return entry(name, "dd&d->i", pure | PyNativeCallable_FALLS_BACK,
+               reinterpret_cast<void *>(address));
+}
+
+// `math` computes it by itself, and gets other last digits. Only for who says that this is all
+// right.
+libm_tag differs(const char *name, unary address, std::uintptr_t flags = pure) {
+  return entry(name, "d->d", flags | PyNativeCallable_DIFFERS, reinterpret_cast<void *>(address));
+}
+libm_tag differs(const char *name, binary address) {
+  return entry(name, "dd->d", pure | PyNativeCallable_DIFFERS, reinterpret_cast<void *>(address));
 }
 
 // For the life of the process: the side tables of all interpreters point into it.
 const libm_tag tags[] = {
-    tag("acos", unary(acos), differs),
-    tag("acosh", unary(acosh), differs),
-    tag("asin", unary(asin), differs),
-    tag("asinh", unary(asinh), same),
-    tag("atan", unary(atan), same),
-    tag("atan2", binary(atan2), same),
-    tag("atanh", unary(atanh), differs),
-    tag("cbrt", unary(cbrt), same),
-    tag("copysign", binary(copysign), same),
-    tag("cos", unary(cos), differs),
-    tag("cosh", unary(cosh), differs),
-    tag("erf", unary(erf), same),
-    tag("erfc", unary(erfc), same),
-    tag("exp", unary(exp), differs),
-    tag("exp2", unary(exp2), differs),
-    tag("expm1", unary(expm1), differs),
-    tag("fabs", unary(fabs), same),
-    tag("fmod", binary(fmod), differs),
-    tag("gamma", unary(tgamma), differs),
-    tag("hypot", binary(hypot), differs),
+    raises<acos>("acos"),
+    raises<acosh>("acosh"),
+    raises<asin>("asin"),
+    same("asinh", unary(asinh)),
+    same("atan", unary(atan)),
+    same("atan2", binary(atan2)),
+    raises<atanh>("atanh"),
+    same("cbrt", unary(cbrt)),
+    same("copysign", binary(copysign)),
+    raises<cos>("cos"),
+    raises<cosh>("cosh"),
+    same("erf", unary(erf)),
+    same("erfc", unary(erfc)),
+    raises<exp>("exp"),
+    raises<exp2>("exp2"),
+    raises<expm1>("expm1"),
+    same("fabs", unary(fabs)),
+    raises<fmod>("fmod"),
+    differs("gamma", unary(tgamma)),
+    differs("hypot", binary(hypot)),
     // Writes the global `signgam`: neither pure nor safe in several threads at once.
-    tag("lgamma", unary(lgamma), PyNativeCallable_SHORT | PyNativeCallable_DIFFERS),
-    tag("log", unary(log), differs),
-    tag("log10", unary(log10), differs),
-    tag("log1p", unary(log1p), differs),
-    tag("log2", unary(log2), differs),
-    tag("pow", binary(pow), differs),
-    tag("remainder", binary(remainder), differs),
-    tag("sin", unary(sin), differs),
-    tag("sinh", unary(sinh), differs),
-    tag("sqrt", unary(sqrt), differs),
-    tag("tan", unary(tan), differs),
-    tag("tanh", unary(tanh), same),
+    differs("lgamma", unary(lgamma), PyNativeCallable_SHORT),
+    raises<log>("log"),
+    raises<log10>("log10"),
+    raises<log1p>("log1p"),
+    raises<log2>("log2"),
+    raises<pow>("pow"),
+    raises<signed_remainder>("remainder"),
+    raises<sin>("sin"),
+    raises<sinh>("sinh"),
+    raises<sqrt>("sqrt"),
+    raises<tan>("tan"),
+    same("tanh", unary(tanh)),
 };
 
 int exec(PyObject *module) {

@@ -15,11 +15,14 @@ class Demo(unittest.TestCase):
             env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)),
         )
         self.assertEqual(ended.returncode, 0, ended.stdout)
-        rows = re.findall(r"^\S+\.\w+ +\w+->\w .* +[\d.]+x ", ended.stdout, re.MULTILINE)
+        rows = re.findall(r"^\S+\.\w+ +[\w&]+->\w .* +[\d.]+x ", ended.stdout, re.MULTILINE)
         own = [row for row in rows if row.startswith("quickstart_")]
         self.assertEqual(len(own), 6, ended.stdout)
         self.assertGreater(len(rows), 30, ended.stdout)
-        self.assertRegex(ended.stdout, r"math\.sqrt .* DIFFERS, \d+ x only Python raises")
+        self.assertRegex(ended.stdout, r"math\.gamma .* DIFFERS, \d+ x only Python raises")
+        self.assertRegex(ended.stdout, r"math\.sqrt +d&d->i .* none +falls back, \d+ x both raise")
+        differing = re.findall(r"^math\.(\w+) .* DIFFERS", ended.stdout, re.MULTILINE)
+        self.assertEqual(differing, ["gamma", "hypot", "lgamma"])
         self.assertRegex(ended.stdout, r"math\.sin +=  ?[12]\.\d+ in +\d+ evaluations, unboxed")
         self.assertRegex(ended.stdout, r"lambda.* evaluations, boxed")
         self.assertIn("Every entry without DIFFERS agreed", ended.stdout)
