@@ -191,21 +191,29 @@ template <class Signature>
 fallback_function<Signature> find_fallback(const PyTypedcall_Interface *interface,
                                            PyObject *callable, capabilities can, bool explain) {
   using made = fallback_function<Signature>;
-  const capabilities plain = can & ~PyNativeCallable_FALLS_BACK;
-  if (auto found = find_function<Signature>(interface, callable, plain, false)) {
-    return made(std::move(found));
-  }
   using signature = typename made::signature;
-  request asked = plain_request<signature>(plain | PyNativeCallable_FALLS_BACK);
+  // See resolve().
+  if (explain && interface == nullptr && PyErr_Occurred()) return {};
+  const telling which = explain ? telling::no_memory : telling::nothing;
+  const auto make = [](auto address, std::uintptr_t flags, object_ref reference) {
+    return function<std::remove_pointer_t<decltype(address)>>(address, flags, std::move(reference));
+  };
+  const capabilities plain = can & ~PyNativeCallable_FALLS_BACK;
+  auto found = find_typed<function<Signature>>(interface, callable, plain_request<Signature>(plain),
+                                               which, make);
+  if (found) return made(std::move(found));
+  const auto no_memory = [] {
+    return PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_MemoryError) != 0;
+  };
+  if (explain && no_memory()) return {};
+  request asked = plain_request<signature>(plain | calls_boxed);
   asked.required = PyNativeCallable_FALLS_BACK;
-  auto found = find_typed<function<signature>>(
-      interface, callable, asked, false,
-      [](auto address, std::uintptr_t flags, object_ref reference) {
-        return function<signature>(address, flags, std::move(reference));
-      });
-  if (found) return made(std::move(found), callable);
-  // Says why, in the words for what was asked for.
-  if (explain) find_function<Signature>(interface, callable, can | calls_boxed, true);
+  auto back = find_typed<function<signature>>(interface, callable, asked, which, make);
+  if (back) return made(std::move(back), callable);
+  if (explain && !no_memory()) {
+    // In the words for what was asked for.
+    set_refusal(interface, callable, plain_request<Signature>(plain | calls_boxed));
+  }
   return {};
 }
 

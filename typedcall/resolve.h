@@ -266,12 +266,17 @@ request self_request(capabilities can, bool unbound) {
   return asked;
 }
 
+/// Which exceptions come with an empty function.
+enum class telling { nothing, no_memory, everything };
+constexpr telling told(bool explain) { return explain ? telling::everything : telling::nothing; }
+
 /// The function that answers a request, made by `make(address, flags, reference)`, or an empty one.
 /// The text needs no check: it comes from a C++ type.
 template <class Made, class Make>
 Made find_typed(const PyTypedcall_Interface *interface, PyObject *callable, const request &asked,
-                bool explain, const Make &make) {
+                telling which, const Make &make) {
   // See resolve().
+  const bool explain = which == telling::everything;
   if (explain && interface == nullptr && PyErr_Occurred()) return {};
   void *funcptr = nullptr;
   std::uintptr_t flags = 0;
@@ -294,7 +299,7 @@ Made find_typed(const PyTypedcall_Interface *interface, PyObject *callable, cons
   if (funcptr != nullptr) {
     return make(reinterpret_cast<typename Made::pointer>(funcptr), flags, std::move(reference));
   }
-  if (explain && failed) {
+  if (which != telling::nothing && failed) {
     PyErr_NoMemory();
   } else if (explain) {
     set_refusal(interface, callable, asked);
@@ -307,7 +312,7 @@ function<Signature> find_function(const PyTypedcall_Interface *interface, PyObje
                                   capabilities can, bool explain) {
   using made = function<Signature>;
   return find_typed<made>(
-      interface, callable, plain_request<Signature>(can), explain,
+      interface, callable, plain_request<Signature>(can), told(explain),
       [](typename made::pointer address, std::uintptr_t flags, object_ref reference) {
         return made(address, flags, std::move(reference));
       });
@@ -318,7 +323,7 @@ bound_function<Signature> find_bound(const PyTypedcall_Interface *interface, PyO
                                      capabilities can, bool explain) {
   using made = bound_function<Signature>;
   return find_typed<made>(
-      interface, callable, self_request<Signature>(can, false), explain,
+      interface, callable, self_request<Signature>(can, false), told(explain),
       [&](typename made::pointer address, std::uintptr_t flags, object_ref reference) {
         return made(address, flags, object_ref::borrow(self_of(callable)), std::move(reference));
       });
@@ -329,7 +334,7 @@ unbound_function<Signature> find_unbound(const PyTypedcall_Interface *interface,
                                          capabilities can, bool explain) {
   using made = unbound_function<Signature>;
   return find_typed<made>(
-      interface, callable, self_request<Signature>(can, true), explain,
+      interface, callable, self_request<Signature>(can, true), told(explain),
       [&](typename made::pointer address, std::uintptr_t flags, object_ref reference) {
         return made(address, flags, callable, std::move(reference));
       });

@@ -12,6 +12,7 @@
 #include "typedcall/call_site.h"
 #include "typedcall/casting.h"
 #include "typedcall/dynamic_call_site.h"
+#include "typedcall/fallback.h"
 #include "typedcall/invoker.h"
 #include "typedcall/native_callable_slot.h"
 #include "typedcall/tag.h"
@@ -28,6 +29,11 @@ PyObject *same(PyObject *object) noexcept {
 }
 long length(const char *text) noexcept { return static_cast<long>(std::strlen(text)); }
 long small(long x) noexcept { return x; }
+int positive(double x, double *result) noexcept {
+  *result = x;
+  return x < 0;
+}
+double negative(double x) { return 10 * x; }
 double mixed(int, float x, std::complex<double>) noexcept { return x; }
 
 typedcall::method_table methods{
@@ -37,6 +43,7 @@ typedcall::method_table methods{
     typedcall::def<length>("length"),
     typedcall::def<small, twice>("overloaded"),
     typedcall::def<mixed>("mixed"),
+    typedcall::def<positive>("falls_back", typedcall::falls_back, typedcall::otherwise<negative>),
 };
 TYPEDCALL_MODULE(memory_module, "For the test.", methods);
 
@@ -400,6 +407,39 @@ TEST_F(Consumers, BoxedCalls) {
            return typedcall::boxed_call(callable.get(), &result, 1.5, 1e10, "text") &&
                   result == 1e10 + 1.5;
          }});
+}
+
+TEST_F(Consumers, FallingBack) {
+  Ref back = scope_.Eval("m.falls_back"), twice_ = scope_.Eval("m.twice"),
+      same_ = scope_.Eval("m.same");
+  Sweep({"resolve_fallback", [&] {
+           return static_cast<bool>(
+               typedcall::resolve_fallback<double(double)>(interface_, back.get()));
+         }});
+  Sweep({"resolve_fallback of what never does", [&] {
+           return static_cast<bool>(
+               typedcall::resolve_fallback<double(double)>(interface_, twice_.get()));
+         }});
+  Sweep({"no resolve_fallback", [&] {
+           EXPECT_FALSE(typedcall::resolve_fallback<double(double)>(interface_, same_.get()));
+           return IsRefusal();
+         }});
+  const auto f = typedcall::resolve_fallback<double(double)>(interface_, back.get());
+  ASSERT_TRUE(f) << TakeError();
+  Sweep({"the call of one", [&] {
+           const double result = f(-1e10);
+           return !f.raised(result) && result == -1e11;
+         }});
+  typedcall::loop_options options;
+  options.callable = typedcall::object_ref::borrow(back.get());
+  const auto loop = typedcall::loop::make("d&d->i", PyNativeCallable_FALLS_BACK,
+                                          reinterpret_cast<void *>(positive), {}, options);
+  ASSERT_TRUE(loop) << TakeError();
+  double in[] = {1, -1e10}, out[2];
+  char *const arrays[] = {reinterpret_cast<char *>(in), reinterpret_cast<char *>(out)};
+  const std::intptr_t steps[] = {8, 8}, count = 2;
+  Sweep({"a loop over one",
+         [&] { return loop->run(arrays, &count, steps) == 0 && out[0] == 1 && out[1] == -1e11; }});
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ NOT_SWEPT = {
     "PyTypedcall_RestoreError": ALLOCATES_NOTHING,
     "PyTypedcall_SaveError": ALLOCATES_NOTHING,
     "find_bound": "find<> with another request; resolve_bound is swept",
+    "find_fallback": "resolve_fallback without its exception; that is swept",
     "find_unbound": "find<> with another request; resolve_unbound is swept",
     "is_error_value": ALLOCATES_NOTHING,
     "method_table": "no function but how its class is deduced",

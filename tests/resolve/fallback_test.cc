@@ -205,6 +205,22 @@ TEST(Find, Refusals) {
   EXPECT_FALSE(fallback_function<double(double)>());
 }
 
+// As resolve() does it: success keeps a pending exception, a refusal replaces it.
+TEST(Find, APendingException) {
+  const Ref root = Function("root");
+  const PyTypedcall_Interface *interface = Interface();
+  PyErr_SetString(PyExc_KeyError, "before");
+  EXPECT_TRUE(resolve_fallback<double(double)>(interface, root.get()));
+  EXPECT_EQ(TakeError(), "KeyError: 'before'");
+  const Ref square = Function("square");
+  PyErr_SetString(PyExc_KeyError, "before");
+  EXPECT_FALSE(find_fallback<double(double)>(interface, square.get()));
+  EXPECT_EQ(TakeError(), "KeyError: 'before'");
+  PyErr_SetString(PyExc_KeyError, "before");
+  EXPECT_FALSE(resolve_fallback<double(double)>(interface, square.get()));
+  EXPECT_EQ(TakeError(), "TypeError: square does not offer 'd->d'; it offers 'l&l->i'");
+}
+
 // Nor the other way round: whoever does not know the flag is not offered the entry.
 TEST(Find, OnlyWhoUnderstandsTheFlagGetsTheEntry) {
   const Ref root = Function("root");

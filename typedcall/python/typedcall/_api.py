@@ -77,7 +77,7 @@ def resolve(
 
 
 def _resolve_falling_back(
-    f: Any, signature: str, can: int | None, casting: str
+    f: Any, signature: str, can: Any, casting: str
 ) -> TypedFunction | None:
     """The function that gives what `signature` does, but may fall back to `f`: "d&d->i" for
     "d->d"."""

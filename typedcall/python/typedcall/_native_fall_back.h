@@ -3,8 +3,8 @@
 #ifndef TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 #define TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 
-#include "typedcall/loop/element_fallback.h"
-// element_fallback.h comes first, because of Python.h.
+#include "typedcall/loop.h"
+// loop.h comes first, because of Python.h.
 #include <cstdint>
 #include <cstring>
 #include <new>

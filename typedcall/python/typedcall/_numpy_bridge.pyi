@@ -6,7 +6,7 @@ def make_ufunc(
     api: Any,
     name: str,
     doc: str,
-    loops: tuple[tuple[str, int, int, Any], ...],
+    loops: tuple[tuple[Any, ...], ...],
     types: bytes,
     nin: int,
     nout: int,
