@@ -13,7 +13,7 @@ from typedcall._codes import CODES, Code
 from typedcall._foreign import attribute, name_of, show, text_attribute, type_name
 from typedcall._identity import IdentityTable
 from typedcall._pypy_originals import wrapper_of
-from typedcall._pypy_shims import direct_call, native_pointer, why_not
+from typedcall._pypy_shims import direct_call, native_pointer, new_place, why_not
 from typedcall._records import Entry, Flags, matching, parse_signature
 from typedcall._tagging import Row, bound_method_error, kept_by_tag
 
@@ -169,6 +169,8 @@ class TypedFunction:
         "_call",
         "_casting",
         "_keep_alive",
+        "_letters",
+        "_new_place",
         "_reason",
         "__weakref__",
     )
@@ -189,8 +191,12 @@ class TypedFunction:
         # Whoever has resolved an entry that DIFFERS has asked for it.
         entry = dataclasses.replace(entry, flags=entry.flags & ~Flags.DIFFERS)
         self._reason = why_not(entry)
+        self._letters = entry.python_types()[0]
+        self._new_place: Callable[[], Any] | None = None
         if self._reason is None:
             self.pointer = native_pointer(entry.signature, entry.address, entry.keep_alive)
+            if entry.flags & Flags.FALLS_BACK:
+                self._new_place = new_place(entry)
             self._call = direct_call(entry, self._convert_and_call)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
@@ -199,7 +205,7 @@ class TypedFunction:
         return self._call(*args)
 
     def _convert_and_call(self, *args: Any) -> Any:
-        arguments, _ = parse_signature(self.signature)
+        arguments = self._letters
         if len(args) != len(arguments):
             plural = "" if len(arguments) == 1 else "s"
             raise TypeError(
@@ -212,7 +218,12 @@ class TypedFunction:
             if code.kind in ("signed", "unsigned") and not _fits(code, value):
                 sign = "a signed" if code.kind == "signed" else "an unsigned"
                 raise OverflowError(f"Python int does not fit {sign} integer of {code.size} bytes")
-        return self.pointer(*values)
+        if self._new_place is None:
+            return self.pointer(*values)
+        place = self._new_place()
+        if self.pointer(*values, *([] if place is None else [place])):
+            return self.callable(*args)
+        return None if place is None else place[0]
 
     def _refuse(self, *args: Any) -> Any:
         raise TypeError(

@@ -6,12 +6,12 @@ import keyword
 from collections.abc import Sequence
 from typing import Any, Callable, NamedTuple
 
-from typedcall._cffi import pointer_to
+from typedcall._cffi import ffi, pointer_to
 from typedcall._codes import CODES, kind_of
 from typedcall._foreign import text_attribute
-from typedcall._records import Entry, parse_signature
+from typedcall._records import Entry, Flags, parse_signature
 
-__all__ = ["c_type", "direct_call", "make_shim", "native_pointer", "why_not"]
+__all__ = ["c_type", "direct_call", "make_shim", "native_pointer", "new_place", "why_not"]
 
 # What a Python object's type must be for a parameter of a kind; then cffi converts as the wrapper
 # does, or raises OverflowError.
@@ -42,11 +42,12 @@ def c_type(letters: str) -> str | None:
 
 def why_not(entry: Entry) -> str | None:
     """Why a call of the entry cannot go through cffi; None if it can. The GIL is not held in such a
-    call, and an exception set there would come out somewhere else."""
-    asks = entry.flags.asks()
+    call, and an exception set there would come out somewhere else. What falls back calls the Python
+    function itself."""
+    asks = entry.flags.asks(Flags.FALLS_BACK)
     if asks:
         return asks
-    arguments, result = parse_signature(entry.signature)
+    arguments, result = entry.python_types()
     for letters in arguments + [result]:
         if c_type(letters) is None:
             code = CODES.get(letters)
@@ -58,8 +59,20 @@ def native_pointer(signature: str, address: int, keep_alive: Any = None) -> Any:
     """The C function as a cffi function pointer that keeps `keep_alive`. The caller has asked
     why_not()."""
     arguments, result = parse_signature(signature)
-    parameters = ", ".join(str(c_type(letters)) for letters in arguments) or "void"
+    parameters = ", ".join(
+        f"{c_type(letters[1:])} *" if letters[0] == "&" else str(c_type(letters))
+        for letters in arguments
+    ) or "void"
     return pointer_to(f"{c_type(result)}(*)({parameters})", address, keep_alive)
+
+
+def new_place(entry: Entry) -> Callable[[], Any]:
+    """Makes the places where an entry that falls back puts its values."""
+    result, new = entry.python_types()[1], ffi().new
+    if result == "v":
+        return lambda: None
+    ctype = ffi().typeof(f"{c_type(result)} *")
+    return lambda: new(ctype)
 
 
 class _Choice(NamedTuple):
@@ -76,8 +89,7 @@ def _choices(entries: Sequence[Entry]) -> list[_Choice]:
     knows the others. One that cannot be called here keeps its place: those types are its own."""
     found: dict[tuple[str, ...], _Choice] = {}
     for entry in entries:
-        arguments, _ = parse_signature(entry.signature)
-        kinds = map(kind_of, arguments)
+        kinds = map(kind_of, entry.python_types()[0])
         # What else it takes (objects, strings) is of no type that a shim looks for.
         types = tuple(_PYTHON_TYPES.get(kind, kind) for kind in kinds)
         found.setdefault(types, _Choice(types, entry, why_not(entry) is None))
@@ -88,9 +100,9 @@ def _choices(entries: Sequence[Entry]) -> list[_Choice]:
 
 def _source(name: str, choices: Sequence[_Choice]) -> str:
     """Closure cells, because the globals of a plain `exec` are four times as slow."""
-    natives = "".join(f", _native{i}" for i in range(len(choices)))
+    natives = "".join(f", _native{i}, _place{i}, _free{i}" for i in range(len(choices)))
     lines = [
-        f"def _make(_type, _bool, _int, _float, _len, _OverflowError, _boxed{natives}):",
+        f"def _make(_type, _bool, _int, _float, _len, _OverflowError, _IndexError, _boxed{natives}):",
         f"    def {name}(*args, **keywords):",
         "        if not keywords:",
     ]
@@ -103,10 +115,27 @@ def _source(name: str, choices: Sequence[_Choice]) -> str:
             if len(choice.types) != arity:
                 continue
             tests = ["_type({}) is {}".format(*pair) for pair in zip(arguments, choice.types)]
+            _, result = choice.entry.python_types()
+            called = [f"return _native{i}({', '.join(arguments)})"]
+            if choice.entry.flags & Flags.FALLS_BACK:
+                called = [f"if not _native{i}({', '.join(arguments)}):", "    return None"]
+                if result != "v":
+                    # Used again, for to make one takes longer than the call. Other threads run
+                    # meanwhile, so it is nobody else's until then.
+                    called = [
+                        "try:",
+                        f"    _value = _free{i}.pop()",
+                        "except _IndexError:",
+                        f"    _value = _place{i}()",
+                        f"if not _native{i}({', '.join([*arguments, '_value'])}):",
+                        "    _result = _value[0]",
+                        f"    _free{i}.append(_value)",
+                        "    return _result",
+                    ]
             lines += [
                 "                if %s:" % (" and ".join(tests) or "True"),
                 "                    try:",
-                f"                        return _native{i}({', '.join(arguments)})",
+                *("                        " + line for line in called),
                 "                    except _OverflowError:",
                 "                        pass",
             ]
@@ -147,8 +176,13 @@ def _compile(wrapper: Any, choices: Sequence[_Choice]) -> Any:
     namespace: dict[str, Any] = {}
     file = "<typedcall shim of %s>" % (text_attribute(wrapper, "__qualname__") or name)
     exec(compile(_source(name, choices), file, "exec"), namespace)
-    natives = [native_pointer(choice.entry.signature, choice.entry.address) for choice in choices]
-    return namespace["_make"](type, bool, int, float, len, OverflowError, wrapper, *natives)
+    natives: list[Any] = []
+    for entry in (choice.entry for choice in choices):
+        place = new_place(entry) if entry.flags & Flags.FALLS_BACK else None
+        natives += [native_pointer(entry.signature, entry.address), place, []]
+    return namespace["_make"](
+        type, bool, int, float, len, OverflowError, IndexError, wrapper, *natives
+    )
 
 
 def direct_call(entry: Entry, otherwise: Callable[..., Any]) -> Callable[..., Any]:

@@ -92,7 +92,7 @@ def accelerate(module: ModuleType, *, thread_safe_only: bool = False) -> Acceler
     are; `__wrapped__` is the original. Done twice it changes nothing. restore() takes it back.
 
     Only entries are used that need neither the GIL nor self, set no exception and have no objects
-    or pointers. PyPy lets the GIL go around a cffi call: functions that are not marked THREAD_SAFE
+    or pointers; where one falls back, the original is called. PyPy lets the GIL go around a cffi call: functions that are not marked THREAD_SAFE
     could then run in two threads at once. They are accelerated, and listed in the result,
     unless `thread_safe_only` is true.
 
