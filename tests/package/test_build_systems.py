@@ -19,6 +19,8 @@ CONSUMER = support.MODULES / "consumer.cc"
 REPOSITORY_INCLUDES = (pathlib.Path(__file__).resolve().parents[2] / "typedcall" / "python"
                        / "typedcall" / "includes.py")
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
+NEEDS_PKG_CONFIG = unittest.skipIf(shutil.which("pkg-config") is None,
+                                   "pkg-config is not installed")
 
 
 def command_line(option):
@@ -60,7 +62,7 @@ class ByHand(Building):
         self.check()
 
 
-@unittest.skipIf(shutil.which("pkg-config") is None, "pkg-config is not installed")
+@NEEDS_PKG_CONFIG
 class PkgConfig(Building):
     def ask(self, *options, module="typedcall"):
         environment = dict(os.environ, PKG_CONFIG_PATH=command_line("--pkgconfigdir"))
@@ -97,16 +99,16 @@ class EditablePkgConfig(unittest.TestCase):
         self.folder = pathlib.Path(self.includes.get_pkgconfig_dir())
 
     def ask(self, *options):
-        if shutil.which("pkg-config") is None:
-            self.skipTest("pkg-config is not installed")
         environment = dict(os.environ, PKG_CONFIG_PATH=str(self.folder))
         return support.run(["pkg-config", *options], env=environment).split()
 
+    @NEEDS_PKG_CONFIG
     def test_the_headers_are_where_it_says(self):
         flag, = self.ask("--cflags", "typedcall")
         self.assertTrue(pathlib.Path(flag[2:], "typedcall", "typed_method.h").is_file(), flag)
         self.assertTrue(os.path.samefile(flag[2:], self.includes.get_include()), flag)
 
+    @NEEDS_PKG_CONFIG
     def test_with_libffi(self):
         if subprocess.run(["pkg-config", "--exists", "libffi"], check=False).returncode != 0:
             self.skipTest("libffi has no pkg-config file here")
