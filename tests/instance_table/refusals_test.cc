@@ -69,10 +69,10 @@ TEST_F(Refusals, Flags) {
   const std::pair<std::uintptr_t, const char *> cases[] = {
       {0x01000000u, "1000000"},   // another ABI
       {0xff000000u, "ff000000"},  //
-      {0x0100u, "100"},           // a reserved bit that must be understood
+      {0x0200u, "200"},           // a reserved bit that must be understood
       {0x8000u, "8000"},          //
       {std::uintptr_t{1} << 32, "100000000"},
-      {0x0100u | PyNativeCallable_MAY_RAISE, "104"},
+      {0x0200u | PyNativeCallable_MAY_RAISE, "204"},
   };
   for (const auto &[flags, digits] : cases) {
     std::string expected = meaningless;
@@ -106,7 +106,7 @@ TEST_F(Refusals, AppendCountsOnFromWhatIsOffered) {
 TEST_F(InstanceTable, EveryKnownFlag) {
   for (int bit = 0; bit < 24; ++bit) {
     const std::uintptr_t flag = std::uintptr_t{1} << bit;
-    const bool known = bit < 8 || bit >= 16;
+    const bool known = bit < 9 || bit >= 16;
     const PyNativeCallableEntry entry = {"d->i", flag | PyNativeCallable_NEEDS_THREAD, Address(1)};
     EXPECT_EQ(PyNativeCallableTables_Set(tables, &entry, 1), known ? 0 : -1) << bit;
     EXPECT_EQ(TakeError().empty(), known) << bit;

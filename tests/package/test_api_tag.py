@@ -10,7 +10,7 @@ import typedcall
 from typedcall import Flags
 
 if support.IS_PYPY:
-    raise unittest.SkipTest("for CPython; PyPy has test_pypy_api")
+    raise unittest.SkipTest("for CPython; PyPy has test_pypy_tag")
 
 typed = support.build("typed_functions")
 plain = support.build("plain_functions")

@@ -1,0 +1,324 @@
+"""tag and untag on PyPy, where a row is kept with the object and goes with it."""
+import ctypes
+import gc
+import unittest
+import weakref
+
+import support
+import typedcall
+from accelerated import ON_PYPY
+from typedcall import Flags
+from typedcall._identity import IdentityTable
+from typedcall.pypy import accelerate, restore
+
+
+class Callable:
+    def __call__(self, x):
+        return x / 2
+
+
+class Equal(Callable):
+    """All of its instances are equal."""
+
+    def __eq__(self, other):
+        return isinstance(other, Equal)
+
+    def __hash__(self):
+        return 7
+
+
+class RaisesInHash(Callable):
+    def __hash__(self):
+        raise LookupError("no hash")
+
+
+class RaisesInEq(Callable):
+    def __eq__(self, other):
+        raise LookupError("no comparison")
+
+    def __hash__(self):
+        return 7
+
+
+class WithoutWeakReferences(Callable):
+    __slots__ = ()
+    __eq__ = Equal.__eq__
+    __hash__ = Equal.__hash__
+
+
+class RaisesInAll(type):
+    def __eq__(cls, other):
+        raise LookupError("no comparison")
+
+    def __hash__(cls):
+        raise LookupError("no hash")
+
+
+class OfRudeType(Callable, metaclass=RaisesInAll):
+    pass
+
+
+def collect():
+    for _ in range(4):
+        gc.collect()
+
+
+@ON_PYPY
+class Tag(unittest.TestCase):
+    def setUp(self):
+        self.plain = support.build("plain_functions")
+        self.at = self.plain.addresses
+        self.addCleanup(self.untag)
+
+    def untag(self):
+        for name in ("inc", "add", "mix", "half"):
+            typedcall.untag(getattr(self.plain, name))
+
+    def test_by_an_int(self):
+        for name, signature, args in (("inc", "l->l", (41,)), ("add", "dd->d", (1.5, 2.0)),
+                                      ("mix", "dldl->d", (1.5, 2, 3.5, 4))):
+            function = getattr(self.plain, name)
+            self.assertEqual(typedcall.entries(function), [])
+            typedcall.tag(function, signature, self.at[name], flags=Flags.PURE)
+            (entry,) = typedcall.entries(function)
+            self.assertEqual((entry.signature, entry.flags, entry.address, entry.place),
+                             (signature, Flags.PURE, self.at[name], "object row"))
+            self.assertEqual(typedcall.resolve(function, signature)(*args), function(*args))
+            self.assertTrue(typedcall.untag(function))
+            self.assertFalse(typedcall.untag(function))
+            self.assertEqual(typedcall.entries(function), [])
+
+    def test_tagged_functions_can_be_accelerated(self):
+        boxed = self.plain.half
+        typedcall.tag(boxed, "d->d", self.at["half_differs"])
+        self.addCleanup(setattr, self.plain, "half", boxed)
+        self.assertEqual(accelerate(self.plain).accelerated, ["half"])
+        self.assertEqual(self.plain.half(2.0), 1001.0)  # where the tag leads
+        self.assertEqual(self.plain.half(2), 1.0)
+        self.assertEqual(typedcall.signatures(self.plain.half), ["d->d"])
+        self.assertTrue(typedcall.untag(self.plain.half))
+        self.assertEqual(typedcall.entries(boxed), [])
+
+    def test_functions_that_differ(self):
+        half = self.plain.half
+        typedcall.tag(half, "d->d", self.at["half_differs"], flags=Flags.DIFFERS)
+        with self.assertRaisesRegex(TypeError, "differs from the Python callable"):
+            typedcall.resolve(half, "d->d")
+        self.assertEqual(typedcall.resolve(half, "d->d", capabilities=Flags.DIFFERS)(2.0), 1001.0)
+        self.assertEqual(accelerate(self.plain).accelerated, [])
+
+    def test_same_and_other_tags(self):
+        half = self.plain.half
+        typedcall.tag(half, "d->d", self.at["half"])
+        typedcall.tag(half, "d->d", self.at["half"])
+        self.assertEqual(len(typedcall.entries(half)), 1)
+        for address, flags in ((self.at["half_differs"], 0), (self.at["half"], Flags.PURE)):
+            with self.assertRaisesRegex(
+                ValueError,
+                "half is tagged already: 'd->d' at %#x, flags 0 .*'d->d' at %#x, flags %x "
+                % (self.at["half"], address, flags),
+            ):
+                typedcall.tag(half, "d->d", address, flags=flags)
+        typed = support.build("typed_functions")
+        accelerate(typed)
+        self.addCleanup(restore, typed)
+        for square in (typed.square, typed.square.__wrapped__):
+            with self.assertRaisesRegex(ValueError, "square is tagged already"):
+                typedcall.tag(square, "d->d", self.at["half"])
+
+    def test_overloads(self):
+        half = self.plain.half
+        typedcall.tag(half, ("d->d", "l->l"), (self.at["half"], self.at["inc"]))
+        self.assertEqual(typedcall.signatures(half), ["d->d", "l->l"])
+        self.assertEqual(typedcall.resolve(half, "l->l")(1), 2)
+        with self.assertRaisesRegex(ValueError, "2 signatures and 1 addresses"):
+            typedcall.tag(self.plain.add, ("d->d", "l->l"), (self.at["half"],))
+        with self.assertRaisesRegex(ValueError, "at least one entry"):
+            typedcall.tag(self.plain.add, (), ())
+
+    def test_pointers_of_other_libraries(self):
+        half = self.plain.half
+        pointers = [
+            ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(self.at["half"]),
+            ctypes.c_void_p(self.at["half"]),
+        ]
+        import _cffi_backend
+
+        ffi = _cffi_backend.FFI()
+        pointers.append(ffi.cast("double(*)(double)", self.at["half"]))
+        pointers.append(ffi.cast("void *", self.at["half"]))
+        for pointer in pointers:
+            typedcall.tag(half, "d->d", pointer)
+            self.assertEqual(typedcall.entries(half)[0].address, self.at["half"])
+            typedcall.untag(half)
+        typed = support.build("typed_functions")
+        typedcall.tag(half, "d->d", typedcall.resolve(typed.half, "d->d"))
+        self.assertEqual(typedcall.resolve(half, "d->d")(3.0), 1.5)
+
+    def test_faults(self):
+        half = self.plain.half
+        for wrong in (None, "text", 1.5, object(), True, len):
+            with self.assertRaisesRegex(TypeError, "holds no address of a C function"):
+                typedcall.tag(half, "d->d", wrong)
+        for wrong in (0, -1, 2**64):
+            with self.assertRaisesRegex(ValueError, "not the address"):
+                typedcall.tag(half, "d->d", wrong)
+        for wrong, reason in (
+            (0x0200, "half: entry 0, 'd->d', has flags 0x200, of which some bits have no meaning"),
+            (0x01000000, "of which some bits have no meaning"),
+            (1 << 40, "unusable flags"),
+            (-1, "unusable flags"),
+            (int(Flags.MAY_RAISE), "without NEEDS_THREAD"),
+        ):
+            with self.assertRaisesRegex(ValueError, reason):
+                typedcall.tag(half, "d->d", self.at["half"], flags=wrong)
+        with self.assertRaisesRegex(ValueError, "cannot say so"):
+            typedcall.tag(half, "d->v", self.at["half"],
+                          flags=Flags.MAY_RAISE | Flags.NEEDS_THREAD)
+        with self.assertRaisesRegex(ValueError, "its result is no int"):
+            typedcall.tag(half, "d->l", self.at["half"],
+                          flags=Flags.RETURNS_STATUS | Flags.NEEDS_THREAD)
+        with self.assertRaisesRegex(ValueError, "position 1"):
+            typedcall.tag(half, "dx->d", self.at["half"])
+        for wrong in (5, None, self.plain):
+            with self.assertRaisesRegex(TypeError, "only callables are tagged"):
+                typedcall.tag(wrong, "d->d", self.at["half"])
+        self.assertEqual(typedcall.entries(half), [])
+
+    def test_python_functions_are_let_go(self):
+        def half(x):
+            return x / 2
+
+        typedcall.tag(half, "d->d", self.at["half"])
+        self.assertEqual(typedcall.resolve(half, "d->d")(3), 1.5)
+        gone = weakref.ref(half)
+        del half
+        collect()
+        self.assertIsNone(gone())
+
+    def test_a_pointer_keeps_alive_what_was_tagged_with(self):
+        class Pointer(ctypes.c_void_p):
+            pass
+
+        half = Callable()
+        address = Pointer(self.at["half"])
+        typedcall.tag(half, "d->d", address)
+        gone = weakref.ref(address)
+        pointer = typedcall.resolve(half, "d->d").pointer
+        typedcall.untag(half)
+        del half, address
+        collect()
+        self.assertIsNotNone(gone())
+        self.assertEqual(pointer(3.0), 1.5)
+        del pointer
+        collect()
+        self.assertIsNone(gone())
+
+    def test_what_an_equal_tag_brings_is_kept(self):
+        class Pointer(ctypes.c_void_p):
+            pass
+
+        half, other = Callable(), Callable()
+        first, second = Pointer(self.at["half"]), Pointer(self.at["half"])
+        gone = [weakref.ref(first), weakref.ref(second)]
+        for pointer in (first, second, first):
+            typedcall.tag(half, "d->d", pointer)
+        for _ in range(3):
+            typedcall.tag(other, "d->d", half)
+        kept = typedcall.entries(other)[0].keep_alive
+        typedcall.tag(other, "d->d", half)
+        self.assertEqual([len(each) for each in typedcall.entries(other)[0].keep_alive[1:]],
+                         [len(each) for each in kept[1:]])
+        del half, first, second, pointer, kept
+        collect()
+        self.assertNotIn(None, [each() for each in gone])
+        self.assertEqual(typedcall.resolve(other, "d->d")(3.0), 1.5)
+        del other
+        collect()
+        self.assertEqual([each() for each in gone], [None, None])
+
+    def test_bound_methods(self):
+        class Functions:
+            def half(self, x):
+                return x / 2
+
+        scaler = support.build("typed_functions").Scaler(2.0)
+        for bound in (Functions().half, [].append, scaler.scale):
+            with self.assertRaisesRegex(TypeError, "its tag would go with it: tag its __func__"):
+                typedcall.tag(bound, "d->d", self.at["half"])
+            self.assertFalse(typedcall.untag(bound))
+        typedcall.tag(Functions().half.__func__, "d->d", self.at["half"])
+        self.assertEqual(typedcall.signatures(Functions.half), ["d->d"])
+
+    def test_objects_without_a_hash(self):
+        class Function:
+            __hash__ = None
+
+            def __call__(self, x):
+                return x / 2
+
+        function = Function()
+        typedcall.tag(function, "d->d", self.at["half"])
+        self.assertEqual(typedcall.resolve(function, "d->d")(3), 1.5)
+        self.assertTrue(typedcall.untag(function))
+        self.assertFalse(typedcall.untag(function))
+
+    def test_equal_objects_are_not_the_same(self):
+        for kind in (Equal, WithoutWeakReferences):
+            one, other = kind(), kind()
+            typedcall.tag(one, "d->d", self.at["half"])
+            self.assertEqual(typedcall.signatures(one), ["d->d"])
+            self.assertEqual(typedcall.signatures(other), [])
+            self.assertFalse(typedcall.untag(other))
+            typedcall.tag(other, "l->l", self.at["inc"])
+            self.assertEqual(typedcall.signatures(one), ["d->d"])
+            self.assertEqual(typedcall.signatures(other), ["l->l"])
+            self.assertTrue(typedcall.untag(one))
+            self.assertEqual(typedcall.signatures(one), [])
+            self.assertTrue(typedcall.untag(other))
+
+    def test_objects_that_raise_when_compared(self):
+        for kind in (RaisesInHash, RaisesInEq, OfRudeType):
+            one, other = kind(), kind()
+            self.assertEqual(typedcall.signatures(one), [])
+            self.assertFalse(typedcall.untag(one))
+            typedcall.tag(one, "d->d", self.at["half"])
+            self.assertEqual(typedcall.resolve(one, "d->d")(3), 1.5)
+            self.assertEqual(typedcall.signatures(other), [])
+            self.assertTrue(typedcall.untag(one))
+            self.assertFalse(typedcall.untag(one))
+
+    def test_an_id_that_is_used_again(self):
+        numbers = set()
+        for _ in range(200):
+            function = Callable()
+            typedcall.tag(function, "d->d", self.at["half"])
+            numbers.add(id(function))
+        del function
+        collect()
+        new = [Callable() for _ in range(10000)]
+        collect()
+        self.assertTrue(all(typedcall.signatures(function) == [] for function in new))
+
+    def test_a_row_whose_object_has_died(self):
+        # As it is when the id is used again before the weak reference has called back.
+        table = IdentityTable()
+        old, new = Callable(), Callable()
+        table.put(old, "old")
+        stale = table._rows.pop(id(old))
+        table._rows[id(new)] = stale
+        self.assertIsNone(table.get(new))
+        self.assertIsNone(table.pop(new))
+        table.put(new, "new")
+        del old
+        collect()
+        self.assertEqual(table.get(new), "new")
+        self.assertEqual(table.pop(new), "new")
+        table.put(new, "new")
+        del new, stale
+        collect()
+        self.assertEqual(table._rows, {})
+
+
+if __name__ == "__main__":
+    unittest.main()
