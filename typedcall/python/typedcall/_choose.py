@@ -36,6 +36,11 @@ def choose(
     reasons = []
     for entry in found:
         reason = entry.flags.asks(capabilities)
+        if entry.flags & Flags.FALLS_BACK & ~capabilities:
+            reason += (
+                f", and {consumer} cannot call the Python function then; offer a function beside it "
+                "that has a result for all arguments (nan, say)"
+            )
         if not reason:
             reason = f"is not '{signature}'" if entry not in wanted else accepts(entry)
         reasons.append(f"'{entry.signature}' {reason}")
