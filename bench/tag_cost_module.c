@@ -1,4 +1,4 @@
-// For tag_cost.py: a METH_O and a METH_FASTCALL function, each in three rows that differ in how
+// For tag_cost.py: a METH_O and a METH_FASTCALL function, each in three defs that differ in how
 // they are tagged and in nothing else. The wrappers behind them are the same.
 #include <Python.h>
 
@@ -39,7 +39,7 @@ INC_TYPED(o_flagged);
 ADD_TYPED(fastcall_tagged);
 ADD_TYPED(fastcall_flagged);
 
-// As PyTypedMethod_ROW makes it when PyTypedMethod_FLAGS is 0x3000, on any version.
+// As PyTypedMethod_METHOD_DEF makes it when PyTypedMethod_FLAGS is 0x3000, on any version.
 #define FLAGGED_ROW(variable, wrapper, flags)                        \
   {                                                                  \
     (variable).pypy.ml_name, (PyCFunction)(void (*)(void))(wrapper), \
@@ -48,10 +48,10 @@ ADD_TYPED(fastcall_flagged);
 
 static PyMethodDef methods[] = {
     {"o_untagged", inc, METH_O, NULL},
-    PyTypedMethod_ROW(o_tagged, inc, METH_O, NULL),
+    PyTypedMethod_METHOD_DEF(o_tagged, inc, METH_O, NULL),
     FLAGGED_ROW(o_flagged, inc, METH_O),
     {"fastcall_untagged", (PyCFunction)(void (*)(void))add, METH_FASTCALL, NULL},
-    PyTypedMethod_ROW(fastcall_tagged, add, METH_FASTCALL, NULL),
+    PyTypedMethod_METHOD_DEF(fastcall_tagged, add, METH_FASTCALL, NULL),
     FLAGGED_ROW(fastcall_flagged, add, METH_FASTCALL),
     {NULL, NULL, 0, NULL},
 };

@@ -1,5 +1,5 @@
 // The C++ provider: one line per function makes the Python wrapper, the signature and the tagged
-// row.
+// def.
 //
 //   long inc(long x) noexcept { return x + 1; }
 //   static typedcall::method_table methods{typedcall::def<inc>("inc", "Add one.")};
@@ -43,11 +43,11 @@ static_assert(sizeof(writable_metadata) == sizeof(PyTypedMethodMetadata));
 static_assert(offsetof(writable_metadata, name) == PyTypedMethod_SIZE);
 static_assert(offsetof(writable_metadata, magic) == offsetof(PyTypedMethodMetadata, magic));
 
-/// A row's documentation with what can be said without being told. It lasts as long as the process:
+/// A def's documentation with what can be said without being told. It lasts as long as the process:
 /// functions may be asked for it at any time. Null when there is nothing to say, or no memory.
 __attribute__((noinline, cold)) inline const char *make_doc(const method &made,
                                                             bool of_type) noexcept {
-  const row_shape &facts = *made.shape;
+  const def_shape &facts = *made.shape;
   const bool is_static = (facts.flags & METH_STATIC) != 0;
   const bool is_class = (facts.flags & METH_CLASS) != 0;
   const char *self = is_static ? "" : !of_type ? "$module" : is_class ? "$type" : "$self";
@@ -114,26 +114,26 @@ __attribute__((noinline, cold)) inline int check_parameter_names(const char *fun
   return 0;
 }
 
-/// One row's place in memory: consumers keep pointers into it.
-struct row_place {
+/// One def's place in memory: consumers keep pointers into it.
+struct def_place {
   writable_metadata metadata;
   PyNativeCallableTable table;  ///< of a single function
   const char *const *names;
   argument_type direct;
 };
 
-/// A method_table without its places: what is the same for any number of rows.
-class rows_of_a_table {
+/// A method_table without its places: what is the same for any number of defs.
+class defs_of_a_table {
  public:
-  rows_of_a_table(const rows_of_a_table &) = delete;
-  rows_of_a_table &operator=(const rows_of_a_table &) = delete;
+  defs_of_a_table(const defs_of_a_table &) = delete;
+  defs_of_a_table &operator=(const defs_of_a_table &) = delete;
 
   /// For PyModuleDef::m_methods.
-  PyMethodDef *rows() { return rows_; }
+  PyMethodDef *defs() { return defs_; }
 
-  /// For Py_mod_exec: tells the interpreter's side table what the rows are. Returns 0, or -1 with
+  /// For Py_mod_exec: tells the interpreter's side table what the defs are. Returns 0, or -1 with
   /// the exceptions of PyTypedMethod_AddTags, ValueError for names of parameters that Python cannot
-  /// say, or SystemError for a row that def() could not make right. GIL: held. Once for every
+  /// say, or SystemError for a def that def() could not make right. GIL: held. Once for every
   /// module object, in any interpreter.
   __attribute__((cold)) int tag(PyObject *module) const {
     if (fault_ != nullptr) {
@@ -142,31 +142,31 @@ class rows_of_a_table {
     }
     for (std::size_t i = 0; i < count_; ++i) {
       if (places_[i].names != nullptr &&
-          check_parameter_names(rows_[i].ml_name, places_[i].names) < 0) {
+          check_parameter_names(defs_[i].ml_name, places_[i].names) < 0) {
         return -1;
       }
     }
     if (PyModule_Check(module) && make_all_direct(module) < 0) return -1;
-    return PyTypedMethod_AddTags(module, rows_, typed_);
+    return PyTypedMethod_AddTags(module, defs_, typed_);
   }
 
  protected:
-  rows_of_a_table(bool of_type, row_place *places, PyMethodDef *rows,
+  defs_of_a_table(bool of_type, def_place *places, PyMethodDef *defs,
                   const PyTypedMethodMetadata **typed)
-      : of_type_(of_type), places_(places), rows_(rows), typed_(typed) {}
+      : of_type_(of_type), places_(places), defs_(defs), typed_(typed) {}
 
   __attribute__((always_inline)) void say_of_next(const char *doc, const char *fault) {
     if (doc != nullptr) next_doc_ = doc;
     if (fault != nullptr) next_fault_ = fault;
   }
 
-  // By what a method is made of, which is in registers then: there is a call for every row. What
-  // not all rows have is said before.
-  __attribute__((noinline, cold)) void add(const char *name, const row_shape *of,
+  // By what a method is made of, which is in registers then: there is a call for every def. What
+  // not all defs have is said before.
+  __attribute__((noinline, cold)) void add(const char *name, const def_shape *of,
                                            python_function function, void *funcptr,
                                            const char **called) {
-    const row_shape &shape = *of;
-    row_place &place = places_[count_];
+    const def_shape &shape = *of;
+    def_place &place = places_[count_];
     writable_metadata &metadata = place.metadata;
     const auto *table = static_cast<const PyNativeCallableTable *>(shape.table);
     if (table == nullptr) {
@@ -186,7 +186,7 @@ class rows_of_a_table {
     if (called != nullptr) *called = name;
     place.names = next_fault_ == nullptr ? shape.names : nullptr;
     place.direct = shape.direct;
-    rows_[count_] = {
+    defs_[count_] = {
         metadata.name, function.as_plain(shape.flags), shape.flags | PyTypedMethod_FLAGS,
         make_doc({name, next_doc_, of, function, funcptr, called, next_fault_}, of_type_)};
     if (next_fault_ != nullptr && fault_ == nullptr) {
@@ -203,15 +203,15 @@ class rows_of_a_table {
       if (places_[i].direct == argument_type::other) continue;
       PyTypeObject *type =
           places_[i].direct == argument_type::integer ? &PyLong_Type : &PyFloat_Type;
-      if (make_direct(module, &rows_[i], type) < 0) return -1;
+      if (make_direct(module, &defs_[i], type) < 0) return -1;
     }
     return 0;
   }
 
   bool of_type_;
   std::size_t count_ = 0;
-  row_place *places_;
-  PyMethodDef *rows_;
+  def_place *places_;
+  PyMethodDef *defs_;
   const PyTypedMethodMetadata **typed_;
   const char *fault_ = nullptr, *faulty_ = nullptr;
   const char *next_doc_ = nullptr, *next_fault_ = nullptr;
@@ -219,9 +219,9 @@ class rows_of_a_table {
 
 }  // namespace internal
 
-/// The rows of a module and their metadata, for `static` storage: modules keep pointers into it.
+/// The defs of a module and their metadata, for `static` storage: modules keep pointers into it.
 template <std::size_t Count>
-class method_table : public internal::rows_of_a_table {
+class method_table : public internal::defs_of_a_table {
  public:
   template <class... Methods>
   __attribute__((always_inline)) explicit method_table(const Methods &...methods)
@@ -230,27 +230,27 @@ class method_table : public internal::rows_of_a_table {
  protected:
   template <class... Methods>
   __attribute__((always_inline)) explicit method_table(bool of_type, const Methods &...methods)
-      : rows_of_a_table(of_type, places_, rows_, typed_) {
+      : defs_of_a_table(of_type, places_, defs_, typed_) {
     ((say_of_next(methods.doc, methods.fault),
       add(methods.name, methods.shape, methods.function, methods.funcptr, methods.called)),
      ...);
   }
 
  private:
-  internal::row_place places_[Count + 1] = {};
+  internal::def_place places_[Count + 1] = {};
   const PyTypedMethodMetadata *typed_[Count + 1] = {};
-  PyMethodDef rows_[Count + 1] = {};
+  PyMethodDef defs_[Count + 1] = {};
 };
 
 template <class... Methods>
 explicit method_table(const Methods &...) -> method_table<sizeof...(Methods)>;
 
-/// The rows of a type: methods, and with typedcall::class_method and typedcall::static_method those
+/// The defs of a type: methods, and with typedcall::class_method and typedcall::static_method those
 /// of the class. For `static` storage, and for types of any number of interpreters:
 ///
 ///     static typedcall::type_method_table methods{
 ///         typedcall::def<length>("length", typedcall::takes_self)};
-///     PyType_Slot slots[] = {{Py_tp_methods, methods.rows()}, ...};
+///     PyType_Slot slots[] = {{Py_tp_methods, methods.defs()}, ...};
 ///     PyObject *type = PyType_FromModuleAndSpec(module, &spec, nullptr);
 ///     if (type == nullptr || methods.tag(type) < 0) ...
 ///

@@ -1,5 +1,5 @@
 // Tagging: telling an interpreter's side table what the C function behind a PyMethodDef or an
-// object is. For one's own rows at module execution, and for foreign ones, into which nothing is
+// object is. For one's own defs at module execution, and for foreign ones, into which nothing is
 // written. Source: docs/ABI.md, section 5.
 #ifndef TYPEDCALL_TAG_H_
 #define TYPEDCALL_TAG_H_
@@ -11,7 +11,7 @@
 #include "core/platform.h"
 #include "typedcall/tag/native_table.h"
 #include "typedcall/typed_method.h"
-#ifndef PYPY_VERSION  // no side table there: rows carry flag bits, and Python code keeps other tags
+#ifndef PYPY_VERSION  // no side table there: defs carry flag bits, and Python code keeps other tags
 #include "core/rendezvous.h"
 #include "typedcall/tag/def_of.h"
 #endif
@@ -24,8 +24,8 @@ extern "C" {
 // calls through it crash. Everything else about a tag is checked here.
 //
 //   what you have                              what tags it
-//   rows of your own, by PyTypedMethod_ROW     PyTypedMethod_AddTags, when the module is executed
-//   an array that a generator wrote            PyTypedMethod_TagRows (tag_array.h), then AddTags
+//   defs by PyTypedMethod_METHOD_DEF           PyTypedMethod_AddTags, when the module is executed
+//   an array that a generator wrote            PyTypedMethod_TagArray (tag_array.h), then AddTags
 //   a callable of another module               PyTypedMethod_TagCallable
 //   a PyMethodDef and the object that owns it  PyTypedMethod_TagDef, PyTypedMethod_UntagDef
 //   an object that has no PyMethodDef          PyNativeCallable_TagObject, _UntagObject
@@ -194,7 +194,7 @@ static inline int PyNativeCallable_UntagObject(const PyTypedcall_Interface *inte
   return interface->retract(interface->state, PyTypedcall_BY_OBJECT, object);
 }
 
-// The class that `type` has the row `def` from, by its name; NULL without an exception if that name
+// The class that `type` has `def` from, by its name; NULL without an exception if that name
 // leads elsewhere. A new reference; runs no Python code.
 static inline PyObject *PyTypedMethod_Internal_ClassOf(PyTypeObject *type, const PyMethodDef *def) {
   PyObject *name = PyUnicode_FromString(def->ml_name);
@@ -228,7 +228,7 @@ static inline PyObject *PyTypedMethod_Internal_OwnerOf(PyObject *callable, const
   if (self != NULL && PyModule_Check(self)) {
     owner = self;
   } else if (self != NULL && PyType_Check(self) && (def->ml_flags & METH_STATIC) != 0) {
-    owner = self;  // the class that has the row
+    owner = self;  // the class that has the def
   } else if (self != NULL) {
     if (PyType_Check(self)) owner = PyTypedMethod_Internal_ClassOf((PyTypeObject *)self, def);
     if (owner == NULL) owner = PyTypedMethod_Internal_ClassOf(Py_TYPE(self), def);
@@ -294,26 +294,26 @@ static inline int PyTypedMethod_Internal_CheckPyPy(const PyTypedMethodMetadata *
   return -1;
 }
 
-/// Tags the rows of `defs` that were written with PyTypedMethod_ROW, or changed by
+/// Tags those of `defs` that were written with PyTypedMethod_METHOD_DEF, or changed by
 /// typedcall/tag_array.h; `typed` lists their metadata and ends with NULL. To be called when
 /// `owner`, a module or a type, is executed or made; calling it for every module or type object
-/// made from the same array is right. Rows with flag bits need no side table and are only checked.
+/// made from the same array is right. Defs with flag bits need no side table and are only checked.
 ///
-/// Returns 0, or -1: ValueError as PyTypedMethod_TagDef, SystemError when no row has the name that
+/// Returns 0, or -1: ValueError as PyTypedMethod_TagDef, SystemError when no def has the name that
 /// a metadata struct holds, ImportError as PyTypedcall_Import. GIL: held.
 static inline __attribute__((cold)) int PyTypedMethod_AddTags(
     PyObject *owner, const PyMethodDef *defs, const PyTypedMethodMetadata *const *typed) {
 #ifdef PYPY_VERSION
   (void)owner;
 #else
-  const PyTypedcall_Interface *interface = NULL;  // until a row wants it
+  const PyTypedcall_Interface *interface = NULL;  // until a def wants it
 #endif
   for (; *typed != NULL; ++typed) {
     const PyTypedMethodMetadata *metadata = *typed;
     const PyMethodDef *def = defs;
     while (def->ml_name != NULL && def->ml_name != metadata->pypy.ml_name) ++def;
     if (def->ml_name == NULL) {
-      PyErr_Format(PyExc_SystemError, "no row of the method table uses the metadata of '%.99s'",
+      PyErr_Format(PyExc_SystemError, "no def of the method table uses the metadata of '%.99s'",
                    metadata->pypy.ml_name);
       return -1;
     }
@@ -321,7 +321,7 @@ static inline __attribute__((cold)) int PyTypedMethod_AddTags(
     if (PyTypedMethod_Internal_CheckPyPy(metadata) < 0) return -1;
     if (PyTypedMethod_Table(def) == metadata->table) continue;
 #ifdef PYPY_VERSION
-    PyErr_Format(PyExc_SystemError, "%.99s: on PyPy a typed row needs its flag bits", def->ml_name);
+    PyErr_Format(PyExc_SystemError, "%.99s: on PyPy a typed def needs its flag bits", def->ml_name);
     return -1;
 #else
     if (interface == NULL && (interface = PyTypedcall_Import()) == NULL) return -1;

@@ -1,4 +1,4 @@
-// Tagging a method array of one's own that exists already, in place: a row's name becomes the one
+// Tagging a method array of one's own that exists already, in place: a def's name becomes the one
 // in front of which its metadata stands. For arrays that nobody has made functions from yet; for
 // those of others there is typedcall/tag.h, which writes to none. Source: docs/ABI.md, section 4.
 #ifndef TYPEDCALL_TAG_ARRAY_H_
@@ -20,7 +20,7 @@ extern "C" {
 //   static const PyTypedMethodMetadata *const typed[] = {&inc_typed, NULL};
 //
 //   PyMODINIT_FUNC PyInit_example(void) {
-//     if (PyTypedMethod_TagRows(methods, typed) < 0) return NULL;
+//     if (PyTypedMethod_TagArray(methods, typed) < 0) return NULL;
 //     return PyModuleDef_Init(&definition);  // its Py_mod_exec calls PyTypedMethod_AddTags
 //   }
 
@@ -41,93 +41,94 @@ static inline int PyTypedMethod_Internal_CheckMetadata(const PyTypedMethodMetada
   return PyTypedMethod_Internal_CheckPyPy(metadata);
 }
 
-// Can `row`, which has a name, have these metadata, which have been checked? Returns 1, 0 when it
+// Can `def`, which has a name, have these metadata, which have been checked? Returns 1, 0 when it
 // has them or equal ones, or -1 with an exception.
-static inline int PyTypedMethod_Internal_CheckRow(const PyMethodDef *row,
+static inline int PyTypedMethod_Internal_CheckDef(const PyMethodDef *def,
                                                   const PyTypedMethodMetadata *metadata) {
   const char *name = metadata->pypy.ml_name;
-  if (row->ml_name != name && strcmp(row->ml_name, name) != 0) {
-    PyErr_Format(PyExc_ValueError, "row '%.100s' cannot have the metadata of '%.99s'", row->ml_name,
+  if (def->ml_name != name && strcmp(def->ml_name, name) != 0) {
+    PyErr_Format(PyExc_ValueError, "def '%.100s' cannot have the metadata of '%.99s'", def->ml_name,
                  name);
     return -1;
   }
-  if (row->ml_name == name) return (row->ml_flags | PyTypedMethod_FLAGS) != row->ml_flags;
-  const PyNativeCallableTable *existing = PyTypedMethod_Table(row);
+  if (def->ml_name == name) return (def->ml_flags | PyTypedMethod_FLAGS) != def->ml_flags;
+  const PyNativeCallableTable *existing = PyTypedMethod_Table(def);
   if (existing != NULL) {
     if (PyNativeCallable_TablesAreEqual(existing, metadata->table)) return 0;
     PyNativeCallable_Internal_SetConflict(name, existing, metadata->table);
     return -1;
   }
-  if ((row->ml_flags & METH_TYPED) != 0) {
+  if ((def->ml_flags & METH_TYPED) != 0) {
     PyErr_Format(PyExc_ValueError, "%.99s is tagged already, in a layout that is not ours", name);
     return -1;
   }
   return 1;
 }
 
-// After CheckRow. What is there already is not written again: another interpreter may be reading.
-static inline void PyTypedMethod_Internal_ChangeRow(PyMethodDef *row,
+// After CheckDef. What is there already is not written again: another interpreter may be reading.
+static inline void PyTypedMethod_Internal_ChangeDef(PyMethodDef *def,
                                                     const PyTypedMethodMetadata *metadata) {
   // The name first: whoever sees the bits looks in front of it.
-  if (row->ml_name != metadata->pypy.ml_name) row->ml_name = metadata->pypy.ml_name;
-  const int flags = row->ml_flags | PyTypedMethod_FLAGS;
-  if (row->ml_flags != flags) PyTypedcall_STORE_RELEASE(&row->ml_flags, flags);
+  if (def->ml_name != metadata->pypy.ml_name) def->ml_name = metadata->pypy.ml_name;
+  const int flags = def->ml_flags | PyTypedMethod_FLAGS;
+  if (def->ml_flags != flags) PyTypedcall_STORE_RELEASE(&def->ml_flags, flags);
 }
 
-/// Makes `row`, an element of the caller's own array, one that carries `metadata`, as
-/// PyTypedMethod_ROW would have written it: the name is replaced by the equal one in the metadata,
-/// and the flag bits are added where rows have them (PyTypedMethod_FLAGS). To be called before the
-/// functions are made, so in PyInit_* or in front of PyType_FromSpec; doing it again changes
-/// nothing. `metadata` must live as long as the row. Where rows have no flag bits,
-/// PyTypedMethod_AddTags is to follow, as for any row.
+/// Makes `def`, an element of the caller's own array, one that carries `metadata`, as
+/// PyTypedMethod_METHOD_DEF would have written it: the name is replaced by the equal one in the
+/// metadata, and the flag bits are added where defs have them (PyTypedMethod_FLAGS). To be called
+/// before the functions are made, so in PyInit_* or in front of PyType_FromSpec; doing it again
+/// changes nothing. `metadata` must live as long as the def. Where defs have no flag bits,
+/// PyTypedMethod_AddTags is to follow, as for any def.
 ///
-/// Returns 0, or -1 with ValueError, and then nothing has changed: a NULL row or name, metadata
-/// that are not of version 1 or whose name has more than 99 bytes, a row of another name, a faulty
-/// table, or other metadata that the row carries already. GIL: held.
-static inline int PyTypedMethod_TagRow(PyMethodDef *row, const PyTypedMethodMetadata *metadata) {
-  if (row == NULL || row->ml_name == NULL) {
+/// Returns 0, or -1 with ValueError, and then nothing has changed: a NULL def or name, metadata
+/// that are not of version 1 or whose name has more than 99 bytes, a def of another name, a faulty
+/// table, or other metadata that the def carries already. GIL: held.
+static inline int PyTypedMethod_TagInPlace(PyMethodDef *def,
+                                           const PyTypedMethodMetadata *metadata) {
+  if (def == NULL || def->ml_name == NULL) {
     PyErr_SetString(PyExc_ValueError, "typedcall: a def without a name cannot be tagged");
     return -1;
   }
   if (PyTypedMethod_Internal_CheckMetadata(metadata) < 0) return -1;
-  const int wanted = PyTypedMethod_Internal_CheckRow(row, metadata);
-  if (wanted > 0) PyTypedMethod_Internal_ChangeRow(row, metadata);
+  const int wanted = PyTypedMethod_Internal_CheckDef(def, metadata);
+  if (wanted > 0) PyTypedMethod_Internal_ChangeDef(def, metadata);
   return wanted < 0 ? -1 : 0;
 }
 
-// The row of that name; NULL without an exception when there is none.
-static inline PyMethodDef *PyTypedMethod_Internal_RowFor(PyMethodDef *rows,
+// The def of that name; NULL without an exception when there is none.
+static inline PyMethodDef *PyTypedMethod_Internal_DefFor(PyMethodDef *defs,
                                                          const PyTypedMethodMetadata *metadata) {
-  while (rows->ml_name != NULL && strcmp(rows->ml_name, metadata->pypy.ml_name) != 0) ++rows;
-  return rows->ml_name != NULL ? rows : NULL;
+  while (defs->ml_name != NULL && strcmp(defs->ml_name, metadata->pypy.ml_name) != 0) ++defs;
+  return defs->ml_name != NULL ? defs : NULL;
 }
 
-/// The same for every element of `typed`, which ends with NULL: each goes to the first row of its
-/// name in `rows`, an array that ends with a NULL name. All rows are changed, or none.
+/// The same for every element of `typed`, which ends with NULL: each goes to the first def of its
+/// name in `defs`, an array that ends with a NULL name. All defs are changed, or none.
 ///
-/// Returns 0, or -1: as PyTypedMethod_TagRow, SystemError when no row has the name, and ValueError
-/// when two of `typed` want the same row. GIL: held.
-static inline int PyTypedMethod_TagRows(PyMethodDef *rows,
-                                        const PyTypedMethodMetadata *const *typed) {
+/// Returns 0, or -1: as PyTypedMethod_TagInPlace, SystemError when no def has the name, and
+/// ValueError when two of `typed` want the same def. GIL: held.
+static inline int PyTypedMethod_TagArray(PyMethodDef *defs,
+                                         const PyTypedMethodMetadata *const *typed) {
   for (Py_ssize_t i = 0; typed[i] != NULL; ++i) {
     if (PyTypedMethod_Internal_CheckMetadata(typed[i]) < 0) return -1;
     const char *name = typed[i]->pypy.ml_name;
-    const PyMethodDef *row = PyTypedMethod_Internal_RowFor(rows, typed[i]);
-    if (row == NULL) {
-      PyErr_Format(PyExc_SystemError, "no row of the method table is called '%.99s'", name);
+    const PyMethodDef *def = PyTypedMethod_Internal_DefFor(defs, typed[i]);
+    if (def == NULL) {
+      PyErr_Format(PyExc_SystemError, "no def of the method table is called '%.99s'", name);
       return -1;
     }
-    if (PyTypedMethod_Internal_CheckRow(row, typed[i]) < 0) return -1;
+    if (PyTypedMethod_Internal_CheckDef(def, typed[i]) < 0) return -1;
     for (Py_ssize_t before = 0; before < i; ++before) {
       if (strcmp(typed[before]->pypy.ml_name, name) != 0) continue;
-      PyErr_Format(PyExc_ValueError, "row '%.99s' is named by two metadata", name);
+      PyErr_Format(PyExc_ValueError, "def '%.99s' is named by two metadata", name);
       return -1;
     }
   }
   for (; *typed != NULL; ++typed) {
-    PyMethodDef *row = PyTypedMethod_Internal_RowFor(rows, *typed);
-    if (PyTypedMethod_Internal_CheckRow(row, *typed) > 0) {
-      PyTypedMethod_Internal_ChangeRow(row, *typed);
+    PyMethodDef *def = PyTypedMethod_Internal_DefFor(defs, *typed);
+    if (PyTypedMethod_Internal_CheckDef(def, *typed) > 0) {
+      PyTypedMethod_Internal_ChangeDef(def, *typed);
     }
   }
   return 0;

@@ -1,5 +1,5 @@
 // METH_TYPED: metadata that is in memory in front of a PyMethodDef's `ml_name`. Its structs,
-// its readers, which call no Python function, and C macros that write a tagged row. Source: M.
+// its readers, which call no Python function, and C macros that write a tagged def. Source: M.
 // Bernstein, "Type information for faster Python C extensions"; PyPy's branch
 // py3.10-mb-typed-sig-experiments; docs/ABI.md, section 4.
 #ifndef TYPEDCALL_TYPED_METHOD_H_
@@ -207,13 +207,13 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
   return 1;
 }
 
-// --- Writing a row by hand -----------------------------------------------------------------------
+// --- Writing a def by hand -----------------------------------------------------------------------
 //
 //   static long inc_impl(long x) { return x + 1; }
 //   static PyObject *inc(PyObject *module, PyObject *x);   // the boxed wrapper, by hand
 //   PyTypedMethod_DEFINE(inc_typed, "inc", {"l->l", 0, (void *)inc_impl});
 //   static PyMethodDef methods[] = {
-//       PyTypedMethod_ROW(inc_typed, inc, METH_O, "Add one."), {NULL, NULL, 0, NULL}};
+//       PyTypedMethod_METHOD_DEF(inc_typed, inc, METH_O, "Add one."), {NULL, NULL, 0, NULL}};
 //   static const PyTypedMethodMetadata *const typed[] = {&inc_typed, NULL};
 //   // in the module's Py_mod_exec function (typedcall/tag.h):
 //   return PyTypedMethod_AddTags(module, methods, typed);
@@ -221,10 +221,10 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
 // The same for an array in Py_tp_methods, with the type instead of the module once it is made.
 // Class and static methods and all calling conventions are written as usual.
 // typedcall/typed_entry.h has entries whose function the compiler checks, typedcall/tag_array.h
-// tags rows that exist already.
+// tags defs that exist already.
 
-/// The flag bits that rows get. CPython from 3.11 on compares `ml_flags` for equality where it
-/// specialises calls, so a bit that it does not know costs every call up to a third: rows have none
+/// The flag bits that defs get. CPython from 3.11 on compares `ml_flags` for equality where it
+/// specialises calls, so a bit that it does not know costs every call up to a third: defs have none
 /// there and are found in the side table. PyPy has no side table, and there the bits cost nothing.
 /// Define it as 0x3000 before the first include to have the bits all the same, or as 0.
 #ifndef PyTypedMethod_FLAGS
@@ -235,7 +235,7 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
 #endif
 #endif
 
-/// Defines the static metadata `variable` for a row called `name` (a literal of at most 99 bytes; a
+/// Defines the static metadata `variable` for a def called `name` (a literal of at most 99 bytes; a
 /// longer one does not compile) with the given PyNativeCallableEntry initialisers as overloads.
 #define PyTypedMethod_DEFINE(variable, name, ...)                                            \
   PyTypedMethod_DEFINE_PYPY(variable, name, PyTypedMethod_CODES(PyTypedMethod_NOT_FOR_PYPY), \
@@ -267,7 +267,7 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
                                  {variable##_arg_codes, ret_code, (void *)(function), name}}
 
 /// A PyMethodDef initialiser whose name is the metadata's; `flags` are the ordinary METH_* ones.
-#define PyTypedMethod_ROW(variable, wrapper, flags, doc)             \
+#define PyTypedMethod_METHOD_DEF(variable, wrapper, flags, doc)      \
   {                                                                  \
     (variable).pypy.ml_name, (PyCFunction)(void (*)(void))(wrapper), \
         (flags) | PyTypedMethod_FLAGS, doc                           \
@@ -289,16 +289,16 @@ typedef struct PyTypedMethod_Sibling {
 #define PyTypedMethod_Internal_SYMBOL extern
 #endif
 
-/// Defines the sibling symbol of `row`, an element of a static array that is called `name` (no
+/// Defines the sibling symbol of `def`, an element of a static array that is called `name` (no
 /// quotes), with the table of the metadata `variable`: PyTypedMethod_SIBLING(inc, methods[0],
 /// inc_typed). To be written at file scope, behind the array, outside of C++ namespaces. It is
 /// exported whatever -fvisibility says, but not past a linker's version script. One name a shared
 /// object: two types of a module cannot both have it.
-#define PyTypedMethod_SIBLING(name, row, variable)                        \
+#define PyTypedMethod_SIBLING(name, def, variable)                        \
   PyTypedMethod_Internal_SYMBOL __attribute__((visibility("default")))    \
   const PyTypedMethod_Sibling _PyPyTyped_##name;                          \
   const PyTypedMethod_Sibling _PyPyTyped_##name __attribute__((used)) = { \
-      &(row), (const PyNativeCallableTable *)(const void *)&variable##_table}
+      &(def), (const PyNativeCallableTable *)(const void *)&variable##_table}
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-// The provider in plain C: the same `inc`, its wrapper written by hand and its row written with
+// The provider in plain C: the same `inc`, its wrapper written by hand and its def written with
 // macros. The three places that tagging adds are marked.
 #include "typedcall/tag.h"
 
@@ -18,10 +18,10 @@ static PyObject *inc(PyObject *module, PyObject *argument) {
 PyTypedMethod_DEFINE_PYPY(inc_typed, "inc", PyTypedMethod_CODES(T_C_LONG), T_C_LONG, inc_impl,
                           {"l->l", PyNativeCallable_PURE, (void *)inc_impl});
 
-// 2. The row takes its name from there.
+// 2. The def takes its name from there.
 static PyMethodDef methods[] = {
-    PyTypedMethod_ROW(inc_typed, inc, METH_O,
-                      "inc($module, x, /)\n--\n\nAdd one; the largest int wraps round."),
+    PyTypedMethod_METHOD_DEF(inc_typed, inc, METH_O,
+                             "inc($module, x, /)\n--\n\nAdd one; the largest int wraps round."),
     {NULL, NULL, 0, NULL},
 };
 

@@ -46,9 +46,9 @@ PyTypedMethod_DEFINE(clamp_typed, "clamp",
                                          DOUBLE));
 
 static PyMethodDef functions[] = {
-    PyTypedMethod_ROW(gcd_typed, gcd, METH_FASTCALL, "gcd($module, a, b, /)\n--\n\n"),
-    PyTypedMethod_ROW(clamp_typed, clamp, METH_VARARGS | METH_KEYWORDS,
-                      "clamp($module, x, low=0.0, high=1.0)\n--\n\n"),
+    PyTypedMethod_METHOD_DEF(gcd_typed, gcd, METH_FASTCALL, "gcd($module, a, b, /)\n--\n\n"),
+    PyTypedMethod_METHOD_DEF(clamp_typed, clamp, METH_VARARGS | METH_KEYWORDS,
+                             "clamp($module, x, low=0.0, high=1.0)\n--\n\n"),
     {NULL, NULL, 0, NULL},
 };
 
@@ -164,6 +164,6 @@ static PyModuleDef definition = {
 };
 
 PyMODINIT_FUNC PyInit_geometry(void) {
-  if (PyTypedMethod_TagRows(line_methods, typed_methods) < 0) return NULL;
+  if (PyTypedMethod_TagArray(line_methods, typed_methods) < 0) return NULL;
   return PyModuleDef_Init(&definition);
 }

@@ -95,14 +95,16 @@ DEFINE_PLUS(plus_fast_typed, "plus_fast");
 DEFINE_PLUS(plus_fast_named_typed, "plus_fast_named");
 
 static PyMethodDef functions[] = {
-    PyTypedMethod_ROW(answer_typed, boxed_answer, METH_NOARGS, "answer($module, /)\n--\n\n42."),
-    PyTypedMethod_ROW(twice_typed, boxed_twice, METH_O, "twice($module, x, /)\n--\n\n2 x."),
-    PyTypedMethod_ROW(positive_typed, boxed_positive, METH_O, NULL),
-    PyTypedMethod_ROW(plus_typed, boxed_plus, METH_VARARGS, NULL),
-    PyTypedMethod_ROW(plus_named_typed, boxed_plus_named, METH_VARARGS | METH_KEYWORDS, NULL),
-    PyTypedMethod_ROW(plus_fast_typed, boxed_plus_fast, METH_FASTCALL, NULL),
-    PyTypedMethod_ROW(plus_fast_named_typed, boxed_plus_fast_named, METH_FASTCALL | METH_KEYWORDS,
-                      NULL),
+    PyTypedMethod_METHOD_DEF(answer_typed, boxed_answer, METH_NOARGS,
+                             "answer($module, /)\n--\n\n42."),
+    PyTypedMethod_METHOD_DEF(twice_typed, boxed_twice, METH_O, "twice($module, x, /)\n--\n\n2 x."),
+    PyTypedMethod_METHOD_DEF(positive_typed, boxed_positive, METH_O, NULL),
+    PyTypedMethod_METHOD_DEF(plus_typed, boxed_plus, METH_VARARGS, NULL),
+    PyTypedMethod_METHOD_DEF(plus_named_typed, boxed_plus_named, METH_VARARGS | METH_KEYWORDS,
+                             NULL),
+    PyTypedMethod_METHOD_DEF(plus_fast_typed, boxed_plus_fast, METH_FASTCALL, NULL),
+    PyTypedMethod_METHOD_DEF(plus_fast_named_typed, boxed_plus_fast_named,
+                             METH_FASTCALL | METH_KEYWORDS, NULL),
     {"untyped", boxed_twice, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -197,7 +199,7 @@ PyTypedMethod_SIBLING(twice, functions[1], twice_typed);
 PyTypedMethod_SIBLING(add, methods[1], add_typed);
 
 PyMODINIT_FUNC INIT(PROVIDER_NAME)(void) {
-  if (PyTypedMethod_TagRows(methods, typed_methods) < 0) return NULL;
+  if (PyTypedMethod_TagArray(methods, typed_methods) < 0) return NULL;
   return PyModuleDef_Init(&definition);
 }
 

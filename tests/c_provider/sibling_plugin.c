@@ -1,4 +1,4 @@
-// Rows with sibling symbols that are right, and with every kind that is wrong. A shared object that
+// Defs with sibling symbols that are right, and with every kind that is wrong. A shared object that
 // calls no Python function: the test loads it without an interpreter.
 #include "tests/c_provider/sibling_plugin.h"
 
@@ -12,22 +12,22 @@
 #define TOO_LONG /* 100 bytes */ \
   b_123456789_123456789_123456789_123456789_123456789_123456789_123456789_123456789_123456789_12345678
 
-// Each is a row. Those that have no symbol here: `without`, `in_decoy`, `pointed_at`.
-#define ROWS(ROW)                                                                                 \
-  ROW(good) ROW(future) ROW(without) ROW(other_row) ROW(in_decoy) ROW(in_both)      \
-  ROW(pointed_at) ROW(no_table) ROW(no_entries) ROW(negative) ROW(huge) ROW(unaligned)            \
-  ROW(outside) ROW(bad_signature) ROW(no_signature) ROW(signature_outside)           \
-  ROW(no_function) ROW(small) ROW(large) ROW(code) ROW(per_thread) ROW(hidden) ROW(name_outside)
+// Each is a def. Those that have no symbol here: `without`, `in_decoy`, `pointed_at`.
+#define ROWS(DEF)                                                                                 \
+  DEF(good) DEF(future) DEF(without) DEF(other_def) DEF(in_decoy) DEF(in_both)      \
+  DEF(pointed_at) DEF(no_table) DEF(no_entries) DEF(negative) DEF(huge) DEF(unaligned)            \
+  DEF(outside) DEF(bad_signature) DEF(no_signature) DEF(signature_outside)           \
+  DEF(no_function) DEF(small) DEF(large) DEF(code) DEF(per_thread) DEF(hidden) DEF(name_outside)
 // clang-format on
 
-#define NUMBER(name) ROW_##name,
-enum { ROWS(NUMBER) ROW_LONGEST, ROW_TOO_LONG, ROW_1st, ROW_others };
+#define NUMBER(name) DEF_##name,
+enum { ROWS(NUMBER) DEF_LONGEST, DEF_TOO_LONG, DEF_1st, DEF_others };
 
 #define TEXT_(name) #name
 #define TEXT(name) TEXT_(name)
-#define ROW(name) {#name, NULL, METH_O, NULL},
-static PyMethodDef rows[] = {
-    ROWS(ROW){TEXT(LONGEST), NULL, METH_O, NULL},
+#define DEF(name) {#name, NULL, METH_O, NULL},
+static PyMethodDef defs[] = {
+    ROWS(DEF){TEXT(LONGEST), NULL, METH_O, NULL},
     {TEXT(TOO_LONG), NULL, METH_O, NULL},
     {"1st", NULL, METH_O, NULL},
     {"", NULL, METH_O, NULL},
@@ -49,17 +49,17 @@ PyTypedMethod_DEFINE(bad_signature_typed, "", {"l->l", 0, (void *)twice},
 PyTypedMethod_DEFINE(no_signature_typed, "", {NULL, 0, (void *)twice});
 PyTypedMethod_DEFINE(no_function_typed, "", {"l->l", 0, NULL});
 
-PyTypedMethod_SIBLING(good, rows[ROW_good], good_typed);
-PyTypedMethod_SIBLING(future, rows[ROW_future], future_typed);
-PyTypedMethod_SIBLING(other_row, rows[ROW_good], good_typed);
-PyTypedMethod_SIBLING(in_both, rows[ROW_in_both], good_typed);
-PyTypedMethod_SIBLING(bad_signature, rows[ROW_bad_signature], bad_signature_typed);
-PyTypedMethod_SIBLING(no_signature, rows[ROW_no_signature], no_signature_typed);
-PyTypedMethod_SIBLING(no_function, rows[ROW_no_function], no_function_typed);
-PyTypedMethod_SIBLING(1st, rows[ROW_1st], good_typed);
-#define SIBLING(name, row) PyTypedMethod_SIBLING(name, row, good_typed)
-SIBLING(LONGEST, rows[ROW_LONGEST]);
-SIBLING(TOO_LONG, rows[ROW_TOO_LONG]);
+PyTypedMethod_SIBLING(good, defs[DEF_good], good_typed);
+PyTypedMethod_SIBLING(future, defs[DEF_future], future_typed);
+PyTypedMethod_SIBLING(other_def, defs[DEF_good], good_typed);
+PyTypedMethod_SIBLING(in_both, defs[DEF_in_both], good_typed);
+PyTypedMethod_SIBLING(bad_signature, defs[DEF_bad_signature], bad_signature_typed);
+PyTypedMethod_SIBLING(no_signature, defs[DEF_no_signature], no_signature_typed);
+PyTypedMethod_SIBLING(no_function, defs[DEF_no_function], no_function_typed);
+PyTypedMethod_SIBLING(1st, defs[DEF_1st], good_typed);
+#define SIBLING(name, def) PyTypedMethod_SIBLING(name, def, good_typed)
+SIBLING(LONGEST, defs[DEF_LONGEST]);
+SIBLING(TOO_LONG, defs[DEF_TOO_LONG]);
 
 // --- As nobody should write them -----------------------------------------------------------------
 
@@ -71,7 +71,7 @@ static PyNativeCallableTable copies[2];
 
 #define EXPORTED __attribute__((visibility("default")))
 #define BY_HAND(name, table) \
-  EXPORTED PyTypedMethod_Sibling _PyPyTyped_##name = {&rows[ROW_##name], table}
+  EXPORTED PyTypedMethod_Sibling _PyPyTyped_##name = {&defs[DEF_##name], table}
 BY_HAND(no_table, NULL);
 BY_HAND(no_entries, &no_entries);
 BY_HAND(negative, &negative);
@@ -80,12 +80,12 @@ BY_HAND(unaligned, NULL);
 BY_HAND(outside, NULL);
 BY_HAND(signature_outside, &signature_outside);
 BY_HAND(name_outside, NULL);
-EXPORTED const void *_PyPyTyped_small = &rows[ROW_small];
+EXPORTED const void *_PyPyTyped_small = &defs[DEF_small];
 EXPORTED const void *_PyPyTyped_large[3];
 EXPORTED void _PyPyTyped_code(void) {}
 EXPORTED __thread PyTypedMethod_Sibling _PyPyTyped_per_thread;
 __attribute__((visibility("hidden"), used)) const PyTypedMethod_Sibling _PyPyTyped_hidden = {
-    &rows[ROW_hidden], (const PyNativeCallableTable *)(const void *)&good_typed_table};
+    &defs[DEF_hidden], (const PyNativeCallableTable *)(const void *)&good_typed_table};
 
 EXPORTED const PyMethodDef *sibling_plugin_prepare(PyNativeCallableTable *outside,
                                                    const char *outside_name,
@@ -97,12 +97,12 @@ EXPORTED const PyMethodDef *sibling_plugin_prepare(PyNativeCallableTable *outsid
   *outside = *_PyPyTyped_future.table;
   _PyPyTyped_outside.table = outside;
   signature_outside.entries[0].signature = outside_signature;
-  rows[ROW_name_outside].ml_name = outside_name;
+  defs[DEF_name_outside].ml_name = outside_name;
   _PyPyTyped_name_outside.table = good;
-  _PyPyTyped_large[0] = &rows[ROW_large];
+  _PyPyTyped_large[0] = &defs[DEF_large];
   _PyPyTyped_large[1] = good;
-  _PyPyTyped_per_thread.def = &rows[ROW_per_thread];
+  _PyPyTyped_per_thread.def = &defs[DEF_per_thread];
   _PyPyTyped_per_thread.table = good;
-  sibling_decoy_point_at(&rows[ROW_pointed_at], good);
-  return rows;
+  sibling_decoy_point_at(&defs[DEF_pointed_at], good);
+  return defs;
 }

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/// In the plugin: its rows, which end with a NULL name, after it has let some of its symbols point
+/// In the plugin: its defs, which end with a NULL name, after it has let some of its symbols point
 /// to what its caller has. `outside` becomes a table that is faultless except for where it is.
 const PyMethodDef *sibling_plugin_prepare(PyNativeCallableTable *outside, const char *outside_name,
                                           const char *outside_signature);
@@ -17,8 +17,8 @@ const PyMethodDef *sibling_plugin_prepare(PyNativeCallableTable *outside, const 
 /// `_PyPyTyped_pointed_at` name a def and a table that are not its own.
 void sibling_decoy_point_at(const PyMethodDef *def, const PyNativeCallableTable *table);
 
-/// The decoy's own rows, `in_decoy` and `in_both`.
-const PyMethodDef *sibling_decoy_rows(void);
+/// The decoy's own defs, `in_decoy` and `in_both`.
+const PyMethodDef *sibling_decoy_defs(void);
 
 #ifdef __cplusplus
 }

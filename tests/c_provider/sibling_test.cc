@@ -18,13 +18,13 @@ namespace {
 long Twice(long x) { return 2 * x; }
 
 PyTypedMethod_DEFINE(in_program_typed, "in_program", {"l->l", 0, reinterpret_cast<void *>(Twice)});
-PyMethodDef program_rows[] = {{"in_program", nullptr, METH_O, nullptr},
+PyMethodDef program_defs[] = {{"in_program", nullptr, METH_O, nullptr},
                               {"also_in_program", nullptr, METH_O, nullptr}};
 
 PyNativeCallableTable outside;
 const char outside_signature[] = "l->l";
 
-// The name of a row that is on the heap.
+// The name of a def that is on the heap.
 std::string &NameOutside() {
   static std::string name = "name_outside";
   return name;
@@ -35,7 +35,7 @@ class Plugin {
   Plugin() : handle_(dlopen(std::getenv("SIBLING_PLUGIN"), RTLD_NOW | RTLD_LOCAL)) {
     if (handle_ == nullptr) ADD_FAILURE() << dlerror();
     if (handle_ == nullptr) std::exit(1);
-    rows_ = Function<decltype(&sibling_plugin_prepare)>("sibling_plugin_prepare")(
+    defs_ = Function<decltype(&sibling_plugin_prepare)>("sibling_plugin_prepare")(
         &outside, NameOutside().c_str(), outside_signature);
   }
   ~Plugin() { Close(); }
@@ -47,17 +47,17 @@ class Plugin {
   F Function(const char *name) {
     return reinterpret_cast<F>(dlsym(handle_, name));
   }
-  const PyMethodDef *rows() const { return rows_; }
-  const PyMethodDef *Row(const std::string &name) const {
-    const PyMethodDef *row = rows_;
-    while (row->ml_name != nullptr && name != row->ml_name) ++row;
-    EXPECT_NE(row->ml_name, nullptr) << name;
-    return row;
+  const PyMethodDef *defs() const { return defs_; }
+  const PyMethodDef *Def(const std::string &name) const {
+    const PyMethodDef *def = defs_;
+    while (def->ml_name != nullptr && name != def->ml_name) ++def;
+    EXPECT_NE(def->ml_name, nullptr) << name;
+    return def;
   }
 
  private:
   void *handle_;
-  const PyMethodDef *rows_ = nullptr;
+  const PyMethodDef *defs_ = nullptr;
 };
 
 std::string Signatures(const PyNativeCallableTable *table) {
@@ -70,54 +70,54 @@ std::string Signatures(const PyNativeCallableTable *table) {
 
 }  // namespace
 
-PyTypedMethod_SIBLING(in_program, program_rows[0], in_program_typed);
+PyTypedMethod_SIBLING(in_program, program_defs[0], in_program_typed);
 
 namespace {
 
 TEST(Sibling, TheOnesThatAreUsed) {
   const Plugin plugin;
   const std::set<std::string> used = {"good", "future", "in_both"};
-  for (const PyMethodDef *row = plugin.rows(); row->ml_name != nullptr; ++row) {
-    const std::string name = row->ml_name;
+  for (const PyMethodDef *def = plugin.defs(); def->ml_name != nullptr; ++def) {
+    const std::string name = def->ml_name;
     const bool longest = name.size() == 99;
-    const auto *table = PyTypedMethod_SiblingTable(row);
+    const auto *table = PyTypedMethod_SiblingTable(def);
     EXPECT_EQ(table != nullptr, longest || used.count(name) == 1) << name;
     EXPECT_EQ(dlerror(), nullptr) << name;
   }
-  EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(plugin.Row("good"))), "l->l n->n ");
+  EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(plugin.Def("good"))), "l->l n->n ");
   // Flags that this version does not know are for whoever picks an entry, as everywhere.
-  EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(plugin.Row("future"))), "l->l ");
+  EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(plugin.Def("future"))), "l->l ");
 }
 
 TEST(Sibling, WithSeveralObjectsEachHasItsOwn) {
   Plugin plugin;
-  const PyMethodDef *decoy = plugin.Function<decltype(&sibling_decoy_rows)>("sibling_decoy_rows")();
+  const PyMethodDef *decoy = plugin.Function<decltype(&sibling_decoy_defs)>("sibling_decoy_defs")();
   EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(&decoy[0])), "d->d ");
   EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(&decoy[1])), "d->d ");
-  EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(plugin.Row("in_both"))), "l->l n->n ");
+  EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(plugin.Def("in_both"))), "l->l n->n ");
   // The linker does find the decoy's symbols when asked by the plugin's handle.
   EXPECT_NE(plugin.Function<void *>("_PyPyTyped_in_decoy"), nullptr);
-  EXPECT_EQ(PyTypedMethod_SiblingTable(plugin.Row("in_decoy")), nullptr);
+  EXPECT_EQ(PyTypedMethod_SiblingTable(plugin.Def("in_decoy")), nullptr);
   const auto *pointed_at = plugin.Function<const PyTypedMethod_Sibling *>("_PyPyTyped_pointed_at");
-  ASSERT_EQ(pointed_at->def, plugin.Row("pointed_at"));
-  EXPECT_EQ(PyTypedMethod_SiblingTable(plugin.Row("pointed_at")), nullptr);
+  ASSERT_EQ(pointed_at->def, plugin.Def("pointed_at"));
+  EXPECT_EQ(PyTypedMethod_SiblingTable(plugin.Def("pointed_at")), nullptr);
 }
 
 TEST(Sibling, OfTheProgramItself) {
   // Linked with -rdynamic, as interpreters are.
-  EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(&program_rows[0])), "l->l ");
-  EXPECT_EQ(PyTypedMethod_SiblingTable(&program_rows[1]), nullptr);
+  EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(&program_defs[0])), "l->l ");
+  EXPECT_EQ(PyTypedMethod_SiblingTable(&program_defs[1]), nullptr);
 }
 
 TEST(Sibling, NotOfDefsThatAreCopied) {
   const Plugin plugin;
-  const PyMethodDef on_stack = *plugin.Row("good");
+  const PyMethodDef on_stack = *plugin.Def("good");
   EXPECT_EQ(PyTypedMethod_SiblingTable(&on_stack), nullptr);
-  const auto on_heap = std::make_unique<PyMethodDef>(*plugin.Row("good"));
+  const auto on_heap = std::make_unique<PyMethodDef>(*plugin.Def("good"));
   EXPECT_EQ(PyTypedMethod_SiblingTable(on_heap.get()), nullptr);
   // A copy in another object, too: it is not the one that the symbol names.
   static PyMethodDef in_program;
-  in_program = *plugin.Row("good");
+  in_program = *plugin.Def("good");
   EXPECT_EQ(PyTypedMethod_SiblingTable(&in_program), nullptr);
 }
 
@@ -134,13 +134,13 @@ TEST(Sibling, AnyAddressMayBeAskedFor) {
 #ifndef __SANITIZE_ADDRESS__
 TEST(Sibling, AnyAddressInAnObjectMayBeAskedFor) {
   const Plugin plugin;
-  const PyMethodDef *const middles[] = {plugin.Row("good"), &program_rows[0]};
+  const PyMethodDef *const middles[] = {plugin.Def("good"), &program_defs[0]};
   for (const PyMethodDef *middle : middles) {
     const auto at = reinterpret_cast<std::uintptr_t>(middle);
     for (std::uintptr_t address = at - 0x2000; address < at + 0x4000; address += 4) {
       const auto *def = reinterpret_cast<const PyMethodDef *>(address);
       if (PyTypedMethod_SiblingTable(def) == nullptr) continue;
-      EXPECT_TRUE(def == &program_rows[0] || (def >= plugin.rows() && def < plugin.rows() + 40));
+      EXPECT_TRUE(def == &program_defs[0] || (def >= plugin.defs() && def < plugin.defs() + 40));
     }
   }
 }
@@ -148,7 +148,7 @@ TEST(Sibling, AnyAddressInAnObjectMayBeAskedFor) {
 
 TEST(Sibling, OfALibraryThatIsGone) {
   Plugin plugin;
-  const PyMethodDef *good = plugin.Row("good");
+  const PyMethodDef *good = plugin.Def("good");
   for (int i = 0; i < 3; ++i) EXPECT_NE(PyTypedMethod_SiblingTable(good), nullptr);
   plugin.Close();
   Dl_info info;
@@ -183,7 +183,7 @@ TEST(Sibling, TablesMustEndInsideTheirObject) {
 
 TEST(Sibling, FromManyThreadsAtOnce) {
   const Plugin plugin;
-  const PyMethodDef *good = plugin.Row("good"), *without = plugin.Row("without");
+  const PyMethodDef *good = plugin.Def("good"), *without = plugin.Def("without");
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([=] {

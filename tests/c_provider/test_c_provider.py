@@ -1,5 +1,5 @@
 """Typed functions and methods in plain C: Python sees what it would see without the tags, consumers
-see all of them, and tags live as long as the module or type whose array has the row."""
+see all of them, and tags live as long as the module or type whose array has the def."""
 import gc
 import importlib
 import inspect
@@ -147,7 +147,7 @@ class WhatConsumersSee(unittest.TestCase):
             self.assertEqual(look.call(module.Counter.of_class, None, "->l"), 42)
 
 
-@unittest.skipIf(BITS_ARE_FREE, "rows carry the bits and need no side table")
+@unittest.skipIf(BITS_ARE_FREE, "defs carry the bits and need no side table")
 class HowLongTagsLive(unittest.TestCase):
     def collect(self):
         while gc.collect():

@@ -72,7 +72,7 @@ auto &Methods(std::index_sequence<i...>) {
 Ref NewModule() {
   static PyModuleDef def = {
       PyModuleDef_HEAD_INIT, "generated", nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
-  def.m_methods = Methods(Indices()).rows();
+  def.m_methods = Methods(Indices()).defs();
   Ref module = Ref::Steal(PyModule_Create(&def));
   EXPECT_EQ(Methods(Indices()).tag(module.get()), 0) << TakeError();
   return module;

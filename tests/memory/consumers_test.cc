@@ -156,50 +156,51 @@ TEST_F(Consumers, Tags) {
          }});
 }
 
-PyTypedMethod_DEFINE(row_metadata, "row", {"d->d", 0, reinterpret_cast<void *>(twice)});
+PyTypedMethod_DEFINE(def_metadata, "def", {"d->d", 0, reinterpret_cast<void *>(twice)});
 PyTypedMethod_DEFINE(other_metadata, "other", {"d->d", 0, reinterpret_cast<void *>(power)});
 
-// An array of one's own, tagged in place and then row by row.
+// An array of one's own, tagged in place and then def by def.
 TEST_F(Consumers, Arrays) {
-  const PyTypedMethodMetadata *const typed[] = {&row_metadata, nullptr};
-  const PyTypedMethodMetadata *const wrong[] = {&row_metadata, &other_metadata, nullptr};
-  const PyMethodDef untouched[] = {{"row", nullptr, METH_O, nullptr},
+  const PyTypedMethodMetadata *const typed[] = {&def_metadata, nullptr};
+  const PyTypedMethodMetadata *const wrong[] = {&def_metadata, &other_metadata, nullptr};
+  const PyMethodDef untouched[] = {{"def", nullptr, METH_O, nullptr},
                                    {nullptr, nullptr, 0, nullptr}};
-  PyMethodDef rows[2];
-  const auto make = [&] { std::memcpy(rows, untouched, sizeof(rows)); };
-  Sweep({"TagRow", [&] { return PyTypedMethod_TagRow(&rows[0], &row_metadata) == 0; }, make});
-  Sweep({"TagRows", [&] { return PyTypedMethod_TagRows(rows, typed) == 0; }, make});
+  PyMethodDef defs[2];
+  const auto make = [&] { std::memcpy(defs, untouched, sizeof(defs)); };
+  Sweep(
+      {"TagInPlace", [&] { return PyTypedMethod_TagInPlace(&defs[0], &def_metadata) == 0; }, make});
+  Sweep({"TagArray", [&] { return PyTypedMethod_TagArray(defs, typed) == 0; }, make});
   // What is refused changes nothing, and is said, or there is no memory to say it.
   const auto is_refused = [&](int result, PyObject *error) {
     EXPECT_EQ(result, -1);
-    EXPECT_EQ(rows[0].ml_name, untouched[0].ml_name);
+    EXPECT_EQ(defs[0].ml_name, untouched[0].ml_name);
     if (!PyErr_ExceptionMatches(error)) return false;
     PyErr_Clear();
     return true;
   };
-  Sweep({"TagRow, another name",
+  Sweep({"TagInPlace, another name",
          [&] {
-           return is_refused(PyTypedMethod_TagRow(&rows[0], &other_metadata), PyExc_ValueError);
+           return is_refused(PyTypedMethod_TagInPlace(&defs[0], &other_metadata), PyExc_ValueError);
          },
          make});
-  Sweep({"TagRows, no such row",
-         [&] { return is_refused(PyTypedMethod_TagRows(rows, wrong), PyExc_SystemError); }, make});
+  Sweep({"TagArray, no such def",
+         [&] { return is_refused(PyTypedMethod_TagArray(defs, wrong), PyExc_SystemError); }, make});
   make();
-  ASSERT_EQ(PyTypedMethod_TagRows(rows, typed), 0);
+  ASSERT_EQ(PyTypedMethod_TagArray(defs, typed), 0);
   Ref owner;
   const auto untag = [&](bool succeeded) {
     if (PyTypedMethod_FLAGS == 0) {
-      EXPECT_EQ(PyTypedMethod_UntagDef(interface_, &rows[0]), succeeded);
+      EXPECT_EQ(PyTypedMethod_UntagDef(interface_, &defs[0]), succeeded);
     }
     owner.reset();
   };
   const auto make_owner = [&] { owner = scope_.Eval("type('Owner', (), {})()"); };
-  Swept add = {"AddTags", [&] { return PyTypedMethod_AddTags(owner.get(), rows, typed) == 0; },
+  Swept add = {"AddTags", [&] { return PyTypedMethod_AddTags(owner.get(), defs, typed) == 0; },
                make_owner, untag};
   add.cpython_leaks = true;  // what was retracted is kept until the interpreter ends
   Sweep(add);
-  Sweep({"AddTags, no such row", [&] {
-           EXPECT_EQ(PyTypedMethod_AddTags(module_.get(), rows, wrong), -1);
+  Sweep({"AddTags, no such def", [&] {
+           EXPECT_EQ(PyTypedMethod_AddTags(module_.get(), defs, wrong), -1);
            if (!PyErr_ExceptionMatches(PyExc_SystemError)) return false;
            PyErr_Clear();
            return true;

@@ -55,7 +55,7 @@ class Metadata(unittest.TestCase):
                                 ("none", "->l"), ("single", "f->f"), ("raises", "l->i")):
             (row,) = reader.entries(getattr(functions, name))
             self.assertEqual(row[0], signature)
-        # Tagged by PyTypedMethod_TagRows, whose array had an ordinary name.
+        # Tagged by PyTypedMethod_TagArray, whose array had an ordinary name.
         self.assertEqual([row[0] for row in reader.entries(functions.size)],
                          ["d->d", "dl->d", "l->l"])
         self.assertEqual(reader.entries(functions.counts), [])
@@ -211,7 +211,7 @@ class Refused(unittest.TestCase):
         """There is no side table to put them into."""
         made = support.compile_module(support.MODULES / "pypy_functions.c", self.folder,
                                       flags=("-DPyTypedMethod_FLAGS=0",))
-        with self.assertRaisesRegex(SystemError, "on PyPy a typed row needs its flag bits"):
+        with self.assertRaisesRegex(SystemError, "on PyPy a typed def needs its flag bits"):
             self.load(made)
 
     def load(self, path):

@@ -39,9 +39,9 @@ T fails() {
   throw std::out_of_range("too far");
 }
 
-PyNativeCallableEntry only(const typedcall::method &row) {
-  EXPECT_EQ(row.shape->count, 1u);
-  return row.entry(0);
+PyNativeCallableEntry only(const typedcall::method &made) {
+  EXPECT_EQ(made.shape->count, 1u);
+  return made.entry(0);
 }
 
 template <class Pointer>
@@ -121,13 +121,13 @@ TEST(Flags, AreStated) {
 }
 
 TEST(Overloads, AreEntriesInOrder) {
-  const typedcall::method row = typedcall::def<inc, sum, plain>("f");
-  ASSERT_EQ(row.shape->count, 3u);
-  EXPECT_STREQ(row.entry(0).signature, "l->l");
-  EXPECT_STREQ(row.entry(1).signature, "dd->d");
-  EXPECT_EQ(row.entry(0).funcptr, reinterpret_cast<void *>(&inc));
-  EXPECT_EQ(row.entry(1).flags, 0u);
-  EXPECT_EQ(row.entry(2).flags, kMayRaise | kNeedsThread);
+  const typedcall::method made = typedcall::def<inc, sum, plain>("f");
+  ASSERT_EQ(made.shape->count, 3u);
+  EXPECT_STREQ(made.entry(0).signature, "l->l");
+  EXPECT_STREQ(made.entry(1).signature, "dd->d");
+  EXPECT_EQ(made.entry(0).funcptr, reinterpret_cast<void *>(&inc));
+  EXPECT_EQ(made.entry(1).flags, 0u);
+  EXPECT_EQ(made.entry(2).flags, kMayRaise | kNeedsThread);
 }
 
 TEST(Convention, FollowsFromTheNumberOfArguments) {
@@ -141,11 +141,11 @@ TEST(Convention, FollowsFromTheNumberOfArguments) {
 
 // PyPy reads each -1 and -0.0 of a function that may raise as an error, and knows three types.
 TEST(PyPyFields, SayWhatPyPyGetsRight) {
-  const typedcall::method row = typedcall::def<inc>("f");
-  EXPECT_EQ(row.shape->pypy_arg_types[0], 1);
-  EXPECT_EQ(row.shape->pypy_arg_types[1], -1);
-  EXPECT_EQ(row.shape->pypy_ret_type, 1);
-  EXPECT_TRUE(row.shape->speaks_pypy);
+  const typedcall::method made = typedcall::def<inc>("f");
+  EXPECT_EQ(made.shape->pypy_arg_types[0], 1);
+  EXPECT_EQ(made.shape->pypy_arg_types[1], -1);
+  EXPECT_EQ(made.shape->pypy_ret_type, 1);
+  EXPECT_TRUE(made.shape->speaks_pypy);
   const typedcall::method two = typedcall::def<sum>("f");
   EXPECT_EQ(two.shape->pypy_arg_types[0], 2);
   EXPECT_EQ(two.shape->pypy_arg_types[1], 2);
@@ -155,12 +155,12 @@ TEST(PyPyFields, SayWhatPyPyGetsRight) {
 }
 
 TEST(PyPyFields, RefuseEverythingElse) {
-  for (const typedcall::method &row :
+  for (const typedcall::method &made :
        {typedcall::def<plain>("f"), typedcall::def<nothing>("f"), typedcall::def<set>("f"),
         typedcall::def<narrow>("f"), typedcall::def<inc>("f", typedcall::may_raise)}) {
-    EXPECT_EQ(row.shape->pypy_arg_types[0], 0x100);
-    EXPECT_EQ(row.shape->pypy_arg_types[1], -1);
-    EXPECT_FALSE(row.shape->speaks_pypy);
+    EXPECT_EQ(made.shape->pypy_arg_types[0], 0x100);
+    EXPECT_EQ(made.shape->pypy_arg_types[1], -1);
+    EXPECT_FALSE(made.shape->speaks_pypy);
   }
 }
 
@@ -236,19 +236,19 @@ TEST(Trampoline, SetsNothingWithoutAnException) {
 TEST(MethodTable, FillsRowsAndMetadata) {
   static typedcall::method_table methods{typedcall::def<inc>("inc", "Documented."),
                                          typedcall::def<sum>("sum")};
-  const PyMethodDef *rows = methods.rows();
-  EXPECT_STREQ(rows[0].ml_name, "inc");
-  EXPECT_STREQ(rows[0].ml_doc, "inc($module, arg0, /)\n--\n\nDocumented.");
-  EXPECT_EQ(rows[0].ml_flags, METH_O | PyTypedMethod_FLAGS);
-  EXPECT_STREQ(rows[1].ml_name, "sum");
-  EXPECT_STREQ(rows[1].ml_doc, "sum($module, arg0, arg1, /)\n--\n\n");
-  EXPECT_EQ(rows[2].ml_name, nullptr);
+  const PyMethodDef *defs = methods.defs();
+  EXPECT_STREQ(defs[0].ml_name, "inc");
+  EXPECT_STREQ(defs[0].ml_doc, "inc($module, arg0, /)\n--\n\nDocumented.");
+  EXPECT_EQ(defs[0].ml_flags, METH_O | PyTypedMethod_FLAGS);
+  EXPECT_STREQ(defs[1].ml_name, "sum");
+  EXPECT_STREQ(defs[1].ml_doc, "sum($module, arg0, arg1, /)\n--\n\n");
+  EXPECT_EQ(defs[2].ml_name, nullptr);
   const PyTypedMethodMetadata *metadata = reinterpret_cast<const PyTypedMethodMetadata *>(
-      rows[0].ml_name - offsetof(PyPyTypedMethodMetadata, ml_name) -
+      defs[0].ml_name - offsetof(PyPyTypedMethodMetadata, ml_name) -
       offsetof(PyTypedMethodMetadata, pypy));
   EXPECT_EQ(metadata->pypy.underlying_func, reinterpret_cast<void *>(&inc));
   // The metadata is in front of the name whether the bits announce it or not.
-  PyMethodDef announced = rows[1];
+  PyMethodDef announced = defs[1];
   announced.ml_flags |= METH_TYPED | METH_TYPED_EXT;
   const PyNativeCallableTable *table = PyTypedMethod_Table(&announced);
   ASSERT_NE(table, nullptr);

@@ -18,9 +18,9 @@ constexpr std::uintptr_t kNeedsThread = 0x0001, kMayRaise = 0x0004, kReturnsStat
                          kTakesSelf = 0x0020, kDiffers = 0x0080, kThreadSafe = 0x010000,
                          kPure = 0x020000;
 
-PyNativeCallableEntry only(const typedcall::method &row) {
-  EXPECT_EQ(row.shape->count, 1u);
-  return row.entry(0);
+PyNativeCallableEntry only(const typedcall::method &made) {
+  EXPECT_EQ(made.shape->count, 1u);
+  return made.entry(0);
 }
 
 template <class Pointer>
@@ -142,7 +142,7 @@ bool sets(PyObject *) {
 
 TEST(Status, IsInSignatureAndFlags) {
   using typedcall::def, typedcall::returns_status;
-  for (const auto &[row, signature] :
+  for (const auto &[made, signature] :
        std::initializer_list<std::pair<typedcall::method, const char *>>{
            {def<halve>("f", returns_status), "d&d->i"},
            {def<halve_or_throw>("f", returns_status), "d&d->i"},
@@ -155,14 +155,14 @@ TEST(Status, IsInSignatureAndFlags) {
            {def<root>("f"), "d&Zd->i"},
            {def<sets>("f"), "O&?->i"},
        }) {
-    EXPECT_STREQ(only(row).signature, signature);
+    EXPECT_STREQ(only(made).signature, signature);
     const bool differs = std::string(signature) == "&Zg->i";
-    EXPECT_EQ(only(row).flags, kReturnsStatus | kNeedsThread | (differs ? kDiffers : 0))
+    EXPECT_EQ(only(made).flags, kReturnsStatus | kNeedsThread | (differs ? kDiffers : 0))
         << signature;
-    EXPECT_TRUE(PyNativeCallable_FlagsAreUsable(only(row).flags));
+    EXPECT_TRUE(PyNativeCallable_FlagsAreUsable(only(made).flags));
     // PyPy would take it for the result.
-    EXPECT_EQ(row.shape->pypy_arg_types[0], 0x100);
-    EXPECT_FALSE(row.shape->speaks_pypy);
+    EXPECT_EQ(made.shape->pypy_arg_types[0], 0x100);
+    EXPECT_FALSE(made.shape->speaks_pypy);
   }
 }
 
@@ -222,13 +222,13 @@ void self_alone(PyObject *) noexcept {}
 
 TEST(Self, IsNotInTheSignature) {
   using typedcall::def, typedcall::takes_self;
-  const typedcall::method row = def<with_self>("f", takes_self | typedcall::pure);
-  EXPECT_STREQ(only(row).signature, "d->d");
-  EXPECT_EQ(only(row).flags, kTakesSelf | kNeedsThread | kPure);
-  EXPECT_EQ(only(row).funcptr, reinterpret_cast<void *>(&with_self));
-  EXPECT_EQ(row.shape->flags, METH_O);
-  EXPECT_EQ(row.shape->pypy_arg_types[0], 0x100);
-  EXPECT_FALSE(row.shape->speaks_pypy);
+  const typedcall::method made = def<with_self>("f", takes_self | typedcall::pure);
+  EXPECT_STREQ(only(made).signature, "d->d");
+  EXPECT_EQ(only(made).flags, kTakesSelf | kNeedsThread | kPure);
+  EXPECT_EQ(only(made).funcptr, reinterpret_cast<void *>(&with_self));
+  EXPECT_EQ(made.shape->flags, METH_O);
+  EXPECT_EQ(made.shape->pypy_arg_types[0], 0x100);
+  EXPECT_FALSE(made.shape->speaks_pypy);
   EXPECT_STREQ(only(def<self_alone>("f", takes_self)).signature, "->v");
   EXPECT_EQ(def<self_alone>("f", takes_self).shape->flags, METH_NOARGS);
   EXPECT_STREQ(only(def<self_throws>("f", takes_self)).signature, "->d");
@@ -276,20 +276,20 @@ TEST(Convention, OfTypes) {
 }
 
 TEST(Gil, ReleasedMeansThreadSafe) {
-  const typedcall::method row = typedcall::def<inc>("f", typedcall::releases_gil);
-  EXPECT_EQ(only(row).flags, kThreadSafe);
-  EXPECT_EQ(only(row).funcptr, reinterpret_cast<void *>(&inc));
-  EXPECT_EQ(row.shape->pypy_arg_types[0], 1);
+  const typedcall::method made = typedcall::def<inc>("f", typedcall::releases_gil);
+  EXPECT_EQ(only(made).flags, kThreadSafe);
+  EXPECT_EQ(only(made).funcptr, reinterpret_cast<void *>(&inc));
+  EXPECT_EQ(made.shape->pypy_arg_types[0], 1);
 }
 
 TEST(Def, TakesItsExtrasInAnyOrder) {
-  const typedcall::method row =
+  const typedcall::method made =
       typedcall::def<add>("f", typedcall::positional("x"), "Documented.", typedcall::pure,
                           typedcall::positional("y"), typedcall::thread_safe);
-  EXPECT_STREQ(row.doc, "Documented.");
-  EXPECT_EQ(only(row).flags, kPure | kThreadSafe);
+  EXPECT_STREQ(made.doc, "Documented.");
+  EXPECT_EQ(only(made).flags, kPure | kThreadSafe);
   typedcall::internal::parameter_text spelt;
-  row.shape->spell(&spelt);
+  made.shape->spell(&spelt);
   EXPECT_STREQ(spelt.positional.c_str(), "x, y");
   EXPECT_EQ(typedcall::def<add>("f", nullptr).doc, nullptr);
 }

@@ -40,7 +40,7 @@ vectorcallfunc vectorcall_of(PyObject *function) {
 bool same_vectorcall(PyObject *a, PyObject *b) noexcept {
   return vectorcall_of(a) == vectorcall_of(b);
 }
-/// A function of the same row, as CPython makes it.
+/// A function of the same def, as CPython makes it.
 PyObject *twin(PyObject *function) noexcept {
   auto *builtin = reinterpret_cast<PyCFunctionObject *>(function);
   return PyCFunction_NewEx(builtin->m_ml, builtin->m_self, builtin->m_module);

@@ -71,7 +71,7 @@ void release(PyObject *self) {
 }
 
 PyType_Slot vector_slots[] = {
-    {Py_tp_methods, vector_methods.rows()},
+    {Py_tp_methods, vector_methods.defs()},
     {Py_tp_init, reinterpret_cast<void *>(set_parts)},
     {Py_tp_new, reinterpret_cast<void *>(PyType_GenericNew)},
     {Py_tp_dealloc, reinterpret_cast<void *>(release)},
@@ -95,7 +95,7 @@ long count(PyObject *module) noexcept { return ++state_of(module)->calls; }
 void add_to_count(PyObject *module, long more) noexcept { state_of(module)->calls += more; }
 PyObject *me(PyObject *module) noexcept { return itself(module); }
 
-// [(signature, flags, address)] of a callable, or of what has the rows in its type.
+// [(signature, flags, address)] of a callable, or of what has the defs in its type.
 PyObject *entries(PyObject *module, PyObject *callable) noexcept {
   PyMethodDef *def = PyTypedMethod_DefOf(callable);
   if (Py_TYPE(callable) == &PyClassMethodDescr_Type) {
@@ -111,9 +111,9 @@ PyObject *entries(PyObject *module, PyObject *callable) noexcept {
   PyObject *list = PyList_New(0);
   for (Py_ssize_t i = 0; list != nullptr && table != nullptr && i < table->count; ++i) {
     const PyNativeCallableEntry &entry = table->entries[i];
-    const typedcall::object_ref row = typedcall::object_ref::steal(
+    const typedcall::object_ref def = typedcall::object_ref::steal(
         Py_BuildValue("(sK)", entry.signature, static_cast<unsigned long long>(entry.flags)));
-    if (!row || PyList_Append(list, row.get()) < 0) Py_CLEAR(list);
+    if (!def || PyList_Append(list, def.get()) < 0) Py_CLEAR(list);
   }
   return list;
 }

@@ -1,4 +1,4 @@
-// Rows that compile and cannot be made right: importing the module says so. One module for each
+// Defs that compile and cannot be made right: importing the module says so. One module for each
 // value of REFUSED; 0 is the one that imports.
 
 #include "typedcall/provider.h"

@@ -1,5 +1,5 @@
 # Functions that PyObject_Vectorcall reaches directly: which are, and that nobody can tell by what
-# they do. Each is compared with its twin, another function object of the same row, as CPython made it.
+# they do. Each is compared with its twin, another function object of the same def, as CPython made it.
 import gc
 import importlib.util
 import inspect

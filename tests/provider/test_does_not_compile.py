@@ -47,7 +47,7 @@ def module_with(member):
 
 
 def def_of(function, arguments='"f"'):
-    return "%s static auto row = typedcall::def<f>(%s); const void *use() { return &row; }" % (
+    return "%s static auto def = typedcall::def<f>(%s); const void *use() { return &def; }" % (
         function, arguments)
 
 
@@ -201,10 +201,10 @@ CASES = {
                '"f", typedcall::positional("x"), typedcall::arg("y")')),
     "names of overloads": (
         "long f(long) noexcept; double g(double) noexcept;"
-        'static auto row = typedcall::def<f, g>("f", typedcall::arg("x"));'
-        "const void *use() { return &row; }", "typedcall: overloads have no names",
+        'static auto def = typedcall::def<f, g>("f", typedcall::arg("x"));'
+        "const void *use() { return &def; }", "typedcall: overloads have no names",
         "long f(long) noexcept; double g(double) noexcept;"
-        'static auto row = typedcall::def<f, g>("f"); const void *use() { return &row; }'),
+        'static auto def = typedcall::def<f, g>("f"); const void *use() { return &def; }'),
     "floating default of an integer": (
         def_of("long f(long) noexcept;", '"f", typedcall::arg("x") = 1.5'), NUMBER,
         def_of("long f(double) noexcept;", '"f", typedcall::arg("x") = 1')),
@@ -231,12 +231,12 @@ CASES = {
                                "typedcall: behind the name come effects",
                                def_of("long f(long) noexcept;", '"f", typedcall::pure')),
     "lambda as an argument": (
-        'auto row = typedcall::def("f", [](long x) noexcept { return x; });', FUNCTION,
+        'auto def = typedcall::def("f", [](long x) noexcept { return x; });', FUNCTION,
         "constexpr auto f = +[](long x) noexcept { return x; };" + def_of("")),
-    "no function": ('auto row = typedcall::def<>("f");', "typedcall: name the function",
+    "no function": ('auto def = typedcall::def<>("f");', "typedcall: name the function",
                     def_of("long f() noexcept;")),
     "number instead of a function": (
-        'auto row = typedcall::def<1>("f");', FUNCTION, def_of("long f() noexcept;")),
+        'auto def = typedcall::def<1>("f");', FUNCTION, def_of("long f() noexcept;")),
     "boxed call with text": (
         "bool use(PyObject *f, long *r) { return typedcall::boxed_call(f, r, std::string()); }",
         "typedcall: boxed calls know bool",

@@ -1,9 +1,9 @@
-# Modules with rows that cannot be made right do not import, and say why.
+# Modules with defs that cannot be made right do not import, and say why.
 import importlib
 import sys
 import unittest
 
-OTHER = r"again\(\): the same C\+\+ function has other names or defaults in another row"
+OTHER = r"again\(\): the same C\+\+ function has other names or defaults in another def"
 
 
 class Refused(unittest.TestCase):

@@ -32,7 +32,7 @@ PyCFunction AsCFunction(decltype(&BoxedMethod) function) {
 }
 
 constexpr int kMethodFlags = METH_METHOD | METH_FASTCALL | METH_KEYWORDS;
-PyMethodDef rows[] = {
+PyMethodDef defs[] = {
     {"scaled", Boxed, METH_O, nullptr},
     {"name_length", Boxed, METH_O | METH_CLASS, nullptr},
     {"twice", Boxed, METH_O | METH_STATIC, nullptr},
@@ -52,7 +52,7 @@ void *AsAddress(long (*function)(PyObject *) noexcept) {
 class Methods : public testing::Test {
  protected:
   Methods() {
-    PyType_Slot slots[] = {{Py_tp_methods, rows}, {0, nullptr}};
+    PyType_Slot slots[] = {{Py_tp_methods, defs}, {0, nullptr}};
     PyType_Spec spec = {"test.Scale", sizeof(Scale), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                         slots};
     type = Ref::Steal(PyType_FromSpec(&spec));
@@ -70,14 +70,14 @@ class Methods : public testing::Test {
     Tag(4, name_table);
   }
   ~Methods() override {
-    for (const PyMethodDef &row : rows) PyTypedMethod_UntagDef(Interface(), &row);
+    for (const PyMethodDef &def : defs) PyTypedMethod_UntagDef(Interface(), &def);
   }
 
   void Factor(const char *name, double factor) {
     reinterpret_cast<Scale *>(scope.Eval(name).get())->factor = factor;
   }
-  void Tag(std::size_t row, const Table &table) {
-    EXPECT_EQ(PyTypedMethod_TagDef(Interface(), &rows[row], type.get(), table.get(), nullptr), 1)
+  void Tag(std::size_t def, const Table &table) {
+    EXPECT_EQ(PyTypedMethod_TagDef(Interface(), &defs[def], type.get(), table.get(), nullptr), 1)
         << TakeError();
   }
 
@@ -295,20 +295,20 @@ TEST_F(Methods, UnboundInARequest) {
 }
 
 TEST(Modules, SelfIsTheModule) {
-  static PyMethodDef module_rows[] = {{"is_module", Boxed, METH_O, nullptr},
+  static PyMethodDef module_defs[] = {{"is_module", Boxed, METH_O, nullptr},
                                       {nullptr, nullptr, 0, nullptr}};
   static PyModuleDef module_def = {PyModuleDef_HEAD_INIT,
                                    "takes_module",
                                    nullptr,
                                    0,
-                                   module_rows,
+                                   module_defs,
                                    nullptr,
                                    nullptr,
                                    nullptr,
                                    nullptr};
   const Table table{{"->l", kSelf, AsAddress(is_module)}};
   Ref module = Ref::Steal(PyModule_Create(&module_def));
-  ASSERT_EQ(PyTypedMethod_TagDef(Interface(), &module_rows[0], module.get(), table.get(), nullptr),
+  ASSERT_EQ(PyTypedMethod_TagDef(Interface(), &module_defs[0], module.get(), table.get(), nullptr),
             1);
   Ref function = Ref::Steal(PyObject_GetAttrString(module.get(), "is_module"));
   auto bound = typedcall::resolve_bound<long()>(Interface(), function.get());
@@ -357,16 +357,16 @@ TEST_F(Methods, References) {
   EXPECT_EQ(Py_REFCNT(self.get()), before[2]);
 }
 
-// The type owns the rows: whatever is found keeps it alive.
+// The type owns the defs: whatever is found keeps it alive.
 TEST(Types, AreKeptAlive) {
-  static PyMethodDef own_rows[] = {{"scaled", Boxed, METH_O, nullptr},
+  static PyMethodDef own_defs[] = {{"scaled", Boxed, METH_O, nullptr},
                                    {nullptr, nullptr, 0, nullptr}};
   const Table table{{"d->d", kSelf, AsAddress(scaled)}};
   for (const bool is_bound : {true, false}) {
-    PyType_Slot slots[] = {{Py_tp_methods, own_rows}, {0, nullptr}};
+    PyType_Slot slots[] = {{Py_tp_methods, own_defs}, {0, nullptr}};
     PyType_Spec spec = {"test.Short", sizeof(Scale), 0, Py_TPFLAGS_DEFAULT, slots};
     Ref type = Ref::Steal(PyType_FromSpec(&spec));
-    ASSERT_EQ(PyTypedMethod_TagDef(Interface(), own_rows, type.get(), table.get(), nullptr), 1)
+    ASSERT_EQ(PyTypedMethod_TagDef(Interface(), own_defs, type.get(), table.get(), nullptr), 1)
         << TakeError();
     typedcall_test::Scope scope;
     scope.Set("Short", type.get());

@@ -31,7 +31,7 @@ PyModuleDef module_def = {
 
 // A module as TYPEDCALL_MODULE makes it, but not in sys.modules.
 Ref NewModule() {
-  module_def.m_methods = methods.rows();
+  module_def.m_methods = methods.defs();
   Ref module = Ref::Steal(PyModule_Create(&module_def));
   EXPECT_EQ(methods.tag(module.get()), 0) << TakeError();
   return module;

@@ -1,4 +1,4 @@
-// A provider that is compiled several times, as MODULE, with different flag bits in its rows.
+// A provider that is compiled several times, as MODULE, with different flag bits in its defs.
 
 #include "typedcall/provider.h"
 

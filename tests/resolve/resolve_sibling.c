@@ -1,4 +1,4 @@
-/* A provider whose rows are found by sibling symbols alone: no flag bits, nothing is executed. */
+/* A provider whose defs are found by sibling symbols alone: no flag bits, nothing is executed. */
 #include "typedcall/typed_method.h"
 
 static long add_one(long x) { return x + 1; }

@@ -1,4 +1,4 @@
-// A module in plain C whose rows are written with the macros of typedcall/typed_method.h; built
+// A module in plain C whose defs are written with the macros of typedcall/typed_method.h; built
 // twice, once as an author would and once, as `handmade_flagged`, with the flag bits forced.
 #include "typedcall/tag.h"
 
@@ -72,9 +72,9 @@ static PyObject *pypy(PyObject *module, PyObject *function) {
 }
 
 static PyMethodDef methods[] = {
-    PyTypedMethod_ROW(inc_typed, inc, METH_O, "inc($module, x, /)\n--\n\nAdd one."),
+    PyTypedMethod_METHOD_DEF(inc_typed, inc, METH_O, "inc($module, x, /)\n--\n\nAdd one."),
     {"untagged", untagged, METH_O, NULL},
-    PyTypedMethod_ROW(half_typed, half, METH_FASTCALL, "half($module, x, /)\n--\n\nHalve."),
+    PyTypedMethod_METHOD_DEF(half_typed, half, METH_FASTCALL, "half($module, x, /)\n--\n\nHalve."),
     {"where", where, METH_O, NULL},
     {"pypy", pypy, METH_O, NULL},
     {NULL, NULL, 0, NULL},

@@ -1,4 +1,4 @@
-// Rows that carry the flag bits need no interface: tagging them installs none, and works where
+// Defs that carry the flag bits need no interface: tagging them installs none, and works where
 // another module has made installing one impossible. One process, because whatever is installed
 // stays.
 #define PyTypedMethod_FLAGS 0x3000
@@ -19,35 +19,35 @@ PyObject *Boxed(PyObject *, PyObject *argument) {
 PyTypedMethod_DEFINE(flagged, "flagged", {"l->l", 0, reinterpret_cast<void *>(Inc)});
 PyTypedMethod_DEFINE(plain, "plain", {"l->l", 0, reinterpret_cast<void *>(Inc)});
 
-PyMethodDef rows[] = {
-    PyTypedMethod_ROW(flagged, Boxed, METH_O, nullptr),
+PyMethodDef defs[] = {
+    PyTypedMethod_METHOD_DEF(flagged, Boxed, METH_O, nullptr),
     {plain.pypy.ml_name, Boxed, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 
-TEST(LazyImport, OnlyRowsWithoutBitsNeedTheInterface) {
+TEST(LazyImport, OnlyDefsWithoutBitsNeedTheInterface) {
   const PyTypedMethodMetadata *const with_bits[] = {&flagged, nullptr};
   const PyTypedMethodMetadata *const none[] = {nullptr};
   const PyTypedMethodMetadata *const both[] = {&flagged, &plain, nullptr};
   Scope scope;
   Ref owner = scope.Eval("type('Owner', (), {})()");
   ASSERT_EQ(PyTypedcall_Peek(), nullptr) << "nothing before has installed it";
-  EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), rows, with_bits), 0) << TakeError();
-  EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), rows, none), 0) << TakeError();
+  EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), defs, with_bits), 0) << TakeError();
+  EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), defs, none), 0) << TakeError();
   EXPECT_EQ(PyTypedcall_Peek(), nullptr);
 
   // A squatter: what prevents the use of the interface does not be in the way of bits.
   scope.Run("import sys, types\nsys.modules['_extensibletype'] = 'squatter'");
-  EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), rows, with_bits), 0) << TakeError();
-  EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), rows, both), -1);
+  EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), defs, with_bits), 0) << TakeError();
+  EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), defs, both), -1);
   EXPECT_EQ(TakeError().rfind("ImportError: ", 0), 0u);
   scope.Run("del sys.modules['_extensibletype']");
 
-  EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), rows, both), 0) << TakeError();
+  EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), defs, both), 0) << TakeError();
   const PyTypedcall_Interface *interface = PyTypedcall_Peek();
   ASSERT_NE(interface, nullptr);
-  EXPECT_EQ(interface->find(interface->state, PyTypedcall_BY_DEF, &rows[0]), nullptr);
-  EXPECT_EQ(interface->find(interface->state, PyTypedcall_BY_DEF, &rows[1]), plain.table);
+  EXPECT_EQ(interface->find(interface->state, PyTypedcall_BY_DEF, &defs[0]), nullptr);
+  EXPECT_EQ(interface->find(interface->state, PyTypedcall_BY_DEF, &defs[1]), plain.table);
 }
 
 }  // namespace

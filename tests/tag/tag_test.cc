@@ -272,7 +272,7 @@ TEST_F(Tag, MethodsOfEveryKindHaveADefAndTheirClassOwnsIt) {
   const PyNativeCallableTable table = Table("l->l");
   const struct {
     const char *expression;
-    int row;
+    int def;
   } cases[] = {
       {"Kinds.plain", 0},        {"Kinds().plain", 0},     {"Kinds.__dict__['of_class']", 1},
       {"Kinds.of_class", 1},     {"Kinds().of_nobody", 2}, {"Kinds.with_class", 3},
@@ -283,16 +283,16 @@ TEST_F(Tag, MethodsOfEveryKindHaveADefAndTheirClassOwnsIt) {
     ASSERT_TRUE(type) << TakeError();
     scope_.Set("Kinds", type.get());
     Ref callable = scope_.Eval(one.expression);
-    ASSERT_EQ(PyTypedMethod_DefOf(callable.get()), &methods[one.row]) << one.expression;
+    ASSERT_EQ(PyTypedMethod_DefOf(callable.get()), &methods[one.def]) << one.expression;
     EXPECT_EQ(PyTypedMethod_TagCallable(interface_, callable.get(), &table, nullptr), 1)
         << one.expression << TakeError();
     callable.reset();
     Collect();
-    EXPECT_EQ(Found(&methods[one.row]), &table) << one.expression;
+    EXPECT_EQ(Found(&methods[one.def]), &table) << one.expression;
     scope_.Run("del Kinds");
     type.reset();
     Collect();
-    EXPECT_EQ(Found(&methods[one.row]), nullptr) << one.expression;
+    EXPECT_EQ(Found(&methods[one.def]), nullptr) << one.expression;
   }
 }
 
@@ -301,10 +301,10 @@ TEST_F(Tag, NothingIsWrittenToForeignDef) {
   Ref sin = scope_.Eval("math.sin");
   PyMethodDef *def = PyTypedMethod_DefOf(sin.get());
   ASSERT_NE(def, nullptr);
-  // The whole array of `math`, from sin's row to the row that ends it.
-  std::size_t rows = 0;
-  while (def[rows].ml_name != nullptr) ++rows;
-  std::vector<unsigned char> before((rows + 1) * sizeof(PyMethodDef));
+  // The whole array of `math`, from sin's def to the def that ends it.
+  std::size_t defs = 0;
+  while (def[defs].ml_name != nullptr) ++defs;
+  std::vector<unsigned char> before((defs + 1) * sizeof(PyMethodDef));
   std::memcpy(before.data(), def, before.size());
   const std::string name = def->ml_name;
   PyNativeCallableTable table = Table("d->d", PyNativeCallable_DIFFERS);
@@ -342,31 +342,31 @@ PyTypedMethod_DEFINE_PYPY(typed_contradiction, "contradiction", PyTypedMethod_CO
 PyTypedMethod_DEFINE_PYPY(typed_raising, "raising", PyTypedMethod_CODES(T_C_LONG), -T_C_LONG, Inc,
                           {"l->l", 0, reinterpret_cast<void *>(Inc)});
 
-PyMethodDef rows[] = {
-    PyTypedMethod_ROW(typed_inc, Boxed, METH_O, nullptr),
-    PyTypedMethod_ROW(typed_faulty, Boxed, METH_O, nullptr),
-    PyTypedMethod_ROW(typed_contradiction, Boxed, METH_O, nullptr),
-    PyTypedMethod_ROW(typed_raising, Boxed, METH_O, nullptr),
+PyMethodDef defs[] = {
+    PyTypedMethod_METHOD_DEF(typed_inc, Boxed, METH_O, nullptr),
+    PyTypedMethod_METHOD_DEF(typed_faulty, Boxed, METH_O, nullptr),
+    PyTypedMethod_METHOD_DEF(typed_contradiction, Boxed, METH_O, nullptr),
+    PyTypedMethod_METHOD_DEF(typed_raising, Boxed, METH_O, nullptr),
     // The name is spelt the same, but it is not the metadata's.
     {"stray", Boxed, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 
-TEST_F(Tag, OwnRows) {
+TEST_F(Tag, OwnDefs) {
   const struct {
     const PyTypedMethodMetadata *metadata;
     const char *error;
   } cases[] = {
       {&typed_inc, ""},
       {&typed_faulty, "ValueError: faulty: entry 0: signature 'l>l' at position 1"},
-      {&typed_stray, "SystemError: no row of the method table uses the metadata of 'stray'"},
+      {&typed_stray, "SystemError: no def of the method table uses the metadata of 'stray'"},
       {&typed_contradiction, "ValueError: contradiction: PyPy's type codes contradict the entries"},
       {&typed_raising, "ValueError: raising: PyPy's type codes contradict the entries"},
   };
   for (const auto &one : cases) {
     Ref owner = Owner();
     const PyTypedMethodMetadata *const typed[] = {one.metadata, nullptr};
-    const int result = PyTypedMethod_AddTags(owner.get(), rows, typed);
+    const int result = PyTypedMethod_AddTags(owner.get(), defs, typed);
     const std::string error = TakeError();
     EXPECT_EQ(result, error.empty() ? 0 : -1);
     EXPECT_EQ(error.empty(), *one.error == '\0') << error;
@@ -374,10 +374,10 @@ TEST_F(Tag, OwnRows) {
   }
   Ref owner = Owner();
   const PyTypedMethodMetadata *const typed[] = {&typed_inc, nullptr};
-  ASSERT_EQ(PyTypedMethod_AddTags(owner.get(), rows, typed), 0);
+  ASSERT_EQ(PyTypedMethod_AddTags(owner.get(), defs, typed), 0);
   const bool bits = (PyTypedMethod_FLAGS) != 0;
-  EXPECT_EQ(PyTypedMethod_Table(&rows[0]), bits ? typed_inc.table : nullptr);
-  EXPECT_EQ(Found(&rows[0]), bits ? nullptr : typed_inc.table);
+  EXPECT_EQ(PyTypedMethod_Table(&defs[0]), bits ? typed_inc.table : nullptr);
+  EXPECT_EQ(Found(&defs[0]), bits ? nullptr : typed_inc.table);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""Rows written in plain C with the macros: ordinary functions for Python, whose tag is where the Python
+"""Defs written in plain C with the macros: ordinary functions for Python, whose tag is where the Python
 version wants it."""
 
 import gc
@@ -13,7 +13,7 @@ import handmade_flagged
 BITS_ARE_FREE = sys.version_info < (3, 11)
 
 
-class Rows(unittest.TestCase):
+class Defs(unittest.TestCase):
     def test_they_are_ordinary_functions(self):
         for module in (handmade, handmade_flagged):
             self.assertEqual(module.inc(-2), -1)
@@ -42,7 +42,7 @@ class Rows(unittest.TestCase):
         self.assertIsNone(handmade.pypy(handmade_flagged.half))
         self.assertEqual(handmade.pypy(handmade.inc), "l->l" if BITS_ARE_FREE else None)
 
-    @unittest.skipIf(BITS_ARE_FREE, "rows carry the bits and need no side table")
+    @unittest.skipIf(BITS_ARE_FREE, "defs carry the bits and need no side table")
     def test_the_row_goes_with_the_last_module_made_from_it(self):
         first = sys.modules.pop("handmade")
         second = importlib.import_module("handmade")

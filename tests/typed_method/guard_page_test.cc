@@ -1,7 +1,7 @@
 // Readers look at no memory that the def's bits, and then the header's own size, do not declare:
 // what they may read is at the very edge of a page whose neighbour cannot be read.
 
-#include "tests/typed_method/row.h"
+#include "tests/typed_method/def_in_memory.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

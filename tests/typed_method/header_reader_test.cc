@@ -1,7 +1,7 @@
 // Our header in front of PyPy's struct: versions that are usable, versions and magics that are not,
 // bits that announce it. Linked without libpython: the readers call no Python function.
 
-#include "tests/typed_method/row.h"
+#include "tests/typed_method/def_in_memory.h"
 
 #include <gtest/gtest.h>
 
@@ -16,29 +16,29 @@ const int kNotForPyPy[] = {PyTypedMethod_NOT_FOR_PYPY, -1};
 const int kLong[] = {1, -1};
 const PyNativeCallableTable kOverloads = {1, {{"l->l", 0, nullptr}}};
 
-// A row that has everything, for tests to spoil.
+// A def that has everything, for tests to spoil.
 class Header : public testing::Test {
  protected:
   Header() {
-    put_pypy(row.name(), kLong, 1, function_at(0x1234));
-    put_header(row.name(), &kOverloads);
+    put_pypy(memory.name(), kLong, 1, function_at(0x1234));
+    put_header(memory.name(), &kOverloads);
   }
   const PyNativeCallableTable *table(int flags = kBoth | METH_O) {
-    const PyMethodDef def = row.def(flags);
+    const PyMethodDef def = memory.def(flags);
     return PyTypedMethod_Table(&def);
   }
   const PyTypedMethodMetadata *metadata(int flags = kBoth | METH_O) {
-    const PyMethodDef def = row.def(flags);
+    const PyMethodDef def = memory.def(flags);
     return PyTypedMethod_Metadata(&def);
   }
-  bool pypy(int flags = kBoth | METH_O) { return read_pypy(row.def(flags)).accepted; }
+  bool pypy(int flags = kBoth | METH_O) { return read_pypy(memory.def(flags)).accepted; }
 
-  Row row;
+  DefInMemory memory;
 };
 
 TEST_F(Header, IsFound) {
   EXPECT_EQ(table(), &kOverloads);
-  EXPECT_EQ(static_cast<const void *>(metadata()), row.name() - 56);
+  EXPECT_EQ(static_cast<const void *>(metadata()), memory.name() - 56);
   EXPECT_STREQ(metadata()->pypy.ml_name, "f");
   EXPECT_TRUE(pypy());
 }
@@ -52,16 +52,16 @@ TEST_F(Header, AnyConvention) {
 }
 
 TEST_F(Header, NotForPyPy) {
-  put_pypy(row.name(), kNotForPyPy, PyTypedMethod_NOT_FOR_PYPY, nullptr);
+  put_pypy(memory.name(), kNotForPyPy, PyTypedMethod_NOT_FOR_PYPY, nullptr);
   EXPECT_EQ(table(), &kOverloads);
   EXPECT_FALSE(pypy());
 }
 
 TEST_F(Header, WithoutTableOnlyPyPysFieldsCount) {
-  row.set(kTable, static_cast<const PyNativeCallableTable *>(nullptr));
+  memory.set(kTable, static_cast<const PyNativeCallableTable *>(nullptr));
   EXPECT_NE(metadata(), nullptr);
   EXPECT_EQ(table(), nullptr);
-  const Read read = read_pypy(row.def(kBoth | METH_O));
+  const Read read = read_pypy(memory.def(kBoth | METH_O));
   EXPECT_TRUE(read.accepted);
   EXPECT_EQ(read.signature, "l->l");
   EXPECT_EQ(read.function, function_at(0x1234));
@@ -81,7 +81,7 @@ TEST_F(Header, WrongMagic) {
   for (uint64_t magic : {uint64_t{0}, kRight + 1, kRight ^ (uint64_t{1} << 63),
                          uint64_t{0x3144455059545950}}) {  // the other byte order
     SCOPED_TRACE(magic);
-    row.set(kMagic, magic);
+    memory.set(kMagic, magic);
     EXPECT_EQ(table(), nullptr);
     EXPECT_EQ(metadata(), nullptr);
     EXPECT_FALSE(pypy());
@@ -91,17 +91,17 @@ TEST_F(Header, WrongMagic) {
 TEST_F(Header, OtherMajorVersions) {
   for (int major : {0, 2, 256, 65535}) {
     SCOPED_TRACE(major);
-    row.set(kMajor, static_cast<uint16_t>(major));
+    memory.set(kMajor, static_cast<uint16_t>(major));
     EXPECT_EQ(table(), nullptr);
     EXPECT_FALSE(pypy());
   }
 }
 
 TEST_F(Header, NewerMinorVersionHasFieldsInFront) {
-  row.set(kMinor, uint16_t{7});
-  row.set(kSize, uint32_t{72});
-  row.set(64, uint64_t{42});
-  row.set(72, function_at(0x5678));
+  memory.set(kMinor, uint16_t{7});
+  memory.set(kSize, uint32_t{72});
+  memory.set(64, uint64_t{42});
+  memory.set(72, function_at(0x5678));
   EXPECT_EQ(table(), &kOverloads);
   EXPECT_EQ(metadata()->abi_minor, 7);
   EXPECT_TRUE(pypy());
@@ -110,14 +110,14 @@ TEST_F(Header, NewerMinorVersionHasFieldsInFront) {
 TEST_F(Header, Sizes) {
   for (uint32_t size : {0u, 1u, 32u, 40u, 55u}) {
     SCOPED_TRACE(size);
-    row.set(kSize, size);
+    memory.set(kSize, size);
     EXPECT_EQ(table(), nullptr);
     EXPECT_FALSE(pypy());
   }
   // A size says how far the header reaches, and no reader of 1.0 follows it beyond its own fields.
   for (uint32_t size : {56u, 57u, 64u, 4096u, 0x80000000u, 0xffffffffu}) {
     SCOPED_TRACE(size);
-    row.set(kSize, size);
+    memory.set(kSize, size);
     EXPECT_EQ(table(), &kOverloads);
     EXPECT_TRUE(pypy());
   }

@@ -2,7 +2,7 @@
 // AddressSanitizer nobody may look at what is in front of it, and without there is the allocator's
 // own word, which is no pointer. Linked without libpython.
 
-#include "tests/typed_method/row.h"
+#include "tests/typed_method/def_in_memory.h"
 
 #include <gtest/gtest.h>
 

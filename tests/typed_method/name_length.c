@@ -1,10 +1,10 @@
-/* A row with the name TEST_NAME; test_name_length.py compiles it with names that fit and that do
+/* A def with the name TEST_NAME; test_name_length.py compiles it with names that fit and that do
  * not, as C and as C++. */
 #include "typedcall/typed_method.h"
 
 static long identity(long x) { return x; }
 
-PyTypedMethod_DEFINE(row_under_test, TEST_NAME, {"l->l", 0, (void *)identity});
+PyTypedMethod_DEFINE(def_under_test, TEST_NAME, {"l->l", 0, (void *)identity});
 
 const void *use(void);
-const void *use(void) { return &row_under_test; }
+const void *use(void) { return &def_under_test; }

@@ -1,5 +1,5 @@
-// PyPy's type codes of a row must say what one of its entries says, error protocol and self
-// included: PyTypedMethod_AddTags refuses the row if they do not.
+// PyPy's type codes of a def must say what one of its entries says, error protocol and self
+// included: PyTypedMethod_AddTags refuses the def if they do not.
 
 #include "typedcall/tag.h"
 
@@ -23,7 +23,7 @@ PyObject *Boxed(PyObject *, PyObject *argument) {
 constexpr uintptr_t kThread = PyNativeCallable_NEEDS_THREAD;
 constexpr uintptr_t kRaise = kThread | PyNativeCallable_MAY_RAISE;
 
-// AddTags on a row with these codes and these two entries: the exception, or nothing.
+// AddTags on a def with these codes and these two entries: the exception, or nothing.
 std::string Check(const int *codes, int ret_type, void *function, PyNativeCallableEntry first,
                   PyNativeCallableEntry second = {"l->l", 0, other}) {
   struct {
@@ -38,11 +38,11 @@ std::string Check(const int *codes, int ret_type, void *function, PyNativeCallab
                                           0,
                                           PyTypedMethod_MAGIC,
                                           {const_cast<int *>(codes), ret_type, function, "half"}};
-  PyMethodDef rows[] = {{metadata.pypy.ml_name, Boxed, METH_O | 0x3000, nullptr},
+  PyMethodDef defs[] = {{metadata.pypy.ml_name, Boxed, METH_O | 0x3000, nullptr},
                         {nullptr, nullptr, 0, nullptr}};
   const PyTypedMethodMetadata *const typed[] = {&metadata, nullptr};
   Ref owner = Ref::Steal(PyModule_New("owner"));
-  const int result = PyTypedMethod_AddTags(owner.get(), rows, typed);
+  const int result = PyTypedMethod_AddTags(owner.get(), defs, typed);
   const std::string error = TakeError();
   EXPECT_EQ(result, error.empty() ? 0 : -1);
   return error;

@@ -1,7 +1,7 @@
 // Readers of PyPy's struct and of the post's, with one argument: what is accepted, what it spells,
 // what is refused. Linked without libpython, which shows that they call no Python function.
 
-#include "tests/typed_method/row.h"
+#include "tests/typed_method/def_in_memory.h"
 
 #include <gtest/gtest.h>
 
@@ -18,17 +18,17 @@ void *const kAddress = function_at(0x1234);
 // PyPy's struct alone in front of the name, with METH_TYPED and the convention in `flags`.
 Read pypy(std::vector<int> codes, int ret_type, int flags = METH_FASTCALL,
           void *function = kAddress) {
-  Row row;
-  put_pypy(row.name(), codes.data(), ret_type, function);
-  return read_pypy(row.def(kTyped | flags));
+  DefInMemory memory;
+  put_pypy(memory.name(), codes.data(), ret_type, function);
+  return read_pypy(memory.def(kTyped | flags));
 }
 
 Read one(int arg_type, int ret_type, int flags = kTyped | METH_O, void *function = kAddress) {
-  Row row;
-  row.set(kOneArgument, arg_type);
-  row.set(kOneReturn, ret_type);
-  row.set(kFunction, function);
-  return read_one(row.def(flags));
+  DefInMemory memory;
+  memory.set(kOneArgument, arg_type);
+  memory.set(kOneReturn, ret_type);
+  memory.set(kFunction, function);
+  return read_one(memory.def(flags));
 }
 
 void expect_refused(const Read &read) {
@@ -87,10 +87,10 @@ TEST(PyPy, UnknownArguments) {
 TEST(PyPy, MissingParts) {
   expect_refused(pypy({1, -1}, 1, METH_FASTCALL, nullptr));
   expect_refused(one(1, 1, kTyped | METH_O, nullptr));
-  Row row;
-  put_pypy(row.name(), nullptr, 1, kAddress);
-  expect_refused(read_pypy(row.def(kTyped | METH_FASTCALL)));
-  expect_refused(read_pypy(row.def(kTyped | METH_O)));
+  DefInMemory memory;
+  put_pypy(memory.name(), nullptr, 1, kAddress);
+  expect_refused(read_pypy(memory.def(kTyped | METH_FASTCALL)));
+  expect_refused(read_pypy(memory.def(kTyped | METH_O)));
 
   for (Reader reader : {&PyTypedMethod_ReadPyPy, &PyTypedMethod_ReadOneArg}) {
     expect_refused(read_with(reader, nullptr));
@@ -146,15 +146,15 @@ TEST(PyPy, OtherConventions) {
 
 TEST(PyPy, NeedsTheBit) {
   const int codes[] = {1, -1};
-  Row row;
-  put_pypy(row.name(), codes, 1, kAddress);
+  DefInMemory memory;
+  put_pypy(memory.name(), codes, 1, kAddress);
   for (int flags : {METH_O, METH_FASTCALL, METH_O | kExtended}) {
     SCOPED_TRACE(flags);
-    expect_refused(read_pypy(row.def(flags)));
-    expect_refused(read_one(row.def(flags)));
+    expect_refused(read_pypy(memory.def(flags)));
+    expect_refused(read_one(memory.def(flags)));
   }
-  expect_refused(read_pypy(row.def(METH_O | kBoth)));  // what is in front is no header
-  EXPECT_TRUE(read_pypy(row.def(METH_O | kTyped)).accepted);
+  expect_refused(read_pypy(memory.def(METH_O | kBoth)));  // what is in front is no header
+  EXPECT_TRUE(read_pypy(memory.def(METH_O | kTyped)).accepted);
 }
 
 TEST(PyPy, Misaligned) {
@@ -192,12 +192,12 @@ TEST(OneArgument, BothReadersReadIt) {
     for (int ret_type : kCodes) {
       if (ret_type == 0) continue;  // which is what tells PyPy's struct
       SCOPED_TRACE(std::to_string(arg_type) + ", " + std::to_string(ret_type));
-      Row row;  // what is in front is no pointer
-      row.set(kOneArgument, arg_type);
-      row.set(kOneReturn, ret_type);
-      row.set(kFunction, kAddress);
-      const Read one = read_one(row.def(kTyped | METH_O));
-      const Read usual = read_pypy(row.def(kTyped | METH_O));
+      DefInMemory memory;  // what is in front is no pointer
+      memory.set(kOneArgument, arg_type);
+      memory.set(kOneReturn, ret_type);
+      memory.set(kFunction, kAddress);
+      const Read one = read_one(memory.def(kTyped | METH_O));
+      const Read usual = read_pypy(memory.def(kTyped | METH_O));
       const bool known = arg_type >= 1 && arg_type <= 3 && ret_type >= -3 && ret_type <= 3;
       EXPECT_EQ(one.accepted, known);
       // A negative result may be what is left in PyPy's padding.
@@ -211,45 +211,45 @@ TEST(OneArgument, BothReadersReadIt) {
 }
 
 TEST(OneArgument, OtherConventionsAreCalledBoxed) {
-  Row row;
-  row.set(kOneArgument, 1);
-  row.set(kOneReturn, 1);
-  row.set(kFunction, kAddress);
-  EXPECT_TRUE(read_pypy(row.def(kTyped | METH_O | METH_STATIC)).accepted);
+  DefInMemory memory;
+  memory.set(kOneArgument, 1);
+  memory.set(kOneReturn, 1);
+  memory.set(kFunction, kAddress);
+  EXPECT_TRUE(read_pypy(memory.def(kTyped | METH_O | METH_STATIC)).accepted);
   for (int flags : {METH_FASTCALL, METH_VARARGS, METH_NOARGS, METH_FASTCALL | METH_KEYWORDS,
                     METH_VARARGS | METH_KEYWORDS, 0}) {
     SCOPED_TRACE(flags);
-    expect_refused(read_pypy(row.def(kTyped | flags)));
-    expect_refused(read_one(row.def(kTyped | flags)));
+    expect_refused(read_pypy(memory.def(kTyped | flags)));
+    expect_refused(read_one(memory.def(kTyped | flags)));
   }
 }
 
 TEST(PyPy, IsNotTakenForOneArgument) {
   const int codes[] = {1, -1};
-  Row row;
-  put_pypy(row.name(), codes, 2, kAddress);
-  expect_refused(read_one(row.def(kTyped | METH_O)));
-  EXPECT_EQ(read_pypy(row.def(kTyped | METH_O)).signature, "l->d");
+  DefInMemory memory;
+  put_pypy(memory.name(), codes, 2, kAddress);
+  expect_refused(read_one(memory.def(kTyped | METH_O)));
+  EXPECT_EQ(read_pypy(memory.def(kTyped | METH_O)).signature, "l->d");
   // Whatever a struct that was made at run time has where there is no field.
   for (int padding : {4, -1, -2, -3, -4, 0x100, 0xAAAA, INT_MAX, INT_MIN}) {
     SCOPED_TRACE(padding);
-    row.set(kPadding, padding);
+    memory.set(kPadding, padding);
     for (int convention : {METH_O, METH_FASTCALL}) {
-      expect_refused(read_pypy(row.def(kTyped | convention)));
+      expect_refused(read_pypy(memory.def(kTyped | convention)));
     }
   }
   // Behind our header there is no doubt.
-  put_header(row.name(), nullptr);
-  EXPECT_EQ(read_pypy(row.def(kBoth | METH_O)).signature, "l->d");
+  put_header(memory.name(), nullptr);
+  EXPECT_EQ(read_pypy(memory.def(kBoth | METH_O)).signature, "l->d");
 }
 
 TEST(PyPy, ArgumentsThatAreNoIntegers) {
   alignas(4) char bytes[16] = {1, 0, 0, 0, -1, -1, -1, -1};
   for (int shift : {1, 2, 3}) {
-    Row row;
-    put_pypy(row.name(), reinterpret_cast<const int *>(bytes + shift), 1, kAddress);
-    expect_refused(read_pypy(row.def(kTyped | METH_O)));
-    expect_refused(read_pypy(row.def(kTyped | METH_FASTCALL)));
+    DefInMemory memory;
+    put_pypy(memory.name(), reinterpret_cast<const int *>(bytes + shift), 1, kAddress);
+    expect_refused(read_pypy(memory.def(kTyped | METH_O)));
+    expect_refused(read_pypy(memory.def(kTyped | METH_FASTCALL)));
   }
 }
 

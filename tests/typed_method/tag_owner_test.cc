@@ -185,15 +185,15 @@ TEST_F(TagOwner, DefsInReadOnlyMemory) {
 // A module as an author writes it, whose array all its module objects share.
 PyTypedMethod_DEFINE(inc_typed, "inc", {"l->l", 0, reinterpret_cast<void *>(Inc)});
 PyTypedMethod_DEFINE(dec_typed, "dec", {"l->l", 0, reinterpret_cast<void *>(Dec)});
-PyMethodDef rows[] = {PyTypedMethod_ROW(inc_typed, Boxed, METH_O, nullptr),
-                      PyTypedMethod_ROW(dec_typed, Boxed, METH_O, nullptr),
+PyMethodDef defs[] = {PyTypedMethod_METHOD_DEF(inc_typed, Boxed, METH_O, nullptr),
+                      PyTypedMethod_METHOD_DEF(dec_typed, Boxed, METH_O, nullptr),
                       {nullptr, nullptr, 0, nullptr}};
 const PyTypedMethodMetadata *const typed[] = {&dec_typed, &inc_typed, nullptr};
 
 Ref Execute() {
   Ref module = Ref::Steal(PyModule_New("shared"));
-  EXPECT_EQ(PyModule_AddFunctions(module.get(), rows), 0) << TakeError();
-  EXPECT_EQ(PyTypedMethod_AddTags(module.get(), rows, typed), 0) << TakeError();
+  EXPECT_EQ(PyModule_AddFunctions(module.get(), defs), 0) << TakeError();
+  EXPECT_EQ(PyTypedMethod_AddTags(module.get(), defs, typed), 0) << TakeError();
   return module;
 }
 
@@ -203,28 +203,28 @@ TEST_F(TagOwner, ModuleExecutedTwice) {
   EXPECT_EQ(RowsAdded(), before + 2) << "two rows with two owners each";
   first.reset();
   Collect();
-  EXPECT_EQ(Found(interface_, &rows[0]), inc_typed.table);
-  EXPECT_EQ(Found(interface_, &rows[1]), dec_typed.table);
+  EXPECT_EQ(Found(interface_, &defs[0]), inc_typed.table);
+  EXPECT_EQ(Found(interface_, &defs[1]), dec_typed.table);
   second.reset();
   Collect();
-  EXPECT_EQ(Found(interface_, &rows[0]), nullptr);
-  EXPECT_EQ(Found(interface_, &rows[1]), nullptr);
+  EXPECT_EQ(Found(interface_, &defs[0]), nullptr);
+  EXPECT_EQ(Found(interface_, &defs[1]), nullptr);
   first = Execute();
-  EXPECT_EQ(Found(interface_, &rows[0]), inc_typed.table) << "and it can come back";
+  EXPECT_EQ(Found(interface_, &defs[0]), inc_typed.table) << "and it can come back";
 }
 
 TEST_F(TagOwner, ModuleExecutedTwiceByOneModuleObject) {
   Ref module = Execute();
-  EXPECT_EQ(PyTypedMethod_AddTags(module.get(), rows, typed), 0);
+  EXPECT_EQ(PyTypedMethod_AddTags(module.get(), defs, typed), 0);
   module.reset();
   Collect();
-  EXPECT_EQ(Found(interface_, &rows[0]), nullptr);
+  EXPECT_EQ(Found(interface_, &defs[0]), nullptr);
 }
 
 TEST_F(TagOwner, ModuleThatFailsHalfWay) {
   PyTypedMethod_DEFINE(faulty_typed, "faulty", {"l>l", 0, reinterpret_cast<void *>(Inc)});
-  PyMethodDef methods[] = {PyTypedMethod_ROW(inc_typed, Boxed, METH_O, nullptr),
-                           PyTypedMethod_ROW(faulty_typed, Boxed, METH_O, nullptr),
+  PyMethodDef methods[] = {PyTypedMethod_METHOD_DEF(inc_typed, Boxed, METH_O, nullptr),
+                           PyTypedMethod_METHOD_DEF(faulty_typed, Boxed, METH_O, nullptr),
                            {nullptr, nullptr, 0, nullptr}};
   const PyTypedMethodMetadata *const some[] = {&inc_typed, &faulty_typed, nullptr};
   Ref module = Ref::Steal(PyModule_New("failing"));
@@ -243,23 +243,23 @@ TEST_F(TagOwner, ModuleInTwoInterpreters) {
   const PyTypedcall_Interface *second = PyTypedcall_Import();
   ASSERT_NE(second, nullptr) << TakeError();
   EXPECT_NE(second, interface_);
-  EXPECT_EQ(Found(second, &rows[0]), nullptr) << "nothing has been executed here";
+  EXPECT_EQ(Found(second, &defs[0]), nullptr) << "nothing has been executed here";
   {
     Ref here = Execute();
-    EXPECT_EQ(Found(second, &rows[0]), inc_typed.table);
+    EXPECT_EQ(Found(second, &defs[0]), inc_typed.table);
     here.reset();
     Collect();
-    EXPECT_EQ(Found(second, &rows[0]), nullptr);
-    EXPECT_EQ(Found(interface_, &rows[0]), inc_typed.table);
+    EXPECT_EQ(Found(second, &defs[0]), nullptr);
+    EXPECT_EQ(Found(interface_, &defs[0]), inc_typed.table);
     PyObject_SetAttrString(PyImport_AddModule("sys"), "keep", Execute().get());
   }
   Py_EndInterpreter(inner);
   PyThreadState_Swap(outer);
-  EXPECT_EQ(Found(interface_, &rows[0]), inc_typed.table);
+  EXPECT_EQ(Found(interface_, &defs[0]), inc_typed.table);
   module.reset();
   Collect();
   // Where classes live for ever, modules do.
-  EXPECT_EQ(Found(interface_, &rows[0]),
+  EXPECT_EQ(Found(interface_, &defs[0]),
             typedcall_test::ClassesCanDie() ? nullptr : inc_typed.table);
 }
 

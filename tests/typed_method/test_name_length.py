@@ -1,4 +1,4 @@
-# A name that does not fit into the metadata does not compile, and the compiler says which row has
+# A name that does not fit into the metadata does not compile, and the compiler says which def has
 # it. The longest one that fits does compile.
 import os
 import subprocess
@@ -32,7 +32,7 @@ class NameLength(unittest.TestCase):
                 with self.subTest(standard=standard, length=length):
                     result = compile_name(length, language, standard)
                     self.assertNotEqual(result.returncode, 0)
-                    self.assertIn("the_name_of_row_under_test_has_at_most_99_bytes", result.stderr)
+                    self.assertIn("the_name_of_def_under_test_has_at_most_99_bytes", result.stderr)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ PyTypedMethod_DEFINE(product_typed, "product", PyTypedMethod_ENTRY(0, product, L
                      PyTypedMethod_ENTRY(0, product, DOUBLE, DOUBLE, DOUBLE));
 
 PyMethodDef functions[] = {
-    PyTypedMethod_ROW(product_typed, boxed, METH_FASTCALL, nullptr),
+    PyTypedMethod_METHOD_DEF(product_typed, boxed, METH_FASTCALL, nullptr),
     {"in_c", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(boxed)), METH_FASTCALL,
      nullptr},
     {nullptr, nullptr, 0, nullptr},
@@ -51,6 +51,6 @@ PyTypedMethod_SIBLING(product, functions[0], product_typed);
 
 PyMODINIT_FUNC PyInit_geometry_in_cc() {
   const PyTypedMethodMetadata *const typed[] = {metadata_of_c_unit(), nullptr};
-  if (PyTypedMethod_TagRows(functions, typed) < 0) return nullptr;
+  if (PyTypedMethod_TagArray(functions, typed) < 0) return nullptr;
   return PyModuleDef_Init(&definition);
 }

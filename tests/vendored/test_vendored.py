@@ -187,7 +187,7 @@ class Vendored(InAFolder):
 class OnPyPy(InAFolder):
     """The same file in modules for PyPy, where there is a PyPy with its headers."""
 
-    # Says what is in front of a row's name, with the single file's own reader.
+    # Says what is in front of a def's name, with the single file's own reader.
     READER = """
         #include "typedcall_provider.h"
         static PyObject *offered(PyObject *module, PyObject *callable) {

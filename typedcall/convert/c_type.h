@@ -16,8 +16,8 @@ namespace internal {
 
 // The signature's letters follow from the C++ types, so an alias has those of what it stands for:
 // no type is deduced as `n` or `N` where Py_ssize_t is long and size_t unsigned long. `l` and `L`
-// match them (signature.h); a row that must spell them is made by PyTypedMethod_ENTRY. `g` and `Zg`
-// are exact in the entry and rounded in the wrapper, hence PyNativeCallable_DIFFERS for such
+// match them (signature.h); an entry that must spell them is made by PyTypedMethod_ENTRY. `g` and
+// `Zg` are exact in the entry and rounded in the wrapper, hence PyNativeCallable_DIFFERS for such
 // results.
 
 /// Is `Template` std::`wanted_name`? By its name, which compilers know: the header of std::complex

@@ -1,4 +1,4 @@
-// typedcall::def: one row of a method table, with everything that follows from a C++ function's
+// typedcall::def: one element of a method table, with everything that follows from a C++ function's
 // type and from what is stated beside it.
 #ifndef TYPEDCALL_PROVIDER_DEF_H_
 #define TYPEDCALL_PROVIDER_DEF_H_
@@ -58,9 +58,9 @@ const char *doc_among(const T &extra, const char *otherwise) {
   }
 }
 
-/// The row of one function with names of parameters, or defaults.
+/// The def of one function with names of parameters, or defaults.
 template <class Native, class... Parameters>
-struct __attribute__((visibility("hidden"))) named_row {
+struct __attribute__((visibility("hidden"))) named_def {
   using named = named_function<Native, Parameters...>;
   using list = typename named::shape;
   using type = typename Native::type;
@@ -75,8 +75,8 @@ struct __attribute__((visibility("hidden"))) named_row {
     spell_parameters<Parameters...>(to, std::index_sequence_for<Parameters...>(), named::names,
                                     named::defaults);
   }
-  static constexpr row_shape shape() {
-    row_shape made = shape_of<typename Native::offer>(called);
+  static constexpr def_shape shape() {
+    def_shape made = shape_of<typename Native::offer>(called);
     made.names = named::names;
     made.spell = &spell;
     return made;
@@ -86,18 +86,18 @@ struct __attribute__((visibility("hidden"))) named_row {
 /// Takes the parameters out of what is behind the name.
 template <class Native, class... Parameters>
 void add_parameters(method *made, const std::tuple<Parameters...> &parameters) {
-  using row = named_row<Native, Parameters...>;
-  made->shape = &own_shape<row>;
-  made->function = called_by_python<typename row::wrapper, row::called>();
+  using own = named_def<Native, Parameters...>;
+  made->shape = &own_shape<own>;
+  made->function = called_by_python<typename own::wrapper, own::called>();
   made->funcptr = reinterpret_cast<void *>(Native::address());
   made->fault =
-      std::apply([made](const Parameters &...each) { return row::named::set(made->name, each...); },
+      std::apply([made](const Parameters &...each) { return own::named::set(made->name, each...); },
                  parameters);
 }
 
 }  // namespace internal
 
-/// A row called `name` for one function, or for several as overloads: def<inc>("inc"),
+/// A method def called `name` for one function, or for several as overloads: def<inc>("inc"),
 /// def<abs_long, abs_double>("abs"). `name` is a string literal; one of more than 99 bytes does not
 /// compile. Behind it, in any order:
 ///
@@ -128,7 +128,7 @@ void add_parameters(method *made, const std::tuple<Parameters...> &parameters) {
 /// `__buffer__` raises, except BufferError, comes out. These methods may be called once for each
 /// overload that is tried.
 ///
-/// Messages name the function as the row does. Where the same functions are in two rows, they
+/// Messages name the function as the def does. Where the same functions are in two defs, they
 /// share a wrapper, and it has the name of one of them.
 ///
 /// Types: c_type.h. Python's callers get the result of a `long double` or complex `long double`

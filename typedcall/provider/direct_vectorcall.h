@@ -38,8 +38,8 @@ PyObject *direct_vectorcall(PyObject *function, PyObject *const *args, std::size
   return cpythons_vectorcall.load(std::memory_order_relaxed)(function, args, nargsf, keywords);
 }
 
-/// Makes the function that `module` has of the METH_O row `def` a direct one for arguments of
-/// `type`, which is int or float. Only the very function object that CPython made of that row for
+/// Makes the function that `module` has of the METH_O def `def` a direct one for arguments of
+/// `type`, which is int or float. Only the very function object that CPython made of that def for
 /// that module is changed: nobody else's. 0, or -1 with an exception. GIL: held.
 __attribute__((noinline, cold)) inline int make_direct(PyObject *module, const PyMethodDef *def,
                                                        PyTypeObject *type) {

@@ -1,4 +1,4 @@
-// What a row's `ml_doc` says by itself: the text signature that inspect.signature and help() read,
+// What a def's `ml_doc` says by itself: the text signature that inspect.signature and help() read,
 // or the list of overloads, which have no signature in common.
 #ifndef TYPEDCALL_PROVIDER_DOCUMENTATION_H_
 #define TYPEDCALL_PROVIDER_DOCUMENTATION_H_
@@ -95,7 +95,7 @@ void spell_default(text *to, T value) {
   }
 }
 
-/// The parameters of a row in a text signature.
+/// The parameters of a def in a text signature.
 struct parameter_text {
   text positional;  ///< "x, y=2.0"
   text by_name;     ///< "z=None"

@@ -22,7 +22,7 @@ constexpr effects<A | B> operator|(effects<A>, effects<B>) {
 }
 
 namespace internal {
-// Above the 32 bits that an entry's flags have: for the compiler and the row, not for consumers.
+// Above the 32 bits that an entry's flags have: for the compiler and the def, not for consumers.
 inline constexpr std::uint64_t entry_bits = 0xffffffff;
 inline constexpr std::uint64_t cannot_throw = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t of_class = std::uint64_t{1} << 33;
@@ -65,9 +65,9 @@ inline constexpr effects<internal::cannot_throw> nothrow{};
 /// give objects or may raise. Consumers hold the GIL or not, as they like.
 inline constexpr effects<internal::without_gil | PyNativeCallable_THREAD_SAFE> releases_gil{};
 
-/// A row of a type for the class itself: `Type.f(...)`, with takes_self the class comes first.
+/// A def of a type for the class itself: `Type.f(...)`, with takes_self the class comes first.
 inline constexpr effects<internal::of_class> class_method{};
-/// A row of a type that knows neither instance nor class.
+/// A def of a type that knows neither instance nor class.
 inline constexpr effects<internal::of_static> static_method{};
 
 }  // namespace TYPEDCALL_LAYOUT

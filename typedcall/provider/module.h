@@ -144,7 +144,7 @@ __attribute__((visibility("hidden"))) State &state_of(PyObject *module) {
       TYPEDCALL_INTERNAL_INTERPRETERS(State) TYPEDCALL_INTERNAL_GIL(State){0, nullptr},      \
   };                                                                                         \
   static PyModuleDef name##_module = {PyModuleDef_HEAD_INIT, #name,        doc,        size, \
-                                      (methods).rows(),      name##_slots, __VA_ARGS__};     \
+                                      (methods).defs(),      name##_slots, __VA_ARGS__};     \
   PyMODINIT_FUNC PyInit_##name() { return PyModuleDef_Init(&name##_module); }                \
   static_assert(std::is_same_v<decltype(State::runs_without_gil), const bool> &&             \
                     std::is_same_v<decltype(State::supports_interpreters), const bool>,      \
@@ -168,7 +168,7 @@ struct module_without_gil : module_state {
 
 /// Defines the extension module `name` whose functions are those of `methods`, a method_table: the
 /// whole of PyInit_<name>, multi-phase, for any number of interpreters. Modules that need more
-/// write their own PyModuleDef with methods.rows(), and call methods.tag(module) from Py_mod_exec.
+/// write their own PyModuleDef with methods.defs(), and call methods.tag(module) from Py_mod_exec.
 /// Imported into a free-threaded CPython it brings the GIL back, as every module does that does not
 /// say otherwise.
 #define TYPEDCALL_MODULE(name, doc, methods) \

@@ -96,7 +96,7 @@ outcome convert_overloaded(PyObject *object, argument<T> *to) {
 /// TypeError; or OverflowError when the types suit, and only the value of the int at `out_of_range`
 /// does not. `out_of_range` is `nargs` where there is none. With what is offered: "'i->l', 'l->l'".
 __attribute__((noinline, cold)) inline void set_no_overload(const char *name,
-                                                            const row_shape &shape,
+                                                            const def_shape &shape,
                                                             PyObject *const *args,
                                                             std::size_t nargs,
                                                             std::size_t out_of_range) {
@@ -174,8 +174,8 @@ struct __attribute__((visibility("hidden"))) overloads {
   static constexpr const char *signatures[count] = {
       signature_of<typename Natives::python_type>::text...};
 
-  static constexpr row_shape shape() {
-    row_shape made = shape_of<typename first::offer>(called);
+  static constexpr def_shape shape() {
+    def_shape made = shape_of<typename first::offer>(called);
     made.direct = argument_type::other;
     made.count = count;
     made.table = &static_table_of<Natives...>;

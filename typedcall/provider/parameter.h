@@ -52,7 +52,7 @@ constexpr void positional(std::nullptr_t) = delete;
 
 namespace internal {
 
-/// What the functions of keywords.h need of a row's parameters.
+/// What the functions of keywords.h need of a def's parameters.
 struct parameter_list {
   const char *function;
   const char *const *names;

@@ -6,7 +6,7 @@
 #include "typedcall/gil.h"
 #include "typedcall/namespace.h"
 #include "typedcall/provider/keywords.h"
-#include "typedcall/provider/row.h"
+#include "typedcall/provider/method_def.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -153,7 +153,7 @@ struct named_function {
   static inline typename Native::arguments defaults = {};
   static inline parameter_list list = {};
 
-  /// Null, or why the row cannot be made.
+  /// Null, or why the def cannot be made.
   static const char *set(const char *function, const Parameters &...parameters) {
     return set(std::make_index_sequence<shape::count>(), function, parameters...);
   }
@@ -180,7 +180,7 @@ struct named_function {
     if (list.function != nullptr) {
       if (!(same_name(names[I], given[I]) && ...) ||
           !(same_default(std::get<I>(defaults), std::get<I>(values)) && ...)) {
-        return "the same C++ function has other names or defaults in another row: wrap it in a "
+        return "the same C++ function has other names or defaults in another def: wrap it in a "
                "function of its own";
       }
       return nullptr;

@@ -233,21 +233,21 @@ static int bare_codes[] = PyTypedMethod_CODES(T_C_LONG);
 static const PyPyTypedMethodMetadata bare_typed = {bare_codes, T_C_LONG, (void *)inc_c, "bare"};
 
 static PyMethodDef methods[] = {
-    PyTypedMethod_ROW(inc_typed, inc, METH_VARARGS, "inc($module, x, /)\n--\n\nAdd one."),
-    PyTypedMethod_ROW(add_typed, add, METH_VARARGS, NULL),
-    PyTypedMethod_ROW(mix_typed, mix, METH_VARARGS | METH_KEYWORDS,
-                      "mix($module, /, a, b, c=1.0, d=1)\n--\n\nMix."),
-    PyTypedMethod_ROW(narrow_typed, narrow, METH_VARARGS, NULL),
-    PyTypedMethod_ROW(byte_typed, byte, METH_VARARGS, NULL),
-    PyTypedMethod_ROW(big_typed, big, METH_O, NULL),
-    PyTypedMethod_ROW(longer_typed, longer, METH_VARARGS, NULL),
-    PyTypedMethod_ROW(two_ints_typed, two_ints, METH_VARARGS, NULL),
-    PyTypedMethod_ROW(single_typed, single, METH_VARARGS, NULL),
-    PyTypedMethod_ROW(truth_typed, truth, METH_O, NULL),
-    PyTypedMethod_ROW(nothing_typed, nothing, METH_O, NULL),
-    PyTypedMethod_ROW(none_typed, none, METH_NOARGS, NULL),
-    PyTypedMethod_ROW(raises_typed, raises, METH_O, NULL),
-    PyTypedMethod_ROW(object_typed, object, METH_O, NULL),
+    PyTypedMethod_METHOD_DEF(inc_typed, inc, METH_VARARGS, "inc($module, x, /)\n--\n\nAdd one."),
+    PyTypedMethod_METHOD_DEF(add_typed, add, METH_VARARGS, NULL),
+    PyTypedMethod_METHOD_DEF(mix_typed, mix, METH_VARARGS | METH_KEYWORDS,
+                             "mix($module, /, a, b, c=1.0, d=1)\n--\n\nMix."),
+    PyTypedMethod_METHOD_DEF(narrow_typed, narrow, METH_VARARGS, NULL),
+    PyTypedMethod_METHOD_DEF(byte_typed, byte, METH_VARARGS, NULL),
+    PyTypedMethod_METHOD_DEF(big_typed, big, METH_O, NULL),
+    PyTypedMethod_METHOD_DEF(longer_typed, longer, METH_VARARGS, NULL),
+    PyTypedMethod_METHOD_DEF(two_ints_typed, two_ints, METH_VARARGS, NULL),
+    PyTypedMethod_METHOD_DEF(single_typed, single, METH_VARARGS, NULL),
+    PyTypedMethod_METHOD_DEF(truth_typed, truth, METH_O, NULL),
+    PyTypedMethod_METHOD_DEF(nothing_typed, nothing, METH_O, NULL),
+    PyTypedMethod_METHOD_DEF(none_typed, none, METH_NOARGS, NULL),
+    PyTypedMethod_METHOD_DEF(raises_typed, raises, METH_O, NULL),
+    PyTypedMethod_METHOD_DEF(object_typed, object, METH_O, NULL),
     {bare_typed.ml_name, nothing, METH_O | METH_TYPED, NULL},
     {"size", size, METH_VARARGS, "Tagged in place."},
     {"counts", counts, METH_NOARGS, "(native, boxed) calls so far."},
@@ -268,6 +268,6 @@ static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "pypy_functions", "They count.", 0, methods, slots, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_pypy_functions(void) {
-  if (PyTypedMethod_TagRows(methods, tagged_in_place) < 0) return NULL;
+  if (PyTypedMethod_TagArray(methods, tagged_in_place) < 0) return NULL;
   return PyModuleDef_Init(&definition);
 }

@@ -116,7 +116,7 @@ void release(PyObject *self) {
 }
 
 PyType_Slot scaler_slots[] = {
-    {Py_tp_methods, scaler_methods.rows()},
+    {Py_tp_methods, scaler_methods.defs()},
     {Py_tp_init, reinterpret_cast<void *>(set_factor)},
     {Py_tp_new, reinterpret_cast<void *>(PyType_GenericNew)},
     {Py_tp_dealloc, reinterpret_cast<void *>(release)},

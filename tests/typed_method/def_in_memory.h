@@ -1,7 +1,7 @@
 // Memory in front of a method's name, laid out from the offsets that the ABI's text gives and not
 // from the header's structs, so that a mistake there cannot hide itself. Calls no Python function.
-#ifndef TYPEDCALL_TESTS_TYPED_METHOD_ROW_H_
-#define TYPEDCALL_TESTS_TYPED_METHOD_ROW_H_
+#ifndef TYPEDCALL_TESTS_TYPED_METHOD_DEF_IN_MEMORY_H_
+#define TYPEDCALL_TESTS_TYPED_METHOD_DEF_IN_MEMORY_H_
 
 #include "typedcall/typed_method.h"
 
@@ -52,9 +52,9 @@ inline PyMethodDef def_of(const char *name, int flags) {
 inline void *function_at(uintptr_t address) { return reinterpret_cast<void *>(address); }
 
 // A name with room in front of it; every byte that no test sets is 0xAA.
-class Row {
+class DefInMemory {
  public:
-  Row() {
+  DefInMemory() {
     std::memset(bytes_, 0xAA, sizeof bytes_);
     std::strcpy(name(), "f");
   }
@@ -102,4 +102,4 @@ inline Read read_one(const PyMethodDef &def) { return read_with(PyTypedMethod_Re
 
 }  // namespace typed_method_test
 
-#endif  // TYPEDCALL_TESTS_TYPED_METHOD_ROW_H_
+#endif  // TYPEDCALL_TESTS_TYPED_METHOD_DEF_IN_MEMORY_H_

@@ -1,7 +1,7 @@
-// What a method table's row has: what follows from types alone, once for all functions of a type,
-// and what is a row's own.
-#ifndef TYPEDCALL_PROVIDER_ROW_H_
-#define TYPEDCALL_PROVIDER_ROW_H_
+// What a method def has: what follows from types alone, once for all functions of a type,
+// and what is a def's own.
+#ifndef TYPEDCALL_PROVIDER_METHOD_DEF_H_
+#define TYPEDCALL_PROVIDER_METHOD_DEF_H_
 
 #include "typedcall/namespace.h"
 #include "typedcall/provider/native.h"
@@ -36,7 +36,7 @@ constexpr int flags_of(std::uint64_t stated) {
          ((stated & of_static) != 0 ? METH_STATIC : 0);
 }
 
-/// A wrapper's function, as the flags of its row say.
+/// A wrapper's function, as the flags of its def say.
 union python_function {
   PyCFunction plain;
   PyObject *(*fast)(PyObject *, PyObject *const *, Py_ssize_t);
@@ -89,8 +89,8 @@ constexpr argument_type direct_argument() {
 
 struct parameter_text;
 
-/// What of a row follows from the types alone, for all rows alike in it.
-struct row_shape {
+/// What of a def follows from the types alone, for all defs alike in it.
+struct def_shape {
   int flags;                        ///< METH_*
   std::size_t arity;                ///< of a single function
   const char *signature;            ///< of its entry
@@ -107,7 +107,7 @@ struct row_shape {
 };
 
 template <class Type>
-constexpr row_shape shape_of(convention called) {
+constexpr def_shape shape_of(convention called) {
   return {flags_of(called) | flags_of(Type::stated),
           Type::arity,
           signature_of<typename Type::shown_type>::text,
@@ -125,24 +125,24 @@ constexpr row_shape shape_of(convention called) {
 
 /// Of all functions of a type that is an offered<...>, without names of parameters.
 template <class Type>
-inline constexpr row_shape plain_shape
+inline constexpr def_shape plain_shape
     __attribute__((visibility("hidden"))) = shape_of<Type>(convention_for(Type::arity));
 
-/// Of rows that state their shape themselves.
-template <class Row>
-inline constexpr row_shape own_shape __attribute__((visibility("hidden"))) = Row::shape();
+/// Of defs that state their shape themselves.
+template <class Def>
+inline constexpr def_shape own_shape __attribute__((visibility("hidden"))) = Def::shape();
 
 }  // namespace internal
 
-/// One row, before it has a place in memory. Made by def().
+/// One method def, before it has a place in memory. Made by def().
 struct method {
   const char *name;
   const char *doc;
-  const internal::row_shape *shape;
+  const internal::def_shape *shape;
   internal::python_function function;
   void *funcptr;        ///< of a single function's entry
   const char **called;  ///< where the wrapper finds its name for messages; null: it needs none
-  const char *fault;    ///< null, or why the row cannot be made
+  const char *fault;    ///< null, or why the def cannot be made
 
   /// One of `shape->count`.
   PyNativeCallableEntry entry(std::size_t at) const {
@@ -154,4 +154,4 @@ struct method {
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
-#endif  // TYPEDCALL_PROVIDER_ROW_H_
+#endif  // TYPEDCALL_PROVIDER_METHOD_DEF_H_
