@@ -16,6 +16,10 @@ TESTS = "tests/package"
 REQUIREMENTS = TESTS + "/requirements.txt"
 # What pyproject.toml builds with.
 BUILDER = "scikit-build-core"
+# What takes longest and is about other programs: build systems, pip, mypy, the pages' code blocks,
+# and attacks, which last as long as they are told to. Left out by --quick.
+SLOW = {"test_build_systems", "test_examples_interpreters", "test_examples_package", "test_install",
+        "test_pages", "test_property_attack", "test_typing"}
 # Run again with CPython's JIT, where it is compiled in: those that need few libraries, or call most.
 WITH_JIT = ["test_api", "test_api_calls", "test_ctypes", "test_cffi", "test_lifetimes", "test_numpy"]
 # Per file: some compile, and Numba does on each call of a new kind.
@@ -138,8 +142,8 @@ def cases_of_file(interpreter, python, path, folder, jit):
     return cases
 
 
-def cases_of(interpreter, with_libraries):
-    """Installs and runs everything under one interpreter."""
+def cases_of(interpreter, with_libraries, quick=False):
+    """Installs and runs everything under one interpreter, with `quick` all but what is slow."""
     folder, cases = prepare(interpreter, with_libraries).result()
     if folder is None:
         return cases
@@ -147,7 +151,10 @@ def cases_of(interpreter, with_libraries):
     cases.append(install_package(python))
     if cases[-1].outcome != PASSED:
         return cases
-    tests = [(path, False) for path in sorted(glob.glob(TESTS + "/test_*.py"))]
+    tests = [(path, False) for path in sorted(glob.glob(TESTS + "/test_*.py"))
+             if not quick or os.path.basename(path)[:-len(".py")] not in SLOW]
+    if quick:
+        cases.append(Case("package: " + ", ".join(sorted(SLOW)), SKIPPED, "--quick"))
     if interpreter.info["jit"]:
         tests += [(f"{TESTS}/{name}.py", True) for name in WITH_JIT]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -222,7 +222,7 @@ def fuzz_all(interpreter, seconds):
         return [fuzz(target, seconds, scratch) for target in targets]
 
 
-def package_runs(found, usual, full):
+def package_runs(found, usual, full, quick):
     """(label, function, arguments): the Python package under one interpreter of each flavour."""
     candidates = [usual] + [i for i in found if i is not usual and i.runs_package and not i.debug]
     one_of_each = {}
@@ -242,7 +242,7 @@ def package_runs(found, usual, full):
         else:
             # The libraries take minutes to install.
             yield label, package_tests.cases_of, (
-                interpreter, interpreter is usual or is_newest or is_free_threaded)
+                interpreter, interpreter is usual or is_newest or is_free_threaded, quick)
     if full:
         yield "package, a newer PyPy", script, ("tools/pypy_newer",)
 
@@ -334,6 +334,8 @@ def main():
                         help="Clang compiles for some interpreters, as it does with --full")
     parser.add_argument("--only", default="", metavar="REGEX",
                         help="run only the parts whose name has a match: those of the last table")
+    parser.add_argument("--quick", action="store_true",
+                        help="leave out the slowest of the Python package's tests")
     parser.add_argument("--last-start", type=int, default=72, metavar="MINUTES",
                         help="--full begins no part after that (default: %(default)s)")
     parser.add_argument("--fuzz-seconds", type=int, default=30, metavar="N",
@@ -354,7 +356,7 @@ def main():
     newest = [i for i in chosen if i.ordinary][-1]
     plan = [("format", format_check, ()), ("python", python_check, ())]
     plan += bazel_runs(order, usual, newest, options.full, options.full or options.clang)
-    plan += package_runs(found, usual, options.full)
+    plan += package_runs(found, usual, options.full, options.quick)
     if options.full:
         plan += full_runs(chosen, usual, newest, options.fuzz_seconds)
 
@@ -373,7 +375,7 @@ def main():
 
     for _, function, arguments in plan:
         if function is package_tests.cases_of:
-            package_tests.prepare(*arguments)
+            package_tests.prepare(*arguments[:2])
 
     runs = []
     for label, function, arguments in plan:

@@ -36,11 +36,13 @@ inline bool is_attached_to(PyInterpreterState *interpreter) {
 }
 
 /// Runs `call`, which gives false with an exception, attached to `interpreter`: as the thread is,
-/// or with a thread state for that long. Where that is a new one, an exception would go with it, so
-/// sys.unraisablehook gets it, with `callable`. GIL: none, or held.
+/// or with a thread state for that long. A thread that is not attached stops where Python has
+/// ended. Where that is a new one, an exception would go with it, so sys.unraisablehook gets it,
+/// with `callable`. GIL: none, or held.
 template <class Call>
 __attribute__((noinline, cold)) bool run_attached_to(PyInterpreterState *interpreter,
                                                      PyObject *callable, const Call &call) {
+  stop_if_python_ended();
   return run_python([&] {
     if (is_attached_to(interpreter)) return static_cast<bool>(call());
     if (interpreter == PyInterpreterState_Main()) {
@@ -92,11 +94,14 @@ class fallback_function;
 /// A call runs the native function. Where that falls back it calls the callable with boxed
 /// arguments, and converts its result: that takes the GIL, and gives it back. A failure (the
 /// callable's exception, or an OverflowError for an int that is too large for R) is told as by a
-/// function that may raise: by the error value, and raised().
+/// function that may raise: by the error value, and raised(). While an exception is pending, as of
+/// an earlier call, the callable is not called, and the error value is returned at once.
 ///
 /// The exception waits in the thread's state. So a thread without one (that never was Python's) has
 /// none afterwards: sys.unraisablehook gets it. In interpreters other than the main one a thread
-/// holds the GIL, or gets exceptions by that hook, too; before 3.12 it holds the GIL.
+/// holds the GIL, or gets exceptions by that hook, too; before 3.12 it holds the GIL. A thread that
+/// falls back after the interpreter's end stops for good, as one that asks for the GIL does from
+/// CPython 3.14 on; of another interpreter than the main one the end is not seen: call no more.
 ///
 /// Copying and destroying a non-empty one needs the GIL; calling it what flags() say.
 template <class R, class... A>
@@ -161,6 +166,7 @@ class fallback_function<R(A...)> {
   __attribute__((noinline, cold)) R call_boxed(A... args) const {
     if constexpr (std::is_void_v<R>) {
       internal::run_attached_to(interpreter_, callable_, [&] {
+        if (PyErr_Occurred() != nullptr) return false;
         PyObject *ignored = nullptr;
         const bool is_done = internal::box_and_call(callable_, &ignored, args...);
         Py_XDECREF(ignored);
@@ -169,7 +175,7 @@ class fallback_function<R(A...)> {
     } else {
       R result{};
       const bool is_done = internal::run_attached_to(interpreter_, callable_, [&] {
-        return internal::box_and_call(callable_, &result, args...);
+        return PyErr_Occurred() == nullptr && internal::box_and_call(callable_, &result, args...);
       });
       if constexpr (has_error_value<R>) {
         if (!is_done) return error_value<R>();

@@ -72,6 +72,13 @@ struct unwinding_guard {
 
 inline bool is_attached() { return true; }
 
+#ifndef PYPY_VERSION
+__attribute__((noinline, cold)) inline void stop_if_python_ended() {
+  if (PyThreadState_GetUnchecked() != nullptr || (Py_IsInitialized() && !Py_IsFinalizing())) return;
+  for (;;) pause();
+}
+#endif
+
 #endif
 
 }  // namespace internal

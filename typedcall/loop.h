@@ -85,7 +85,10 @@ class loop {
     }
     made.keep_alive_ = std::move(keep_alive);
     made.self_ = std::move(options.self);
-    made.callable_ = std::move(options.callable);
+    if (made.plan_.falls_back) {
+      made.callable_ = bound_to(made.self_.get(), options.callable.get());
+      if (!made.callable_) return std::nullopt;
+    }
     made.interpreter_ = PyInterpreterState_Get();
     return made;
   }
@@ -125,7 +128,8 @@ class loop {
   /// The same for a thread that has let the GIL go already, or never was Python's: uses nothing of
   /// Python, unless the function falls back. Unless may_detach(), the caller sees to it that one
   /// thread at a time calls the function. Returns 0; -1, without an exception and without a call,
-  /// when needs_thread(). GIL: none.
+  /// when needs_thread(). GIL: none; before 3.12 a loop of another interpreter than the main
+  /// one that falls back is run with it.
   int run_detached(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                    std::intptr_t *done = nullptr) const {
     if (needs_thread()) {
@@ -176,6 +180,16 @@ class loop {
  private:
   loop() = default;
 
+  // What takes the arguments without self: an unbound method is bound. Null with an exception.
+  static object_ref bound_to(PyObject *self, PyObject *callable) {
+    if (self == nullptr || !internal::is_unbound(callable)) return object_ref::borrow(callable);
+    const descrgetfunc get = Py_TYPE(callable)->tp_descr_get;
+    const bool is_of_class = Py_TYPE(callable) == &PyClassMethodDescr_Type;
+    return object_ref::steal(
+        is_of_class ? get(callable, nullptr, self)
+                    : get(callable, self, reinterpret_cast<PyObject *>(Py_TYPE(self))));
+  }
+
   static bool fail(PyObject *type, const char *signature, const char *reason) {
     PyErr_Format(type, "typedcall: no loop over '%.200s': %s", signature, reason);
     return false;
@@ -193,6 +207,10 @@ class loop {
     plan_.inputs.assign(parsed.args, parsed.args + parsed.nargs);
     plan_.output = parsed.result;
     if (plan_.returns_status && !take_status(signature)) return false;
+    if (plan_.falls_back && has_typed_pointers()) {
+      return fail(PyExc_TypeError, signature,
+                  "the function may fall back, and Python functions take no such pointers");
+    }
     holds_objects_ = plan_.reads_objects();
     if (options.asked != loop_kernel::invoker) compile(static_cast<bool>(options.self));
     if (strided_ != nullptr) return true;
@@ -202,6 +220,13 @@ class loop {
     PyNativeSignature_Fault fault;
     invoke_ = invoker::make(signature, flags, funcptr, std::nullopt, &fault);
     return invoke_ || fail(PyExc_TypeError, signature, fault.reason);
+  }
+
+  bool has_typed_pointers() const {
+    for (const PyNativeType &each : plan_.inputs) {
+      if (each.is_pointer) return true;
+    }
+    return false;
   }
 
   // Can a loop give what the entry asks of its caller?

@@ -40,10 +40,11 @@ PyTypedMethod_DEFINE(wind_typed, "wind",
                                          wind_impl, DOUBLE, DOUBLE, LONG));
 
 static PyMethodDef methods[] = {
-    PyTypedMethod_ROW(between_typed, between, METH_FASTCALL,
-                      "between($module, start, end, /)\n--\n\nThe turn in degrees."),
-    PyTypedMethod_ROW(wind_typed, wind, METH_FASTCALL,
-                      "wind($module, angle, turns, /)\n--\n\nThe angle after so many turns."),
+    PyTypedMethod_METHOD_DEF(between_typed, between, METH_FASTCALL,
+                             "between($module, start, end, /)\n--\n\nThe turn in degrees."),
+    PyTypedMethod_METHOD_DEF(
+        wind_typed, wind, METH_FASTCALL,
+        "wind($module, angle, turns, /)\n--\n\nThe angle after so many turns."),
     {NULL, NULL, 0, NULL},
 };
 

@@ -179,7 +179,7 @@ TEST_F(InstanceTable, EntriesThatTheResolverPassesOver) {
   } foreign = {5,
                {{"d->d", 0x01000000u, Address(1)},
                 {"d->d", 0x80000000u, Address(2)},
-                {"d->d", 0x0100u, Address(3)},
+                {"d->d", 0x0200u, Address(3)},
                 {"d->d", PyNativeCallable_MAY_RAISE, Address(4)},
                 {"d->d", 0x00800000u, Address(5)}}};  // an unknown hint
   tables->table = reinterpret_cast<const PyNativeCallableTable *>(&foreign);

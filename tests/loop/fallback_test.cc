@@ -48,6 +48,32 @@ loop Back(Scope *scope, const char *function, int (*native)(A...), std::uintptr_
   return Make(native, flags | kBack, std::move(options));
 }
 
+int Never(PyObject *, double, double *) { return 1; }
+int OfAPlace(const double *, double *) { return 1; }
+
+TEST(FallbackTest, AnUnboundMethodGetsSelf) {
+  Scope scope;
+  typedcall::loop_options options;
+  options.callable = typedcall::object_ref::borrow(scope.Eval("list.index").get());
+  options.self = typedcall::object_ref::borrow(scope.Eval("[3.5, -2.0]").get());
+  const auto made =
+      loop::make("d&d->i", kBack | PyNativeCallable_TAKES_SELF | PyNativeCallable_NEEDS_THREAD,
+                 reinterpret_cast<void *>(&Never), {}, options);
+  ASSERT_TRUE(made) << TakeError();
+  Array<double> in{-2, 3.5}, out{7, 7};
+  RunAll(*made, 2, in, out);
+  EXPECT_EQ(out.list(2), (std::vector<double>{1, 0}));
+}
+
+TEST(FallbackTest, PointersThatPythonFunctionsDoNotTakeAreRefused) {
+  Scope scope;
+  typedcall::loop_options options;
+  options.callable = typedcall::object_ref::borrow(scope.Eval("len").get());
+  EXPECT_FALSE(loop::make("&d&d->i", kBack, reinterpret_cast<void *>(&OfAPlace), {}, options));
+  EXPECT_NE(TakeError().find("may fall back, and Python functions take no such pointers"),
+            std::string::npos);
+}
+
 TEST(FallbackTest, TheCallablesResultTakesTheElementsPlace) {
   Scope scope;
   const loop made = Back(&scope, "lambda x: 10 * x", &Root);
@@ -174,7 +200,7 @@ PyModuleDef module_def = {
 
 // A resolution brings the callable, and the loop keeps it.
 TEST(FallbackTest, OfAResolution) {
-  module_def.m_methods = methods.rows();
+  module_def.m_methods = methods.defs();
   Ref module = Ref::Steal(PyModule_Create(&module_def));
   ASSERT_EQ(methods.tag(module.get()), 0) << TakeError();
   Ref callable = Ref::Steal(PyObject_GetAttrString(module.get(), "of_module"));

@@ -84,6 +84,11 @@ class TypedFunctions(unittest.TestCase):
             self.assertEqual(typed(4.0), 2.0)
             self.assertEqual(outcome(typed, (-1.0,)), outcome(functions.root, (-1.0,)))
 
+    @unittest.skipIf(support.IS_PYPY, "nothing is converted")
+    def test_the_very_types_come_before_a_cast(self):
+        typed = typedcall.resolve(functions.exact_or_cast, "i->d", casting="safe")
+        self.assertEqual((typed(3), functions.exact_or_cast(3)), (3.5, 3.5))
+
     @unittest.skipIf(support.IS_PYPY, "cffi passes no pointers")
     def test_without_a_value(self):
         typed = typedcall.resolve(functions.check, "dP->i")
@@ -104,6 +109,18 @@ class TypedFunctions(unittest.TestCase):
         self.assertEqual(typedcall.signatures(mine), ["d&d->i"])
         typed = typedcall.resolve(mine, "d->d")
         self.assertEqual((typed(4.0), typed(-1.0)), (2.0, "Python's"))
+
+    @unittest.skipIf(support.IS_PYPY, "cffi says first what it does not take")
+    def test_what_only_the_python_function_takes(self):
+        def mine(x):
+            return str(x)
+
+        typedcall.tag(mine, "d&d->i", entry_of("c_root").address, flags=Flags.FALLS_BACK)
+        typed = typedcall.resolve(mine, "d->d")
+        for x in (10**400, "text", None):
+            self.assertEqual(typed(x), str(x))
+        with self.assertRaisesRegex(TypeError, "mine.. missing 1 required"):
+            typed()
 
     @unittest.skipIf(support.IS_PYPY, "CPython's collector")
     def test_nothing_leaks(self):
@@ -385,6 +402,35 @@ class Numba(unittest.TestCase):
             inner(-2000.0)
         self.assertIsNone(caught.exception.__context__)
         self.assertIsNone(caught.exception.__cause__)
+
+    def test_except_does_not_swallow_what_ends_programs(self):
+        raised = []
+
+        def mine(x):
+            raise raised[0]
+
+        typedcall.tag(mine, "d&d->i", entry_of("c_root").address, flags=Flags.FALLS_BACK)
+
+        @self.numba.njit
+        def guarded(x):
+            try:
+                return mine(x)
+            except Exception:
+                return -77.0
+
+        raised[:] = [KeyError()]
+        self.assertEqual(guarded(-1.0), -77.0)
+        raised[:] = [KeyboardInterrupt()]
+        with self.assertRaises(KeyboardInterrupt):
+            guarded(-1.0)
+            for _ in range(1000):  # the interrupt comes between two of these
+                pass
+        raised[:] = [SystemExit()]
+        seen = []
+        self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
+        sys.unraisablehook = lambda unraisable: seen.append(unraisable.exc_type)
+        self.assertEqual(guarded(-1.0), -77.0)
+        self.assertEqual(seen, [SystemExit])
 
     def test_what_is_no_number_is_refused(self):
         with self.assertRaisesRegex(self.numba.errors.TypingError, "other types than numbers"):

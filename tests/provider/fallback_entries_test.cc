@@ -18,12 +18,12 @@ constexpr std::uintptr_t kBack = 0x0100, kNeedsThread = 0x0001, kTakesSelf = 0x0
 using typedcall::def;
 using typedcall::falls_back;
 
-PyNativeCallableEntry only(const typedcall::method &row) {
-  EXPECT_EQ(row.shape->count, 1u);
-  const PyNativeCallableEntry entry = row.entry(0);
-  EXPECT_EQ(PyNativeCallable_CheckEntry(&entry, 0, row.name), 0);
-  EXPECT_EQ(row.shape->pypy_arg_types[0], 0x100) << "PyPy cannot call it";
-  EXPECT_EQ(row.shape->direct, typedcall::internal::argument_type::other)
+PyNativeCallableEntry only(const typedcall::method &method) {
+  EXPECT_EQ(method.shape->count, 1u);
+  const PyNativeCallableEntry entry = method.entry(0);
+  EXPECT_EQ(PyNativeCallable_CheckEntry(&entry, 0, method.name), 0);
+  EXPECT_EQ(method.shape->pypy_arg_types[0], 0x100) << "PyPy cannot call it";
+  EXPECT_EQ(method.shape->direct, typedcall::internal::argument_type::other)
       << "the wrapper may run Python code";
   return entry;
 }
@@ -127,12 +127,12 @@ TEST(Calls, WithoutTheGil) {
 }
 
 TEST(Overloads, EachFallsBackForItself) {
-  const typedcall::method row = def<root, throws>("f", falls_back);
-  ASSERT_EQ(row.shape->count, 2u);
-  EXPECT_STREQ(row.entry(0).signature, "d&d->i");
-  EXPECT_STREQ(row.entry(1).signature, "l&l->i");
-  EXPECT_STREQ(row.shape->overloads[1], "l->l") << "as Python sees it";
-  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(row.entry(i).flags, kBack);
+  const typedcall::method method = def<root, throws>("f", falls_back);
+  ASSERT_EQ(method.shape->count, 2u);
+  EXPECT_STREQ(method.entry(0).signature, "d&d->i");
+  EXPECT_STREQ(method.entry(1).signature, "l&l->i");
+  EXPECT_STREQ(method.shape->overloads[1], "l->l") << "as Python sees it";
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(method.entry(i).flags, kBack);
 }
 
 }  // namespace

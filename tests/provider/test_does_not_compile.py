@@ -24,7 +24,7 @@ THROWING_OPTIONAL = "typedcall: a function that returns std::optional is called 
 BY_WHAT = "typedcall: with falls_back a function throws, or returns std::optional"
 NO_ERRORS = "typedcall: a function that falls back reports no errors of its own"
 OTHERWISE = "typedcall: otherwise<> is for a function that falls back"
-SLOW = "typedcall: otherwise<> has the parameters of the row's function"
+SLOW = "typedcall: otherwise<> has the parameters of the def's function"
 LAST = "typedcall: the last parameter of a function that falls back and has no result"
 
 PREAMBLE = """

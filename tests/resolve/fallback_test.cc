@@ -67,7 +67,7 @@ PyModuleDef module_def = {
     PyModuleDef_HEAD_INIT, "fallbacks", nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
 
 Ref Function(const char *name) {
-  module_def.m_methods = methods.rows();
+  module_def.m_methods = methods.defs();
   const Ref module = Ref::Steal(PyModule_Create(&module_def));
   EXPECT_EQ(methods.tag(module.get()), 0) << TakeError();
   return Ref::Steal(PyObject_GetAttrString(module.get(), name));
@@ -97,6 +97,15 @@ TEST(Fallback, ThePythonCallablesResult) {
   EXPECT_FALSE(f.raised(-1.0)) << "the error value is a result like any other";
   EXPECT_EQ(Resolved<long(long)>("square")(std::numeric_limits<long>::max()), -5);
   EXPECT_EQ(TakeError(), "");
+}
+
+TEST(Fallback, WhileAnExceptionIsPendingNothingIsCalled) {
+  const auto f = Resolved<double(double)>("root");
+  PyErr_SetString(PyExc_KeyError, "of an earlier call");
+  EXPECT_EQ(f(-3.0), -1.0);
+  EXPECT_EQ(f(4.0), 2.0);
+  EXPECT_EQ(TakeError(), "KeyError: 'of an earlier call'");
+  EXPECT_EQ(f(-3.0), -3.0);
 }
 
 TEST(Fallback, ItsException) {

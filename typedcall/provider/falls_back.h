@@ -12,13 +12,13 @@ inline namespace TYPEDCALL_LAYOUT {
 template <auto Function>
 struct otherwise_is {};
 
-/// What Python gets where the function of the row has no result:
+/// What Python gets where the function of the def has no result:
 ///
 ///     std::optional<double> root(double x) noexcept;         // empty below 0
 ///     double no_root(double x) { throw std::domain_error("a root of " + std::to_string(x)); }
 ///     typedcall::def<root>("root", typedcall::otherwise<no_root>)
 ///
-/// It has the parameters of the row's function, throws or sets an exception as any function may,
+/// It has the parameters of the def's function, throws or sets an exception as any function may,
 /// and returns what that one does, or a `PyObject *` (a new reference): a big int, say. It is
 /// called with the GIL. Without it Python gets a ValueError.
 template <auto Function>
@@ -180,8 +180,8 @@ struct with_otherwise {
   template <class Result, class... A>
   __attribute__((noinline, cold)) static int run(Result *place, A... arguments) {
     static_assert(
-        std::is_invocable_v<decltype(Slow), A...> && std::is_convertible_v<own_result, Result>,
-        "typedcall: otherwise<> has the parameters of the row's function, and returns what "
+        std::is_invocable_v<decltype(Slow), A...> && std::is_same_v<own_result, Result>,
+        "typedcall: otherwise<> has the parameters of the def's function, and returns what "
         "that one does, or a PyObject *");
     return translated(
         [&] {

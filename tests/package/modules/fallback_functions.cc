@@ -67,6 +67,8 @@ std::optional<long> of_int(long x) noexcept {
   if (x < 0) return std::nullopt;
   return x + 1;
 }
+std::optional<double> of_small(int x) noexcept { return x + 0.5; }
+double negated(double x) noexcept { return -x; }
 int check(double x, void *) noexcept { return x < 0; }
 std::optional<double> at(PyObject *, double x) noexcept { return root(x); }
 double total(const double *first, long length) {
@@ -92,6 +94,7 @@ typedcall::method_table methods{
     def<is_even>("is_even", falls_back | thread_safe),
     def<narrow>("narrow", falls_back | thread_safe),
     def<of_float, of_int>("both"),
+    def<of_small, negated>("exact_or_cast"),
     def<check>("check", falls_back),
     def<at>("at", typedcall::takes_self),
     def<total>("total", falls_back),

@@ -62,11 +62,12 @@ def resolve(
     offered, when there is no such entry. An unbound method's function takes self first."""
     signature, casting = read_texts(signature, casting)
     can = backend.CAPABILITIES if capabilities is None else read_flags(capabilities, "capabilities")
-    function = backend.resolve_own(f, signature, can, casting)
-    if function is None:
-        function = _resolve_falling_back(f, signature, can, casting)
-    if function is not None:
-        return function
+    # What takes the very types comes first, whether or not it falls back.
+    for each in ("equivalent", "safe") if casting == "safe" else (casting,):
+        function = (backend.resolve_own(f, signature, can, each)
+                    or _resolve_falling_back(f, signature, can, each))
+        if function is not None:
+            return function
     found = foreign_entries(f)
     entry = backend.select(found, signature, can, casting)
     if entry is not None:

@@ -76,6 +76,13 @@ class native_call {
     PyObject *result = with_values(callable, self, args, nargs, [&](native_value *values) {
       return run_or_fall_back(values, &is_done);
     });
+    // The native function sets none: an argument has not its types, and the callable knows of
+    // others.
+    if (result == nullptr && is_done &&
+        (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_OverflowError))) {
+      PyErr_Clear();
+      is_done = false;
+    }
     // Only now: buffers of arguments have been given back.
     return is_done ? result : PyObject_Vectorcall(callable, args, nargs, nullptr);
   }

@@ -78,6 +78,13 @@ inline int fall_back(const fall_back_plan *plan, const native_value *values, voi
       return true;
     }
     if (clears != 0) {
+      // As `except Exception` does; what ends programs is not lost.
+      if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+        PyErr_Clear();
+        PyErr_SetInterrupt();
+      } else if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+        PyErr_WriteUnraisable(plan->callable);
+      }
       PyErr_Clear();
     } else if (is_known) {
       put_exception_aside();
