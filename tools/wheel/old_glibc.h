@@ -1,5 +1,6 @@
-// Included first into what a wheel compiles: lets it run with a glibc older than the one it is built
-// with. glibc 2.34 moved these functions into libc.so.6 under a new version; the older one is there.
+// Included first into what a wheel compiles: lets it run with a glibc older than the one it is
+// built with. glibc 2.34 moved these functions into libc.so.6 under a new version; the older one is
+// there.
 #ifdef __x86_64__
 __asm__(".symver dlopen,dlopen@GLIBC_2.2.5");
 __asm__(".symver dlclose,dlclose@GLIBC_2.2.5");
