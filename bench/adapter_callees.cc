@@ -1,15 +1,24 @@
-// What bench/numba_loop.py, scipy_quad.py and numpy_ufunc.py call: one tagged function, which
-// ctypes finds by its symbol as well, and the ufunc that one would write by hand around it.
+// What bench/numba_loop.py, numba_fallback.py, scipy_quad.py and numpy_ufunc.py call: tagged
+// functions, which ctypes finds by their symbols as well, and the ufunc that one would write by
+// hand.
 #include "typedcall/provider.h"
 
 // Behind Python.h.
 #include <cmath>
+#include <optional>
 
 extern "C" __attribute__((visibility("default"), noinline)) double bench_step(double x) noexcept {
   return x * 0.999 + 0.001;
 }
 extern "C" __attribute__((visibility("default"), noinline)) double bench_curve(double x) noexcept {
   return x * x / 2 + 1 / (1 + x * x);
+}
+
+// A function that validates, and the same without.
+static double bare_part(double x) noexcept { return 1 / (1 + x); }
+static std::optional<double> checked_part(double x) noexcept {
+  if (x < 0) return std::nullopt;
+  return 1 / (1 + x);
 }
 
 // NumPy's shape of a loop over `bench_curve`, by hand: the call, two pointers, two steps.
@@ -24,5 +33,7 @@ extern "C" __attribute__((visibility("default"))) void bench_loop_by_hand(
 
 static typedcall::method_table methods{
     typedcall::def<bench_step>("step", typedcall::pure | typedcall::thread_safe),
+    typedcall::def<bare_part>("bare_part", typedcall::thread_safe),
+    typedcall::def<checked_part>("checked_part", typedcall::thread_safe),
     typedcall::def<bench_curve>("curve", typedcall::pure | typedcall::thread_safe)};
 TYPEDCALL_MODULE(adapter_callees, "Tagged functions to measure.", methods);
