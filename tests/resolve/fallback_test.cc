@@ -1,6 +1,10 @@
 // typedcall::fallback_function: values without the GIL, and what the Python callable gives where
 // the native function has none: with the GIL, without it, and in threads that are not Python's.
 
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -228,6 +232,29 @@ TEST(Find, APendingException) {
   PyErr_SetString(PyExc_KeyError, "before");
   EXPECT_FALSE(resolve_fallback<double(double)>(interface, square.get()));
   EXPECT_EQ(TakeError(), "TypeError: square does not offer 'd->d'; it offers 'l&l->i'");
+}
+
+// The process ends with 0 where the thread stops, with 3 where its call returns.
+void FallBackAfterTheEnd() {
+  static const fallback_function<double(double)> &f =
+      *new fallback_function<double(double)>(Resolved<double(double)>("root"));
+  static std::atomic<bool> has_ended{false}, has_called{false};
+  std::thread([] {
+    while (!has_ended) std::this_thread::yield();
+    if (f(4.0) != 2.0) _exit(4);  // the native function has no need of Python
+    has_called = true;
+    f(-1.0);
+    _exit(3);
+  }).detach();
+  Py_FinalizeEx();
+  has_ended = true;
+  while (!has_called) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  _exit(0);
+}
+
+TEST(Fallback, AThreadThatFallsBackAfterTheEndStops) {
+  EXPECT_EXIT(FallBackAfterTheEnd(), testing::ExitedWithCode(0), "");
 }
 
 // Nor the other way round: whoever does not know the flag is not offered the entry.
