@@ -51,7 +51,7 @@ def resolve(
     also other names of the same widths ("q" for "l"), "safe" also entries between whose types and
     those asked for no value is lost ("d->d" for "f->d"). A function that may fall back to `f` is
     found by what Python gets ("d->d"), and by its own signature ("d&d->i"); a call of it gives what
-    `f` gives.
+    `f` gives, which converts the arguments again where it is called.
 
     PyPy calls it through cffi, where there is no GIL and nobody looks for exceptions: usually only
     functions are found that need neither these nor self, and have numbers only. With `capabilities`
