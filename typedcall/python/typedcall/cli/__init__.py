@@ -14,12 +14,17 @@ from typedcall._foreign import printable
 
 __all__ = ["CommandError", "main"]
 
-#: Exit statuses: what was asked for is wrong; verify has found differences, doctor a fault.
-ERROR, FOUND = 2, 1
+#: Exit statuses: verify has found differences, doctor a fault; what was asked for is wrong; a function
+#: has crashed; no function offers anything that could be shown or verified.
+FOUND, ERROR, CRASHED, NOTHING = 1, 2, 3, 4
 
 
 class CommandError(Exception):
     """What the user can do something about, in one line."""
+
+    def __init__(self, text: str, status: int = ERROR) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 class _Parser(argparse.ArgumentParser):
@@ -52,6 +57,10 @@ def _parser() -> argparse.ArgumentParser:
         made = commands.add_parser(name, help=summary, description=summary)
         if target is not None:
             made.add_argument("target", metavar=target, help="a module, and a name in it")
+            made.add_argument(
+                "-m", dest="modules", metavar="MODULE", action="append", default=[],
+                help="import this one first: it tags functions of others (repeatable)",
+            )
         made.add_argument("--json", action="store_true", help="for programs instead of people")
         return made
 
@@ -71,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         "--isolate", action="store_true",
         help="each function in a process of its own, so that one that crashes is one row",
     )
+    verify.add_argument("--junit", metavar="FILE", help="write a report that CI systems read, too")
     verify.add_argument(
         "--time-limit", type=_positive, metavar="SECONDS", default=60,
         help="for each function with --isolate (60)",
@@ -135,4 +145,4 @@ def main(arguments: list[str] | None = None) -> int:
         return 141
     except (CommandError, OSError) as error:
         print(f"typedcall: {printable(str(error), 10000)}", file=sys.stderr)
-        return ERROR
+        return error.status if isinstance(error, CommandError) else ERROR

@@ -95,7 +95,7 @@ def _summary(ways: list[Way], figures: dict[str, list[float]]) -> list[dict[str,
 
 
 def run(options: argparse.Namespace) -> int:
-    target, = find_targets(options.target, only_one=True)
+    target, = find_targets(options.target, options.modules, only_one=True)
     if not callable(target.function):
         raise CommandError(f"{target.name} cannot be called from Python")
     entry = _entry_of(target, options.signature)

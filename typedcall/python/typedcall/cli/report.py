@@ -4,17 +4,33 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
 from typing import Any, Callable
 
 from typedcall._foreign import printable
 
-__all__ = ["print_json", "print_table", "progress"]
+__all__ = ["print_json", "print_table", "progress", "write_junit"]
 
 
 def print_json(value: Any) -> None:
     json.dump(value, sys.stdout, indent=2)
     sys.stdout.write("\n")
+
+
+def write_junit(path: str, suite: str, cases: Sequence[tuple[str, str, str, str]]) -> None:
+    """The file that CI systems read, of (name, kind, message, text): `kind` is "skipped", "failure",
+    "error", or empty for what has passed."""
+    made = ElementTree.Element("testsuite", name=printable(suite), tests=str(len(cases)))
+    for plural, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        made.set(plural, str(sum(case[1] == kind for case in cases)))
+    for name, kind, message, text in cases:
+        case = ElementTree.SubElement(made, "testcase", classname=printable(suite),
+                                      name=printable(name))
+        if kind:
+            reason = ElementTree.SubElement(case, kind, message=printable(message))
+            reason.text = "\n".join(map(printable, text.split("\n")))
+    ElementTree.ElementTree(made).write(path, encoding="utf-8", xml_declaration=True)
 
 
 def _console(**options: Any) -> Any:

@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import typedcall
 from typedcall._foreign import attribute, is_a, members, printable, text_attribute, type_name
 from typedcall._records import Entry
-from typedcall.cli import CommandError
+from typedcall.cli import NOTHING, CommandError
 
 __all__ = ["Target", "describe", "find_targets"]
 
@@ -32,18 +33,23 @@ def describe(error: BaseException) -> str:
     return f"{name}: {text}" if text else name
 
 
-def find_targets(text: str, *, only_one: bool = False) -> list[Target]:
-    """What `text` names. CommandError if that cannot be imported or offers nothing."""
+def find_targets(
+    text: str, modules: Sequence[str] = (), *, only_one: bool = False
+) -> list[Target]:
+    """What `text` names, when `modules` are imported. CommandError if that cannot be done, or what
+    it names offers nothing."""
     module_name, colon, name = text.partition(":")
     if not module_name or (colon and not name) or (only_one and not colon):
         raise CommandError(
             "'{}' is not MODULE:NAME{}".format(text, "" if only_one else " and not MODULE")
         )
+    for each in modules:
+        _import(each)
     module = _import(module_name)
     if not colon:
         found = _all_in(module)
         if not found:
-            raise CommandError(f"no function in '{module_name}' offers a native signature")
+            raise CommandError(f"no function in '{module_name}' offers a native signature", NOTHING)
         return found
     function = module
     for part in name.split("."):
@@ -62,7 +68,7 @@ def find_targets(text: str, *, only_one: bool = False) -> list[Target]:
     except BaseException as error:  # of a protocol that is written in Python
         raise CommandError(f"cannot ask '{text}': {describe(error)}") from None
     if not entries:
-        raise CommandError(f"{text} offers no native signature")
+        raise CommandError(f"{text} offers no native signature", NOTHING)
     return [Target(name, function, entries)]
 
 

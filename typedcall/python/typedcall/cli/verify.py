@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Callable
 
 import typedcall
-from typedcall._foreign import show, type_name
+from typedcall._foreign import is_a, show, type_name
 from typedcall._records import EVERYTHING, Entry, Flags
-from typedcall.cli import FOUND, CommandError
+from typedcall.cli import CRASHED, FOUND, NOTHING, CommandError
 from typedcall.cli.arguments import ArgumentMaker, why_not
 from typedcall.cli.isolation import Marker, isolated
-from typedcall.cli.report import print_json, print_table, progress
+from typedcall.cli.report import print_json, print_table, progress, write_junit
 from typedcall.cli.targets import Target, describe, find_targets
 
 __all__ = ["Verdict", "run", "verify_entry"]
@@ -39,6 +39,8 @@ class Verdict:
     examples: list[tuple[str, str, str, str]] = field(default_factory=list)
     #: Why nothing was called; empty if something was.
     skipped: str = ""
+    #: Has the unboxed call ended its process? That counts as unexplained.
+    crashed: bool = False
 
 
 _Outcome = tuple[str, Any]
@@ -59,7 +61,14 @@ def _bits(value: float) -> tuple[bool, bytes]:
     return (True, b"") if value != value else (False, struct.pack("d", value))
 
 
+def _plain(value: Any) -> Any:
+    """NumPy's scalars are the Python numbers that they hold."""
+    numpy: Any = sys.modules.get("numpy")
+    return value.item() if numpy is not None and is_a(value, numpy.generic) else value
+
+
 def _same_value(a: Any, b: Any) -> bool:
+    a, b = _plain(a), _plain(b)
     if type(a) is not type(b):
         return False
     if isinstance(a, float):
@@ -215,7 +224,7 @@ def _verify_isolated(target: Target, entry: Entry, options: argparse.Namespace) 
     doing = marker.get()
     verdict = Verdict(target.name, entry.signature)
     if doing.startswith("unboxed") and not fault.startswith("did not end"):
-        verdict.unexplained = 1
+        verdict.unexplained, verdict.crashed = 1, True
         verdict.examples.append((_shorten(doing), "returns", fault, ""))
     else:
         verdict.skipped = f"{fault} in its {_shorten(doing)}"
@@ -251,8 +260,21 @@ def _print(target: str, verdicts: list[Verdict]) -> None:
         )
 
 
+def _case(verdict: Verdict) -> tuple[str, str, str, str]:
+    """For write_junit()."""
+    name = f"{verdict.name} {verdict.signature}"
+    if verdict.skipped:
+        return name, "skipped", verdict.skipped, ""
+    text = "\n".join(f"{arguments}: boxed {boxed}, unboxed {unboxed}"
+                     for arguments, boxed, unboxed, reason in verdict.examples if not reason)
+    if verdict.crashed:
+        return name, "error", "the unboxed call ended its process", text
+    differ = f"{verdict.unexplained} of {verdict.calls} calls differ"
+    return name, "failure" if verdict.unexplained else "", differ, text
+
+
 def run(options: argparse.Namespace) -> int:
-    targets = find_targets(options.target)
+    targets = find_targets(options.target, options.modules)
     work = [(target, entry) for target in targets for entry in target.entries]
     verdicts = []
     with progress("verifying", len(work) * options.count) as done:
@@ -268,6 +290,10 @@ def run(options: argparse.Namespace) -> int:
                     "verdicts": [asdict(verdict) for verdict in verdicts]})
     else:
         _print(options.target, verdicts)
+    if options.junit:
+        write_junit(options.junit, options.target, [_case(verdict) for verdict in verdicts])
     if all(verdict.skipped for verdict in verdicts):
-        raise CommandError(f"nothing was verified: {verdicts[0].skipped}")
+        raise CommandError(f"nothing was verified: {verdicts[0].skipped}", NOTHING)
+    if any(verdict.crashed for verdict in verdicts):
+        return CRASHED
     return FOUND if any(verdict.unexplained for verdict in verdicts) else 0

@@ -1,0 +1,43 @@
+"""What the tests of the command line share: it is run in a folder of its own, with modules in it."""
+import json
+import pathlib
+import tempfile
+import textwrap
+import unittest
+
+import support
+
+MODULES = [support.module_folder("typed_functions"), support.module_folder("plain_functions")]
+try:
+    import rich
+except ImportError:
+    rich = None
+
+
+class CommandLine(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def run_it(self, *arguments):
+        return support.python("-m", "typedcall", *arguments, paths=[*MODULES, self.folder],
+                              cwd=self.folder)
+
+    def output(self, *arguments, status=0):
+        ended, output, errors = self.run_it(*arguments)
+        self.assertEqual((ended, errors), (status, ""), output)
+        return output
+
+    def json(self, *arguments, status=0):
+        return json.loads(self.output(*arguments, "--json", status=status))
+
+    def error(self, *arguments, status=2):
+        """The one line of an error."""
+        ended, output, errors = self.run_it(*arguments)
+        self.assertEqual((ended, output), (status, ""))
+        self.assertRegex(errors, r"\Atypedcall: [^\n]+\n\Z")
+        return errors
+
+    def module(self, name, source):
+        pathlib.Path(self.folder, name + ".py").write_text(textwrap.dedent(source))

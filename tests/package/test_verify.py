@@ -1,0 +1,220 @@
+"""The command `verify`: what it compares, what it reports and in which status it ends."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+from xml.etree import ElementTree
+
+import adapter_support
+import support
+from command_line import MODULES, CommandLine, rich
+
+
+class Verify(CommandLine):
+    def test_a_module_without_differences(self):
+        verdicts = self.json("verify", "typed_functions", "--count", "300")["verdicts"]
+        called = [verdict for verdict in verdicts if not verdict["skipped"]]
+        self.assertGreater(len(called), 10)
+        for verdict in called:
+            self.assertEqual((verdict["calls"], verdict["equal"]), (300, 300), verdict)
+        skipped = {verdict["name"]: verdict["skipped"] for verdict in verdicts}
+        self.assertIn("needs an instance", skipped["Scaler.scale"])
+
+    @unittest.skipIf(support.IS_PYPY, "calls with pointers are CPython's")
+    def test_pointers_are_skipped_and_results_by_pointer_are_not(self):
+        verdicts = {verdict["name"]: verdict for verdict in self.json(
+            "verify", "typed_functions", "--count", "100")["verdicts"]}
+        self.assertIn("takes a pointer ('&d')", verdicts["sum_of"]["skipped"])
+        self.assertEqual(verdicts["invert"]["equal"], 100)
+
+    # --- Modules with a wrong tag ------------------------------------------------------------
+
+    def tagged(self, *lines):
+        self.module("tagged", "import ctypes\nimport plain_functions as plain\nimport typedcall\n"
+                    + "\n".join(lines))
+
+    def differences(self, status, *arguments):
+        report = self.json("verify", "tagged", "--count", "400", *arguments, status=status)
+        verdict, = report["verdicts"]
+        return verdict
+
+    def test_another_result(self):
+        self.tagged("half = plain.half",
+                    "typedcall.tag(half, 'd->d', plain.addresses['half_differs'])")
+        verdict = self.differences(1)
+        self.assertGreater(verdict["unexplained"], 250)
+        self.assertEqual(len(verdict["examples"]), 5)
+        self.assertEqual(verdict["examples"][0][3], "")
+        self.assertIn("NONE", self.output("verify", "tagged", status=1))
+
+    def test_what_differs_by_declaration(self):
+        self.tagged("half = plain.half", "typedcall.tag(half, 'd->d', "
+                    "plain.addresses['half_differs'], flags=typedcall.Flags.DIFFERS)")
+        verdict = self.differences(0)
+        self.assertEqual(verdict["unexplained"], 0)
+        self.assertGreater(verdict["declared"], 250)
+        self.assertEqual(verdict["examples"][0][3], "declared (DIFFERS)")
+
+    def wrapped(self, body, signature="d->d", address="plain.addresses['half']"):
+        self.tagged("import itertools, math", "def f(x):", *("    " + line for line in body),
+                    "typedcall.tag(f, %r, %s)" % (signature, address))
+        return self.differences
+
+    def test_the_sign_of_a_zero(self):
+        verdict = self.wrapped(["return plain.half(x) + 0.0"])(1)
+        self.assertGreater(verdict["unexplained"], 0)
+        self.assertEqual({example[2] for example in verdict["examples"]}, {"-0.0"})
+
+    def test_a_nan(self):
+        verdict = self.wrapped(["y = plain.half(x)", "return 0.0 if math.isnan(y) else y"])(1)
+        self.assertEqual({example[2] for example in verdict["examples"]}, {"nan"})
+
+    def test_the_type_of_the_result(self):
+        verdict = self.wrapped(["y = plain.half(x)", "return int(y) if y == 1 else y"])(1)
+        self.assertEqual({example[1:3] == ["1", "1.0"] for example in verdict["examples"]}, {True})
+
+    def test_an_int_that_does_not_fit(self):
+        verdict = self.wrapped(["return plain.inc(x)"], "l->l", "plain.addresses['inc']")(0)
+        self.assertEqual(verdict["equal"], 400)
+        verdict = self.wrapped(["return x + 1 if isinstance(x, int) and x >= 2**63 - 1 else "
+                                "plain.inc(x)"], "l->l", "plain.addresses['inc']")(1)
+        shown = {example[2].split(":")[0] for example in verdict["examples"]}
+        self.assertLessEqual(shown, {"raises OverflowError", "-9223372036854775808"})
+        self.assertEqual(len(shown), 2)
+
+    def test_a_type_that_the_wrapper_takes(self):
+        verdict = self.wrapped(["return 1.0 if x is None else plain.half(x)"])(1)
+        self.assertIn("raises TypeError", verdict["examples"][0][2])
+
+    def test_a_function_that_does_not_repeat_itself(self):
+        self.tagged("import itertools", "counter = itertools.count()", "def f(x):",
+                    "    return plain.half(x) + next(counter)",
+                    "typedcall.tag(f, 'd->d', plain.addresses['half'])")
+        verdict = self.differences(1)
+        self.assertIn("the boxed call does not repeat itself", verdict["explained"])
+
+    @unittest.skipIf(support.IS_PYPY, "a wrong address cannot be tagged so on PyPy")
+    def test_isolated_functions_take_only_themselves_along(self):
+        self.tagged(
+            "import os, signal, threading, time",
+            "half = plain.half", "typedcall.tag(half, 'd->d', plain.addresses['half'])",
+            "def dies(x): os.kill(os.getpid(), signal.SIGABRT)",
+            "def hangs(x): time.sleep(100)",
+            "def leaves(x): os._exit(3)",
+            "def lingers(x):",
+            "    threading.Thread(target=time.sleep, args=(100,)).start()",
+            "    return x / 2",
+            "def crashes(x): return x",
+            # The address of data: calling it is a crash of the unboxed call.
+            "data = (ctypes.c_char * 64)()",
+            "for f in (dies, hangs, leaves, lingers):",
+            "    typedcall.tag(f, 'd->d', plain.addresses['half'])",
+            "typedcall.tag(crashes, 'd->d', ctypes.addressof(data))")
+        report = self.json("verify", "tagged", "--count", "50", "--isolate", "--time-limit", "2",
+                           "--junit", "report.xml", status=3)
+        verdicts = {verdict["name"]: verdict for verdict in report["verdicts"]}
+        self.assertEqual(verdicts["half"]["equal"], 50)
+        self.assertRegex(verdicts["dies"]["skipped"], "^died of SIGABRT in its boxed call with ")
+        self.assertRegex(verdicts["hangs"]["skipped"], "^did not end within 2 s in its boxed call")
+        self.assertRegex(verdicts["leaves"]["skipped"],
+                         "^ended its process with exit code 3 in its boxed call")
+        self.assertGreater(verdicts["lingers"]["calls"], 0)
+        self.assertEqual(verdicts["crashes"]["unexplained"], 1)
+        self.assertEqual([name for name in verdicts if verdicts[name]["crashed"]], ["crashes"])
+        suite = ElementTree.parse(pathlib.Path(self.folder, "report.xml")).getroot()
+        self.assertEqual({name: suite.get(name) for name in ("failures", "errors", "skipped")},
+                         {"failures": "0", "errors": "1", "skipped": "3"})
+        kinds = {case.get("name"): [each.tag for each in case] for case in suite}
+        self.assertEqual(kinds["crashes d->d"], ["error"])
+        self.assertEqual(kinds["dies d->d"], ["skipped"])
+        self.assertEqual(kinds["half d->d"], [])
+        self.assertRegex(verdicts["crashes"]["examples"][0][2], "^died of SIG")
+
+    def test_the_largest_number(self):
+        # It would not end with an int of 64 bits.
+        body = ["for i in range(abs(x) if type(x) is int and abs(x) < 2**63 else 0): pass",
+                "return plain.inc(x)"]
+        self.wrapped(body, "l->l", "plain.addresses['inc']")
+        verdict = self.differences(0, "--largest", "50")
+        self.assertEqual(verdict["equal"], 400)
+
+    def test_overloads(self):
+        # Python prefers the int overload; that is no difference of the other one.
+        self.tagged("def f(x):", "    return plain.half(x)",
+                    "typedcall.tag(f, ('d->d', 'd->l'), "
+                    "(plain.addresses['half'], plain.addresses['half']))")
+        report = self.json("verify", "tagged", "--count", "200")
+        other = report["verdicts"][1]
+        self.assertEqual(other["unexplained"], 0)
+        self.assertIn("Python chooses the overload 'd->d'", other["explained"])
+
+    @unittest.skipIf(rich is None, "rich is not installed")
+    def test_long_work_shows_how_far_it_is_on_a_terminal(self):
+        import pty
+
+        terminal, its_end = pty.openpty()
+        paths = os.pathsep.join([*MODULES, self.folder])
+        ended = subprocess.run(
+            [sys.executable, "-m", "typedcall", "verify", "typed_functions:half", "--count", "3000"],
+            cwd=self.folder, env=dict(os.environ, PYTHONPATH=paths, TERM="xterm", COLUMNS="80"),
+            stdout=subprocess.PIPE, stderr=its_end, check=False)
+        os.close(its_end)
+        shown = b""
+        try:
+            while True:
+                shown += os.read(terminal, 4096)
+        except OSError:  # the end, on Linux
+            os.close(terminal)
+        self.assertEqual(ended.returncode, 0, shown)
+        self.assertIn(b"verifying", shown)
+        self.assertNotIn(b"verifying", ended.stdout)
+
+    def test_the_seed_decides(self):
+        self.tagged("half = plain.half",
+                    "typedcall.tag(half, 'd->d', plain.addresses['half_differs'])")
+        first, again, other = (self.output("verify", "tagged", "--json", "--seed", seed, status=1)
+                               for seed in ("1", "1", "2"))
+        self.assertEqual(first, again)
+        self.assertNotEqual(json.loads(first)["seed"], json.loads(other)["seed"])
+
+    def test_nothing_verified_is_an_error(self):
+        status, _, errors = self.run_it("verify", "typed_functions:Scaler.scale", "--json")
+        self.assertEqual(status, 4)
+        self.assertRegex(errors, r"\Atypedcall: nothing was verified: it needs an instance.*\n\Z")
+
+    def test_a_report_for_ci(self):
+        self.tagged("half = plain.half",
+                    "typedcall.tag(half, 'd->d', plain.addresses['half_differs'])")
+        self.output("verify", "tagged", "--count", "20", "--junit", "report.xml", status=1)
+        suite = ElementTree.parse(pathlib.Path(self.folder, "report.xml")).getroot()
+        self.assertEqual((suite.get("name"), suite.get("tests"), suite.get("failures")),
+                         ("tagged", "1", "1"))
+        self.assertRegex(suite[0][0].get("message"), r"^\d+ of \d+ calls differ$")
+        self.assertRegex(suite[0][0].text, r"boxed .*, unboxed ")
+        self.assertIn("No such file or directory",
+                      self.run_it("verify", "tagged", "--junit", "no/where.xml")[2])
+
+    def test_a_module_of_tags_first(self):
+        self.module("their_tags", "import plain_functions as plain, typedcall\n"
+                    "typedcall.tag(plain.half, 'd->d', plain.addresses['half'])")
+        self.assertIn("offers no", self.error("verify", "plain_functions:half", status=4))
+        for command in ("verify", "show"):
+            report = self.json(command, "-m", "their_tags", "plain_functions:half")
+            self.assertEqual(report["target"], "plain_functions:half")
+        self.assertIn("cannot import 'nonsense'",
+                      self.error("show", "-m", "nonsense", "typed_functions"))
+
+    def test_numpy_scalars_are_the_numbers_that_they_hold(self):
+        adapter_support.library("numpy")
+        for made, status in (("float64", 0), ("longdouble", 1), ("int64", 1)):
+            self.tagged("import numpy", "def f(x):",
+                        "    value = plain.half(x)",
+                        "    return numpy.%s(value) if abs(value) < 2**60 else value" % made,
+                        "typedcall.tag(f, 'd->d', plain.addresses['half'])")
+            self.differences(status)
+
+
+if __name__ == "__main__":
+    unittest.main()
