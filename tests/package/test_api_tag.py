@@ -43,6 +43,26 @@ class Tag(Tagged):
             f = typedcall.resolve(function, signature)
             self.assertEqual(f(*args), function(*args))
 
+    def test_a_signature_as_c_spells_it(self):
+        for text, letters, name, args in (
+                ("double(double, double)", "dd->d", "add", (1.5, 2.0)),
+                ("double mix(double, long n, double, long)", "dldl->d", "mix", (1.5, 2, 3.5, 4)),
+                ("long int (long)", "l->l", "inc", (41,))):
+            function = getattr(plain, name)
+            typedcall.tag(function, text, address_of(name))
+            self.assertEqual(typedcall.signatures(function), [letters])
+            self.assertEqual(typedcall.resolve(function, letters)(*args), function(*args))
+            typedcall.untag(function)
+        for text, words in (
+                ("double(complicated)", "no type code for the C type 'complicated'; there are "
+                 ".*bool, .*double"),
+                ("double(double, ...)", "variable arguments"),
+                ("double(void, int)", "cannot be void"),
+                ("(double)", "not the type of a C function")):
+            with self.assertRaisesRegex(ValueError, words):
+                typedcall.tag(plain.half, text, address_of("half"))
+        self.assertEqual(typedcall.signatures(plain.half), [])
+
     def test_calls_reach_the_address_and_not_the_wrapper(self):
         typedcall.tag(plain.half, "d->d", address_of("half_differs"))
         self.assertEqual(typedcall.resolve(plain.half, "d->d")(2.0), 1001.0)

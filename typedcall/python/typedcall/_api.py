@@ -110,7 +110,8 @@ def tag(
     flags: int = 0,
 ) -> None:
     """Says that `address` is a native function of `signature` behind the Python callable `f`; from
-    then on every consumer finds it there.
+    then on every consumer finds it there. `signature` is spelt by letters, "di->d", or as in C:
+    "double(double, int)", "double distance(double x, int n)".
 
     `address` is an int or something that holds a C function: a ctypes function or c_void_p, a cffi
     pointer, a capsule, a SciPy LowLevelCallable, a Numba cfunc, a TypedFunction. What says itself

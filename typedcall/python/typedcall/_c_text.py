@@ -100,7 +100,8 @@ def letters_of(text: str, string_of_char: bool = False) -> str:
         if letters is None and len(base) > 1:
             letters = _value_letters(base[:-1])
         if letters is None:
-            raise ValueError(f"no type code for the C type {text!r}")
+            known = ", ".join(name for name in _BY_C_TYPE if "*" not in name)
+            raise ValueError(f"no type code for the C type {text!r}; there are {known}")
         return letters
     if base == ["PyObject"] and stars == 1:
         return _BY_C_TYPE["PyObject *"]

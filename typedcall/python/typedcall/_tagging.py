@@ -7,6 +7,7 @@ import types
 from collections.abc import Iterable, Sequence
 from typing import Any, Callable
 
+from typedcall._c_text import parse_declaration
 from typedcall._foreign import exact_text, is_a, show
 from typedcall._pointers import read_pointer
 from typedcall._records import Entry, parse_signature
@@ -35,6 +36,16 @@ def read_texts(signature: str, casting: str) -> tuple[str, str]:
     if not is_a(casting, str):
         raise TypeError(f"casting must be a str, not '{type(casting).__name__}'")
     return exact_text(signature), exact_text(casting)
+
+
+def _letters(text: Any) -> str:
+    """`double(double, int)` as "di->d", and what is spelt by letters as it is."""
+    if is_a(text, str):
+        text = exact_text(text)
+        if "(" in text:
+            text = parse_declaration(text).signature
+    parse_signature(text)
+    return str(text)
 
 
 def bound_method_error(f: Any) -> TypeError:
@@ -89,8 +100,7 @@ def read_rows(
         )
     rows, kept = [], []
     for text, pointer in zip(texts, pointers):
-        text = exact_text(text) if is_a(text, str) else text
-        parse_signature(text)
+        text = _letters(text)
         number, of_pointer, keep_alive = read_pointer(pointer, text, entries)
         rows.append((text, flags | int(of_pointer), number))
         # What `f` itself offers its own row has, or `f`, unless that shares its memory with others.
