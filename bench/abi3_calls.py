@@ -2,8 +2,6 @@
 """What one binary for many versions costs a caller: the functions of examples/abi3, compiled for the
 limited API of 3.12 and for this version, called in a Python loop. python bench/abi3_calls.py
 """
-# CPython 3.12 or later, with the GIL.
-
 import pathlib
 import subprocess
 import sys
@@ -38,6 +36,8 @@ def loop(function, *arguments):
 
 
 def main():
+    if sys.version_info < (3, 12) or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        raise SystemExit("this needs CPython 3.12 or later, with the GIL")
     rounds = interleaved.rounds(__doc__, 30)
     with tempfile.TemporaryDirectory() as folder:
         one = load(folder + "/one", "-DPy_LIMITED_API=0x030C0000")

@@ -42,7 +42,7 @@ debian_root() {
 prepare_root() {
   local root=$1 name certificates=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
   # The way to the network, certificates of its proxy included, is the machine's.
-  cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+  [ ! -e /etc/resolv.conf ] || cp -L /etc/resolv.conf "$root/etc/resolv.conf"
   enter=(chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
     HOME=/root LC_ALL=C.UTF-8 "TERM=${TERM:-dumb}")
   for name in http_proxy https_proxy no_proxy; do

@@ -94,6 +94,11 @@ def prepare(interpreter, with_libraries):
     return _background.submit(environment_of, interpreter, with_libraries)
 
 
+def prepare_no_more():
+    """What has not been begun is not waited for when the program ends."""
+    _background.shutdown(wait=False, cancel_futures=True)
+
+
 def install_package(python):
     """Installs the checkout with pip alone, which builds in a folder of its own."""
     install = ("install", "--force-reinstall", "--no-deps", ".")

@@ -331,7 +331,7 @@ def main():
     parser.add_argument("--python", action="append", default=[], metavar="BIN",
                         help="run this interpreter too, and prefer it (repeatable)")
     parser.add_argument("--clang", action="store_true",
-                        help="Clang compiles for some interpreters, as it does with --full")
+                        help="Clang, if it is installed, compiles for some interpreters, as with --full")
     parser.add_argument("--only", default="", metavar="REGEX",
                         help="run only the parts whose name has a match: those of the last table")
     parser.add_argument("--quick", action="store_true",
@@ -378,13 +378,17 @@ def main():
             package_tests.prepare(*arguments[:2])
 
     runs = []
-    for label, function, arguments in plan:
-        if options.full and time.monotonic() - started > 60 * options.last_start:
-            progress(label + ": not begun, there is no time left")
-            function, arguments = no_time_left, (label, options.last_start)
-        runs.append(timed(label, function, *arguments))
+    try:
+        for label, function, arguments in plan:
+            if options.full and time.monotonic() - started > 60 * options.last_start:
+                progress(label + ": not begun, there is no time left")
+                function, arguments = no_time_left, (label, options.last_start)
+            runs.append(timed(label, function, *arguments))
+    finally:
+        package_tests.prepare_no_more()
     results.summary(runs, chosen, left_out, time.monotonic() - started)
-    tests_ran = any(run.count(PASSED) for run in runs if run.label not in ("format", "python"))
+    checks = () if options.only else ("format", "python")
+    tests_ran = any(run.count(PASSED) for run in runs if run.label not in checks)
     return 0 if tests_ran and not any(run.count(FAILED) for run in runs) else 1
 
 

@@ -23,7 +23,7 @@ class Entry(ctypes.Structure):
 class Table(ctypes.Structure):
     _fields_ = [("count", ctypes.c_ssize_t), ("entry", Entry)]
 class Sibling(ctypes.Structure):
-    _fields_ = [("row", ctypes.c_void_p), ("table", ctypes.POINTER(Table))]
+    _fields_ = [("def_", ctypes.c_void_p), ("table", ctypes.POINTER(Table))]
 table = Sibling.in_dll(ctypes.PyDLL(angles.__file__), "_PyPyTyped_wind").table.contents
 wind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_long)(table.entry.function)
 print(angles.wind(10, 2), angles.between(350, 10), table.count, table.entry.signature.decode(),

@@ -6,6 +6,7 @@ import gc
 import importlib.util
 import math
 import pickle
+import signal
 import sys
 import unittest
 
@@ -420,6 +421,9 @@ class Numba(unittest.TestCase):
 
         raised[:] = [KeyError()]
         self.assertEqual(guarded(-1.0), -77.0)
+        # Where a shell has started this in the background interrupts are ignored.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         raised[:] = [KeyboardInterrupt()]
         with self.assertRaises(KeyboardInterrupt):
             guarded(-1.0)

@@ -40,8 +40,8 @@ def compile_environment():
     return dict(os.environ, CXXFLAGS=flags, LDFLAGS=libraries)
 
 
-def build(interpreter, folder, scratch):
-    """The path of the repaired wheel in `folder`."""
+def build(interpreter, scratch):
+    """The path of the repaired wheel."""
     python = os.path.join(scratch, "build/bin/python")
     run(interpreter.executable, "-m", "venv", os.path.join(scratch, "build"))
     built = os.path.join(scratch, "built")
@@ -49,11 +49,15 @@ def build(interpreter, folder, scratch):
         ".", env=compile_environment())
     repaired = os.path.join(scratch, "repaired")
     path = AUDITWHEEL + os.pathsep + os.environ["PATH"]
-    run(os.path.join(AUDITWHEEL, "auditwheel"), "repair", "-w", repaired,
-        *glob.glob(built + "/*.whl"), env=dict(os.environ, PATH=path), stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL)
+    ended = subprocess.run(
+        [os.path.join(AUDITWHEEL, "auditwheel"), "repair", "-w", repaired,
+         *glob.glob(built + "/*.whl")], env=dict(os.environ, PATH=path), stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, check=False)
+    if ended.returncode:
+        print(ended.stdout)
+        ended.check_returncode()
     (wheel,) = glob.glob(repaired + "/*.whl")
-    return shutil.copy(wheel, folder)
+    return wheel
 
 
 def check(interpreter, wheel, scratch):
@@ -80,14 +84,17 @@ def main():
     parser.add_argument("folder", nargs="?", default="dist")
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
+    for old in glob.glob(os.path.join(glob.escape(options.folder), "typedcall-*.whl")):
+        os.unlink(old)
     wheels, failed = [], []
     for interpreter in chosen(options.python):
         print("==", interpreter.label, flush=True)
         with tempfile.TemporaryDirectory() as scratch:
             try:
-                wheels.append(build(interpreter, options.folder, scratch))
-                print(os.path.basename(wheels[-1]), flush=True)
-                check(interpreter, wheels[-1], scratch)
+                wheel = build(interpreter, scratch)
+                print(os.path.basename(wheel), flush=True)
+                check(interpreter, wheel, scratch)
+                wheels.append(shutil.copy(wheel, options.folder))
             except subprocess.CalledProcessError as error:
                 failed.append(f"{interpreter.label}: {error}")
                 print(failed[-1], flush=True)

@@ -250,7 +250,7 @@ struct __attribute__((visibility("hidden"))) native : offered<decltype(Function)
     }
   };
 
-  /// What rows say of it; of a function that falls back, another one (falls_back.h).
+  /// What defs say of it; of a function that falls back, another one (falls_back.h).
   using offer = type;
   /// What the wrapper calls.
   static constexpr auto wrapped() { return address(); }

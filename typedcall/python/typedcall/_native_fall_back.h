@@ -7,7 +7,7 @@
 // loop.h comes first, because of Python.h.
 #include <cstdint>
 #include <cstring>
-#include <new>
+#include <memory>
 
 namespace typedcall::python {
 
@@ -27,11 +27,12 @@ struct fall_back_plan {
       PyErr_Format(PyExc_ValueError, "'%.200s' has no last argument for a value", signature);
       return nullptr;
     }
-    auto *made = new fall_back_plan{{}, callable, PyInterpreterState_Get()};
+    std::unique_ptr<fall_back_plan> made(
+        new fall_back_plan{{}, callable, PyInterpreterState_Get()});
     made->types.inputs.assign(parsed.args, parsed.args + parsed.nargs - 1);
     made->types.output = {parsed.args[parsed.nargs - 1].code, 0};
     made->types.returns_status = made->types.falls_back = true;
-    return made;
+    return made.release();
   }
 };
 
