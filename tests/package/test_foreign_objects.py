@@ -333,7 +333,7 @@ class CommandLine(unittest.TestCase):
         source = "import sys\nsys.modules[__name__] = %s\n"
         for stand_in in ("5", "type('C', (), {'__slots__': ()})()", "{'a': 1}"):
             status, _, errors = self.run_it(source % stand_in, "show", "hostile")
-            self.assertEqual(status, 2)
+            self.assertEqual(status, 4)
             self.assertIn("offers a native signature", errors)
 
     def test_a_module_that_grows_while_it_is_looked_at(self):
