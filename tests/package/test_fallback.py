@@ -10,6 +10,7 @@ import signal
 import sys
 import unittest
 
+import adapter_support
 import support
 import typedcall
 from typedcall import Flags
@@ -186,13 +187,7 @@ class WhoRefusesThem(unittest.TestCase):
 class Ufuncs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        if support.IS_PYPY:
-            raise unittest.SkipTest("CPython only")
-        try:
-            import numpy
-        except ImportError:
-            raise unittest.SkipTest("numpy is not installed") from None
-        cls.numpy = numpy
+        cls.numpy = adapter_support.library("numpy")
 
     def test_give_what_the_function_gives(self):
         numpy = self.numpy
@@ -264,13 +259,7 @@ class Ufuncs(unittest.TestCase):
 class Numba(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        if support.IS_PYPY:
-            raise unittest.SkipTest("CPython only")
-        try:
-            import numba
-        except ImportError:
-            raise unittest.SkipTest("numba is not installed") from None
-        cls.numba = numba
+        cls.numba = adapter_support.library("numba")
 
     def compiled(self, name, count=1, **options):
         names = ", ".join("ab"[:count])
