@@ -1,7 +1,6 @@
 # The Python package as a user gets it: pip installs it into a virtual environment, beside the
 # libraries that it works with, and the tests of tests/package run there. Used by run_tests.py.
 import concurrent.futures
-import functools
 import glob
 import hashlib
 import os
@@ -24,8 +23,6 @@ SLOW = {"test_build_systems", "test_examples_interpreters", "test_examples_packa
 WITH_JIT = ["test_api", "test_api_calls", "test_ctypes", "test_cffi", "test_lifetimes", "test_numpy"]
 # Per file: some compile, and Numba does on each call of a new kind.
 TIME_LIMIT = 900
-
-_background = concurrent.futures.ThreadPoolExecutor(1)
 
 
 def libraries():
@@ -88,17 +85,6 @@ def environment_of(interpreter, with_libraries):
                     for library, reason in missing.items()]
 
 
-@functools.lru_cache(None)
-def prepare(interpreter, with_libraries):
-    """A future of environment_of(): pip waits for the network while others compile."""
-    return _background.submit(environment_of, interpreter, with_libraries)
-
-
-def prepare_no_more():
-    """What has not been begun is not waited for when the program ends."""
-    _background.shutdown(wait=False, cancel_futures=True)
-
-
 def install_package(python):
     """Installs the checkout with pip alone, which builds in a folder of its own."""
     install = ("install", "--force-reinstall", "--no-deps", ".")
@@ -149,7 +135,7 @@ def cases_of_file(interpreter, python, path, folder, jit):
 
 def cases_of(interpreter, with_libraries, quick=False):
     """Installs and runs everything under one interpreter, with `quick` all but what is slow."""
-    folder, cases = prepare(interpreter, with_libraries).result()
+    folder, cases = environment_of(interpreter, with_libraries)
     if folder is None:
         return cases
     python = os.path.join(folder, "bin", "python")

@@ -373,19 +373,12 @@ def main():
     if not plan:
         sys.exit(f"no part has a name that matches {options.only}")
 
-    for _, function, arguments in plan:
-        if function is package_tests.cases_of:
-            package_tests.prepare(*arguments[:2])
-
     runs = []
-    try:
-        for label, function, arguments in plan:
-            if options.full and time.monotonic() - started > 60 * options.last_start:
-                progress(label + ": not begun, there is no time left")
-                function, arguments = no_time_left, (label, options.last_start)
-            runs.append(timed(label, function, *arguments))
-    finally:
-        package_tests.prepare_no_more()
+    for label, function, arguments in plan:
+        if options.full and time.monotonic() - started > 60 * options.last_start:
+            progress(label + ": not begun, there is no time left")
+            function, arguments = no_time_left, (label, options.last_start)
+        runs.append(timed(label, function, *arguments))
     results.summary(runs, chosen, left_out, time.monotonic() - started)
     checks = () if options.only else ("format", "python")
     tests_ran = any(run.count(PASSED) for run in runs if run.label not in checks)

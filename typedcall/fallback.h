@@ -18,21 +18,15 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Has this thread a thread state of `interpreter`, attached? Before 3.12 the current one is that
-/// of whichever thread, so it is compared with this thread's; nobody knows that of other
-/// interpreters than the main one, whose threads have to be attached.
+/// Has this thread a thread state of `interpreter`, attached? Before 3.12 nobody knows that of
+/// other interpreters than the main one, whose threads have to be attached.
 inline bool is_attached_to(PyInterpreterState *interpreter) {
-#if PY_VERSION_HEX >= 0x030D0000
-  (void)interpreter;
-  return PyThreadState_GetUnchecked() != nullptr;
-#elif PY_VERSION_HEX >= 0x030C0000
-  (void)interpreter;
-  return _PyThreadState_UncheckedGet() != nullptr;
-#else
-  const PyThreadState *own = PyGILState_GetThisThreadState();
+#if PY_VERSION_HEX < 0x030C0000
   if (interpreter != PyInterpreterState_Main()) return true;
-  return own != nullptr && own == _PyThreadState_UncheckedGet();
+#else
+  (void)interpreter;
 #endif
+  return PyTypedcall_IsAttached() != 0;
 }
 
 /// Runs `call`, which gives false with an exception, attached to `interpreter`: as the thread is,

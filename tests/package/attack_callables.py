@@ -107,9 +107,20 @@ class Callables:
         def run(*args, bomb=self.bomb()):
             if inner:
                 program.reenter()
-            return python(*args)
+            if not meaning.falls_back:
+                return python(*args)
+            # Before it falls back it has had no effect on the caller's arguments: nor on the result.
+            limit = ctypes.c_long if meaning.signature == "l->l" else ctypes.c_double
+            try:
+                result = python(*args[:-1])
+            except ValueError:
+                return 1
+            if limit(result).value != result:
+                return 1
+            args[-1][0] = result
+            return 0
 
-        return prototype(meaning.signature)(run)
+        return prototype(meaning.offered)(run)
 
     def native(self, meaning):
         """Something that holds the address of a C function that does what is meant."""
@@ -126,7 +137,7 @@ class Callables:
                 return address
             if kind == "capsule" and IS_CPYTHON:
                 return typedcall._capsules.make_capsule(address, "%d" % (self.number % 5))
-            return prototype(meaning.signature)(address)
+            return prototype(meaning.offered)(address)
         if kind == "known":
             same = [thing for thing in self.pool if thing.meaning is meaning]
             if same:
@@ -151,7 +162,7 @@ class Callables:
             return ctypes.pointer(made).contents
         if kind == "cast":
             return ctypes.cast(made, type(made))
-        if kind == "cffi" and "cffi" in sys.modules and "O" not in meaning.signature:
+        if kind == "cffi" and "cffi" in sys.modules and not set("O&") & set(meaning.offered):
             ffi, ctype = _of_cffi(meaning.signature)
             return ffi.callback(ctype, meaning.python)
         return made

@@ -8,7 +8,9 @@ import math
 import pickle
 import sys
 
+import typedcall
 from typedcall import Flags
+from typedcall._records import falling_back, parse_signature
 
 IS_CPYTHON = sys.implementation.name == "cpython"
 #: What the documentation says that functions of the package raise, and what hostile objects do.
@@ -26,6 +28,8 @@ class Meaning:
 
     def __init__(self, signature, python, *addresses, flags=0, made=()):
         self.signature = signature
+        #: What is tagged and found: of a function that falls back the one of its status.
+        self.offered = falling_back(signature) if flags & Flags.FALLS_BACK else signature
         self.python = python
         #: Addresses of C functions that live for ever, and a function that makes Python callables.
         self.addresses = addresses
@@ -33,14 +37,27 @@ class Meaning:
         self.builtins = made
 
 
+    @property
+    def falls_back(self):
+        return self.offered != self.signature
+
+
+def _root(x):
+    if x < 0:
+        raise ValueError(x)
+    return math.sqrt(x)
+
+
 def _letters(letter):
+    if letter.startswith("&"):
+        return ctypes.POINTER(_letters(letter[1:]))
     return {"d": ctypes.c_double, "l": ctypes.c_long, "O": ctypes.py_object, "v": None,
             "i": ctypes.c_int}[letter]
 
 
 def prototype(signature):
     """The ctypes type of a function."""
-    arguments, result = signature.split("->")
+    arguments, result = parse_signature(signature)
     # A function of objects must not be called without the GIL, nor after ctypes let it go.
     factory = ctypes.PYFUNCTYPE if "O" in signature else ctypes.CFUNCTYPE
     return factory(_letters(result), *map(_letters, arguments))
@@ -83,8 +100,8 @@ def _import_again(name, attribute):
     return make
 
 
-def meanings(plain, typed):
-    """`plain` and `typed`: the modules of tests/package/modules, or None."""
+def meanings(plain, typed, fallback):
+    """`plain`, `typed` and `fallback`: the modules of tests/package/modules, or None."""
     libm = ctypes.CDLL(ctypes.util.find_library("m"))
     address = lambda name: ctypes.cast(getattr(libm, name), ctypes.c_void_p).value
     own = plain.addresses if plain is not None else {}
@@ -115,6 +132,13 @@ def meanings(plain, typed):
                 _of_cffi(meaning.signature)
     if plain is not None:
         made[0].builtins.append(_import_again("plain_functions", "half"))
+    if fallback is not None:
+        for signature, python, *functions in (
+                ("d->d", _root, fallback.root, fallback.c_root),
+                ("l->l", lambda x: x * x, fallback.square)):
+            made.append(Meaning(
+                signature, python, *[typedcall.entries(f)[0].address for f in functions],
+                flags=Flags.FALLS_BACK, made=[lambda f=f: f for f in functions]))
     return made
 
 

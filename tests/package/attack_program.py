@@ -65,23 +65,24 @@ class Program(Callables):
     def tag(self):
         thing = self.pick()
         native = self.native(thing.meaning)
-        typedcall.tag(thing.obj, thing.meaning.signature, native, flags=int(thing.meaning.flags))
+        typedcall.tag(thing.obj, thing.meaning.offered, native, flags=int(thing.meaning.flags))
 
     def tag_new(self):
         """What is found most often: a callable that is tagged and then used."""
         self.make_callable()
         with self.lock:
             thing = self.pool[-1]
-        typedcall.tag(thing.obj, thing.meaning.signature, self.native(thing.meaning),
+        typedcall.tag(thing.obj, thing.meaning.offered, self.native(thing.meaning),
                       flags=int(thing.meaning.flags))
         if self.random.random() < 0.6:
-            self.add(Thing(typedcall.resolve(thing.obj, thing.meaning.signature, capabilities=0xFF),
+            self.add(Thing(typedcall.resolve(thing.obj, thing.meaning.signature, capabilities=0x1FF),
                            thing.meaning, "resolved"))
 
     def native_as_callable(self):
         meaning = self.random.choice(self.meanings)
         made = self.native(meaning)
-        if callable(made):
+        # Python calls the native of a function that falls back with a place for the result.
+        if callable(made) and not meaning.falls_back:
             self.add(Thing(made, meaning, "native"))
 
     def untag(self):
@@ -95,7 +96,7 @@ class Program(Callables):
     def ask(self):
         thing = self.pick()
         for entry in typedcall.entries(thing.obj):
-            if entry.signature != thing.meaning.signature:
+            if entry.signature != thing.meaning.offered:
                 if thing.kind == "low_level_callable":
                     continue  # of several doubles, as a function of an array
                 raise Wrong("%s offers %r" % (thing.kind, entry))
@@ -104,7 +105,7 @@ class Program(Callables):
 
     def resolve(self):
         thing = self.pick()
-        made = typedcall.resolve(thing.obj, thing.meaning.signature, capabilities=0xFF,
+        made = typedcall.resolve(thing.obj, thing.meaning.signature, capabilities=0x1FF,
                                  casting=self.random.choice(("exact", "equivalent", "safe")))
         self.add(Thing(made, thing.meaning, "resolved"))
 
@@ -144,7 +145,7 @@ class Program(Callables):
         values = []
         for letter in meaning.signature.split("->")[0]:
             values.append({"d": lambda: self.random.uniform(-100, 100),
-                           "l": lambda: self.random.randrange(-10**9, 10**9),
+                           "l": lambda: self.random.randrange(-10**11, 10**11),
                            "O": lambda: self.random.choice((None, "text", self.pool))}[letter]())
         return values
 
@@ -156,12 +157,20 @@ class Program(Callables):
             self.integrate(thing)
             return
         if thing.kind == "low_level_callable" or thing.kind == "capsule":
-            function = typedcall.resolve(function, meaning.signature, capabilities=0xFF)
+            function = typedcall.resolve(function, meaning.signature, capabilities=0x1FF)
         if not callable(function):
             return
         if self.threads_run and getattr(function, "_b_base_", None) is not None:
             # ctypes frees what was in a field under a thread that calls what was read from it.
             return
+        if meaning.falls_back and not has_result(meaning, values):
+            self.calls += 1
+            try:
+                got = function(*values)
+            except ALLOWED:
+                return
+            raise Wrong("%s '%s'%r gave %r and not an exception"
+                        % (thing.kind, meaning.signature, tuple(values), got))
         got = function(*values)
         self.check(thing, values, got)
 
@@ -195,7 +204,7 @@ class Program(Callables):
         if not held:
             return
         entry, meaning = held[self.random.randrange(len(held))]
-        if entry.flags & Flags.TAKES_SELF:
+        if entry.flags & (Flags.TAKES_SELF | Flags.FALLS_BACK):
             return
         values = self.arguments(meaning)
         arguments, result = meaning.signature.split("->")
@@ -340,6 +349,14 @@ class Program(Callables):
 
 def thing_signature(thing):
     return thing.meaning.signature
+
+
+def has_result(meaning, values):
+    try:
+        meaning.python(*values)
+    except ValueError:
+        return False
+    return True
 
 
 # Called by name only; what no program uses is a mistake in the list above.

@@ -9,7 +9,6 @@ import types
 import unittest
 
 import support
-import typedcall
 from typedcall._capsules import make_capsule
 
 plain = support.build("plain_functions")

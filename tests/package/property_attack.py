@@ -24,7 +24,6 @@ FAILED = 3
 def child(options):
     """Runs programs; what is done next is in the file `options.log` before it is done."""
     import support
-    import typedcall
     import attack_meanings
     import attack_program
 
@@ -35,12 +34,13 @@ def child(options):
             except ImportError:
                 pass
     try:
-        modules = support.build("plain_functions"), support.build("typed_functions")
+        modules = [support.build(name) for name in
+                   ("plain_functions", "typed_functions", "fallback_functions")]
         # To be imported once more.
         sys.path.append(support.module_folder("plain_functions"))
     except Exception as error:
         print("without extension modules: %s" % error, flush=True)
-        modules = None, None
+        modules = None, None, None
     sys.setswitchinterval(1e-5)
     # ctypes prints what a callback raises; so does a `__del__`.
     sys.unraisablehook = lambda unraisable: None

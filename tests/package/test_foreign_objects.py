@@ -1,13 +1,11 @@
 """Objects and modules that make it hard to look at them: attributes that raise, names that are no
 text, keys of any kind. None of them hides an answer; KeyboardInterrupt and SystemExit come out."""
 import json
-import pathlib
 import sys
-import tempfile
-import textwrap
 import types
 import unittest
 
+import command_line
 import support
 import typedcall
 
@@ -276,14 +274,9 @@ def __getattr__(name): raise SystemExit(name)
 """
 
 
-class CommandLine(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
+class CommandLine(command_line.CommandLine):
     def run_it(self, source, *arguments, environment=None):
-        pathlib.Path(self.folder, "hostile.py").write_text(textwrap.dedent(source))
+        self.module("hostile", source)
         ended = support.python("-m", "typedcall", *arguments, cwd=self.folder,
                                paths=[support.module_folder("plain_functions"), self.folder],
                                environment=environment or {})

@@ -7,7 +7,6 @@ import sysconfig
 import unittest
 
 import support
-import typedcall
 
 if support.IS_PYPY:
     raise unittest.SkipTest("for CPython, which unwinds threads")

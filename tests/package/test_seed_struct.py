@@ -4,7 +4,6 @@ import json
 import unittest
 
 import support
-import typedcall
 from typedcall import Flags
 
 OFFERED = {"inc": "l->l", "half": "d->d", "heap": "l->l", "pypy": "l->l"}

@@ -79,23 +79,32 @@ __attribute__((visibility("hidden"), noinline, cold)) inline void set_error_from
   }
 }
 
-/// What `call` returns, which may run Python code; where it throws, what `failed` does, with a
-/// Python exception set. GIL: held. In line, and so as nothing that is noexcept: a thread that is
-/// cancelled must go on, and one that CPython ends stops in run_python().
-template <class Call, class Failed>
+/// What `call` returns; where it throws, what `thrown` does, in the handler. In line, and so as
+/// nothing that is noexcept: a thread that is cancelled must go on. GIL: not needed.
+template <class Call, class Thrown>
 // There is no object behind a __forced_unwind, only an address that is null.
-__attribute__((always_inline, no_sanitize("null"))) inline auto translated(Call &&call,
-                                                                           Failed &&failed) {
+__attribute__((always_inline, no_sanitize("null"))) inline auto unless_thrown(Call &&call,
+                                                                              Thrown &&thrown) {
   try {
-    return run_python(std::forward<Call>(call));
+    return call();
 #ifdef __GLIBCXX__
   } catch (abi::__forced_unwind &) {
     throw;
 #endif
   } catch (...) {
-    set_error_from_exception();
-    return failed();
+    return thrown();
   }
+}
+
+/// What `call` returns, which may run Python code; where it throws, what `failed` does, with a
+/// Python exception set. GIL: held. A thread that CPython ends stops in run_python().
+template <class Call, class Failed>
+__attribute__((always_inline)) inline auto translated(Call &&call, Failed &&failed) {
+  return unless_thrown([&] { return run_python(std::forward<Call>(call)); },
+                       [&] {
+                         set_error_from_exception();
+                         return failed();
+                       });
 }
 
 }  // namespace internal

@@ -87,15 +87,7 @@ constexpr way_back way_back_of() {
 /// Runs what may throw; where it does, there is no result.
 template <class Call>
 __attribute__((always_inline)) inline int or_fall_back(Call &&call) {
-  try {
-    return call();
-#ifdef __GLIBCXX__
-  } catch (abi::__forced_unwind &) {
-    throw;
-#endif
-  } catch (...) {
-    return 1;
-  }
+  return unless_thrown(std::forward<Call>(call), [] { return 1; });
 }
 
 __attribute__((noinline, cold)) inline int set_no_result() {
