@@ -3,10 +3,12 @@
 import argparse
 import glob
 import hashlib
+import io
 import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -16,6 +18,7 @@ import interpreters  # noqa: E402
 AUDITWHEEL = os.path.join(os.path.dirname(os.environ["TYPEDCALL_DISK_CACHE"]), "auditwheel/bin")
 # Which of them work is said by check.py: not every Python has wheels of each.
 LIBRARIES = ("numpy", "numba")
+SKIPPED = 77
 
 
 def run(*command, **options):
@@ -77,10 +80,43 @@ def check(interpreter, wheel, scratch):
     run(python, os.path.join(HERE, "check.py"), *LIBRARIES, cwd=scratch, env=bare)
 
 
+def libffi():
+    """This machine's libffi.so.8, in an archive. It asks for an older glibc than unstable's does."""
+    name = "libffi.so.8"
+    # A name alone means that the compiler does not find it.
+    path = subprocess.run(["cc", "-print-file-name=" + name], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout.strip()
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", dereference=True) as tar:
+        tar.add(path, name)
+    return archive.getvalue()
+
+
+def build_newest(folder):
+    """The wheels for the Pythons of tools/newest_pythons, built and tried there."""
+    steps = ("mkdir -p ~/libffi && tar -x -C ~/libffi && "
+             "LD_LIBRARY_PATH=~/libffi tools/wheels --only-here --python /usr/bin/python3.15 ~/dist "
+             ">&2 && tar -c -C ~/dist .")
+    ended = subprocess.run(["tools/newest_pythons", "sh", "-c", steps], input=libffi(),
+                           stdout=subprocess.PIPE, check=False)
+    if ended.returncode == SKIPPED:
+        print("no wheels for the newest CPythons: skipped, see above", flush=True)
+        return []
+    ended.check_returncode()
+    with tarfile.open(fileobj=io.BytesIO(ended.stdout)) as tar:
+        wheels = [each for each in tar.getmembers() if each.name.endswith(".whl")]
+        for each in wheels:
+            each.name = os.path.basename(each.name)
+            tar.extract(each, folder)
+    return [os.path.join(folder, each.name) for each in wheels]
+
+
 def main():
     parser = argparse.ArgumentParser(prog="tools/wheels")
     parser.add_argument("--python", action="append", default=[], metavar="BIN",
                         help="build for this interpreter, too (repeatable)")
+    parser.add_argument("--only-here", action="store_true",
+                        help="not for those of tools/newest_pythons")
     parser.add_argument("folder", nargs="?", default="dist")
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
@@ -98,6 +134,12 @@ def main():
             except subprocess.CalledProcessError as error:
                 failed.append(f"{interpreter.label}: {error}")
                 print(failed[-1], flush=True)
+    if not options.only_here:
+        try:
+            wheels += build_newest(options.folder)
+        except subprocess.CalledProcessError as error:
+            failed.append(f"the newest CPythons: {error}")
+            print(failed[-1], flush=True)
     with open(os.path.join(options.folder, "SHA256SUMS"), "w", encoding="ascii") as file:
         for wheel in sorted(wheels):
             with open(wheel, "rb") as content:
