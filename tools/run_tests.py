@@ -33,9 +33,11 @@ NOT_AGAIN = "-compiles,-compiles-once"
 # The slowest to build. What they test is C++ that no version of Python changes, so the usual
 # interpreter, the newest one and those that count references stand for the others.
 SAME_EVERYWHERE = ["//tests/invoker/...", "//tests/loop/..."]
-# What a second interpreter of one version would find again, and a sanitizer that has seen it once.
+# What these versions would find again: the ones before and behind them have all that differs.
+BETWEEN = [(3, 10)]
 SEEN_BEFORE = SAME_EVERYWHERE + ["//tests/exactness/...", "//tests/provider/..."]
-# The layouts that differ are core's: what is above it has been seen by the sanitizers.
+# The layouts that differ are core's: what is above it a second interpreter of one version would find
+# again, and a sanitizer that has seen it once.
 ABOVE_CORE = SEEN_BEFORE + ["//tests/resolve/...", "//tests/c_provider/..."]
 
 # What calls Python functions in loops, or is called in them.
@@ -277,9 +279,8 @@ def full_runs(chosen, usual, newest, fuzz_seconds):
         yield "asan and ubsan, " + interpreter.label, bazel_test, (
             interpreter, flags, ABOVE_CORE if again else ())
     # The newest one's only run: what no optimisation changes has been seen under the others.
-    tags = NOT_AGAIN if newest is usual else "-compiles-once"
     yield "optimised, " + newest.label, bazel_test, (
-        newest, ["-c", "opt", "--test_tag_filters=" + tags])
+        newest, ["-c", "opt", "--test_tag_filters=" + NOT_AGAIN])
     yield "tsan, " + usual.label, bazel_test, (usual, ["--config=tsan"])
     yield "fuzz, " + usual.label, fuzz_all, (usual, fuzz_seconds)
 
@@ -302,10 +303,13 @@ def bazel_runs(order, usual, newest, full, with_clang):
         seen.add(interpreter.version[:2])
         flags, without = [], ()
         if interpreter not in (usual, clang_builds_all):
-            tags = "{},{}".format(PER_INTERPRETER, NOT_AGAIN if again else "-compiles-once")
+            has_older = any(each.version < interpreter.version for each in order)
+            between = again or has_older and interpreter.version[:2] in BETWEEN
+            is_only = not (between or interpreter.info["gil_disabled"])
+            tags = "{},{}".format(PER_INTERPRETER, "-compiles-once" if is_only else NOT_AGAIN)
             flags = ["--build_tests_only", "--test_tag_filters=" + tags]
             if interpreter.ordinary and interpreter is not newest:
-                without = SEEN_BEFORE if again else SAME_EVERYWHERE
+                without = ABOVE_CORE if again else SEEN_BEFORE if between else SAME_EVERYWHERE
         label = interpreter.label
         if interpreter in clang:
             flags.append("--config=clang")
