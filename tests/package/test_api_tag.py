@@ -1,6 +1,7 @@
 """Telling: tag, untag and adopt, from every kind of pointer, and what they refuse."""
 import ctypes
 import gc
+import math
 import sys
 import unittest
 import weakref
@@ -141,6 +142,15 @@ class Tag(Tagged):
         with self.assertRaisesRegex(ValueError, "falls back, but its result is no int"):
             typedcall.tag(plain.half, "d->d", address_of("half"), flags=Flags.FALLS_BACK)
         self.assertEqual(typedcall.entries(plain.half), [])
+
+    def test_swapped_arguments_are_named(self):
+        for arguments in ((math.fabs, 4711, "d->d"), ("d->d", math.fabs, 4711)):
+            with self.assertRaisesRegex(TypeError, "swapped: the Python function comes first"):
+                typedcall.tag(*arguments)
+
+    def test_an_unknown_code_comes_with_a_list(self):
+        with self.assertRaisesRegex(ValueError, r"'x->d' at position 0: unknown .*, l long, .* Zd "):
+            typedcall.tag(lambda x: x, "x->d", 4711)
 
     def test_what_is_no_callable(self):
         for wrong in (5, None, "text", plain):

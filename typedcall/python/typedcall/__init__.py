@@ -18,6 +18,7 @@ from typedcall._records import Entry, Flags, parse_signature
 
 if TYPE_CHECKING:
     from typedcall._pypy_imports import accelerate_imports
+    from typedcall._tag_modules import load_tags, tag_module
     from typedcall.includes import get_cmake_dir, get_include, get_pkgconfig_dir
     from typedcall.pypy import accelerate, restore
     from typedcall.to_cffi import cffi_function
@@ -43,12 +44,14 @@ __all__ = [
     "get_cmake_dir",
     "get_include",
     "get_pkgconfig_dir",
+    "load_tags",
     "low_level_callable",
     "parse_signature",
     "resolve",
     "restore",
     "signatures",
     "tag",
+    "tag_module",
     "tag_pyx_capi",
     "ufunc",
     "untag",
@@ -64,8 +67,10 @@ _LAZY = {
     "get_cmake_dir": "includes",
     "get_include": "includes",
     "get_pkgconfig_dir": "includes",
+    "load_tags": "_tag_modules",
     "low_level_callable": "to_scipy",
     "restore": "pypy",
+    "tag_module": "_tag_modules",
     "tag_pyx_capi": "to_cython",
     "ufunc": "to_numpy",
 }

@@ -44,11 +44,13 @@ _BY_C_TYPE: dict[str, str] = {code.c_type: code.letters for code in CODES.values
 
 
 class Declaration(NamedTuple):
-    """A C function's type: letters of its parameters and its result, and the parameters' texts."""
+    """A C function's type: letters of its parameters and its result, and the parameters' texts; and
+    its name, if the text has one."""
 
     arguments: list[str]
     result: str
     texts: list[str]
+    name: str
 
     @property
     def signature(self) -> str:
@@ -135,7 +137,19 @@ def parse_declaration(text: str) -> Declaration:
     arguments = [letters_of(part) for part in texts]
     if "v" in arguments:
         raise ValueError(f"a parameter cannot be void: {text!r}")
-    return Declaration(arguments, letters_of(found.group(1)), texts)
+    return Declaration(arguments, letters_of(found.group(1)), texts, _name_in(found.group(1)))
+
+
+def _name_in(text: str) -> str:
+    """`gcd` of `unsigned int gcd`; "" where there is only a type, which no name is part of."""
+    _, star, name = text.rpartition("*")
+    if not star:
+        words = [word for word in text.split() if word not in _QUALIFIERS]
+        if len(words) < 2 or _value_letters(words) is not None:
+            return ""
+        name = words[-1]
+    name = name.strip()
+    return name if name.isidentifier() and name not in _QUALIFIERS else ""
 
 
 def c_types(signature: str, names: dict[str, str] | None = None) -> tuple[list[str], str]:

@@ -4,6 +4,7 @@ no Exception (KeyboardInterrupt, SystemExit, which signal handlers raise anywher
 come out, whatever else goes wrong counts as "it has none"."""
 from __future__ import annotations
 
+import importlib
 import operator
 import sys
 import types
@@ -21,6 +22,7 @@ __all__ = [
     "module_of",
     "name_of",
     "printable",
+    "read_module",
     "show",
     "text_attribute",
     "type_name",
@@ -96,6 +98,21 @@ def module_of(obj: Any) -> Any:
     """What is in sys.modules under the name in `__module__`, often a module; else None."""
     name = text_attribute(obj, "__module__")
     return sys.modules.get(name) if name else None
+
+
+def read_module(module: Any) -> types.ModuleType:
+    """A module, or the one of this name, which is imported. TypeError for anything else."""
+    found: Any = module
+    if is_a(module, str):
+        # A module that is just being initialised is there already.
+        found = sys.modules.get(found) or importlib.import_module(found)
+        # It may have put anything in its place.
+        is_module = is_a(attribute(found, "__dict__"), dict)
+    else:
+        is_module = is_a(module, types.ModuleType)
+    if not is_module:
+        raise TypeError(f"a module or its name is needed, not a '{type_name(found)}' object")
+    return found  # type: ignore[no-any-return]
 
 
 def members(namespace: Any) -> list[tuple[str, Any]]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Callable
 
 from typedcall._c_text import parse_declaration
+from typedcall._codes import CODES
 from typedcall._foreign import exact_text, is_a, show
 from typedcall._pointers import read_pointer
 from typedcall._records import Entry, parse_signature
@@ -44,7 +45,13 @@ def _letters(text: Any) -> str:
         text = exact_text(text)
         if "(" in text:
             text = parse_declaration(text).signature
-    parse_signature(text)
+    try:
+        parse_signature(text)
+    except ValueError as error:
+        if "unknown type code" not in str(error):
+            raise
+        known = ", ".join(f"{letters} {code.c_type}" for letters, code in CODES.items())
+        raise ValueError(f"{error}; there are {known}, and & for a pointer to one of them") from None
     return str(text)
 
 
@@ -76,12 +83,17 @@ def read_rows(
 ) -> tuple[list[Row], tuple[Any, ...] | None]:
     """The rows that `f` is to have, and what they keep alive, if anything. TypeError and ValueError
     as tag() has them. `entries`: what asks an object for its own."""
+    given: Any = signature
+    if not is_a(given, str) and (is_a(address, str) or (is_a(f, str) and callable(given))):
+        raise TypeError(
+            "the arguments of tag() are swapped: the Python function comes first, then the "
+            "signature, then the C function's address"
+        )
     if not callable(f):
         raise TypeError(f"only callables are tagged, not {show(f)}")
     if is_a(f, types.MethodType):
         raise bound_method_error(f)
     flags = read_flags(flags)
-    given: Any = signature
     if is_a(given, str):
         texts: list[Any] = [given]
         pointers: list[Any] = [address]

@@ -4,8 +4,6 @@ about exceptions, the tag's flags do: see tag_pyx_capi()."""
 
 from __future__ import annotations
 
-import importlib
-import sys
 from types import ModuleType
 from typing import Any
 
@@ -14,7 +12,15 @@ from typedcall._c_text import c_text, c_types
 from typedcall._capsules import make_capsule, need_capsules
 from typedcall._choose import offered
 from typedcall._codes import kind_of
-from typedcall._foreign import attribute, is_a, members, name_of, text_attribute, type_name
+from typedcall._foreign import (
+    attribute,
+    is_a,
+    members,
+    name_of,
+    read_module,
+    text_attribute,
+    type_name,
+)
 from typedcall._records import Entry, Flags, parse_signature
 from typedcall.sources import cython_
 
@@ -45,20 +51,6 @@ _IN_SOURCE = {
 # What Cython code has imported it keeps as a bare address, for ever.
 _exported: list[Entry] = []
 _ERRORS = {"signed": "except? -1", "unsigned": "except? -1", "floating": "except? -1"}
-
-
-def _module(module: ModuleType | str) -> ModuleType:
-    found: Any = module
-    if is_a(module, str):
-        # A module that is just being initialised is there already.
-        found = sys.modules.get(found) or importlib.import_module(found)
-        # It may have put anything in its place.
-        is_module = is_a(attribute(found, "__dict__"), dict)
-    else:
-        is_module = is_a(module, ModuleType)
-    if not is_module:
-        raise TypeError(f"a module or its name is needed, not a '{type_name(found)}' object")
-    return found  # type: ignore[no-any-return]
 
 
 def _exportable(function: Any) -> Entry | None:
@@ -92,7 +84,7 @@ def export_to_cython(module: ModuleType | str) -> list[str]:
     address. Returns the names. TypeError for what is no module nor the name of one; ImportError
     when it cannot be imported, and on PyPy."""
     need_capsules("export_to_cython()")
-    module = _module(module)
+    module = read_module(module)
     functions = _functions(module)
     if not functions:
         return []
@@ -113,7 +105,7 @@ def cython_declarations(module: ModuleType | str) -> str:
     """The text of a .pxd file for export_to_cython(): one `cdef` line for each function, which says
     whether it needs the GIL and may raise. TypeError and ImportError as export_to_cython()."""
     lines = []
-    for name, entry in sorted(_functions(_module(module)).items()):
+    for name, entry in sorted(_functions(read_module(module)).items()):
         arguments, result = c_types(entry.signature, _IN_SOURCE)
         effects = "noexcept"
         if entry.flags & Flags.MAY_RAISE:
@@ -140,7 +132,7 @@ def tag_pyx_capi(module: ModuleType | str, flags: int | None = None) -> list[str
 
     ImportError for a name that is no module's, TypeError for what is no module or exports
     nothing."""
-    module = _module(module)
+    module = read_module(module)
     if not is_a(attribute(module, "__pyx_capi__"), dict):
         raise TypeError(f"{name_of(module)} exports no C functions: it has no __pyx_capi__")
     module_name = text_attribute(module, "__name__") or ""

@@ -46,6 +46,10 @@ def find_targets(
     for each in modules:
         _import(each)
     module = _import(module_name)
+    try:
+        typedcall.load_tags()
+    except RuntimeError as error:
+        raise CommandError(describe(error)) from None
     if not colon:
         found = _all_in(module)
         if not found:

@@ -1,0 +1,208 @@
+"""Tags for functions of a whole module: from a table or a C header's text, and those that installed
+packages bring for the modules of others."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.metadata
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from types import ModuleType
+from typing import Any, Callable
+
+from typedcall._api import entries, tag, untag
+from typedcall._c_text import parse_declaration
+from typedcall._foreign import exact_text, is_a, members, name_of, read_module, show, text_attribute
+from typedcall._records import parse_signature
+
+__all__ = ["load_tags", "tag_module"]
+
+#: What a package says in its metadata: the module that the tags are for, and a function that tags.
+_GROUP = "typedcall_tags"
+_ONLY_CXX = r"^[ \t]*#[ \t]*if(?:def|[ \t]+defined)[ \t(]+__cplusplus\b.*?^[ \t]*#[ \t]*endif[^\n]*"
+# Module names that load_tags() has been through, with the module itself: one that is imported again is
+# another one.
+_loaded: dict[tuple[str, str], ModuleType] = {}
+
+
+def tag_module(
+    module: ModuleType | str,
+    signatures: Mapping[str, Any] | str,
+    *,
+    library: Any = None,
+    prefix: str = "",
+    flags: int = 0,
+) -> list[str]:
+    """Tags functions of a module with the C functions of the same names, and returns the names.
+
+    `signatures` says for each Python name which signature its C function has: "ii->i", or as in C,
+    "int(int, int)". A name in the C text is the C function's, "int gcd_of_ints(int a, int b)";
+    otherwise that is `prefix` and the Python name. Overloads are a list. Or `signatures` is the text
+    of a C header: every function in it whose name, less `prefix`, the module has is tagged. That
+    needs cffi, which parses it; lines of the preprocessor are left out, conditions not looked at.
+
+    `library`: the path of the shared library, or what ctypes or cffi opened; usually the module's
+    own file. `flags` are those of all of them, as for tag(): a promise, like the signatures.
+
+    All are tagged or none. TypeError for what is no function of the module, a module that is no
+    shared library, and what the C text says of no type code; ValueError for a faulty signature, a
+    name that the library does not have, and another tag that is there already; OSError for a
+    library that cannot be opened; ImportError where a header's text would need cffi."""
+    module = read_module(module)
+    table: Any = signatures
+    if is_a(table, str):
+        table = _declared(module, exact_text(table), _path(module, library), prefix)
+    elif not isinstance(table, Mapping):
+        raise TypeError(f"signatures are a dict or a C header's text, not {show(table)}")
+    symbol = _symbols(module, library)
+    found = [
+        (name, _function(module, name), *_overloads(name, given, prefix, symbol))
+        for name, given in table.items()
+    ]
+    done: list[Any] = []
+    try:
+        for _, function, texts, pointers in found:
+            had_none = not entries(function)
+            tag(function, texts, pointers, flags=flags)
+            if had_none:
+                done.append(function)
+    except BaseException:
+        for function in done:
+            untag(function)
+        raise
+    return sorted(name for name, *_ in found)
+
+
+def _function(module: ModuleType, name: Any) -> Any:
+    if not is_a(name, str):
+        raise TypeError(f"{show(name)} is no function's name")
+    value = dict(members(module)).get(name)
+    if not callable(value):
+        raise TypeError(f"{name_of(module)} has no function '{name}'")
+    return value
+
+
+def _overloads(
+    name: str, given: Any, prefix: str, symbol: Callable[[str], Any]
+) -> tuple[list[str], list[Any]]:
+    """Signatures in letters, and what holds the address of each."""
+    texts, pointers = [], []
+    for text in [given] if is_a(given, str) or not isinstance(given, Iterable) else given:
+        symbol_name = prefix + name
+        if is_a(text, str) and "(" in text:
+            declared = parse_declaration(exact_text(text))
+            text, symbol_name = declared.signature, declared.name or symbol_name
+        parse_signature(text)
+        texts.append(text)
+        pointers.append(symbol(symbol_name))
+    return texts, pointers
+
+
+def _path(module: ModuleType, library: Any) -> str:
+    """The shared library's file, as it can be opened."""
+    if library is None:
+        path = text_attribute(module, "__file__") or ""
+        if not path.endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES)):
+            raise TypeError(
+                f"{name_of(module)} is no shared library: library= says where its C functions are"
+            )
+        return path
+    if isinstance(library, (str, os.PathLike)):
+        return os.fspath(library)
+    name = text_attribute(library, "_name")  # a ctypes.CDLL's
+    if not name:
+        raise TypeError(f"needed is the path of the shared library, not {show(library)}")
+    return name
+
+
+def _symbols(module: ModuleType, library: Any) -> Callable[[str], Any]:
+    """What finds a C function by its name."""
+    import ctypes
+
+    opened = library
+    if library is None or isinstance(library, (str, os.PathLike)):
+        opened = ctypes.CDLL(_path(module, library))
+    # As an item it is a function object of its own, whose types nobody has changed.
+    find = opened.__getitem__ if is_a(opened, ctypes.CDLL) else lambda name: getattr(opened, name)
+
+    def symbol(name: str) -> Any:
+        try:
+            return find(name)
+        except AttributeError as error:
+            raise ValueError(f"{show(library or module)} has no C function '{name}'") from error
+
+    return symbol
+
+
+def _declared(module: ModuleType, text: str, path: str, prefix: str) -> dict[str, str]:
+    """Python's names for what a C header declares, with the signatures as cffi reads them."""
+    try:
+        import cffi
+    except ImportError:
+        raise ImportError("a C header's text is read by cffi, which is not installed") from None
+    # What only C++ sees, `extern "C" {` and its end, goes whole; of all else the directives. Continued
+    # lines are one.
+    text = re.sub(_ONLY_CXX, "", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^[ \t]*#(?:[^\n\\]|\\\n|\\.)*", "", text, flags=re.MULTILINE)
+    text = re.sub(r'\bextern\s+"C"', "extern", text)
+    ffi = cffi.FFI()
+    try:
+        ffi.cdef(text)
+    except cffi.CDefError as error:
+        raise ValueError(f"cffi cannot read this C text: {error}") from error
+    opened = ffi.dlopen(path)
+    known = {name for name, value in members(module) if callable(value)}
+    found = {}
+    for c_name in dir(opened):
+        name = c_name[len(prefix):]
+        if not c_name.startswith(prefix) or name not in known:
+            continue
+        try:
+            pointer = getattr(opened, c_name)
+        except AttributeError as error:
+            raise ValueError(f"{path} has no C function '{c_name}'") from error
+        if not isinstance(pointer, ffi.CData) or ffi.typeof(pointer).kind != "function":
+            continue
+        offered = entries(pointer)
+        if not offered:
+            raise TypeError(f"'{ffi.typeof(pointer).cname}' has no signature; leave {c_name} out")
+        found[name] = offered[0].signature
+    return found
+
+
+def load_tags() -> list[str]:
+    """Runs what installed packages bring for modules of others that are imported by now, each once, and
+    returns the modules' names.
+
+    A package says in its metadata which module, and what to call with it:
+
+        [project.entry-points.typedcall_tags]
+        noise = "noise_tags:tag"
+
+    RuntimeError, from the first one's exception, when some have failed and all have been called."""
+    ran, failures = [], []
+    for point in _entry_points():
+        module = sys.modules.get(point.name)
+        key = point.name, point.value
+        if not is_a(module, ModuleType) or _loaded.get(key) is module:
+            continue
+        assert module is not None
+        try:
+            point.load()(module)
+        except Exception as error:
+            failures.append((point, error))
+            continue
+        _loaded[key] = module
+        ran.append(point.name)
+    if failures:
+        point, cause = failures[0]
+        raise RuntimeError(f"the tags for {point.name} ({point.value}) failed: {cause}") from cause
+    return sorted(set(ran))
+
+
+def _entry_points() -> Iterable[importlib.metadata.EntryPoint]:
+    if sys.version_info >= (3, 10):
+        return importlib.metadata.entry_points(group=_GROUP)
+    return importlib.metadata.entry_points().get(_GROUP, ())
