@@ -153,7 +153,8 @@ class Arguments(unittest.TestCase):
         from typedcall._codes import CODES
         from typedcall.cli.arguments import ArgumentMaker
         maker = ArgumentMaker(["O"], 1, True)
-        maker._codes = [CODES["O"]._replace(letters="e", kind="mask")]
+        unknown = CODES["O"]._replace(letters="e", kind="mask")
+        maker._parameters = [each._replace(code=unknown) for each in maker._parameters]
         with self.assertRaisesRegex(ValueError, "'e', of kind mask"):
             list(maker.all(10))
 

@@ -251,7 +251,7 @@ class CythonSpecial(unittest.TestCase):
     def test_boxed_and_unboxed_calls_agree(self):
         # What SciPy warns of comes on stderr.
         ended, output, _ = support.python(
-            "-m", "typedcall", "verify", "scipy.special.cython_special", "--isolate", "--json",
+            "-m", "typedcall", "verify", "scipy.special.cython_special", "--json",
             *("--largest", "50", "--count", "60", "--time-limit", "5"),
         )
         self.assertEqual(ended, 0, output)

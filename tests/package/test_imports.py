@@ -28,7 +28,7 @@ TABLE = {
                  " to_scipy ufuncs",
                  "compiled tools record sources functions"),
     "package": ("typedcall", "tools record functions acceleration adapters"),
-    "command line": ("__main__ cli cli.arguments cli.bench cli.doctor cli.isolation cli.report"
+    "command line": ("__main__ cli cli.arguments cli.bench cli.comparing cli.doctor cli.isolation cli.report"
                      " cli.show cli.targets cli.verify cli.ways",
                      "compiled tools record shims backends package"),
 }

@@ -85,8 +85,53 @@ class Verify(CommandLine):
         self.assertEqual(len(shown), 2)
 
     def test_a_type_that_the_wrapper_takes(self):
-        verdict = self.wrapped(["return 1.0 if x is None else plain.half(x)"])(1)
+        verdict = self.wrapped(["return 1.0 if x is None else plain.half(x)"])(0)
+        self.assertGreater(verdict["conversions"], 0)
+        self.assertEqual(verdict["equal"] + verdict["conversions"], 400)
+        self.assertEqual({example[3] for example in verdict["examples"]},
+                         {"an argument of another type or size"})
+        verdict = self.differences(1, "--strict")
+        self.assertEqual(verdict["conversions"], 0)
         self.assertIn("raises TypeError", verdict["examples"][0][2])
+
+    def test_an_int_for_a_float_and_a_huge_one(self):
+        verdict = self.wrapped(["if type(x) is not float: raise TypeError",
+                                "return plain.half(x)"])(0)
+        self.assertEqual(verdict["equal"] + verdict["conversions"], 400)
+        self.assertGreater(verdict["conversions"], 0)
+        # One that fits is of the right type, whatever the function does with it.
+        verdict = self.wrapped(["if type(x) is int and x == -2**63: raise OverflowError",
+                                "return plain.inc(x)"], "l->l", "plain.addresses['inc']")(1)
+        self.assertEqual({example[0] for example in verdict["examples"]}, {"(%d,)" % -2**63})
+
+    def test_given_arguments(self):
+        self.wrapped(["if x == 3: return 4.0", "return plain.half(x)"])
+        self.assertEqual(self.differences(0, "--arguments", "1.5", "--arguments", "2.0")["equal"], 2)
+        verdict = self.differences(1, "--arguments", "1.5", "--arguments", "3.0")
+        self.assertEqual((verdict["calls"], verdict["equal"], verdict["unexplained"]), (2, 1, 1))
+        self.assertIn("are no Python literals", self.error("verify", "tagged", "--arguments", "x"))
+        status, _, errors = self.run_it("verify", "tagged", "--arguments", "1.5, 2.5")
+        self.assertEqual(status, 4)
+        self.assertIn("takes 1 arguments, and 2 are given", errors)
+
+    def test_ranges(self):
+        # Beyond them it differs, for nan and for values that do not fit, too.
+        self.wrapped(["if not (isinstance(x, (int, float)) and 0 <= x <= 1): return None",
+                      "return plain.half(x)"])
+        verdict = self.differences(0, "--ranges", "0:1")
+        self.assertGreater(verdict["equal"], 300)
+        self.assertEqual(verdict["equal"] + verdict["conversions"], 400)
+        self.assertGreater(self.differences(1, "--ranges", "0:")["unexplained"], 0)
+        self.assertGreater(self.differences(1)["unexplained"], 0)
+        for faulty in ("1", "1:0", "a:b", "1:2:3", ":,5", "'a':"):
+            self.assertIn("is no range", self.error("verify", "tagged", "--ranges", faulty))
+        status, _, errors = self.run_it("verify", "tagged", "--ranges", "0:1, :")
+        self.assertEqual(status, 4)
+        self.assertIn("takes 1 arguments, and 2 ranges are given", errors)
+        self.wrapped(["if not 5 <= x <= 7: raise ValueError", "return plain.inc(x)"], "l->l",
+                     "plain.addresses['inc']")
+        self.assertGreater(self.differences(0, "--ranges", "5:7")["equal"], 300)
+        self.assertGreater(self.differences(1, "--ranges", "4:7")["unexplained"], 0)
 
     def test_a_function_that_does_not_repeat_itself(self):
         self.tagged("import itertools", "counter = itertools.count()", "def f(x):",
@@ -102,6 +147,11 @@ class Verify(CommandLine):
             "half = plain.half", "typedcall.tag(half, 'd->d', plain.addresses['half'])",
             "def dies(x): os.kill(os.getpid(), signal.SIGABRT)",
             "def hangs(x): time.sleep(100)",
+            "def hangs_later(x):",
+            "    hangs_later.calls += 1",
+            "    if hangs_later.calls == 8: time.sleep(100)",
+            "    return x / 2",
+            "hangs_later.calls = 0",
             "def leaves(x): os._exit(3)",
             "def lingers(x):",
             "    threading.Thread(target=time.sleep, args=(100,)).start()",
@@ -109,10 +159,15 @@ class Verify(CommandLine):
             "def crashes(x): return x",
             # The address of data: calling it is a crash of the unboxed call.
             "data = (ctypes.c_char * 64)()",
-            "for f in (dies, hangs, leaves, lingers):",
+            "def crash_of_small(x):",
+            "    return ctypes.string_at(0) if x < 0 else x / 2",
+            "__callback = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(crash_of_small)",
+            "def crashes_at_times(x): return x / 2",
+            "typedcall.tag(crashes_at_times, 'd->d', __callback)",
+            "for f in (dies, hangs, hangs_later, leaves, lingers):",
             "    typedcall.tag(f, 'd->d', plain.addresses['half'])",
             "typedcall.tag(crashes, 'd->d', ctypes.addressof(data))")
-        report = self.json("verify", "tagged", "--count", "50", "--isolate", "--time-limit", "2",
+        report = self.json("verify", "tagged", "--count", "50", "--time-limit", "2",
                            "--junit", "report.xml", status=3)
         verdicts = {verdict["name"]: verdict for verdict in report["verdicts"]}
         self.assertEqual(verdicts["half"]["equal"], 50)
@@ -121,13 +176,20 @@ class Verify(CommandLine):
         self.assertRegex(verdicts["leaves"]["skipped"],
                          "^ended its process with exit code 3 in its boxed call")
         self.assertGreater(verdicts["lingers"]["calls"], 0)
-        self.assertEqual(verdicts["crashes"]["unexplained"], 1)
-        self.assertEqual([name for name in verdicts if verdicts[name]["crashed"]], ["crashes"])
+        self.assertEqual((verdicts["crashes"]["unexplained"], verdicts["crashes"]["stopped"]),
+                         (3, "after 3 crashes"))
+        self.assertEqual({name: verdict["crashes"] for name, verdict in verdicts.items()
+                          if verdict["crashes"]}, {"crashes": 3, "crashes_at_times": 3})
+        # What went well before and between the crashes is kept, and before the call that hangs.
+        self.assertGreater(verdicts["crashes_at_times"]["equal"], 3)
+        self.assertEqual(verdicts["hangs_later"]["equal"], 7)
+        self.assertRegex(verdicts["hangs_later"]["stopped"], "^did not end within 2 s in its boxed")
         suite = ElementTree.parse(pathlib.Path(self.folder, "report.xml")).getroot()
         self.assertEqual({name: suite.get(name) for name in ("failures", "errors", "skipped")},
-                         {"failures": "0", "errors": "1", "skipped": "3"})
+                         {"failures": "0", "errors": "3", "skipped": "3"})
         kinds = {case.get("name"): [each.tag for each in case] for case in suite}
-        self.assertEqual(kinds["crashes d->d"], ["error"])
+        for name in ("crashes", "crashes_at_times", "hangs_later"):
+            self.assertEqual(kinds[name + " d->d"], ["error"])
         self.assertEqual(kinds["dies d->d"], ["skipped"])
         self.assertEqual(kinds["half d->d"], [])
         self.assertRegex(verdicts["crashes"]["examples"][0][2], "^died of SIG")

@@ -77,13 +77,25 @@ def _parser() -> argparse.ArgumentParser:
         help="no number beyond N: some functions take as long as an argument is large",
     )
     verify.add_argument(
-        "--isolate", action="store_true",
-        help="each function in a process of its own, so that one that crashes is one row",
+        "--arguments", action="append", default=[], metavar="VALUES",
+        help="Python literals, such as '1.5, 2', instead of made up ones (repeatable)",
+    )
+    verify.add_argument(
+        "--ranges", metavar="LOW:HIGH,...",
+        help="between what the numbers are, for each parameter, such as '0:1, :, -5:'",
+    )
+    verify.add_argument(
+        "--strict", action="store_true",
+        help="arguments that do not fit the C type must be converted or refused alike, too",
+    )
+    verify.add_argument(
+        "--in-process", action="store_true",
+        help="not each function in a process of its own: one that crashes ends this one",
     )
     verify.add_argument("--junit", metavar="FILE", help="write a report that CI systems read, too")
     verify.add_argument(
         "--time-limit", type=_positive, metavar="SECONDS", default=60,
-        help="for each function with --isolate (60)",
+        help="for each call, unless --in-process (60)",
     )
     bench = command("bench", "Measure every way to call a function.", "MODULE:NAME")
     bench.add_argument("--signature", help="which, if the function offers several")

@@ -2,17 +2,22 @@
 do not fit and values of the wrong type."""
 from __future__ import annotations
 
+import ast
 import itertools
 import math
 import random
 import struct
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 from typedcall._codes import CODES, Code
+from typedcall.cli import CommandError
 
-__all__ = ["ArgumentMaker", "why_not"]
+__all__ = ["ArgumentMaker", "Ranges", "fits", "read_arguments", "read_ranges", "why_not"]
+
+#: (lowest, highest) for each parameter, None where there is no limit; one is for all parameters.
+Ranges = tuple[tuple[Any, Any], ...]
 
 _MOST_EDGES = 4096
 
@@ -23,6 +28,51 @@ def why_not(letters: Sequence[str]) -> str | None:
         if each.startswith("&") or CODES[each].kind == "pointer":
             return f"takes a pointer ('{each}'), and nothing says to how much"
     return None
+
+
+def read_arguments(text: str) -> tuple[Any, ...]:
+    """`1.5, "a"` as Python reads it. CommandError for what are no literals."""
+    try:
+        return tuple(ast.literal_eval(f"({text},)" if text.strip() else "()"))
+    except (ValueError, SyntaxError):
+        raise CommandError(f"'{text}' are no Python literals") from None
+
+
+def read_ranges(text: str) -> Ranges:
+    """`0:1, :, -5:` as three ranges. CommandError for anything else."""
+    found = []
+    for each in text.split(","):
+        low, colon, high = (part.strip() for part in each.partition(":"))
+        try:
+            ends: list[Any] = [ast.literal_eval(end) if end else None for end in (low, high)]
+            is_range = bool(colon) and (None in ends or ends[0] <= ends[1])
+            is_range = is_range and all(type(end) in (int, float, type(None)) for end in ends)
+        except (ValueError, SyntaxError, TypeError):
+            is_range = False
+        if not is_range:
+            raise CommandError(f"'{each.strip()}' is no range; needed is LOW:HIGH, such as 0:1 or -5:")
+        found.append((ends[0], ends[1]))
+    return tuple(found)
+
+
+def fits(letters: str, value: Any) -> bool:
+    """Is this a Python value of the very C type? What is not the wrapper converts or refuses."""
+    code = CODES[letters]
+    if code.kind in ("signed", "unsigned"):
+        low, high = _limits(code)
+        return type(value) in (int, bool) and low <= value <= high
+    kinds: dict[str, tuple[type, ...]] = {
+        "bool": (bool,), "floating": (float,), "complex": (complex,), "string": (str,)}
+    return code.kind == "object" or type(value) in kinds.get(code.kind, ())
+
+
+class _Parameter(NamedTuple):
+    """A code, and between what its values are; whether infinities and nan are among them, too."""
+
+    code: Code
+    low: Any = None
+    high: Any = None
+    has_others: bool = True
 
 
 class _Index:
@@ -82,17 +132,26 @@ class ArgumentMaker:
         seed: int,
         only_fitting: bool,
         largest: int | None = None,
+        ranges: Ranges = (),
     ) -> None:
-        self._codes = [CODES[each] for each in letters]
+        codes = [CODES[each] for each in letters]
+        if ranges:
+            of_each = ranges if len(ranges) == len(codes) else ranges * len(codes)
+            self._parameters = [
+                _Parameter(code, low, high, low is None and high is None)
+                for code, (low, high) in zip(codes, of_each)
+            ]
+        else:
+            low = None if largest is None else -largest
+            self._parameters = [_Parameter(code, low, largest) for code in codes]
         self._random = random.Random(seed)
         self._only_fitting = only_fitting
-        self._largest = largest
 
     def all(self, count: int) -> Iterator[tuple[Any, ...]]:
         """`count` tuples: edges with edges first, then what does not fit, together at most half of
         them, then random ones. One argument at most does not fit: which of two is reported is the
         wrapper's own affair."""
-        if not self._codes:
+        if not self._parameters:
             yield from ((),) * count
             return
         made = 0
@@ -101,15 +160,15 @@ class ArgumentMaker:
             made += 1
             yield arguments
         for _ in range(count - made):
-            arguments = tuple(self._any(code) for code in self._codes)
+            arguments = tuple(self._any(each) for each in self._parameters)
             if not self._only_fitting and self._random.random() < 0.05:
                 at = self._random.randrange(len(arguments))
-                misfit = self._random.choice(self._misfits(self._codes[at]))
+                misfit = self._random.choice(self._misfits(self._parameters[at]))
                 arguments = (*arguments[:at], misfit, *arguments[at + 1:])
             yield arguments
 
     def _all_edges(self, most: int) -> Iterator[tuple[Any, ...]]:
-        edges = [self._edges(code) for code in self._codes]
+        edges = [self._edges(each) for each in self._parameters]
         if math.prod(map(len, edges)) <= min(_MOST_EDGES, most):
             return itertools.product(*edges)
         # Too many to combine: each edge of each argument with others at random.
@@ -118,18 +177,21 @@ class ArgumentMaker:
     def _all_misfits(self) -> Iterator[tuple[Any, ...]]:
         if self._only_fitting:
             return iter(())
-        return self._each_with_others([self._misfits(code) for code in self._codes])
+        return self._each_with_others([self._misfits(each) for each in self._parameters])
 
     def _each_with_others(self, values: list[list[Any]]) -> Iterator[tuple[Any, ...]]:
         """Every value in its place, the others edges."""
-        edges = [self._edges(code) for code in self._codes]
+        edges = [self._edges(each) for each in self._parameters]
         for at, own in enumerate(values):
             for value in own:
                 yield tuple(self._random.choice(other) if i != at else value
                             for i, other in enumerate(edges))
 
-    def _misfits(self, code: Code) -> list[Any]:
-        misfits = list(_STRANGERS)
+    def _misfits(self, parameter: _Parameter) -> list[Any]:
+        code = parameter.code
+        # What fits after all is kept to the range.
+        misfits = [each for each in _STRANGERS
+                   if parameter.has_others or not fits(code.letters, each)]
         # On PyPy the C API itself knows no __index__ where a float is wanted.
         if sys.implementation.name != "pypy":
             misfits.append(_Index(5))
@@ -138,14 +200,16 @@ class ArgumentMaker:
             misfits += [low - 1, high + 1]
         return misfits
 
-    def _edges(self, code: Code) -> list[Any]:
+    def _edges(self, parameter: _Parameter) -> list[Any]:
+        code = parameter.code
         if code.kind == "bool":
             return [False, True]
         if code.kind in ("signed", "unsigned"):
-            low, high = self._range(code)
-            return [edge for edge in _integer_edges(code) if low <= edge <= high]
+            low, high = self._range(parameter)
+            return sorted({low, high, *(each for each in _integer_edges(code) if low <= each <= high)})
         if code.kind == "floating":
-            return [edge for edge in _float_edges(code) if self._is_allowed(edge)]
+            return ([edge for edge in _float_edges(code) if self._is_allowed(edge, parameter)]
+                    or [float(end) for end in parameter[1:3] if end is not None])
         if code.kind == "complex":
             parts = [0.0, -0.0, 1.0, -1.5, math.inf, math.nan]
             return [complex(real, imaginary) for real in parts for imaginary in parts]
@@ -155,44 +219,56 @@ class ArgumentMaker:
             return [make() for make in _OBJECTS]
         raise ValueError(f"no arguments are known for '{code.letters}', of kind {code.kind}")
 
-    def _any(self, code: Code) -> Any:
+    def _any(self, parameter: _Parameter) -> Any:
+        code = parameter.code
         if code.kind == "floating":
-            return self._float(code)
+            return self._float(parameter)
         if code.kind == "complex":
-            return complex(self._float(code), self._float(code))
+            return complex(self._float(parameter), self._float(parameter))
         if code.kind in ("signed", "unsigned"):
-            return self._integer(code)
+            return self._integer(parameter)
         if code.kind == "string":
             letters = [chr(self._random.randrange(1, 0x2000)) for _ in range(8)]
             return "".join(letters)[:self._random.randrange(9)]
-        return self._random.choice(self._edges(code))
+        return self._random.choice(self._edges(parameter))
 
-    def _range(self, code: Code) -> tuple[int, int]:
-        low, high = _limits(code)
-        if self._largest is None:
-            return low, high
-        return max(low, -self._largest), min(high, self._largest)
+    def _range(self, parameter: _Parameter) -> tuple[int, int]:
+        low, high = _limits(parameter.code)
+        given_low = low if parameter.low is None else math.ceil(parameter.low)
+        given_high = high if parameter.high is None else math.floor(parameter.high)
+        low, high = max(low, min(given_low, high)), min(high, max(given_high, low))
+        return min(low, high), max(low, high)
 
-    def _integer(self, code: Code) -> int:
-        low, high = self._range(code)
+    def _integer(self, parameter: _Parameter) -> int:
+        low, high = self._range(parameter)
         which = self._random.randrange(3)
         if which == 0:
             return self._random.randint(low, high)
-        if which == 1:
-            return self._random.randint(max(low, -1000), min(high, 1000))
-        return int(self._random.choice(self._edges(code)))
+        small = max(low, -1000), min(high, 1000)
+        if which == 1 and small[0] <= small[1]:
+            return self._random.randint(*small)
+        return int(self._random.choice(self._edges(parameter)))
 
-    def _float(self, code: Code) -> float:
+    def _float(self, parameter: _Parameter) -> float:
+        code, low, high, has_others = parameter
         which = self._random.randrange(3)
         if which == 0:
             bits = self._random.getrandbits(32 if code.size == 4 else 64)
             form, number = ("f", "I") if code.size == 4 else ("d", "Q")
             value = float(struct.unpack(form, struct.pack(number, bits))[0])
-            if self._is_allowed(value):
+            if self._is_allowed(value, parameter):
                 return value
+        if not has_others:
+            return self._random.uniform(high - 20.0 if low is None else low,
+                                        low + 20.0 if high is None else high)
         if which == 1:
-            return self._random.uniform(-10.0, 10.0)
-        return float(self._random.choice(self._edges(CODES[code.letters[-1]])))
+            middle = 10.0 if high is None else min(10.0, high)
+            return self._random.uniform(-middle, middle)
+        of_part = parameter._replace(code=CODES[code.letters[-1]])  # of a complex number
+        return float(self._random.choice(self._edges(of_part)))
 
-    def _is_allowed(self, value: float) -> bool:
-        return self._largest is None or not math.isfinite(value) or abs(value) <= self._largest
+    def _is_allowed(self, value: float, parameter: _Parameter) -> bool:
+        _, low, high, has_others = parameter
+        if has_others and not math.isfinite(value):
+            return True
+        return (low is None or value >= low) and (high is None or value <= high)

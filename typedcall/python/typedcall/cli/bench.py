@@ -3,14 +3,13 @@ so that whatever else the machine does hits all of them alike."""
 from __future__ import annotations
 
 import argparse
-import ast
 import statistics
 from typing import Any
 
 from typedcall._codes import CODES
 from typedcall._records import Entry
 from typedcall.cli import CommandError
-from typedcall.cli.arguments import why_not
+from typedcall.cli.arguments import read_arguments, why_not
 from typedcall.cli.report import print_json, print_table, progress
 from typedcall.cli.targets import Target, describe, find_targets
 from typedcall.cli.ways import WAYS, Way, all_ways
@@ -34,11 +33,7 @@ def _entry_of(target: Target, signature: Any) -> Entry:
 def _arguments(entry: Entry, given: Any) -> tuple[Any, ...]:
     letters, _ = entry.python_types()
     if given is not None:
-        try:
-            read = ast.literal_eval(f"({given},)" if given.strip() else "()")
-        except (ValueError, SyntaxError):
-            raise CommandError(f"'{given}' are no Python literals") from None
-        return tuple(read)
+        return read_arguments(given)
     obstacle = why_not(letters)
     if obstacle is None and any(CODES[each].kind == "object" for each in letters):
         obstacle = "takes an object; say which by --arguments"

@@ -1,0 +1,263 @@
+"""What `verify` does with one entry: calls it boxed and unboxed with the same arguments, and compares
+down to the sign of a zero. What is declared or explained is told apart from what is not."""
+from __future__ import annotations
+
+import itertools
+import struct
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Callable
+
+import typedcall
+from typedcall._foreign import is_a, show, type_name
+from typedcall._records import EVERYTHING, Entry, Flags
+from typedcall.cli.arguments import ArgumentMaker, Ranges, fits, why_not
+from typedcall.cli.isolation import Marker
+from typedcall.cli.targets import Target, describe
+
+__all__ = ["MOST_SHOWN", "Calls", "Verdict", "shorten", "verify_entry"]
+
+MOST_SHOWN = 5
+
+
+Example = tuple[str, str, str, str]
+
+
+@dataclass
+class Verdict:
+    """What came of the calls of one entry."""
+
+    name: str
+    signature: str
+    calls: int = 0
+    equal: int = 0
+    #: Of an entry with DIFFERS.
+    declared: int = 0
+    #: By reason.
+    explained: dict[str, int] = field(default_factory=dict)
+    #: Where an argument does not fit its C type: what a wrapper converts is its own affair.
+    conversions: int = 0
+    unexplained: int = 0
+    #: The first few differences of any kind: arguments, boxed, unboxed, reason.
+    examples: list[Example] = field(default_factory=list)
+    #: Why nothing was called; empty if something was.
+    skipped: str = ""
+    #: How many unboxed calls have ended their process; they count as unexplained.
+    crashes: int = 0
+    #: Why it was not gone on with before the end, if so.
+    stopped: str = ""
+
+    def show(self, example: Example) -> None:
+        """Unexplained ones come before anything else, and none but the first few."""
+        at = sum(1 for each in self.examples if not each[3]) if not example[3] else MOST_SHOWN
+        self.examples.insert(at, example)
+        del self.examples[MOST_SHOWN:]
+
+    def add(self, part: Verdict) -> None:
+        """Other calls of the same entry."""
+        for name in ("calls", "equal", "declared", "conversions", "unexplained"):
+            setattr(self, name, getattr(self, name) + getattr(part, name))
+        for reason, count in part.explained.items():
+            self.explained[reason] = self.explained.get(reason, 0) + count
+        for example in part.examples:
+            self.show(example)
+        self.skipped = part.skipped
+
+
+_Outcome = tuple[str, Any]
+
+
+def _outcome(call: Callable[..., Any], arguments: tuple[Any, ...]) -> _Outcome:
+    """What a call does: ("returns", value) or ("raises", exception)."""
+    try:
+        return "returns", call(*arguments)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit, too, is what the function does
+        return "raises", error
+
+
+def _bits(value: float) -> tuple[bool, bytes]:
+    """Equal for the same float; all nans are one."""
+    return (True, b"") if value != value else (False, struct.pack("d", value))
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's scalars are the Python numbers that they hold."""
+    numpy: Any = sys.modules.get("numpy")
+    return value.item() if numpy is not None and is_a(value, numpy.generic) else value
+
+
+def _same_value(a: Any, b: Any) -> bool:
+    a, b = _plain(a), _plain(b)
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, float):
+        return _bits(a) == _bits(b)
+    if isinstance(a, complex):
+        return _bits(a.real) == _bits(b.real) and _bits(a.imag) == _bits(b.imag)
+    try:
+        return bool(a is b or a == b) or repr(a) == repr(b)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return False
+
+
+def _same(a: _Outcome, b: _Outcome) -> bool:
+    if a[0] != b[0]:
+        return False
+    # The wording is the wrapper's own affair.
+    return type(a[1]) is type(b[1]) if a[0] == "raises" else _same_value(a[1], b[1])
+
+
+def shorten(text: str) -> str:
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _show(outcome: _Outcome) -> str:
+    if outcome[0] == "raises":
+        return shorten("raises " + describe(outcome[1]))
+    return shorten(show(outcome[1]))
+
+
+def _function_of(target: Target, entry: Entry) -> Any:
+    """The very entry as a function: two of one signature may have different addresses."""
+    if sys.implementation.name == "pypy":
+        return typedcall.resolve(
+            target.function, entry.signature, capabilities=EVERYTHING, casting="exact"
+        )
+    from typedcall import _native
+
+    return _native.make_function(
+        target.function, entry.signature, entry.flags, entry.address, entry.place,
+        entry.keep_alive, entry.signature, "exact",
+    )
+
+
+class _Comparison:
+    """The calls of one entry of a function."""
+
+    def __init__(self, target: Target, entry: Entry, marker: Marker, strict: bool) -> None:
+        self._boxed = target.function
+        self._marker = marker
+        self._strict = strict
+        self._letters = entry.python_types()[0]
+        self._declared = bool(entry.flags & Flags.DIFFERS)
+        self._unboxed = _function_of(target, entry)
+        self._others = [
+            _function_of(target, other)
+            for other in target.entries
+            if other.signature != entry.signature
+        ]
+
+    def explain(self, arguments: tuple[Any, ...], boxed: _Outcome) -> str | None:
+        """Why the two may differ, or None."""
+        for other in self._others:
+            if _same(boxed, _outcome(other, arguments)):
+                return f"Python chooses the overload '{other.signature}'"
+        if not _same(boxed, _outcome(self._boxed, arguments)):
+            return "the boxed call does not repeat itself"
+        return None
+
+    def compare(self, call: int, arguments: tuple[Any, ...], verdict: Verdict) -> None:
+        shown = repr(arguments)
+        self._marker.set(call, "boxed call with " + shown)
+        boxed = _outcome(self._boxed, arguments)
+        self._marker.set(call, "unboxed call with " + shown)
+        unboxed = _outcome(self._unboxed, arguments)
+        self._marker.set(call, "comparison")
+        verdict.calls += 1
+        if _same(boxed, unboxed):
+            verdict.equal += 1
+            return
+        if self._declared:
+            reason = "declared (DIFFERS)"
+            verdict.declared += 1
+        elif not self._strict and not all(map(fits, self._letters, arguments)):
+            reason = "an argument of another type or size"
+            verdict.conversions += 1
+        else:
+            explanation = self.explain(arguments, boxed)
+            reason = explanation or ""
+            if explanation is None:
+                verdict.unexplained += 1
+            else:
+                verdict.explained[explanation] = verdict.explained.get(explanation, 0) + 1
+        verdict.show((shorten(shown), _show(boxed), _show(unboxed), reason))
+
+
+def _obstacle(target: Target) -> str | None:
+    if not callable(target.function):
+        return "it cannot be called from Python"
+    if type_name(target.function) in ("method_descriptor", "classmethod_descriptor"):
+        return "it needs an instance; name a bound method"
+    return None
+
+
+def _obstacle_on_pypy(entry: Entry) -> str | None:
+    if sys.implementation.name != "pypy":
+        return None
+    from typedcall import _pypy_shims
+
+    reason: Any = _pypy_shims.why_not(replace(entry, flags=entry.flags & ~Flags.DIFFERS))
+    return None if reason is None else f"on PyPy it is called boxed only: it {reason}"
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Which arguments: given ones, or made up with a seed."""
+
+    count: int
+    seed: int = 0
+    largest: int | None = None
+    ranges: Ranges = ()
+    given: tuple[tuple[Any, ...], ...] = ()
+    #: Do arguments that do not fit decide, too?
+    strict: bool = False
+
+    @property
+    def number(self) -> int:
+        return len(self.given) or self.count
+
+    def of(self, entry: Entry, has_overloads: bool) -> Iterable[tuple[Any, ...]]:
+        if self.given:
+            return self.given
+        # With one signature only, what does not fit must be refused in the same way both times.
+        letters = entry.python_types()[0]
+        return ArgumentMaker(letters, self.seed, has_overloads, self.largest,
+                             self.ranges).all(self.count)
+
+    def why_not(self, entry: Entry) -> str | None:
+        """Why these are none for this entry, or None."""
+        letters = entry.python_types()[0]
+        if not self.given:
+            if len(self.ranges) > 1 and len(self.ranges) != len(letters):
+                return f"takes {len(letters)} arguments, and {len(self.ranges)} ranges are given"
+            return why_not(letters)
+        for arguments in self.given:
+            if len(arguments) != len(letters):
+                return f"takes {len(letters)} arguments, and {len(arguments)} are given"
+        return None
+
+
+def verify_entry(
+    target: Target,
+    entry: Entry,
+    calls: Calls,
+    marker: Marker,
+    first: int = 0,
+    end: int | None = None,
+) -> Verdict:
+    """Calls one entry beside its Python callable, with all of these arguments, or with those from
+    `first` to before `end`."""
+    verdict = Verdict(target.name, entry.signature)
+    verdict.skipped = _obstacle(target) or calls.why_not(entry) or _obstacle_on_pypy(entry) or ""
+    if verdict.skipped:
+        return verdict
+    comparison = _Comparison(target, entry, marker, calls.strict)
+    arguments = calls.of(entry, len(target.entries) > 1)
+    for call, each in itertools.islice(enumerate(arguments), first, end):
+        comparison.compare(call, each, verdict)
+    return verdict
