@@ -163,6 +163,9 @@ class Verify(CommandLine):
             "    return ctypes.string_at(0) if x < 0 else x / 2",
             "__callback = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(crash_of_small)",
             "def crashes_at_times(x): return x / 2",
+            "__sleeping = type(__callback)(lambda x: time.sleep(100) or 1.0)",
+            "def hangs_unboxed(x): return x / 2",
+            "typedcall.tag(hangs_unboxed, 'd->d', __sleeping)",
             "typedcall.tag(crashes_at_times, 'd->d', __callback)",
             "for f in (dies, hangs, hangs_later, leaves, lingers):",
             "    typedcall.tag(f, 'd->d', plain.addresses['half'])",
@@ -180,16 +183,18 @@ class Verify(CommandLine):
                          (3, "after 3 crashes"))
         self.assertEqual({name: verdict["crashes"] for name, verdict in verdicts.items()
                           if verdict["crashes"]}, {"crashes": 3, "crashes_at_times": 3})
+        self.assertRegex(verdicts["hangs_unboxed"]["stopped"], "^did not end within 2 s in its unb")
         # What went well before and between the crashes is kept, and before the call that hangs.
         self.assertGreater(verdicts["crashes_at_times"]["equal"], 3)
         self.assertEqual(verdicts["hangs_later"]["equal"], 7)
         self.assertRegex(verdicts["hangs_later"]["stopped"], "^did not end within 2 s in its boxed")
         suite = ElementTree.parse(pathlib.Path(self.folder, "report.xml")).getroot()
         self.assertEqual({name: suite.get(name) for name in ("failures", "errors", "skipped")},
-                         {"failures": "0", "errors": "3", "skipped": "3"})
+                         {"failures": "1", "errors": "2", "skipped": "4"})
         kinds = {case.get("name"): [each.tag for each in case] for case in suite}
-        for name in ("crashes", "crashes_at_times", "hangs_later"):
-            self.assertEqual(kinds[name + " d->d"], ["error"])
+        for kind, name in (("error", "crashes"), ("error", "crashes_at_times"),
+                           ("skipped", "hangs_later"), ("failure", "hangs_unboxed")):
+            self.assertEqual(kinds[name + " d->d"], [kind])
         self.assertEqual(kinds["dies d->d"], ["skipped"])
         self.assertEqual(kinds["half d->d"], [])
         self.assertRegex(verdicts["crashes"]["examples"][0][2], "^died of SIG")
