@@ -11,5 +11,17 @@ one, other = (typedcall.entries(each)[0].flags for each in (cold.kelvin, cold.to
 print("promised: %s of kelvin, %d of to_kelvin" % (one.name, other))
 assert cold.days(weeks=2) == typedcall.resolve(cold.days, "ll->l")(2, 0) == 14
 assert typedcall.signatures(cold.untagged) == []
+
+# A function that throws falls back to the Python one, which raises what nanobind makes of it.
+checked = typedcall.resolve(cold.checked_kelvin, "d->d")
+assert checked(26.85) == 300.0
+for function in (cold.checked_kelvin, checked):
+    try:
+        function(-1000.0)
+    except ValueError as error:
+        print("raises:", error)
+    else:
+        raise AssertionError("no exception")
+
 assert typedcall.entries(cold.kelvin)[0].place == "object row"
 print("untagged:", typedcall.untag(cold.kelvin), typedcall.signatures(cold.kelvin))

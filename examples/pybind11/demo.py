@@ -12,6 +12,17 @@ assert celsius(212.0) == heat.celsius(212.0) == 100.0
 assert heat.steps(start=1, to=5) == typedcall.resolve(heat.steps, "ll->l")(1, 5) == 4
 assert typedcall.signatures(heat.untagged) == []
 
+# A function that throws falls back to the Python one, which raises what pybind11 makes of it.
+checked = typedcall.resolve(heat.checked_celsius, "d->d")
+assert checked(212.0) == 100.0
+for function in (heat.checked_celsius, checked):
+    try:
+        function(-1000.0)
+    except ValueError as error:
+        print("raises:", error)
+    else:
+        raise AssertionError("no exception")
+
 # pybind11 frees the PyMethodDef of a function that dies, and the next one gets the same address. A
 # tag that stayed would be another function's.
 for at in range(2000):

@@ -1,23 +1,30 @@
 // A module of pybind11 whose functions native code can call without pybind11.
-#include "typed_pybind11.h"
+#include <stdexcept>
+
+#include "typedcall/pybind11.h"
 
 double celsius(double fahrenheit) noexcept { return (fahrenheit - 32) / 1.8; }
 long steps(long from, long to) noexcept { return to - from; }
+double checked_celsius(double fahrenheit) {
+  if (fahrenheit < -459.67) throw std::domain_error("below absolute zero");
+  return celsius(fahrenheit);
+}
 
 // A function that lives only as long as the module `other` that is made here.
 pybind11::object make(bool whole) {
   pybind11::module_ other = pybind11::reinterpret_steal<pybind11::module_>(PyModule_New("other"));
   if (whole) {
-    typed::def(other, "f", steps);
+    typedcall::def<steps>(other, "f");
   } else {
-    typed::def(other, "f", celsius);
+    typedcall::def<celsius>(other, "f");
   }
   return other.attr("f");
 }
 
 PYBIND11_MODULE(heat, module) {
-  typed::def(module, "celsius", celsius, PyNativeCallable_PURE, "Fahrenheit to Celsius.");
-  typed::def(module, "steps", steps, 0, pybind11::arg("start"), pybind11::arg("to"));
+  typedcall::def<celsius>(module, "celsius", PyNativeCallable_PURE, "Fahrenheit to Celsius.");
+  typedcall::def<steps>(module, "steps", 0, pybind11::arg("start"), pybind11::arg("to"));
+  typedcall::def_falling_back<checked_celsius>(module, "checked_celsius");
   module.def("untagged", [](double x) { return x; });
   module.def("make", make);
 }

@@ -29,8 +29,10 @@ ARROWS = {
     "typedcall/resolve": ["core", "typedcall base", "typedcall/tag"],
     "typedcall/invoke": ["typedcall base"],
     "typedcall/loop": ["typedcall base", "typedcall/invoke", "typedcall"],
+    "typedcall/binding": ["typedcall base", "typedcall/convert", "typedcall"],
     "typedcall": ["core", "typedcall base", "typedcall/tag", "typedcall/convert",
-                  "typedcall/provider", "typedcall/resolve", "typedcall/invoke", "typedcall/loop"],
+                  "typedcall/provider", "typedcall/resolve", "typedcall/invoke", "typedcall/loop",
+                  "typedcall/binding"],
     # The Python package's own modules are of the same room.
     "typedcall/python": ["typedcall", "typedcall base", "typedcall/tag",
                          "typedcall/convert", "typedcall/provider", "typedcall/resolve"],

@@ -26,6 +26,7 @@ NOT_SWEPT = {
     "PyCustomSlot_IsValidID": ALLOCATES_NOTHING,
     "PyForeignSlots_Find": "PyCustomSlots_FindAny calls it",
     "PyNativeCallableTables_Init": ALLOCATES_NOTHING,
+    "def_falling_back": "pybind11 and nanobind define the function; PyTypedMethod_TagDef tags it",
     "PyNativeCallableTables_SlotAt": ALLOCATES_NOTHING,
     "PyNativeCallable_CheckTable": "tagging calls it",
     "PyNativeCallable_FlagsAreUsable": ALLOCATES_NOTHING,

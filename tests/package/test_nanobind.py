@@ -14,6 +14,7 @@ class TheExample(adapter_support.Example):
         self.assertIn("offers ['d->d']", printed)
         # Two names of one function have flags of their own.
         self.assertIn("promised: PURE of kelvin, 0 of to_kelvin", printed)
+        self.assertEqual(printed.count("raises: below absolute zero"), 2, printed)
         self.assertIn("untagged: True []", printed)
 
 

@@ -12,6 +12,7 @@ class TheExample(adapter_support.Example):
         support.compiler("c++")
         printed = self.run_example("pybind11", flags=["-I" + pybind11.get_include()])
         self.assertIn("offers ['d->d']", printed)
+        self.assertEqual(printed.count("raises: below absolute zero"), 2, printed)
         self.assertIn("2000 functions that lived and died: each had its own tag", printed)
 
 

@@ -1,0 +1,85 @@
+// What pybind11.h and nanobind.h share: the entry of a C++ function, as it is or as one that falls
+// back where it throws.
+#ifndef TYPEDCALL_BINDING_TAGGED_FUNCTION_H_
+#define TYPEDCALL_BINDING_TAGGED_FUNCTION_H_
+
+#include "typedcall/signature_of.h"
+#include "typedcall/tag.h"
+// tag.h comes first, because of Python.h.
+#include <cstdint>
+#include <type_traits>
+
+#include "typedcall/convert/exceptions.h"
+#include "typedcall/namespace.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+template <auto function, class Type = decltype(function)>
+struct bound_function {
+  static_assert(!std::is_same_v<Type, Type>,
+                "typedcall: def<f>() takes a function of numbers and pointers that is noexcept; "
+                "def_falling_back<f>() one that throws, of which Python repeats the call then");
+};
+
+template <auto function, class R, class... A>
+struct bound_function<function, R (*)(A...) noexcept> {
+  static PyNativeCallableEntry entry(std::uintptr_t flags) {
+    return {signature_of<R(A...)>::text, flags, reinterpret_cast<void *>(function)};
+  }
+};
+
+/// int (A..., R *): nonzero where the function throws.
+template <auto function, class Type = decltype(function)>
+struct falling_back_function;
+
+template <auto function, class R, class... A>
+struct falling_back_function<function, R (*)(A...)> {
+  static int call(A... args, R *result) {
+    return unless_thrown(
+        [&] {
+          *result = function(args...);
+          return 0;
+        },
+        [] { return 1; });
+  }
+  static PyNativeCallableEntry entry(std::uintptr_t flags) {
+    return {signature_of<int(A..., R *)>::text, flags | PyNativeCallable_FALLS_BACK,
+            reinterpret_cast<void *>(call)};
+  }
+};
+
+template <auto function, class... A>
+struct falling_back_function<function, void (*)(A...)> {
+  static int call(A... args) {
+    return unless_thrown(
+        [&] {
+          function(args...);
+          return 0;
+        },
+        [] { return 1; });
+  }
+  static PyNativeCallableEntry entry(std::uintptr_t flags) {
+    return {signature_of<int(A...)>::text, flags | PyNativeCallable_FALLS_BACK,
+            reinterpret_cast<void *>(call)};
+  }
+};
+
+template <auto function, class R, class... A>
+struct falling_back_function<function, R (*)(A...) noexcept>
+    : falling_back_function<function, R (*)(A...)> {};
+
+/// What a tag needs as long as it stands. Allocated, not static: two names of one function may have
+/// other flags, and a table that someone reads does not change.
+struct one_entry {
+  PyNativeCallableTable table;
+
+  static void destroy(const void *table) { delete static_cast<const one_entry *>(table); }
+};
+
+}  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_BINDING_TAGGED_FUNCTION_H_

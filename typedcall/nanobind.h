@@ -1,0 +1,60 @@
+// For modules of nanobind: typedcall::def<function>(module, "name") is module.def() and a tag, by
+// which native code finds the C++ function behind the Python one.
+#ifndef TYPEDCALL_NANOBIND_H_
+#define TYPEDCALL_NANOBIND_H_
+
+#include <nanobind/nanobind.h>
+
+// Behind Python.h.
+#include "typedcall/binding/tagged_function.h"
+#include "typedcall/namespace.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+template <auto function, class... Extra>
+void def_with_entry(nanobind::module_ &module, const char *name, const PyNativeCallableEntry &entry,
+                    const Extra &...extra) {
+  module.def(name, function, extra...);
+  const PyTypedcall_Interface *interface = PyTypedcall_Import();
+  if (interface == nullptr) throw nanobind::python_error();
+  nanobind::object object = module.attr(name);
+  auto *made = new one_entry{{1, {entry}}};
+  const int taken =
+      PyNativeCallable_TagObject(interface, object.ptr(), &made->table, one_entry::destroy);
+  if (taken != 1) delete made;
+  if (taken < 0) throw nanobind::python_error();
+}
+
+}  // namespace internal
+
+/// module.def(name, function, extra...) for a C++ function of numbers and pointers that is
+/// noexcept, and its tag with these flags of a record (PyNativeCallable_PURE, say).
+///
+/// nanobind's functions have neither a PyMethodDef nor weak references: the tag is one of the
+/// object, and keeps it alive until it is untagged, so for as long as the interpreter lives. That
+/// suits functions of modules. Define overloads first and tag them by one table: def() for a second
+/// function of the same name is an error.
+///
+/// Throws python_error, with ValueError for another tag that is there already; GIL: held.
+template <auto function, class... Extra>
+void def(nanobind::module_ &module, const char *name, std::uintptr_t flags = 0,
+         const Extra &...extra) {
+  const auto entry = internal::bound_function<function>::entry(flags);
+  internal::def_with_entry<function>(module, name, entry, extra...);
+}
+
+/// The same for a function that may throw, having had no effect: native code calls the Python
+/// function then, with the same arguments, and that raises what nanobind makes of the exception.
+template <auto function, class... Extra>
+void def_falling_back(nanobind::module_ &module, const char *name, std::uintptr_t flags = 0,
+                      const Extra &...extra) {
+  const auto entry = internal::falling_back_function<function>::entry(flags);
+  internal::def_with_entry<function>(module, name, entry, extra...);
+}
+
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_NANOBIND_H_

@@ -1,0 +1,63 @@
+// For modules of pybind11: typedcall::def<function>(module, "name") is module.def() and a tag, by
+// which native code finds the C++ function behind the Python one.
+#ifndef TYPEDCALL_PYBIND11_H_
+#define TYPEDCALL_PYBIND11_H_
+
+#include <pybind11/pybind11.h>
+
+// Behind Python.h.
+#include "typedcall/binding/tagged_function.h"
+#include "typedcall/namespace.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+template <auto function, class... Extra>
+void def_with_entry(pybind11::module_ &module, const char *name, const PyNativeCallableEntry &entry,
+                    const Extra &...extra) {
+  module.def(name, function, extra...);
+  const PyTypedcall_Interface *interface = PyTypedcall_Import();
+  if (interface == nullptr) throw pybind11::error_already_set();
+  // What pybind11 puts into the module is the function, or an instance method around it.
+  PyObject *object = pybind11::object(module.attr(name)).ptr();
+  if (PyInstanceMethod_Check(object)) object = PyInstanceMethod_GET_FUNCTION(object);
+  PyMethodDef *def = PyTypedMethod_DefOf(object);
+  if (def == nullptr) throw pybind11::type_error("not a function of pybind11");
+  auto *made = new one_entry{{1, {entry}}};
+  const int taken = PyTypedMethod_TagDef(interface, def, object, &made->table, one_entry::destroy);
+  if (taken != 1) delete made;
+  if (taken < 0) throw pybind11::error_already_set();
+}
+
+}  // namespace internal
+
+/// module.def(name, function, extra...) for a C++ function of numbers and pointers that is
+/// noexcept, and its tag with these flags of a record (PyNativeCallable_PURE, say).
+///
+/// pybind11 allocates a PyMethodDef for each function, frees it with the function, and may give its
+/// address to the next one: so the function object itself is the tag's owner. With a second
+/// function of the same name pybind11 makes overloads of one function, which have one tag: that is
+/// an error here (tag all of them by one table instead).
+///
+/// Throws error_already_set, with ValueError for another tag that is there already; GIL: held.
+template <auto function, class... Extra>
+void def(pybind11::module_ &module, const char *name, std::uintptr_t flags = 0,
+         const Extra &...extra) {
+  const auto entry = internal::bound_function<function>::entry(flags);
+  internal::def_with_entry<function>(module, name, entry, extra...);
+}
+
+/// The same for a function that may throw, having had no effect: native code calls the Python
+/// function then, with the same arguments, and that raises what pybind11 makes of the exception.
+template <auto function, class... Extra>
+void def_falling_back(pybind11::module_ &module, const char *name, std::uintptr_t flags = 0,
+                      const Extra &...extra) {
+  const auto entry = internal::falling_back_function<function>::entry(flags);
+  internal::def_with_entry<function>(module, name, entry, extra...);
+}
+
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_PYBIND11_H_
