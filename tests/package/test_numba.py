@@ -106,12 +106,15 @@ class Calls(unittest.TestCase):
         return chosen
 
     def test_an_int_that_does_not_fit_becomes_no_float(self):
-        for wide in (numpy.uint64(2**63), numpy.uint64(5)):
-            message = refusal(lambda x: functions.absolute(x), wide)
-            self.assertIn("depends on the value of argument 1", message)
-        with self.assertRaises(OverflowError):
-            functions.absolute(2**63)
-        self.assertIn("has nothing", refusal(lambda: functions.absolute(9223372036854775808)))
+        compiled = numba.njit(lambda x: functions.absolute(x))
+        self.assertEqual(compiled(numpy.uint64(5)), 5)
+        for call in (
+            lambda: functions.absolute(2**63),
+            lambda: compiled(numpy.uint64(2**63)),
+            numba.njit(lambda: functions.absolute(9223372036854775808)),
+        ):
+            with self.assertRaisesRegex(OverflowError, "no overload for the int in argument 1"):
+                call()
         self.assertEqual(numba.njit(lambda: functions.absolute(-9223372036854775807))(), 2**63 - 1)
         # Where no overload is for ints, an int is a float.
         self.assertEqual(numba.njit(lambda x: functions.half(x))(numpy.uint64(2**63)), 2.0**62)
@@ -131,32 +134,61 @@ class Calls(unittest.TestCase):
             (("d->i", "f->i"), numpy.float32(1), 1),
             (("f->i", "d->i"), 1.5, 1),
             (("i->i", "d->i"), numpy.uint16(3), 0),
+            # The value decides among those with one result type.
+            (("b->i",), numpy.int64(1), 0),
+            (("b->i", "l->i"), numpy.int64(127), 0),
+            (("b->i", "l->i"), numpy.int64(128), 1),
+            (("b->i", "B->i", "l->i"), numpy.int64(255), 1),
+            (("b->i", "B->i", "l->i"), numpy.int64(-129), 2),
+            (("L->i", "d->i"), numpy.int64(1), 0),
+            (("l->i", "d->i"), numpy.uint64(1), 0),
+            (("i->i", "d->i"), numpy.uint32(1), 0),
+            (("L->i", "b->i"), numpy.int64(-1), 1),
+            # As Python's float, a float64 is best taken by a double.
+            (("f->i",), 1.5, 0),
+            (("f->i", "l->i"), 1.5, 0),
+            (("f->i",), numpy.int64(1), 0),
         ]
         for signatures, argument, wanted in cases:
             with self.subTest(signatures=signatures, argument=argument):
                 chosen = self.overloaded(signatures)
                 self.assertEqual(numba.njit(lambda x: chosen(x))(argument), wanted)
 
-    def test_what_depends_on_the_value_is_refused(self):
+    def test_what_no_overload_takes_is_the_python_functions(self):
         for signatures, argument in (
-            (("b->i", "l->i"), numpy.int64(1)),
-            (("L->i", "d->i"), numpy.int64(1)),
-            (("l->i", "d->i"), numpy.uint64(1)),
-            (("i->i", "d->i"), numpy.uint32(1)),
-            (("b->i",), numpy.int64(1)),
+            (("b->i",), numpy.int64(128)),
+            (("b->i", "l->i"), numpy.uint64(2**63)),
+            (("L->i", "d->i"), numpy.int64(-1)),
+            (("l->i", "d->i"), numpy.uint64(2**63)),
+            (("i->i", "d->i"), numpy.uint32(2**31)),
         ):
             with self.subTest(signatures=signatures, argument=argument):
                 chosen = self.overloaded(signatures)
-                self.assertIn("depends on the value", refusal(lambda x: chosen(x), argument))
+                compiled = numba.njit(lambda x: chosen(x))
+                with self.assertRaises(NotImplementedError):  # as the tagged function does
+                    compiled(argument)
+
+    def test_results_of_several_types_are_refused(self):
+        def chosen(x):
+            raise NotImplementedError
+
+        made = [ctypes.CFUNCTYPE(kind, kind)(abs) for kind in (ctypes.c_byte, ctypes.c_long)]
+        typedcall.tag(chosen, ("b->b", "l->l"), made)
+        self.addCleanup(typedcall.untag, chosen)
+        message = refusal(lambda x: chosen(x), numpy.int64(1))
+        self.assertIn("depends on the value of argument 1", message)
+        compiled = numba.njit(lambda x: (chosen(x), chosen(-3), chosen(-300)))
+        self.assertEqual(compiled(numpy.int8(-5)), (5, 3, 300))
 
     def test_literals_are_decided(self):
         chosen = self.overloaded(("b->i", "l->i", "d->i"))
         self.assertEqual(numba.njit(lambda: chosen(1))(), 0)
         self.assertEqual(numba.njit(lambda: chosen(300))(), 1)
-        self.assertIn("has nothing", refusal(lambda: chosen(2**63)))
         narrow = self.overloaded(("b->i", "d->i"))
-        self.assertIn("no overload has room", refusal(lambda: narrow(300)))
         self.assertEqual(numba.njit(lambda: narrow(300.0))(), 1)
+        for function, literal in ((chosen, 2**63), (narrow, 300)):
+            with self.assertRaises(NotImplementedError):
+                numba.njit(lambda: function(literal))()
 
     def test_an_overload_that_cannot_be_called_is_not_replaced(self):
         plain = support.build("plain_functions")
@@ -176,13 +208,14 @@ class Calls(unittest.TestCase):
         self.assertEqual(numba.njit(lambda: functions.next_byte(7))(), 8)  # 7 fits
         for refused in (
             lambda: functions.inc(2.5),
-            lambda: functions.next_byte(256),
             lambda: functions.half(1j),
             lambda: functions.half(1.0, 2.0),
         ):
             self.assertIn("has nothing that nopython code can call", refusal(refused))
-        # An int that may not fit is not cut off.
-        self.assertIn("has nothing", refusal(lambda x: functions.next_char(x), 3))
+        # An int that does not fit is not cut off.
+        for call in (numba.njit(lambda: functions.next_byte(256)), lambda: functions.next_byte(256)):
+            with self.assertRaisesRegex(OverflowError, "not fit an unsigned integer of 1 bytes"):
+                call()
 
     def test_what_may_raise_or_needs_the_gil_is_refused(self):
         message = refusal(lambda: functions.div(1.0, 2.0))

@@ -1,5 +1,5 @@
-// For compiled code that has called a native function which falls back: the call of the Python
-// callable with the same values, from any thread, with the GIL or without.
+// For compiled code where a native function falls back, or does not take a value: the call of the
+// Python callable with the same values, from any thread, with the GIL or without.
 #ifndef TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 #define TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 
@@ -18,20 +18,15 @@ struct fall_back_plan {
   PyObject *callable;
   PyInterpreterState *interpreter;
 
-  /// Null with ValueError where the text is no signature, or has no value behind a last `&`. Throws
-  /// std::bad_alloc. GIL: held.
+  /// `signature` is of what Python passes and gets: "d->d". Null with ValueError where the text is
+  /// no signature. Throws std::bad_alloc. GIL: held.
   static const fall_back_plan *make(PyObject *callable, const char *signature) {
     PyNativeSignature parsed;
     if (!typedcall::internal::check_signature(signature, &parsed)) return nullptr;
-    if (parsed.nargs == 0 || !parsed.args[parsed.nargs - 1].is_pointer) {
-      PyErr_Format(PyExc_ValueError, "'%.200s' has no last argument for a value", signature);
-      return nullptr;
-    }
     std::unique_ptr<fall_back_plan> made(
         new fall_back_plan{{}, callable, PyInterpreterState_Get()});
-    made->types.inputs.assign(parsed.args, parsed.args + parsed.nargs - 1);
-    made->types.output = {parsed.args[parsed.nargs - 1].code, 0};
-    made->types.returns_status = made->types.falls_back = true;
+    made->types.inputs.assign(parsed.args, parsed.args + parsed.nargs);
+    made->types.output = parsed.result;
     return made.release();
   }
 };

@@ -1,0 +1,285 @@
+"""Which overloads a call in Numba's nopython code may mean, as the boxed call would choose: the types
+decide when the code is compiled, and where an int may not fit its value when the code runs."""
+
+# mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from typedcall._codes import CODES, letters_for
+from typedcall._records import Entry, Flags, parse_signature
+
+__all__ = ["Case", "Choice", "Overload", "Step", "kind_of_letters", "kind_of_type", "letters_of_type",
+           "numba_type", "overloads_of", "range_of", "select"]
+
+
+def numba_type(letters: str) -> Any:
+    """The Numba type of a code. ValueError where there is none, or where Numba would not pass it as
+    C does."""
+    from numba import types
+
+    code = CODES[letters.lstrip("&")]
+    if letters.startswith("&"):
+        if code.kind == "complex" and code.size <= 16:
+            return types.CPointer({8: types.complex64, 16: types.complex128}[code.size])
+        if code.kind in ("pointer", "string", "object", "bool"):
+            return types.voidptr
+        return types.CPointer(numba_type(code.letters))
+    if code.kind == "void":
+        return types.none
+    if code.kind == "bool":
+        return types.boolean
+    if code.kind in ("signed", "unsigned"):
+        return types.Integer.from_bitwidth(8 * code.size, code.kind == "signed")
+    if code.kind == "floating" and code.size in (4, 8):
+        return {4: types.float32, 8: types.float64}[code.size]
+    if code.kind == "complex" and code.size == 16:
+        return types.complex128
+    if code.kind == "pointer":
+        return types.voidptr
+    raise ValueError(f"Numba has no type for {letters!r} ({code.c_type})")
+
+
+class Case:
+    """One overload: how Numba types it and what C gets."""
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry = entry
+        self.falls_back = bool(entry.flags & Flags.FALLS_BACK)
+        arguments, result = parse_signature(entry.signature)
+        if self.falls_back:
+            arguments, result = entry.python_types()
+            kinds = {kind_of_letters(each) for each in [*arguments, result]}
+            if not kinds <= {"bool", "signed", "unsigned", "floating", "complex"}:
+                raise ValueError("may fall back, and has other types than numbers")
+        self.letters = arguments
+        self.result = result
+        self.arguments = [numba_type(letters) for letters in arguments]
+        self.result_type = numba_type(result)
+        registers = [CODES[letters].kind for letters in arguments if letters[0] != "&"]
+        if "complex" in registers and 2 * len(registers) > 8:
+            # C would pass both parts of a complex number on the stack, Numba one of them.
+            raise ValueError("too many arguments for complex numbers among them")
+
+
+class Overload(NamedTuple):
+    """An entry as the boxed call sees it."""
+
+    #: Of what Python passes.
+    letters: list[str]
+    #: None where compiled code cannot call it.
+    case: Case | None
+
+
+class Step(NamedTuple):
+    """An overload that the boxed call would try, in its turn."""
+
+    overload: Overload
+    #: For each argument: does it fit? None: its value decides.
+    fits: list[bool | None]
+
+    @property
+    def open(self) -> set[int]:
+        """The arguments whose values decide."""
+        return {i for i, fit in enumerate(self.fits) if fit is None}
+
+
+class Choice(NamedTuple):
+    """What a call with arguments of some types does: the first step that takes the values, and behind
+    the last one, if that takes not all, the boxed call."""
+
+    steps: list[Step]
+    #: Of the arguments as compiled code passes them, and of the result.
+    arguments: tuple[Any, ...]
+    result: Any
+    letters_of_result: str
+
+    @property
+    def cases(self) -> list[Case]:
+        return [step.overload.case for step in self.steps if step.overload.case is not None]
+
+
+def overloads_of(entries: list[Entry], capabilities: Flags) -> tuple[list[Overload], list[str]]:
+    """All of them, and why compiled code cannot call some."""
+    overloads, reasons = [], []
+    for entry in entries:
+        case = None
+        reason = entry.flags.asks(capabilities)
+        try:
+            if not reason:
+                case = Case(entry)
+        except ValueError as error:
+            reason = f"({error})"
+        if reason:
+            reasons.append(f"'{entry.signature}' {reason}")
+        overloads.append(Overload(entry.python_types()[0], case))
+    return overloads, reasons
+
+
+# How well a Python object suits a parameter: typedcall/convert/argument.h. A narrow float is no type of
+# Python's; it has its own parameter before all others.
+_OWN, _EXACT, _SUBCLASS, _SAFE = range(4)
+_RANKS = {
+    "bool": {"bool": _EXACT, "signed": _SUBCLASS, "unsigned": _SUBCLASS, "floating": _SAFE,
+             "complex": _SAFE},
+    "integer": {"signed": _EXACT, "unsigned": _EXACT, "floating": _SAFE, "complex": _SAFE},
+    "floating": {"floating": _EXACT, "complex": _SAFE},
+    "complex": {"complex": _EXACT},
+}
+
+
+def kind_of_letters(letters: str) -> str:
+    return "pointer" if letters[0] == "&" else CODES[letters].kind
+
+
+def kind_of_type(given: Any) -> str:
+    """Which numbers of Python's it holds; empty for anything else."""
+    from numba import types
+
+    for kind, numba_class in (
+        ("bool", types.Boolean),
+        ("integer", types.Integer),
+        ("floating", types.Float),
+        ("complex", types.Complex),
+    ):
+        if isinstance(types.unliteral(given), numba_class):
+            return kind
+    return ""
+
+
+def letters_of_type(given: Any) -> str:
+    """Of the widest type of the same kind: what a Python object of it holds."""
+    kind = kind_of_type(given)
+    if kind == "integer":
+        return letters_for("signed" if given.signed else "unsigned", 8)
+    return {"bool": "?", "floating": "d", "complex": "Zd"}[kind]
+
+
+def _rank(context: Any, given: Any, letters: str) -> int | None:
+    """None: it does not suit. Python's own rules: an integer for a float is right, a float for an
+    integer is not."""
+    from numba.core.typeconv import Conversion
+
+    wanted, kind = kind_of_letters(letters), kind_of_type(given)
+    if wanted == "object":
+        return _SAFE
+    if not kind:
+        try:
+            conversion = context.can_convert(given, numba_type(letters))
+        except ValueError:
+            return None
+        exact = {Conversion.exact: _EXACT, Conversion.promote: _SAFE, Conversion.safe: _SAFE}
+        return exact.get(conversion)
+    rank = _RANKS[kind].get(wanted)
+    size = CODES[letters].size if letters[0] != "&" else 0
+    if rank == _EXACT and wanted == "floating" and size < 8:
+        return _OWN if given.bitwidth == 8 * size else _SUBCLASS
+    if rank == _EXACT and wanted == "complex" and size < 16:
+        return _OWN if given.bitwidth == 8 * size else _SUBCLASS
+    return rank
+
+
+def range_of(letters: str) -> tuple[int, int]:
+    """The smallest and the largest value of an integer type."""
+    bits = 8 * CODES[letters].size
+    least = -1 << (bits - 1) if CODES[letters].kind == "signed" else 0
+    return least, least + (1 << bits) - 1
+
+
+def _bounds(given: Any) -> tuple[int, int]:
+    """The smallest and the largest value of a Numba type of integers."""
+    from numba import types
+
+    if isinstance(given, types.IntegerLiteral):
+        return given.literal_value, given.literal_value
+    return (given.minval, given.maxval) if isinstance(given, types.Integer) else (0, 1)
+
+
+def _fits(given: Any, letters: str) -> bool | None:
+    """Do all values of an argument, whose kind suits, fit the parameter? None: some do."""
+    if kind_of_type(given) not in ("bool", "integer"):
+        return True
+    if kind_of_letters(letters) not in ("signed", "unsigned"):
+        return True
+    (low, high), (least, most) = _bounds(given), range_of(letters)
+    if least <= low and high <= most:
+        return True
+    return None if low <= most and least <= high else False
+
+
+def _steps(context: Any, overloads: list[Overload], arguments: tuple[Any, ...]) -> list[Step]:
+    """Those that suit by their types, in the order in which the boxed call tries them, up to one that
+    takes all values. typedcall/provider/overloads.h does the same for objects: the best rank first,
+    then the table's order, and an int that one overload is too narrow for is not made floating by
+    another."""
+    ranked = []
+    for overload in overloads:
+        if len(overload.letters) == len(arguments):
+            ranks = [_rank(context, *pair) for pair in zip(arguments, overload.letters)]
+            if None not in ranks:
+                ranked.append((max([_OWN] + [rank for rank in ranks if rank is not None]), overload))
+    steps: list[Step] = []
+    misfits: dict[int, bool | None] = {}
+    for _, overload in sorted(ranked, key=lambda pair: pair[0]):
+        fits = [_fits(*pair) for pair in zip(arguments, overload.letters)]
+        floating = {i for i, letters in enumerate(overload.letters)
+                    if kind_of_letters(letters) in ("floating", "complex")}
+        for i in floating:
+            fits[i] = misfits.get(i, True)
+        # Who gets here has an int that one of these was too narrow for, and this one makes floating.
+        if any(False not in step.fits and step.open <= floating for step in steps):
+            continue
+        steps.append(Step(overload, fits))
+        if all(fits):
+            break
+        for i, fit in enumerate(fits):
+            if not fit and misfits.get(i) is not False:
+                misfits[i] = fit
+    return steps
+
+
+def select(
+    context: Any, overloads: list[Overload], arguments: tuple[Any, ...]
+) -> tuple[Choice | None, str]:
+    """What gives what the boxed call would, whatever the values are; or why there is nothing that
+    compiled code can call. A literal int decides where its type leaves it open."""
+    from numba import types
+
+    plain = tuple(types.unliteral(given) for given in arguments)
+    choice, reason = _choose(context, overloads, plain)
+    if choice is not None or plain == arguments:
+        return choice, reason
+    decided, reason_of_literals = _choose(context, overloads, arguments)
+    if decided is None or len(decided.steps) > 1 or not all(decided.steps[0].fits):
+        return None, reason_of_literals or reason
+    return decided, ""
+
+
+def _choose(
+    context: Any, overloads: list[Overload], arguments: tuple[Any, ...]
+) -> tuple[Choice | None, str]:
+    from numba import types
+
+    steps = _steps(context, overloads, arguments)
+    possible = [step for step in steps if False not in step.fits]
+    if not possible:
+        if not steps:
+            return None, ""
+        at = min(step.fits.index(False) for step in steps) + 1
+        return None, f"no overload has room for the int in argument {at}"
+    cases = [step.overload.case for step in possible]
+    if None in cases:
+        return None, ""
+    results = {case.result_type for case in cases if case is not None}
+    numbers = all(kind_of_type(given) for given in arguments)
+    is_open = len(possible) > 1 or not all(possible[0].fits)
+    if len(results) > 1 or is_open and not numbers:
+        at = min(min(step.open) for step in possible if step.open) + 1
+        return None, f"what the boxed call would do depends on the value of argument {at}"
+    first = cases[0]
+    assert first is not None
+    passed = []
+    for given, own in zip(arguments, first.arguments):
+        is_literal = given != types.unliteral(given)
+        passed.append(own if is_literal or not kind_of_type(given) else given)
+    return Choice(steps if is_open else possible, tuple(passed), first.result_type, first.result), ""
