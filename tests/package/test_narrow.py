@@ -191,5 +191,185 @@ class Numba(unittest.TestCase):
             compiled(values, 3)
 
 
+class Ufuncs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.numpy = adapter_support.library("numpy")
+
+    def test_every_integer_type_with_every_other(self):
+        numpy = self.numpy
+        for wanted, (low, high) in LIMITS.items():
+            function = getattr(functions, "same_" + wanted)
+            made = typedcall.ufunc(function)
+            for given, (least, most) in LIMITS.items():
+                values = {least, most, low, high, low - 1, high + 1, 0, -1, 1, 77}
+                for value in sorted(value for value in values if least <= value <= most):
+                    with self.subTest(wanted, given=given, value=value):
+                        found = outcome(made, numpy.dtype(given).type(value))
+                        self.assertEqual(found, outcome(function, value))
+                        if not isinstance(found, tuple):
+                            self.assertEqual(found.dtype, wanted)
+
+    def test_lists_and_python_ints(self):
+        larger = typedcall.ufunc(functions.larger_i)
+        self.assertEqual(larger([1, 5, -3], 2).tolist(), [2, 5, 2])
+        self.assertEqual(larger(3, 5), 5)
+        self.assertEqual(larger([1, 2], [3, 4]).dtype, "i")
+        self.assertEqual(outcome(larger, 2**40, 1), outcome(functions.larger_i, 2**40, 1))
+        self.assertEqual(outcome(larger, [1, -(2**31) - 1], 1),
+                         outcome(functions.larger_i, -(2**31) - 1, 1))
+        for mixed in (("l", "L"), ("L", "l"), ("L", "i"), ("b", "L")):
+            arrays = [self.numpy.array([1, 2], dtype) for dtype in mixed]
+            self.assertEqual(larger(*arrays).tolist(), [1, 2])
+
+    def test_floats_are_rounded_as_by_the_wrapper(self):
+        numpy = self.numpy
+        made = typedcall.ufunc(functions.same_f)
+        values = [0.1, -0.0, 1e300, -1e300, 5e-324, float("inf"), 16777217.0, 1 + 2**-24 + 2**-53]
+        with numpy.errstate(over="ignore"):
+            found = made(values)
+        self.assertEqual(found.dtype, "f")
+        self.assertEqual(list(map(repr, found.tolist())),
+                         [repr(functions.same_f(value)) for value in values])
+        for value in (3, 16777217, 2**53 + 1, 2**62 + 2**38 + 1, -(2**63)):
+            self.assertEqual(made(numpy.array([value]))[0], functions.same_f(value))
+        # A float32 would round twice here, a double once.
+        self.assertEqual(made(numpy.uint64(2**63 + 2**39 + 1)), functions.same_f(2**63 + 2**39 + 1))
+
+    def test_no_int_from_a_float(self):
+        for value in (1.0, 1j, self.numpy.array([1.5]), "x"):
+            with self.assertRaises(TypeError):
+                typedcall.ufunc(functions.same_i)(value)
+
+    def test_long_and_strided_arrays(self):
+        numpy = self.numpy
+        for name in ("larger_b", "larger_H", "larger_i", "larger_L", "larger_f"):
+            made = typedcall.ufunc(getattr(functions, name))
+            for length in (1, 255, 256, 257, 511, 513, 5000):
+                one = numpy.arange(3 * length) % 100
+                other = (numpy.arange(3 * length) * 7) % 90
+                for step in (1, 3, -1, -2):
+                    with self.subTest(name, length=length, step=step):
+                        found = made(one[::step], other[::step])
+                        self.assertEqual(found.tolist(),
+                                         numpy.maximum(one[::step], other[::step]).tolist())
+                bad = one[:length].copy()
+                bad[length // 2] = 2**62 if name != "larger_L" else -1
+                if name != "larger_f":
+                    out = numpy.full(length, 77, made(1, 1).dtype)
+                    with self.assertRaises(OverflowError):
+                        made(bad, 5, out=out)
+                    # As with any exception: what is behind it is as it was.
+                    done = length // 2
+                    self.assertEqual(out.tolist()[:done], numpy.maximum(bad[:done], 5).tolist())
+                    self.assertEqual(set(out.tolist()[done:]), {77})
+
+    def test_outputs_over_inputs(self):
+        numpy = self.numpy
+
+        def mine(a, b):
+            raise NotImplementedError
+
+        # Of int and long to long: its accumulate() reads what it has just written.
+        made = ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_int, ctypes.c_long)(lambda a, b: a + b)
+        typedcall.tag(mine, "il->l", made)
+        self.addCleanup(typedcall.untag, mine)
+        add = typedcall.ufunc(mine, "add")
+        self.assertEqual(add.types[:2], ["il->l", "ll->l"])
+        values = numpy.arange(1000)
+        self.assertEqual(add.reduce(values), values.sum())
+        self.assertEqual(add.accumulate(values).tolist(), values.cumsum().tolist())
+        expected = (values + 1).tolist()
+        add(values, 1, out=values)
+        self.assertEqual(values.tolist(), expected)
+        shifted = numpy.arange(600)
+        add(shifted[:-1], 1, out=shifted[1:])  # NumPy copies what overlaps
+        self.assertEqual(shifted.tolist(), [0, *range(1, 600)])
+
+    def test_overloads(self):
+        for name in ("int_or_float", "float_or_int", "two_floats"):
+            function = getattr(functions, name)
+            made = typedcall.ufunc(function)
+            for value in (5, -5, 2**31 - 1, 2**31, 1.5, True):
+                with self.subTest(name, value=value):
+                    self.assertEqual(outcome(made, self.numpy.array([value])[0]),
+                                     outcome(function, value))
+        self.assertEqual(typedcall.ufunc(functions.char_or_long)([300]).tolist(), [1])
+        self.assertEqual(typedcall.ufunc(functions.other_results)([300]).tolist(), [300])
+        self.assertEqual(typedcall.ufunc(functions.two_arguments)([1], [1.5]).tolist(), [1])
+
+    def test_what_falls_back(self):
+        made = typedcall.ufunc(functions.positive_i)
+        self.assertEqual(made([5, -5, 7]).tolist(), [5, -1005, 7])
+        self.assertEqual(outcome(made, [5, 2**31]), outcome(functions.positive_i, 2**31))
+
+        def any_int(x):
+            return x % 1000
+
+        entry = typedcall.entries(functions.positive_i)[0]
+        typedcall.tag(any_int, "i&i->i", entry.address, flags=entry.flags)
+        self.addCleanup(typedcall.untag, any_int)
+        made = typedcall.ufunc(any_int, "any_int")
+        self.assertEqual(made([5, -1, 2**40 + 5, 8] * 300).tolist(), [5, 999, 781, 8] * 300)
+
+    def test_what_raises(self):
+        made = typedcall.ufunc(functions.checked_i)
+        self.assertEqual(made([1, 12, -1]).tolist(), [1, 12, -1])
+        for value in (13, 2**31):
+            for length in (1, 3000):
+                given = self.numpy.ones(length, "l")
+                given[-1] = value
+                self.assertEqual(outcome(made, given), outcome(functions.checked_i, value))
+
+    def test_in_threads(self):
+        numpy = self.numpy
+        made = typedcall.ufunc(functions.larger_i)
+        good = numpy.arange(50000)
+        bad = numpy.append(good, 2**31)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            futures = [pool.submit(made, bad if i % 2 else good, 3) for i in range(16)]
+            for i, future in enumerate(futures):
+                if i % 2:
+                    with self.assertRaisesRegex(OverflowError, "signed integer of 4 bytes"):
+                        future.result()
+                else:
+                    self.assertEqual(future.result().tolist(), numpy.maximum(good, 3).tolist())
+
+    def test_nothing_leaks(self):
+        made = typedcall.ufunc(functions.same_b)
+        for count in (100, 2000):
+            gc.collect()
+            before = sys.getallocatedblocks()
+            for _ in range(count):
+                outcome(made, [1, 128])
+        gc.collect()
+        self.assertLess(sys.getallocatedblocks() - before, 500)
+
+    def test_the_collector_sees_the_function(self):
+        import weakref
+
+        def mine(x):
+            return x
+
+        typedcall.tag(mine, "i->i", typedcall.resolve(functions.same_i, "i->i"))
+        made = typedcall.ufunc(mine, name="mine")
+        self.assertEqual(made(-3), -3)
+        gone = weakref.ref(mine)
+        mine.made = made  # a cycle
+        del mine, made
+        gc.collect()
+        self.assertIsNone(gone())
+
+    def test_what_does_not_lead_to_the_function(self):
+        from typedcall import _numpy_bridge
+        from typedcall.sources import numpy_
+
+        entry = typedcall.entries(functions.same_i)[0]
+        row = (entry.signature, int(entry.flags), entry.address, functions.same_i, functions.same_i)
+        for asked in ("d->i", "l->l", "ll->i", "h->i", "i->i", "?->i", "nonsense"):
+            with self.subTest(asked=asked), self.assertRaises(ValueError):
+                _numpy_bridge.make_ufunc(numpy_.ufunc_api(), "x", "", ((*row, asked),), b"\0\0", 1, 1)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -2,11 +2,13 @@
 // the scalar functions behind NumPy's generic loops. Compiled without NumPy: it gets NumPy's table
 // of functions, whose order has been fixed since 1.0, from the capsule that NumPy makes of it.
 #define PY_SSIZE_T_CLEAN
+#include "_numpy_narrowing.h"
 #include "typedcall/loop.h"
 #include "typedcall/object_ref.h"
 #include "typedcall/provider.h"
 
 // Behind Python.h.
+#include <deque>
 #include <memory>
 #include <new>
 #include <string>
@@ -111,18 +113,24 @@ void **table_of(PyObject *capsule) {
 /// For functions that may raise, or have not said that they may run in several threads at once.
 /// NumPy looks for the exception when it is through with all its arrays, so it may call again with
 /// one pending.
-void loop_with_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
-                   void *data) {
+template <inner_loop run>
+void with_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
+              void *data) {
   const PyGILState_STATE state = PyGILState_Ensure();
-  if (PyErr_Occurred() == nullptr) {
-    typedcall::loop::ufunc_loop(args, dimensions, steps, data);
-  }
+  if (PyErr_Occurred() == nullptr) run(args, dimensions, steps, data);
   PyGILState_Release(state);
+}
+
+/// `data` is a narrowing_loop.
+void run_narrowing(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
+                   void *data) {
+  static_cast<const typedcall::python::narrowing_loop *>(data)->run(args, dimensions, steps);
 }
 
 /// All that a ufunc points to.
 struct ufunc_memory {
-  std::vector<typedcall::loop> loops;
+  std::deque<typedcall::loop> loops;  // whose elements stay where they are
+  std::deque<typedcall::python::narrowing_loop> narrowing;
   std::vector<inner_loop> functions;
   std::vector<void *> data;
   std::string types, name, doc;
@@ -142,6 +150,11 @@ int traverse_memory(PyObject *object, visitproc visit, void *arg) {
   if (memory == nullptr) return 0;
   for (const typedcall::loop &each : memory->loops) {
     Py_VISIT(each.keep_alive());
+    Py_VISIT(each.callable());
+  }
+  for (const auto &each : memory->narrowing) {
+    Py_VISIT(each.inner().keep_alive());
+    Py_VISIT(each.inner().callable());
     Py_VISIT(each.callable());
   }
   return 0;
@@ -184,25 +197,39 @@ struct bridge_state : typedcall::module_state {
   }
 };
 
-/// Adds the loop of one (signature, flags, address, keep_alive) or with the callable behind these.
+/// Adds the loop of one (signature, flags, address, keep_alive, callable, types of the arrays or
+/// None).
 bool add_loop(ufunc_memory *memory, PyObject *row) {
-  const char *signature;
+  const char *signature, *asked = nullptr;
   unsigned long flags;
   PyObject *address, *keep_alive, *callable = nullptr;
-  if (!PyArg_ParseTuple(row, "skOO|O:loop", &signature, &flags, &address, &keep_alive, &callable)) {
+  if (!PyArg_ParseTuple(row, "skOO|Oz:loop", &signature, &flags, &address, &keep_alive, &callable,
+                        &asked)) {
     return false;
   }
   void *const funcptr = PyLong_AsVoidPtr(address);
   if (funcptr == nullptr && PyErr_Occurred()) return false;
   // NumPy's loops can lose the GIL.
-  const std::uintptr_t asked = flags & ~PyNativeCallable_ACQUIRES_GIL;
+  const std::uintptr_t needed = flags & ~PyNativeCallable_ACQUIRES_GIL;
   typedcall::loop_options options;
-  if ((asked & PyNativeCallable_FALLS_BACK) != 0) options.callable = object_ref::borrow(callable);
-  auto made = typedcall::loop::make(signature, asked, funcptr, object_ref::borrow(keep_alive),
+  if ((needed & PyNativeCallable_FALLS_BACK) != 0) options.callable = object_ref::borrow(callable);
+  auto made = typedcall::loop::make(signature, needed, funcptr, object_ref::borrow(keep_alive),
                                     std::move(options));
   if (!made) return false;
-  memory->functions.push_back(made->may_detach() ? &typedcall::loop::ufunc_loop : &loop_with_gil);
-  memory->loops.push_back(std::move(*made));
+  const bool is_free = made->may_detach();
+  if (asked == nullptr) {
+    memory->functions.push_back(is_free ? &typedcall::loop::ufunc_loop
+                                        : &with_gil<&typedcall::loop::ufunc_loop>);
+    memory->loops.push_back(std::move(*made));
+    memory->data.push_back(&memory->loops.back());
+    return true;
+  }
+  auto narrowing = typedcall::python::narrowing_loop::make(asked, std::move(*made),
+                                                           object_ref::borrow(callable));
+  if (!narrowing) return false;
+  memory->functions.push_back(is_free ? &run_narrowing : &with_gil<&run_narrowing>);
+  memory->narrowing.push_back(std::move(*narrowing));
+  memory->data.push_back(&memory->narrowing.back());
   return true;
 }
 
@@ -237,7 +264,6 @@ PyObject *make_ufunc(PyObject *module, PyObject *api, const char *name, const ch
     for (Py_ssize_t i = 0; is_made && i < count; ++i) {
       is_made = add_loop(memory, PyTuple_GET_ITEM(rows, i));
     }
-    for (typedcall::loop &each : memory->loops) memory->data.push_back(&each);
     if (is_made) {
       const auto make = reinterpret_cast<make_ufunc_function>(table[kFromFuncAndData]);
       constexpr int no_identity = -1;
@@ -296,8 +322,8 @@ typedcall::method_table methods{
         positional("doc"), positional("loops"), positional("types"), positional("nin"),
         positional("nout"),
         "A ufunc of `loops`, a tuple of (signature, flags, address, keep_alive) or, for what may "
-        "fall back, with the callable behind these; `types` are "
-        "NumPy's type numbers, nin + nout of each loop."),
+        "fall back, with the callable behind these, and the signature of its arrays where they are "
+        "wider; `types` are NumPy's type numbers, nin + nout of each loop."),
     typedcall::def<scalar_functions>(
         "scalar_functions", positional("api"), positional("ufunc"),
         "(signature, address) of each C function that one of NumPy's generic loops calls."),

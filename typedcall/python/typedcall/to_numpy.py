@@ -4,11 +4,14 @@ overload. The loops call the C function directly."""
 from __future__ import annotations
 
 import importlib
+import itertools
+import math
 import sys
 from types import BuiltinFunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from typedcall._choose import choose, offered
+from typedcall._codes import CODES, kind_of
 from typedcall._foreign import attribute, is_a, module_of, name_of, text_attribute
 from typedcall._records import Entry, Flags
 from typedcall.sources.numpy_ import dtype_of, ufunc_api
@@ -21,7 +24,7 @@ _CAPABILITIES = Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL
 _RAISES = Flags.MAY_RAISE | Flags.ERROR_IS_NEG_ZERO | Flags.RETURNS_STATUS | Flags.FALLS_BACK
 # A ufunc's `__name__` is the path to it below this module, by which it is pickled.
 _MODULE = "typedcall.ufuncs"
-_made: dict[int, tuple[Any, list[Entry], Any]] = {}
+_made: dict[int, tuple[Any, list[_Loop], Any]] = {}
 
 
 def _arrays(entry: Entry) -> list[str]:
@@ -42,8 +45,29 @@ def _no_numbers(entry: Entry) -> str:
     return ""
 
 
-def _dtypes(entry: Entry) -> tuple[Any, ...]:
-    return tuple(dtype_of(letters) for letters in _arrays(entry)[:-1])
+class _Loop(NamedTuple):
+    """One loop of a ufunc."""
+
+    entry: Entry
+    #: The types of the arrays, the output's last: the entry's own, or wider ones.
+    letters: tuple[str, ...]
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        return tuple(dtype_of(letters) for letters in self.letters[:-1])
+
+    @property
+    def row(self) -> tuple[Any, ...]:
+        """As the bridge takes it, but for the callable."""
+        entry = self.entry
+        return entry.signature, int(entry.flags), entry.address, entry.keep_alive
+
+    @property
+    def asked(self) -> str | None:
+        """None: the entry's own."""
+        if list(self.letters) == _arrays(self.entry):
+            return None
+        return f"{''.join(self.letters[:-1])}->{self.letters[-1]}"
 
 
 def _capabilities() -> Flags:
@@ -53,17 +77,74 @@ def _capabilities() -> Flags:
     return _CAPABILITIES | _RAISES if version >= (1, 22) else _CAPABILITIES
 
 
-def _in_order(entries: list[Entry]) -> list[Entry]:
-    """In the table's order, as Python tries them, except that an entry goes behind all whose types
+# How well an int or a float of Python's suits what a parameter is: typedcall/convert/argument.h.
+_EXACT, _SUBCLASS, _SAFE = range(3)
+_MOST_WIDE_LOOPS = 64
+
+
+def _rank(given: str, wanted: str) -> int | None:
+    """None: it is not converted here."""
+    kind, size = kind_of(wanted), CODES[wanted].size
+    if kind in ("signed", "unsigned") and size <= 8:
+        return _EXACT if given != "d" else None
+    if kind == "floating" and size <= 8:
+        return _SAFE if given != "d" else _EXACT if size == 8 else _SUBCLASS
+    return _EXACT if given == wanted else None
+
+
+def _wide_types(entries: list[Entry]) -> list[tuple[str, ...]]:
+    """The arrays that stand for what Python passes: of 64-bit ints and of doubles. Of an int for a
+    floating parameter NumPy makes a double; only a float may have a double beside it."""
+    made: dict[tuple[str, ...], None] = {}
+    for entry in entries:
+        options = []
+        for letters in _arrays(entry)[:-1]:
+            kind = kind_of(letters) if CODES[letters].size <= 8 else ""
+            is_beside = len(entries) > 1 and CODES[letters].size < 8
+            floats = ["d", "l", "L"] if is_beside else ["d"]
+            options.append({"signed": ["l", "L"], "unsigned": ["L", "l"], "floating": floats}
+                           .get(kind, [letters]))
+        if math.prod(map(len, options)) <= _MOST_WIDE_LOOPS:
+            made.update(dict.fromkeys(itertools.product(*options)))
+        else:
+            made.update(dict.fromkeys(tuple(each[i % len(each)] for each in options)
+                                      for i in range(3)))
+    return list(made)
+
+
+def _wide_loops(entries: list[Entry]) -> list[_Loop]:
+    """Loops over wider numbers than the overloads take, as far as these have none of their own: each
+    of the overload that the boxed call would try first. Where the results of several would have
+    different types, of the one that takes most values."""
+    own = {_Loop(entry, tuple(_arrays(entry))).inputs for entry in entries}
+    loops = []
+    for given in _wide_types(entries):
+        if tuple(map(dtype_of, given)) in own:
+            continue
+        ranked: dict[int, list[Entry]] = {}
+        for entry in entries:
+            ranks = [_rank(*pair) for pair in zip(given, _arrays(entry))]
+            if None not in ranks:
+                ranked.setdefault(max(rank or 0 for rank in ranks), []).append(entry)
+        if ranked:
+            best = ranked[min(ranked)]
+            if len({dtype_of(_arrays(entry)[-1]) for entry in best}) > 1:
+                best = [max(best, key=lambda entry: sum(CODES[each].size for each in _arrays(entry)))]
+            loops.append(_Loop(best[0], (*given, _arrays(best[0])[-1])))
+    return loops
+
+
+def _in_order(loops: list[_Loop]) -> list[_Loop]:
+    """In the table's order, as Python tries them, except that a loop goes behind all whose types
     can be cast safely to its own: NumPy takes the first loop that it can cast to, so what is wide
     would hide what is narrow."""
     import numpy
 
-    ordered: list[Entry] = []
+    ordered: list[_Loop] = []
     # Types may be equal to NumPy where letters differ; then the first counts.
-    waiting: dict[tuple[Any, ...], Entry] = {}
-    for entry in entries:
-        waiting.setdefault(_dtypes(entry), entry)
+    waiting: dict[tuple[Any, ...], _Loop] = {}
+    for loop in loops:
+        waiting.setdefault(loop.inputs, loop)
     while waiting:
         # There is one: of different types no two can each be cast to the other.
         types = next(
@@ -77,18 +158,19 @@ def _in_order(entries: list[Entry]) -> list[Entry]:
     return ordered
 
 
-def _loops(function: Any) -> list[Entry]:
-    """The entries that NumPy can use, of as many arguments as the first of them has."""
+def _loops(function: Any) -> list[_Loop]:
+    """Of the entries that NumPy can use, and have as many arguments as the first of them."""
     capabilities = _capabilities()
     arrays = len(_arrays(choose(function, None, capabilities, "NumPy", _no_numbers)))
-    return _in_order(
-        [
-            entry
-            for entry in offered(function)
-            if not entry.flags.asks(capabilities) and len(_arrays(entry)) == arrays
-            if not _no_numbers(entry)
-        ]
-    )
+    entries = [
+        entry
+        for entry in offered(function)
+        if not entry.flags.asks(capabilities) and len(_arrays(entry)) == arrays
+        if not _no_numbers(entry)
+    ]
+    loops = [_Loop(entry, tuple(_arrays(entry))) for entry in entries]
+    # The check of an int may raise.
+    return _in_order(loops + _wide_loops(entries) if capabilities & _RAISES else loops)
 
 
 def ufunc(function: Any, name: str | None = None) -> Any:
@@ -97,7 +179,9 @@ def ufunc(function: Any, name: str | None = None) -> Any:
 
     A function that can be imported by its name, also a static method or one of the script itself,
     gives a ufunc that can be pickled by its name. The loops are in the order of the overloads, as
-    Python tries them, but narrow types before those that they can be cast to.
+    Python tries them, but narrow types before those that they can be cast to. There are also loops
+    over 64-bit ints for narrower ones, and over doubles for floats: they convert as `function` does,
+    and call it for an int that does not fit, which raises its OverflowError.
     NumPy calls loops without the GIL: around the loop of an overload that may raise, or has not
     said that it may run in several threads at once, the GIL is taken. For elements for which an
     overload falls back `function` is called. After an exception the rest
@@ -116,12 +200,12 @@ def ufunc(function: Any, name: str | None = None) -> Any:
     if name is None and existing is not None and existing[1] == loops:
         return existing[2]
     types = b""
-    for entry in loops:
-        types += bytes(dtype_of(letters).num for letters in _arrays(entry))
-    rows = tuple((e.signature, int(e.flags), e.address, e.keep_alive, function) for e in loops)
+    for loop in loops:
+        types += bytes(dtype_of(letters).num for letters in loop.letters)
+    rows = tuple((*loop.row, function, loop.asked) for loop in loops)
     text = _c_string(text_attribute(function, "__doc__"))
     doc = f"{name_of(function)} for arrays.\n\n{text}"
-    nin = len(_arrays(loops[0])) - 1
+    nin = len(loops[0].inputs)
     made = make_ufunc(ufunc_api(), path, doc, rows, types, nin, 1)
     if name is None and "." in path:
         # For ever, as the module of that name has the function.
