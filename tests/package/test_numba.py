@@ -198,9 +198,9 @@ class Calls(unittest.TestCase):
 
         made = ctypes.PYFUNCTYPE(ctypes.c_long, ctypes.c_long)(abs)
         typedcall.tag(chosen, ("l->l", "d->d"), (made, plain.addresses["half"]),
-                      flags=Flags.NEEDS_THREAD)
+                      flags=Flags.SETS_ERRNO)
         self.addCleanup(typedcall.untag, chosen)
-        self.assertIn("needs the GIL", refusal(lambda x: chosen(x), 3))
+        self.assertIn("sets errno", refusal(lambda x: chosen(x), 3))
 
     def test_conversions_are_pythons(self):
         self.assertEqual(numba.njit(lambda: functions.half(3))(), 1.5)
@@ -217,11 +217,12 @@ class Calls(unittest.TestCase):
             with self.assertRaisesRegex(OverflowError, "not fit an unsigned integer of 1 bytes"):
                 call()
 
-    def test_what_may_raise_or_needs_the_gil_is_refused(self):
-        message = refusal(lambda: functions.div(1.0, 2.0))
-        self.assertIn("typed_functions.div has nothing that nopython code can call", message)
-        self.assertIn("'dd->d' needs the GIL, may raise", message)
-        self.assertIn("may raise", refusal(lambda: functions.same_object(1.0)))
+    def test_what_compiled_code_cannot_give_is_refused(self):
+        scale = functions.Scaler(2.0).scale
+        message = refusal(lambda x: scale(x), 1.0)
+        self.assertIn("Scaler.scale has nothing that nopython code can call", message)
+        self.assertIn("takes self", message)
+        self.assertIn("Numba has no type", refusal(lambda: functions.same_object(1.0)))
         self.assertIn("Numba has no type", refusal(lambda: functions.same_text("x")))
         self.assertIn("keyword arguments", refusal(lambda: functions.half(x=1.0)))
 

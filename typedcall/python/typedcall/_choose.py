@@ -11,6 +11,8 @@ from typedcall._records import Entry, Flags, matching, parse_signature
 
 __all__ = ["choose", "offered"]
 
+_RAISES = Flags.MAY_RAISE | Flags.RETURNS_STATUS
+
 
 def choose(
     function: Any,
@@ -40,6 +42,11 @@ def choose(
             reason += (
                 f", and {consumer} cannot call the Python function then; offer a function beside it "
                 "that has a result for all arguments (nan, say)"
+            )
+        elif entry.flags & _RAISES & ~capabilities:
+            reason += (
+                f", and {consumer} has no way for exceptions; offer a function beside it that has a "
+                "result for all arguments (nan, say), or one that falls back for those who can call Python"
             )
         if not reason:
             reason = f"is not '{signature}'" if entry not in wanted else accepts(entry)

@@ -204,6 +204,27 @@ PyObject *time_unboxed(PyObject *module, PyObject *function, PyObject *arguments
   return typed->call->time(typed->callable, typed->self, given.data(), given.size(), count);
 }
 
+/// The addresses of what compiled code calls.
+int add_compiled_codes_functions(PyObject *module) {
+  const struct {
+    const char *name;
+    void *address;
+  } all[] = {
+      // An int (const fall_back_plan *, const native_value *, void *, int).
+      {"FALL_BACK", reinterpret_cast<void *>(typedcall::python::fall_back)},
+      // int (void), int (void), void (int), int (PyObject *, int).
+      {"IS_ATTACHED", reinterpret_cast<void *>(typedcall::python::is_attached)},
+      {"ENTER", reinterpret_cast<void *>(typedcall::python::enter)},
+      {"LEAVE", reinterpret_cast<void *>(typedcall::python::leave)},
+      {"CHECK", reinterpret_cast<void *>(typedcall::python::check)},
+  };
+  for (const auto &each : all) {
+    const object_ref address = object_ref::steal(PyLong_FromVoidPtr(each.address));
+    if (!address || PyObject_SetAttrString(module, each.name, address.get()) < 0) return -1;
+  }
+  return 0;
+}
+
 int native_state::exec(PyObject *module) {
   interface = PyTypedcall_Import();
   if (interface == nullptr) return -1;
@@ -223,10 +244,7 @@ int native_state::exec(PyObject *module) {
   if (!with_array || PyObject_SetAttrString(module, "CALL_WITH_ARRAY", with_array.get()) < 0) {
     return -1;
   }
-  // An int (const fall_back_plan *, const native_value *, void *, int).
-  const object_ref falls_back =
-      object_ref::steal(PyLong_FromVoidPtr(reinterpret_cast<void *>(typedcall::python::fall_back)));
-  if (!falls_back || PyObject_SetAttrString(module, "FALL_BACK", falls_back.get()) < 0) return -1;
+  if (add_compiled_codes_functions(module) < 0) return -1;
   return PyNativeSignature_AddLists(module);
 }
 

@@ -29,6 +29,10 @@ ROW_FLAGS: int
 REGISTER_IMAGE: int
 CALL_WITH_ARRAY: int
 FALL_BACK: int
+IS_ATTACHED: int
+ENTER: int
+LEAVE: int
+CHECK: int
 Capsule: type
 
 @final

@@ -1,5 +1,5 @@
-// For compiled code where a native function falls back, or does not take a value: the call of the
-// Python callable with the same values, from any thread, with the GIL or without.
+// For compiled code: where a native function falls back, or does not take a value, the call of the
+// Python callable with the same values; and what is around one that needs a thread state or raises.
 #ifndef TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 #define TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 
@@ -62,9 +62,28 @@ inline PyObject *take_raised() {
   return nullptr;
 }
 
+/// What becomes of the pending exception. With `clears` it is let go, as `except Exception` does;
+/// what ends programs is not lost. Else it is put aside, or of a thread whose state is about to go,
+/// `is_known` false, sys.unraisablehook gets it.
+__attribute__((noinline, cold)) inline void take_exception(PyObject *callable, bool clears,
+                                                           bool is_known) {
+  if (clears) {
+    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+      PyErr_Clear();
+      PyErr_SetInterrupt();
+    } else if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+      PyErr_WriteUnraisable(callable);
+    }
+    PyErr_Clear();
+  } else if (is_known) {
+    put_exception_aside();
+  } else {
+    PyErr_WriteUnraisable(callable);
+  }
+}
+
 /// Calls the plan's callable with `values` and puts the result behind `place`. Returns 0, or -1
-/// with the exception put aside, for take_raised(); in a thread without a state sys.unraisablehook
-/// has got it. With `clears` nonzero it is let go. GIL: none, or held.
+/// with the exception taken; see take_exception(). GIL: none, or held.
 inline int fall_back(const fall_back_plan *plan, const native_value *values, void *place,
                      int clears) {
   wide_value result = {};
@@ -73,23 +92,46 @@ inline int fall_back(const fall_back_plan *plan, const native_value *values, voi
     if (typedcall::internal::call_element(plan->callable, plan->types, values, &result)) {
       return true;
     }
-    if (clears != 0) {
-      // As `except Exception` does; what ends programs is not lost.
-      if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
-        PyErr_Clear();
-        PyErr_SetInterrupt();
-      } else if (!PyErr_ExceptionMatches(PyExc_Exception)) {
-        PyErr_WriteUnraisable(plan->callable);
-      }
-      PyErr_Clear();
-    } else if (is_known) {
-      put_exception_aside();
-    }
+    take_exception(plan->callable, clears != 0, is_known);
     return false;
   });
   if (!is_done) return -1;
   std::memcpy(place, &result, PyNativeType_Size(plan->types.output));
   return 0;
+}
+
+// For compiled code around a native function that needs a thread state.
+
+/// Nonzero: this thread is attached to the main interpreter. Asked once where code is entered.
+inline int is_attached() {
+  return typedcall::internal::is_attached_to(PyInterpreterState_Main()) ? 1 : 0;
+}
+
+/// What enter() returns: a PyGILState_STATE, and this bit where the thread had a state before.
+inline constexpr int kKnown = 2;
+
+/// Attaches the thread. GIL: none.
+inline int enter() {
+  typedcall::internal::stop_if_python_ended();
+  const int known = PyGILState_GetThisThreadState() != nullptr ? kKnown : 0;
+  return run_python([known] { return known | static_cast<int>(PyGILState_Ensure()); });
+}
+
+/// GIL: held.
+inline void leave(int entered) {
+  PyGILState_Release(static_cast<PyGILState_STATE>(entered & ~kKnown));
+}
+
+/// How check() is asked.
+enum : int { kClears = 1, kFailed = 4 };  // kKnown is between
+
+/// Behind a call whose result may say that an exception is set. Nonzero: so it is, and it has been
+/// taken; with kFailed one there must be. GIL: held.
+inline int check(PyObject *callable, int how) {
+  if ((how & kFailed) != 0) typedcall::internal::set_missing_error();
+  if (PyErr_Occurred() == nullptr) return 0;
+  take_exception(callable, (how & kClears) != 0, (how & kKnown) != 0);
+  return 1;
 }
 
 }  // namespace typedcall::python

@@ -8,7 +8,7 @@ from typing import Any
 
 from typedcall._codes import CODES, kind_of
 from typedcall._foreign import name_of
-from typedcall._numba_fall_back import FallBack
+from typedcall._numba_fall_back import FallBack, place_of
 from typedcall._numba_overloads import (
     Case,
     Choice,
@@ -18,6 +18,7 @@ from typedcall._numba_overloads import (
     numba_type,
     range_of,
 )
+from typedcall._numba_raise import GuardedCall, needs_guard
 
 __all__ = ["Call"]
 
@@ -107,7 +108,7 @@ class Call:
     def _boxed(self, site: _Site) -> None:
         """Calls the Python function: it raises OverflowError, or knows more."""
         back = self._back(site.letters, site.choice.letters_of_result)
-        place = back.place(site.context, site.builder, site.signature)
+        place = place_of(site.context, site.builder, site.signature)
         back.lower(site.context, site.builder, site.signature.args, site.values, place)
         self._store_from(site, place)
 
@@ -130,13 +131,13 @@ class Call:
                 extend = builder.sext if kind == "signed" else builder.zext
                 value = extend(value, types[-1])
             passed.append(value)
-        back = place = None
-        if case.falls_back:
-            back = self._back(site.letters, case.result)
-            place = back.place(context, builder, site.signature)
-            passed.append(place)
-            types.append(place.type)
+        place = None
+        if case.returns_status:
             returned: Any = ir.IntType(32)
+            if case.result != "v":
+                place = place_of(context, builder, site.signature)
+                passed.append(place)
+                types.append(place.type)
         elif case.result == "v":
             returned = ir.VoidType()
         else:
@@ -144,12 +145,21 @@ class Call:
         pointer = ir.FunctionType(returned, types).as_pointer()
         # A "dynamic address": Numba does not keep code in its disk cache that has one.
         address = context.add_dynamic_addr(builder, case.entry.address, info=self._name)
-        result = builder.call(builder.bitcast(address, pointer), passed)
-        if back is not None:
+        function = builder.bitcast(address, pointer)
+        if needs_guard(case):
+            guarded = GuardedCall(context, builder, case, self._function)
+            guarded.enter()
+            result = builder.call(function, passed)
+            guarded.leave(result)
+        else:
+            result = builder.call(function, passed)
+        if case.falls_back:
             with builder.if_then(
                 builder.icmp_signed("!=", result, ir.Constant(result.type, 0)), likely=False
             ):
+                back = self._back(site.letters, case.result)
                 back.lower(context, builder, site.signature.args, site.values, place)
+        if case.returns_status:
             self._store_from(site, place)
         elif case.result != "v":
             own = context.get_value_type(case.result_type)

@@ -11,7 +11,7 @@ from typedcall._codes import CODES
 from typedcall._foreign import name_of
 from typedcall._numba_overloads import numba_type
 
-__all__ = ["FallBack"]
+__all__ = ["FallBack", "let_out", "place_of"]
 
 
 class Raised(Exception):
@@ -25,9 +25,28 @@ class Raised(Exception):
         raise _native.take_raised()
 
 
+def place_of(context: Any, builder: Any, signature: Any) -> Any:
+    """Where a result goes, as in an array: a bool is a byte there, as in C. That of no result is not
+    used. With zeros, which are read where there is none."""
+    from numba.core import cgutils
+
+    return cgutils.alloca_once(builder, context.get_data_type(signature.return_type), zfill=True)
+
+
+def let_out(context: Any, builder: Any, in_try: Any) -> None:
+    """Leaves the compiled function for an exception that was put aside; in a `try` goes on, to where
+    that looks."""
+    from numba.core.callconv import RETCODE_USEREXC
+
+    conv = context.call_conv
+    conv.set_static_user_exc(builder, Raised, ())
+    with builder.if_then(builder.not_(in_try)):
+        conv._return_errcode_raw(builder, RETCODE_USEREXC)
+
+
 class FallBack:
-    """What is written into compiled code where a function may have no result: the place where its value
-    goes, and the call of the Python function behind it, which takes the GIL."""
+    """What is written into compiled code where a function has no result: the call of the Python
+    function behind it, which takes the GIL."""
 
     def __init__(self, letters: list[str], result: str, function: Any) -> None:
         """The letters of what Python passes, and gets. `function` is kept by others."""
@@ -38,19 +57,11 @@ class FallBack:
         self._plan = _native.fall_back_plan(function, f"{''.join(letters)}->{result}")
         self._call = _native.FALL_BACK
 
-    def place(self, context: Any, builder: Any, signature: Any) -> Any:
-        """As in an array: a bool is a byte there, as in C. That of no result is not used."""
-        from numba.core import cgutils
-
-        return cgutils.alloca_once(builder, context.get_data_type(signature.return_type))
-
     def lower(self, context: Any, builder: Any, types: Any, values: Any, place: Any) -> None:
         """Calls the Python function, on what is no usual path. `types` are those of `values`."""
         from llvmlite import ir
         from numba.core import cgutils
-        from numba.core.callconv import RETCODE_USEREXC
 
-        conv = context.call_conv
         word, byte = ir.IntType(64), ir.IntType(8)
         # In the entry block: a loop must not take more of the stack in each turn.
         slots = cgutils.alloca_once(builder, word, size=max(len(values), 1))
@@ -64,7 +75,7 @@ class FallBack:
         call = context.add_dynamic_addr(builder, self._call, info="typedcall fall back")
         plan = context.add_dynamic_addr(builder, self._plan, info=self._name)
         # Who catches it at once never looks at it.
-        in_try = conv.check_try_status(builder).in_try
+        in_try = context.call_conv.check_try_status(builder).in_try
         failed = builder.call(
             builder.bitcast(call, pointer),
             [
@@ -75,10 +86,7 @@ class FallBack:
             ],
         )
         with builder.if_then(builder.icmp_signed("!=", failed, ir.Constant(failed.type, 0))):
-            builder.store(ir.Constant(place.type.pointee, None), place)
-            conv.set_static_user_exc(builder, Raised, ())
-            with builder.if_then(builder.not_(in_try)):
-                conv._return_errcode_raw(builder, RETCODE_USEREXC)
+            let_out(context, builder, in_try)
 
     def _store(self, builder: Any, code: Any, value: Any, slot: Any) -> None:
         """As typedcall/invoke/native_value.h has it."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from typedcall._codes import CODES, letters_for
-from typedcall._records import Entry, Flags, parse_signature
+from typedcall._records import Entry, Flags
 
 __all__ = ["Case", "Choice", "Overload", "Step", "kind_of_letters", "kind_of_type", "letters_of_type",
            "numba_type", "overloads_of", "range_of", "select"]
@@ -46,14 +46,16 @@ class Case:
     def __init__(self, entry: Entry) -> None:
         self.entry = entry
         self.falls_back = bool(entry.flags & Flags.FALLS_BACK)
-        arguments, result = parse_signature(entry.signature)
+        arguments, result = entry.python_types()
         if self.falls_back:
-            arguments, result = entry.python_types()
             kinds = {kind_of_letters(each) for each in [*arguments, result]}
             if not kinds <= {"bool", "signed", "unsigned", "floating", "complex"}:
                 raise ValueError("may fall back, and has other types than numbers")
+        #: Of what Python passes and gets.
         self.letters = arguments
         self.result = result
+        #: Is what C returns an int that says whether there is a result? That is behind a last argument.
+        self.returns_status = bool(entry.flags & (Flags.FALLS_BACK | Flags.RETURNS_STATUS))
         self.arguments = [numba_type(letters) for letters in arguments]
         self.result_type = numba_type(result)
         registers = [CODES[letters].kind for letters in arguments if letters[0] != "&"]

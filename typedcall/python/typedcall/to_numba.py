@@ -16,9 +16,10 @@ from typedcall._records import Entry, Flags
 
 __all__ = ["register"]
 
-#: Compiled code can lose the GIL for a while, and takes it where a function falls back; it cannot
-#: raise what a C function sets, nor does it hold the GIL for certain (`nogil=True`, prange).
-_CAPABILITIES = Flags.ACQUIRES_GIL | Flags.FALLS_BACK
+#: Compiled code can lose the GIL for a while, takes it where it may not have it (`nogil=True`, prange)
+#: or a function falls back, and lets exceptions out.
+_CAPABILITIES = (Flags.ACQUIRES_GIL | Flags.FALLS_BACK | Flags.NEEDS_THREAD | Flags.MAY_RAISE
+                 | Flags.ERROR_IS_NEG_ZERO | Flags.RETURNS_STATUS)
 
 # By id of the function, which the type keeps alive with its entries: compiled code may last for
 # ever, and has the addresses alone.

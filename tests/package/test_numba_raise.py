@@ -1,0 +1,287 @@
+"""Functions that raise, or return a status, or need the GIL, in Numba's nopython code: exceptions come
+out as they were set, also without the GIL, and none is left behind."""
+
+import concurrent.futures
+import gc
+import signal
+import sys
+import threading
+import unittest
+
+import adapter_support
+import support
+import typedcall
+from typedcall import Flags
+
+numba = adapter_support.library("numba")
+numpy = adapter_support.library("numpy")
+functions = support.build("narrow_functions")
+others = support.build("typed_functions")
+
+
+def compiled(function, count=1, **options):
+    names = ", ".join("ab"[:count])
+    scope = {"f": function}
+    exec("def call(%s): return f(%s)" % (names, names), scope)
+    return numba.njit(**options)(scope["call"])
+
+
+def outcome(function, *arguments):
+    try:
+        result = function(*arguments)
+    except Exception as error:
+        return type(error), error.args
+    return type(result), result
+
+
+class Raising(unittest.TestCase):
+    def setUp(self):
+        self.addCleanup(functions.keep, None)
+
+    def test_gives_and_raises_what_the_function_does(self):
+        for options in ({}, {"nogil": True}):
+            for function, values in (
+                (functions.checked_i, (5, -1, 0, 13, 2**31)),
+                (functions.checked_B, (5, 255, 13, 256, -1)),
+                (functions.checked_f, (1.5, -1.0, 13.0)),
+                (functions.checked_d, (1.5, -1.0, -0.0, 13.0, 13)),
+                (functions.status, (5, -1, 13, 14, 2**31)),
+                (functions.expect, (5, 13)),
+                (functions.half, (5, -1)),
+                (others.check, (5, -1, 13)),
+                (others.invert, (2.0, -0.5, 0.0)),
+            ):
+                call = compiled(function, **options)
+                for value in values:
+                    with self.subTest(function.__name__, value=value, **options):
+                        self.assertEqual(outcome(call, value), outcome(function, value))
+            div = compiled(others.div, 2, **options)
+            for pair in ((1.0, 2.0), (-6.0, 6.0), (1.0, 0.0), (1, 0)):
+                self.assertEqual(outcome(div, *pair), outcome(others.div, *pair))
+
+    def test_the_very_object(self):
+        class Mine(Exception):
+            pass
+
+        for options in ({}, {"nogil": True}):
+            exception = Mine("text", {"with": "arguments"})
+            functions.keep(exception)
+            call = compiled(functions.raises, **options)
+            self.assertEqual(call(1.0), 1.0)
+            with self.assertRaises(Mine) as caught:
+                call(-2.0)
+            self.assertIs(caught.exception, exception)
+            self.assertIsNone(exception.__context__)
+            self.assertIsNone(exception.__cause__)
+
+    def test_the_error_value_alone_is_a_result(self):
+        functions.keep(None)
+        self.assertEqual(compiled(others.check)(-1), -1)
+        self.assertEqual(compiled(functions.checked_B)(255), 255)
+
+        def mine(x):
+            raise NotImplementedError
+
+        import ctypes
+
+        # PyPy's error value.
+        negated = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: -x)
+        typedcall.tag(mine, "d->d", ctypes.cast(negated, ctypes.c_void_p).value,
+                      flags=Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.ERROR_IS_NEG_ZERO)
+        self.addCleanup(typedcall.untag, mine)
+        self.addCleanup(lambda: negated)
+        self.assertEqual([compiled(mine)(x) for x in (0.0, 1.0)], [-0.0, -1.0])
+
+    def test_the_gil_is_held(self):
+        for options in ({}, {"nogil": True}):
+            self.assertEqual(compiled(functions.is_attached, 0, **options)(), 1)
+        is_attached = functions.is_attached
+
+        @numba.njit
+        def inner():
+            return is_attached()
+
+        # Of a function that has no `nogil` itself.
+        @numba.njit(nogil=True)
+        def outer():
+            count = 0
+            for _ in range(100):
+                count += inner()
+            return count
+
+        self.assertEqual(outer(), 100)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            self.assertEqual([each.result() for each in [pool.submit(outer) for _ in range(16)]],
+                             [100] * 16)
+
+    def test_through_several_frames_and_in_loops(self):
+        checked = functions.checked_i
+
+        @numba.njit
+        def inner(x):
+            return checked(x) + 1
+
+        @numba.njit
+        def total(values):
+            result = 0
+            for value in values:
+                result += inner(value)
+            return result
+
+        self.assertEqual(total(numpy.array([1, -1] * 5000)), 10000)
+        with self.assertRaisesRegex(ValueError, "thirteen"):
+            total(numpy.array([1] * 100 + [13]))
+        self.assertEqual(total(numpy.array([4])), 5)
+
+    def test_what_is_behind_it_is_not_run(self):
+        checked, calls = functions.checked_i, functions.calls
+
+        @numba.njit
+        def twice(x, y):
+            return checked(x) + checked(y)
+
+        twice(1, 2)
+        before = calls()
+        with self.assertRaises(ValueError):
+            twice(13, 2)
+        self.assertEqual(calls(), before + 1)
+
+    def test_try_and_except(self):
+        checked, status = functions.checked_i, functions.status
+
+        @numba.njit
+        def guarded(x):
+            try:
+                return checked(x)
+            except Exception:
+                return -77
+
+        @numba.njit
+        def guarded_status(x):
+            result = 0
+            for i in range(3):
+                try:
+                    result += status(x)
+                except Exception:
+                    result += 1000
+            return result
+
+        @numba.njit
+        def inner(x):
+            return checked(x)
+
+        @numba.njit
+        def further_out(x):
+            try:
+                return inner(x)
+            except Exception:
+                return -77
+
+        for each in (guarded, further_out):
+            self.assertEqual([each(x) for x in (4, 13, -1)], [4, -77, -1])
+            self.assertEqual(each(4), 4)
+        self.assertEqual([guarded_status(x) for x in (4, 13, 14)], [-12, 3000, 3000])
+        with self.assertRaises(ValueError) as caught:
+            inner(13)
+        self.assertIsNone(caught.exception.__context__)
+
+    def test_except_does_not_swallow_what_ends_programs(self):
+        raises = functions.raises
+
+        @numba.njit
+        def guarded(x):
+            try:
+                return raises(x)
+            except Exception:
+                return -77.0
+
+        functions.keep(KeyError())
+        self.assertEqual(guarded(-1.0), -77.0)
+        self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        functions.keep(KeyboardInterrupt())
+        with self.assertRaises(KeyboardInterrupt):
+            guarded(-1.0)
+            for _ in range(1000):  # the interrupt comes between two of these
+                pass
+        functions.keep(SystemExit())
+        seen = []
+        self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
+        sys.unraisablehook = lambda unraisable: seen.append(unraisable.exc_type)
+        self.assertEqual(guarded(-1.0), -77.0)
+        self.assertEqual(seen, [SystemExit])
+
+    def test_without_the_gil_in_threads(self):
+        checked = functions.checked_i
+
+        @numba.njit(nogil=True)
+        def total(values):
+            result = 0
+            for value in values:
+                result += checked(value)
+            return result
+
+        good = numpy.full(3000, 2)
+        bad = numpy.append(good, 13)
+        total(good)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            futures = [pool.submit(total, bad if i % 2 else good) for i in range(16)]
+            for i, future in enumerate(futures):
+                if i % 2:
+                    with self.assertRaisesRegex(ValueError, "thirteen"):
+                        future.result()
+                else:
+                    self.assertEqual(future.result(), 6000)
+
+    def test_prange(self):
+        checked, prange = functions.checked_d, numba.prange
+
+        @numba.njit(parallel=True)
+        def fill(values, out):
+            for i in prange(len(values)):
+                out[i] = checked(values[i])
+
+        values = numpy.arange(100, 5100, dtype="d")
+        out = numpy.zeros(5000)
+        fill(values, out)
+        self.assertEqual(out.tolist(), values.tolist())
+
+    def test_a_thread_that_python_does_not_know(self):
+        import ctypes
+
+        raises = functions.raises
+        functions.keep(KeyError("lost"))
+        seen = []
+        self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
+        sys.unraisablehook = lambda unraisable: seen.append(unraisable.exc_type)
+        libc = ctypes.CDLL(None)
+        if not hasattr(libc, "thrd_create"):
+            self.skipTest("no C11 threads")
+        thread = ctypes.c_void_p()
+        once = numba.cfunc("int32(voidptr)")(lambda _: int(raises(-1.0)))
+        self.assertEqual(
+            libc.thrd_create(ctypes.byref(thread), ctypes.c_void_p(once.address), None), 0)
+        libc.thrd_join(thread, None)
+        self.assertIn(KeyError, seen)
+
+    def test_exceptions_do_not_leak(self):
+        call, status = compiled(functions.checked_i), compiled(functions.status)
+        for count in (100, 2000):
+            gc.collect()
+            before = sys.getallocatedblocks()
+            for _ in range(count):
+                outcome(call, 13)
+                outcome(status, 14)
+        gc.collect()
+        self.assertLess(sys.getallocatedblocks() - before, 500)
+
+    def test_a_thread_of_its_own(self):
+        call, seen = compiled(functions.checked_i, nogil=True), []
+        thread = threading.Thread(target=lambda: seen.append(outcome(call, 13)))
+        thread.start()
+        thread.join()
+        self.assertEqual(seen, [(ValueError, ("thirteen",))])
+
+
+if __name__ == "__main__":
+    unittest.main()
