@@ -14,6 +14,7 @@
 #include "typedcall/dynamic_call_site.h"
 #include "typedcall/fallback.h"
 #include "typedcall/invoker.h"
+#include "typedcall/narrowing.h"
 #include "typedcall/native_callable_slot.h"
 #include "typedcall/tag.h"
 #include "typedcall/tag_array.h"
@@ -34,6 +35,7 @@ int positive(double x, double *result) noexcept {
   return x < 0;
 }
 double negative(double x) { return 10 * x; }
+int narrow(int x) noexcept { return x; }
 double mixed(int, float x, std::complex<double>) noexcept { return x; }
 
 typedcall::method_table methods{
@@ -43,6 +45,7 @@ typedcall::method_table methods{
     typedcall::def<length>("length"),
     typedcall::def<small, twice>("overloaded"),
     typedcall::def<mixed>("mixed"),
+    typedcall::def<narrow>("narrow"),
     typedcall::def<positive>("falls_back", typedcall::falls_back, typedcall::otherwise<negative>),
 };
 TYPEDCALL_MODULE(memory_module, "For the test.", methods);
@@ -430,6 +433,18 @@ TEST_F(Consumers, FallingBack) {
   Sweep({"the call of one", [&] {
            const double result = f(-1e10);
            return !f.raised(result) && result == -1e11;
+         }});
+  Ref narrow = scope_.Eval("m.narrow");
+  Sweep({"narrowing", [&] {
+           return static_cast<bool>(typedcall::narrowing<int(int)>(interface_, narrow.get()));
+         }});
+  const auto wider = typedcall::narrowing<int(int)>(interface_, narrow.get());
+  ASSERT_TRUE(wider) << TakeError();
+  Sweep({"the call of one with a long that does not fit", [&] {
+           EXPECT_EQ(wider(1L << 40), -1);
+           if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return false;
+           PyErr_Clear();
+           return true;
          }});
   typedcall::loop_options options;
   options.callable = typedcall::object_ref::borrow(back.get());

@@ -1,0 +1,182 @@
+// typedcall::narrowing<int(int, int)>(interface, callable): a function object that takes wider
+// arguments than the native function, long for int and double for float, and checks their range.
+#ifndef TYPEDCALL_NARROWING_H_
+#define TYPEDCALL_NARROWING_H_
+
+#include "typedcall/fallback.h"
+// fallback.h comes first, because of Python.h.
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "typedcall/namespace.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+template <class T>
+constexpr bool is_int = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+
+/// May a Given be passed where the native function takes an Own? As the wrapper takes what Python
+/// makes of it: no int from a float, no bool from an int, and no Python float holds a long double.
+template <class Given, class Own>
+constexpr bool is_taken_for() {
+  if constexpr (std::is_same_v<Given, Own>) {
+    return true;
+  } else if constexpr (is_int<Own>) {
+    return std::is_integral_v<Given>;
+  } else if constexpr (std::is_floating_point_v<Own>) {
+    return std::is_integral_v<Given> ||
+           (std::is_floating_point_v<Given> && sizeof(Given) <= sizeof(double));
+  } else {
+    return false;
+  }
+}
+
+template <class Own, class Given>
+constexpr bool has_room(Given value) {
+  if constexpr (is_int<Own> && std::is_integral_v<Given>) {
+    using limits = std::numeric_limits<Own>;
+    if constexpr (std::is_same_v<Given, bool>) {
+      return true;
+    } else if constexpr (std::is_signed_v<Given> == std::is_signed_v<Own>) {
+      if constexpr (sizeof(Given) <= sizeof(Own)) return true;
+      return value >= static_cast<Given>(limits::min()) &&
+             value <= static_cast<Given>(limits::max());
+    } else if constexpr (std::is_signed_v<Given>) {
+      return value >= 0 && static_cast<unsigned long long>(value) <= limits::max();
+    } else {
+      return static_cast<unsigned long long>(value) <=
+             static_cast<unsigned long long>(limits::max());
+    }
+  } else {
+    (void)value;
+    return true;
+  }
+}
+
+/// What has room, as the wrapper converts it: to a float by way of a double.
+template <class Own, class Given>
+constexpr Own narrowed(Given value) {
+  if constexpr (std::is_floating_point_v<Own> && sizeof(Own) < sizeof(double)) {
+    return static_cast<Own>(static_cast<double>(value));
+  } else {
+    return static_cast<Own>(value);
+  }
+}
+
+/// As Python gets it: ints and floats of any width.
+template <class Given>
+constexpr auto widened(Given value) {
+  if constexpr (is_int<Given>) {
+    using wide = std::conditional_t<std::is_signed_v<Given>, long long, unsigned long long>;
+    return static_cast<wide>(value);
+  } else if constexpr (std::is_floating_point_v<Given> && sizeof(Given) < sizeof(double)) {
+    return static_cast<double>(value);
+  } else {
+    return value;
+  }
+}
+
+}  // namespace internal
+
+template <class Signature>
+class narrowing_function;
+
+/// Empty, or a native function R(A...) that is called with any ints for its ints, and any ints,
+/// floats and doubles for its floats and doubles. Made by narrowing().
+///
+/// A call checks that each int is in range (a comparison; none where its type always is) and rounds
+/// doubles to floats as the Python callable does. Where an int is out of range it calls the Python
+/// callable with the same values, which takes the GIL, and gives it back: there the callable's own
+/// OverflowError comes from; or a result, if it knows one. How a failure is told, where exceptions
+/// wait, and what threads without the GIL may do is said for fallback_function, and so are the
+/// rules for copying and destroying.
+template <class R, class... A>
+class narrowing_function<R(A...)> {
+ public:
+  narrowing_function() = default;
+  /// `callable` is the Python callable behind `native`. GIL: held; the function belongs to this
+  /// interpreter.
+  narrowing_function(fallback_function<R(A...)> native, object_ref callable)
+      : native_(std::move(native)),
+        callable_(std::move(callable)),
+        interpreter_(PyInterpreterState_Get()) {}
+
+  explicit operator bool() const { return static_cast<bool>(native_); }
+  /// The native function, which takes the very types.
+  const fallback_function<R(A...)> &native() const { return native_; }
+  /// The Python callable. Borrowed, for tp_traverse, as what native() keeps alive; null when empty.
+  PyObject *callable() const { return callable_.get(); }
+
+  /// Undefined when empty.
+  template <class... Given>
+  R operator()(Given... args) const {
+    static_assert(sizeof...(Given) == sizeof...(A), "typedcall: the number of arguments differs");
+    static_assert((internal::is_taken_for<Given, A>() && ...),
+                  "typedcall: an int is taken for an int or a float, and a float or double for a "
+                  "float or double. Everything else is passed as the very type");
+    if (__builtin_expect((internal::has_room<A>(args) && ...), 1)) {
+      return native_(internal::narrowed<A>(args)...);
+    }
+    return call_boxed(internal::widened(args)...);
+  }
+
+  /// After a call: is an exception set? GIL: held.
+  bool raised() const { return PyErr_Occurred() != nullptr; }
+  /// The same, but asks CPython only when `result` is the error value. GIL: held.
+  template <class Result>
+  bool raised(Result result) const {
+    static_assert(std::is_same_v<Result, R>, "typedcall: pass what the call returned");
+    if constexpr (has_error_value<R>) {
+      if (!is_error_value(result)) return false;
+    }
+    return raised();
+  }
+
+ private:
+  template <class... Wide>
+  __attribute__((noinline, cold)) R call_boxed(Wide... args) const {
+    if constexpr (std::is_void_v<R>) {
+      internal::run_attached_to(interpreter_, callable_.get(), [&] {
+        if (PyErr_Occurred() != nullptr) return false;
+        PyObject *ignored = nullptr;
+        const bool is_done = internal::box_and_call(callable_.get(), &ignored, args...);
+        Py_XDECREF(ignored);
+        return is_done;
+      });
+    } else {
+      R result{};
+      const bool is_done = internal::run_attached_to(interpreter_, callable_.get(), [&] {
+        return PyErr_Occurred() == nullptr &&
+               internal::box_and_call(callable_.get(), &result, args...);
+      });
+      if constexpr (has_error_value<R>) {
+        if (!is_done) return error_value<R>();
+      }
+      (void)is_done;
+      return result;
+    }
+  }
+
+  fallback_function<R(A...)> native_;
+  object_ref callable_;
+  PyInterpreterState *interpreter_ = nullptr;
+};
+
+/// narrowing<int(int, int)>(interface, callable): of an entry `ii->i` that needs no more than
+/// `can`, or one that falls back; called with longs, say. Empty with the exception of resolve()
+/// when there is neither. GIL: held.
+template <class Signature>
+narrowing_function<Signature> narrowing(const PyTypedcall_Interface *interface, PyObject *callable,
+                                        capabilities can = 0) {
+  auto native = resolve_fallback<Signature>(interface, callable, can);
+  if (!native) return {};
+  return {std::move(native), object_ref::borrow(callable)};
+}
+
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_NARROWING_H_
