@@ -98,12 +98,12 @@ class Sink(unittest.TestCase):
             typedcall.tag(tagged, signatures, [address_of(name) for name in names])
             return typedcall.ufunc(tagged)
 
-        # Neither can be cast to the other: the first counts, as in Python. The loops over wider ints
-        # are behind their own.
+        # Neither can be cast to the other: the first counts, as in Python. A loop over wider ints is
+        # behind its own.
         one, other = ("dl->d", "scalbln"), ("ld->d", "jn")
-        self.assertEqual(table(other, one).types, ["ld->d", "dl->d", "Ld->d", "dL->d"])
+        self.assertEqual(table(other, one).types, ["ld->d", "Ld->d", "dl->d", "dL->d"])
         made = table(one, other)
-        self.assertEqual(made.types, ["dl->d", "ld->d", "dL->d", "Ld->d"])
+        self.assertEqual(made.types, ["dl->d", "dL->d", "ld->d", "Ld->d"])
         self.assertEqual(made(1, 2), 4.0)
         made = table(("l->l", "labs"), ("L->L", "labs"), ("d->d", "fabs"))
         self.assertEqual(made.types, ["l->l", "L->L", "d->d"])
@@ -111,7 +111,7 @@ class Sink(unittest.TestCase):
         self.assertEqual(made(numpy.uint64(3)).dtype, numpy.uint64)
         # What is wide would hide what is narrow.
         made = table(("d->d", "fabs"), ("q->q", "llabs"), ("l->l", "labs"), ("f->f", "fabsf"))
-        self.assertEqual(made.types, ["l->l", "f->f", "L->l", "d->d"])
+        self.assertEqual(made.types, ["l->l", "L->l", "f->f", "d->d"])
         self.assertEqual(made(numpy.float32(-3)).dtype, numpy.float32)
 
     def test_every_type(self):

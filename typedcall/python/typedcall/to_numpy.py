@@ -170,7 +170,9 @@ def _loops(function: Any) -> list[_Loop]:
     ]
     loops = [_Loop(entry, tuple(_arrays(entry))) for entry in entries]
     # The check of an int may raise.
-    return _in_order(loops + _wide_loops(entries) if capabilities & _RAISES else loops)
+    if capabilities & _RAISES:
+        loops = sorted(loops + _wide_loops(entries), key=lambda loop: entries.index(loop.entry))
+    return _in_order(loops)
 
 
 def ufunc(function: Any, name: str | None = None) -> Any:
