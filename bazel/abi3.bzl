@@ -3,28 +3,34 @@
 load("@python//:version.bzl", "PYTHON_GIL_DISABLED", "PYTHON_MINOR")
 load("//bazel:defs.bzl", "C_COPTS", "standards_test")
 
-LIMITED_API = "-DPy_LIMITED_API=0x030C0000"
+# The limited API of 3.12, which free-threaded builds have not; and abi3t (PEP 803), for 3.15 and
+# later with and without the GIL.
+_OPTIONS = {
+    "abi3": "-DPy_LIMITED_API=0x030C0000",
+    "abi3t": "-DPy_TARGET_ABI3T=0x030F0000",
+}
+_IS_THERE = {
+    "abi3": PYTHON_MINOR >= 12 and not PYTHON_GIL_DISABLED,
+    "abi3t": PYTHON_MINOR >= 15,
+}
 
-# Free-threaded builds have no limited API.
-_HAS_LIMITED_API = PYTHON_MINOR >= 12 and not PYTHON_GIL_DISABLED
+def abi3_module(name, srcs, deps = [], abi = "abi3", testonly = False, **kwargs):
+    """The shared object <name>.<abi>.so, which `import <name>` loads under 3.12 (3.15) and later.
 
-def abi3_module(name, srcs, deps = [], testonly = False, **kwargs):
-    """The shared object <name>.abi3.so, which `import <name>` loads under 3.12 and later.
-
-    For an older PYTHON_BIN, or a free-threaded one, there is nothing: PEP 697 came with 3.12. Tests
-    skip themselves then.
+    For a PYTHON_BIN without this ABI there is nothing. Tests skip themselves then.
 
     Args:
       name: the module's name.
       srcs: sources, all C.
       deps: libraries besides the Python headers.
+      abi: "abi3" or "abi3t".
       testonly: as everywhere.
       **kwargs: for cc_binary.
     """
-    file = name + ".abi3.so"
-    if not _HAS_LIMITED_API:
+    file = "%s.%s.so" % (name, abi)
+    if not _IS_THERE[abi]:
         # Not nothing: whoever needs the module asks for the path of one file.
-        file = name + ".needs_3_12"
+        file = name + ".needs_" + abi
         native.genrule(
             name = file + "_",
             outs = [file],
@@ -34,7 +40,7 @@ def abi3_module(name, srcs, deps = [], testonly = False, **kwargs):
         native.cc_binary(
             name = file,
             srcs = srcs,
-            copts = C_COPTS + ["-fvisibility=hidden", LIMITED_API],
+            copts = C_COPTS + ["-fvisibility=hidden", _OPTIONS[abi]],
             linkshared = True,
             testonly = testonly,
             deps = deps + ["@python//:headers"],
@@ -47,39 +53,41 @@ def abi3_module(name, srcs, deps = [], testonly = False, **kwargs):
         visibility = kwargs.get("visibility"),
     )
 
-def abi3_library(name, srcs, hdrs = [], deps = [], **kwargs):
+def abi3_library(name, srcs, hdrs = [], deps = [], abi = "abi3", **kwargs):
     """C code compiled for the limited API, to link into a test program of PYTHON_BIN.
 
-    For an older PYTHON_BIN there is no such target: use with_abi3() for what depends on it.
+    For a PYTHON_BIN without this ABI there is no such target: use with_abi3() for what depends on
+    it.
 
     Args:
       name: the target's name.
       srcs: sources, all C.
       hdrs: headers; what they declare is the same with the full API.
       deps: libraries besides the Python headers.
+      abi: "abi3" or "abi3t".
       **kwargs: for cc_library.
     """
-    if _HAS_LIMITED_API:
+    if _IS_THERE[abi]:
         native.cc_library(
             name = name,
             srcs = srcs,
             hdrs = hdrs,
-            copts = C_COPTS + [LIMITED_API],
+            copts = C_COPTS + [_OPTIONS[abi]],
             deps = deps + ["@python//:headers"],
             **kwargs
         )
 
-def with_abi3(names):
-    """`names` where PYTHON_BIN has the limited API of 3.12, else nothing."""
-    return names if _HAS_LIMITED_API else []
+def with_abi3(names, abi = "abi3"):
+    """`names` where PYTHON_BIN has this ABI, else nothing."""
+    return names if _IS_THERE[abi] else []
 
-def abi3_standards_test(name, c_src, cxx_src, deps):
+def abi3_standards_test(name, c_src, cxx_src, deps, abi = "abi3"):
     """standards_test with the limited API, where PYTHON_BIN has it."""
-    if _HAS_LIMITED_API:
+    if _IS_THERE[abi]:
         standards_test(
             name = name,
             c_src = c_src,
             cxx_src = cxx_src,
-            copts = [LIMITED_API],
+            copts = [_OPTIONS[abi]],
             deps = deps,
         )

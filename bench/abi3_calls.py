@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What one binary for many versions costs a caller: the functions of examples/abi3, compiled for the
-limited API of 3.12 and for this version, called in a Python loop. python bench/abi3_calls.py
+limited API of 3.12, for abi3t (from 3.15 on) and for this version, called in a Python loop.
+python bench/abi3_calls.py
 """
 import pathlib
 import subprocess
@@ -14,7 +15,7 @@ import interleaved
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent / "examples/abi3/angles.c"
 CALLS = 300_000
-# The name that both binaries have for the loader.
+# The name that the binaries have for the loader.
 MODULE = "angles"
 
 
@@ -36,20 +37,25 @@ def loop(function, *arguments):
 
 
 def main():
-    if sys.version_info < (3, 12) or sysconfig.get_config_var("Py_GIL_DISABLED"):
-        raise SystemExit("this needs CPython 3.12 or later, with the GIL")
+    kinds = {}
+    if sys.version_info >= (3, 12) and not sysconfig.get_config_var("Py_GIL_DISABLED"):
+        kinds["limited API"] = "-DPy_LIMITED_API=0x030C0000"
+    if sys.version_info >= (3, 15):
+        kinds["abi3t"] = "-DPy_TARGET_ABI3T=0x030F0000"
+    if not kinds:
+        raise SystemExit("this needs CPython 3.12 or later with the GIL, or 3.15 or later")
     rounds = interleaved.rounds(__doc__, 30)
     with tempfile.TemporaryDirectory() as folder:
-        one = load(folder + "/one", "-DPy_LIMITED_API=0x030C0000")
+        many = {kind: load(f"{folder}/{kind}", flag) for kind, flag in kinds.items()}
         own = load(folder + "/own")
     right = True
     for name, arguments in (("between", (350.0, 10.0)), ("wind", (10.0, 2))):
-        taken = interleaved.measure({
-            name + ", limited API": loop(getattr(one, name), *arguments),
-            name + ", this version's": loop(getattr(own, name), *arguments),
-        }, rounds)
+        measured = {f"{name}, {kind}": loop(getattr(module, name), *arguments)
+                    for kind, module in many.items()}
+        measured[name + ", this version's"] = loop(getattr(own, name), *arguments)
+        taken = interleaved.measure(measured, rounds)
         right &= interleaved.report(taken, CALLS, [
-            (name + ", limited API", name + ", this version's", 1.05, "most")])
+            (f"{name}, {kind}", name + ", this version's", 1.05, "most") for kind in many])
     return 0 if right else 1
 
 

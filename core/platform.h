@@ -20,6 +20,9 @@
 #if defined(Py_LIMITED_API) && PY_VERSION_HEX < 0x030C0000
 #error "typedcall: the limited API of 3.12 needs the headers of CPython 3.12 or later"
 #endif
+#if defined(Py_TARGET_ABI3T) && Py_LIMITED_API + 0 < 0x030F0000
+#error "typedcall: abi3t is supported from 3.15 on (PEP 803): Py_TARGET_ABI3T=0x030F0000 alone"
+#endif
 #if defined(Py_GIL_DISABLED) && PY_VERSION_HEX < 0x030D0000
 #error "typedcall: free-threaded builds are supported from CPython 3.13 on"
 #endif

@@ -9,7 +9,7 @@
 #ifndef TYPEDCALL_PROVIDER_H_
 #define TYPEDCALL_PROVIDER_H_
 
-#ifdef Py_LIMITED_API
+#if defined(Py_LIMITED_API) || defined(Py_TARGET_ABI3T)
 #error \
     "typedcall/provider.h needs the full API: it looks into builtin functions and method descriptors"
 #endif

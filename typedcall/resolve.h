@@ -4,7 +4,7 @@
 #ifndef TYPEDCALL_RESOLVE_H_
 #define TYPEDCALL_RESOLVE_H_
 
-#ifdef Py_LIMITED_API
+#if defined(Py_LIMITED_API) || defined(Py_TARGET_ABI3T)
 #error \
     "typedcall/resolve.h needs the full API: it looks into builtin functions and method descriptors"
 #endif

@@ -206,8 +206,9 @@ static inline PyObject *PyTypedcall_Internal_Hold(void *opaque, int space, const
   PyTypeObject *type = state->reference_type;
   const allocfunc allocate = PyTypedcall_Internal_SLOT(allocfunc, type, tp_alloc);
   // First, because it may collect garbage and thereby run anything.
-  PyTypedcall_Internal_Reference *made = (PyTypedcall_Internal_Reference *)allocate(type, 0);
-  if (made == NULL) return NULL;
+  PyObject *object = allocate(type, 0);
+  if (object == NULL) return NULL;
+  PyTypedcall_Internal_Reference *made = PyTypedcall_Internal_AsReference(object);
   PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf(state));
   PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(&state->tables[space], key);
   if (row != NULL) {
@@ -218,12 +219,12 @@ static inline PyObject *PyTypedcall_Internal_Hold(void *opaque, int space, const
   }
   PyTypedcall_END_EXCLUSIVE();
   if (*value == NULL) {
-    Py_DECREF((PyObject *)made);
+    Py_DECREF(object);
     return NULL;
   }
   Py_XINCREF(callable);
   made->callable = callable;
-  return (PyObject *)made;
+  return object;
 }
 
 static inline int PyTypedcall_Internal_Retract(void *opaque, int space, const void *key) {

@@ -41,11 +41,22 @@ static inline void PyTypedcall_Internal_ReleaseRows(PyTypedcall_Internal_Row *ro
 // What a consumer holds. Nothing in it changes, so a cycle that it is part of can be broken at some
 // other place, and it needs no tp_clear: as long as someone has it, the row is valid.
 typedef struct PyTypedcall_Internal_Reference {
+#ifndef Py_TARGET_ABI3T
   PyObject_HEAD
+#endif
   PyTypedcall_Internal_Row *row;
   PyObject *owner;
   PyObject *callable;
 } PyTypedcall_Internal_Reference;
+
+// The fields of such an object. Its type has no subclasses.
+static inline PyTypedcall_Internal_Reference *PyTypedcall_Internal_AsReference(PyObject *object) {
+#ifdef Py_TARGET_ABI3T  // where they are behind a head of unknown size (PEP 697)
+  return (PyTypedcall_Internal_Reference *)PyObject_GetTypeData_DuringGC(object, Py_TYPE(object));
+#else
+  return (PyTypedcall_Internal_Reference *)object;
+#endif
+}
 
 // What is kept with a row is a set. `references` is the type of the references above: two of them
 // that keep the same are the same, for who asks twice gets two.
@@ -53,8 +64,8 @@ static inline int PyTypedcall_Internal_IsSameKept(const PyTypeObject *references
                                                   PyObject *other) {
   if (one == other) return 1;
   if (Py_TYPE(one) != references || Py_TYPE(other) != references) return 0;
-  const PyTypedcall_Internal_Reference *a = (PyTypedcall_Internal_Reference *)one;
-  const PyTypedcall_Internal_Reference *b = (PyTypedcall_Internal_Reference *)other;
+  const PyTypedcall_Internal_Reference *a = PyTypedcall_Internal_AsReference(one);
+  const PyTypedcall_Internal_Reference *b = PyTypedcall_Internal_AsReference(other);
   return a->row == b->row && a->owner == b->owner && a->callable == b->callable;
 }
 
@@ -65,7 +76,7 @@ static inline PyObject **PyTypedcall_Internal_KeptCell(PyObject **cells, size_t 
   size_t hash;
   if (Py_TYPE(object) == references) {
     // One row may be kept with many callables: each access makes a bound method.
-    const PyTypedcall_Internal_Reference *kept = (PyTypedcall_Internal_Reference *)object;
+    const PyTypedcall_Internal_Reference *kept = PyTypedcall_Internal_AsReference(object);
     hash = PyTypedcall_Internal_Hash(kept->row) + 3 * PyTypedcall_Internal_Hash(kept->owner) +
            5 * PyTypedcall_Internal_Hash(kept->callable);
   } else {
@@ -121,7 +132,7 @@ static inline int PyTypedcall_Internal_Keep(PyTypedcall_Internal_Row *row,
 
 static inline int PyTypedcall_Internal_TraverseReference(PyObject *self, visitproc visit,
                                                          void *arg) {
-  PyTypedcall_Internal_Reference *reference = (PyTypedcall_Internal_Reference *)self;
+  PyTypedcall_Internal_Reference *reference = PyTypedcall_Internal_AsReference(self);
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(reference->owner);
   Py_VISIT(reference->callable);
@@ -129,7 +140,7 @@ static inline int PyTypedcall_Internal_TraverseReference(PyObject *self, visitpr
 }
 
 static inline void PyTypedcall_Internal_FreeReference(PyObject *self) {
-  PyTypedcall_Internal_Reference *reference = (PyTypedcall_Internal_Reference *)self;
+  PyTypedcall_Internal_Reference *reference = PyTypedcall_Internal_AsReference(self);
   PyTypeObject *type = Py_TYPE(self);
   PyTypedcall_Internal_Row *row = reference->row;
   PyObject *owner = reference->owner, *callable = reference->callable;
@@ -155,6 +166,9 @@ static inline PyTypeObject *PyTypedcall_Internal_NewReferenceType(void) {
   memset(&spec, 0, sizeof(spec));
   spec.name = PyTypedcall_MODULE ".reference";
   spec.basicsize = (int)sizeof(PyTypedcall_Internal_Reference);
+#ifdef Py_TARGET_ABI3T
+  spec.basicsize = -spec.basicsize;  // what is behind the head
+#endif
   spec.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC;
 #ifdef Py_TPFLAGS_DISALLOW_INSTANTIATION
   spec.flags |= Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE;

@@ -32,7 +32,45 @@ typedef struct PyExtensibleType_Internal_StaticType {
 typedef struct PyExtensibleType_Internal_StaticTypes {
   PyExtensibleType_Internal_StaticType *items;
   Py_ssize_t count, capacity;
+#ifdef Py_TARGET_ABI3T
+  Py_ssize_t field;  // where an object says its type: bytes from its start; 0 until that is known
+#endif
 } PyExtensibleType_Internal_StaticTypes;
+
+// Py_SET_TYPE, once it can be done here: see FindTypeField.
+static inline void PyExtensibleType_Internal_SetType(
+    const PyExtensibleType_Internal_StaticTypes *types, PyTypeObject *type, PyTypeObject *to) {
+#ifdef Py_TARGET_ABI3T
+  *(PyTypeObject **)(void *)((char *)type + types->field) = to;
+#else
+  (void)types;
+  Py_SET_TYPE((PyObject *)type, to);
+#endif
+}
+
+// abi3t has no Py_SET_TYPE, as an object without the GIL has other fields. But in both the type is
+// the last one. That is looked at in an object of which the type is known. Static types are not to
+// fail for other modules because one for abi3t came first. Returns 0, or -1 with an exception.
+static inline int PyExtensibleType_Internal_FindTypeField(
+    PyExtensibleType_Internal_StaticTypes *types) {
+#ifdef Py_TARGET_ABI3T
+  if (types->field > 0) return 0;
+  PyObject *basicsize = PyTypedcall_Internal_TypeAttribute(&PyBaseObject_Type, "__basicsize__");
+  if (basicsize == NULL) return -1;
+  const Py_ssize_t field = PyLong_AsSsize_t(basicsize) - (Py_ssize_t)sizeof(PyTypeObject *);
+  Py_DECREF(basicsize);
+  if (field > 0 && field % (Py_ssize_t)sizeof(PyTypeObject *) == 0 &&
+      *(PyTypeObject **)(void *)((char *)&PyType_Type + field) == &PyType_Type) {
+    types->field = field;
+    return 0;
+  }
+  PyErr_SetString(PyExc_SystemError, "typedcall: objects of this CPython have an unknown layout");
+  return -1;
+#else
+  (void)types;
+  return 0;
+#endif
+}
 
 // Room for one more. Returns 0, or -1 with MemoryError.
 static inline int PyExtensibleType_Internal_ReserveStatic(
@@ -68,18 +106,17 @@ static inline void PyExtensibleType_Internal_UnsetStatic(PyTypeObject *type, int
 
 // Gives the ordinary static types that derive from `type` and have the metaclass `from` another
 // one. It is CPython that gives them the metaclass of their base, and that lists them.
-static inline void PyExtensibleType_Internal_Retype(PyTypeObject *type, PyTypeObject *from,
-                                                    PyTypeObject *to) {
+static inline void PyExtensibleType_Internal_Retype(
+    const PyExtensibleType_Internal_StaticTypes *types, PyTypeObject *type, PyTypeObject *from,
+    PyTypeObject *to) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   // `type`'s own method: a metaclass may define another one.
   PyObject *derived = PyObject_CallMethod((PyObject *)&PyType_Type, "__subclasses__", "O", type);
   for (Py_ssize_t i = 0; derived != NULL && i < PyList_Size(derived); ++i) {
-    PyObject *subtype = PyList_GetItem(derived, i);
-    if (PyTypedcall_Internal_IsHeapType((PyTypeObject *)subtype) || Py_TYPE(subtype) != from) {
-      continue;
-    }
-    Py_SET_TYPE(subtype, to);
-    PyExtensibleType_Internal_Retype((PyTypeObject *)subtype, from, to);
+    PyTypeObject *subtype = (PyTypeObject *)PyList_GetItem(derived, i);
+    if (PyTypedcall_Internal_IsHeapType(subtype) || Py_TYPE((PyObject *)subtype) != from) continue;
+    PyExtensibleType_Internal_SetType(types, subtype, to);
+    PyExtensibleType_Internal_Retype(types, subtype, from, to);
   }
   Py_XDECREF(derived);
   PyTypedcall_RestoreError(saved);
@@ -102,8 +139,8 @@ static inline void PyExtensibleType_Internal_ForgetStatic(
     // The type's reference to the metaclass is kept: static types that got this metaclass without
     // PyExtensibleType_Ready (they inherit it) count on it, and there is no list of those.
     PyTypeObject *metaclass = Py_TYPE((PyObject *)item->type);
-    Py_SET_TYPE((PyObject *)item->type, &PyType_Type);
-    PyExtensibleType_Internal_Retype(item->type, metaclass, &PyType_Type);
+    PyExtensibleType_Internal_SetType(types, item->type, &PyType_Type);
+    PyExtensibleType_Internal_Retype(types, item->type, metaclass, &PyType_Type);
     // Before 3.14 nothing is freed that someone refers to. It stays, because the next interpreter
     // could not make room in a dictionary that this one has allocated (3.12).
     if (PyExtensibleType_Internal_FREES_NAMES) {
@@ -278,14 +315,15 @@ static inline int PyExtensibleType_Internal_ReadyStatic(
     return PyExtensibleType_Internal_RefuseStatic(
         type, PyExc_TypeError, "must be made ready before the types that derive from it");
   }
-  if (PyExtensibleType_Internal_CheckStatic(type, data, capacity) < 0 ||
+  if (PyExtensibleType_Internal_FindTypeField(types) < 0 ||
+      PyExtensibleType_Internal_CheckStatic(type, data, capacity) < 0 ||
       PyExtensibleType_Internal_ReserveStatic(types) < 0) {
     return -1;
   }
   // Without the magic nobody takes it for resolved, whatever PyType_Ready may run.
   data->magic = 0;
   Py_INCREF((PyObject *)metaclass);
-  Py_SET_TYPE((PyObject *)type, metaclass);
+  PyExtensibleType_Internal_SetType(types, type, metaclass);
   const Py_ssize_t own_count = data->count;
   int attributes = 0;
   int result = PyType_Ready(type);
@@ -304,7 +342,7 @@ static inline int PyExtensibleType_Internal_ReadyStatic(
     PyExtensibleType_Internal_UnsetStatic(type, attributes);
     PyType_Modified(type);
     // Bases list it as a subclass by now, so it needs a type.
-    Py_SET_TYPE((PyObject *)type, before != NULL ? before : &PyType_Type);
+    PyExtensibleType_Internal_SetType(types, type, before != NULL ? before : &PyType_Type);
     Py_DECREF((PyObject *)metaclass);
     PyTypedcall_RestoreError(saved);
     return -1;
@@ -315,7 +353,7 @@ static inline int PyExtensibleType_Internal_ReadyStatic(
   item->own_count = own_count;
   item->attributes = attributes;
   // Those that derive from it since before it had our metaclass, in an interpreter that has ended.
-  PyExtensibleType_Internal_Retype(type, &PyType_Type, metaclass);
+  PyExtensibleType_Internal_Retype(types, type, &PyType_Type, metaclass);
   PyTypedcall_STORE_RELEASE(&data->magic, PyExtensibleType_MAGIC);
   return 0;
 }

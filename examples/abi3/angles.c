@@ -1,5 +1,6 @@
 // A typed module in C for the limited API of 3.12: one binary for that version and all later ones.
-// The limited API has no side table to fill, so consumers find the functions by sibling symbols.
+// For abi3t: one for 3.15 and later, with and without the GIL. The limited API has no side table to
+// fill, so consumers find the functions by sibling symbols.
 #include "typedcall/typed_entry.h"
 // Behind Python.h.
 #include <math.h>
@@ -51,7 +52,23 @@ static PyMethodDef methods[] = {
 PyTypedMethod_SIBLING(between, methods[0], between_typed);
 PyTypedMethod_SIBLING(wind, methods[1], wind_typed);
 
+#ifdef Py_TARGET_ABI3T
+PyABIInfo_VAR(abi_info);
+
+// The array that the symbols name must be the one that the functions refer to: STATIC.
+static PySlot slots[] = {
+    PySlot_PTR_STATIC(Py_mod_name, "angles"),
+    PySlot_PTR_STATIC(Py_mod_doc, "Angles in degrees."),
+    PySlot_PTR_STATIC(Py_mod_abi, &abi_info),
+    PySlot_PTR_STATIC(Py_mod_methods, methods),
+    PySlot_PTR(Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED),
+    PySlot_PTR(Py_mod_gil, Py_MOD_GIL_NOT_USED),
+    PySlot_END};
+
+PyMODEXPORT_FUNC PyModExport_angles(void) { return slots; }
+#else
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "angles", "Angles in degrees.", 0, methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_angles(void) { return PyModuleDef_Init(&definition); }
+#endif

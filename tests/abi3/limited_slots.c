@@ -1,5 +1,6 @@
 // A provider and consumer compiled for the limited API: types with slots, look-ups of both tiers,
-// foreign types. State per module; works in interpreters with a GIL of their own.
+// foreign types. State per module; works in interpreters with a GIL of their own. For abi3t it is
+// another module, abi3t_slots.
 #include "core/custom_slots_limited.h"
 #include "core/extensible_type.h"
 #include "core/foreign_slots.h"
@@ -173,6 +174,21 @@ static int Exec(PyObject *module) {
   return PyModule_AddObjectRef(module, "Metaclass", (PyObject *)api->metaclass);
 }
 
+#ifdef Py_TARGET_ABI3T
+PyABIInfo_VAR(abi_info);
+
+static PySlot module_slots[] = {
+    PySlot_STATIC_DATA(Py_mod_name, "abi3t_slots"),
+    PySlot_STATIC_DATA(Py_mod_abi, &abi_info),
+    PySlot_STATIC_DATA(Py_mod_methods, methods),
+    PySlot_SIZE(Py_mod_state_size, sizeof(PyCustomSlots_Limited)),
+    PySlot_FUNC(Py_mod_exec, Exec),
+    PySlot_DATA(Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED),
+    PySlot_DATA(Py_mod_gil, Py_MOD_GIL_NOT_USED),
+    PySlot_END};
+
+PyMODEXPORT_FUNC PyModExport_abi3t_slots(void) { return module_slots; }
+#else
 static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, (void *)Exec},
     {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
@@ -189,3 +205,4 @@ static struct PyModuleDef module_def = {PyModuleDef_HEAD_INIT,
                                         NULL};
 
 PyMODINIT_FUNC PyInit_limited_slots(void) { return PyModuleDef_Init(&module_def); }
+#endif

@@ -1,6 +1,7 @@
 # What one interpreter is put through with the limited-API module, and with a module compiled for
 # the full API if there is one: test_abi3.py runs this in a process of its own.
-# Usage: scenario.py limited | limited,full | full,limited
+# Usage: scenario.py NAME[,NAME...], of `limited`, `abi3t` and `full`, in the order of imports; put through
+# it is the first of the limited ones
 import abc
 import array
 import enum
@@ -10,6 +11,7 @@ import threading
 import typing
 import weakref
 
+MODULES = {"limited": "limited_slots", "abi3t": "abi3t_slots", "full": "slot_tools"}
 A, B, C = 0x01000101, 0x01000201, 0x01000301
 T = typing.TypeVar("T")  # one for all: typing keeps what it has seen
 
@@ -196,6 +198,7 @@ def nothing_leaks(m):
 
 def both(limited, full):
     check(limited.Metaclass, full.Metaclass)
+    name = b"both" if full.__name__ == MODULES["full"] else "both"
     for maker in (limited, full):
         Base = maker.make({A: 11})
         Child = type("Child", (Base,), {"__customslots__": {B: 22}})
@@ -206,23 +209,23 @@ def both(limited, full):
         check(limited.table(late()), [(A, 11), (B, 22)])
     mixed = type("Mixed", (limited.make({A: 1}), full.make({B: 2})), {})
     check([sorted(m.table(mixed())) for m in (limited, full)], [[(A, 1), (B, 2)]] * 2)
-    check(limited.id_by_name("both"), full.id_by_name(b"both"))
+    check(limited.id_by_name("both"), full.id_by_name(name))
     check(limited.combined(abc.ABCMeta), full.combined(abc.ABCMeta))
 
 
-def in_other_interpreters(names):
+def in_other_interpreters(name):
     try:
         import _interpreters as interpreters
     except ImportError:
         import _xxsubinterpreters as interpreters
     code = ("import sys; sys.path[:] = %r\n"
-            "import limited_slots as m\n"
+            "import %s as m\n"
             "B = m.make({5 << 8 | 0x01000001: 5})\n"
             "class C(B): __customslots__ = {6 << 8 | 0x01000001: 6}\n"
             "assert [v for _, v in m.table(C())] == [5, 6]\n"
             "import _extensibletype\n"
             "assert id(_extensibletype.extensibletype_v2) != %d\n" % (
-                sys.path, id(sys.modules["_extensibletype"].extensibletype_v2)))
+                sys.path, name, id(sys.modules["_extensibletype"].extensibletype_v2)))
     errors = []
 
     def several():
@@ -262,9 +265,9 @@ def at_the_end(m):
 
 def main():
     names = sys.argv[1].split(",")
-    modules = [__import__({"limited": "limited_slots", "full": "slot_tools"}[n]) for n in names]
-    limited = sys.modules["limited_slots"]
-    check(limited.installed(), names[0] == "limited")
+    modules = [__import__(MODULES[name]) for name in names]
+    limited, *others = sorted(modules, key=lambda module: module.__name__ == MODULES["full"])
+    check(limited.installed(), limited is modules[0])
     for _ in range(3):
         of_one_module(limited)
         refused(limited)
@@ -273,10 +276,10 @@ def main():
         foreign(limited)
         out_of_memory(limited)
         freed(limited)
-        if len(modules) > 1:
-            both(limited, sys.modules["slot_tools"])
+        for other in others:
+            both(limited, other)
     nothing_leaks(limited)
-    in_other_interpreters(names)
+    in_other_interpreters(limited.__name__)
     at_the_end(limited)
     print("%s offset %d" % (",".join(names), limited.offset()))
 

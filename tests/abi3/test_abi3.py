@@ -1,5 +1,6 @@
 # One binary, compiled for the limited API of 3.12, under every CPython from 3.12 on that the machine
-# has; beside modules compiled for the full API, in both import orders.
+# has, and one for abi3t under every one from 3.15 on, also without the GIL; beside modules compiled
+# for the full API, in both import orders.
 import importlib.util
 import os
 import re
@@ -25,30 +26,32 @@ def run(*command, **environment):
                           check=False, env=dict(os.environ, **environment))
 
 
-@unittest.skipIf(sys.version_info < (3, 12), "PEP 697, and with it the limited tier, came with 3.12")
-@unittest.skipIf(sysconfig.get_config_var("Py_GIL_DISABLED"),
-                 "free-threaded builds have no limited API")
-class OneBinary(unittest.TestCase):
+class Cases:
+    """What each kind of binary must do. Those of a kind say its name for scenario.py, its module, the
+    oldest CPython, whether builds without the GIL load it, and a function that it needs."""
+
     def test_under_every_later_interpreter(self):
         ran = []
         # tools/test knows all of them; a bare `bazel test` those that it can see.
         told = os.environ.get("TYPEDCALL_PYTHONS", "").split(os.pathsep)
         for each in interpreters.find([sys.executable] + [path for path in told if path]):
             info = each.info
-            if info["implementation"] != "CPython" or each.version < (3, 12):
+            if info["implementation"] != "CPython" or each.version < self.oldest:
                 continue
-            if info["gil_disabled"]:
-                continue  # another ABI: 3.13's free-threaded build has no limited API at all
+            if info["gil_disabled"] and not self.without_gil:
+                continue
             with self.subTest(each.label):
-                done = run(each.executable, SCENARIO, "limited")
+                # A free-threaded interpreter may otherwise take the GIL for another module.
+                off = {"PYTHON_GIL": "0"} if info["gil_disabled"] else {}
+                done = run(each.executable, SCENARIO, self.name, **off)
                 self.assertEqual(done.returncode, 0, done.stdout)
-                self.assertRegex(done.stdout, r"\Alimited offset \d+\n\Z")
+                self.assertRegex(done.stdout, r"\A%s offset \d+\n\Z" % self.name)
                 ran.append("%s (%s)" % (each.label, done.stdout.split()[-1]))
         print("one binary ran under", ", ".join(ran))
         self.assertTrue(ran)
 
     def test_beside_the_full_api(self):
-        for names in ("limited,full", "full,limited"):
+        for names in (self.name + ",full", "full," + self.name, *self.other_orders):
             with self.subTest(names):
                 done = run(sys.executable, SCENARIO, names)
                 self.assertEqual(done.returncode, 0, done.stdout)
@@ -57,13 +60,13 @@ class OneBinary(unittest.TestCase):
         library = os.path.abspath(os.environ["TYPEDCALL_CHECKED_TYPE_DATA"])
         preload = os.pathsep.join(filter(None, [os.environ.get("LD_PRELOAD"), library]))
         wrong = ("from ctypes import py_object, pythonapi\n"
-                 "import limited_slots\n"
+                 "import %s as module\n"
                  "f = pythonapi.PyObject_GetTypeData\n"
                  "f.argtypes = [py_object, py_object]\n"
-                 "f(int, limited_slots.Metaclass)\n")
+                 "f(int, module.Metaclass)\n" % self.module)
         if "is no instance" not in run(sys.executable, "-c", wrong, LD_PRELOAD=preload).stdout:
             self.skipTest("this interpreter's own function cannot be replaced")
-        for names in ("limited", "limited,full", "full,limited"):
+        for names in (self.name, self.name + ",full", "full," + self.name):
             with self.subTest(names):
                 done = run(sys.executable, SCENARIO, names, LD_PRELOAD=preload)
                 self.assertEqual(done.returncode, 0, done.stdout)
@@ -76,16 +79,40 @@ class OneBinary(unittest.TestCase):
                 ("import types; m = sys.modules['_extensibletype'] = types.ModuleType('x');"
                  "m.extensibletype_v2 = type", "is not typedcall's metaclass but a 'type'")):
             with self.subTest(squatter):
-                done = run(sys.executable, "-c", "import sys; %s\nimport limited_slots" % squatter)
+                done = run(sys.executable, "-c",
+                           "import sys; %s\nimport %s" % (squatter, self.module))
                 self.assertEqual(done.returncode, 1, done.stdout)
                 self.assertRegex(done.stdout, "ImportError: .*" + words)
 
     def test_it_needs_the_stable_abi_only(self):
-        path = importlib.util.find_spec("limited_slots").origin
-        self.assertTrue(path.endswith(".abi3.so"), path)
+        path = importlib.util.find_spec(self.module).origin
+        self.assertTrue(path.endswith(self.suffix), path)
         listed = subprocess.run(["nm", "-D", "--undefined-only", path], stdout=subprocess.PIPE,
                                 text=True, check=True).stdout
         needed = set(re.findall(r"\bU (_?Py\w+)", listed))
-        self.assertIn("PyType_FromMetaclass", needed)
+        self.assertIn(self.needs, needed)
         private = {name for name in needed if name.startswith("_")}
         self.assertLessEqual(private, STABLE_PRIVATE)
+
+
+@unittest.skipIf(sys.version_info < (3, 12), "PEP 697, and with it the limited tier, came with 3.12")
+@unittest.skipIf(sysconfig.get_config_var("Py_GIL_DISABLED"),
+                 "free-threaded builds have no limited API of 3.12")
+class OneBinary(Cases, unittest.TestCase):
+    name, module, suffix = "limited", "limited_slots", ".abi3.so"
+    oldest, without_gil = (3, 12), False
+    needs = "PyType_FromMetaclass"
+    other_orders = ()
+
+
+@unittest.skipIf(sys.version_info < (3, 15), "PEP 803, and with it abi3t, came with 3.15")
+class OneBinaryForBothBuilds(Cases, unittest.TestCase):
+    name, module, suffix = "abi3t", "abi3t_slots", ".abi3t.so"
+    oldest, without_gil = (3, 15), True
+    needs = "PyObject_GetTypeData_DuringGC"
+
+    @property
+    def other_orders(self):
+        if sysconfig.get_config_var("Py_GIL_DISABLED"):
+            return ()
+        return "abi3t,limited,full", "full,limited,abi3t"

@@ -1,6 +1,8 @@
-"""examples/abi3: one wheel for CPython 3.12 and later, installed and run under every such
-interpreter of this machine; and what it offers to consumers."""
+"""examples/abi3: one wheel for CPython 3.12 and later, and one for 3.15 and later with and without
+the GIL, installed and run under every such interpreter of this machine; and what it offers to
+consumers."""
 
+import os
 import pathlib
 import re
 import shutil
@@ -27,14 +29,14 @@ class Sibling(ctypes.Structure):
 table = Sibling.in_dll(ctypes.PyDLL(angles.__file__), "_PyPyTyped_wind").table.contents
 wind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_long)(table.entry.function)
 print(angles.wind(10, 2), angles.between(350, 10), table.count, table.entry.signature.decode(),
-      wind(10, 2))
+      wind(10, 2), getattr(sys, "_is_gil_enabled", lambda: True)())
 """
 
 
-@unittest.skipIf(support.IS_PYPY or sys.version_info < (3, 12) or
-                 sysconfig.get_config_var("Py_GIL_DISABLED"),
-                 "the limited API of 3.12 is CPython's, from 3.12 on, with the GIL")
-class Wheel(unittest.TestCase):
+class Wheel:
+    """The tests of one wheel. Classes of them say the ABI3T that setup.py sees, what the wheel's name
+    has, and which interpreters it names: from which version on, and whether without the GIL."""
+
     @classmethod
     def setUpClass(cls):
         adapter_support.library("setuptools")
@@ -46,16 +48,14 @@ class Wheel(unittest.TestCase):
         shutil.copytree(EXAMPLE, source, ignore=shutil.ignore_patterns("build", "*.egg-info"))
         pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
         support.run([*pip, "wheel", "--no-build-isolation", "--no-deps", "--no-index",
-                     "-w", cls.folder, source])
+                     "-w", cls.folder, source], env=dict(os.environ, ABI3T=cls.abi3t))
         (cls.wheel,) = cls.folder.glob("*.whl")
         support.run([*pip, "install", "--no-index", "--target", cls.installed, cls.wheel])
 
     def test_its_tag(self):
-        self.assertRegex(self.wheel.name, r"\Aangles_example-1\.0-cp312-abi3-\w+\.whl\Z")
+        self.assertRegex(self.wheel.name, r"\Aangles_example-1\.0-%s-\w+\.whl\Z" % self.tag)
         library, = self.installed.glob("*.so")
-        # From 3.15 on it may name the platform, too, which older versions do not look for.
-        platform = r"(-[a-z0-9_-]+)?" if sys.version_info >= (3, 15) else ""
-        self.assertRegex(library.name, r"\Aangles\.abi3%s\.so\Z" % platform)
+        self.assertRegex(library.name, r"\Aangles\.%s\.so\Z" % self.suffix)
 
     def test_what_it_offers(self):
         code = ("import angles, typedcall\n"
@@ -71,24 +71,80 @@ class Wheel(unittest.TestCase):
 
         ran = []
         for each in interpreters.find([sys.executable]):
-            if (each.info["implementation"] != "CPython" or each.version < (3, 12) or
-                    each.info["gil_disabled"]):
+            without_gil = each.info["gil_disabled"]
+            if (each.info["implementation"] != "CPython" or each.version < self.oldest or
+                    (without_gil and not self.without_gil)):
                 continue
             with self.subTest(each.label):
                 printed = subprocess.run(
                     [each.executable, "-c", LOOK], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                     text=True, check=False, cwd=self.folder,
                     env={"PYTHONPATH": str(self.installed)}).stdout
-                self.assertEqual(printed, "730.0 20.0 1 dl->d 730.0\n")
+                self.assertEqual(printed, f"730.0 20.0 1 dl->d 730.0 {not without_gil}\n")
                 ran.append(each.label)
         print("one wheel ran under", ", ".join(ran))
         self.assertTrue(ran)
+
+    def test_as_cpp(self):
+        source = self.folder / "angles.cc"
+        shutil.copy(EXAMPLE / "angles.c", source)
+        made = self.folder / "cpp"
+        made.mkdir()
+        support.compile_module(source, made, flags=[self.option])
+        printed = support.python("-c", LOOK, paths=[made], cwd=self.folder)
+        has_gil = not sysconfig.get_config_var("Py_GIL_DISABLED")
+        self.assertEqual(printed, (0, f"730.0 20.0 1 dl->d 730.0 {has_gil}\n", ""))
 
     def test_the_line_of_the_readme(self):
         line = re.search("(?m)^python -c '(.*)'   # (.*)$",
                          (EXAMPLE / "README.md").read_text(encoding="utf-8"))
         self.assertEqual(support.python("-c", line[1], paths=[self.installed], cwd=self.folder),
                          (0, line[2] + "\n", ""))
+
+
+@unittest.skipIf(support.IS_PYPY or sys.version_info < (3, 12) or
+                 sysconfig.get_config_var("Py_GIL_DISABLED"),
+                 "the limited API of 3.12 is CPython's, from 3.12 on, with the GIL")
+class WithTheGil(Wheel, unittest.TestCase):
+    abi3t, tag, oldest, without_gil = "0", "cp312-abi3", (3, 12), False
+    option = "-DPy_LIMITED_API=0x030C0000"
+    # From 3.15 on it may name the platform, too, which older versions do not look for.
+    suffix = r"abi3(-[a-z0-9_-]+)?" if sys.version_info >= (3, 15) else "abi3"
+
+
+@unittest.skipIf(support.IS_PYPY or sys.version_info < (3, 15),
+                 "abi3t is CPython's, from 3.15 on")
+class WithAndWithoutTheGil(Wheel, unittest.TestCase):
+    abi3t, tag, oldest, without_gil = "1", r"cp315-abi3\.abi3t", (3, 15), True
+    suffix = "abi3t"
+    option = "-DPy_TARGET_ABI3T=0x030F0000"
+
+
+@unittest.skipIf(support.IS_PYPY, "PyPy has no limited API")
+class Refusals(unittest.TestCase):
+    def refused(self, words, source, *flags):
+        with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(AssertionError, words):
+            if not isinstance(source, pathlib.Path):
+                text, source = source, pathlib.Path(folder, "source.cc")
+                source.write_text(text, encoding="utf-8")
+            support.compile_module(source, folder, flags=flags)
+
+    @unittest.skipIf(sys.version_info >= (3, 15), "this CPython has abi3t")
+    def test_abi3t_before_3_15(self):
+        self.refused("typedcall: abi3t is supported from 3.15 on", EXAMPLE / "angles.c",
+                     WithAndWithoutTheGil.option)
+
+    @unittest.skipIf(sys.version_info < (3, 15), "abi3t is CPython's, from 3.15 on")
+    def test_abi3t_with_an_older_limited_api(self):
+        self.refused("typedcall: abi3t is supported from 3.15 on", EXAMPLE / "angles.c",
+                     WithTheGil.option, WithAndWithoutTheGil.option)
+
+    def test_what_needs_the_full_api(self):
+        for header in ("provider.h", "resolve.h", "tag.h"):
+            for option in (WithTheGil.option, WithAndWithoutTheGil.option):
+                with self.subTest(header=header, option=option):
+                    self.refused(f"typedcall/{header} needs the full API",
+                                 f'#include "typedcall/{header}"\n', option)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,15 @@
+// Linked into a test program, this makes code compiled for abi3t install the interface that the
+// tests use.
+#include "gtest/gtest.h"
+#include "tests/abi3/installer.h"
+
+namespace {
+
+class Abi3tFirst : public testing::Environment {
+ public:
+  void SetUp() override { ASSERT_EQ(LimitedInstall(), 1); }
+};
+
+testing::Environment *const environment = testing::AddGlobalTestEnvironment(new Abi3tFirst);
+
+}  // namespace
