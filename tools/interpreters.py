@@ -96,7 +96,8 @@ def candidates():
                     yield os.path.join(folder, name)
     # What tools/free_threaded has built.
     cache = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
-    yield from glob.glob(os.path.join(glob.escape(cache), "typedcall/free-threaded/bin/python3.*t"))
+    for folder in ("free-threaded", "free-threaded-3.*"):
+        yield from glob.glob(os.path.join(glob.escape(cache), "typedcall", folder, "bin/python3.*t"))
     # Newest first: among equals the first is run.
     versions = glob.glob(os.path.join(glob.escape(pyenv_root()), "versions/*/bin/python"))
     yield from sorted(versions, reverse=True,

@@ -40,6 +40,13 @@ SEEN_BEFORE = SAME_EVERYWHERE + ["//tests/exactness/...", "//tests/provider/..."
 # again, and a sanitizer that has seen it once.
 ABOVE_CORE = SEEN_BEFORE + ["//tests/resolve/...", "//tests/c_provider/..."]
 
+# What threads make a difference to: all that free-threaded CPythons run but the oldest one, which
+# runs everything.
+FREE_THREADED_AGAIN = ["//tests/threads/...", "//tests/core/...", "//tests/resolve/...",
+                       "//tests/provider/...", "//tests/abi3/..."]
+# Has abi3t; where it cannot be had, the run says so.
+NEWEST_FREE_THREADED = (3, 15)
+
 # What calls Python functions in loops, or is called in them.
 RUN_WITH_JIT = ["//tests/resolve/...", "//tests/provider/...", "//tests/c_provider/..."]
 
@@ -224,8 +231,9 @@ def fuzz_all(interpreter, seconds):
         return [fuzz(target, seconds, scratch) for target in targets]
 
 
-def package_runs(found, usual, full, quick):
-    """(label, function, arguments): the Python package under one interpreter of each flavour."""
+def package_runs(found, usual, full, quick, partly):
+    """(label, function, arguments): the Python package under one interpreter of each flavour; under
+    those of `partly` without libraries and without what is slow."""
     candidates = [usual] + [i for i in found if i is not usual and i.runs_package and not i.debug]
     one_of_each = {}
     for interpreter in candidates:
@@ -240,7 +248,9 @@ def package_runs(found, usual, full, quick):
         is_free_threaded = interpreter.info["gil_disabled"]
         in_between = interpreter in ordinary[1:] and interpreter is not usual
         if not full and (in_between or is_free_threaded):
-            yield label, skipped_package, ("run by --full",)
+            yield label, skipped, ("package", "run by --full")
+        elif interpreter in partly:
+            yield label + ", a part", package_tests.cases_of, (interpreter, False, True)
         else:
             # The libraries take minutes to install.
             yield label, package_tests.cases_of, (
@@ -249,23 +259,31 @@ def package_runs(found, usual, full, quick):
         yield "package, a newer PyPy", script, ("tools/pypy_newer",)
 
 
-def skipped_package(reason):
-    return [Case("package", SKIPPED, reason)]
+def skipped(name, reason):
+    return [Case(name, SKIPPED, reason)]
 
 
-def script(path, show=False):
+def script(command, show=False):
     """One case: a script that exits with 77 where it cannot run. What it printed is shown when it
     failed, or always."""
-    ended = subprocess.run([path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                           check=False)
+    ended = subprocess.run(command.split(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                           text=True, check=False)
     if show or ended.returncode not in (0, 77):
         print(ended.stdout)
     outcome = {0: PASSED, 77: SKIPPED}.get(ended.returncode, FAILED)
-    return [Case(path, outcome, package_tests.last_line(ended.stdout))]
+    return [Case(command, outcome, package_tests.last_line(ended.stdout))]
 
 
 def full_runs(chosen, usual, newest, fuzz_seconds):
     """(label, function, arguments) of what --full adds."""
+    free_threaded = [i.version for i in chosen if i.info["gil_disabled"]]
+    if not free_threaded:
+        yield "free-threaded", skipped, (
+            "a free-threaded CPython", "none was found; tools/free_threaded builds one")
+    if max(free_threaded, default=(0,)) < NEWEST_FREE_THREADED:
+        # Says why tools/setup has not built it.
+        yield "the newest free-threaded", script, (
+            "tools/free_threaded python{}.{}".format(*NEWEST_FREE_THREADED),)
     yield "documentation", script, ("tools/docs",)
     # Its summary has the skips of a second machine.
     yield "the newest CPythons", script, ("tools/newest_pythons", True)
@@ -285,12 +303,12 @@ def full_runs(chosen, usual, newest, fuzz_seconds):
     yield "fuzz, " + usual.label, fuzz_all, (usual, fuzz_seconds)
 
 
-def bazel_runs(order, usual, newest, full, with_clang):
+def bazel_runs(order, usual, newest, full, with_clang, partly):
     """(label, function, arguments): Bazel's tests under each interpreter, `usual` first.
 
     GCC compiles for the usual interpreter, the newest one and free-threaded ones. With `with_clang`,
     Clang compiles for the others. With `full` it compiles everything for one of them, as no version
-    needs both, and the newest one is left to the optimised run.
+    needs both, and the newest one is left to the optimised run. Those of `partly` run a part.
     """
     if full and newest is not usual:
         order = [i for i in order if i is not newest]
@@ -314,6 +332,9 @@ def bazel_runs(order, usual, newest, full, with_clang):
         if interpreter in clang:
             flags.append("--config=clang")
             label += ", clang"
+        if interpreter in partly:
+            yield label + ", a part", bazel_test, (interpreter, flags, without, FREE_THREADED_AGAIN)
+            continue
         yield label, bazel_test, (interpreter, flags, without)
         if interpreter.info["jit"] and not interpreter.debug:
             # The programs are the same.
@@ -359,15 +380,13 @@ def main():
     order = [usual] + [i for i in chosen if i is not usual]
     newest = [i for i in chosen if i.ordinary][-1]
     plan = [("format", format_check, ()), ("python", python_check, ())]
-    plan += bazel_runs(order, usual, newest, options.full, options.full or options.clang)
-    plan += package_runs(found, usual, options.full, options.quick)
+    # One that is named on the command line runs everything.
+    partly = [i for i in chosen if i.info["gil_disabled"] and i.path not in options.python]
+    partly = [i for i in partly if i.version[:2] > partly[0].version[:2]]
+    plan += bazel_runs(order, usual, newest, options.full, options.full or options.clang, partly)
+    plan += package_runs(found, usual, options.full, options.quick, partly)
     if options.full:
         plan += full_runs(chosen, usual, newest, options.fuzz_seconds)
-
-    if options.full and not any(i.info["gil_disabled"] for i in chosen):
-        plan.append(("free-threaded", lambda: [Case(
-            "a free-threaded CPython", SKIPPED, "none was found; tools/free_threaded builds one")],
-                     ()))
 
     if options.full:
         # tests/package/test_property_attack.py
