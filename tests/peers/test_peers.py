@@ -5,6 +5,7 @@ import contextlib
 import io
 import json
 import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,9 @@ import unittest
 import module_text
 import peers
 import run
+
+# On AArch64 the linker puts up to a page of 64 KB in front of the data, elsewhere one of 4 KB.
+PADDING = 0x10000 - 0x1000 if platform.machine() == "aarch64" else 0
 
 
 def script(name, *arguments):
@@ -156,7 +160,7 @@ class ModuleCost(unittest.TestCase):
                                   "--json", found)
             self.assertEqual(status, 0, said)
             with open(found, encoding="utf-8") as text:
-                self.assertLessEqual(json.load(text)["bytes"]["typedcall"], 95000)
+                self.assertLessEqual(json.load(text)["bytes"]["typedcall"], 95000 + PADDING)
 
     def test_signatures_differ(self):
         made = module_text.functions(len(module_text.SIGNATURES))

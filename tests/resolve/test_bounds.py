@@ -14,6 +14,8 @@ CC = os.environ["CC"]
 # The test's own sanitizers are not for compilers, nor for interpreters that load what they made.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
 SOURCE = os.path.join("tests", "resolve", "bounds.cc")
+# What starts programs of another processor: tools/cross.
+RUN_UNDER = os.environ.get("TYPEDCALL_RUN_UNDER", "").split()
 # The first is gcc's. The second both know, from 13 and 16 on, but no g++ heeds it in C++ so far.
 OPTIONS = {"bounds-strict": ["-fsanitize=bounds-strict"],
            "strict-flex-arrays": ["-fsanitize=bounds", "-fstrict-flex-arrays=3"]}
@@ -60,7 +62,7 @@ class Bounds(unittest.TestCase):
                    env=ENVIRONMENT)
         if made.returncode != 0:
             return "cannot use them"
-        ended = run([program], env=ENVIRONMENT)
+        ended = run([*RUN_UNDER, program], env=ENVIRONMENT)
         self.assertIn(ended.returncode, (0, 1), ended.stdout)  # else it has not run
         return "" if SEEN in ended.stdout else "sees nothing with them"
 

@@ -244,7 +244,7 @@ TEST(PyPy, IsNotTakenForOneArgument) {
 }
 
 TEST(PyPy, ArgumentsThatAreNoIntegers) {
-  alignas(4) char bytes[16] = {1, 0, 0, 0, -1, -1, -1, -1};
+  alignas(4) signed char bytes[16] = {1, 0, 0, 0, -1, -1, -1, -1};
   for (int shift : {1, 2, 3}) {
     DefInMemory memory;
     put_pypy(memory.name(), reinterpret_cast<const int *>(bytes + shift), 1, kAddress);

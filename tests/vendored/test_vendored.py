@@ -1,6 +1,7 @@
 """The single file: made the same every time, complete without the repository, at peace with the
 headers it is made of, and modules built with it work together with all others."""
 import os
+import platform
 import re
 import shutil
 import stat
@@ -217,6 +218,8 @@ class OnPyPy(InAFolder):
         self.include, self.suffix = asked.stdout.split()
         if not os.path.exists(os.path.join(self.include, "Python.h")):
             self.skipTest("PyPy's headers (pypy3-dev) are not installed")
+        if platform.machine() not in self.suffix:
+            self.skipTest("pypy3 is for another processor than the compiler of this build")
         shutil.copy(SINGLE, self.path("typedcall_provider.h"))
 
     def compile(self, source, language, standard, *options):
