@@ -344,6 +344,15 @@ def bazel_runs(order, usual, newest, full, with_clang, partly):
         yield "clang, " + usual.label, bazel_test, (usual, ["--config=clang"])
 
 
+def cross_runs(interpreter, quick):
+    """(label, function, arguments) on another processor, in the environment of tools/cross."""
+    flags = ["--run_under=" + os.environ["TYPEDCALL_RUN_UNDER"], "--test_env=PATH", "--test_env=TYPEDCALL_RUN_UNDER",
+             # Emulation takes about ten times as long.
+             "--test_timeout=600,1800,3600,7200"]
+    yield interpreter.label, bazel_test, (interpreter, flags)
+    yield "package, " + interpreter.label, package_tests.cases_of, (interpreter, False, quick)
+
+
 def no_time_left(label, minutes):
     return [Case(label, SKIPPED, f"not begun after {minutes} minutes (--last-start)")]
 
@@ -355,6 +364,8 @@ def main():
                         help="every interpreter, compilers, sanitizers, fuzzers, platforms")
     parser.add_argument("--python", action="append", default=[], metavar="BIN",
                         help="run this interpreter too, and prefer it (repeatable)")
+    parser.add_argument("--arch", choices=["arm64"],
+                        help="instead, on an emulated processor: all C and C++ tests and the package")
     parser.add_argument("--clang", action="store_true",
                         help="Clang, if it is installed, compiles for some interpreters, as with --full")
     parser.add_argument("--only", default="", metavar="REGEX",
@@ -367,7 +378,12 @@ def main():
                         help="how long each fuzzer, and the package's, runs (default: %(default)s)")
     options = parser.parse_args()
 
-    found = interpreters.find(options.python)
+    if options.arch and (options.full or options.clang or options.python):
+        parser.error("--arch goes with --only and --quick alone")
+
+    # With --arch tools/cross has made one.
+    found = ([interpreters.probe(os.environ["PYTHON_BIN"])] if options.arch
+             else interpreters.find(options.python))
     chosen, left_out = interpreters.choose(found, options.full, options.python)
     for interpreter, reason in left_out:
         if interpreter.path in options.python:
@@ -379,12 +395,16 @@ def main():
     # The usual one first: it also runs what needs no interpreter, and builds every target.
     order = [usual] + [i for i in chosen if i is not usual]
     newest = [i for i in chosen if i.ordinary][-1]
-    plan = [("format", format_check, ()), ("python", python_check, ())]
-    # One that is named on the command line runs everything.
-    partly = [i for i in chosen if i.info["gil_disabled"] and i.path not in options.python]
-    partly = [i for i in partly if i.version[:2] > partly[0].version[:2]]
-    plan += bazel_runs(order, usual, newest, options.full, options.full or options.clang, partly)
-    plan += package_runs(found, usual, options.full, options.quick, partly)
+    if options.arch:
+        plan = list(cross_runs(usual, options.quick))
+    else:
+        plan = [("format", format_check, ()), ("python", python_check, ())]
+        # One that is named on the command line runs everything.
+        partly = [i for i in chosen if i.info["gil_disabled"] and i.path not in options.python]
+        partly = [i for i in partly if i.version[:2] > partly[0].version[:2]]
+        with_clang = options.full or options.clang
+        plan += bazel_runs(order, usual, newest, options.full, with_clang, partly)
+        plan += package_runs(found, usual, options.full, options.quick, partly)
     if options.full:
         plan += full_runs(chosen, usual, newest, options.fuzz_seconds)
 
@@ -403,7 +423,7 @@ def main():
             function, arguments = no_time_left, (label, options.last_start)
         runs.append(timed(label, function, *arguments))
     results.summary(runs, chosen, left_out, time.monotonic() - started)
-    checks = () if options.only else ("format", "python")
+    checks = () if options.only or options.arch else ("format", "python")
     tests_ran = any(run.count(PASSED) for run in runs if run.label not in checks)
     return 0 if tests_ran and not any(run.count(FAILED) for run in runs) else 1
 
