@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 
+import checks
 import interpreters
 import package_tests
 import results
@@ -50,7 +51,6 @@ NEWEST_FREE_THREADED = (3, 15)
 # What calls Python functions in loops, or is called in them.
 RUN_WITH_JIT = ["//tests/resolve/...", "//tests/provider/...", "//tests/c_provider/..."]
 
-SOURCES = ("*.h", "*.hpp", "*.c", "*.cc", "*.cpp")
 DISK_CACHE_LIMIT = 4 << 30
 
 started = time.monotonic()
@@ -92,61 +92,6 @@ def cache_flag():
     return "--disk_cache=" + folder
 
 
-def format_check():
-    """One case per C and C++ file, untracked ones included, with the formatter of tools/setup."""
-    formatter = os.environ.get("CLANG_FORMAT")
-    if not formatter:
-        return [Case("clang-format", SKIPPED, "its version for this project could not be installed")]
-    listed = subprocess.run(
-        # In a container the checkout often belongs to another user.
-        ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others",
-         "--exclude-standard", *SOURCES],
-        stdout=subprocess.PIPE, text=True, check=True)
-    paths = [path for path in sorted(set(listed.stdout.split("\0")) - {""}) if os.path.exists(path)]
-    # All at once: starting it takes longer than a file.
-    checked = subprocess.run([formatter, "--dry-run", "--Werror", *paths],
-                             stderr=subprocess.PIPE, text=True, check=False)
-    said = {path: [] for path in paths}
-    path = None
-    for line in checked.stderr.splitlines(keepends=True):
-        named = line.partition(":")[0]
-        path = named if named in said else path
-        if path is None:
-            raise subprocess.CalledProcessError(checked.returncode, formatter, stderr=line)
-        said[path].append(line)
-    return [Case("clang-format " + path, FAILED if lines else PASSED, "".join(lines))
-            for path, lines in said.items()]
-
-
-def python_check():
-    """One case for each program that checks the Python code as pyproject.toml says."""
-    cases = []
-    for name, arguments in (("ruff", ["check"]), ("mypy", [])):
-        program = os.environ.get(name.upper())
-        if not program:
-            cases.append(Case(name, SKIPPED, "its version for this project could not be installed"))
-            continue
-        checked = subprocess.run([program, *arguments], stdout=subprocess.PIPE,
-                                 stderr=subprocess.STDOUT, text=True, check=False)
-        if checked.returncode:
-            print(checked.stdout)
-        cases.append(Case(name, FAILED if checked.returncode else PASSED,
-                          package_tests.last_line(checked.stdout)))
-    return cases
-
-
-def tidy_check(interpreter):
-    """tools/clang_tidy on all headers."""
-    program = os.environ.get("CLANG_TIDY")
-    if not program:
-        return [Case("clang-tidy", SKIPPED, "its version for this project could not be installed")]
-    checked = subprocess.run([interpreter.executable, "tools/clang_tidy"], stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, text=True, check=False)
-    if checked.returncode:
-        print(checked.stdout)
-    return [Case("clang-tidy", FAILED if checked.returncode else PASSED)]
-
-
 def bazel_test(interpreter, flags, without=(), folders=("//...",)):
     """The cases of `bazel test` in folders under one interpreter, less those of some others."""
     # A limited-API module is tried under the others, too: tests cannot see the user's environment.
@@ -166,21 +111,6 @@ def bazel_test(interpreter, flags, without=(), folders=("//...",)):
         if not os.path.exists(events):
             return [Case("bazel", FAILED, f"ended with exit code {ended.returncode}")]
         return results.cases_of_events(events, ended.returncode)
-
-
-def platforms_check():
-    """tools/check_platforms prints one `outcome name: reason` a line."""
-    output = subprocess.run([sys.executable, "tools/check_platforms"], stdout=subprocess.PIPE,
-                            text=True, check=False)
-    cases = []
-    for line in output.stdout.splitlines():
-        outcome, _, rest = line.partition(" ")
-        if outcome in (PASSED, FAILED, SKIPPED):
-            name, _, reason = rest.partition(": ")
-            cases.append(Case("platform " + name, outcome, reason))
-    if output.returncode and not any(case.outcome == FAILED for case in cases):
-        cases.append(Case("tools/check_platforms", FAILED, f"exit {output.returncode}"))
-    return cases
 
 
 def query(expression):
@@ -256,22 +186,11 @@ def package_runs(found, usual, full, quick, partly):
             yield label, package_tests.cases_of, (
                 interpreter, interpreter is usual or is_newest or is_free_threaded, quick)
     if full:
-        yield "package, a newer PyPy", script, ("tools/pypy_newer",)
+        yield "package, a newer PyPy", checks.script, ("tools/pypy_newer",)
 
 
 def skipped(name, reason):
     return [Case(name, SKIPPED, reason)]
-
-
-def script(command, show=False):
-    """One case: a script that exits with 77 where it cannot run. What it printed is shown when it
-    failed, or always."""
-    ended = subprocess.run(command.split(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                           text=True, check=False)
-    if show or ended.returncode not in (0, 77):
-        print(ended.stdout)
-    outcome = {0: PASSED, 77: SKIPPED}.get(ended.returncode, FAILED)
-    return [Case(command, outcome, package_tests.last_line(ended.stdout))]
 
 
 def full_runs(chosen, usual, newest, fuzz_seconds):
@@ -282,13 +201,13 @@ def full_runs(chosen, usual, newest, fuzz_seconds):
             "a free-threaded CPython", "none was found; tools/free_threaded builds one")
     if max(free_threaded, default=(0,)) < NEWEST_FREE_THREADED:
         # Says why tools/setup has not built it.
-        yield "the newest free-threaded", script, (
+        yield "the newest free-threaded", checks.script, (
             "tools/free_threaded python{}.{}".format(*NEWEST_FREE_THREADED),)
-    yield "documentation", script, ("tools/docs",)
+    yield "documentation", checks.script, ("tools/docs",)
     # Its summary has the skips of a second machine.
-    yield "the newest CPythons", script, ("tools/newest_pythons", True)
-    yield "clang-tidy", tidy_check, (usual,)
-    yield "platforms", platforms_check, ()
+    yield "the newest CPythons", checks.script, ("tools/newest_pythons", True)
+    yield "clang-tidy", checks.tidy_check, (usual,)
+    yield "platforms", checks.platforms_check, ()
     for interpreter in [usual] + [i for i in (newest,) if i is not usual]:
         # Both at once: two runs would take twice as long and find the same.
         again = interpreter is not usual
@@ -398,7 +317,7 @@ def main():
     if options.arch:
         plan = list(cross_runs(usual, options.quick))
     else:
-        plan = [("format", format_check, ()), ("python", python_check, ())]
+        plan = [("format", checks.format_check, ()), ("python", checks.python_check, ())]
         # One that is named on the command line runs everything.
         partly = [i for i in chosen if i.info["gil_disabled"] and i.path not in options.python]
         partly = [i for i in partly if i.version[:2] > partly[0].version[:2]]
@@ -423,8 +342,8 @@ def main():
             function, arguments = no_time_left, (label, options.last_start)
         runs.append(timed(label, function, *arguments))
     results.summary(runs, chosen, left_out, time.monotonic() - started)
-    checks = () if options.only or options.arch else ("format", "python")
-    tests_ran = any(run.count(PASSED) for run in runs if run.label not in checks)
+    no_tests = () if options.only or options.arch else ("format", "python")
+    tests_ran = any(run.count(PASSED) for run in runs if run.label not in no_tests)
     return 0 if tests_ran and not any(run.count(FAILED) for run in runs) else 1
 
 
