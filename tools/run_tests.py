@@ -269,7 +269,7 @@ def cross_runs(interpreter, quick):
              # Emulation takes about ten times as long.
              "--test_timeout=600,1800,3600,7200"]
     yield interpreter.label, bazel_test, (interpreter, flags)
-    yield "package, " + interpreter.label, package_tests.cases_of, (interpreter, False, quick)
+    yield "package, " + interpreter.label, package_tests.cases_of, (interpreter, ("cffi",), quick)
 
 
 def no_time_left(label, minutes):
