@@ -53,7 +53,8 @@ def pip(python, *arguments):
 
 def environment_of(interpreter, with_libraries):
     """The folder of the interpreter's virtual environment in the cache, with all libraries or with
-    those of a tuple, and cases that say what is missing there. What is there already is kept, but for the package itself."""
+    those of a tuple, and cases that say what is missing there. What is there already is kept, but
+    for the package itself."""
     wanted = libraries() if with_libraries is True else list(with_libraries or ())
     key = hashlib.sha256(repr((interpreter.executable, interpreter.info["version"],
                                wanted)).encode()).hexdigest()[:16]
