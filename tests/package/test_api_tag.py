@@ -143,6 +143,17 @@ class Tag(Tagged):
             typedcall.tag(plain.half, "d->d", address_of("half"), flags=Flags.FALLS_BACK)
         self.assertEqual(typedcall.entries(plain.half), [])
 
+    def test_each_overload_may_have_flags_of_its_own(self):
+        function = lambda x: x  # noqa: E731
+        typedcall.tag(function, ["d->d", "l->l"], [4711, 4712], flags=(Flags.PURE, 0))
+        self.assertEqual([entry.flags for entry in typedcall.entries(function)], [Flags.PURE, 0])
+        with self.assertRaisesRegex(ValueError, "2 signatures and 1 flags: one for each"):
+            typedcall.tag(lambda x: x, ["d->d", "l->l"], [4711, 4712], flags=[0])
+        with self.assertRaisesRegex(ValueError, "unusable flags"):
+            typedcall.tag(lambda x: x, ["d->d", "l->l"], [4711, 4712], flags=[0, -1])
+        with self.assertRaisesRegex(TypeError, "flags must be"):
+            typedcall.tag(lambda x: x, ["d->d", "l->l"], [4711, 4712], flags=[0, "x"])
+
     def test_swapped_arguments_are_named(self):
         for arguments in ((math.fabs, 4711, "d->d"), ("d->d", math.fabs, 4711)):
             with self.assertRaisesRegex(TypeError, "swapped: the Python function comes first"):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import unittest
 
+import adapter_support
 import support
 import typedcall
 from command_line import MODULES, CommandLine, rich
@@ -159,6 +160,38 @@ class Arguments(unittest.TestCase):
             list(maker.all(10))
 
 
+class WhatOthersMake(CommandLine):
+    def test_what_is_exported_to_cython(self):
+        self.module("exporting", """
+            import typed_functions, typedcall
+            half = typed_functions.half
+            typedcall.export_to_cython(__import__(__name__))
+            """)
+        if support.IS_PYPY:
+            self.skipTest("CPython only")
+        for target in ("exporting", "exporting:__pyx_capi__", "exporting:__pyx_capi__.half"):
+            found = {entry["name"]: entry for entry in self.json("show", target)["entries"]}
+            self.assertEqual(found["__pyx_capi__.half"]["signature"], "d->d", target)
+            self.assertEqual("half" in found, target == "exporting")
+        self.error("show", "exporting:__pyx_capi__.nothing")
+
+    def test_the_functions_of_a_cffi_library(self):
+        adapter_support.library("cffi")
+        self.module("of_libm", """
+            import cffi
+            ffi = cffi.FFI()
+            ffi.cdef("double hypot(double, double); double fabs(double); double no_such(double);")
+            libm = ffi.dlopen("libm.so.6")
+            """)
+        for target in ("of_libm", "of_libm:libm"):
+            found = {entry["name"]: entry["signature"]
+                     for entry in self.json("show", target)["entries"]}
+            self.assertEqual(found, {"libm.fabs": "d->d", "libm.hypot": "dd->d"})
+        entry, = self.json("show", "of_libm:libm.fabs")["entries"]
+        self.assertEqual(entry["place"], "cffi")
+        self.error("bench", "of_libm:libm", status=4)
+
+
 class Bench(CommandLine):
     def test_ways(self):
         report = self.json("bench", "typed_functions:half", "--rounds", "2", "--milliseconds", "1")
@@ -178,11 +211,14 @@ class Bench(CommandLine):
             if "ratio" in way:
                 self.assertLessEqual(way["ratio_low"], way["ratio"])
                 self.assertLessEqual(way["ratio"], way["ratio_high"])
+                self.assertLessEqual(way["best"], way["nanoseconds"])
             else:
                 self.assertTrue(way["note"], way)
 
     def test_what_is_missing_says_so(self):
         self.module("numba", "raise ImportError('no numba here')")
+        output = self.output("bench", "typed_functions:half", "--rounds", "1", "--milliseconds", "1")
+        self.assertIn("\nnot measured: Numba, nopython loop: numba is not installed\n", output)
         report = self.json("bench", "typed_functions:half", "--rounds", "1", "--milliseconds", "1")
         way, = [way for way in report["ways"] if way["way"].startswith("Numba")]
         self.assertEqual(way["note"], "numba is not installed")

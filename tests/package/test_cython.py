@@ -6,6 +6,7 @@ import math
 import pathlib
 import sys
 import tempfile
+import types
 import unittest
 
 import adapter_support
@@ -148,6 +149,25 @@ class Tagging(unittest.TestCase):
         self.assertIn("turn", tagged)
         self.assertEqual(typedcall.resolve(exports.turn, "Zd->Zd", capabilities=0)(2 + 1j), -1 + 2j)
         self.assertTrue(typedcall.entries(exports.same)[0].flags & Flags.NEEDS_THREAD)
+
+    def test_why_nothing_was_tagged(self):
+        capsule = typedcall._capsules.make_capsule
+        module = types.ModuleType("exporting")
+        module.structs = module.nothing = module.foreign = lambda x: x
+        module.__pyx_capi__ = {
+            "structs": capsule(4096, "struct x (int)"), "nothing": capsule(4096, "void (double)"),
+            "foreign": capsule(4096, "double (double)"), "cdef": capsule(4096, "double (double)")}
+        with self.assertRaises(TypeError) as raised:
+            typedcall.tag_pyx_capi(module)
+        self.assertEqual(str(raised.exception).split(": ", 1)[1].split("; "), [
+            "cdef: no function of Python has its name (it is cdef, not cpdef)",
+            "foreign: the Python function of its name is of another module",
+            "nothing: its result cannot report an exception",
+            "flags= may say that it raises none",
+            "structs: its type has no signature: struct x (int)"])
+        module.__pyx_capi__ = {}
+        with self.assertRaisesRegex(TypeError, "its __pyx_capi__ has no capsules"):
+            typedcall.tag_pyx_capi(module)
 
     def test_what_exports_nothing_is_refused(self):
         with self.assertRaisesRegex(TypeError, "__pyx_capi__"):

@@ -107,7 +107,7 @@ def tag(
     signature: str | Sequence[str],
     address: Any,
     *,
-    flags: int = 0,
+    flags: int | Sequence[int] = 0,
 ) -> None:
     """Says that `address` is a native function of `signature` behind the Python callable `f`; from
     then on every consumer finds it there. `signature` is spelt by letters, "di->d", or as in C:
@@ -117,7 +117,8 @@ def tag(
     pointer, a capsule, a SciPy LowLevelCallable, a Numba cfunc, a TypedFunction. What says itself
     which signature it has must agree, and its flags are added to `flags`. It is kept alive until
     the tag goes, with that of an equal tag, too, but for `f` itself, with which the tag goes.
-    Overloads are two sequences of the same length. A builtin function is tagged by its row, so for
+    Overloads are two sequences of the same length, and `flags` one for all or a third
+    sequence. A builtin function is tagged by its row, so for
     all names that it has; everything else by the object. PyPy tags objects only, and keeps those
     without weak references, as builtin functions are there, alive until untag().
 

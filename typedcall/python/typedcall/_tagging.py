@@ -78,7 +78,7 @@ def read_rows(
     f: Any,
     signature: str | Sequence[str],
     address: Any,
-    flags: int,
+    flags: int | Sequence[int],
     entries: Callable[[Any], list[Entry]],
 ) -> tuple[list[Row], tuple[Any, ...] | None]:
     """The rows that `f` is to have, and what they keep alive, if anything. TypeError and ValueError
@@ -93,7 +93,12 @@ def read_rows(
         raise TypeError(f"only callables are tagged, not {show(f)}")
     if is_a(f, types.MethodType):
         raise bound_method_error(f)
-    flags = read_flags(flags)
+    several: Any = flags
+    of_each = None
+    # Flags is an int, over which one can go from 3.11 on.
+    if hasattr(type(several), "__iter__") and not hasattr(type(several), "__index__"):
+        of_each = [read_flags(each) for each in several]
+    of_all = 0 if of_each is not None else read_flags(several)
     if is_a(given, str):
         texts: list[Any] = [given]
         pointers: list[Any] = [address]
@@ -110,11 +115,13 @@ def read_rows(
         raise ValueError(
             f"{len(texts)} signatures and {len(pointers)} addresses: each overload has one of either"
         )
+    if of_each is not None and len(of_each) != len(texts):
+        raise ValueError(f"{len(texts)} signatures and {len(of_each)} flags: one for each, or for all")
     rows, kept = [], []
-    for text, pointer in zip(texts, pointers):
+    for text, pointer, own in zip(texts, pointers, of_each or [of_all] * len(texts)):
         text = _letters(text)
         number, of_pointer, keep_alive = read_pointer(pointer, text, entries)
-        rows.append((text, flags | int(of_pointer), number))
+        rows.append((text, own | int(of_pointer), number))
         # What `f` itself offers its own row has, or `f`, unless that shares its memory with others.
         if pointer is not f or type(keep_alive) is tuple:
             kept.append(keep_alive)

@@ -9,7 +9,7 @@ from typing import Any
 
 from typedcall._api import tag
 from typedcall._c_text import c_text, c_types
-from typedcall._capsules import make_capsule, need_capsules
+from typedcall._capsules import capsule_name, make_capsule, need_capsules
 from typedcall._choose import offered
 from typedcall._codes import kind_of
 from typedcall._foreign import (
@@ -17,6 +17,7 @@ from typedcall._foreign import (
     is_a,
     members,
     name_of,
+    printable,
     read_module,
     text_attribute,
     type_name,
@@ -130,8 +131,8 @@ def tag_pyx_capi(module: ModuleType | str, flags: int | None = None) -> list[str
     everything without an `except` of its own), 0 that nothing raises or needs the GIL. Without the
     latter, functions are left out whose result cannot report an exception (void, complex).
 
-    ImportError for a name that is no module's, TypeError for what is no module or exports
-    nothing."""
+    ImportError for a name that is no module's, TypeError for what is no module, exports nothing, or
+    nothing that could be tagged, with the reasons."""
     module = read_module(module)
     if not is_a(attribute(module, "__pyx_capi__"), dict):
         raise TypeError(f"{name_of(module)} exports no C functions: it has no __pyx_capi__")
@@ -147,7 +148,27 @@ def tag_pyx_capi(module: ModuleType | str, flags: int | None = None) -> list[str
             found += _tag(variant, known)
         found += _tag(value, known)
         tagged += [name] if found else []
+    if not tagged:
+        raise TypeError(_why_nothing(module, known))
     return sorted(tagged)
+
+
+def _why_nothing(module: ModuleType, flags: Flags) -> str:
+    """Of each exported function why it was not tagged."""
+    reasons = []
+    for name, capsule in sorted(cython_.capsules_of(module).items()):
+        text = capsule_name(capsule) or ""
+        if not callable(attribute(module, name)):
+            reason = "no function of Python has its name (it is cdef, not cpdef)"
+        elif cython_.entry_of_capsule(capsule, flags) is not None:
+            reason = "the Python function of its name is of another module"
+        elif cython_.entry_of_capsule(capsule, Flags(0)) is not None:
+            reason = "its result cannot report an exception; flags= may say that it raises none"
+        else:
+            reason = f"its type has no signature: {text}"
+        reasons.append(f"{name}: {reason}")
+    found = "; ".join(reasons) or "its __pyx_capi__ has no capsules"
+    return printable(f"{name_of(module)} exports nothing that could be tagged: {found}", 2000)
 
 
 def _tag(function: Any, flags: Flags) -> list[Entry]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 import typedcall
 from typedcall._foreign import attribute, is_a, members, printable, text_attribute, type_name
@@ -58,13 +58,20 @@ def find_targets(
     function = module
     for part in name.split("."):
         try:
-            function = getattr(function, part)
+            # What __pyx_capi__ has is in a dict.
+            is_key = is_a(function, dict) and part in function
+            function = function[part] if is_key else getattr(function, part)
         except AttributeError:
             raise CommandError(f"'{module_name}' has no '{name}'") from None
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a property's
             raise CommandError(f"cannot get '{text}': {describe(error)}") from None
+    if _is_library(function) or name == "__pyx_capi__":
+        look = _exported if name == "__pyx_capi__" else _in_library
+        found = look(name, function, None)
+        if found and not only_one:
+            return found
     try:
         entries = typedcall.entries(function)
     except KeyboardInterrupt:
@@ -90,9 +97,15 @@ def _all_in(module: Any) -> list[Target]:
     found = []
     own_name = text_attribute(module, "__name__")
     for name, value in _sorted(members(module)):
-        if name.startswith("__"):
+        look: Callable[[str, Any, str | None], list[Target]] = _function
+        if name == "__pyx_capi__":
+            look = _exported
+        elif name.startswith("__"):
             continue
-        look = _methods if is_a(value, type) else _function
+        elif is_a(value, type):
+            look = _methods
+        elif _is_library(value):
+            look = _in_library
         try:
             found += look(name, value, own_name)
         except KeyboardInterrupt:
@@ -109,6 +122,29 @@ def _sorted(named: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
 def _function(name: str, function: Any, _: str | None = None) -> list[Target]:
     entries = typedcall.entries(function)
     return [Target(name, function, entries)] if entries else []
+
+
+def _is_library(value: Any) -> bool:
+    """Is it what cffi makes of a library? That has no entries of its own, but functions."""
+    # Of compiled modules, and what dlopen() of others returns.
+    of = text_attribute(type(value), "__module__")
+    return of == "cffi.api" or of == "_cffi_backend" and type_name(value) == "Lib"
+
+
+def _in_library(name: str, library: Any, _: str | None) -> list[Target]:
+    found: list[Target] = []
+    for each in sorted(dir(library)):
+        # A name that the library does not have after all.
+        found += _function(f"{name}.{each}", attribute(library, each))
+    return found
+
+
+def _exported(name: str, capsules: Any, _: str | None) -> list[Target]:
+    """What a Cython module exports to others."""
+    found: list[Target] = []
+    for each, capsule in _sorted(members(capsules)):
+        found += _function(f"{name}.{each}", capsule)
+    return found
 
 
 def _methods(class_name: str, made: type, own_name: str | None) -> list[Target]:
