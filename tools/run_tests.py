@@ -44,7 +44,8 @@ ABOVE_CORE = SEEN_BEFORE + ["//tests/resolve/...", "//tests/c_provider/..."]
 # What threads make a difference to: all that free-threaded CPythons run but the oldest one, which
 # runs everything.
 FREE_THREADED_AGAIN = ["//tests/threads/...", "//tests/core/...", "//tests/resolve/...",
-                       "//tests/provider/...", "//tests/abi3/..."]
+                       "//tests/provider/...", "//tests/c_provider/...", "//tests/abi/...",
+                       "//tests/abi3/...", "//tests/class_slots/...", "//tests/static_types/..."]
 # Has abi3t; where it cannot be had, the run says so.
 NEWEST_FREE_THREADED = (3, 15)
 
@@ -240,13 +241,14 @@ def bazel_runs(order, usual, newest, full, with_clang, partly):
         seen.add(interpreter.version[:2])
         flags, without = [], ()
         if interpreter not in (usual, clang_builds_all):
-            has_older = any(each.version < interpreter.version for each in order)
-            between = again or has_older and interpreter.version[:2] in BETWEEN
-            is_only = not (between or interpreter.info["gil_disabled"])
-            tags = "{},{}".format(PER_INTERPRETER, "-compiles-once" if is_only else NOT_AGAIN)
+            versions = [each.version[:2] for each in order]
+            in_between = (interpreter.version[:2] in BETWEEN
+                          and min(versions) < interpreter.version[:2] < max(versions))
+            calls_compiler = not (again or in_between)
+            tags = "{},{}".format(PER_INTERPRETER, "-compiles-once" if calls_compiler else NOT_AGAIN)
             flags = ["--build_tests_only", "--test_tag_filters=" + tags]
             if interpreter.ordinary and interpreter is not newest:
-                without = ABOVE_CORE if again else SEEN_BEFORE if between else SAME_EVERYWHERE
+                without = ABOVE_CORE if again else SEEN_BEFORE if in_between else SAME_EVERYWHERE
         label = interpreter.label
         if interpreter in clang:
             flags.append("--config=clang")

@@ -58,6 +58,32 @@ __attribute__((noinline, cold)) bool run_attached_to(PyInterpreterState *interpr
   });
 }
 
+/// The result of the Python callable, called from whichever thread; the error value where it fails,
+/// or an exception is pending. GIL: none, or held.
+template <class R, class... A>
+__attribute__((noinline, cold)) R call_boxed_from_anywhere(PyInterpreterState *interpreter,
+                                                           PyObject *callable, A... args) {
+  if constexpr (std::is_void_v<R>) {
+    run_attached_to(interpreter, callable, [&] {
+      if (PyErr_Occurred() != nullptr) return false;
+      PyObject *ignored = nullptr;
+      const bool is_done = box_and_call(callable, &ignored, args...);
+      Py_XDECREF(ignored);
+      return is_done;
+    });
+  } else {
+    R result{};
+    const bool is_done = run_attached_to(interpreter, callable, [&] {
+      return PyErr_Occurred() == nullptr && box_and_call(callable, &result, args...);
+    });
+    if constexpr (has_error_value<R>) {
+      if (!is_done) return error_value<R>();
+    }
+    (void)is_done;
+    return result;
+  }
+}
+
 /// How C spells an R(A...) that falls back.
 template <class R, class... A>
 struct falling_back {
@@ -157,26 +183,8 @@ class fallback_function<R(A...)> {
   }
 
  private:
-  __attribute__((noinline, cold)) R call_boxed(A... args) const {
-    if constexpr (std::is_void_v<R>) {
-      internal::run_attached_to(interpreter_, callable_, [&] {
-        if (PyErr_Occurred() != nullptr) return false;
-        PyObject *ignored = nullptr;
-        const bool is_done = internal::box_and_call(callable_, &ignored, args...);
-        Py_XDECREF(ignored);
-        return is_done;
-      });
-    } else {
-      R result{};
-      const bool is_done = internal::run_attached_to(interpreter_, callable_, [&] {
-        return PyErr_Occurred() == nullptr && internal::box_and_call(callable_, &result, args...);
-      });
-      if constexpr (has_error_value<R>) {
-        if (!is_done) return error_value<R>();
-      }
-      (void)is_done;
-      return result;
-    }
+  R call_boxed(A... args) const {
+    return internal::call_boxed_from_anywhere<R>(interpreter_, callable_, args...);
   }
 
   function<R(A...)> plain_;

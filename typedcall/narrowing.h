@@ -25,9 +25,10 @@ constexpr bool is_taken_for() {
   if constexpr (std::is_same_v<Given, Own>) {
     return true;
   } else if constexpr (is_int<Own>) {
-    return std::is_integral_v<Given>;
+    // With GNU extensions there are wider ones, which no Python call here takes.
+    return std::is_integral_v<Given> && sizeof(Given) <= sizeof(long long);
   } else if constexpr (std::is_floating_point_v<Own>) {
-    return std::is_integral_v<Given> ||
+    return (std::is_integral_v<Given> && sizeof(Given) <= sizeof(long long)) ||
            (std::is_floating_point_v<Given> && sizeof(Given) <= sizeof(double));
   } else {
     return false;
@@ -56,10 +57,10 @@ constexpr bool has_room(Given value) {
   }
 }
 
-/// What has room, as the wrapper converts it: to a float by way of a double.
+/// What has room, as the wrapper converts it: to a float or long double by way of a double.
 template <class Own, class Given>
 constexpr Own narrowed(Given value) {
-  if constexpr (std::is_floating_point_v<Own> && sizeof(Own) < sizeof(double)) {
+  if constexpr (std::is_floating_point_v<Own> && !std::is_same_v<Own, Given>) {
     return static_cast<Own>(static_cast<double>(value));
   } else {
     return static_cast<Own>(value);
@@ -120,7 +121,8 @@ class narrowing_function<R(A...)> {
     if (__builtin_expect((internal::has_room<A>(args) && ...), 1)) {
       return native_(internal::narrowed<A>(args)...);
     }
-    return call_boxed(internal::widened(args)...);
+    return internal::call_boxed_from_anywhere<R>(interpreter_, callable_.get(),
+                                                 internal::widened(args)...);
   }
 
   /// After a call: is an exception set? GIL: held.
@@ -136,30 +138,6 @@ class narrowing_function<R(A...)> {
   }
 
  private:
-  template <class... Wide>
-  __attribute__((noinline, cold)) R call_boxed(Wide... args) const {
-    if constexpr (std::is_void_v<R>) {
-      internal::run_attached_to(interpreter_, callable_.get(), [&] {
-        if (PyErr_Occurred() != nullptr) return false;
-        PyObject *ignored = nullptr;
-        const bool is_done = internal::box_and_call(callable_.get(), &ignored, args...);
-        Py_XDECREF(ignored);
-        return is_done;
-      });
-    } else {
-      R result{};
-      const bool is_done = internal::run_attached_to(interpreter_, callable_.get(), [&] {
-        return PyErr_Occurred() == nullptr &&
-               internal::box_and_call(callable_.get(), &result, args...);
-      });
-      if constexpr (has_error_value<R>) {
-        if (!is_done) return error_value<R>();
-      }
-      (void)is_done;
-      return result;
-    }
-  }
-
   fallback_function<R(A...)> native_;
   object_ref callable_;
   PyInterpreterState *interpreter_ = nullptr;

@@ -44,7 +44,7 @@ void def_with_entry(pybind11::module_ &module, const char *name, const PyNativeC
 template <auto function, class... Extra>
 void def(pybind11::module_ &module, const char *name, std::uintptr_t flags = 0,
          const Extra &...extra) {
-  const auto entry = internal::bound_function<function>::entry(flags);
+  const auto entry = internal::plain_function<function>::entry(flags);
   internal::def_with_entry<function>(module, name, entry, extra...);
 }
 

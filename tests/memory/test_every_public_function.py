@@ -26,7 +26,6 @@ NOT_SWEPT = {
     "PyCustomSlot_IsValidID": ALLOCATES_NOTHING,
     "PyForeignSlots_Find": "PyCustomSlots_FindAny calls it",
     "PyNativeCallableTables_Init": ALLOCATES_NOTHING,
-    "def_falling_back": "pybind11 and nanobind define the function; PyTypedMethod_TagDef tags it",
     "PyNativeCallableTables_SlotAt": ALLOCATES_NOTHING,
     "PyNativeCallable_CheckTable": "tagging calls it",
     "PyNativeCallable_FlagsAreUsable": ALLOCATES_NOTHING,
@@ -53,6 +52,7 @@ NOT_SWEPT = {
     "method_table": "no function but how its class is deduced",
     "run_python": ALLOCATES_NOTHING,
     "type_method_table": "no function but how its class is deduced",
+    "def_falling_back": "pybind11 and nanobind define the function; PyTypedMethod_TagDef tags it",
 }
 
 

@@ -1,4 +1,4 @@
-"""The recipe that tags functions of nanobind."""
+"""typedcall/nanobind.h, which tags functions of nanobind."""
 
 import unittest
 

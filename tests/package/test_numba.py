@@ -184,6 +184,10 @@ class Calls(unittest.TestCase):
         chosen = self.overloaded(("b->i", "l->i", "d->i"))
         self.assertEqual(numba.njit(lambda: chosen(1))(), 0)
         self.assertEqual(numba.njit(lambda: chosen(300))(), 1)
+        # Code for a type of arguments is written once: for values that need more steps, too.
+        steps = self.overloaded(("b->i", "i->i", "d->i"))
+        both = numba.njit(lambda x: 10 * steps(x) + steps(300))
+        self.assertEqual([both(numpy.int32(x)) for x in (3, 300)], [1, 11])
         narrow = self.overloaded(("b->i", "d->i"))
         self.assertEqual(numba.njit(lambda: narrow(300.0))(), 1)
         for function, literal in ((chosen, 2**63), (narrow, 300)):

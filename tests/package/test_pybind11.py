@@ -1,4 +1,4 @@
-"""The recipe that tags functions of pybind11."""
+"""typedcall/pybind11.h, which tags functions of pybind11."""
 
 import unittest
 

@@ -58,6 +58,7 @@ typedcall::method_table methods{
     def<same<unsigned long>>("same_L"),
     def<same<float>>("same_f"),
     def<same<double>>("same_d"),
+    def<same<long double>>("same_g"),
     def<larger>("larger"),
     def<mixed>("mixed"),
     def<nothing>("nothing"),
@@ -164,6 +165,13 @@ TEST(Narrowing, DoublesAreRounded) {
   const long twice_rounded = (1L << 62) + (1L << 38) + 1;
   EXPECT_EQ(f(twice_rounded), static_cast<float>(static_cast<double>(twice_rounded)));
   EXPECT_NE(f(twice_rounded), static_cast<float>(twice_rounded));
+}
+
+// The wrapper makes a double of every number.
+TEST(Narrowing, IntsBecomeLongDoublesByWayOfDoubles) {
+  const auto f = Narrowing<long double(long double)>("same_g");
+  EXPECT_EQ(f(9007199254740993L), 9007199254740992.0L);
+  EXPECT_EQ(f(1.0L / 3), 1.0L / 3);
 }
 
 TEST(Narrowing, SeveralArguments) {

@@ -17,14 +17,14 @@ inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
 template <auto function, class Type = decltype(function)>
-struct bound_function {
+struct plain_function {
   static_assert(!std::is_same_v<Type, Type>,
                 "typedcall: def<f>() takes a function of numbers and pointers that is noexcept; "
                 "def_falling_back<f>() one that throws, of which Python repeats the call then");
 };
 
 template <auto function, class R, class... A>
-struct bound_function<function, R (*)(A...) noexcept> {
+struct plain_function<function, R (*)(A...) noexcept> {
   static PyNativeCallableEntry entry(std::uintptr_t flags) {
     return {signature_of<R(A...)>::text, flags, reinterpret_cast<void *>(function)};
   }
@@ -32,7 +32,10 @@ struct bound_function<function, R (*)(A...) noexcept> {
 
 /// int (A..., R *): nonzero where the function throws.
 template <auto function, class Type = decltype(function)>
-struct falling_back_function;
+struct falling_back_function {
+  static_assert(!std::is_same_v<Type, Type>,
+                "typedcall: def_falling_back<f>() takes a function of numbers and pointers");
+};
 
 template <auto function, class R, class... A>
 struct falling_back_function<function, R (*)(A...)> {

@@ -16,7 +16,7 @@ from typedcall._native import (
 
 __all__ = [
     "ABI_MASK", "CODES", "Code", "FLAGS", "MANDATORY_MASK", "are_equivalent", "has_error_value",
-    "kind_of", "letters_for", "parse_signature",
+    "kind_of", "letters_for", "parse_signature", "range_of",
 ]
 
 
@@ -73,3 +73,10 @@ def kind_of(letters: str) -> str:
 def has_error_value(result: str) -> bool:
     """Code.has_error_value of a result, which may be a pointer."""
     return result.startswith("&") or CODES[result].has_error_value
+
+
+def range_of(letters: str) -> tuple[int, int]:
+    """The smallest and the largest value of an integer type."""
+    bits = 8 * CODES[letters].size
+    least = -1 << (bits - 1) if CODES[letters].kind == "signed" else 0
+    return least, least + (1 << bits) - 1

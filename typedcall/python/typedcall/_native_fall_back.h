@@ -53,7 +53,8 @@ inline PyObject *take_raised() {
   PyObject *const known = PyThreadState_GetDict();
   PyObject *value = known != nullptr ? PyDict_GetItemString(known, kRaised) : nullptr;
   if (value == nullptr) {
-    PyErr_SetString(PyExc_RuntimeError, "an exception of another thread was lost");
+    PyErr_SetString(PyExc_RuntimeError,
+                    "an exception was lost: of another thread, or there was no memory to keep it");
     return nullptr;
   }
   Py_INCREF(value);

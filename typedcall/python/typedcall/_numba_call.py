@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from typedcall._codes import CODES, kind_of
+from typedcall._codes import CODES, kind_of, range_of
 from typedcall._foreign import name_of
 from typedcall._numba_fall_back import FallBack, place_of
 from typedcall._numba_overloads import (
@@ -16,7 +16,6 @@ from typedcall._numba_overloads import (
     kind_of_type,
     letters_of_type,
     numba_type,
-    range_of,
 )
 from typedcall._numba_raise import GuardedCall, needs_guard
 

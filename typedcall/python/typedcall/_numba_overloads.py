@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from typedcall._codes import CODES, letters_for
+from typedcall._codes import CODES, letters_for, range_of
 from typedcall._records import Entry, Flags
 
 __all__ = ["Case", "Choice", "Overload", "Step", "kind_of_letters", "kind_of_type", "letters_of_type",
-           "numba_type", "overloads_of", "range_of", "select"]
+           "numba_type", "overloads_of", "select"]
 
 
 def numba_type(letters: str) -> Any:
@@ -96,10 +96,6 @@ class Choice(NamedTuple):
     result: Any
     letters_of_result: str
 
-    @property
-    def cases(self) -> list[Case]:
-        return [step.overload.case for step in self.steps if step.overload.case is not None]
-
 
 def overloads_of(entries: list[Entry], capabilities: Flags) -> tuple[list[Overload], list[str]]:
     """All of them, and why compiled code cannot call some."""
@@ -179,13 +175,6 @@ def _rank(context: Any, given: Any, letters: str) -> int | None:
     if rank == _EXACT and wanted == "complex" and size < 16:
         return _OWN if given.bitwidth == 8 * size else _SUBCLASS
     return rank
-
-
-def range_of(letters: str) -> tuple[int, int]:
-    """The smallest and the largest value of an integer type."""
-    bits = 8 * CODES[letters].size
-    least = -1 << (bits - 1) if CODES[letters].kind == "signed" else 0
-    return least, least + (1 << bits) - 1
 
 
 def _bounds(given: Any) -> tuple[int, int]:

@@ -15,7 +15,7 @@ __all__ = ["GuardedCall", "needs_guard"]
 
 _RAISES = Flags.MAY_RAISE | Flags.RETURNS_STATUS
 # As in _native_fall_back.h.
-_CLEARS, _KNOWN, _FAILED = 1, 2, 4
+_KNOWN, _FAILED = 2, 4
 
 
 def needs_guard(case: Case) -> bool:

@@ -4,12 +4,12 @@
 #define TYPEDCALL_PYTHON_NUMPY_NARROWING_H_
 
 #include "typedcall/loop.h"
-// loop.h comes first, because of Python.h.
+#include "typedcall/narrowing.h"
+// These come first, because of Python.h.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -25,36 +25,19 @@ using converter = std::intptr_t (*)(const char *from, std::intptr_t step, std::i
                                     char *to);
 
 template <class From, class To>
-bool fits(From value) {
-  using limits = std::numeric_limits<To>;
-  if constexpr (std::is_floating_point_v<To>) {
-    return true;
-  } else if constexpr (std::is_signed_v<From>) {
-    if constexpr (std::is_unsigned_v<To>) {
-      return value >= 0 && static_cast<std::make_unsigned_t<From>>(value) <= limits::max();
-    } else {
-      return value >= limits::min() && value <= limits::max();
-    }
-  } else {
-    return value <= static_cast<std::make_unsigned_t<To>>(limits::max());
-  }
-}
-
-template <class From, class To>
 std::intptr_t convert(const char *from, std::intptr_t step, std::intptr_t count, char *to) {
-  using typedcall::internal::load_as;
+  using typedcall::internal::has_room, typedcall::internal::load_as;
   bool all_fit = true;
   for (std::intptr_t i = 0; i < count; ++i) {
     const From value = load_as<From>(from + i * step);
-    all_fit &= fits<From, To>(value);
-    // A float's wrapper makes a double of what it gets.
-    using between = std::conditional_t<std::is_floating_point_v<To>, double, From>;
-    const To made = static_cast<To>(static_cast<between>(value));
+    all_fit &= has_room<To>(value);
+    const To made = typedcall::internal::narrowed<To>(value);
     std::memcpy(to + i * std::intptr_t{sizeof(To)}, &made, sizeof(made));
   }
   if (all_fit) return count;
   std::intptr_t good = 0;
-  while (fits<From, To>(load_as<From>(from + good * step))) ++good;
+  // Another thread may write to the array.
+  while (good < count && has_room<To>(load_as<From>(from + good * step))) ++good;
   return good;
 }
 

@@ -21,6 +21,7 @@ __all__ = ["load_tags", "tag_module"]
 
 #: What a package says in its metadata: the module that the tags are for, and a function that tags.
 _GROUP = "typedcall_tags"
+_OF_TAGS = ("def row", "object row")
 _ONLY_CXX = r"^[ \t]*#[ \t]*if(?:def|[ \t]+defined)[ \t(]+__cplusplus\b.*?^[ \t]*#[ \t]*endif[^\n]*"
 # Module names that load_tags() has been through, with the module itself: one that is imported again is
 # another one.
@@ -43,8 +44,8 @@ def tag_module(
     of a C header: every function in it whose name, less `prefix`, the module has is tagged. That
     needs cffi, which parses it; lines of the preprocessor are left out, conditions not looked at.
 
-    `library`: the path of the shared library, or what ctypes or cffi opened; usually the module's
-    own file. `flags` are those of all of them, as for tag(): a promise, like the signatures.
+    `library`: the path of the shared library, or what ctypes or, beside a table, cffi opened; usually
+    the module's own file. `flags` are those of all of them, as for tag(): a promise, like the signatures.
 
     All are tagged or none. TypeError for what is no function of the module, a module that is no
     shared library, and what the C text says of no type code; ValueError for a faulty signature, a
@@ -64,7 +65,7 @@ def tag_module(
     done: list[Any] = []
     try:
         for _, function, texts, pointers in found:
-            had_none = not entries(function)
+            had_none = not any(entry.place in _OF_TAGS for entry in entries(function))
             tag(function, texts, pointers, flags=flags)
             if had_none:
                 done.append(function)
@@ -150,7 +151,7 @@ def _declared(module: ModuleType, text: str, path: str, prefix: str) -> dict[str
     ffi = cffi.FFI()
     try:
         ffi.cdef(text)
-    except cffi.CDefError as error:
+    except (cffi.CDefError, cffi.FFIError, NotImplementedError) as error:
         raise ValueError(f"cffi cannot read this C text: {error}") from error
     opened = ffi.dlopen(path)
     known = {name for name, value in members(module) if callable(value)}

@@ -94,7 +94,8 @@ def _rank(given: str, wanted: str) -> int | None:
 
 def _wide_types(entries: list[Entry]) -> list[tuple[str, ...]]:
     """The arrays that stand for what Python passes: of 64-bit ints and of doubles. Of an int for a
-    floating parameter NumPy makes a double; only a float may have a double beside it."""
+    floating parameter NumPy makes a double; with a float among several overloads it must not become
+    one on the way to another, so ints have loops of their own there."""
     made: dict[tuple[str, ...], None] = {}
     for entry in entries:
         options = []

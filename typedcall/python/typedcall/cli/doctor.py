@@ -29,8 +29,8 @@ _LIBRARIES = (
     ("numba", "direct calls in nopython code"),
     ("Cython", "functions that modules export as a source"),
     ("cffi", "pointers in both directions; needed on PyPy"),
-    ("pybind11", "a recipe, in examples/"),
-    ("nanobind", "a recipe, in examples/"),
+    ("pybind11", "typedcall/pybind11.h: def<f>, def_falling_back<f>"),
+    ("nanobind", "typedcall/nanobind.h: def<f>, def_falling_back<f>"),
     ("rich", "the tables of this command line"),
 )
 
