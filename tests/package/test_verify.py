@@ -199,6 +199,34 @@ class Verify(CommandLine):
         self.assertEqual(kinds["half d->d"], [])
         self.assertRegex(verdicts["crashes"]["examples"][0][2], "^died of SIG")
 
+    @unittest.skipIf(support.IS_PYPY, "callbacks that take the GIL cannot be tagged so on PyPy")
+    def test_objects_are_compared_in_depth(self):
+        numpy = adapter_support.library("numpy")
+        del numpy
+        for boxed, unboxed, status in (
+            ("numpy.arange(3.0)", "numpy.arange(3.0)", 0),
+            ("numpy.arange(3.0)", "numpy.arange(3.0) + 1", 1),
+            ("numpy.zeros(3)", "-numpy.zeros(3)", 1),
+            ("numpy.zeros(3)", "numpy.zeros(3, 'l')", 1),
+            ("numpy.full(3, math.nan)", "numpy.full(3, math.nan)", 0),
+            ("numpy.zeros(2000)", "numpy.r_[numpy.zeros(1000), 1, numpy.zeros(999)]", 1),
+            ("(0.0,)", "(-0.0,)", 1), ("[1]", "[1.0]", 1), ("[1, (2, math.nan)]",) * 2 + (0,),
+            ("{'a': True}", "{'a': 1}", 1), ("{'a': 1, 'b': 2}", "{'b': 2, 'a': 1}", 0),
+            ("numpy.longdouble(0.0)", "numpy.longdouble(-0.0)", 1),
+            ("endless", "endless[0]", 0),
+        ):
+            self.tagged(
+                "import math, numpy", "endless = []", "endless.append(endless)",
+                "def f(x): return " + boxed,
+                "__same = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_double)(lambda x: %s)"
+                % unboxed,
+                "F = typedcall.Flags",
+                "typedcall.tag(f, 'd->O', __same, flags=F.NEEDS_THREAD | F.MAY_RAISE)")
+            with self.subTest(boxed=boxed, unboxed=unboxed):
+                report = self.json("verify", "tagged", "--count", "10", status=status)
+                verdict, = report["verdicts"]
+                self.assertEqual(verdict["unexplained" if status else "equal"], 10, verdict)
+
     def test_the_largest_number(self):
         # It would not end with an int of 64 bits.
         body = ["for i in range(abs(x) if type(x) is int and abs(x) < 2**63 else 0): pass",

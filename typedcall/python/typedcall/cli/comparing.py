@@ -85,8 +85,11 @@ def _bits(value: float) -> tuple[bool, bytes]:
 
 def _plain(value: Any) -> Any:
     """NumPy's scalars are the Python numbers that they hold."""
-    numpy: Any = sys.modules.get("numpy")
-    return value.item() if numpy is not None and is_a(value, numpy.generic) else value
+    return value.item() if _is_numpys(value, "generic") else value
+
+
+def _is_numpys(value: Any, name: str) -> bool:
+    return is_a(value, getattr(sys.modules.get("numpy"), name, None))
 
 
 def _same_value(a: Any, b: Any) -> bool:
@@ -98,11 +101,24 @@ def _same_value(a: Any, b: Any) -> bool:
     if isinstance(a, complex):
         return _bits(a.real) == _bits(b.real) and _bits(a.imag) == _bits(b.imag)
     try:
-        return bool(a is b or a == b) or repr(a) == repr(b)
+        return a is b or _same_object(a, b)
     except KeyboardInterrupt:
         raise
-    except BaseException:
-        return False
+    except BaseException:  # of its `__eq__`, or of a container in itself
+        return repr(a) == repr(b)
+
+
+def _same_object(a: Any, b: Any) -> bool:
+    """Of the same type. Inside of containers 0.0 is not -0.0 either, and 1 is not 1.0."""
+    if type(a) in (tuple, list):
+        return len(a) == len(b) and all(map(_same_value, a, b))
+    if type(a) is dict:
+        return a.keys() == b.keys() and all(_same_value(a[key], b[key]) for key in a)
+    if _is_numpys(a, "ndarray"):
+        return (a.dtype, a.shape) == (b.dtype, b.shape) and _same_value(a.tolist(), b.tolist())
+    if _is_numpys(a, "generic"):  # a long double: == takes a zero for the other one
+        return repr(a) == repr(b)
+    return bool(a == b) or repr(a) == repr(b)
 
 
 def _same(a: _Outcome, b: _Outcome) -> bool:
