@@ -227,6 +227,45 @@ class Verify(CommandLine):
                 verdict, = report["verdicts"]
                 self.assertEqual(verdict["unexplained" if status else "equal"], 10, verdict)
 
+    def test_what_functions_print_is_not_in_the_report(self):
+        self.tagged("import os", "def f(x):", "    print('by Python')", "    os.write(1, b'by C')",
+                    "    return plain.half(x)",
+                    "typedcall.tag(f, 'd->d', plain.addresses['half'])")
+        for options in ((), ("--in-process",)):
+            ended, output, errors = self.run_it("verify", "tagged", "--json", "--count", "20",
+                                                "--arguments", "1.5", *options)
+            self.assertEqual(ended, 0, errors)
+            self.assertEqual(json.loads(output)["verdicts"][0]["equal"], 1)
+            self.assertIn("by Python", errors)
+            self.assertIn("by C", errors)
+
+    @unittest.skipIf(support.IS_PYPY, "a wrong address cannot be tagged so on PyPy")
+    def test_a_crash_while_a_process_of_the_functions_own_goes_on(self):
+        self.tagged(
+            "import os, time",
+            "def f(x):", "    if not hasattr(f, 'called') and os.fork() == 0:",
+            "        os.closerange(0, 3)", "        time.sleep(30)", "        os._exit(0)", "    f.called = True",
+            "    return x", "data = (ctypes.c_char * 64)()",
+            "typedcall.tag(f, 'd->d', ctypes.addressof(data))")
+        verdict = self.differences(3, "--count", "10", "--time-limit", "20")
+        self.assertEqual(verdict["crashes"], 3)
+        self.assertRegex(verdict["examples"][0][2], "^died of SIG")
+
+    def test_what_ends_programs(self):
+        self.tagged("half = plain.half",
+                    "typedcall.tag(half, 'd->d', plain.addresses['half'])",
+                    "def interrupts(x): raise KeyboardInterrupt",
+                    "class Faulty:", "    def __repr__(self): raise SystemExit(3)",
+                    "def unprintable(x): return Faulty()",
+                    "for f in (interrupts, unprintable):",
+                    "    typedcall.tag(f, 'd->d', plain.addresses['half'])")
+        report = self.json("verify", "tagged", "--count", "20")
+        verdicts = {verdict["name"]: verdict for verdict in report["verdicts"]}
+        self.assertEqual(verdicts["half"]["equal"], 20)
+        self.assertRegex(verdicts["interrupts"]["skipped"],
+                         "^raised KeyboardInterrupt in its boxed call")
+        self.assertRegex(verdicts["unprintable"]["skipped"], "^raised SystemExit in its comparison")
+
     def test_the_largest_number(self):
         # It would not end with an int of 64 bits.
         body = ["for i in range(abs(x) if type(x) is int and abs(x) < 2**63 else 0): pass",

@@ -2,16 +2,21 @@
 along; and what it was doing then."""
 from __future__ import annotations
 
+import contextlib
 import mmap
 import multiprocessing
+import os
 import signal
 import struct
+import sys
 import time
+from collections.abc import Iterator
 from typing import Any, Callable
 
+from typedcall._foreign import type_name
 from typedcall.cli import CommandError
 
-__all__ = ["Marker", "isolated"]
+__all__ = ["Marker", "isolated", "printing_to_stderr"]
 
 _ROOM = 4096
 
@@ -43,17 +48,38 @@ class Marker:
         return int(self._HEAD.unpack_from(self._memory)[1]), text.decode(errors="replace")
 
 
-def _send(work: Callable[[], Any], to: Any) -> None:
+@contextlib.contextmanager
+def printing_to_stderr() -> Iterator[None]:
+    """Whatever prints to stdout meanwhile, also in C: that is for reports, which programs read."""
+    sys.stdout.flush()
+    own = os.dup(1)
+    os.dup2(2, 1)
     try:
-        to.send((True, work()))
-    except BaseException as error:  # it is the parent who says so
-        to.send((False, repr(error)))
+        yield
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+        os.dup2(own, 1)
+        os.close(own)
 
 
-def _wait(receiver: Any, seconds: float, marker: Marker, tick: Callable[[int], None]) -> bool:
+def _send(work: Callable[[], Any], to: Any) -> None:
+    os.dup2(2, 1)  # as printing_to_stderr(), and to the process's end
+    try:
+        to.send((True, work(), ""))
+    except Exception as error:  # it is the parent who says so
+        to.send((False, None, repr(error)))
+    except BaseException as error:  # the function's, or that of its result's repr()
+        to.send((True, None, f"raised {type_name(error)}"))
+
+
+def _wait(
+    child: Any, receiver: Any, seconds: float, marker: Marker, tick: Callable[[int], None]
+) -> bool:
     """For the end, telling of the calls; False when one takes longer than that."""
     steps, since = marker.steps, time.monotonic()
-    while not receiver.poll(min(seconds, 0.2)):
+    # The pipe's end alone does not tell: the child's own children may have it open.
+    while not receiver.poll(min(seconds, 0.2)) and child.is_alive():
         tick(marker.get()[0])
         if marker.steps != steps:
             steps, since = marker.steps, time.monotonic()
@@ -75,12 +101,14 @@ def isolated(
     child.start()
     sender.close()
     with receiver:
-        if not _wait(receiver, seconds, marker, tick):
+        if not _wait(child, receiver, seconds, marker, tick):
             child.kill()
             child.join()
             return None, f"did not end within {seconds:g} s"
         try:
-            succeeded, result = receiver.recv()
+            if not receiver.poll():
+                raise EOFError
+            succeeded, result, fault = receiver.recv()
         except (EOFError, OSError):
             child.join()
             code = child.exitcode or 0
@@ -92,5 +120,5 @@ def isolated(
     child.kill()
     child.join()
     if not succeeded:
-        raise CommandError(f"verify itself failed: {result}")
-    return result, None
+        raise CommandError(f"verify itself failed: {fault}")
+    return result, fault or None

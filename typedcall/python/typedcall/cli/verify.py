@@ -10,7 +10,7 @@ from typedcall._records import Entry
 from typedcall.cli import CRASHED, FOUND, NOTHING, CommandError
 from typedcall.cli.arguments import read_arguments, read_ranges
 from typedcall.cli.comparing import MOST_SHOWN, Calls, Verdict, shorten, verify_entry
-from typedcall.cli.isolation import Marker, isolated
+from typedcall.cli.isolation import Marker, isolated, printing_to_stderr
 from typedcall.cli.report import print_json, print_table, progress, write_junit
 from typedcall.cli.targets import Target, find_targets
 
@@ -131,7 +131,8 @@ def run(options: argparse.Namespace) -> int:
     with progress("verifying", len(work) * calls.number) as done:
         for target, entry in work:
             if options.in_process:
-                verdicts.append(verify_entry(target, entry, calls, Marker()))
+                with printing_to_stderr():
+                    verdicts.append(verify_entry(target, entry, calls, Marker()))
                 done(calls.number)
             else:
                 verdicts.append(_verify_isolated(target, entry, calls, options.time_limit, done))
