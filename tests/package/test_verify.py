@@ -132,6 +132,9 @@ class Verify(CommandLine):
                      "plain.addresses['inc']")
         self.assertGreater(self.differences(0, "--ranges", "5:7")["equal"], 300)
         self.assertGreater(self.differences(1, "--ranges", "4:7")["unexplained"], 0)
+        # 1e999 is infinity, which is no limit.
+        self.assertGreater(self.differences(1, "--ranges", "5:1e999")["unexplained"], 0)
+        self.assertIn("is no range", self.error("verify", "tagged", "--ranges", "1e999:"))
 
     def test_a_function_that_does_not_repeat_itself(self):
         self.tagged("import itertools", "counter = itertools.count()", "def f(x):",

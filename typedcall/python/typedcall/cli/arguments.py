@@ -47,6 +47,9 @@ def read_ranges(text: str) -> Ranges:
             ends: list[Any] = [ast.literal_eval(end) if end else None for end in (low, high)]
             is_range = bool(colon) and (None in ends or ends[0] <= ends[1])
             is_range = is_range and all(type(end) in (int, float, type(None)) for end in ends)
+            # No limit is one that every number keeps.
+            ends = [None if end == no_end else end for end, no_end in zip(ends, (-math.inf, math.inf))]
+            is_range = is_range and not {-math.inf, math.inf} & set(ends)
         except (ValueError, SyntaxError, TypeError):
             is_range = False
         if not is_range:
