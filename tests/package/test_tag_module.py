@@ -93,6 +93,34 @@ class TagModule(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "has no signature; leave ef_gcd out"):
             typedcall.tag_module(exported, "struct s { int a; }; struct s ef_gcd(int);", prefix="ef_")
 
+    def test_comments_and_conditions_of_a_header(self):
+        try:
+            import cffi  # noqa: F401
+        except ImportError:
+            self.skipTest("cffi is not installed")
+        gcd = "int ef_gcd(int a, int b);\n"
+        for text in (
+            "/* of all\n # kinds */ " + gcd + "/* more */",
+            "#define X 1 /* over\n two lines */\n" + gcd,
+            "#define TEXT \"/*\" // it's\n" + gcd + "#define END \"*/\"",
+            "#ifdef __cplusplus\nextern \"C\" int ef_gcd(int, int);\n#else\n" + gcd + "#endif\n",
+            "#ifndef __cplusplus\n" + gcd + "#else\nclass C {};\n#endif",
+            "#if !defined(__cplusplus)\n" + gcd + "#elif 1\nclass C {};\n#endif",
+            "#if defined(X) && defined(__cplusplus)\nclass C {};\n#endif\n" + gcd,
+            "#ifdef __cplusplus\n#if 1\n#include <new>\n#endif\nextern \"C\" {\n#endif\n" + gcd
+            + "#ifdef __cplusplus\n}\n#endif",
+            "int \\\r\nef_gcd(int a, \\\r\nint b);\r\n",
+            "enum { ef_norm = 3 };\n" + gcd,
+        ):
+            with self.subTest(text=text):
+                self.assertEqual(typedcall.tag_module(exported, text, prefix="ef_"), ["gcd"])
+                self.assertTrue(typedcall.untag(exported.gcd))
+        self.refused(ValueError, "cffi cannot read", exported,
+                     "int ef_gcd(int, int);\nint ef_gcd(long, long);", prefix="ef_")
+        # The address of a variable is no function's, whatever the variable holds.
+        self.assertEqual(typedcall.tag_module(exported, "extern int (*ef_gcd)(int, int);",
+                                              prefix="ef_"), [])
+
     def refused(self, error, text, *arguments, **keywords):
         with self.assertRaisesRegex(error, text):
             typedcall.tag_module(*arguments, **keywords)

@@ -22,7 +22,9 @@ __all__ = ["load_tags", "tag_module"]
 #: What a package says in its metadata: the module that the tags are for, and a function that tags.
 _GROUP = "typedcall_tags"
 _OF_TAGS = ("def row", "object row")
-_ONLY_CXX = r"^[ \t]*#[ \t]*if(?:def|[ \t]+defined)[ \t(]+__cplusplus\b.*?^[ \t]*#[ \t]*endif[^\n]*"
+_COMMENT_OR_TEXT = r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|' r"'(?:\\.|[^'\\\n])*'"
+_DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(\w*)(.*)")
+_ASKS_FOR_CXX = re.compile(r"(!?)[ \t]*\bdefined[ \t]*\(?[ \t]*__cplusplus\b")
 # Module names that load_tags() has been through, with the module itself: one that is imported again is
 # another one.
 _loaded: dict[tuple[str, str], ModuleType] = {}
@@ -42,7 +44,8 @@ def tag_module(
     "int(int, int)". A name in the C text is the C function's, "int gcd_of_ints(int a, int b)";
     otherwise that is `prefix` and the Python name. Overloads are a list. Or `signatures` is the text
     of a C header: every function in it whose name, less `prefix`, the module has is tagged. That
-    needs cffi, which parses it; lines of the preprocessor are left out, conditions not looked at.
+    needs cffi, which parses it; lines of the preprocessor are left out, and conditions not looked at
+    but for __cplusplus, which is not defined.
 
     `library`: the path of the shared library, or what ctypes or, beside a table, cffi opened; usually
     the module's own file. `flags` are those of all of them, as for tag(): a promise, like the signatures.
@@ -143,14 +146,9 @@ def _declared(module: ModuleType, text: str, path: str, prefix: str) -> dict[str
         import cffi
     except ImportError:
         raise ImportError("a C header's text is read by cffi, which is not installed") from None
-    # What only C++ sees, `extern "C" {` and its end, goes whole; of all else the directives. Continued
-    # lines are one.
-    text = re.sub(_ONLY_CXX, "", text, flags=re.MULTILINE | re.DOTALL)
-    text = re.sub(r"^[ \t]*#(?:[^\n\\]|\\\n|\\.)*", "", text, flags=re.MULTILINE)
-    text = re.sub(r'\bextern\s+"C"', "extern", text)
     ffi = cffi.FFI()
     try:
-        ffi.cdef(text)
+        ffi.cdef(_preprocessed(text))
     except (cffi.CDefError, cffi.FFIError, NotImplementedError) as error:
         raise ValueError(f"cffi cannot read this C text: {error}") from error
     opened = ffi.dlopen(path)
@@ -161,16 +159,49 @@ def _declared(module: ModuleType, text: str, path: str, prefix: str) -> dict[str
         if not c_name.startswith(prefix) or name not in known:
             continue
         try:
-            pointer = getattr(opened, c_name)
+            if is_a(getattr(opened, c_name), int):  # of an enum, or a macro
+                continue
+            # Of a variable that holds a function's address this is no function, but where that is.
+            pointer = ffi.addressof(opened, c_name)
         except AttributeError as error:
             raise ValueError(f"{path} has no C function '{c_name}'") from error
-        if not isinstance(pointer, ffi.CData) or ffi.typeof(pointer).kind != "function":
+        if ffi.typeof(pointer).kind != "function":
             continue
         offered = entries(pointer)
         if not offered:
             raise TypeError(f"'{ffi.typeof(pointer).cname}' has no signature; leave {c_name} out")
         found[name] = offered[0].signature
     return found
+
+
+def _preprocessed(text: str) -> str:
+    """As cffi takes it: without comments, directives, and what only C++ sees."""
+    text = text.replace("\r\n", "\n").replace("\\\n", "")
+    text = re.sub(_COMMENT_OR_TEXT, lambda found: " " if found[0][0] == "/" else found[0], text,
+                  flags=re.DOTALL)
+    kept: list[str] = []
+    # Of each condition around a line: does C see it? None: a condition that is not looked at.
+    seen: list[bool | None] = []
+    for line in text.split("\n"):
+        directive = _DIRECTIVE.match(line)
+        if directive is None:
+            kept += [] if False in seen else [line]
+            continue
+        word, rest = directive.groups()
+        if word in ("if", "ifdef", "ifndef"):
+            seen.append(_is_seen_by_c(word, rest))
+        elif word == "endif" and seen:
+            seen.pop()
+        elif word in ("else", "elif") and seen and seen[-1] is not None:
+            seen[-1] = not seen[-1]
+    return re.sub(r'\bextern\s+"C"', "extern", "\n".join(kept))
+
+
+def _is_seen_by_c(word: str, condition: str) -> bool | None:
+    if word != "if":
+        return word == "ifndef" if condition.strip() == "__cplusplus" else None
+    asked = _ASKS_FOR_CXX.search(condition)
+    return None if asked is None or "||" in condition else asked.group(1) == "!"
 
 
 def load_tags() -> list[str]:
