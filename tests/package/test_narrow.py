@@ -298,6 +298,34 @@ class Ufuncs(unittest.TestCase):
         self.assertEqual(typedcall.ufunc(functions.other_results)([300]).tolist(), [300])
         self.assertEqual(typedcall.ufunc(functions.two_arguments)([1], [1.5]).tolist(), [1])
 
+    def test_overloads_of_bools_and_of_complex_numbers(self):
+        def mine(a, b):
+            raise NotImplementedError
+
+        takes = {"b": ctypes.c_byte, "f": ctypes.c_float, "?": ctypes.c_bool, "d": ctypes.c_double,
+                 "i": ctypes.c_int}
+        for signatures, first, second, which in (
+            (("f?->l", "bb->l"), "l", "?", 1),  # as the wrapper: an int for an int, not for a float
+            (("f?->l", "bd->l", "??->l", "bb->l"), "l", "?", 3),
+            (("f?->l", "bb->l"), "d", "?", 0),
+            (("b?->l", "dd->l"), "l", "?", 0),
+            (("i?->l", "?f->l"), "?", "d", 1),
+        ):
+            made = [ctypes.CFUNCTYPE(ctypes.c_long, *map(takes.get, text[:2]))(lambda a, b, n=n: n)
+                    for n, text in enumerate(signatures)]
+            typedcall.tag(mine, signatures, made)
+            with self.subTest(signatures=signatures, first=first, second=second):
+                found = typedcall.ufunc(mine, "mine")(self.numpy.ones(3, first),
+                                                      self.numpy.ones(3, second))
+                self.assertEqual(found.tolist(), [which] * 3)
+            typedcall.untag(mine)
+        # What is complex, or a long double, is nothing that an overload of doubles takes.
+        address = ctypes.cast(made[0], ctypes.c_void_p).value
+        typedcall.tag(mine, ("id->l", "fZd->l", "fg->l"), (address,) * 3)
+        self.assertLessEqual({"id->l", "ld->l", "fD->l", "dD->l", "lD->l", "lg->l"},
+                             set(typedcall.ufunc(mine, "mine").types))
+        typedcall.untag(mine)
+
     def test_what_falls_back(self):
         made = typedcall.ufunc(functions.positive_i)
         self.assertEqual(made([5, -5, 7]).tolist(), [5, -1005, 7])
@@ -366,7 +394,7 @@ class Ufuncs(unittest.TestCase):
 
         entry = typedcall.entries(functions.same_i)[0]
         row = (entry.signature, int(entry.flags), entry.address, functions.same_i, functions.same_i)
-        for asked in ("d->i", "l->l", "ll->i", "h->i", "i->i", "?->i", "nonsense"):
+        for asked in ("d->i", "l->l", "ll->i", "h->i", "i->i", "?->l", "nonsense"):
             with self.subTest(asked=asked), self.assertRaises(ValueError):
                 _numpy_bridge.make_ufunc(numpy_.ufunc_api(), "x", "", ((*row, asked),), b"\0\0", 1, 1)
 

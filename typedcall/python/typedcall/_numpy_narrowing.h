@@ -67,9 +67,11 @@ converter converter_to(PyNativeType to) {
   }
 }
 
-/// Null where there is none. From the widest types alone: NumPy casts to them.
+/// Null where there is none. From the widest types alone, to which NumPy casts, and from bool,
+/// which may be another overload's.
 inline converter converter_between(PyNativeType from, PyNativeType to) {
   if (from.is_pointer || to.is_pointer) return nullptr;
+  if (PyNativeType_Kind(from) == PyNativeKind_BOOL) return converter_to<bool>(to);
   if (PyNativeType_Size(from) != sizeof(std::int64_t)) return nullptr;
   switch (PyNativeType_Kind(from)) {
     case PyNativeKind_SIGNED:
@@ -159,7 +161,8 @@ class narrowing_loop {
       if (converters_[i] == nullptr) continue;
       const auto read = range(i, plan_.inputs[i]);
       if (written.second <= read.first || read.second <= written.first) continue;
-      const auto size = static_cast<std::intptr_t>(PyNativeType_Size(plan_.inputs[i]));
+      const auto size = static_cast<std::intptr_t>(
+          std::max(PyNativeType_Size(plan_.inputs[i]), PyNativeType_Size(plan_.output)));
       const bool is_in_place = args[i] == args[out] && by[i] == by[out] && std::abs(by[i]) >= size;
       if (!is_in_place) return true;
     }

@@ -85,11 +85,15 @@ _MOST_WIDE_LOOPS = 64
 def _rank(given: str, wanted: str) -> int | None:
     """None: it is not converted here."""
     kind, size = kind_of(wanted), CODES[wanted].size
-    if kind in ("signed", "unsigned") and size <= 8:
-        return _EXACT if given != "d" else None
-    if kind == "floating" and size <= 8:
-        return _SAFE if given != "d" else _EXACT if size == 8 else _SUBCLASS
-    return _EXACT if given == wanted else None
+    if given == wanted:
+        return _EXACT
+    if given not in ("?", "l", "L", "d") or size > 8:
+        return None
+    if kind in ("signed", "unsigned"):
+        return {"?": _SUBCLASS, "d": None}.get(given, _EXACT)
+    if kind == "floating":
+        return _SUBCLASS if given == "d" else _SAFE
+    return None
 
 
 def _wide_types(entries: list[Entry]) -> list[tuple[str, ...]]:
