@@ -17,6 +17,9 @@ namespace internal {
 
 template <class T>
 constexpr bool is_int = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+// GNU's dialects count an __int128 among the integers.
+template <class T>
+constexpr bool is_int_or_bool = std::is_integral_v<T> && sizeof(T) <= sizeof(long long);
 
 /// May a Given be passed where the native function takes an Own? As the wrapper takes what Python
 /// makes of it: no int from a float, no bool from an int, and no Python float holds a long double.
@@ -25,10 +28,9 @@ constexpr bool is_taken_for() {
   if constexpr (std::is_same_v<Given, Own>) {
     return true;
   } else if constexpr (is_int<Own>) {
-    // With GNU extensions there are wider ones, which no Python call here takes.
-    return std::is_integral_v<Given> && sizeof(Given) <= sizeof(long long);
+    return is_int_or_bool<Given>;
   } else if constexpr (std::is_floating_point_v<Own>) {
-    return (std::is_integral_v<Given> && sizeof(Given) <= sizeof(long long)) ||
+    return is_int_or_bool<Given> ||
            (std::is_floating_point_v<Given> && sizeof(Given) <= sizeof(double));
   } else {
     return false;

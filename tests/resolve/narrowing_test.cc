@@ -284,6 +284,8 @@ static_assert(!Takes<double, int> && !Takes<float, long>, "no int from a float")
 static_assert(!Takes<int, bool> && !Takes<double, bool>, "no bool from a number");
 static_assert(!Takes<long double, double> && !Takes<long double, float>);
 static_assert(!Takes<long, PyObject *> && Takes<PyObject *, PyObject *>);
+__extension__ using Int128 = __int128;
+static_assert(!Takes<Int128, int> && !Takes<Int128, double>, "what Python would get is cut off");
 static_assert(!Takes<const char *, int> && !Takes<double *, float>);
 
 }  // namespace
