@@ -74,6 +74,31 @@ class Raising(unittest.TestCase):
             self.assertIsNone(exception.__context__)
             self.assertIsNone(exception.__cause__)
 
+    def test_what_it_was_raised_in(self):
+        def mine(x):
+            try:
+                return 1 // 0
+            except ZeroDivisionError:
+                raise KeyError(x)
+
+        import ctypes
+
+        never = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_int))(
+            lambda x, place: 1)
+        typedcall.tag(mine, "i&i->i", ctypes.cast(never, ctypes.c_void_p).value,
+                      flags=Flags.FALLS_BACK)
+        self.addCleanup(typedcall.untag, mine)
+        self.addCleanup(lambda: never)
+        for call in (mine, compiled(mine), compiled(mine, nogil=True)):
+            try:
+                raise IndexError
+            except IndexError as outer:
+                with self.assertRaises(KeyError) as caught:
+                    call(5)
+                context = caught.exception.__context__
+                self.assertIs(type(context), ZeroDivisionError)
+                self.assertIs(context.__context__, outer)
+
     def test_the_error_value_alone_is_a_result(self):
         functions.keep(None)
         self.assertEqual(compiled(others.check)(-1), -1)

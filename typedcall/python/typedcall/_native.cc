@@ -289,8 +289,8 @@ typedcall::method_table methods{
     def<fall_back_plan>("fall_back_plan", positional("callable"), positional("signature"),
                         "The address of what FALL_BACK takes first, for ever; the caller keeps the "
                         "callable."),
-    def<typedcall::python::take_raised>("take_raised",
-                                        "The exception that FALL_BACK has put aside."),
+    def<typedcall::python::raise_again>("raise_again",
+                                        "Raises what FALL_BACK has put aside, as it was."),
     def<array_callee>("array_callee", positional("signature"), positional("address"),
                       "The capsule that CALL_WITH_ARRAY, a double (int, double *, void *), takes "
                       "as its data; it does not keep what the address depends on."),

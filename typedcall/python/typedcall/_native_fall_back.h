@@ -47,9 +47,9 @@ inline void put_exception_aside() {
   Py_XDECREF(traceback);
 }
 
-/// Takes what put_exception_aside() has left for this thread: a new reference, or NULL with an
-/// exception. GIL: held.
-inline PyObject *take_raised() {
+/// Sets what put_exception_aside() has left for this thread, as it was: a `raise` would give it
+/// another __context__. Always NULL, with an exception. GIL: held.
+inline PyObject *raise_again() {
   PyObject *const known = PyThreadState_GetDict();
   PyObject *value = known != nullptr ? PyDict_GetItemString(known, kRaised) : nullptr;
   if (value == nullptr) {
@@ -58,8 +58,13 @@ inline PyObject *take_raised() {
     return nullptr;
   }
   Py_INCREF(value);
-  if (PyDict_DelItemString(known, kRaised) == 0) return value;
-  Py_DECREF(value);
+  if (PyDict_DelItemString(known, kRaised) == 0) {
+    PyObject *const type = reinterpret_cast<PyObject *>(Py_TYPE(value));
+    Py_INCREF(type);
+    PyErr_Restore(type, value, PyException_GetTraceback(value));
+  } else {
+    Py_DECREF(value);
+  }
   return nullptr;
 }
 

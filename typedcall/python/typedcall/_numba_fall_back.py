@@ -22,7 +22,7 @@ class Raised(Exception):
     def __new__(cls, *args: Any) -> Raised:
         from typedcall import _native
 
-        raise _native.take_raised()
+        _native.raise_again()
 
 
 def place_of(context: Any, builder: Any, signature: Any) -> Any:
