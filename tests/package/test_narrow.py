@@ -110,6 +110,24 @@ class Numba(unittest.TestCase):
         compiled = self.numba.njit(lambda x: any_int(x))
         self.assertEqual([compiled(x) for x in (5, -1, 2**40 + 5)], [5, 999, 781])
 
+    def test_what_falls_back_without_a_result(self):
+        seen = []
+
+        def mine(x):
+            seen.append(x)
+            if x == 3:
+                raise LookupError("three")
+
+        made = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(lambda x: x < 5)
+        typedcall.tag(mine, "i->i", ctypes.cast(made, ctypes.c_void_p).value,
+                      flags=typedcall.Flags.FALLS_BACK)
+        self.addCleanup(typedcall.untag, mine)
+        compiled = self.numba.njit(lambda x: mine(x))
+        self.assertEqual([compiled(x) for x in (5, 4, 2**40, 6)], [None] * 4)
+        self.assertEqual(seen, [4, 2**40])
+        with self.assertRaisesRegex(LookupError, "three"):
+            compiled(3)
+
     def test_no_result(self):
         compiled = self.compiled("nothing")
         before = functions.calls()

@@ -133,8 +133,8 @@ class Call:
         place = None
         if case.returns_status:
             returned: Any = ir.IntType(32)
+            place = place_of(context, builder, site.signature)
             if case.result != "v":
-                place = place_of(context, builder, site.signature)
                 passed.append(place)
                 types.append(place.type)
         elif case.result == "v":

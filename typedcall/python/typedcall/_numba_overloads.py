@@ -49,7 +49,7 @@ class Case:
         arguments, result = entry.python_types()
         if self.falls_back:
             kinds = {kind_of_letters(each) for each in [*arguments, result]}
-            if not kinds <= {"bool", "signed", "unsigned", "floating", "complex"}:
+            if not kinds <= {"void", "bool", "signed", "unsigned", "floating", "complex"}:
                 raise ValueError("may fall back, and has other types than numbers")
         #: Of what Python passes and gets.
         self.letters = arguments
