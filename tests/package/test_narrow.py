@@ -128,6 +128,35 @@ class Numba(unittest.TestCase):
         with self.assertRaisesRegex(LookupError, "three"):
             compiled(3)
 
+    def test_a_literal_int_for_a_float(self):
+        def mine(a, b):
+            raise NotImplementedError
+
+        seen = []
+        made = [ctypes.CFUNCTYPE(result, *types)(lambda a, b: seen.append(b) or 1)
+                for result, types in ((ctypes.c_byte, (ctypes.c_byte, ctypes.c_float)),
+                                      (ctypes.c_long, (ctypes.c_long, ctypes.c_double)))]
+        typedcall.tag(mine, ("bf->b", "ld->l"), made)
+        self.addCleanup(typedcall.untag, mine)
+        self.assertEqual(self.numba.njit(lambda: mine(5, 16777217))(), 1)
+        self.assertEqual(seen, [16777216.0])
+        # By way of a double it would be another float: the nearest one is not what the wrapper takes.
+        with self.assertRaisesRegex(self.numba.errors.TypingError, "round the int in argument 2"):
+            self.numba.njit(lambda: mine(5, 2**62 + 2**38 + 1))()
+
+    def test_a_literal_int_beside_a_variable(self):
+        def mine(a):
+            raise NotImplementedError
+
+        made = [ctypes.CFUNCTYPE(result, argument)(lambda a, n=n: n) for n, (result, argument) in
+                enumerate(((ctypes.c_long, ctypes.c_ubyte), (ctypes.c_long, ctypes.c_byte),
+                           (ctypes.c_double, ctypes.c_long)))]
+        typedcall.tag(mine, ("B->l", "b->l", "l->d"), made)
+        self.addCleanup(typedcall.untag, mine)
+        five = self.numpy.int8(5)
+        for function in (lambda x: (mine(x), mine(-5)), lambda x: (mine(-5), mine(x))):
+            self.assertEqual(set(self.numba.njit(function)(five)), {0, 1})
+
     def test_no_result(self):
         compiled = self.compiled("nothing")
         before = functions.calls()

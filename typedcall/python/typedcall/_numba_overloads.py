@@ -243,7 +243,20 @@ def select(
     decided, reason_of_literals = _choose(context, overloads, arguments)
     if decided is None or len(decided.steps) > 1 or not all(decided.steps[0].fits):
         return None, reason_of_literals or reason
-    return decided, ""
+    for at, (given, passed) in enumerate(zip(arguments, decided.arguments), 1):
+        if passed == types.float32 and _is_no_double(given):
+            return None, f"Numba would round the int in argument {at} otherwise than the wrapper"
+    # A variable of that type is passed alike, and may have other values.
+    general, _ = _choose(context, overloads, decided.arguments)
+    return general or decided, ""
+
+
+def _is_no_double(given: Any) -> bool:
+    """A literal int that becomes another number as a double; the wrapper makes one of it first."""
+    from numba import types
+
+    value = given.literal_value if isinstance(given, types.IntegerLiteral) else 0
+    return int(float(value)) != value
 
 
 def _choose(
