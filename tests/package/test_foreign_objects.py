@@ -8,6 +8,7 @@ import unittest
 import command_line
 import support
 import typedcall
+from typedcall import _foreign
 
 plain = support.build("plain_functions")
 SPECIAL = ("__module__", "__name__", "__qualname__", "__signatures__", "__doc__",
@@ -164,6 +165,33 @@ class Messages(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, "keyword"):
                 resolved(x=1.0)
             self.assertEqual(resolved(1.0), 0.5)
+
+    def test_the_name_that_the_user_knows(self):
+        class Record:  # as pybind11 has one behind each function
+            pass
+
+        class Function:
+            def __init__(self):
+                self.__self__ = Record()
+                self.__name__ = "add"
+                self.__qualname__ = Record.__qualname__ + ".add"
+
+            def __call__(self, x):
+                return x
+
+        function = Function()
+        typedcall.tag(function, "d->d", plain.addresses["half"])
+        self.addCleanup(typedcall.untag, function)
+
+        def names():
+            with self.assertRaises(TypeError) as caught:
+                typedcall.resolve(function, "l->l")
+            return str(caught.exception).partition(" ")[0], _foreign.name_of(function)
+
+        self.assertEqual(names(), ("add", __name__ + ".add"))
+        Record.add = Function.__call__  # a method
+        qualified = Record.__qualname__ + ".add"
+        self.assertEqual(names(), (qualified, __name__ + "." + qualified))
 
     def test_signatures(self):
         class Hostile(str):

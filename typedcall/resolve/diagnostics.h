@@ -37,13 +37,43 @@ inline void clear_failed_look_up() {
   if (!PyErr_ExceptionMatches(PyExc_MemoryError)) PyErr_Clear();
 }
 
-/// The name for messages: `__qualname__` if there is one, else the type's. GIL: held, and no
-/// exception pending. One that is pending afterwards goes in front of the message.
-__attribute__((cold)) inline std::string name_of(PyObject *callable) {
-  const object_ref name = object_ref::steal(PyObject_GetAttrString(callable, "__qualname__"));
-  const char *text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+/// A text that `object` has as an attribute; empty for anything else. As name_of().
+__attribute__((cold)) inline std::string text_of(PyObject *object, const char *attribute) {
+  const object_ref found = object_ref::steal(PyObject_GetAttrString(object, attribute));
+  const char *text =
+      found && PyUnicode_Check(found.get()) ? PyUnicode_AsUTF8(found.get()) : nullptr;
   clear_failed_look_up();
-  if (text != nullptr) return text;
+  return text != nullptr ? text : "";
+}
+
+/// Is the class in `qualified` no more than that of the object behind the function, which has no
+/// such method? pybind11's functions have a record of its own there. As name_of().
+__attribute__((cold)) inline bool is_of_hidden_record(PyObject *callable,
+                                                      const std::string &qualified,
+                                                      const std::string &name) {
+  if (name.empty() || qualified.size() <= name.size()) return false;
+  const object_ref self = object_ref::steal(PyObject_GetAttrString(callable, "__self__"));
+  clear_failed_look_up();
+  if (!self || PyErr_Occurred() != nullptr) return false;
+  auto *const type = reinterpret_cast<PyObject *>(Py_TYPE(self.get()));
+  if (qualified != text_of(type, "__qualname__") + "." + name || PyErr_Occurred() != nullptr) {
+    return false;
+  }
+  const object_ref method = object_ref::steal(PyObject_GetAttrString(type, name.c_str()));
+  clear_failed_look_up();
+  return !method;
+}
+
+/// The name for messages: `__qualname__` if there is one that means something, `__name__` where
+/// that does not, else the type's. GIL: held, and no exception pending. One that is pending
+/// afterwards goes in front of the message.
+__attribute__((cold)) inline std::string name_of(PyObject *callable) {
+  const std::string qualified = text_of(callable, "__qualname__");
+  if (PyErr_Occurred() == nullptr && !qualified.empty()) {
+    const std::string name = text_of(callable, "__name__");
+    if (PyErr_Occurred() == nullptr && is_of_hidden_record(callable, qualified, name)) return name;
+  }
+  if (!qualified.empty()) return qualified;
   return std::string("'") + Py_TYPE(callable)->tp_name + "' object";
 }
 

@@ -144,7 +144,12 @@ def printable(text: str, longest: int = _LONGEST) -> str:
 
 def name_of(function: Any) -> str:
     """For messages: `module.name`, or what kind of object it is."""
-    name = text_attribute(function, "__qualname__") or text_attribute(function, "__name__")
+    own = text_attribute(function, "__name__")
+    name = text_attribute(function, "__qualname__") or own
+    # pybind11's functions are methods of a record that has none by that name.
+    kind = type(attribute(function, "__self__"))
+    if own and name == f"{text_attribute(kind, '__qualname__')}.{own}":
+        name = name if attribute(kind, own) is not None else own
     if not name:
         return f"a '{printable(type_name(function))}' object"
     module = text_attribute(function, "__module__")
