@@ -269,6 +269,22 @@ class Verify(CommandLine):
                          "^raised KeyboardInterrupt in its boxed call")
         self.assertRegex(verdicts["unprintable"]["skipped"], "^raised SystemExit in its comparison")
 
+    def test_a_signal_without_a_name(self):
+        self.tagged("import os, signal",
+                    "def f(x): os.kill(os.getpid(), signal.SIGRTMIN + 3)",
+                    "typedcall.tag(f, 'd->d', plain.addresses['half'])")
+        status, _, errors = self.run_it("verify", "tagged", "--count", "10")
+        self.assertEqual(status, 4)
+        self.assertRegex(errors, r"died of signal \d+ in its boxed call")
+
+    def test_what_functions_do_to_stdout(self):
+        for line in ("sys.stdout = None", "sys.stdout = open(os.devnull, 'w')"):
+            self.tagged("import os, sys", "def f(x):", "    " + line, "    return plain.half(x)",
+                        "typedcall.tag(f, 'd->d', plain.addresses['half'])")
+            for options in ((), ("--in-process",)):
+                report = self.json("verify", "tagged", "--count", "10", "--arguments", "1.5", *options)
+                self.assertEqual(report["verdicts"][0]["equal"], 1)
+
     def test_the_largest_number(self):
         # It would not end with an int of 64 bits.
         body = ["for i in range(abs(x) if type(x) is int and abs(x) < 2**63 else 0): pass",

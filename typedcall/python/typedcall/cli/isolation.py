@@ -51,14 +51,16 @@ class Marker:
 @contextlib.contextmanager
 def printing_to_stderr() -> Iterator[None]:
     """Whatever prints to stdout meanwhile, also in C: that is for reports, which programs read."""
-    sys.stdout.flush()
+    stdout = sys.stdout
+    stdout.flush()
     own = os.dup(1)
     os.dup2(2, 1)
     try:
         yield
     finally:
+        sys.stdout = stdout
         with contextlib.suppress(OSError, ValueError):
-            sys.stdout.flush()
+            stdout.flush()
         os.dup2(own, 1)
         os.close(own)
 
@@ -88,6 +90,13 @@ def _wait(
     return True
 
 
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # most of those for real-time have no names
+        return f"signal {number}"
+
+
 def isolated(
     work: Callable[[], Any], seconds: float, marker: Marker, tick: Callable[[int], None]
 ) -> tuple[Any, str | None]:
@@ -114,7 +123,7 @@ def isolated(
             code = child.exitcode or 0
             if code >= 0:
                 return None, f"ended its process with exit code {code}"
-            return None, "died of " + signal.Signals(-code).name
+            return None, "died of " + _signal_name(-code)
     # Threads that the work has started may keep it from ending.
     child.join(1)
     child.kill()
