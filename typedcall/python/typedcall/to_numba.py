@@ -49,11 +49,7 @@ def _make_template(
                 raise errors.TypingError(f"{name} takes no keyword arguments in nopython code")
             choice, reason = select(self.context, overloads, args)
             if choice is not None:
-                # A literal may need fewer steps than other values of its type, for which the same
-                # code is written: the longer choice is right for both.
-                known = call.choices.get(choice.arguments)
-                if known is None or len(known.steps) < len(choice.steps):
-                    call.choices[choice.arguments] = choice
+                call.choices[choice.arguments] = choice
                 return signature(choice.result, *choice.arguments)
             listed = [f"'{each.entry.signature}'" for each in cases] + reasons
             listed += [reason] if reason else []
