@@ -247,8 +247,8 @@ class Verify(CommandLine):
         self.tagged(
             "import os, time",
             "def f(x):", "    if not hasattr(f, 'called') and os.fork() == 0:",
-            "        os.closerange(0, 3)", "        time.sleep(30)", "        os._exit(0)", "    f.called = True",
-            "    return x", "data = (ctypes.c_char * 64)()",
+            "        os.closerange(0, 3)", "        time.sleep(30)", "        os._exit(0)",
+            "    f.called = True", "    return x", "data = (ctypes.c_char * 64)()",
             "typedcall.tag(f, 'd->d', ctypes.addressof(data))")
         verdict = self.differences(3, "--count", "10", "--time-limit", "20")
         self.assertEqual(verdict["crashes"], 3)
