@@ -1,0 +1,11 @@
+"""noise, tagged by a package that nobody imports: what it offers then, and gives."""
+
+import noise
+import typedcall
+
+print("tags for", *typedcall.load_tags())
+print(noise.snoise2, "offers", *typedcall.signatures(noise.snoise2))
+typed = typedcall.resolve(noise.snoise2, "ff->f")
+for x, y in ((0.1, 0.2), (1e3, -7.5), (0, 1)):
+    assert typed(x, y) == noise.snoise2(x, y)
+print("unboxed as boxed:", round(typed(0.1, 0.2), 6))

@@ -1,0 +1,43 @@
+"""examples/tags_for_others: a package that brings tags for noise, both installed into a folder, as PyPI and
+pip have them."""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+import adapter_support
+import support
+
+EXAMPLE = adapter_support.EXAMPLES / "tags_for_others"
+
+
+class TheExample(adapter_support.Folder):
+    def install(self, *what):
+        return subprocess.run(
+            [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "install", "--no-deps",
+             "--target", str(self.folder), *map(str, what)],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+
+    def test_noise_has_tags(self):
+        support.compiler("c")
+        ended = self.install("noise==1.2.2")
+        if ended.returncode:
+            self.skipTest("noise cannot be installed: " + ended.stdout.strip()[-200:])
+        source = pathlib.Path(self.folder, "source")
+        shutil.copytree(EXAMPLE, source)  # it is built in place
+        ended = self.install(source)
+        self.assertEqual(ended.returncode, 0, ended.stdout)
+        status, printed, errors = support.python(EXAMPLE / "demo.py", paths=[self.folder])
+        self.assertEqual((status, errors), (0, ""), printed)
+        self.assertIn("tags for noise._simplex\n", printed)
+        self.assertIn("offers ff->f\n", printed)
+        status, printed, errors = support.python(
+            "-m", "typedcall", "verify", "--count", "300", "--ranges=-1000:1000", "noise._simplex",
+            paths=[self.folder])
+        self.assertEqual((status, errors), (0, ""), printed)
+
+
+if __name__ == "__main__":
+    unittest.main()
