@@ -266,7 +266,8 @@ class Ufuncs(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, "__pyx_capi__"):
                 typedcall.tag_pyx_capi(module)
         module.__dict__["__pyx_capi__"] = {"half": 5, 5: 5}
-        self.assertEqual(typedcall.tag_pyx_capi(module), [])
+        with self.assertRaisesRegex(TypeError, "its __pyx_capi__ has no capsules"):
+            typedcall.tag_pyx_capi(module)
 
 
 HOSTILE = """

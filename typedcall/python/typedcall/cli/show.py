@@ -12,7 +12,7 @@ __all__ = ["run"]
 
 def run(options: argparse.Namespace) -> int:
     rows: list[dict[str, Any]] = []
-    for target in find_targets(options.target, options.modules):
+    for target in find_targets(options.target, options.modules, exports=True):
         for entry in target.entries:
             rows.append(
                 {

@@ -34,9 +34,10 @@ def describe(error: BaseException) -> str:
 
 
 def find_targets(
-    text: str, modules: Sequence[str] = (), *, only_one: bool = False
+    text: str, modules: Sequence[str] = (), *, only_one: bool = False, exports: bool = False
 ) -> list[Target]:
-    """What `text` names, when `modules` are imported. CommandError if that cannot be done, or what
+    """What `text` names, when `modules` are imported; of a module also what it `exports` to Cython, if
+    that is asked for. CommandError if that cannot be done, or what
     it names offers nothing."""
     module_name, colon, name = text.partition(":")
     if not module_name or (colon and not name) or (only_one and not colon):
@@ -51,7 +52,7 @@ def find_targets(
     except RuntimeError as error:
         raise CommandError(describe(error)) from None
     if not colon:
-        found = _all_in(module)
+        found = _all_in(module, exports)
         if not found:
             raise CommandError(f"no function in '{module_name}' offers a native signature", NOTHING)
         return found
@@ -92,13 +93,13 @@ def _import(name: str) -> Any:
         raise CommandError(f"cannot import '{name}': {describe(error)}") from None
 
 
-def _all_in(module: Any) -> list[Target]:
+def _all_in(module: Any, exports: bool) -> list[Target]:
     """Functions of the module, and methods of the classes that it has made itself."""
     found = []
     own_name = text_attribute(module, "__name__")
     for name, value in _sorted(members(module)):
         look: Callable[[str, Any, str | None], list[Target]] = _function
-        if name == "__pyx_capi__":
+        if name == "__pyx_capi__" and exports:
             look = _exported
         elif name.startswith("__"):
             continue
