@@ -155,16 +155,18 @@ class Tagging(unittest.TestCase):
         module = types.ModuleType("exporting")
         module.structs = module.nothing = module.foreign = lambda x: x
         module.__pyx_capi__ = {
-            "structs": capsule(4096, "struct x (int)"), "nothing": capsule(4096, "void (double)"),
-            "foreign": capsule(4096, "double (double)"), "cdef": capsule(4096, "double (double)")}
+            "structs": capsule(4096, "struct x (int, int __pyx_skip_dispatch)"),
+            "nothing": capsule(4096, "void (double, int __pyx_skip_dispatch)"),
+            "foreign": capsule(4096, "double (double, int __pyx_skip_dispatch)"),
+            "cdef": capsule(4096, "double (double)")}
         with self.assertRaises(TypeError) as raised:
             typedcall.tag_pyx_capi(module)
         self.assertEqual(str(raised.exception).split(": ", 1)[1].split("; "), [
-            "cdef: no function of Python has its name (it is cdef, not cpdef)",
+            "cdef: it is cdef, not cpdef, so no Python function calls it",
             "foreign: the Python function of its name is of another module",
             "nothing: its result cannot report an exception",
             "flags= may say that it raises none",
-            "structs: its type has no signature: struct x (int)"])
+            "structs: its type has no signature: struct x (int, int __pyx_skip_dispatch)"])
         module.__pyx_capi__ = {}
         with self.assertRaisesRegex(TypeError, "its __pyx_capi__ has no capsules"):
             typedcall.tag_pyx_capi(module)

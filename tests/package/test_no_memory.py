@@ -228,10 +228,15 @@ class WithoutMemory(unittest.TestCase):
         typedcall.cython_declarations(module)
         sweep(lambda: typedcall.cython_declarations(module))
         other = types.ModuleType("other")
-        other.__pyx_capi__ = module.__pyx_capi__
-        other.one = Callable()
-        typedcall.tag_pyx_capi(other)
-        sweep(lambda: typedcall.tag_pyx_capi(other))
+        other.__pyx_capi__ = {"one": typedcall._capsules.make_capsule(
+            address, "double (double, int __pyx_skip_dispatch)")}
+        sys.modules["other"] = other
+        other.one = one = Callable()
+        sweep(lambda: typedcall.tag_pyx_capi(other), errors=TypeError)  # not of this module
+        one.__module__, one.__name__ = "other", "one"
+        assert typedcall.tag_pyx_capi(other) == ["one"]
+        typedcall.untag(one)
+        sweep(lambda: typedcall.tag_pyx_capi(other), lambda result: typedcall.untag(one))
         """)
 
     @unittest.skipIf(MAKES_FUNCTIONS, "choosing an entry makes generators")

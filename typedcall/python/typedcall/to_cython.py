@@ -158,8 +158,8 @@ def _why_nothing(module: ModuleType, flags: Flags) -> str:
     reasons = []
     for name, capsule in sorted(cython_.capsules_of(module).items()):
         text = capsule_name(capsule) or ""
-        if not callable(attribute(module, name)):
-            reason = "no function of Python has its name (it is cdef, not cpdef)"
+        if not callable(attribute(module, name)) or not cython_.is_cpdef(capsule):
+            reason = "it is cdef, not cpdef, so no Python function calls it"
         elif cython_.entry_of_capsule(capsule, flags) is not None:
             reason = "the Python function of its name is of another module"
         elif cython_.entry_of_capsule(capsule, Flags(0)) is not None:

@@ -26,7 +26,8 @@ from typedcall._foreign import (
 )
 from typedcall._records import Entry, Flags
 
-__all__ = ["capsules_of", "documented_flags", "entries", "entry_of_capsule", "exported", "variants_of"]
+__all__ = ["capsules_of", "documented_flags", "entries", "entry_of_capsule", "exported", "is_cpdef",
+           "variants_of"]
 
 #: What the text of a capsule does not say: whether the function raises, and by which value.
 UNKNOWN = Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.DIFFERS
@@ -139,8 +140,13 @@ def exported(function: Any) -> list[tuple[str, Any]]:
     return [
         (each, capsules[each])
         for each in found
-        if each in capsules and _SKIP_DISPATCH in (capsule_name(capsules[each]) or "")
+        if each in capsules and is_cpdef(capsules[each])
     ]
+
+
+def is_cpdef(capsule: Any) -> bool:
+    """Is it of a function that Python calls, too?"""
+    return _SKIP_DISPATCH in (capsule_name(capsule) or "")
 
 
 def _name_of_variant(function: Any, capsules: dict[str, Any]) -> str:
