@@ -68,9 +68,9 @@ __attribute__((cold)) inline bool is_of_hidden_record(PyObject *callable,
 /// that does not, else the type's. GIL: held, and no exception pending. One that is pending
 /// afterwards goes in front of the message.
 __attribute__((cold)) inline std::string name_of(PyObject *callable) {
-  const std::string qualified = text_of(callable, "__qualname__");
+  std::string qualified = text_of(callable, "__qualname__");
   if (PyErr_Occurred() == nullptr && !qualified.empty()) {
-    const std::string name = text_of(callable, "__name__");
+    std::string name = text_of(callable, "__name__");
     if (PyErr_Occurred() == nullptr && is_of_hidden_record(callable, qualified, name)) return name;
   }
   if (!qualified.empty()) return qualified;
