@@ -17,14 +17,11 @@ template <auto function, class... Extra>
 void def_with_entry(nanobind::module_ &module, const char *name, const PyNativeCallableEntry &entry,
                     const Extra &...extra) {
   module.def(name, function, extra...);
-  const PyTypedcall_Interface *interface = PyTypedcall_Import();
-  if (interface == nullptr) throw nanobind::python_error();
   nanobind::object object = module.attr(name);
-  auto *made = new one_entry{{1, {entry}}};
-  const int taken =
-      PyNativeCallable_TagObject(interface, object.ptr(), &made->table, one_entry::destroy);
-  if (taken != 1) delete made;
-  if (taken < 0) throw nanobind::python_error();
+  const bool is_tagged = tag_with_one_entry(entry, [&](auto *interface, auto *table, auto *free) {
+    return PyNativeCallable_TagObject(interface, object.ptr(), table, free);
+  });
+  if (!is_tagged) throw nanobind::python_error();
 }
 
 }  // namespace internal

@@ -17,17 +17,15 @@ template <auto function, class... Extra>
 void def_with_entry(pybind11::module_ &module, const char *name, const PyNativeCallableEntry &entry,
                     const Extra &...extra) {
   module.def(name, function, extra...);
-  const PyTypedcall_Interface *interface = PyTypedcall_Import();
-  if (interface == nullptr) throw pybind11::error_already_set();
   // What pybind11 puts into the module is the function, or an instance method around it.
   PyObject *object = pybind11::object(module.attr(name)).ptr();
   if (PyInstanceMethod_Check(object)) object = PyInstanceMethod_GET_FUNCTION(object);
   PyMethodDef *def = PyTypedMethod_DefOf(object);
   if (def == nullptr) throw pybind11::type_error("not a function of pybind11");
-  auto *made = new one_entry{{1, {entry}}};
-  const int taken = PyTypedMethod_TagDef(interface, def, object, &made->table, one_entry::destroy);
-  if (taken != 1) delete made;
-  if (taken < 0) throw pybind11::error_already_set();
+  const bool is_tagged = tag_with_one_entry(entry, [&](auto *interface, auto *table, auto *free) {
+    return PyTypedMethod_TagDef(interface, def, object, table, free);
+  });
+  if (!is_tagged) throw pybind11::error_already_set();
 }
 
 }  // namespace internal

@@ -1,6 +1,7 @@
 """What the tests of the adapters share: libraries that may be missing, examples that are compiled
 and run, and Cython modules."""
 
+import concurrent.futures
 import importlib
 import pathlib
 import shutil
@@ -50,6 +51,40 @@ def compile_pyx(source, folder, language="c"):
         + ["-O1", "-shared", "-fPIC", "-I" + support.python_include(), generated, "-o", made]
     )
     return made
+
+
+def nopython_call(function, count=1, **options):
+    """A function that Numba compiles, which calls `function` with `count` arguments."""
+    names = ", ".join("abc"[:count])
+    scope = {"f": function}
+    exec("def call(%s): return f(%s)" % (names, names), scope)
+    return library("numba").njit(**options)(scope["call"])
+
+
+class NumbaCalls(unittest.TestCase):
+    """Calls of the functions of `module` in nopython code."""
+
+    module = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.numba = library("numba")
+        cls.numpy = library("numpy")
+
+    def compiled(self, name, count=1, **options):
+        return nopython_call(getattr(self.module, name), count, **options)
+
+    def check_in_threads(self, total, good, bad, expected, error, text):
+        """`total` gives `expected` for `good` and raises for `bad`, in several threads at once."""
+        total(good)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            futures = [pool.submit(total, bad if i % 2 else good) for i in range(16)]
+            for i, future in enumerate(futures):
+                if i % 2:
+                    with self.assertRaisesRegex(error, text):
+                        future.result()
+                else:
+                    self.assertEqual(future.result(), expected)
 
 
 class Folder(unittest.TestCase):

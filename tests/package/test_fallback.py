@@ -256,16 +256,8 @@ class Ufuncs(unittest.TestCase):
         self.assertIsNone(gone())
 
 
-class Numba(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.numba = adapter_support.library("numba")
-
-    def compiled(self, name, count=1, **options):
-        names = ", ".join("ab"[:count])
-        scope = {"f": getattr(functions, name)}
-        exec("def call(%s): return f(%s)" % (names, names), scope)
-        return self.numba.njit(**options)(scope["call"])
+class Numba(adapter_support.NumbaCalls):
+    module = functions
 
     def test_give_what_the_function_gives(self):
         import numpy
@@ -339,15 +331,7 @@ class Numba(unittest.TestCase):
 
         good = numpy.where(numpy.arange(20000) % 50 == 0, -1.0, 4.0)
         bad = numpy.array([4.0] * 1000 + [-2000.0])
-        total(good)
-        with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            futures = [pool.submit(total, bad if i % 2 else good) for i in range(16)]
-            for i, future in enumerate(futures):
-                if i % 2:
-                    with self.assertRaisesRegex(IndexError, "far below"):
-                        future.result()
-                else:
-                    self.assertEqual(future.result(), 400 * -10.0 + 19600 * 2.0)
+        self.check_in_threads(total, good, bad, 400 * -10.0 + 19600 * 2.0, IndexError, "far below")
 
     def test_prange(self):
         import numpy

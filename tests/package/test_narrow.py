@@ -27,17 +27,8 @@ def outcome(function, *arguments):
     return result
 
 
-class Numba(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.numba = adapter_support.library("numba")
-        cls.numpy = adapter_support.library("numpy")
-
-    def compiled(self, name, count=1, **options):
-        names = ", ".join("abc"[:count])
-        scope = {"f": getattr(functions, name)}
-        exec("def call(%s): return f(%s)" % (names, names), scope)
-        return self.numba.njit(**options)(scope["call"])
+class Numba(adapter_support.NumbaCalls):
+    module = functions
 
     def test_every_integer_type_with_every_other(self):
         dtypes = {letters: self.numpy.dtype(letters) for letters in "bBhHiIlL"}
@@ -203,15 +194,8 @@ class Numba(unittest.TestCase):
 
         good = self.numpy.arange(20000)
         bad = self.numpy.array([1] * 1000 + [2**15])
-        total(good)
-        with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            futures = [pool.submit(total, bad if i % 2 else good) for i in range(16)]
-            for i, future in enumerate(futures):
-                if i % 2:
-                    with self.assertRaisesRegex(OverflowError, "signed integer of 2 bytes"):
-                        future.result()
-                else:
-                    self.assertEqual(future.result(), sum(range(20000)))
+        self.check_in_threads(total, good, bad, sum(range(20000)), OverflowError,
+                              "signed integer of 2 bytes")
 
     def test_exceptions_do_not_leak(self):
         compiled = self.compiled("same_b")

@@ -11,19 +11,13 @@ import unittest
 import adapter_support
 import support
 import typedcall
+from adapter_support import nopython_call as compiled
 from typedcall import Flags
 
 numba = adapter_support.library("numba")
 numpy = adapter_support.library("numpy")
 functions = support.build("narrow_functions")
 others = support.build("typed_functions")
-
-
-def compiled(function, count=1, **options):
-    names = ", ".join("ab"[:count])
-    scope = {"f": function}
-    exec("def call(%s): return f(%s)" % (names, names), scope)
-    return numba.njit(**options)(scope["call"])
 
 
 def outcome(function, *arguments):
@@ -34,7 +28,7 @@ def outcome(function, *arguments):
     return type(result), result
 
 
-class Raising(unittest.TestCase):
+class Raising(adapter_support.NumbaCalls):
     def setUp(self):
         self.addCleanup(functions.keep, None)
 
@@ -248,15 +242,7 @@ class Raising(unittest.TestCase):
 
         good = numpy.full(3000, 2)
         bad = numpy.append(good, 13)
-        total(good)
-        with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            futures = [pool.submit(total, bad if i % 2 else good) for i in range(16)]
-            for i, future in enumerate(futures):
-                if i % 2:
-                    with self.assertRaisesRegex(ValueError, "thirteen"):
-                        future.result()
-                else:
-                    self.assertEqual(future.result(), 6000)
+        self.check_in_threads(total, good, bad, 6000, ValueError, "thirteen")
 
     def test_prange(self):
         checked, prange = functions.checked_d, numba.prange

@@ -25,6 +25,15 @@ constexpr int kTyped = 0x1000, kExtended = 0x2000, kBoth = kTyped | kExtended;
 // An address that nothing calls; a number tells entries apart.
 inline void *Address(std::uintptr_t number) { return reinterpret_cast<void *>(number); }
 
+// The function `name` of a provider's method table, in a module that is made for it.
+template <class Methods>
+Ref FunctionOf(Methods &methods, PyModuleDef &module_def, const char *name) {
+  module_def.m_methods = methods.defs();
+  const Ref module = Ref::Steal(PyModule_Create(&module_def));
+  EXPECT_EQ(methods.tag(module.get()), 0) << TakeError();
+  return Ref::Steal(PyObject_GetAttrString(module.get(), name));
+}
+
 // A PyNativeCallableTable with any number of entries.
 class Table {
  public:

@@ -70,12 +70,7 @@ typedcall::method_table methods{
 PyModuleDef module_def = {
     PyModuleDef_HEAD_INIT, "narrow", nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
 
-Ref Function(const char *name) {
-  module_def.m_methods = methods.defs();
-  const Ref module = Ref::Steal(PyModule_Create(&module_def));
-  EXPECT_EQ(methods.tag(module.get()), 0) << TakeError();
-  return Ref::Steal(PyObject_GetAttrString(module.get(), name));
-}
+Ref Function(const char *name) { return FunctionOf(methods, module_def, name); }
 
 template <class Signature>
 narrowing_function<Signature> Narrowing(const char *name) {

@@ -81,6 +81,18 @@ struct one_entry {
   static void destroy(const void *table) { delete static_cast<const one_entry *>(table); }
 };
 
+/// Tags by `tag`, which takes the interface, a table of one entry and what frees that, and returns
+/// what the functions of tag.h do. False with a Python exception. GIL: held.
+template <class Tag>
+bool tag_with_one_entry(const PyNativeCallableEntry &entry, const Tag &tag) {
+  const PyTypedcall_Interface *interface = PyTypedcall_Import();
+  if (interface == nullptr) return false;
+  auto *made = new one_entry{{1, {entry}}};
+  const int taken = tag(interface, &made->table, one_entry::destroy);
+  if (taken != 1) delete made;
+  return taken >= 0;
+}
+
 }  // namespace internal
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
