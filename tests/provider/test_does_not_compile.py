@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sysconfig
+import tempfile
 import unittest
 
 CONVERSIONS = "typedcall: Python callers can pass and get bool"
@@ -263,26 +264,38 @@ CASES_SINCE_20 = {
 }
 
 
-def compile_text(text, standard):
+def compiler(standard, *arguments, text=None):
     # The test's own sanitizers are not for the compiler.
     env = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     command = [
-        os.environ["CC"], "-fsyntax-only", "-Wall", "-Wextra", "-Wconversion", "-Werror",
-        "-x", "c++", "-std=" + standard, "-I.", "-isystem", sysconfig.get_paths()["include"], "-"]
-    return subprocess.run(command, env=env, input=PREAMBLE + text, stderr=subprocess.PIPE,
+        os.environ["CC"], "-Wall", "-Wextra", "-Wconversion", "-Werror", "-std=" + standard, "-I.",
+        "-isystem", sysconfig.get_paths()["include"], *arguments]
+    return subprocess.run(command, env=env, input=text, stderr=subprocess.PIPE,
                           universal_newlines=True)
 
 
 class DoesNotCompile(unittest.TestCase):
     def check(self, cases, standard):
-        # One compilation for all corrections: a compiler spends its time on the headers.
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        header = os.path.join(folder.name, "preamble.h")
+        with open(header, "w") as file:
+            file.write(PREAMBLE)
+        # Precompiled once: a compiler spends its time on the headers.
+        result = compiler(standard, "-x", "c++-header", header, "-o", header + ".gch")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+        def compile_text(text):
+            return compiler(standard, "-fsyntax-only", "-Winvalid-pch", "-include", header,
+                            "-x", "c++", "-", text=text)
+
         together = "".join("namespace correction_%d { %s }\n" % (number, correction)
                            for number, (_, _, correction) in enumerate(cases.values()))
-        result = compile_text(together, standard)
+        result = compile_text(together)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         for name, (mistake, words, _) in cases.items():
             with self.subTest(name, standard=standard):
-                result = compile_text(mistake, standard)
+                result = compile_text(mistake)
                 self.assertNotEqual(result.returncode, 0)
                 self.assertIn(words, result.stderr)
 
