@@ -15,10 +15,11 @@ TESTS = "tests/package"
 REQUIREMENTS = TESTS + "/requirements.txt"
 # What pyproject.toml builds with.
 BUILDER = "scikit-build-core"
-# What takes longest and is about other programs: build systems, pip, mypy, the pages' code blocks,
-# and attacks, which last as long as they are told to. Left out by --quick.
-SLOW = {"test_build_systems", "test_examples_interpreters", "test_examples_package", "test_install",
-        "test_pages", "test_property_attack", "test_typing"}
+# What takes longest and is about other programs: build systems, pip, mypy, the pages' code blocks.
+OTHER_PROGRAMS = {"test_build_systems", "test_examples_interpreters", "test_examples_package",
+                  "test_install", "test_pages", "test_typing"}
+# Left out by --quick: attacks, too, which last as long as they are told to.
+SLOW = OTHER_PROGRAMS | {"test_property_attack"}
 # Run again with CPython's JIT, where it is compiled in: those that need few libraries, or call most.
 WITH_JIT = ["test_api", "test_api_calls", "test_ctypes", "test_cffi", "test_lifetimes", "test_numpy"]
 # Per file: some compile, and Numba does on each call of a new kind.
@@ -134,8 +135,9 @@ def cases_of_file(interpreter, python, path, folder, jit):
     return cases
 
 
-def cases_of(interpreter, with_libraries, quick=False):
-    """Installs and runs everything under one interpreter, with `quick` all but what is slow."""
+def cases_of(interpreter, with_libraries, left_out=(), reason=""):
+    """Installs and runs everything under one interpreter, all but the files that are left out for a
+    reason."""
     folder, cases = environment_of(interpreter, with_libraries)
     if folder is None:
         return cases
@@ -144,9 +146,9 @@ def cases_of(interpreter, with_libraries, quick=False):
     if cases[-1].outcome != PASSED:
         return cases
     tests = [(path, False) for path in sorted(glob.glob(TESTS + "/test_*.py"))
-             if not quick or os.path.basename(path)[:-len(".py")] not in SLOW]
-    if quick:
-        cases.append(Case("package: " + ", ".join(sorted(SLOW)), SKIPPED, "--quick"))
+             if os.path.basename(path)[:-len(".py")] not in left_out]
+    if left_out:
+        cases.append(Case("package: " + ", ".join(sorted(left_out)), SKIPPED, reason))
     if interpreter.info["jit"]:
         tests += [(f"{TESTS}/{name}.py", True) for name in WITH_JIT]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

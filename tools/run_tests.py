@@ -181,11 +181,17 @@ def package_runs(found, usual, full, quick, partly):
         if not full and (in_between or is_free_threaded):
             yield label, skipped, ("package", "run by --full")
         elif interpreter in partly:
-            yield label + ", a part", package_tests.cases_of, (interpreter, False, True)
+            yield label + ", a part", package_tests.cases_of, (
+                interpreter, False, package_tests.SLOW, "run under the others")
         else:
+            left_out = ()
+            if quick:
+                left_out = package_tests.SLOW, "--quick"
+            elif in_between or is_free_threaded:
+                left_out = package_tests.OTHER_PROGRAMS, "run under the usual CPython and the newest"
             # The libraries take minutes to install.
             yield label, package_tests.cases_of, (
-                interpreter, interpreter is usual or is_newest or is_free_threaded, quick)
+                interpreter, interpreter is usual or is_newest or is_free_threaded, *left_out)
     if full:
         yield "package, a newer PyPy", checks.script, ("tools/pypy_newer",)
 
@@ -271,7 +277,9 @@ def cross_runs(interpreter, quick):
              # Emulation takes about ten times as long.
              "--test_timeout=600,1800,3600,7200"]
     yield interpreter.label, bazel_test, (interpreter, flags)
-    yield "package, " + interpreter.label, package_tests.cases_of, (interpreter, ("cffi",), quick)
+    left_out = (package_tests.SLOW, "--quick") if quick else ()
+    yield "package, " + interpreter.label, package_tests.cases_of, (
+        interpreter, ("cffi",), *left_out)
 
 
 def no_time_left(label, minutes):
