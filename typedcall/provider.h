@@ -53,12 +53,10 @@ __attribute__((noinline, cold)) inline const char *make_doc(const method &made,
   const char *self = is_static ? "" : !of_type ? "$module" : is_class ? "$type" : "$self";
   if (has_text_signature(made.name, made.doc)) return made.doc;
   text all;
-  if (facts.count > 1) {
-    spell_overloads(&all, made.name, facts.overloads, facts.count);
-    if (made.doc != nullptr) all.add("\n\n");
-  } else {
+  const bool is_named = facts.spell != nullptr && made.fault == nullptr;
+  if (facts.count == 1 || is_named) {
     parameter_text parameters;
-    if (facts.spell != nullptr && made.fault == nullptr) {
+    if (is_named) {
       facts.spell(&parameters);
     } else {
       spell_unnamed(&parameters, facts.arity);
@@ -66,6 +64,12 @@ __attribute__((noinline, cold)) inline const char *make_doc(const method &made,
     spell_signature(&all, made.name, self, parameters);
     all.add("\n--\n\n");
     if (!is_ascii(all.c_str())) return made.doc;
+  }
+  if (facts.count > 1) {
+    text overloads;
+    spell_overloads(&overloads, made.name, facts.overloads, facts.count);
+    all.add(overloads);
+    if (made.doc != nullptr) all.add("\n\n");
   }
   if (made.doc != nullptr) all.add(made.doc);
   const char *const kept = all.keep();

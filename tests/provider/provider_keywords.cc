@@ -41,6 +41,10 @@ PyObject *object_or_none(PyObject *object) noexcept {
 long overload_int(long) noexcept { return 1; }
 double overload_float(double, const char *) noexcept { return 2; }
 void overload_nothing(PyObject *, const double *, void *, bool, std::complex<double>) noexcept {}
+long area_of_ints(long width, long height) noexcept { return width * height; }
+double area_of_floats(double width, double height) noexcept { return width * height; }
+long first_of_positional(long x) noexcept { return x; }
+double second_of_positional(double x) noexcept { return -x; }
 double own_text(double x) noexcept { return x; }
 double own_words(double x) noexcept { return x; }
 double blank_line(double x) noexcept { return x; }
@@ -77,6 +81,9 @@ typedcall::method_table methods{
     typedcall::def<unicode>("unicode", arg("\xc3\xa9t\xc3\xa9")),
     typedcall::def<object_or_none>("object_or_none", arg("object") = nullptr),
     typedcall::def<overload_int, overload_float, overload_nothing>("overloads", "Three of them."),
+    typedcall::def<area_of_ints, area_of_floats>("area", "Of a rectangle.", arg("width"),
+                                                 arg("height") = 2),
+    typedcall::def<first_of_positional, second_of_positional>("one_of", positional("x")),
     typedcall::def<own_text>("own_text", "own_text($module, value, /)\n--\n\nOwn."),
     typedcall::def<own_words>("own_words", "own_words(value) is a function."),
     typedcall::def<blank_line>("blank_line", "blank_line(value\n\nis no signature)\n--\n\n"),

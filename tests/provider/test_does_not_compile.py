@@ -201,11 +201,19 @@ CASES = {
         def_of("long f(long, long) noexcept;",
                '"f", typedcall::positional("x"), typedcall::arg("y")')),
     "names of overloads": (
+        "long f(long) noexcept; double g(double, double) noexcept;"
+        'static auto def = typedcall::def<f, g>("f", typedcall::arg("x"));'
+        "const void *use() { return &def; }", "typedcall: overloads have names of parameters in common",
         "long f(long) noexcept; double g(double) noexcept;"
         'static auto def = typedcall::def<f, g>("f", typedcall::arg("x"));'
-        "const void *use() { return &def; }", "typedcall: overloads have no names",
+        "const void *use() { return &def; }"),
+    "default of overloads": (
         "long f(long) noexcept; double g(double) noexcept;"
-        'static auto def = typedcall::def<f, g>("f"); const void *use() { return &def; }'),
+        'static auto def = typedcall::def<f, g>("f", typedcall::arg("x") = 1.5);'
+        "const void *use() { return &def; }", NUMBER,
+        "long f(long) noexcept; double g(double) noexcept;"
+        'static auto def = typedcall::def<f, g>("f", typedcall::arg("x") = 1);'
+        "const void *use() { return &def; }"),
     "floating default of an integer": (
         def_of("long f(long) noexcept;", '"f", typedcall::arg("x") = 1.5'), NUMBER,
         def_of("long f(double) noexcept;", '"f", typedcall::arg("x") = 1')),

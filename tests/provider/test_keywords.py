@@ -176,6 +176,39 @@ class Keywords(unittest.TestCase):
         self.assertEqual(m.object_or_none(object=3), 3)
 
 
+class Overloads(unittest.TestCase):
+    def test_names_and_defaults_in_common(self):
+        for args, kwargs, wanted in (
+                ((3,), {}, 6), ((3.0,), {}, 6.0), ((3, 4), {}, 12), ((3, 4.0), {}, 12.0),
+                ((), {"width": 3}, 6), ((), {"height": 0.5, "width": 3}, 1.5), ((3,), {"height": 4}, 12),
+                ((True, 4), {}, 4)):
+            found = m.area(*args, **kwargs)
+            self.assertEqual((found, type(found)), (wanted, type(wanted)), (args, kwargs))
+        self.assertEqual((m.one_of(2), m.one_of(2.0)), (2, -2.0))
+
+    def test_words(self):
+        for call, error, words in (
+                (lambda: m.area(), TypeError, "area() missing 1 required positional argument: 'width'"),
+                (lambda: m.area(1, 2, 3), TypeError, "area() takes from 1 to 2 positional arguments "),
+                (lambda: m.area(1, depth=2), TypeError, "unexpected keyword argument 'depth'"),
+                (lambda: m.area(1, width=2), TypeError, "multiple values for argument 'width'"),
+                (lambda: m.area("x"), TypeError,
+                 "area() has no overload for (str, default); it offers 'll->l', 'dd->d'"),
+                (lambda: m.area(height="x", width=1), TypeError, "no overload for (int, str)"),
+                (lambda: m.area(10 ** 400), OverflowError, "for the int in argument 1;"),
+                (lambda: m.area(1, height=2 ** 63), OverflowError, "for the int in argument 2;"),
+                (lambda: m.one_of(x=1), TypeError, "takes no keyword arguments")):
+            with self.assertRaises(error) as caught:
+                call()
+            self.assertIn(words, str(caught.exception))
+
+    def test_documentation(self):
+        self.assertEqual(str(inspect.signature(m.area)), "(width, height=2)")
+        self.assertEqual(m.area.__doc__, "area(int, int) -> int\narea(float, float) -> float\n\n"
+                                         "Of a rectangle.")
+        self.assertEqual(str(inspect.signature(m.one_of)), "(x, /)")
+
+
 class Documentation(unittest.TestCase):
     def test_signatures(self):
         for python in (named, defaults, mixed, optional, twice):

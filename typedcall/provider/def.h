@@ -4,9 +4,9 @@
 #define TYPEDCALL_PROVIDER_DEF_H_
 
 #include "typedcall/namespace.h"
+#include "typedcall/provider/defaults.h"
 #include "typedcall/provider/documentation.h"
 #include "typedcall/provider/falls_back.h"
-#include "typedcall/provider/overloads.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -58,16 +58,22 @@ const char *doc_among(const T &extra, const char *otherwise) {
   }
 }
 
-/// The def of one function with names of parameters, or defaults.
-template <class Native, class... Parameters>
-struct __attribute__((visibility("hidden"))) named_def {
-  using named = named_function<Native, Parameters...>;
+/// The def of functions with names of parameters, or defaults.
+template <class Natives, class... Parameters>
+struct named_def;
+template <class First, class... Rest, class... Parameters>
+struct __attribute__((visibility("hidden"))) named_def<type_list<First, Rest...>, Parameters...> {
+  using named = named_function<First, Parameters...>;
   using list = typename named::shape;
-  using type = typename Native::type;
+  static constexpr bool is_overloaded = sizeof...(Rest) > 0;
   static constexpr bool is_for_documentation_only =
-      !list::any_by_name && !list::any_default && Native::arity <= 1;
-  using wrapper = std::conditional_t<is_for_documentation_only, single_function<Native>, named>;
-  static constexpr convention called = is_for_documentation_only ? convention_for(Native::arity)
+      !is_overloaded && !list::any_by_name && !list::any_default && First::arity <= 1;
+  using setter = typename std::conditional_t<
+      is_overloaded,
+      std::enable_if<true, named_overloads<type_list<First, Rest...>, Parameters...>>,
+      std::enable_if<true, named>>::type;
+  using wrapper = std::conditional_t<is_for_documentation_only, single_function<First>, setter>;
+  static constexpr convention called = is_for_documentation_only ? convention_for(First::arity)
                                        : list::any_by_name       ? convention::with_keywords
                                                                  : convention::fast;
 
@@ -76,23 +82,35 @@ struct __attribute__((visibility("hidden"))) named_def {
                                     named::defaults);
   }
   static constexpr def_shape shape() {
-    def_shape made = shape_of<typename Native::offer>(called);
+    def_shape made = shape_of<typename First::offer>(called);
     made.names = named::names;
     made.spell = &spell;
+    if constexpr (is_overloaded || list::any_default) {
+      using entries =
+          typename entries_with_defaults<type_list<First, Rest...>, Parameters...>::type;
+      made.entries = count_of(entries());
+      made.table = table_of(entries());
+    }
+    if constexpr (is_overloaded) {
+      made.direct = argument_type::other;
+      made.count = 1 + sizeof...(Rest);
+      made.overloads = overloads<First, Rest...>::signatures;
+    }
     return made;
   }
 };
 
 /// Takes the parameters out of what is behind the name.
-template <class Native, class... Parameters>
-void add_parameters(method *made, const std::tuple<Parameters...> &parameters) {
-  using own = named_def<Native, Parameters...>;
+template <class First, class... Rest, class... Parameters>
+void add_parameters(method *made, type_list<First, Rest...>,
+                    const std::tuple<Parameters...> &parameters) {
+  using own = named_def<type_list<First, Rest...>, Parameters...>;
   made->shape = &own_shape<own>;
   made->function = called_by_python<typename own::wrapper, own::called>();
-  made->funcptr = reinterpret_cast<void *>(Native::address());
-  made->fault =
-      std::apply([made](const Parameters &...each) { return own::named::set(made->name, each...); },
-                 parameters);
+  made->funcptr = reinterpret_cast<void *>(First::address());
+  made->fault = std::apply(
+      [made](const Parameters &...each) { return own::setter::set(made->name, each...); },
+      parameters);
 }
 
 }  // namespace internal
@@ -107,9 +125,13 @@ void add_parameters(method *made, const std::tuple<Parameters...> &parameters) {
 ///   /)\n--\n\n");
 /// - for one function that has no result for some arguments (`falls_back`, or one that returns
 ///   `std::optional`), what Python gets for them: typedcall::otherwise<slow> (falls_back.h);
-/// - for one function, its parameters in order, if they are to have names or defaults
-/// (parameter.h):
-///   def<power>("power", typedcall::positional("x"), typedcall::arg("y") = 2.0).
+/// - its parameters in order, if they are to have names or defaults (parameter.h):
+///   def<power>("power", typedcall::positional("x"), typedcall::arg("y") = 2.0). Overloads have
+///   them in common, and as many of them each.
+///
+/// A function with defaults is also offered without its last parameters, as often as these have
+/// defaults: that power is `dd->d` and, with y = 2.0, `d->d`. Of overloads that take the same
+/// arguments then, the first is offered, as it is the one that Python's callers reach.
 ///
 /// A single function takes every argument that its parameters can be converted from (convert.h,
 /// argument.h). Among overloads the one whose types are the arguments' very own wins, then one that
@@ -162,9 +184,6 @@ __attribute__((always_inline)) inline method def(const char (&name)[Length],
   static_assert(!is_static || (!is_class && (bits & PyNativeCallable_TAKES_SELF) == 0),
                 "typedcall: a static method has no self, neither instance nor class");
   constexpr bool is_named = (internal::is_parameter<Extras> || ...);
-  static_assert(!is_named || sizeof...(Functions) == 1,
-                "typedcall: overloads have no names of parameters in common");
-
   using slow = typename internal::otherwise_among<Extras...>::type;
   static_assert(std::is_void_v<slow> || sizeof...(Functions) == 1,
                 "typedcall: overloads have no otherwise<> in common");
@@ -172,8 +191,9 @@ __attribute__((always_inline)) inline method def(const char (&name)[Length],
   method made = {name, nullptr, nullptr, PyCFunction{}, nullptr, nullptr, nullptr};
   ((made.doc = internal::doc_among(extras, made.doc)), ...);
   if constexpr (is_named) {
-    internal::add_parameters<typename internal::native_for<Functions..., bits, slow>::type>(
-        &made, std::tuple_cat(internal::parameters_among(extras)...));
+    internal::add_parameters(
+        &made, internal::type_list<typename internal::native_for<Functions, bits, slow>::type...>(),
+        std::tuple_cat(internal::parameters_among(extras)...));
   } else if constexpr (sizeof...(Functions) == 1) {
     using native = typename internal::native_for<Functions..., bits, slow>::type;
     using wrapper = internal::single_function<native>;

@@ -102,7 +102,8 @@ struct def_shape {
   const char *const *names;         ///< of the parameters, and null; null if they have none
   void (*spell)(parameter_text *);  ///< null if the parameters have no names
   std::size_t count;                ///< of overloads
-  const void *table;                ///< of several overloads
+  std::size_t entries;              ///< overloads, and what takes fewer arguments (defaults.h)
+  const void *table;                ///< of several entries
   const char *const *overloads;     ///< what Python passes and gets, for each of several overloads
 };
 
@@ -118,6 +119,7 @@ constexpr def_shape shape_of(convention called) {
           called == convention::one_arg ? direct_argument<Type>() : argument_type::other,
           nullptr,
           nullptr,
+          1,
           1,
           nullptr,
           nullptr};
@@ -144,7 +146,7 @@ struct method {
   const char **called;  ///< where the wrapper finds its name for messages; null: it needs none
   const char *fault;    ///< null, or why the def cannot be made
 
-  /// One of `shape->count`.
+  /// One of `shape->entries`.
   PyNativeCallableEntry entry(std::size_t at) const {
     if (shape->table == nullptr) return {shape->signature, shape->effects, funcptr};
     return static_cast<const PyNativeCallableTable *>(shape->table)->entries[at];

@@ -16,22 +16,6 @@ namespace internal {
 
 constexpr conversion_rank worse_of(conversion_rank a, conversion_rank b) { return a < b ? b : a; }
 
-/// How well all the arguments suit one of the functions: as well as the worst of them. Those behind
-/// one that does not suit are not looked at.
-template <class Native, std::size_t... I>
-conversion_rank worst_rank(PyObject *const *args, std::index_sequence<I...>) {
-  conversion_rank worst = conversion_rank::exact;
-  (void)args;
-  const bool all_suit =
-      ((worst = worse_of(
-            worst,
-            conversion_rank_of<std::tuple_element_t<I, typename Native::arguments>>(args[I])),
-        worst < conversion_rank::none) &&
-       ...);
-  (void)all_suit;
-  return worst;
-}
-
 /// What became of an argument that suits its parameter by its type.
 enum class outcome {
   converted,
@@ -93,17 +77,60 @@ outcome convert_overloaded(PyObject *object, argument<T> *to) {
   }
 }
 
+/// Every argument is there.
+struct no_defaults {
+  template <class T>
+  static conversion_rank rank(PyObject *object) {
+    return conversion_rank_of<T>(object);
+  }
+  template <class Native, std::size_t At, class Argument>
+  static outcome convert(PyObject *object, Argument *to) {
+    return convert_overloaded(object, to);
+  }
+};
+
+/// NULL is an argument that was left out, which suits every overload: each has a default for it.
+template <class... Parameters>
+struct shared_defaults {
+  template <class T>
+  static conversion_rank rank(PyObject *object) {
+    return object == nullptr ? conversion_rank::exact : conversion_rank_of<T>(object);
+  }
+  template <class Native, std::size_t At, class Argument>
+  static outcome convert(PyObject *object, Argument *to) {
+    if (object != nullptr) return convert_overloaded(object, to);
+    to->set(std::get<At>(named_function<Native, Parameters...>::defaults));
+    return outcome::converted;
+  }
+};
+
+/// How well all the arguments suit one of the functions: as well as the worst of them. Those behind
+/// one that does not suit are not looked at.
+template <class Native, class Defaults, std::size_t... I>
+conversion_rank worst_rank(PyObject *const *args, std::index_sequence<I...>) {
+  conversion_rank worst = conversion_rank::exact;
+  (void)args;
+  const bool all_suit =
+      ((worst = worse_of(
+            worst,
+            Defaults::template rank<std::tuple_element_t<I, typename Native::arguments>>(args[I])),
+        worst < conversion_rank::none) &&
+       ...);
+  (void)all_suit;
+  return worst;
+}
+
 /// TypeError; or OverflowError when the types suit, and only the value of the int at `out_of_range`
 /// does not. `out_of_range` is `nargs` where there is none. With what is offered: "'i->l', 'l->l'".
-__attribute__((noinline, cold)) inline void set_no_overload(const char *name,
-                                                            const def_shape &shape,
-                                                            PyObject *const *args,
-                                                            std::size_t nargs,
-                                                            std::size_t out_of_range) {
+__attribute__((noinline, cold)) inline void set_no_overload(
+    const char *name, const char *const *signatures, std::size_t count, PyObject *const *args,
+    std::size_t nargs, std::size_t out_of_range) {
   text given, offered;
-  for (std::size_t i = 0; i < nargs; ++i) given.add_behind(", ", Py_TYPE(args[i])->tp_name);
-  for (std::size_t i = 0; i < shape.count; ++i) {
-    offered.add_behind(", ", "'").add(shape.overloads[i]).add("'");
+  for (std::size_t i = 0; i < nargs; ++i) {
+    given.add_behind(", ", args[i] != nullptr ? Py_TYPE(args[i])->tp_name : "default");
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    offered.add_behind(", ", "'").add(signatures[i]).add("'");
   }
   if (!given.is_complete() || !offered.is_complete()) {
     PyErr_NoMemory();
@@ -163,34 +190,37 @@ constexpr std::size_t largest(std::initializer_list<std::size_t> all) {
   return most;
 }
 
-/// All overloads of one name. `Natives` are native<Function, Effects>.
-template <class... Natives>
-struct __attribute__((visibility("hidden"))) overloads {
+/// Chooses among the overloads of one name, and calls. `Defaults` says what stands for arguments
+/// that were left out.
+template <class Defaults, class... Natives>
+struct __attribute__((visibility("hidden"))) overload_choice {
   static constexpr std::size_t count = sizeof...(Natives);
-  using first = std::tuple_element_t<0, std::tuple<Natives...>>;
-  static constexpr convention called =
-      convention_for(((Natives::arity == first::arity) && ...) ? first::arity : std::size_t{2});
-  /// As Python sees them: without self, with the value of a status function as its result.
-  static constexpr const char *signatures[count] = {
-      signature_of<typename Natives::python_type>::text...};
 
-  static constexpr def_shape shape() {
-    def_shape made = shape_of<typename first::offer>(called);
-    made.direct = argument_type::other;
-    made.count = count;
-    made.table = &static_table_of<Natives...>;
-    made.overloads = signatures;
-    return made;
-  }
-  /// The name in messages. The same functions under a second name share it.
-  static inline const char *name = nullptr;
-
-  static PyObject *no_args(PyObject *self, PyObject *) { return choose(self, nullptr, 0); }
-  static PyObject *one_arg(PyObject *self, PyObject *argument) {
-    return choose(self, &argument, 1);
-  }
-  static PyObject *fast(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
-    return choose(self, args, static_cast<std::size_t>(nargs));
+  static PyObject *choose(const char *name, const char *const *signatures, PyObject *self,
+                          PyObject *const *args, std::size_t nargs) {
+    conversion_rank ranks[count];
+    std::size_t at = 0;
+    const bool is_raised =
+        ((ranks[at] = rank_one<Natives>(args, nargs), ranks[at++] == conversion_rank::raised) ||
+         ...);
+    if (is_raised) return nullptr;
+    bool is_out_of_range[most_arguments] = {};
+    PyObject *result = nullptr;
+    for (const conversion_rank wanted :
+         {conversion_rank::exact, conversion_rank::subclass, conversion_rank::safe}) {
+      at = 0;
+      if (((ranks[at++] == wanted &&
+            try_one<Natives>(self, args, is_out_of_range, &result, indices<Natives>())) ||
+           ...)) {
+        return result;
+      }
+    }
+    // Only those that are there can be out of range.
+    std::size_t out_of_range = 0;
+    while (out_of_range < most_arguments && !is_out_of_range[out_of_range]) ++out_of_range;
+    set_no_overload(name, signatures, count, args, nargs,
+                    out_of_range < most_arguments ? out_of_range : nargs);
+    return nullptr;
   }
 
  private:
@@ -200,7 +230,7 @@ struct __attribute__((visibility("hidden"))) overloads {
 
   template <class Native>
   static conversion_rank rank_one(PyObject *const *args, std::size_t nargs) {
-    return nargs == Native::arity ? worst_rank<Native>(args, indices<Native>())
+    return nargs == Native::arity ? worst_rank<Native, Defaults>(args, indices<Native>())
                                   : conversion_rank::none;
   }
 
@@ -222,39 +252,51 @@ struct __attribute__((visibility("hidden"))) overloads {
     outcome done = outcome::converted;
     bool fits = true;
     // All of them: each int that is out of range is kept from being made floating.
-    const bool is_raised = ((done = convert_overloaded(args[I], &std::get<I>(frame.held)),
-                             is_out_of_range[I] |= done == outcome::out_of_range,
-                             fits &= done == outcome::converted, done == outcome::raised) ||
-                            ...);
+    const bool is_raised =
+        ((done = Defaults::template convert<Native, I>(args[I], &std::get<I>(frame.held)),
+          is_out_of_range[I] |= done == outcome::out_of_range, fits &= done == outcome::converted,
+          done == outcome::raised) ||
+         ...);
     if (is_raised) return true;
     if (fits) *result = frame.call(Native::wrapped(), self);
     return fits;
   }
+};
 
+/// All overloads of one name. `Natives` are native<Function, Effects>.
+template <class... Natives>
+struct __attribute__((visibility("hidden"))) overloads {
+  static constexpr std::size_t count = sizeof...(Natives);
+  using first = std::tuple_element_t<0, std::tuple<Natives...>>;
+  static constexpr convention called =
+      convention_for(((Natives::arity == first::arity) && ...) ? first::arity : std::size_t{2});
+  /// As Python sees them: without self, with the value of a status function as its result.
+  static constexpr const char *signatures[count] = {
+      signature_of<typename Natives::python_type>::text...};
+
+  static constexpr def_shape shape() {
+    def_shape made = shape_of<typename first::offer>(called);
+    made.direct = argument_type::other;
+    made.count = count;
+    made.entries = count;
+    made.table = &static_table_of<Natives...>;
+    made.overloads = signatures;
+    return made;
+  }
+  /// The name in messages. The same functions under a second name share it.
+  static inline const char *name = nullptr;
+
+  static PyObject *no_args(PyObject *self, PyObject *) { return choose(self, nullptr, 0); }
+  static PyObject *one_arg(PyObject *self, PyObject *argument) {
+    return choose(self, &argument, 1);
+  }
+  static PyObject *fast(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
+    return choose(self, args, static_cast<std::size_t>(nargs));
+  }
+
+ private:
   static PyObject *choose(PyObject *self, PyObject *const *args, std::size_t nargs) {
-    conversion_rank ranks[count];
-    std::size_t at = 0;
-    const bool is_raised =
-        ((ranks[at] = rank_one<Natives>(args, nargs), ranks[at++] == conversion_rank::raised) ||
-         ...);
-    if (is_raised) return nullptr;
-    bool is_out_of_range[most_arguments] = {};
-    PyObject *result = nullptr;
-    for (const conversion_rank wanted :
-         {conversion_rank::exact, conversion_rank::subclass, conversion_rank::safe}) {
-      at = 0;
-      if (((ranks[at++] == wanted &&
-            try_one<Natives>(self, args, is_out_of_range, &result, indices<Natives>())) ||
-           ...)) {
-        return result;
-      }
-    }
-    // Only those that are there can be out of range.
-    std::size_t out_of_range = 0;
-    while (out_of_range < most_arguments && !is_out_of_range[out_of_range]) ++out_of_range;
-    set_no_overload(name, own_shape<overloads>, args, nargs,
-                    out_of_range < most_arguments ? out_of_range : nargs);
-    return nullptr;
+    return overload_choice<no_defaults, Natives...>::choose(name, signatures, self, args, nargs);
   }
 };
 
