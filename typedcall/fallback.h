@@ -9,62 +9,22 @@
 #include <type_traits>
 #include <utility>
 
+#include "typedcall/attach.h"
 #include "typedcall/boxed_call.h"
 #include "typedcall/error_value.h"
-#include "typedcall/gil.h"
 #include "typedcall/namespace.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Has this thread a thread state of `interpreter`, attached? Before 3.12 nobody knows that of
-/// other interpreters than the main one, whose threads have to be attached.
-inline bool is_attached_to(PyInterpreterState *interpreter) {
-#if PY_VERSION_HEX < 0x030C0000
-  if (interpreter != PyInterpreterState_Main()) return true;
-#else
-  (void)interpreter;
-#endif
-  return PyTypedcall_IsAttached() != 0;
-}
-
-/// Runs `call`, which gives false with an exception, attached to `interpreter`: as the thread is,
-/// or with a thread state for that long. A thread that is not attached stops where Python has
-/// ended. Where that is a new one, an exception would go with it, so sys.unraisablehook gets it,
-/// with `callable`. GIL: none, or held.
-template <class Call>
-__attribute__((noinline, cold)) bool run_attached_to(PyInterpreterState *interpreter,
-                                                     PyObject *callable, const Call &call) {
-  stop_if_python_ended();
-  return run_python([&] {
-    if (is_attached_to(interpreter)) return static_cast<bool>(call());
-    if (interpreter == PyInterpreterState_Main()) {
-      const bool is_known = PyGILState_GetThisThreadState() != nullptr;
-      const PyGILState_STATE state = PyGILState_Ensure();
-      const bool is_done = call();
-      if (!is_known && PyErr_Occurred() != nullptr) PyErr_WriteUnraisable(callable);
-      PyGILState_Release(state);
-      return is_done;
-    }
-    PyThreadState *const made = PyThreadState_New(interpreter);
-    if (made == nullptr) return false;  // no memory, and nobody to tell
-    PyEval_RestoreThread(made);
-    const bool is_done = call();
-    if (PyErr_Occurred() != nullptr) PyErr_WriteUnraisable(callable);
-    PyThreadState_Clear(made);
-    PyThreadState_DeleteCurrent();
-    return is_done;
-  });
-}
-
 /// The result of the Python callable, called from whichever thread; the error value where it fails,
 /// or an exception is pending. GIL: none, or held.
 template <class R, class... A>
-__attribute__((noinline, cold)) R call_boxed_from_anywhere(PyInterpreterState *interpreter,
+__attribute__((noinline, cold)) R call_boxed_from_anywhere(const home_interpreter &home,
                                                            PyObject *callable, A... args) {
   if constexpr (std::is_void_v<R>) {
-    run_attached_to(interpreter, callable, [&] {
+    run_attached_to(home, callable, [&](bool) {
       if (PyErr_Occurred() != nullptr) return false;
       PyObject *ignored = nullptr;
       const bool is_done = box_and_call(callable, &ignored, args...);
@@ -73,7 +33,7 @@ __attribute__((noinline, cold)) R call_boxed_from_anywhere(PyInterpreterState *i
     });
   } else {
     R result{};
-    const bool is_done = run_attached_to(interpreter, callable, [&] {
+    const bool is_done = run_attached_to(home, callable, [&](bool) {
       return PyErr_Occurred() == nullptr && box_and_call(callable, &result, args...);
     });
     if constexpr (has_error_value<R>) {
@@ -118,10 +78,14 @@ class fallback_function;
 /// an earlier call, the callable is not called, and the error value is returned at once.
 ///
 /// The exception waits in the thread's state. So a thread without one (that never was Python's) has
-/// none afterwards: sys.unraisablehook gets it. In interpreters other than the main one a thread
-/// holds the GIL, or gets exceptions by that hook, too; before 3.12 it holds the GIL. A thread that
-/// falls back after the interpreter's end stops for good, as one that asks for the GIL does from
-/// CPython 3.14 on; of another interpreter than the main one the end is not seen: call no more.
+/// none afterwards: sys.unraisablehook gets it. Before 3.15, in interpreters other than the main
+/// one a thread holds the GIL, or gets exceptions by that hook, too; before 3.12 it holds the GIL.
+///
+/// From CPython 3.15 on a thread without the GIL may fall back at any time: the interpreter does
+/// not end while the callable runs, and where it is ending, or has ended, the call is a failure
+/// without an exception. Before, such a thread stops for good at the main interpreter's end, as one
+/// that asks for the GIL does from 3.14 on; of another interpreter the end is not seen: call no
+/// more.
 ///
 /// Copying and destroying a non-empty one needs the GIL; calling it what flags() say.
 template <class R, class... A>
@@ -138,10 +102,11 @@ class fallback_function<R(A...)> {
   fallback_function() = default;
   /// Always the native function. `callable` is not needed.
   explicit fallback_function(function<R(A...)> plain) : plain_(std::move(plain)) {}
-  /// `callable` is borrowed from what `back` keeps alive. GIL: held; the function belongs to this
-  /// interpreter.
-  fallback_function(function<signature> back, PyObject *callable)
-      : back_(std::move(back)), callable_(callable), interpreter_(PyInterpreterState_Get()) {}
+  /// `callable` is borrowed from what `back` keeps alive. Empty with MemoryError. GIL: held; the
+  /// function belongs to this interpreter.
+  fallback_function(function<signature> back, PyObject *callable) : callable_(callable) {
+    if (home_.set_current()) back_ = std::move(back);
+  }
 
   explicit operator bool() const { return static_cast<bool>(plain_) || may_fall_back(); }
   /// PyNativeCallable_* bits of the entry.
@@ -184,13 +149,13 @@ class fallback_function<R(A...)> {
 
  private:
   R call_boxed(A... args) const {
-    return internal::call_boxed_from_anywhere<R>(interpreter_, callable_, args...);
+    return internal::call_boxed_from_anywhere<R>(home_, callable_, args...);
   }
 
   function<R(A...)> plain_;
   function<signature> back_;
   PyObject *callable_ = nullptr;
-  PyInterpreterState *interpreter_ = nullptr;
+  internal::home_interpreter home_;
 };
 
 namespace internal {
@@ -217,7 +182,11 @@ fallback_function<Signature> find_fallback(const PyTypedcall_Interface *interfac
   request asked = plain_request<signature>(plain | calls_boxed);
   asked.required = PyNativeCallable_FALLS_BACK;
   auto back = find_typed<function<signature>>(interface, callable, asked, which, make);
-  if (back) return made(std::move(back), callable);
+  if (back) {
+    made with_callable(std::move(back), callable);
+    if (!with_callable && !explain) PyErr_Clear();  // no memory
+    return with_callable;
+  }
   if (explain && !no_memory()) {
     // In the words for what was asked for.
     set_refusal(interface, callable, plain_request<Signature>(plain | calls_boxed));

@@ -87,9 +87,8 @@ class loop {
     made.self_ = std::move(options.self);
     if (made.plan_.falls_back) {
       made.callable_ = bound_to(made.self_.get(), options.callable.get());
-      if (!made.callable_) return std::nullopt;
+      if (!made.callable_ || !made.home_.set_current()) return std::nullopt;
     }
-    made.interpreter_ = PyInterpreterState_Get();
     return made;
   }
 
@@ -128,8 +127,9 @@ class loop {
   /// The same for a thread that has let the GIL go already, or never was Python's: uses nothing of
   /// Python, unless the function falls back. Unless may_detach(), the caller sees to it that one
   /// thread at a time calls the function. Returns 0; -1, without an exception and without a call,
-  /// when needs_thread(). GIL: none; before 3.12 a loop of another interpreter than the main
-  /// one that falls back is run with it.
+  /// when needs_thread(), and from CPython 3.15 on for an element that falls back when the
+  /// interpreter has ended (before, see fallback_function). GIL: none; before 3.12 a loop of
+  /// another interpreter than the main one that falls back is run with it.
   int run_detached(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                    std::intptr_t *done = nullptr) const {
     if (needs_thread()) {
@@ -354,7 +354,7 @@ class loop {
   __attribute__((noinline)) std::intptr_t run_falling_back(char *const *args, std::intptr_t count,
                                                            const std::intptr_t *steps, bool holds,
                                                            PyThreadState *detached) const {
-    const internal::element_fallback back = {callable_.get(), interpreter_, detached};
+    const internal::element_fallback back = {callable_.get(), &home_, detached};
     const auto run = holds ? &internal::run_elements<true, internal::element_fallback>
                            : &internal::run_elements<false, internal::element_fallback>;
     return run(plan_, *invoke_, self_.get(), args, steps, count, back);
@@ -370,7 +370,7 @@ class loop {
   object_ref self_;
   object_ref keep_alive_;
   object_ref callable_;  // where the function falls back
-  PyInterpreterState *interpreter_ = nullptr;
+  internal::home_interpreter home_;
 };
 
 }  // namespace TYPEDCALL_LAYOUT

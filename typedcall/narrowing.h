@@ -100,12 +100,13 @@ template <class R, class... A>
 class narrowing_function<R(A...)> {
  public:
   narrowing_function() = default;
-  /// `callable` is the Python callable behind `native`. GIL: held; the function belongs to this
-  /// interpreter.
-  narrowing_function(fallback_function<R(A...)> native, object_ref callable)
-      : native_(std::move(native)),
-        callable_(std::move(callable)),
-        interpreter_(PyInterpreterState_Get()) {}
+  /// `callable` is the Python callable behind `native`. Empty with MemoryError. GIL: held; the
+  /// function belongs to this interpreter.
+  narrowing_function(fallback_function<R(A...)> native, object_ref callable) {
+    if (!home_.set_current()) return;
+    native_ = std::move(native);
+    callable_ = std::move(callable);
+  }
 
   explicit operator bool() const { return static_cast<bool>(native_); }
   /// The native function, which takes the very types.
@@ -123,7 +124,7 @@ class narrowing_function<R(A...)> {
     if (__builtin_expect((internal::has_room<A>(args) && ...), 1)) {
       return native_(internal::narrowed<A>(args)...);
     }
-    return internal::call_boxed_from_anywhere<R>(interpreter_, callable_.get(),
+    return internal::call_boxed_from_anywhere<R>(home_, callable_.get(),
                                                  internal::widened(args)...);
   }
 
@@ -142,7 +143,7 @@ class narrowing_function<R(A...)> {
  private:
   fallback_function<R(A...)> native_;
   object_ref callable_;
-  PyInterpreterState *interpreter_ = nullptr;
+  internal::home_interpreter home_;
 };
 
 /// narrowing<int(int, int)>(interface, callable): of an entry `ii->i` that needs no more than

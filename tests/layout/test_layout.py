@@ -12,7 +12,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
 CORE_BASE = {"platform", "slot_id", "interface", "custom_slots", "type_access"}
 TYPEDCALL_BASE = {
     "namespace", "type_codes", "signature", "native_callable", "typed_method", "sibling_symbol",
-    "signature_of", "error_value", "stats", "gil", "object_ref",
+    "signature_of", "error_value", "stats", "gil", "object_ref", "attach",
 }
 # The one table of allowed arrows. The README of each room states its line: the test compares them.
 # "core" and "typedcall" are the headers at the top, "base" those named above.
@@ -40,6 +40,7 @@ ARROWS = {
 # Headers at the top that docs/reference leaves out: what they have is for the other headers.
 WITHOUT_REFERENCE = {
     "core/type_access.h": "private functions",
+    "typedcall/attach.h": "private functions",
     "typedcall/namespace.h": "the inline namespace, which nobody names",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"((?:core|typedcall)/[^"]+)"', re.MULTILINE)

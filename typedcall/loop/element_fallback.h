@@ -95,15 +95,15 @@ __attribute__((noinline, cold)) inline bool call_element(PyObject *callable,
 /// What a loop calls for an element without a result.
 struct element_fallback {
   PyObject *callable = nullptr;
-  PyInterpreterState *interpreter = nullptr;
+  const home_interpreter *home = nullptr;
   /// What the loop has let go of; null: the thread may be attached or not.
   PyThreadState *detached = nullptr;
 
   bool operator()(const element_plan &plan, const native_value *values, wide_value *result) const {
-    const auto call = [&] { return call_element(callable, plan, values, result); };
-    if (detached == nullptr) return run_attached_to(interpreter, callable, call);
+    const auto call = [&](bool) { return call_element(callable, plan, values, result); };
+    if (detached == nullptr) return run_attached_to(*home, callable, call);
     restore_thread(detached);
-    const bool is_done = run_python(call);
+    const bool is_done = run_python([&] { return call(true); });
     PyEval_SaveThread();
     return is_done;
   }

@@ -16,15 +16,15 @@ namespace typedcall::python {
 struct fall_back_plan {
   typedcall::internal::element_plan types;
   PyObject *callable;
-  PyInterpreterState *interpreter;
+  typedcall::internal::home_interpreter home;
 
   /// `signature` is of what Python passes and gets: "d->d". Null with ValueError where the text is
-  /// no signature. Throws std::bad_alloc. GIL: held.
+  /// no signature, or with MemoryError. Throws std::bad_alloc. GIL: held.
   static const fall_back_plan *make(PyObject *callable, const char *signature) {
     PyNativeSignature parsed;
     if (!typedcall::internal::check_signature(signature, &parsed)) return nullptr;
-    std::unique_ptr<fall_back_plan> made(
-        new fall_back_plan{{}, callable, PyInterpreterState_Get()});
+    std::unique_ptr<fall_back_plan> made(new fall_back_plan{{}, callable, {}});
+    if (!made->home.set_current()) return nullptr;
     made->types.inputs.assign(parsed.args, parsed.args + parsed.nargs);
     made->types.output = parsed.result;
     return made.release();
@@ -89,34 +89,33 @@ __attribute__((noinline, cold)) inline void take_exception(PyObject *callable, b
 }
 
 /// Calls the plan's callable with `values` and puts the result behind `place`. Returns 0, or -1
-/// with the exception taken; see take_exception(). GIL: none, or held.
+/// with the exception taken; see take_exception(). Where there is no interpreter any more there is
+/// no exception: who called the compiled code stops when it asks for the GIL. GIL: none, or held.
 inline int fall_back(const fall_back_plan *plan, const native_value *values, void *place,
                      int clears) {
   wide_value result = {};
-  const bool is_known = PyGILState_GetThisThreadState() != nullptr;
-  const bool is_done = typedcall::internal::run_attached_to(plan->interpreter, plan->callable, [&] {
+  const auto call = [&](bool is_known) {
     if (typedcall::internal::call_element(plan->callable, plan->types, values, &result)) {
       return true;
     }
     take_exception(plan->callable, clears != 0, is_known);
     return false;
-  });
-  if (!is_done) return -1;
+  };
+  if (!typedcall::internal::run_attached_to(plan->home, plan->callable, call)) return -1;
   std::memcpy(place, &result, PyNativeType_Size(plan->types.output));
   return 0;
 }
 
 // For compiled code around a native function that needs a thread state.
 
-/// Nonzero: this thread is attached to the main interpreter. Asked once where code is entered.
-inline int is_attached() {
-  return typedcall::internal::is_attached_to(PyInterpreterState_Main()) ? 1 : 0;
-}
+/// Nonzero: this thread is attached. Asked once where code is entered.
+inline int is_attached() { return PyTypedcall_IsAttached(); }
 
 /// What enter() returns: a PyGILState_STATE, and this bit where the thread had a state before.
 inline constexpr int kKnown = 2;
 
-/// Attaches the thread. GIL: none.
+/// Attaches the thread, and stops it for good where Python has ended: so do Numba's own wrappers
+/// around compiled code, when that returns. GIL: none.
 inline int enter() {
   typedcall::internal::stop_if_python_ended();
   const int known = PyGILState_GetThisThreadState() != nullptr ? kKnown : 0;

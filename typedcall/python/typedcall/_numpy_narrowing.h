@@ -91,14 +91,14 @@ inline converter converter_between(PyNativeType from, PyNativeType to) {
 class narrowing_loop {
  public:
   /// `asked` is of the elements of the arrays: "ll->i". The callable is `inner`'s function as
-  /// Python calls it. Nothing with ValueError where the types do not lead to each other. Throws
-  /// std::bad_alloc. GIL: held.
+  /// Python calls it. Nothing with ValueError where the types do not lead to each other, or with
+  /// MemoryError. Throws std::bad_alloc. GIL: held.
   static std::optional<narrowing_loop> make(const char *asked, loop inner, object_ref callable) {
     PyNativeSignature parsed;
     if (!typedcall::internal::check_signature(asked, &parsed)) return std::nullopt;
     narrowing_loop made(std::move(inner));
     made.callable_ = std::move(callable);
-    made.interpreter_ = PyInterpreterState_Get();
+    if (!made.home_.set_current()) return std::nullopt;
     made.plan_.inputs.assign(parsed.args, parsed.args + parsed.nargs);
     made.plan_.output = parsed.result;
     const auto &types = made.inner_.inputs();
@@ -203,9 +203,10 @@ class narrowing_loop {
       values[i] =
           typedcall::internal::load_element(plan_.inputs[i], args[i] + at * by[i], &scratches[i]);
     }
-    const bool is_done = typedcall::internal::run_attached_to(interpreter_, callable_.get(), [&] {
+    const auto call = [&](bool) {
       return typedcall::internal::call_element(callable_.get(), plan_, values, &result);
-    });
+    };
+    const bool is_done = typedcall::internal::run_attached_to(home_, callable_.get(), call);
     if (is_done) std::memcpy(args[out] + at * by[out], &result, PyNativeType_Size(plan_.output));
     return is_done;
   }
@@ -215,7 +216,7 @@ class narrowing_loop {
   std::vector<internal::converter> converters_;  // null: the array is what the function takes
   std::size_t count_ = 0;                        // of the others
   object_ref callable_;
-  PyInterpreterState *interpreter_ = nullptr;
+  typedcall::internal::home_interpreter home_;
 };
 
 }  // namespace typedcall::python

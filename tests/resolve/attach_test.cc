@@ -1,0 +1,158 @@
+// Functions that fall back in threads without the GIL, while their interpreter ends, after that,
+// and beside another one: what CPython 3.15 lets typedcall/attach.h see (PEP 788).
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+#include "tests/core/subinterpreter.h"
+#include "tests/resolve/callables.h"
+#include "typedcall/fallback.h"
+#include "typedcall/provider.h"
+
+namespace {
+
+using namespace resolve_test;
+using typedcall::def;
+using typedcall::fallback_function;
+using typedcall_test::Subinterpreter;
+
+std::atomic<bool> is_inside{false}, may_call{false};
+std::atomic<int> outcome{0};  // of the thread's call: 1 a failure, 2 a result
+
+std::optional<double> nothing(double) noexcept { return std::nullopt; }
+double wait_without_gil(double x) {
+  Py_BEGIN_ALLOW_THREADS;
+  is_inside = true;
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  Py_END_ALLOW_THREADS;
+  return x;
+}
+double interpreter_id(double) {
+  return static_cast<double>(PyInterpreterState_GetID(PyInterpreterState_Get()));
+}
+double raise(double x) {
+  if (x < 0) throw std::domain_error("negative");
+  return x;
+}
+
+typedcall::method_table methods{
+    def<nothing>("wait", typedcall::otherwise<wait_without_gil>),
+    def<nothing>("interpreter_id", typedcall::otherwise<interpreter_id>),
+    def<nothing>("raise", typedcall::otherwise<raise>),
+};
+PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT, "falling", nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
+
+using function = fallback_function<double(double)>;
+
+// For ever: some outlive their interpreter, where nothing of it can be given back.
+const function &Resolved(const char *name) {
+  const Ref callable = FunctionOf(methods, module_def, name);
+  const auto *made =
+      new function(typedcall::resolve_fallback<double(double)>(Interface(), callable.get()));
+  EXPECT_TRUE(*made) << TakeError();
+  return *made;
+}
+
+void Call(const function *f) { outcome = typedcall::is_error_value((*f)(3.0)) ? 1 : 2; }
+
+// The thread is not Python's; it runs Python code when the interpreter begins to end.
+void EndDuringTheCall() {
+  const function &f = Resolved("wait");
+  std::thread(Call, &f).detach();
+  Py_BEGIN_ALLOW_THREADS;
+  while (!is_inside) std::this_thread::yield();
+  Py_END_ALLOW_THREADS;
+  Py_FinalizeEx();
+  _exit(outcome);
+}
+
+// This one calls when the interpreter is in the middle of that, and has the GIL.
+void CallDuringTheEnd() {
+  const function &f = Resolved("wait");
+  std::thread([&f] {
+    while (!may_call) std::this_thread::yield();
+    Call(&f);
+  }).detach();
+  PyObject *const capsule = PyCapsule_New(&may_call, nullptr, [](PyObject *) {
+    may_call = true;
+    while (outcome == 0) std::this_thread::yield();
+  });
+  PyObject_SetAttrString(PyImport_AddModule("__main__"), "at_the_end", capsule);
+  Py_DECREF(capsule);
+  Py_FinalizeEx();
+  _exit(outcome);
+}
+
+class AttachTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (PY_VERSION_HEX < 0x030F0000) GTEST_SKIP() << "views of interpreters came with 3.15";
+  }
+};
+
+TEST_F(AttachTest, TheInterpreterWaitsForACall) {
+  EXPECT_EXIT(EndDuringTheCall(), testing::ExitedWithCode(2), "");
+}
+
+TEST_F(AttachTest, ACallWhileItEndsFails) {
+  EXPECT_EXIT(CallDuringTheEnd(), testing::ExitedWithCode(1), "");
+}
+
+TEST_F(AttachTest, AnInterpreterThatHasEnded) {
+  const function *f = nullptr;
+  {
+    const Subinterpreter inner;
+    ASSERT_TRUE(inner.Entered());
+    f = &Resolved("raise");
+    EXPECT_EQ((*f)(3.0), 3.0);
+  }
+  outcome = 0;
+  Py_BEGIN_ALLOW_THREADS;
+  std::thread(Call, f).join();
+  Py_END_ALLOW_THREADS;
+  EXPECT_EQ(outcome, 1);
+  // Nor has a thread of another interpreter an exception of it.
+  EXPECT_TRUE(typedcall::is_error_value((*f)(3.0)));
+  EXPECT_EQ(TakeError(), "");
+}
+
+// The callable runs in the interpreter that the function is of, wherever it is called.
+TEST_F(AttachTest, OfAnotherInterpreter) {
+  const function &outer_id = Resolved("interpreter_id");
+  Subinterpreter inner;
+  ASSERT_TRUE(inner.Entered());
+  const function &inner_id = Resolved("interpreter_id");
+  const double own = inner_id(0);
+  EXPECT_GT(own, 0);
+  EXPECT_EQ(outer_id(0), 0);
+  EXPECT_EQ(interpreter_id(0), own) << "the thread is back";
+  inner.Leave();
+  EXPECT_EQ(inner_id(0), own);
+  EXPECT_EQ(interpreter_id(0), 0);
+  Py_BEGIN_ALLOW_THREADS;
+  std::thread([&] {
+    EXPECT_EQ(inner_id(0), own);
+    EXPECT_EQ(outer_id(0), 0);
+  }).join();
+  Py_END_ALLOW_THREADS;
+}
+
+// A thread of that interpreter that has let the GIL go.
+TEST_F(AttachTest, AnExceptionWaitsInAnyInterpreter) {
+  const Subinterpreter inner;
+  ASSERT_TRUE(inner.Entered());
+  const function &f = Resolved("raise");
+  PyThreadState *const state = PyEval_SaveThread();
+  const double result = f(-3.0);
+  PyEval_RestoreThread(state);
+  EXPECT_TRUE(f.raised(result));
+  EXPECT_EQ(TakeError(), "ValueError: negative");
+}
+
+}  // namespace
