@@ -280,11 +280,13 @@ static inline PyObject *PyTypeData_FromSpec(PyTypeObject *metaclass, PyObject *m
 /// The data that `cls` appended to `obj`: at least -basicsize bytes, aligned to
 /// alignof(max_align_t), valid while `obj` lives. `cls` must be a type made with a negative
 /// basicsize and `obj` an instance of it or of a subclass; neither is checked. Cannot fail, sets no
-/// exception. GIL: not needed for the address while the caller has a reference to `obj`; the data
-/// are as safe as their owner makes them. Any interpreter.
+/// exception. May be called in tp_traverse. GIL: not needed for the address while the caller has a
+/// reference to `obj`; the data are as safe as their owner makes them. Any interpreter.
 /// Source: PEP 697, "Relative basicsize" (PyObject_GetTypeData).
 static inline void *PyTypeData_Get(PyObject *obj, PyTypeObject *cls) {
-#if PY_VERSION_HEX >= 0x030C0000
+#if PY_VERSION_HEX >= 0x030F0000
+  return PyObject_GetTypeData_DuringGC(obj, cls);
+#elif PY_VERSION_HEX >= 0x030C0000
   return PyObject_GetTypeData(obj, cls);
 #else
   return (char *)obj + PyTypeData_Internal_Align(cls->tp_base->tp_basicsize);

@@ -2,6 +2,8 @@
 
 import copy
 import gc
+import re
+import sys
 import unittest
 import weakref
 
@@ -319,6 +321,14 @@ class Uses(unittest.TestCase):
             del cls
             gc.collect()
             self.assertIsNone(dead(), base.__name__)
+
+
+class DuringACollection(unittest.TestCase):
+    @unittest.skipIf(sys.version_info < (3, 15), "it came with 3.15")
+    def test_data_are_found_by_what_tp_traverse_may_call(self):
+        with open(td.__file__, "rb") as file:
+            names = set(re.findall(rb"PyObject_GetTypeData\w*(?=\0)", file.read()))
+        self.assertEqual(names, {b"PyObject_GetTypeData_DuringGC"})
 
 
 if __name__ == "__main__":
