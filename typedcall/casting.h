@@ -81,14 +81,21 @@ class safe_cast {
     return made;
   }
 
-  std::size_t arity() const { return static_cast<std::size_t>(asked_.nargs); }
+  /// As C counts: a buffer is two, the pointer and the count.
+  std::size_t arity() const {
+    return static_cast<std::size_t>(PyNativeSignature_ArgumentsInC(&asked_));
+  }
 
   /// Converts arity() arguments, which do not contain self. `given` and `scratch` hold as many
   /// each; `given` may point into `scratch`, which must last until the call is over. GIL: none; any
   /// thread.
   void arguments(const native_value *asked, native_value *given, wide_value *scratch) const {
-    for (std::size_t i = 0; i < arity(); ++i) {
-      given[i] = convert(asked[i], asked_.args[i], offered_.args[i], &scratch[i]);
+    std::size_t at = 0;
+    for (int i = 0; i < asked_.nargs; ++i, ++at) {
+      given[at] = convert(asked[at], asked_.args[i], offered_.args[i], &scratch[at]);
+      if (!PyNativeType_IsBuffer(asked_.args[i])) continue;
+      ++at;
+      given[at] = asked[at];
     }
   }
 
@@ -104,7 +111,7 @@ class safe_cast {
  private:
   static native_value convert(native_value value, PyNativeType from, PyNativeType to,
                               wide_value *scratch) {
-    if (PyNativeType_Equivalent(from, to)) {
+    if (PyNativeType_PassesAs(from, to)) {
       if (!internal::is_wide(to)) return value;
       std::memcpy(scratch, value.get<const void *>(), PyNativeType_Size(to));
       return native_value::at(scratch);

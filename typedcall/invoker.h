@@ -66,7 +66,8 @@ class invoker {
     return may_be_error(result, wide_result) && PyErr_Occurred() != nullptr;
   }
 
-  /// The number of arguments a call takes, self included.
+  /// The number of arguments a call takes, self included; a buffer is two, the pointer and the
+  /// count.
   std::size_t arity() const { return plan_->arity; }
   way how() const { return plan_->how; }
   /// PyNativeCallable_* bits, as they were given.

@@ -207,6 +207,13 @@ class loop {
     plan_.inputs.assign(parsed.args, parsed.args + parsed.nargs);
     plan_.output = parsed.result;
     if (plan_.returns_status && !take_status(signature)) return false;
+    for (const PyNativeType &each : plan_.inputs) {
+      if (PyNativeType_IsBuffer(each)) {
+        return fail(PyExc_TypeError, signature,
+                    "a buffer ('*') is an array of its own for each call, and a loop passes one "
+                    "element of an array");
+      }
+    }
     if (plan_.falls_back && has_typed_pointers()) {
       return fail(PyExc_TypeError, signature,
                   "the function may fall back, and Python functions take no such pointers");
@@ -261,7 +268,7 @@ class loop {
     if (!PyNativeType_Equivalent(plan_.output, status)) {
       return fail(PyExc_ValueError, signature, "a status is an int");
     }
-    if (plan_.inputs.empty() || plan_.inputs.back().is_pointer == 0) {
+    if (plan_.inputs.empty() || !PyNativeType_IsPlace(plan_.inputs.back())) {
       return fail(PyExc_ValueError, signature,
                   plan_.falls_back
                       ? "a function that falls back has a last argument '&' for its result"

@@ -3,9 +3,12 @@
 //
 // The grammar (EBNF). NumPy's form, PEP 3118's letters:
 //
-//     signature = { type } , "->" , result ;       at most 127 arguments
+//     signature = { argument } , "->" , result ;   at most 127 arguments in C
+//     argument  = type | buffer ;
 //     result    = type | "v" ;
-//     type      = [ "&" ] , code ;
+//     type      = code | "&" , [ "k" ] , code ;
+//     buffer    = "*" , [ "k" ] , element | "*s" ; two arguments in C, one in Python
+//     element   = code, but none of "P", "s", "O" ;
 //     code      = "?"                              bool
 //               | "b" | "h" | "i" | "l" | "q"      signed char, short, int, long, long long
 //               | "B" | "H" | "I" | "L" | "Q"      the same, unsigned
@@ -14,30 +17,32 @@
 //               | "Zf" | "Zd" | "Zg"               complex of these
 //               | "P" | "s" | "O" ;                void *, const char *, PyObject *
 //
-// "&d" is `double *`. A pointer to a pointer made with "&" is refused; write "P". Nothing else may
-// be in the text, so every signature has exactly one spelling: what parses is canonical.
+// "&d" is `double *`, which may or may not be written through; "&kd" is `const double *`. A pointer
+// to a pointer made with "&" is refused; write "P".
+//
+// "*d" is `double *, Py_ssize_t`: the first element, and how many there are; "*kd" is the same with
+// `const double *`. "*s" is `const char *, Py_ssize_t`, a text in UTF-8 and its bytes. What is
+// behind the pointer may be used during the call only.
+//
+// Nothing else may be in the text, so every signature has exactly one spelling: what parses is
+// canonical.
 
 #ifndef TYPEDCALL_SIGNATURE_H_
 #define TYPEDCALL_SIGNATURE_H_
 
 #include <stddef.h>
 
-#include "typedcall/type_codes.h"
+#include "typedcall/native_type.h"
 
-/// One argument or result: an `enum PyNativeType_Code`, and 1 if it is a pointer to that.
-/// Source: the grammar above.
-typedef struct {
-  unsigned char code;
-  unsigned char is_pointer;
-} PyNativeType;
-
-/// The largest number of arguments; C guarantees 127 parameters (C99, 5.2.4.1).
+/// The largest number of arguments in C, where a buffer is two; C guarantees 127 parameters (C99,
+/// 5.2.4.1).
 #define PyNativeSignature_MAX_ARGS 127
 
-/// The longest signature in bytes, without a NUL: 127 times "&Zd", "->" and "&Zd".
-#define PyNativeSignature_MAX_LENGTH (PyNativeSignature_MAX_ARGS * 3 + 2 + 3)
+/// The longest signature in bytes, without a NUL: 127 times "&kZd", "->" and "&kZd".
+#define PyNativeSignature_MAX_LENGTH (PyNativeSignature_MAX_ARGS * 4 + 2 + 4)
 
-/// A parsed signature. Only the first `nargs` of `args` mean anything.
+/// A parsed signature. Only the first `nargs` of `args` mean anything: what Python passes, where a
+/// buffer is one. PyNativeSignature_ArgumentsInC() counts as C does.
 /// Source: the grammar above.
 typedef struct {
   int nargs;
@@ -62,44 +67,110 @@ PyNative_INLINE const char *PyNativeSignature_Internal_Unexpected(char byte,
   return byte == '\0' ? "a NUL byte is not allowed" : otherwise;
 }
 
+/// The number of arguments in C, self and the like not counted: a buffer is two.
+/// GIL: none; any thread; any interpreter; no Python function is called.
+/// Source: the grammar above.
+PyNative_INLINE int PyNativeSignature_ArgumentsInC(const PyNativeSignature *signature) {
+  int count = signature->nargs;
+  int i = 0;
+  for (i = 0; i < signature->nargs; ++i) {
+    count += PyNativeType_IsBuffer(signature->args[i]);
+  }
+  return count;
+}
+
+// Reads "&" and "*" with their "k", and moves *position behind them. Returns a null pointer, or the
+// reason with *position at the byte at fault; *is_pointer is 0 if there is none of them.
+PyNative_INLINE const char *PyNativeSignature_Internal_ReadPointer(const char *text, size_t length,
+                                                                   size_t *position,
+                                                                   int *is_pointer) {
+  const char mark = *position < length ? text[*position] : '\0';
+  *is_pointer = 0;
+  if (mark == 'k') {
+    return "'k' must follow '&' or '*'";
+  }
+  if (mark != '&' && mark != '*') {
+    return NULL;
+  }
+  *is_pointer = PyNativePointer_TO | (mark == '*' ? PyNativePointer_BUFFER : 0);
+  ++*position;
+  if (*position < length && text[*position] == 'k') {
+    *is_pointer |= PyNativePointer_CONST;
+    ++*position;
+  }
+  if (*position >= length) {
+    return NULL;
+  }
+  switch (text[*position]) {
+    case '&':
+      return mark == '&' ? "'&' cannot point to '&'; write 'P'" : "'*' cannot point to '&'";
+    case '*':
+      return mark == '&' ? "'&' cannot point to '*'" : "'*' cannot point to '*'";
+    case 'v':
+      return mark == '&' ? "'&' cannot point to 'v'" : "'*' cannot point to 'v'; write '*B'";
+    case 'k':
+      return "'k' cannot be there twice";
+    default:
+      return NULL;
+  }
+}
+
+// What a buffer cannot hold, or a null pointer: elements whose bytes mean an address.
+PyNative_INLINE const char *PyNativeSignature_Internal_NoElement(int code, int is_pointer) {
+  if ((is_pointer & PyNativePointer_BUFFER) == 0) {
+    return NULL;
+  }
+  switch (PyNativeCode_Kind(code)) {
+    case PyNativeKind_POINTER:
+      return "'*' cannot point to 'P': no number from Python becomes an address";
+    case PyNativeKind_OBJECT:
+      return "'*' cannot point to 'O': a buffer owns no objects";
+    case PyNativeKind_STRING:
+      return (is_pointer & PyNativePointer_CONST) != 0 ? "'*s' is const without 'k'" : NULL;
+    case PyNativeKind_VOID:
+    case PyNativeKind_BOOL:
+    case PyNativeKind_SIGNED:
+    case PyNativeKind_UNSIGNED:
+    case PyNativeKind_FLOATING:
+    case PyNativeKind_COMPLEX:
+      break;
+  }
+  return NULL;
+}
+
 // Reads one type, or "v", and moves *position behind it. Returns a null pointer, or the reason
 // with *position at the byte at fault.
 PyNative_INLINE const char *PyNativeSignature_Internal_ReadType(const char *text, size_t length,
                                                                 size_t *position,
                                                                 PyNativeType *type) {
-  size_t at = *position;
   int is_pointer = 0;
   int code = -1;
-  if (at < length && text[at] == '&') {
-    is_pointer = 1;
-    ++at;
+  const char *reason = PyNativeSignature_Internal_ReadPointer(text, length, position, &is_pointer);
+  if (reason) {
+    return reason;
   }
-  *position = at;
-  if (at >= length) {
+  if (*position >= length) {
     return "unexpected end";
   }
-  if (is_pointer && text[at] == '&') {
-    return "'&' cannot point to '&'; write 'P'";
-  }
-  if (is_pointer && text[at] == 'v') {
-    return "'&' cannot point to 'v'";
-  }
-  if (text[at] == 'Z') {
-    *position = ++at;
-    if (at >= length) {
+  if (text[*position] == 'Z') {
+    ++*position;
+    if (*position >= length) {
       return "unexpected end";
     }
-    code = PyNativeCode_FromLetters('Z', text[at]);
-    if (code < 0) {
-      return PyNativeSignature_Internal_Unexpected(text[at], "'Z' must be followed by f, d or g");
-    }
+    code = PyNativeCode_FromLetters('Z', text[*position]);
+    reason = "'Z' must be followed by f, d or g";
   } else {
-    code = PyNativeCode_FromLetters(text[at], '\0');
-    if (code < 0) {
-      return PyNativeSignature_Internal_Unexpected(text[at], "unknown type code");
-    }
+    code = PyNativeCode_FromLetters(text[*position], '\0');
+    reason = "unknown type code";
   }
-  *position = at + 1;
+  if (code < 0) {
+    return PyNativeSignature_Internal_Unexpected(text[*position], reason);
+  }
+  reason = PyNativeSignature_Internal_NoElement(code, is_pointer);
+  if (reason) {
+    return reason;
+  }
+  ++*position;
   type->code = (unsigned char)code;
   type->is_pointer = (unsigned char)is_pointer;
   return NULL;
@@ -113,11 +184,14 @@ PyNative_INLINE const char *PyNativeSignature_Internal_Read(const char *text, si
   const char *reason = NULL;
   const char *arrow = "->";
   int nargs = 0;
+  int in_c = 0;
   while (*position < length && text[*position] != '-' && text[*position] != '>') {
     const size_t start = *position;
+    // As C counts, whether what comes is complete or not: no text can go on like that.
+    const int needed = text[start] == '*' ? 2 : 1;
     reason = PyNativeSignature_Internal_ReadType(text, length, position, &type);
-    if (nargs == PyNativeSignature_MAX_ARGS && *position > start) {
-      reason = "more than 127 arguments";
+    if (in_c + needed > PyNativeSignature_MAX_ARGS && *position > start) {
+      reason = needed == 2 ? "more than 127 arguments; '*' is two in C" : "more than 127 arguments";
       *position = start;
     } else if (!reason && type.code == PyNativeType_VOID) {
       reason = "'v' is only a result";
@@ -130,11 +204,15 @@ PyNative_INLINE const char *PyNativeSignature_Internal_Read(const char *text, si
       out->args[nargs] = type;
     }
     ++nargs;
+    in_c += needed;
   }
   for (; *arrow != '\0'; ++arrow, ++*position) {
     if (*position >= length || text[*position] != *arrow) {
       return "expected '->'";
     }
+  }
+  if (*position < length && text[*position] == '*') {
+    return "'*' is only an argument: a result has no count";
   }
   reason = PyNativeSignature_Internal_ReadType(text, length, position, &type);
   if (reason) {
@@ -205,7 +283,10 @@ PyNative_INLINE size_t PyNativeSignature_Internal_PutType(char *buffer, size_t s
                                                           PyNativeType type) {
   const char *letters = PyNativeCode_Letters(type.code);
   if (type.is_pointer) {
-    at = PyNativeSignature_Internal_Put(buffer, size, at, '&');
+    at = PyNativeSignature_Internal_Put(buffer, size, at, PyNativeType_IsBuffer(type) ? '*' : '&');
+  }
+  if ((type.is_pointer & PyNativePointer_CONST) != 0) {
+    at = PyNativeSignature_Internal_Put(buffer, size, at, 'k');
   }
   for (; *letters != '\0'; ++letters) {
     at = PyNativeSignature_Internal_Put(buffer, size, at, *letters);
@@ -215,7 +296,8 @@ PyNative_INLINE size_t PyNativeSignature_Internal_PutType(char *buffer, size_t s
 
 // Can the grammar say this type as an argument?
 PyNative_INLINE int PyNativeType_Internal_IsValue(PyNativeType type) {
-  return type.code != PyNativeType_VOID && type.code < PyNativeType_COUNT;
+  return type.code != PyNativeType_VOID && type.code < PyNativeType_COUNT &&
+         !PyNativeSignature_Internal_NoElement(type.code, type.is_pointer);
 }
 
 /// Writes the canonical text of `signature` and a NUL to `buffer`, which holds `size` bytes;
@@ -223,7 +305,7 @@ PyNative_INLINE int PyNativeType_Internal_IsValue(PyNativeType type) {
 /// Returns the length in bytes that the whole text has, without the NUL, like snprintf: it was cut
 /// off if that is >= `size`. PyNativeSignature_MAX_LENGTH + 1 bytes always suffice. Returns 0 and
 /// writes "" if the grammar cannot say it (`nargs` out of range, no such code, "v" where a value
-/// must be there).
+/// must be there, a buffer that cannot be one).
 /// GIL: none; any thread; any interpreter; no Python function is called.
 /// Source: the grammar above.
 PyNative_INLINE size_t PyNativeSignature_Print(const PyNativeSignature *signature, char *buffer,
@@ -231,7 +313,9 @@ PyNative_INLINE size_t PyNativeSignature_Print(const PyNativeSignature *signatur
   const int is_void =
       signature->result.code == PyNativeType_VOID && signature->result.is_pointer == 0;
   int valid = signature->nargs >= 0 && signature->nargs <= PyNativeSignature_MAX_ARGS &&
-              (is_void || PyNativeType_Internal_IsValue(signature->result));
+              PyNativeSignature_ArgumentsInC(signature) <= PyNativeSignature_MAX_ARGS &&
+              (is_void || (PyNativeType_Internal_IsValue(signature->result) &&
+                           !PyNativeType_IsBuffer(signature->result)));
   size_t at = 0;
   int i = 0;
   for (i = 0; valid && i < signature->nargs; ++i) {
@@ -251,48 +335,6 @@ PyNative_INLINE size_t PyNativeSignature_Print(const PyNativeSignature *signatur
   return at;
 }
 
-/// The size of an argument or result of this type, in bytes; a pointer's own for "&". 0 for "v".
-/// GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: PyNativeType_LIST.
-PyNative_INLINE size_t PyNativeType_Size(PyNativeType type) {
-  return type.is_pointer ? sizeof(void *) : PyNativeCode_Size(type.code);
-}
-
-/// The alignment of an argument or result of this type, in bytes; a pointer's own for "&". 1 for
-/// "v".
-/// GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: PyNativeType_LIST.
-PyNative_INLINE size_t PyNativeType_Alignment(PyNativeType type) {
-  return PyNativeCode_Alignment(type.is_pointer ? (int)PyNativeType_POINTER : (int)type.code);
-}
-
-/// The kind of an argument or result of this type; PyNativeKind_POINTER for "&".
-/// GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: PyNativeType_LIST.
-PyNative_INLINE enum PyNativeKind PyNativeType_Kind(PyNativeType type) {
-  return type.is_pointer ? PyNativeKind_POINTER : PyNativeCode_Kind(type.code);
-}
-
-/// 1 if the two are the same to whoever makes the call, else 0: equal codes; integers of the same
-/// width and signedness ("l", "q" and "n" on LP64, "i" and "l" on Windows); pointers to such.
-/// Everything else only with itself: bool is no integer, "d" is never "g" even where they have one
-/// width, and "P" is not "&d", since it says nothing about what it points to.
-/// A code outside the list is equivalent to nothing.
-/// GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: docs/ABI.md, section 3.
-PyNative_INLINE int PyNativeType_Equivalent(PyNativeType a, PyNativeType b) {
-  const enum PyNativeKind kind = PyNativeCode_Kind(a.code);
-  if (a.code >= PyNativeType_COUNT || !a.is_pointer != !b.is_pointer) {
-    return 0;
-  }
-  if (a.code == b.code) {
-    return 1;
-  }
-  return (kind == PyNativeKind_SIGNED || kind == PyNativeKind_UNSIGNED) &&
-         PyNativeCode_Kind(b.code) == kind &&
-         PyNativeCode_Size(a.code) == PyNativeCode_Size(b.code);
-}
-
 /// 1 if the two parsed signatures have as many arguments and their types are pairwise equivalent,
 /// the results' too; else 0. Both must come from a successful parse.
 /// GIL: none; any thread; any interpreter; no Python function is called.
@@ -307,13 +349,25 @@ PyNative_INLINE int PyNativeSignature_EquivalentParsed(const PyNativeSignature *
   return same;
 }
 
-/// 1 if the two NUL-terminated texts are signatures and equivalent, else 0. A text that is no
-/// signature is equivalent to nothing, not even to itself: a caller can act on 1 without asking
-/// whether it may. Equal bytes skip the comparison, not that check; whoever knows that one side is
-/// a signature need only compare bytes first.
-/// GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: docs/ABI.md, section 3.
-PyNative_INLINE int PyNativeSignature_Equivalent(const char *a, const char *b) {
+/// 1 if a function of the parsed signature `offered` may be called as one of `asked`, as it is,
+/// else 0: the two are equivalent, but what is offered may promise more: an argument "*kd" where
+/// "*d" was asked for, a result "&d" where "&kd" was. Both must come from a successful parse. GIL:
+/// none; any thread; any interpreter; no Python function is called. Source: docs/ABI.md, section 3.
+PyNative_INLINE int PyNativeSignature_AnswersParsed(const PyNativeSignature *offered,
+                                                    const PyNativeSignature *asked) {
+  int answers =
+      offered->nargs == asked->nargs && PyNativeType_PassesAs(offered->result, asked->result);
+  int i = 0;
+  for (i = 0; answers && i < asked->nargs; ++i) {
+    answers = PyNativeType_PassesAs(asked->args[i], offered->args[i]);
+  }
+  return answers;
+}
+
+// How the two texts compare: PyNativeSignature_AnswersParsed if `is_ordered`, else
+// PyNativeSignature_EquivalentParsed.
+PyNative_INLINE int PyNativeSignature_Internal_Compare(const char *a, const char *b,
+                                                       int is_ordered) {
   size_t i = 0;
   if (!a || !b) {
     return 0;
@@ -328,7 +382,25 @@ PyNative_INLINE int PyNativeSignature_Equivalent(const char *a, const char *b) {
   PyNativeSignature parsed_b = {0, {0, 0}, {{0, 0}}};
   return PyNativeSignature_ParseString(a, &parsed_a, NULL) == 0 &&
          PyNativeSignature_ParseString(b, &parsed_b, NULL) == 0 &&
-         PyNativeSignature_EquivalentParsed(&parsed_a, &parsed_b);
+         (is_ordered ? PyNativeSignature_AnswersParsed(&parsed_a, &parsed_b)
+                     : PyNativeSignature_EquivalentParsed(&parsed_a, &parsed_b));
+}
+
+/// 1 if the two NUL-terminated texts are signatures and equivalent, else 0. A text that is no
+/// signature is equivalent to nothing, not even to itself: a caller can act on 1 without asking
+/// whether it may. Equal bytes skip the comparison, not that check; whoever knows that one side is
+/// a signature need only compare bytes first.
+/// GIL: none; any thread; any interpreter; no Python function is called.
+/// Source: docs/ABI.md, section 3.
+PyNative_INLINE int PyNativeSignature_Equivalent(const char *a, const char *b) {
+  return PyNativeSignature_Internal_Compare(a, b, 0);
+}
+
+/// PyNativeSignature_AnswersParsed for NUL-terminated texts; 0 where one of them is no signature.
+/// GIL: none; any thread; any interpreter; no Python function is called.
+/// Source: docs/ABI.md, section 3.
+PyNative_INLINE int PyNativeSignature_Answers(const char *offered, const char *asked) {
+  return PyNativeSignature_Internal_Compare(offered, asked, 1);
 }
 
 #endif  // TYPEDCALL_SIGNATURE_H_

@@ -229,6 +229,72 @@ TEST(Limits, ManyArguments) {
   }
 }
 
+std::string Buffered(long double wide, const unsigned char *bytes, Py_ssize_t count, float number,
+                     double *out, Py_ssize_t length) {
+  std::string text = Text(wide) + " " + Text(number);
+  for (Py_ssize_t i = 0; i < count; ++i) text += " " + std::to_string(bytes[i]);
+  for (Py_ssize_t i = 0; i < length; ++i) out[i] = static_cast<double>(i);
+  return text;
+}
+long SumOfAll(const signed char *a, Py_ssize_t a_count, const long *b, Py_ssize_t b_count,
+              unsigned char scale) {
+  long sum = 0;
+  for (Py_ssize_t i = 0; i < a_count; ++i) sum += a[i];
+  for (Py_ssize_t i = 0; i < b_count; ++i) sum += b[i];
+  return sum * scale;
+}
+std::string was_buffered;
+int NoteBuffers(long double wide, const unsigned char *bytes, Py_ssize_t count, float number,
+                double *out, Py_ssize_t length) {
+  was_buffered = Buffered(wide, bytes, count, number, out, length);
+  return 7;
+}
+
+TEST(Buffers, AreTwoArguments) {
+  const signed char a[] = {-1, 5};
+  const long b[] = {100, 200, 300};
+  for (const auto &[signature, flags, arity] :
+       {std::tuple("*kb*klB->l", 0, 5u), std::tuple("*b*lB->l", 0, 5u)}) {
+    for (const way how : {way::image, way::ffi}) {
+      SCOPED_TRACE(Name(how));
+      auto call = invoker::make(signature, static_cast<std::uintptr_t>(flags),
+                                reinterpret_cast<void *>(&SumOfAll), how);
+      if (!call && how == way::image && !TYPEDCALL_REGISTER_IMAGE) continue;
+      ASSERT_TRUE(call);
+      EXPECT_EQ(call->arity(), arity);
+      const native_value values[] = {native_value::of(a), native_value::of(Py_ssize_t{2}),
+                                     native_value::of(b), native_value::of(Py_ssize_t{3}),
+                                     native_value::of<unsigned char>(2)};
+      EXPECT_EQ((*call)(values).get<long>(), 1208);
+    }
+  }
+  const auto short_one =
+      invoker::make("*kl->l", 0, reinterpret_cast<void *>(+[](const long *all, Py_ssize_t count) {
+                      return count == 0 ? -1 : all[count - 1];
+                    }));
+  const native_value values[] = {native_value::of(b), native_value::of(Py_ssize_t{2})};
+  EXPECT_EQ((*short_one)(values).get<long>(), 200);
+  const native_value none[] = {native_value::of<void *>(nullptr), native_value::of(Py_ssize_t{0})};
+  EXPECT_EQ((*short_one)(none).get<long>(), -1);
+}
+
+// What is passed by its address keeps its place among them.
+TEST(Buffers, AmongWideNumbers) {
+  const auto call =
+      invoker::make("g*kBf*d->i", 0, reinterpret_cast<void *>(&NoteBuffers), std::nullopt);
+  ASSERT_TRUE(call);
+  EXPECT_EQ(call->how(), way::ffi);
+  const long double wide = 1.25L;
+  const unsigned char bytes[] = {3, 255};
+  double out[3] = {9, 9, 9};
+  const native_value values[] = {native_value::at(&wide),         native_value::of(bytes),
+                                 native_value::of(Py_ssize_t{2}), native_value::of(0.5f),
+                                 native_value::of(out),           native_value::of(Py_ssize_t{3})};
+  EXPECT_EQ((*call)(values).get<int>(), 7);
+  EXPECT_EQ(was_buffered, Text(1.25L) + " " + Text(0.5f) + " 3 255");
+  EXPECT_EQ(out[2], 2.0);
+}
+
 TEST(Self, IsTheFirstArgument) {
   const auto f = +[](void *self, double x) { return x + *static_cast<double *>(self); };
   double self = 40;

@@ -48,6 +48,18 @@ TEST(RefusalsTest, WhatALoopCannotGive) {
             "cannot keep for each element");
 }
 
+TEST(RefusalsTest, Buffers) {
+  for (const char *signature : {"*kd->d", "d*B->d", "*s->l"}) {
+    EXPECT_EQ(Refused(signature, 0),
+              std::string("TypeError: typedcall: no loop over '") + signature +
+                  "': a buffer ('*') is an array of its own for each call, and a loop passes one "
+                  "element of an array");
+  }
+  EXPECT_EQ(Refused("d&kd->i", PyNativeCallable_RETURNS_STATUS | PyNativeCallable_NEEDS_THREAD),
+            "ValueError: typedcall: no loop over 'd&kd->i': a function that returns a status has a "
+            "last argument '&' for its result");
+}
+
 TEST(RefusalsTest, ToFallBackWithoutACallable) {
   EXPECT_EQ(Refused("d&d->i", PyNativeCallable_FALLS_BACK),
             "TypeError: typedcall: no loop over 'd&d->i': the function may fall back, and a loop "

@@ -6,7 +6,7 @@ import re
 import unittest
 
 # Python.h is not included there, so there is no allocator.
-WITHOUT_ALLOCATOR = ("signature.h", "type_codes.h")
+WITHOUT_ALLOCATOR = ("native_type.h", "signature.h", "type_codes.h")
 HERE = os.path.dirname(os.path.abspath(__file__))
 ALLOCATES_NOTHING = "reads, compares or frees: takes no memory"
 LIMITED = "the limited API's; the same code as the full one's, with C's own allocator"

@@ -97,7 +97,10 @@ class Resolve(unittest.TestCase):
             typedcall.resolve(typed.half, "g->d", casting="safe")
 
     def test_faulty_signatures_name_the_position(self):
-        for text, position in (("", 0), ("d", 1), ("d->", 3), ("x->d", 0), ("d->dd", 4),
+        self.assertEqual(typedcall.parse_signature("*kd*B&kZd*s->&kd"),
+                         (["*kd", "*B", "&kZd", "*s"], "&kd"))
+        for text, position in (("*v->d", 1), ("kd->d", 0), ("d->*d", 3), ("*d" * 64 + "->d", 126),
+                               ("", 0), ("d", 1), ("d->", 3), ("x->d", 0), ("d->dd", 4),
                                ("d ->d", 1), ("dv->d", 1), ("d->&", 4), ("Z->d", 1)):
             with self.assertRaisesRegex(ValueError, "position %d:" % position, msg=text):
                 typedcall.resolve(typed.half, text)

@@ -5,6 +5,7 @@ import unittest
 
 import typedcall
 from typedcall import Flags, _codes
+from typedcall._c_text import c_text
 
 
 class Lists(unittest.TestCase):
@@ -35,6 +36,33 @@ class Lists(unittest.TestCase):
         without = [letters for letters in _codes.CODES if not _codes.has_error_value(letters)]
         self.assertEqual(without, ["v", "?", "Zf", "Zd", "Zg"])
         self.assertTrue(_codes.has_error_value("&?"))
+
+    def test_pointers_and_buffers(self):
+        for letters, kind, code, const, place in (
+            ("d", "floating", "d", False, False), ("&d", "pointer", "d", False, True),
+            ("&kZd", "pointer", "Zd", True, False), ("*B", "buffer", "B", False, False),
+            ("*kB", "buffer", "B", True, False), ("*s", "buffer", "s", True, False),
+            ("s", "string", "s", False, False), ("P", "pointer", "P", False, False),
+        ):
+            self.assertEqual(_codes.kind_of(letters), kind, letters)
+            self.assertEqual(_codes.pointee(letters), code, letters)
+            self.assertEqual(_codes.is_const(letters), const, letters)
+            self.assertEqual(_codes.is_place(letters), place, letters)
+            self.assertEqual(_codes.is_buffer(letters), kind == "buffer", letters)
+
+    def test_const_answers_what_is_not(self):
+        for offered, asked in (("*kd->d", "*d->d"), ("&kl->v", "&q->v"), ("->&d", "->&kd"),
+                               ("d->d", "d->d")):
+            self.assertTrue(_codes.answers(offered, asked), (offered, asked))
+            if offered != asked:
+                self.assertFalse(_codes.answers(asked, offered), (offered, asked))
+                self.assertFalse(_codes.are_equivalent(asked, offered), (offered, asked))
+
+    def test_buffers_in_c(self):
+        self.assertEqual(c_text("*kB->L"), "unsigned long (const unsigned char *, intptr_t)")
+        self.assertEqual(c_text("d*Zd&kO->&ks"), "const char * const *(double, double _Complex *, "
+                         "intptr_t, PyObject * const *)")
+        self.assertEqual(c_text("*s->i", {"n": "Py_ssize_t"}), "int (const char *, Py_ssize_t)")
 
     def test_equivalent_signatures(self):
         for one, other in (("d->d", "d->d"), ("l->&l", "q->&q"), ("nL->v", "lN->v")):

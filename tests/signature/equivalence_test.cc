@@ -46,6 +46,62 @@ TEST(Equivalent, EveryPairOfTypes) {
   }
 }
 
+bool answers(const std::string &offered, const std::string &asked) {
+  return PyNativeSignature_Answers(offered.c_str(), asked.c_str()) != 0;
+}
+
+TEST(Equivalent, Buffers) {
+  for (const std::string a : letters) {
+    if (a == "P" || a == "O") continue;
+    for (const std::string b : letters) {
+      SCOPED_TRACE(a + " and " + b);
+      const bool same = a == b || (width(a) != 0 && width(a) == width(b));
+      if (b != "P" && b != "O") {
+        EXPECT_EQ(equivalent("*" + a + "->v", "*" + b + "->v"), same);
+      }
+      EXPECT_FALSE(equivalent("*" + a + "->v", "&" + b + "->v"));
+      EXPECT_FALSE(equivalent("*" + a + "->v", "&" + b + "n->v"));
+      EXPECT_FALSE(equivalent("*" + a + "->v", b + "->v"));
+    }
+  }
+  EXPECT_FALSE(equivalent("*s->v", "*kB->v"));  // a str is no bytes
+  EXPECT_FALSE(equivalent("*kb->v", "*kB->v"));
+}
+
+// What is offered may promise more of its arguments, and less is never made of a result.
+TEST(Answers, Const) {
+  for (const std::string mark : {"&", "*"}) {
+    const std::string plain = mark + "d->v", promised = mark + "kd->v";
+    EXPECT_TRUE(answers(plain, plain));
+    EXPECT_TRUE(answers(promised, promised));
+    EXPECT_TRUE(answers(promised, plain));
+    EXPECT_FALSE(answers(plain, promised));
+    EXPECT_FALSE(equivalent(plain, promised));
+    EXPECT_FALSE(equivalent(promised, plain));
+  }
+  EXPECT_TRUE(answers("->&d", "->&kd"));
+  EXPECT_FALSE(answers("->&kd", "->&d"));
+  EXPECT_TRUE(answers("*kd*kd->&d", "*d*kd->&kd"));
+  EXPECT_FALSE(answers("*kd*d->&d", "*d*kd->&kd"));
+  EXPECT_TRUE(answers("&kO->v", "&O->v"));
+  EXPECT_TRUE(answers("*s->v", "*s->v"));
+}
+
+TEST(Answers, IsEquivalenceElsewhere) {
+  for (const std::string a : letters) {
+    for (const std::string b : letters) {
+      SCOPED_TRACE(a + " and " + b);
+      const bool same = equivalent(a + "->v", b + "->v");
+      EXPECT_EQ(answers(a + "->v", b + "->v"), same);
+      EXPECT_EQ(answers("&k" + a + "->v", "&" + b + "->v"), same);
+      EXPECT_EQ(answers("->&" + a, "->&k" + b), same);
+    }
+  }
+  EXPECT_FALSE(answers("d", "d"));
+  EXPECT_FALSE(answers("*ks->v", "*s->v"));
+  EXPECT_FALSE(answers("kd->v", "d->v"));
+}
+
 TEST(Equivalent, Lp64) {
   if (sizeof(long) != 8) GTEST_SKIP() << "long has not 64 bits";
   EXPECT_TRUE(equivalent("lqn->l", "qnl->n"));

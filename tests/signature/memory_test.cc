@@ -14,9 +14,10 @@
 namespace {
 
 // Every way a text can end: complete, and in the middle of each token.
-const char *const texts[] = {"",     "d",      "&",      "Z",   "&Z",  "dd-",   "dd->",
-                             "->&",  "->Z",    "->&Z",   "->v", "->d", "->&Zd", "dd->d",
-                             "->dd", "dd->d ", "&Zd&Zd", "x",   "v",   "&v",    "ZfZdZg->Zg"};
+const char *const texts[] = {
+    "",           "d",   "&",     "Z",     "&Z",   "dd-",    "dd->",   "->&",    "->Z", "->&Z",
+    "->v",        "->d", "->&Zd", "dd->d", "->dd", "dd->d ", "&Zd&Zd", "x",      "v",   "&v",
+    "ZfZdZg->Zg", "*",   "*k",    "&k",    "*kZ",  "*d",     "*kd->v", "->&kZd", "->*"};
 
 // A readable page with an unreadable one behind it.
 class GuardedPage {
@@ -89,8 +90,8 @@ TEST(Memory, TextWithoutNulIsReadNoFurtherThanASignatureCanReach) {
   ASSERT_NE(bytes, nullptr);
   const std::string longest = [] {
     std::string text;
-    for (int i = 0; i < PyNativeSignature_MAX_ARGS; ++i) text += "&Zd";
-    return text + "->&Zd";
+    for (int i = 0; i < PyNativeSignature_MAX_ARGS; ++i) text += "&kZd";
+    return text + "->&kZd";
   }();
   ASSERT_EQ(longest.size() + 1, enough);
   std::memcpy(bytes, longest.data(), longest.size());

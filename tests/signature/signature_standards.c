@@ -9,7 +9,7 @@
 #define ASSERT_AT_COMPILE_TIME(name, condition) typedef char name[(condition) ? 1 : -1]
 
 ASSERT_AT_COMPILE_TIME(type_is_two_bytes, sizeof(PyNativeType) == 2);
-ASSERT_AT_COMPILE_TIME(longest_is_386, PyNativeSignature_MAX_LENGTH == 386);
+ASSERT_AT_COMPILE_TIME(longest_is_514, PyNativeSignature_MAX_LENGTH == 514);
 ASSERT_AT_COMPILE_TIME(void_is_zero, PyNativeType_VOID == 0);
 ASSERT_AT_COMPILE_TIME(ssize_is_as_wide_as_size, sizeof(intptr_t) == sizeof(size_t));
 
@@ -62,5 +62,13 @@ int main(void) {
   if (!PyNativeSignature_Equivalent("n->n", sizeof(long) == sizeof(size_t) ? "l->l" : "q->q")) {
     return 15;
   }
+  if (PyNativeSignature_Parse("*kd&kn->d", 9, &signature, &fault) != 0) return 16;
+  if (PyNativeSignature_ArgumentsInC(&signature) != 3) return 17;
+  if (!PyNativeType_IsBuffer(signature.args[0]) || PyNativeType_IsBuffer(signature.args[1])) {
+    return 18;
+  }
+  if (!PyNativeType_IsConst(signature.args[1])) return 19;
+  if (!PyNativeSignature_Answers("*kd->d", "*d->d")) return 20;
+  if (PyNativeSignature_Answers("*d->d", "*kd->d")) return 21;
   return 0;
 }

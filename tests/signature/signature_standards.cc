@@ -20,7 +20,7 @@ struct EveryType {
 };
 
 static_assert(sizeof(PyNativeType) == 2, "PyNativeType is two bytes");
-static_assert(PyNativeSignature_MAX_LENGTH == 386, "127 * 3 + 2 + 3");
+static_assert(PyNativeSignature_MAX_LENGTH == 514, "127 * 4 + 2 + 4");
 static_assert(sizeof(EveryType::CDOUBLE_value) == 2 * sizeof(double), "complex is twice its part");
 
 PyNative_INLINE bool codes_agree() {
@@ -55,7 +55,9 @@ PyNative_INLINE size_t fault_position(const char *text) {
 
 PyNative_INLINE bool compares() {
   return PyNativeSignature_Equivalent("n->n", sizeof(long) == sizeof(size_t) ? "l->l" : "q->q") &&
-         !PyNativeSignature_Equivalent("d->d", "g->g") && !PyNativeSignature_Equivalent("d", "d");
+         !PyNativeSignature_Equivalent("d->d", "g->g") && !PyNativeSignature_Equivalent("d", "d") &&
+         PyNativeSignature_Answers("*kd->d", "*d->d") &&
+         !PyNativeSignature_Answers("*d->d", "*kd->d");
 }
 
 #if defined(__cpp_constexpr) && __cpp_constexpr >= 201304L

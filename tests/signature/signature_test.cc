@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
 #include <string>
@@ -121,6 +122,56 @@ TEST(Parse, EveryCodeAsArgumentResultAndPointer) {
   }
 }
 
+TEST(Parse, EveryPointerToConst) {
+  for (const Code &code : codes) {
+    const std::string type = std::string("&k") + code.letters;
+    SCOPED_TRACE(type);
+    const Parsed parsed = parse(type + "->" + type);
+    ASSERT_TRUE(parsed.ok);
+    for (PyNativeType got : {parsed.signature.args[0], parsed.signature.result}) {
+      EXPECT_EQ(got.code, code.code);
+      EXPECT_NE(got.is_pointer, 0);
+      EXPECT_TRUE(PyNativeType_IsConst(got));
+      EXPECT_FALSE(PyNativeType_IsBuffer(got));
+      EXPECT_FALSE(PyNativeType_IsPlace(got));
+      EXPECT_EQ(PyNativeType_Size(got), sizeof(void *));
+      EXPECT_EQ(PyNativeType_Kind(got), PyNativeKind_POINTER);
+    }
+    EXPECT_EQ(PyNativeSignature_ArgumentsInC(&parsed.signature), 1);
+    EXPECT_EQ(print(parsed.signature), type + "->" + type);
+  }
+}
+
+TEST(Parse, EveryBuffer) {
+  for (const Code &code : codes) {
+    for (const bool is_const : {false, true}) {
+      const std::string type = std::string(is_const ? "*k" : "*") + code.letters;
+      SCOPED_TRACE(type);
+      const Parsed parsed = parse("d" + type + "->v");
+      const bool is_text = code.kind == PyNativeKind_STRING;
+      const bool is_element = code.kind != PyNativeKind_POINTER && code.kind != PyNativeKind_OBJECT;
+      ASSERT_EQ(parsed.ok, is_element && !(is_text && is_const));
+      if (!parsed.ok) continue;
+      // One for Python, two in C.
+      ASSERT_EQ(parsed.signature.nargs, 2);
+      EXPECT_EQ(PyNativeSignature_ArgumentsInC(&parsed.signature), 3);
+      const PyNativeType got = parsed.signature.args[1];
+      EXPECT_EQ(got.code, code.code);
+      EXPECT_NE(got.is_pointer, 0);
+      EXPECT_TRUE(PyNativeType_IsBuffer(got));
+      EXPECT_EQ(PyNativeType_IsConst(got), is_const || is_text);
+      EXPECT_FALSE(PyNativeType_IsPlace(got));
+      EXPECT_EQ(PyNativeType_Size(got), sizeof(void *));
+      EXPECT_EQ(PyNativeType_Alignment(got), alignof(void *));
+      EXPECT_EQ(PyNativeType_Kind(got), PyNativeKind_POINTER);
+      EXPECT_EQ(print(parsed.signature), "d" + type + "->v");
+    }
+  }
+  EXPECT_TRUE(PyNativeType_IsPlace(parse("&d->i").signature.args[0]));
+  EXPECT_FALSE(PyNativeType_IsPlace(parse("P->i").signature.args[0]));
+  EXPECT_FALSE(PyNativeType_IsConst(parse("s->i").signature.args[0]));
+}
+
 TEST(Parse, NoArgumentsAndNoResult) {
   const Parsed parsed = parse("->v");
   ASSERT_TRUE(parsed.ok);
@@ -148,6 +199,12 @@ TEST(Parse, EveryFaultWithItsPosition) {
   const char *const to_void = "'&' cannot point to 'v'";
   const char *const to_pointer = "'&' cannot point to '&'; write 'P'";
   const char *const too_many = "more than 127 arguments";
+  const char *const buffer_too_many = "more than 127 arguments; '*' is two in C";
+  const char *const by_value = "'k' must follow '&' or '*'";
+  const char *const result = "'*' is only an argument: a result has no count";
+  const char *const of_addresses =
+      "'*' cannot point to 'P': no number from Python becomes an address";
+  const char *const of_objects = "'*' cannot point to 'O': a buffer owns no objects";
   const std::string full = repeat("d", 127);
   const Faulty table[] = {
       {"", 0, arrow},
@@ -188,6 +245,41 @@ TEST(Parse, EveryFaultWithItsPosition) {
       {"d->&v", 4, to_void},
       {"&&d->d", 1, to_pointer},
       {"->&&d", 3, to_pointer},
+      {"*", 1, end},
+      {"*k", 2, end},
+      {"&k", 2, end},
+      {"*kZ", 3, end},
+      {"k", 0, by_value},
+      {"kd->d", 0, by_value},
+      {"dkd->d", 1, by_value},
+      {"k&d->d", 0, by_value},
+      {"k*d->d", 0, by_value},
+      {"d->kd", 3, by_value},
+      {"*v->d", 1, "'*' cannot point to 'v'; write '*B'"},
+      {"*kv->d", 2, "'*' cannot point to 'v'; write '*B'"},
+      {"&kv->d", 2, to_void},
+      {"*P->d", 1, of_addresses},
+      {"*kP->d", 2, of_addresses},
+      {"*O->d", 1, of_objects},
+      {"*kO->d", 2, of_objects},
+      {"*ks->d", 2, "'*s' is const without 'k'"},
+      {"*&d->d", 1, "'*' cannot point to '&'"},
+      {"*k&d->d", 2, "'*' cannot point to '&'"},
+      {"&*d->d", 1, "'&' cannot point to '*'"},
+      {"&k*d->d", 2, "'&' cannot point to '*'"},
+      {"**d->d", 1, "'*' cannot point to '*'"},
+      {"&k&d->d", 2, to_pointer},
+      {"*kkd->d", 2, "'k' cannot be there twice"},
+      {"&kkd->d", 2, "'k' cannot be there twice"},
+      {"*x->d", 1, unknown},
+      {"* d->d", 1, space},
+      {"*k\0d->d"s, 2, nul},
+      {"*Zx->d", 2, complex},
+      {"*k->d", 2, unknown},
+      {"d->*d", 3, result},
+      {"->*kd", 2, result},
+      {"->*s", 2, result},
+      {"->*", 2, result},
       {"d->d->d", 4, trailing},
       {"->vv", 3, trailing},
       {"->dx", 3, trailing},
@@ -218,6 +310,14 @@ TEST(Parse, EveryFaultWithItsPosition) {
       {full + "&x", 127, too_many},
       {full + "x", 127, unknown},
       {full + " ", 127, space},
+      {full + "*d->d", 127, buffer_too_many},
+      {full + "*", 127, buffer_too_many},
+      {full + "k", 127, by_value},
+      {full.substr(1) + "*d->d", 126, buffer_too_many},
+      {full.substr(1) + "*", 126, buffer_too_many},
+      {repeat("*d", 63) + "*d->d", 126, buffer_too_many},
+      {repeat("*d", 63) + "dd->d", 127, too_many},
+      {repeat("*d", 63) + "d", 127, arrow},
       {repeat("&Zd", 128), 381, too_many},
       {full, 127, arrow},
       {repeat("d", 100000), 127, too_many},
@@ -255,7 +355,7 @@ TEST(Parse, SuccessLeavesTheFaultAlone) {
 }
 
 TEST(Parse, ManyArguments) {
-  const std::string longest = repeat("&Zd", 127) + "->&Zd";
+  const std::string longest = repeat("&kZd", 127) + "->&kZd";
   EXPECT_EQ(longest.size(), static_cast<size_t>(PyNativeSignature_MAX_LENGTH));
   const Parsed parsed = parse(longest);
   ASSERT_TRUE(parsed.ok);
@@ -264,26 +364,33 @@ TEST(Parse, ManyArguments) {
   PyNativeSignature again = {};
   EXPECT_EQ(PyNativeSignature_ParseString(longest.c_str(), &again, nullptr), 0);
   EXPECT_EQ(print(again), longest);
+  const Parsed buffers = parse(repeat("*kZd", 63) + "d->d");
+  ASSERT_TRUE(buffers.ok);
+  EXPECT_EQ(buffers.signature.nargs, 64);
+  EXPECT_EQ(PyNativeSignature_ArgumentsInC(&buffers.signature), PyNativeSignature_MAX_ARGS);
   EXPECT_FALSE(parse("d" + longest).ok);
   EXPECT_FALSE(parse(longest + "d").ok);
 }
 
 // Every signature of at most `longest` bytes that these types make, built up instead of parsed.
 std::set<std::string> all_signatures(size_t longest) {
-  std::vector<std::string> types;
-  for (const char *code : {"?", "d", "O", "Zd"}) {
-    types.push_back(code);
-    types.push_back(std::string("&") + code);
+  std::vector<std::string> results, types;
+  for (const std::string code : {"?", "d", "O", "Zd"}) {
+    for (const char *mark : {"", "&", "&k"}) results.push_back(mark + code);
+  }
+  types = results;
+  for (const std::string code : {"?", "d", "Zd"}) {
+    for (const char *mark : {"*", "*k"}) types.push_back(mark + code);
   }
   std::set<std::string> all;
   std::vector<std::string> arguments = {""};
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string before = arguments[i];
     if (before.size() + 3 > longest) continue;
-    for (const std::string &type : types) {
+    for (const std::string &type : results) {
       if ((before + "->" + type).size() <= longest) all.insert(before + "->" + type);
-      arguments.push_back(before + type);
     }
+    for (const std::string &type : types) arguments.push_back(before + type);
     all.insert(before + "->v");
   }
   return all;
@@ -314,12 +421,13 @@ TEST(Parse, EveryShortText) {
       ASSERT_TRUE(at == text.size() || !can_go_on(text.substr(0, at + 1))) << text;
     }
     if (text.size() == longest) continue;
-    for (char letter : {'?', 'd', 'O', 'Z', '&', 'v', '-', '>', 'x', ' '}) {
+    for (char letter : {'?', 'd', 'O', 'Z', '&', '*', 'k', 'v', '-', '>', 'x', ' '}) {
       texts.push_back(text + letter);
     }
   }
   EXPECT_EQ(accepted, signatures.size());
-  EXPECT_EQ(accepted, 85u);  // 1 * 9 + 3 * 8 + 13 * 4: by the length of the arguments
+  // By the length of the arguments: 0, 1 and 2, with results of up to 3, 2 and 1 bytes.
+  EXPECT_EQ(accepted, 12u + 3 * 8 + 15 * 4);
 }
 
 TEST(Print, RoundTripOfRandomSignatures) {
@@ -334,8 +442,15 @@ TEST(Print, RoundTripOfRandomSignatures) {
         text += "v";
         break;
       }
-      if (below(4) == 0) text += "&";
-      text += codes[below(std::size(codes))].letters;
+      const Code &code = codes[below(std::size(codes))];
+      const bool is_element = code.kind != PyNativeKind_POINTER &&
+                              code.kind != PyNativeKind_STRING && code.kind != PyNativeKind_OBJECT;
+      if (i < nargs && nargs < 60 && is_element && below(4) == 0) {
+        text += below(2) == 0 ? "*" : "*k";
+      } else if (below(4) == 0) {
+        text += below(2) == 0 ? "&" : "&k";
+      }
+      text += code.letters;
     }
     const Parsed parsed = parse(text);
     ASSERT_TRUE(parsed.ok) << text << ": " << parsed.fault.reason;
@@ -360,15 +475,20 @@ TEST(Print, RefusesWhatTheGrammarCannotSay) {
   const PyNativeType nothing = {PyNativeType_VOID, 0};
   const PyNativeType to_nothing = {PyNativeType_VOID, 1};
   const PyNativeType no_code = {PyNativeType_COUNT, 0};
-  const PyNativeSignature wrong[] = {
+  const PyNativeType buffer = {PyNativeType_DOUBLE, PyNativePointer_TO | PyNativePointer_BUFFER};
+  const PyNativeType of_objects = {PyNativeType_OBJECT,
+                                   PyNativePointer_TO | PyNativePointer_BUFFER};
+  PyNativeSignature wrong[] = {
       {-1, number, {}},          {128, number, {}},      {0, no_code, {}},
       {0, to_nothing, {}},       {1, number, {nothing}}, {2, number, {number, no_code}},
-      {1, number, {to_nothing}},
+      {1, number, {to_nothing}}, {0, buffer, {}},        {1, number, {of_objects}},
+      {64, number, {}},
   };
+  std::fill_n(wrong[9].args, 64, buffer);  // 128 in C
   for (const PyNativeSignature &signature : wrong) {
-    char buffer[4] = "###";
-    EXPECT_EQ(PyNativeSignature_Print(&signature, buffer, sizeof buffer), 0u);
-    EXPECT_STREQ(buffer, "");
+    char text[4] = "###";
+    EXPECT_EQ(PyNativeSignature_Print(&signature, text, sizeof text), 0u);
+    EXPECT_STREQ(text, "");
     EXPECT_EQ(PyNativeSignature_Print(&signature, nullptr, 0), 0u);
   }
 }

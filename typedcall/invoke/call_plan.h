@@ -158,6 +158,8 @@ class call_plan {
     for (int i = 0; i < parsed.nargs; ++i) {
       classes[count] = register_class_of(parsed.args[i]);
       if (classes[count++] == register_class::none) return false;
+      // The number of its elements.
+      if (PyNativeType_IsBuffer(parsed.args[i])) classes[count++] = register_class::integer;
     }
     register_class returned = register_class_of(parsed.result);
     if (returned == register_class::none) {
@@ -180,7 +182,10 @@ class call_plan {
     how = way::ffi;
     arity = ffi->arity();
     by_address.resize(takes_self ? 1 : 0, 0);
-    for (int i = 0; i < parsed.nargs; ++i) by_address.push_back(is_wide(parsed.args[i]));
+    for (int i = 0; i < parsed.nargs; ++i) {
+      by_address.push_back(is_wide(parsed.args[i]));
+      if (PyNativeType_IsBuffer(parsed.args[i])) by_address.push_back(0);
+    }
     wide_result = is_wide(parsed.result);
     return true;
   }

@@ -103,6 +103,9 @@ class ffi_signature {
     if (takes_self) call.types.push_back(&ffi_type_pointer);
     for (int i = 0; i < parsed.nargs; ++i) {
       call.types.push_back(internal::ffi_type_of(parsed.args[i]));
+      if (PyNativeType_IsBuffer(parsed.args[i])) {
+        call.types.push_back(internal::ffi_integer(sizeof(Py_ssize_t), true));
+      }
     }
     const PyNativeKind kind = PyNativeType_Kind(parsed.result);
     call.result_size = PyNativeType_Size(parsed.result);
@@ -133,7 +136,7 @@ class ffi_signature {
     store_narrow(result, wide, prepared_->result_size);
   }
 
-  /// The number of arguments a call takes, self included.
+  /// The number of arguments a call takes, self included; a buffer is two, as in C.
   std::size_t arity() const { return prepared_->types.size(); }
 
  private:

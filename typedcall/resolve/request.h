@@ -32,7 +32,8 @@ inline constexpr capabilities passes_self = PyNativeCallable_TAKES_SELF;
 /// Which signatures answer a request, in the order of preference.
 enum class casting : unsigned char {
   exact,       ///< the very text
-  equivalent,  ///< the same widths, signedness and classes: the same machine code calls it
+  equivalent,  ///< the same widths, signedness and classes: the same machine code calls it; an
+               ///< argument may be const where it was not asked to be
   safe         ///< another one that loses nothing, if the consumer converts (typedcall/casting.h)
 };
 
@@ -71,17 +72,34 @@ constexpr std::array<char, 128> width_classes() {
   return classes;
 }
 
-/// Are the widths and classes those of `signature`, which is canonical text? The other text may be
-/// anything: putting one integer's letter for another's keeps canonical text canonical, so what
-/// passes is a signature. The same answer as PyNativeSignature_Equivalent's, without parsing.
+/// Does a function of `text` answer a request for `signature`, which is canonical text? The other
+/// text may be anything: putting one integer's letter for another's keeps canonical text canonical,
+/// and so does a "k" behind the mark of a pointer, so what passes is a signature. The same answer
+/// as PyNativeSignature_Answers's, without parsing.
 inline bool has_widths_of(const char *signature, const char *text) {
   static constexpr std::array<char, 128> classes = width_classes();
+  char before = '\0';  // in both texts
+  bool is_result = false;
   for (;; ++signature, ++text) {
-    const auto a = static_cast<unsigned char>(*signature), b = static_cast<unsigned char>(*text);
+    auto a = static_cast<unsigned char>(*signature), b = static_cast<unsigned char>(*text);
+    if (__builtin_expect(a != b && (before == '&' || before == '*'), 0)) {
+      // Who may write to an argument may also pass it to who promises not to; a result the other
+      // way round.
+      if (is_result ? a == 'k' : b == 'k') {
+        if (is_result) {
+          a = static_cast<unsigned char>(*++signature);
+        } else {
+          b = static_cast<unsigned char>(*++text);
+          if (before == '*' && b == 's') return false;  // it has no "k"
+        }
+      }
+    }
     if (a != b && (a >= classes.size() || b >= classes.size() || classes[a] != classes[b])) {
       return false;
     }
     if (a == '\0') return true;
+    before = static_cast<char>(a);
+    is_result = is_result || a == '>';
   }
 }
 
@@ -132,11 +150,11 @@ constexpr std::size_t width_of(PyNativeType type) {
   return PyNativeCode_Kind(type.code) == PyNativeKind_COMPLEX ? size / 2 : size;
 }
 
-/// How far apart two types are: 0 when they are equivalent, -1 when some value of `from` is none of
-/// `to`. A change of class (8 for each step of rank) costs more than any widening of it. Pointers,
-/// strings and objects are only themselves.
+/// How far apart two types are: 0 when one passes as the other, -1 when some value of `from` is
+/// none of `to`. A change of class (8 for each step of rank) costs more than any widening of it.
+/// Pointers, strings, objects and buffers are only themselves.
 constexpr int conversion_cost(PyNativeType from, PyNativeType to) {
-  if (PyNativeType_Equivalent(from, to)) return 0;
+  if (PyNativeType_PassesAs(from, to)) return 0;
   const int low = rank_of(from), high = rank_of(to);
   if (low < 0 || high < low || precision_of(from) > precision_of(to)) return -1;
   int doublings = 0;

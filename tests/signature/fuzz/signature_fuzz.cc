@@ -17,6 +17,7 @@ void require(bool holds) {
 void check_valid(const std::string &text, const PyNativeSignature &signature) {
   require(text.size() <= PyNativeSignature_MAX_LENGTH);
   require(signature.nargs >= 0 && signature.nargs <= PyNativeSignature_MAX_ARGS);
+  require(PyNativeSignature_ArgumentsInC(&signature) <= PyNativeSignature_MAX_ARGS);
 
   char printed[PyNativeSignature_MAX_LENGTH + 1];
   require(PyNativeSignature_Print(&signature, printed, sizeof printed) == text.size());
@@ -70,6 +71,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const char *second = text.c_str() + split + 1;
     require(PyNativeSignature_Equivalent(text.c_str(), second) ==
             PyNativeSignature_Equivalent(second, text.c_str()));
+    // And where both answer the other, they are the same.
+    const bool both = PyNativeSignature_Answers(text.c_str(), second) != 0 &&
+                      PyNativeSignature_Answers(second, text.c_str()) != 0;
+    require(both == (PyNativeSignature_Equivalent(text.c_str(), second) != 0));
   }
   return 0;
 }

@@ -7,7 +7,7 @@ import platform
 import re
 from typing import NamedTuple
 
-from typedcall._codes import CODES, letters_for
+from typedcall._codes import CODES, is_buffer, is_const, letters_for, pointee
 from typedcall._records import parse_signature
 
 __all__ = ["Declaration", "c_text", "c_types", "letters_of", "parse_declaration"]
@@ -153,16 +153,25 @@ def _name_in(text: str) -> str:
 
 
 def c_types(signature: str, names: dict[str, str] | None = None) -> tuple[list[str], str]:
-    """`i&d->d` as (['int', 'double *'], 'double'); `names` are other C names, by letters."""
+    """`i&d->d` as (['int', 'double *'], 'double'); `names` are other C names, by letters. A buffer is
+    two parameters: `*kd->d` has 'const double *' and 'intptr_t'."""
 
     def spell(letters: str) -> str:
-        is_pointer = letters.startswith("&")
-        letters = letters.lstrip("&")
-        name = (names or {}).get(letters) or CODES[letters].c_type
-        return name + (("*" if name.endswith("*") else " *") if is_pointer else "")
+        code = pointee(letters)
+        name = (names or {}).get(code) or CODES[code].c_type
+        if letters == code or letters == "*s":
+            return name
+        if is_const(letters):
+            name = f"{name} const" if name.endswith("*") else f"const {name}"
+        return name + ("*" if name.endswith("*") else " *")
 
+    parameters = []
     arguments, result = parse_signature(signature)
-    return list(map(spell, arguments)), spell(result)
+    for letters in arguments:
+        parameters.append(spell(letters))
+        if is_buffer(letters):
+            parameters.append(spell("n"))
+    return parameters, spell(result)
 
 
 def c_text(signature: str, names: dict[str, str] | None = None) -> str:

@@ -10,13 +10,15 @@ from typedcall._native import (
     FLAGS,
     MANDATORY_MASK,
     TYPE_CODES,
+    answers,
     are_equivalent,
     parse_signature,
 )
 
 __all__ = [
-    "ABI_MASK", "CODES", "Code", "FLAGS", "MANDATORY_MASK", "are_equivalent", "has_error_value",
-    "kind_of", "letters_for", "parse_signature", "range_of",
+    "ABI_MASK", "CODES", "Code", "FLAGS", "MANDATORY_MASK", "answers", "are_equivalent",
+    "has_error_value", "is_buffer", "is_const", "is_place", "kind_of", "letters_for",
+    "parse_signature", "pointee", "range_of",
 ]
 
 
@@ -65,8 +67,31 @@ def letters_for(kind: str, size: int) -> str:
         raise ValueError(f"no type code for {kind} values of {size} bytes") from None
 
 
+def is_buffer(letters: str) -> bool:
+    """Is it one Python argument that is two in C, a pointer and a count?"""
+    return letters.startswith("*")
+
+
+def is_const(letters: str) -> bool:
+    """Is it a pointer or a buffer that nothing is written through?"""
+    return letters[:2] in ("&k", "*k") or letters == "*s"
+
+
+def is_place(letters: str) -> bool:
+    """Can a function that returns a status, or falls back, put its value there?"""
+    return letters.startswith("&") and not is_const(letters)
+
+
+def pointee(letters: str) -> str:
+    """The letters of what a pointer points to, of a buffer's elements ("s" for a text); others'
+    own."""
+    return letters.lstrip("&*").lstrip("k")
+
+
 def kind_of(letters: str) -> str:
-    """The kind of a type, "pointer" for one with an "&" in front."""
+    """The kind of a type, "pointer" for one with an "&" in front, "buffer" for one with a "*"."""
+    if is_buffer(letters):
+        return "buffer"
     return "pointer" if letters.startswith("&") else CODES[letters].kind
 
 

@@ -135,6 +135,10 @@ bool are_equivalent(const char *one, const char *other) {
   return PyNativeSignature_Equivalent(one, other) != 0;
 }
 
+bool answers(const char *offered, const char *asked) {
+  return PyNativeSignature_Answers(offered, asked) != 0;
+}
+
 PyObject *make_function(PyObject *module, PyObject *callable, PyObject *signature, PyObject *flags,
                         PyObject *address, PyObject *place, PyObject *keep_alive, PyObject *asked,
                         PyObject *casting) {
@@ -279,6 +283,10 @@ typedcall::method_table methods{
                                           PyNativeSignature_PARSE_DOC),
     def<are_equivalent>("are_equivalent", positional("one"), positional("other"),
                         "Are two signatures the same but for names of integers (`l` and `q`)?"),
+    def<answers>(
+        "answers", positional("offered"), positional("asked"),
+        "Can a function that is offered be called as what is asked for: equivalent, or with "
+        "more that is const?"),
     def<typedcall::python::capsule_name>("capsule_name", positional("capsule"),
                                          "Its name, or None."),
     def<typedcall::python::capsule_address>("capsule_address", positional("capsule"),

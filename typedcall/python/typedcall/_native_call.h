@@ -38,12 +38,15 @@ class native_call {
         PyNativeSignature_ParseString(signature, &offered, &fault) < 0) {
       return refuse(PyExc_ValueError, asked, fault.reason);
     }
+    if (PyNativeSignature_ArgumentsInC(&parsed) != parsed.nargs) {
+      return refuse(PyExc_TypeError, asked, "it has a buffer ('*'); call the Python function");
+    }
     if (funcptr == nullptr || !PyNativeCallable_FlagsAreUsable(flags)) {
       return refuse(PyExc_ValueError, signature, "no function, or flags that are not understood");
     }
     made->call_ = invoker::make(signature, flags, funcptr, std::nullopt, &fault);
     if (!made->call_) return refuse(PyExc_ValueError, signature, fault.reason);
-    if (!PyNativeSignature_EquivalentParsed(&parsed, &offered)) {
+    if (!PyNativeSignature_AnswersParsed(&offered, &parsed)) {
       made->cast_ = safe_cast::make(asked, signature);
       if (!made->cast_) {
         return refuse(PyExc_TypeError, asked, "values could be lost on the way to the entry");
@@ -122,7 +125,7 @@ class native_call {
     if (returns_status_) {
       result = {PyNativeType_VOID, 0};
       // The value goes through the last argument if that is a pointer to one.
-      if (count > 0 && asked.args[count - 1].is_pointer) {
+      if (count > 0 && PyNativeType_IsPlace(asked.args[count - 1])) {
         has_place_ = true;
         result = {asked.args[--count].code, 0};
       }

@@ -82,6 +82,13 @@ static PyObject *AreEquivalent(PyObject *module, PyObject *args) {
   return PyBool_FromLong(PyNativeSignature_Equivalent(one, other));
 }
 
+static PyObject *Answers(PyObject *module, PyObject *args) {
+  (void)module;
+  const char *offered, *asked;
+  if (!PyArg_ParseTuple(args, "ss:answers", &offered, &asked)) return NULL;
+  return PyBool_FromLong(PyNativeSignature_Answers(offered, asked));
+}
+
 static int Exec(PyObject *module) {
   PyObject *types = PyTuple_Pack(2, (PyObject *)&PyCFunction_Type, (PyObject *)&PyMethodDescr_Type);
   const int failed = types == NULL || PyObject_SetAttrString(module, "TYPES", types) < 0 ||
@@ -103,6 +110,10 @@ static PyMethodDef methods[] = {
     {"are_equivalent", AreEquivalent, METH_VARARGS,
      "are_equivalent($module, one, other, /)\n--\n\n"
      "Are two signatures the same but for names of integers (`l` and `q`)?"},
+    {"answers", Answers, METH_VARARGS,
+     "answers($module, offered, asked, /)\n--\n\n"
+     "Can a function that is offered be called as what is asked for: equivalent, or with more that "
+     "is const?"},
     {NULL, NULL, 0, NULL}};
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)Exec}, {0, NULL}};

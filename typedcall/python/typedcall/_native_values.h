@@ -25,7 +25,8 @@ struct value_code {
   PyObject *(*box)(const void *place);
   /// From a `C type *`.
   PyObject *(*box_pointer)(const void *place);
-  internal::pointer_wanted pointer;  ///< of a `C type *`
+  PyObject *(*box_const_pointer)(const void *place);
+  internal::pointer_wanted pointer, const_pointer;  ///< of a `C type *`
   bool needs_scratch;
 };
 
@@ -77,16 +78,21 @@ PyObject *box(const void *place) {
   }
 }
 
-template <class T>
+template <class Pointer>
 PyObject *box_pointer(const void *place) {
   void *pointer;
   std::memcpy(&pointer, place, sizeof(pointer));
-  return pointer_to_capsule(pointer, pointer_name<T *>::text);
+  return pointer_to_capsule(pointer, pointer_name<Pointer>::text);
 }
 
 template <class T>
 constexpr value_code make_code() {
-  return {&convert<T>, &box<T>, &box_pointer<T>, wanted_pointer<T *>(),
+  return {&convert<T>,
+          &box<T>,
+          &box_pointer<T *>,
+          &box_pointer<const T *>,
+          wanted_pointer<T *>(),
+          wanted_pointer<const T *>(),
           std::is_same_v<T, void *> || (sizeof(T) > sizeof(native_value))};
 }
 
@@ -95,9 +101,10 @@ inline PyObject *box_nothing(const void *) { Py_RETURN_NONE; }
 }  // namespace internal
 
 inline const value_code &code_of(int code) {
-  static constexpr value_code codes[] = {{nullptr, &internal::box_nothing, nullptr, {}, false},
+  static constexpr value_code codes[] = {
+      {nullptr, &internal::box_nothing, nullptr, nullptr, {}, {}, false},
 #define ROW(NAME, LETTERS, TYPE, KIND) internal::make_code<TYPE>(),
-                                         PyNativeType_VALUE_LIST(ROW)
+      PyNativeType_VALUE_LIST(ROW)
 #undef ROW
   };
   return codes[code];
@@ -107,14 +114,17 @@ inline const value_code &code_of(int code) {
 class parameter {
  public:
   explicit parameter(PyNativeType type)
-      : code_(&code_of(type.code)), is_pointer_(type.is_pointer) {}
+      : code_(&code_of(type.code)),
+        pointer_(!type.is_pointer             ? nullptr
+                 : PyNativeType_IsConst(type) ? &code_->const_pointer
+                                              : &code_->pointer) {}
 
-  bool needs_scratch() const { return is_pointer_ || code_->needs_scratch; }
+  bool needs_scratch() const { return pointer_ != nullptr || code_->needs_scratch; }
 
   bool convert(PyObject *object, native_value *value, scratch *where) const {
-    if (!is_pointer_) return code_->convert(object, value, where);
+    if (pointer_ == nullptr) return code_->convert(object, value, where);
     void *pointer;
-    if (!typedcall::internal::pointer_from_python(object, code_->pointer, &pointer, &where->view)) {
+    if (!typedcall::internal::pointer_from_python(object, *pointer_, &pointer, &where->view)) {
       return false;
     }
     *value = native_value::of(pointer);
@@ -123,13 +133,14 @@ class parameter {
 
  private:
   const value_code *code_;
-  bool is_pointer_;
+  const typedcall::internal::pointer_wanted *pointer_;  // null: no pointer
 };
 
 /// How a value of this type becomes an object.
 inline PyObject *(*boxer_of(PyNativeType type))(const void *place) {
   const value_code &code = code_of(type.code);
-  return type.is_pointer ? code.box_pointer : code.box;
+  if (!type.is_pointer) return code.box;
+  return PyNativeType_IsConst(type) ? code.box_const_pointer : code.box_pointer;
 }
 
 }  // namespace typedcall::python

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from typedcall._codes import CODES, letters_for, range_of
+from typedcall._codes import CODES, is_buffer, kind_of, letters_for, pointee, range_of
 from typedcall._records import Entry, Flags
 
 __all__ = ["Case", "Choice", "Overload", "Step", "kind_of_letters", "kind_of_type", "letters_of_type",
@@ -18,7 +18,9 @@ def numba_type(letters: str) -> Any:
     C does."""
     from numba import types
 
-    code = CODES[letters.lstrip("&")]
+    if is_buffer(letters):
+        raise ValueError(f"compiled code does not pass buffers ({letters!r})")
+    code = CODES[pointee(letters)]
     if letters.startswith("&"):
         if code.kind == "complex" and code.size <= 16:
             return types.CPointer({8: types.complex64, 16: types.complex128}[code.size])
@@ -127,7 +129,7 @@ _RANKS = {
 
 
 def kind_of_letters(letters: str) -> str:
-    return "pointer" if letters[0] == "&" else CODES[letters].kind
+    return kind_of(letters)
 
 
 def kind_of_type(given: Any) -> str:
@@ -169,7 +171,7 @@ def _rank(context: Any, given: Any, letters: str) -> int | None:
         exact = {Conversion.exact: _EXACT, Conversion.promote: _SAFE, Conversion.safe: _SAFE}
         return exact.get(conversion)
     rank = _RANKS[kind].get(wanted)
-    size = CODES[letters].size if letters[0] != "&" else 0
+    size = CODES[letters].size if letters in CODES else 0
     if rank == _EXACT and wanted == "floating" and size < 8:
         return _OWN if given.bitwidth == 8 * size else _SUBCLASS
     if rank == _EXACT and wanted == "complex" and size < 16:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from typedcall._codes import CODES, has_error_value
+from typedcall._codes import CODES, has_error_value, pointee
 from typedcall._numba_fall_back import let_out
 from typedcall._numba_overloads import Case
 from typedcall._records import Flags
@@ -108,7 +108,7 @@ class GuardedCall:
         letters = self._case.result
         if not has_error_value(letters):
             return ir.Constant(ir.IntType(1), 1)
-        code = CODES[letters.lstrip("&")]
+        code = CODES[pointee(letters)]
         if letters[0] == "&" or code.kind == "pointer":
             return builder.icmp_unsigned("==", result, ir.Constant(result.type, None))
         if code.kind == "floating":

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Callable, NamedTuple
 
 from typedcall._cffi import ffi, pointer_to
-from typedcall._codes import CODES, kind_of
+from typedcall._codes import CODES, is_buffer, kind_of, pointee
 from typedcall._foreign import text_attribute
 from typedcall._records import Entry, Flags, parse_signature
 
@@ -51,7 +51,8 @@ def why_not(entry: Entry) -> str | None:
     for letters in arguments + [result]:
         if c_type(letters) is None:
             code = CODES.get(letters)
-            return "has a %s in its signature" % (code.c_type if code else "pointer")
+            what = code.c_type if code else "buffer" if is_buffer(letters) else "pointer"
+            return f"has a {what} in its signature"
     return None
 
 
@@ -60,7 +61,7 @@ def native_pointer(signature: str, address: int, keep_alive: Any = None) -> Any:
     why_not()."""
     arguments, result = parse_signature(signature)
     parameters = ", ".join(
-        f"{c_type(letters[1:])} *" if letters[0] == "&" else str(c_type(letters))
+        f"{c_type(pointee(letters))} *" if letters[0] == "&" else str(c_type(letters))
         for letters in arguments
     ) or "void"
     return pointer_to(f"{c_type(result)}(*)({parameters})", address, keep_alive)

@@ -6,7 +6,15 @@ import enum
 from dataclasses import dataclass, field
 from typing import Any
 
-from typedcall._codes import ABI_MASK, FLAGS, MANDATORY_MASK, are_equivalent, parse_signature
+from typedcall._codes import (
+    ABI_MASK,
+    FLAGS,
+    MANDATORY_MASK,
+    answers,
+    is_place,
+    parse_signature,
+    pointee,
+)
 
 __all__ = ["EVERYTHING", "Entry", "Flags", "falling_back", "matching", "parse_signature"]
 
@@ -75,10 +83,10 @@ class Entry:
 
     def python_types(self) -> tuple[list[str], str]:
         """The letters of what Python passes and gets: the value of a function that returns a status
-        or falls back is behind its last argument, if that is a pointer."""
+        or falls back is behind its last argument, if that is a pointer to write through."""
         arguments, result = parse_signature(self.signature)
         if self.flags & (Flags.RETURNS_STATUS | Flags.FALLS_BACK):
-            has_value = bool(arguments) and arguments[-1].startswith("&")
+            has_value = bool(arguments) and is_place(arguments[-1])
             result = arguments.pop()[1:] if has_value else "v"
         return arguments, result
 
@@ -87,7 +95,7 @@ def falling_back(signature: str) -> str | None:
     """How an entry with FALLS_BACK spells what gives Python the results of this signature; None
     where none does."""
     arguments, result = parse_signature(signature)
-    if result == "v" or result.startswith("&"):
+    if result == "v" or pointee(result) != result:
         return None
     return "".join(arguments) + f"&{result}->i"
 
@@ -98,5 +106,5 @@ def matching(found: list[Entry], signature: str, casting: str = "equivalent") ->
     same = [entry for entry in found if entry.signature == signature]
     if casting != "exact":
         rest = [entry for entry in found if entry.signature != signature]
-        same += [entry for entry in rest if are_equivalent(entry.signature, signature)]
+        same += [entry for entry in rest if answers(entry.signature, signature)]
     return same

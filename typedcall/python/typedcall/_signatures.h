@@ -49,13 +49,18 @@ static inline int PyNativeSignature_AddLists(PyObject *module) {
 }
 
 static inline PyObject *PyNativeType_Internal_Text(PyNativeType type) {
-  return PyUnicode_FromFormat("%s%s", type.is_pointer ? "&" : "", PyNativeCode_Letters(type.code));
+  return PyUnicode_FromFormat("%s%s%s",
+                              !type.is_pointer              ? ""
+                              : PyNativeType_IsBuffer(type) ? "*"
+                                                            : "&",
+                              (type.is_pointer & PyNativePointer_CONST) != 0 ? "k" : "",
+                              PyNativeCode_Letters(type.code));
 }
 
-#define PyNativeSignature_PARSE_DOC                                                         \
-  "parse_signature($module, signature, /)\n--\n\n"                                          \
-  "'dl->d' as (['d', 'l'], 'd'). ValueError, with the position, for what is no signature; " \
-  "TypeError for what is no str."
+#define PyNativeSignature_PARSE_DOC                                                      \
+  "parse_signature($module, signature, /)\n--\n\n"                                       \
+  "'d*kl->d' as (['d', '*kl'], 'd'): what Python passes and gets. ValueError, with the " \
+  "position, for what is no signature; TypeError for what is no str."
 
 // The function parse_signature() of both modules.
 static inline PyObject *PyNativeSignature_ParseForPython(PyObject *module, PyObject *text) {

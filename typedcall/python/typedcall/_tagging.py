@@ -51,7 +51,8 @@ def _letters(text: Any) -> str:
         if "unknown type code" not in str(error):
             raise
         known = ", ".join(f"{letters} {code.c_type}" for letters, code in CODES.items())
-        raise ValueError(f"{error}; there are {known}, and & for a pointer to one of them") from None
+        raise ValueError(f"{error}; there are {known}, & in front for a pointer to one of them, "
+                         "* for a buffer, k behind both for const") from None
     return str(text)
 
 

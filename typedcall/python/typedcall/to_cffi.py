@@ -10,6 +10,7 @@ from typing import Any, Callable
 from typedcall._c_text import c_text
 from typedcall._cffi import ffi, pointer_to
 from typedcall._choose import choose
+from typedcall._codes import pointee
 from typedcall._records import Entry, Flags, parse_signature
 
 __all__ = ["cffi_function"]
@@ -20,7 +21,7 @@ _NAMES = {"?": "_Bool", "s": "char *"}
 
 def _unknown_to_cffi(entry: Entry) -> str:
     arguments, result = parse_signature(entry.signature)
-    letters = {each.lstrip("&") for each in arguments + [result]}
+    letters = {pointee(each) for each in arguments + [result]}
     if "O" in letters:
         return "has objects, which cffi does not know"
     if letters & {"Zf", "Zd", "Zg"}:

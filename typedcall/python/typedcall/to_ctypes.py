@@ -7,7 +7,7 @@ import ctypes
 from typing import Any
 
 from typedcall._choose import choose
-from typedcall._codes import CODES
+from typedcall._codes import CODES, is_buffer, pointee
 from typedcall._records import Entry, Flags, parse_signature
 from typedcall.sources.ctypes_ import letters_of
 
@@ -45,7 +45,9 @@ def ctypes_type(letters: str) -> Any:
     """The ctypes type of a code, None for "v". ValueError where ctypes has none."""
     if letters == "v":
         return None
-    code = CODES[letters.lstrip("&")]
+    if is_buffer(letters):
+        raise ValueError(f"a buffer ({letters!r}) is two arguments to ctypes")
+    code = CODES[pointee(letters)]
     simple = _SIMPLE.get((code.kind, code.size))
     if simple is None:
         raise ValueError(f"ctypes has no type for {letters!r} ({code.c_type})")

@@ -11,7 +11,7 @@ from typedcall._api import tag
 from typedcall._c_text import c_text, c_types
 from typedcall._capsules import capsule_name, make_capsule, need_capsules
 from typedcall._choose import offered
-from typedcall._codes import kind_of
+from typedcall._codes import kind_of, pointee
 from typedcall._foreign import (
     attribute,
     is_a,
@@ -58,7 +58,7 @@ def _exportable(function: Any) -> Entry | None:
     """The first entry that a Cython declaration can describe."""
     for entry in offered(function):
         letters = {
-            each.lstrip("&") for each in sum(map(list, parse_signature(entry.signature)), [])
+            pointee(each) for each in sum(map(list, parse_signature(entry.signature)), [])
         }
         # Cython's bint is an int, C's bool is not.
         if not entry.flags.asks(_CAPABILITIES) and "?" not in letters:

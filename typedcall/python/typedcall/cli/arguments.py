@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, Callable, NamedTuple
 
-from typedcall._codes import CODES, Code
+from typedcall._codes import CODES, Code, is_buffer
 from typedcall.cli import CommandError
 
 __all__ = ["ArgumentMaker", "Ranges", "fits", "read_arguments", "read_ranges", "why_not"]
@@ -25,6 +25,8 @@ _MOST_EDGES = 4096
 def why_not(letters: Sequence[str]) -> str | None:
     """Why no arguments of these types can be made up, or None."""
     for each in letters:
+        if is_buffer(each):
+            return f"takes a buffer ('{each}'), of which no values are made up"
         if each.startswith("&") or CODES[each].kind == "pointer":
             return f"takes a pointer ('{each}'), and nothing says to how much"
     return None

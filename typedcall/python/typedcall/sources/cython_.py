@@ -14,7 +14,7 @@ from typing import Any
 
 from typedcall._c_text import parse_declaration
 from typedcall._capsules import capsule_address, capsule_name, is_capsule
-from typedcall._codes import CODES, has_error_value
+from typedcall._codes import CODES, has_error_value, pointee
 from typedcall._foreign import (
     attribute,
     is_a,
@@ -66,7 +66,7 @@ def _may_truncate(capsules: dict[str, Any], name: str) -> bool:
             continue
         theirs = parse_declaration(capsule_name(capsule) or "").arguments
         kinds = [
-            (CODES[a.lstrip("&")].kind, CODES[b.lstrip("&")].kind) for a, b in zip(own, theirs)
+            (CODES[pointee(a)].kind, CODES[pointee(b)].kind) for a, b in zip(own, theirs)
         ]
         if ("floating", "signed") in kinds:
             return True

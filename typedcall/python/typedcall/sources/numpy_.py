@@ -7,7 +7,7 @@ import importlib
 import sys
 from typing import Any
 
-from typedcall._codes import CODES
+from typedcall._codes import CODES, pointee
 from typedcall._foreign import attribute, imported_class, is_a
 from typedcall._records import Entry, Flags, parse_signature
 
@@ -69,8 +69,8 @@ def dtype_of(letters: str) -> Any:
     """NumPy's dtype of a code. ValueError for pointers, strings and objects."""
     import numpy
 
-    code = CODES[letters.lstrip("&")]
-    if letters.startswith("&") or code.kind not in _KINDS:
+    code = CODES[pointee(letters)]
+    if letters != code.letters or code.kind not in _KINDS:
         raise ValueError(f"NumPy has no numbers of the type {letters!r}")
     kind = _KINDS[code.kind]
     return numpy.dtype(kind if kind == "?" else f"{kind}{code.size}")

@@ -1,0 +1,110 @@
+// One argument or result of a signature: a type code, and the pointer to it, if any. Sizes, kinds,
+// and which types are the same to whoever makes the call. The grammar is in typedcall/signature.h.
+// Needs no Python.h; C99, C11 and C++11 to C++20.
+
+#ifndef TYPEDCALL_NATIVE_TYPE_H_
+#define TYPEDCALL_NATIVE_TYPE_H_
+
+#include <stddef.h>
+
+#include "typedcall/type_codes.h"
+
+/// One argument or result: an `enum PyNativeType_Code`, and whether there is a pointer to that: 0,
+/// or for "&" and "*" any other number, in which two bits say which pointer it is.
+/// Source: the grammar in typedcall/signature.h.
+typedef struct {
+  unsigned char code;
+  unsigned char is_pointer;
+} PyNativeType;
+
+/// What `is_pointer` is made of. A buffer is a pointer, too: who knows of pointers only must look
+/// for PyNativeType_IsBuffer() as well, since a count comes behind it.
+/// Source: the grammar in typedcall/signature.h.
+enum PyNativePointer {
+  PyNativePointer_TO = 1,         ///< always
+  PyNativePointer_CONST = 0x40,   ///< "k": nothing is written through it
+  PyNativePointer_BUFFER = 0x80,  ///< "*": to the first of several; a Py_ssize_t comes behind it
+};
+
+/// 1 for "*": the argument is a pointer in C and a count of elements behind it.
+/// GIL: none; any thread; any interpreter; no Python function is called.
+/// Source: the grammar in typedcall/signature.h.
+PyNative_INLINE int PyNativeType_IsBuffer(PyNativeType type) {
+  return (type.is_pointer & PyNativePointer_BUFFER) != 0;
+}
+
+/// 1 for a pointer or buffer that nothing is written through: those with "k", and "*s".
+/// GIL: none; any thread; any interpreter; no Python function is called.
+/// Source: the grammar in typedcall/signature.h.
+PyNative_INLINE int PyNativeType_IsConst(PyNativeType type) {
+  return (type.is_pointer & PyNativePointer_CONST) != 0 ||
+         (PyNativeType_IsBuffer(type) && type.code == PyNativeType_STRING);
+}
+
+/// The size of an argument or result of this type, in bytes; a pointer's own for "&" and for "*",
+/// whose count is not in it. 0 for "v".
+/// GIL: none; any thread; any interpreter; no Python function is called.
+/// Source: PyNativeType_LIST.
+PyNative_INLINE size_t PyNativeType_Size(PyNativeType type) {
+  return type.is_pointer ? sizeof(void *) : PyNativeCode_Size(type.code);
+}
+
+/// The alignment of an argument or result of this type, in bytes; a pointer's own for "&" and "*".
+/// 1 for "v".
+/// GIL: none; any thread; any interpreter; no Python function is called.
+/// Source: PyNativeType_LIST.
+PyNative_INLINE size_t PyNativeType_Alignment(PyNativeType type) {
+  return PyNativeCode_Alignment(type.is_pointer ? (int)PyNativeType_POINTER : (int)type.code);
+}
+
+/// The kind of an argument or result of this type; PyNativeKind_POINTER for "&" and "*".
+/// GIL: none; any thread; any interpreter; no Python function is called.
+/// Source: PyNativeType_LIST.
+PyNative_INLINE enum PyNativeKind PyNativeType_Kind(PyNativeType type) {
+  return type.is_pointer ? PyNativeKind_POINTER : PyNativeCode_Kind(type.code);
+}
+
+// 1 if the two are the same but for "k".
+PyNative_INLINE int PyNativeType_Internal_SameBesidesConst(PyNativeType a, PyNativeType b) {
+  const enum PyNativeKind kind = PyNativeCode_Kind(a.code);
+  if (a.code >= PyNativeType_COUNT || !a.is_pointer != !b.is_pointer ||
+      PyNativeType_IsBuffer(a) != PyNativeType_IsBuffer(b)) {
+    return 0;
+  }
+  if (a.code == b.code) {
+    return 1;
+  }
+  return (kind == PyNativeKind_SIGNED || kind == PyNativeKind_UNSIGNED) &&
+         PyNativeCode_Kind(b.code) == kind &&
+         PyNativeCode_Size(a.code) == PyNativeCode_Size(b.code);
+}
+
+/// 1 if the two are the same to whoever makes the call, else 0: equal codes; integers of the same
+/// width and signedness ("l", "q" and "n" on LP64, "i" and "l" on Windows); pointers to such, and
+/// buffers of such, both with "k" or both without.
+/// Everything else only with itself: bool is no integer, "d" is never "g" even where they have one
+/// width, "P" is not "&d", since it says nothing about what it points to, and "*d" is not "&d".
+/// A code outside the list is equivalent to nothing.
+/// GIL: none; any thread; any interpreter; no Python function is called.
+/// Source: docs/ABI.md, section 3.
+PyNative_INLINE int PyNativeType_Equivalent(PyNativeType a, PyNativeType b) {
+  return PyNativeType_Internal_SameBesidesConst(a, b) &&
+         PyNativeType_IsConst(a) == PyNativeType_IsConst(b);
+}
+
+/// 1 if a value of `from` may be passed where there is `to`, as it is, else 0: equivalent types,
+/// and a pointer or buffer without "k" for one with it, never the reverse. GIL: none; any thread;
+/// any interpreter; no Python function is called. Source: docs/ABI.md, section 3.
+PyNative_INLINE int PyNativeType_PassesAs(PyNativeType from, PyNativeType to) {
+  return PyNativeType_Internal_SameBesidesConst(from, to) &&
+         PyNativeType_IsConst(from) <= PyNativeType_IsConst(to);
+}
+
+/// 1 if the value of a function that returns a status, or falls back, may go through a last
+/// argument of this type: "&" without "k". GIL: none; any thread; any interpreter; no Python
+/// function is called. Source: docs/ABI.md, section 3.
+PyNative_INLINE int PyNativeType_IsPlace(PyNativeType type) {
+  return type.is_pointer && !PyNativeType_IsBuffer(type) && !PyNativeType_IsConst(type);
+}
+
+#endif  // TYPEDCALL_NATIVE_TYPE_H_
