@@ -55,12 +55,7 @@ template <class State>
 class __attribute__((visibility("hidden"))) module_memory {
  public:
   /// Null for a module that has not been executed: any Python code can make one.
-  static State *state_of(PyObject *module) {
-    auto *const memory = static_cast<module_memory *>(PyModule_GetState(module));
-    return memory != nullptr && memory->is_made_
-               ? std::launder(reinterpret_cast<State *>(memory->bytes_))
-               : nullptr;
-  }
+  static State *state_of(PyObject *module) { return state_in(PyModule_GetState(module)); }
 
   __attribute__((cold, no_sanitize("null"))) static int exec(PyObject *module) {
     return translated(
@@ -79,7 +74,11 @@ class __attribute__((visibility("hidden"))) module_memory {
                 "which nothing may be thrown: say `noexcept`");
 
   static int traverse(PyObject *module, visitproc visit, void *arg) noexcept {
+#if PY_VERSION_HEX >= 0x030F0000
+    const State *const state = state_in(PyModule_GetState_DuringGC(module));
+#else
     const State *const state = state_of(module);
+#endif
     return state != nullptr ? state->traverse(visit, arg) : 0;
   }
 
@@ -100,6 +99,13 @@ class __attribute__((visibility("hidden"))) module_memory {
   }
 
  private:
+  static State *state_in(void *bytes) {
+    auto *const memory = static_cast<module_memory *>(bytes);
+    return memory != nullptr && memory->is_made_
+               ? std::launder(reinterpret_cast<State *>(memory->bytes_))
+               : nullptr;
+  }
+
   static_assert(alignof(State) <= alignof(std::max_align_t),
                 "CPython's memory is not aligned more");
   alignas(State) unsigned char bytes_[sizeof(State)];
