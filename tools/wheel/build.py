@@ -5,6 +5,7 @@ import glob
 import hashlib
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,8 @@ import interpreters  # noqa: E402
 AUDITWHEEL = os.path.join(os.path.dirname(os.environ["TYPEDCALL_DISK_CACHE"]), "auditwheel/bin")
 # Which of them work is said by check.py: not every Python has wheels of each.
 LIBRARIES = ("numpy", "numba")
+# manylinux 2.27: libffi asks for that one. What is compiled here must not ask for more.
+NEWEST_GLIBC = 27
 SKIPPED = 77
 
 
@@ -60,6 +63,9 @@ def build(interpreter, scratch):
         print(ended.stdout)
         ended.check_returncode()
     (wheel,) = glob.glob(repaired + "/*.whl")
+    glibc = re.search(r"manylinux_2_(\d+)_", wheel)
+    if int(glibc.group(1)) > NEWEST_GLIBC:
+        sys.exit(os.path.basename(wheel) + ": asks for a newer system than old_glibc.h is there for")
     return wheel
 
 

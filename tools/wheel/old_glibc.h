@@ -1,10 +1,20 @@
-// Included first into what a wheel compiles: lets it run with a glibc older than the one it is
-// built with. glibc 2.34 moved these functions into libc.so.6 under a new version; the older one is
-// there.
+// Included first into what a wheel compiles: lets it run with a glibc and a libstdc++ older than
+// those it is built with. glibc 2.34 moved these functions into libc.so.6 under a new version; the
+// older one is there.
 #ifdef __x86_64__
 __asm__(".symver dlopen,dlopen@GLIBC_2.2.5");
 __asm__(".symver dlclose,dlclose@GLIBC_2.2.5");
 __asm__(".symver dlsym,dlsym@GLIBC_2.2.5");
 __asm__(".symver dlerror,dlerror@GLIBC_2.2.5");
 __asm__(".symver dladdr1,dladdr1@GLIBC_2.3.3");
+#endif
+
+// What containers of GCC 11 and later call; the libstdc++ before has no such function.
+#ifdef __cplusplus
+#include <new>
+namespace std {
+[[noreturn]] __attribute__((weak, visibility("hidden"))) void __throw_bad_array_new_length() {
+  throw bad_array_new_length();
+}
+}  // namespace std
 #endif
