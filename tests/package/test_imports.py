@@ -24,8 +24,8 @@ TABLE = {
     "functions": ("_api _choose sources.resolved_",
                   "compiled tools record sources tags backends"),
     "acceleration": ("pypy _pypy_imports", "tools shims backends"),
-    "adapters": ("_numba_call _numba_fall_back _numba_overloads _numba_raise _tag_modules to_cffi"
-                 " to_ctypes to_cython to_numba to_numpy to_scipy ufuncs",
+    "adapters": ("_numba_cache _numba_call _numba_fall_back _numba_overloads _numba_raise _tag_modules"
+                 " to_cffi to_ctypes to_cython to_numba to_numpy to_scipy ufuncs",
                  "compiled tools record sources functions"),
     "package": ("typedcall", "tools record functions acceleration adapters"),
     "command line": ("__main__ cli cli.arguments cli.bench cli.comparing cli.doctor cli.isolation cli.report"

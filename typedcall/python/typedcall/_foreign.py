@@ -14,6 +14,7 @@ __all__ = [
     "attribute",
     "exact_int",
     "exact_text",
+    "import_path",
     "imported_class",
     "is_a",
     "is_address",
@@ -113,6 +114,29 @@ def read_module(module: Any) -> types.ModuleType:
     if not is_module:
         raise TypeError(f"a module or its name is needed, not a '{type_name(found)}' object")
     return found  # type: ignore[no-any-return]
+
+
+def import_path(function: Any) -> tuple[str, str] | None:
+    """The names of a module and of what is below it, "Class.name", that lead to `function`; None
+    where its own names do not."""
+    names = [text_attribute(function, "__name__"), text_attribute(function, "__qualname__")]
+    module = module_of(function)
+    if attribute(function, "__module__") is None and is_a(function, types.BuiltinFunctionType):
+        # Of a static method in C only its own pickle shows the class: getattr, (class, name).
+        reduced = function.__reduce__()
+        module = module_of(reduced[1][0]) if is_a(reduced, tuple) else None
+    if module is None:
+        return None
+    # The script has this name in every process; in multiprocessing's it has another one as well.
+    is_main = module is sys.modules.get("__main__")
+    known_as = "__main__" if is_main else text_attribute(module, "__name__")
+    for path in names:
+        found: Any = module
+        for step in (path or "").split("."):
+            found = attribute(found, step)
+        if found is function and known_as and path:
+            return known_as, path
+    return None
 
 
 def members(namespace: Any) -> list[tuple[str, Any]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from typedcall._codes import CODES, kind_of, range_of
-from typedcall._foreign import name_of
+from typedcall._numba_cache import address
 from typedcall._numba_fall_back import FallBack, place_of
 from typedcall._numba_overloads import (
     Case,
@@ -18,6 +18,7 @@ from typedcall._numba_overloads import (
     numba_type,
 )
 from typedcall._numba_raise import GuardedCall, needs_guard
+from typedcall._records import Entry
 
 __all__ = ["Call"]
 
@@ -25,10 +26,10 @@ __all__ = ["Call"]
 class Call:
     """Of one function, for all types of arguments."""
 
-    def __init__(self, function: Any) -> None:
-        """`function` is kept by others, for ever."""
+    def __init__(self, function: Any, entries: list[Entry]) -> None:
+        """Both are kept by others, for ever."""
         self._function = function
-        self._name = name_of(function)
+        self._entries = entries
         #: By the types of the arguments, before code is made for them.
         self.choices: dict[tuple[Any, ...], Choice] = {}
         self._backs: dict[tuple[str, ...], FallBack] = {}
@@ -101,7 +102,7 @@ class Call:
         """One for each signature that Python sees."""
         key = (*letters, result)
         if key not in self._backs:
-            self._backs[key] = FallBack(letters, result, self._function)
+            self._backs[key] = FallBack(letters, result, self._function, self._entries)
         return self._backs[key]
 
     def _boxed(self, site: _Site) -> None:
@@ -141,12 +142,11 @@ class Call:
             returned = ir.VoidType()
         else:
             returned = _passed_as(context, case.result, case.result_type)
-        pointer = ir.FunctionType(returned, types).as_pointer()
-        # A "dynamic address": Numba does not keep code in its disk cache that has one.
-        address = context.add_dynamic_addr(builder, case.entry.address, info=self._name)
-        function = builder.bitcast(address, pointer)
+        which = f"entry {self._entries.index(case.entry)}"
+        function = address(context, builder, self._function, self._entries, which,
+                           ir.FunctionType(returned, types))
         if needs_guard(case):
-            guarded = GuardedCall(context, builder, case, self._function)
+            guarded = GuardedCall(context, builder, case, self._function, self._entries)
             guarded.enter()
             result = builder.call(function, passed)
             guarded.leave(result)

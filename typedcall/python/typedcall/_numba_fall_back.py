@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from typedcall._codes import CODES
-from typedcall._foreign import name_of
+from typedcall._numba_cache import address, helper
 from typedcall._numba_overloads import numba_type
+from typedcall._records import Entry
 
 __all__ = ["FallBack", "let_out", "place_of"]
 
@@ -48,14 +49,15 @@ class FallBack:
     """What is written into compiled code where a function has no result: the call of the Python
     function behind it, which takes the GIL."""
 
-    def __init__(self, letters: list[str], result: str, function: Any) -> None:
-        """The letters of what Python passes, and gets. `function` is kept by others."""
-        from typedcall import _native
-
+    def __init__(
+        self, letters: list[str], result: str, function: Any, entries: list[Entry]
+    ) -> None:
+        """The letters of what Python passes, and gets. The function and what it offers are kept by
+        others."""
         self._letters = letters
-        self._name = name_of(function)
-        self._plan = _native.fall_back_plan(function, f"{''.join(letters)}->{result}")
-        self._call = _native.FALL_BACK
+        self._function = function
+        self._entries = entries
+        self._plan = f"plan {''.join(letters)}->{result}"
 
     def lower(self, context: Any, builder: Any, types: Any, values: Any, place: Any) -> None:
         """Calls the Python function, on what is no usual path. `types` are those of `values`."""
@@ -71,13 +73,14 @@ class FallBack:
             wide = value if given == own else context.cast(builder, value, given, own)
             self._store(builder, CODES[letters], wide, slot)
         arguments = [byte.as_pointer(), word.as_pointer(), byte.as_pointer(), ir.IntType(32)]
-        pointer = ir.FunctionType(ir.IntType(32), arguments).as_pointer()
-        call = context.add_dynamic_addr(builder, self._call, info="typedcall fall back")
-        plan = context.add_dynamic_addr(builder, self._plan, info=self._name)
+        call = helper(
+            context, builder, "FALL_BACK", ir.FunctionType(ir.IntType(32), arguments)
+        )
+        plan = address(context, builder, self._function, self._entries, self._plan)
         # Who catches it at once never looks at it.
         in_try = context.call_conv.check_try_status(builder).in_try
         failed = builder.call(
-            builder.bitcast(call, pointer),
+            call,
             [
                 plan,
                 slots,

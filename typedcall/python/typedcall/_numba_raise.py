@@ -7,9 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 from typedcall._codes import CODES, has_error_value, pointee
+from typedcall._numba_cache import address, helper
 from typedcall._numba_fall_back import let_out
 from typedcall._numba_overloads import Case
-from typedcall._records import Flags
+from typedcall._records import Entry, Flags
 
 __all__ = ["GuardedCall", "needs_guard"]
 
@@ -25,7 +26,9 @@ def needs_guard(case: Case) -> bool:
 class GuardedCall:
     """Written around one call: enter(), the call, leave()."""
 
-    def __init__(self, context: Any, builder: Any, case: Case, function: Any) -> None:
+    def __init__(
+        self, context: Any, builder: Any, case: Case, function: Any, entries: list[Entry]
+    ) -> None:
         from llvmlite import ir
         from numba.core import cgutils
 
@@ -33,6 +36,7 @@ class GuardedCall:
         self._builder = builder
         self._case = case
         self._function = function
+        self._entries = entries
         self._int = ir.IntType(32)
         self._is_detached = builder.not_(self._attached())
         #: As enter() says it; of a thread that is attached anyway:
@@ -41,13 +45,8 @@ class GuardedCall:
     def _call(self, builder: Any, name: str, returned: Any, values: list[Any]) -> Any:
         from llvmlite import ir
 
-        from typedcall import _native
-
-        pointer = ir.FunctionType(returned, [value.type for value in values]).as_pointer()
-        address = self._context.add_dynamic_addr(
-            builder, getattr(_native, name), info=f"typedcall {name}"
-        )
-        return builder.call(builder.bitcast(address, pointer), values)
+        of = ir.FunctionType(returned, [value.type for value in values])
+        return builder.call(helper(self._context, builder, name, of), values)
 
     def _attached(self) -> Any:
         """Is this thread attached? Asked once, where the compiled function begins: nothing in it
@@ -85,8 +84,8 @@ class GuardedCall:
                     builder.load(self._entered), ir.Constant(self._int, _KNOWN)))
                 if self._case.entry.flags & Flags.RETURNS_STATUS:
                     how = builder.or_(how, ir.Constant(self._int, _FAILED))
-                callable_ = self._context.add_dynamic_addr(
-                    builder, id(self._function), info="typedcall function"
+                callable_ = address(
+                    self._context, builder, self._function, self._entries, "callable"
                 )
                 builder.store(self._call(builder, "CHECK", self._int, [callable_, how]), failed)
         with builder.if_then(self._is_detached, likely=False):

@@ -10,6 +10,7 @@ from typing import Any
 
 from typedcall._choose import offered
 from typedcall._foreign import is_a, name_of
+from typedcall._numba_cache import install, reduce_type
 from typedcall._numba_call import Call
 from typedcall._numba_overloads import Overload, overloads_of, select
 from typedcall._records import Entry, Flags
@@ -81,7 +82,7 @@ def _typeof(fallback: Any, function: Any, context: Any) -> Any:
     existing = _known.get(id(function))
     if existing is None or existing.entries != entries:
         overloads, reasons = overloads_of(entries, _CAPABILITIES)
-        call = Call(function)
+        call = Call(function, entries)
         template = _make_template(function, overloads, reasons, call)
         any_types = (types.VarArg(types.Any),)
         cpu_target.target_context.insert_func_defn([(call.lower, template.key, any_types)])
@@ -118,6 +119,9 @@ def _type_class() -> Any:
             self.entries = entries
             super().__init__(template)
 
+        def __reduce__(self) -> Any:
+            return reduce_type(self.function, self.entries)
+
     _classes.append(TypedFunctionType)
     return TypedFunctionType
 
@@ -128,6 +132,7 @@ def register() -> None:
         return
     from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
 
+    install()
     made = _type_class()
     register_model(made)(models.OpaqueModel)
 

@@ -7,12 +7,12 @@ import importlib
 import itertools
 import math
 import sys
-from types import BuiltinFunctionType, ModuleType
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from typedcall._choose import choose, offered
 from typedcall._codes import CODES, kind_of
-from typedcall._foreign import attribute, is_a, module_of, name_of, text_attribute
+from typedcall._foreign import import_path, name_of, text_attribute
 from typedcall._records import Entry, Flags
 from typedcall.sources.numpy_ import dtype_of, ufunc_api
 
@@ -223,24 +223,10 @@ def ufunc(function: Any, name: str | None = None) -> Any:
 
 def _path(function: Any) -> str:
     """`module.name` or `module.Class.name` where that leads to `function`, else its name alone."""
-    name = _c_string(text_attribute(function, "__name__")) or "typed_function"
-    module = module_of(function)
-    if attribute(function, "__module__") is None and is_a(function, BuiltinFunctionType):
-        # Of a static method in C only its own pickle shows the class: getattr, (class, name).
-        reduced = function.__reduce__()
-        module = module_of(reduced[1][0]) if is_a(reduced, tuple) else None
-    if module is None:
-        return name
-    # The script has this name in every process; in multiprocessing's it has another one as well.
-    is_main = module is sys.modules.get("__main__")
-    known_as = "__main__" if is_main else text_attribute(module, "__name__")
-    for path in (name, _c_string(text_attribute(function, "__qualname__"))):
-        found: Any = module
-        for step in path.split("."):
-            found = attribute(found, step)
-        if found is function and known_as:
-            return f"{known_as}.{path}"
-    return name
+    place = import_path(function)
+    if place is not None and _c_string(".".join(place)) == ".".join(place):
+        return ".".join(place)
+    return _c_string(text_attribute(function, "__name__")) or "typed_function"
 
 
 def _c_string(text: str | None) -> str:
