@@ -137,7 +137,28 @@ def parse_declaration(text: str) -> Declaration:
     arguments = [letters_of(part) for part in texts]
     if "v" in arguments:
         raise ValueError(f"a parameter cannot be void: {text!r}")
+    _join_buffers(texts, arguments)
     return Declaration(arguments, letters_of(found.group(1)), texts, _name_in(found.group(1)))
+
+
+# `const double x[n]`, in front of `Py_ssize_t n`.
+_ARRAY = re.compile(r"(.*\W)\w+\s*\[\s*([A-Za-z_]\w*)\s*\]")
+
+
+def _join_buffers(texts: list[str], arguments: list[str]) -> None:
+    """An array whose length is the next parameter is a buffer, and the two are one argument of
+    Python's. A pointer in front of a number says nothing of the kind."""
+    for at in range(len(texts) - 2, -1, -1):
+        array = _ARRAY.fullmatch(texts[at])
+        if array is None or array.group(2) != _name_in(texts[at + 1]):
+            continue
+        element = letters_of(array.group(1))
+        count = CODES.get(arguments[at + 1])
+        if count is None or (count.kind, count.size) != ("signed", CODES["n"].size):
+            raise ValueError(f"the length of a buffer is a Py_ssize_t, not {texts[at + 1]!r}")
+        const = "k" if "const" in array.group(1).split() else ""
+        arguments[at : at + 2] = [f"*{const}{element}"]
+        texts[at : at + 2] = [f"{texts[at]}, {texts[at + 1]}"]
 
 
 def _name_in(text: str) -> str:
@@ -152,9 +173,12 @@ def _name_in(text: str) -> str:
     return name if name.isidentifier() and name not in _QUALIFIERS else ""
 
 
-def c_types(signature: str, names: dict[str, str] | None = None) -> tuple[list[str], str]:
-    """`i&d->d` as (['int', 'double *'], 'double'); `names` are other C names, by letters. A buffer is
-    two parameters: `*kd->d` has 'const double *' and 'intptr_t'."""
+def c_types(
+    signature: str, names: dict[str, str] | None = None, const: str = "const {}"
+) -> tuple[list[str], str]:
+    """`i&d->d` as (['int', 'double *'], 'double'); `names` are other C names, by letters, and `const`
+    how a type is spelt that may only be read. A buffer is two parameters: `*kd->d` has
+    'const double *' and 'intptr_t'."""
 
     def spell(letters: str) -> str:
         code = pointee(letters)
@@ -162,7 +186,7 @@ def c_types(signature: str, names: dict[str, str] | None = None) -> tuple[list[s
         if letters == code or letters == "*s":
             return name
         if is_const(letters):
-            name = f"{name} const" if name.endswith("*") else f"const {name}"
+            name = f"{name} const" if name.endswith("*") else const.format(name)
         return name + ("*" if name.endswith("*") else " *")
 
     parameters = []
@@ -174,8 +198,10 @@ def c_types(signature: str, names: dict[str, str] | None = None) -> tuple[list[s
     return parameters, spell(result)
 
 
-def c_text(signature: str, names: dict[str, str] | None = None) -> str:
+def c_text(
+    signature: str, names: dict[str, str] | None = None, const: str = "const {}"
+) -> str:
     """`i&d->d` as `double (int, double *)`, with the spaces that Cython and SciPy have."""
-    arguments, result = c_types(signature, names)
+    arguments, result = c_types(signature, names, const)
     space = "" if result.endswith("*") else " "
     return "{}{}({})".format(result, space, ", ".join(arguments) or "void")

@@ -17,7 +17,7 @@ from typedcall._native import (
 
 __all__ = [
     "ABI_MASK", "CODES", "Code", "FLAGS", "MANDATORY_MASK", "answers", "are_equivalent",
-    "has_error_value", "is_buffer", "is_const", "is_place", "kind_of", "letters_for",
+    "c_letters", "has_error_value", "is_buffer", "is_const", "is_place", "kind_of", "letters_for",
     "parse_signature", "pointee", "range_of",
 ]
 
@@ -93,6 +93,16 @@ def kind_of(letters: str) -> str:
     if is_buffer(letters):
         return "buffer"
     return "pointer" if letters.startswith("&") else CODES[letters].kind
+
+
+def c_letters(arguments: list[str]) -> list[str]:
+    """Of the arguments that C gets: a buffer is the pointer to its first element and their number."""
+    made = []
+    for letters in arguments:
+        made.append("s" if letters == "*s" else letters.replace("*", "&"))
+        if is_buffer(letters):
+            made.append("n")
+    return made
 
 
 def has_error_value(result: str) -> bool:

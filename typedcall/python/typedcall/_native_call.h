@@ -38,9 +38,6 @@ class native_call {
         PyNativeSignature_ParseString(signature, &offered, &fault) < 0) {
       return refuse(PyExc_ValueError, asked, fault.reason);
     }
-    if (PyNativeSignature_ArgumentsInC(&parsed) != parsed.nargs) {
-      return refuse(PyExc_TypeError, asked, "it has a buffer ('*'); call the Python function");
-    }
     if (funcptr == nullptr || !PyNativeCallable_FlagsAreUsable(flags)) {
       return refuse(PyExc_ValueError, signature, "no function, or flags that are not understood");
     }
@@ -134,6 +131,7 @@ class native_call {
     box_ = boxer_of(result);
     for (int i = 0; i < count; ++i) {
       parameters_.emplace_back(asked.args[i]);
+      value_count_ += parameters_.back().width();
       if (parameters_.back().needs_scratch()) ++scratch_count_;
     }
   }
@@ -177,8 +175,9 @@ class native_call {
     bool converted = true;
     for (const parameter &each : parameters_) {
       scratch *where = each.needs_scratch() ? &scratches[used++] : nullptr;
-      converted = each.convert(*args++, &values[at++], where);
+      converted = each.convert(*args++, &values[at], where);
       if (!converted) break;
+      at += each.width();
     }
     PyObject *result = converted ? run(values) : nullptr;
     for (std::size_t i = 0; i < scratch_count_; ++i) {
@@ -189,7 +188,7 @@ class native_call {
 
   // Behind the arguments, where a function that returns a status puts its value.
   void pass_place(native_value *values, const wide_value *place) const {
-    if (has_place_) values[parameters_.size() + (takes_self_ ? 1 : 0)] = native_value::at(place);
+    if (has_place_) values[value_count_ + (takes_self_ ? 1 : 0)] = native_value::at(place);
   }
 
   PyObject *repeat(native_value *values, Py_ssize_t count) const {
@@ -291,6 +290,7 @@ class native_call {
   std::optional<safe_cast> cast_;
   std::vector<parameter> parameters_;
   std::size_t scratch_count_ = 0;
+  std::size_t value_count_ = 0;  // of the C arguments for parameters_
   PyObject *(*box_)(const void *) = nullptr;
   bool takes_self_ = false, is_unbound_ = false, returns_status_ = false, has_place_ = false;
   bool is_wide_ = false, is_object_ = false, releases_gil_ = false, may_raise_ = false;

@@ -6,6 +6,7 @@
 #include "typedcall/convert/argument.h"
 // argument.h comes first, because of Python.h.
 #include <cstring>
+#include "_native_buffers.h"
 
 #include "typedcall/casting.h"
 
@@ -117,11 +118,20 @@ class parameter {
       : code_(&code_of(type.code)),
         pointer_(!type.is_pointer             ? nullptr
                  : PyNativeType_IsConst(type) ? &code_->const_pointer
-                                              : &code_->pointer) {}
+                                              : &code_->pointer),
+        is_buffer_(PyNativeType_IsBuffer(type)) {}
 
+  /// How many C arguments it is.
+  std::size_t width() const { return is_buffer_ ? 2 : 1; }
   bool needs_scratch() const { return pointer_ != nullptr || code_->needs_scratch; }
 
+  /// `value` has room for width().
   bool convert(PyObject *object, native_value *value, scratch *where) const {
+    if (is_buffer_) {
+      return code_ == &code_of(PyNativeType_STRING)
+                 ? text_from_python(object, value)
+                 : buffer_from_python(object, *pointer_, value, &where->view);
+    }
     if (pointer_ == nullptr) return code_->convert(object, value, where);
     void *pointer;
     if (!typedcall::internal::pointer_from_python(object, *pointer_, &pointer, &where->view)) {
@@ -134,6 +144,7 @@ class parameter {
  private:
   const value_code *code_;
   const typedcall::internal::pointer_wanted *pointer_;  // null: no pointer
+  bool is_buffer_;
 };
 
 /// How a value of this type becomes an object.

@@ -6,12 +6,14 @@ import dataclasses
 import importlib
 import operator
 import sys
+from collections.abc import Iterator
 from typing import Any, Callable, NamedTuple
 
 from typedcall import _native
-from typedcall._codes import CODES, Code
+from typedcall._codes import CODES, Code, is_buffer
 from typedcall._foreign import attribute, name_of, show, text_attribute, type_name
 from typedcall._identity import IdentityTable
+from typedcall._pypy_buffers import buffer_of, release
 from typedcall._pypy_originals import wrapper_of
 from typedcall._pypy_shims import direct_call, native_pointer, new_place, why_not
 from typedcall._records import Entry, Flags, matching, parse_signature
@@ -153,6 +155,22 @@ _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+def _converted(arguments: list[str], args: tuple[Any, ...], buffers: list[Any]) -> Iterator[Any]:
+    """What C gets. `buffers` gets those that are to be released."""
+    for letters, arg in zip(arguments, args):
+        if is_buffer(letters):
+            buffers.append(buffer_of(letters, arg))
+            yield buffers[-1]
+            yield len(buffers[-1])
+            continue
+        code = CODES[letters]
+        value = _CONVERSIONS[code.kind](arg)
+        if code.kind in ("signed", "unsigned") and not _fits(code, value):
+            sign = "a signed" if code.kind == "signed" else "an unsigned"
+            raise OverflowError(f"Python int does not fit {sign} integer of {code.size} bytes")
+        yield value
+
+
 class TypedFunction:
     """A C function that was found behind a Python callable. A call converts the arguments to its
     types and calls it through cffi, without the GIL. Made by resolve()."""
@@ -212,16 +230,17 @@ class TypedFunction:
                 f"{self.__name__}() takes exactly {len(arguments)} argument{plural} "
                 f"({len(args)} given)"
             )
-        codes = [CODES[letters] for letters in arguments]
-        values = [_CONVERSIONS[code.kind](arg) for code, arg in zip(codes, args)]
-        for code, value in zip(codes, values):
-            if code.kind in ("signed", "unsigned") and not _fits(code, value):
-                sign = "a signed" if code.kind == "signed" else "an unsigned"
-                raise OverflowError(f"Python int does not fit {sign} integer of {code.size} bytes")
-        if self._new_place is None:
-            return self.pointer(*values)
-        place = self._new_place()
-        if self.pointer(*values, *([] if place is None else [place])):
+        buffers: list[Any] = []
+        try:
+            values = list(_converted(arguments, args, buffers))
+            if self._new_place is None:
+                return self.pointer(*values)
+            place = self._new_place()
+            falls_back = self.pointer(*values, *([] if place is None else [place]))
+        finally:
+            for each in buffers:
+                release(each)
+        if falls_back:
             return self.callable(*args)
         return None if place is None else place[0]
 

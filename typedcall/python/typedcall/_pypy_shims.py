@@ -9,6 +9,7 @@ from typing import Any, Callable, NamedTuple
 from typedcall._cffi import ffi, pointer_to
 from typedcall._codes import CODES, is_buffer, kind_of, pointee
 from typedcall._foreign import text_attribute
+from typedcall._pypy_buffers import buffer_type, release, taker
 from typedcall._records import Entry, Flags, parse_signature
 
 __all__ = ["c_type", "direct_call", "make_shim", "native_pointer", "new_place", "why_not"]
@@ -49,9 +50,12 @@ def why_not(entry: Entry) -> str | None:
         return asks
     arguments, result = entry.python_types()
     for letters in arguments + [result]:
-        if c_type(letters) is None:
+        if is_buffer(letters):
+            if buffer_type(letters) is None:
+                return f"has a buffer of {CODES[pointee(letters)].c_type} in its signature"
+        elif c_type(letters) is None:
             code = CODES.get(letters)
-            what = code.c_type if code else "buffer" if is_buffer(letters) else "pointer"
+            what = code.c_type if code else "pointer"
             return f"has a {what} in its signature"
     return None
 
@@ -60,11 +64,14 @@ def native_pointer(signature: str, address: int, keep_alive: Any = None) -> Any:
     """The C function as a cffi function pointer that keeps `keep_alive`. The caller has asked
     why_not()."""
     arguments, result = parse_signature(signature)
-    parameters = ", ".join(
-        f"{c_type(pointee(letters))} *" if letters[0] == "&" else str(c_type(letters))
-        for letters in arguments
-    ) or "void"
+    parameters = ", ".join(map(_parameter, arguments)) or "void"
     return pointer_to(f"{c_type(result)}(*)({parameters})", address, keep_alive)
+
+
+def _parameter(letters: str) -> str:
+    if is_buffer(letters):
+        return f"{buffer_type(letters)} *, long"
+    return f"{c_type(pointee(letters))} *" if letters[0] == "&" else str(c_type(letters))
 
 
 def new_place(entry: Entry) -> Callable[[], Any]:
@@ -90,20 +97,25 @@ def _choices(entries: Sequence[Entry]) -> list[_Choice]:
     knows the others. One that cannot be called here keeps its place: those types are its own."""
     found: dict[tuple[str, ...], _Choice] = {}
     for entry in entries:
-        kinds = map(kind_of, entry.python_types()[0])
-        # What else it takes (objects, strings) is of no type that a shim looks for.
-        types = tuple(_PYTHON_TYPES.get(kind, kind) for kind in kinds)
+        # What else it takes (objects, strings) is of no type that a shim looks for; a buffer is asked.
+        types = tuple("*" + pointee(each) if is_buffer(each) else
+                      _PYTHON_TYPES.get(kind_of(each), kind_of(each))
+                      for each in entry.python_types()[0])
         found.setdefault(types, _Choice(types, entry, why_not(entry) is None))
     # One that takes objects may want any at all: which one wins then is for the wrapper to say.
     any_object = {len(types) for types in found if "object" in types}
-    return [choice for types, choice in found.items() if len(types) not in any_object]
+    # As one of pointers may want the same exporters as one of buffers, and a text is a string, too.
+    any_buffer = {len(types) for types in found if {"pointer", "string"} & set(types)}
+    return [choice for types, choice in found.items() if len(types) not in any_object
+            if len(types) not in any_buffer or not any(each[0] == "*" for each in types)]
 
 
 def _source(name: str, choices: Sequence[_Choice]) -> str:
     """Closure cells, because the globals of a plain `exec` are four times as slow."""
-    natives = "".join(f", _native{i}, _place{i}, _free{i}" for i in range(len(choices)))
+    natives = "".join(f", _native{i}, _place{i}, _free{i}, _take{i}" for i in range(len(choices)))
     lines = [
-        f"def _make(_type, _bool, _int, _float, _len, _OverflowError, _IndexError, _boxed{natives}):",
+        "def _make(_type, _bool, _int, _float, _len, _OverflowError, _IndexError, _release, "
+        f"_boxed{natives}):",
         f"    def {name}(*args, **keywords):",
         "        if not keywords:",
     ]
@@ -115,11 +127,15 @@ def _source(name: str, choices: Sequence[_Choice]) -> str:
         for i, choice in enumerate(choices):
             if len(choice.types) != arity:
                 continue
-            tests = ["_type({}) is {}".format(*pair) for pair in zip(arguments, choice.types)]
+            buffers = [at for at, each in enumerate(choice.types) if each[0] == "*"]
+            tests = [f"_type({argument}) is {each}" for argument, each
+                     in zip(arguments, choice.types) if each[0] != "*"]
             _, result = choice.entry.python_types()
-            called = [f"return _native{i}({', '.join(arguments)})"]
+            passed = [f"_b{at}, _len(_b{at})" if at in buffers else argument
+                      for at, argument in enumerate(arguments)]
+            called = [f"return _native{i}({', '.join(passed)})"]
             if choice.entry.flags & Flags.FALLS_BACK:
-                called = [f"if not _native{i}({', '.join(arguments)}):", "    return None"]
+                called = [f"if not _native{i}({', '.join(passed)}):", "    return None"]
                 if result != "v":
                     # Used again, for to make one takes longer than the call. Other threads run
                     # meanwhile, so it is nobody else's until then.
@@ -128,17 +144,20 @@ def _source(name: str, choices: Sequence[_Choice]) -> str:
                         f"    _value = _free{i}.pop()",
                         "except _IndexError:",
                         f"    _value = _place{i}()",
-                        f"if not _native{i}({', '.join([*arguments, '_value'])}):",
+                        f"if not _native{i}({', '.join([*passed, '_value'])}):",
                         "    _result = _value[0]",
                         f"    _free{i}.append(_value)",
                         "    return _result",
                     ]
+            called = ["try:", *("    " + line for line in called), "except _OverflowError:", "    pass"]
+            # From the last one to the first: each is released whatever happens behind it.
+            for at in reversed(buffers):
+                called = [f"_b{at} = _take{i}[{at}](_{at})", f"if _b{at} is not None:", "    try:",
+                          *("        " + line for line in called),
+                          "    finally:", f"        _release(_b{at})"]
             lines += [
                 "                if %s:" % (" and ".join(tests) or "True"),
-                "                    try:",
-                *("                        " + line for line in called),
-                "                    except _OverflowError:",
-                "                        pass",
+                *("                    " + line for line in called),
             ]
     lines += ["        return _boxed(*args, **keywords)", f"    return {name}", ""]
     return "\n".join(lines)
@@ -180,9 +199,10 @@ def _compile(wrapper: Any, choices: Sequence[_Choice]) -> Any:
     natives: list[Any] = []
     for entry in (choice.entry for choice in choices):
         place = new_place(entry) if entry.flags & Flags.FALLS_BACK else None
-        natives += [native_pointer(entry.signature, entry.address), place, []]
+        takers = [taker(each) if is_buffer(each) else None for each in entry.python_types()[0]]
+        natives += [native_pointer(entry.signature, entry.address), place, [], takers]
     return namespace["_make"](
-        type, bool, int, float, len, OverflowError, IndexError, wrapper, *natives
+        type, bool, int, float, len, OverflowError, IndexError, release, wrapper, *natives
     )
 
 

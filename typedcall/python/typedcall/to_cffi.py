@@ -43,7 +43,8 @@ def cffi_function(
     function: Any, signature: str | None = None, *, thread_safe_only: bool = True
 ) -> Any:
     """A cffi function pointer, which keeps `function` alive. Without a signature the first entry
-    that cffi can call. With `thread_safe_only=False` also what has not said that it may run in
+    that cffi can call. A buffer is two arguments: the pointer to its first element, and the number
+    of elements. With `thread_safe_only=False` also what has not said that it may run in
     several threads at once: then it is the caller who sees to it that it does not. ValueError,
     TypeError as typedcall.resolve(); ImportError without cffi."""
     ffi()  # first of all: without cffi nothing else matters

@@ -7,7 +7,7 @@ import ctypes
 from typing import Any
 
 from typedcall._choose import choose
-from typedcall._codes import CODES, is_buffer, pointee
+from typedcall._codes import CODES, c_letters, is_buffer, pointee
 from typedcall._records import Entry, Flags, parse_signature
 from typedcall.sources.ctypes_ import letters_of
 
@@ -57,7 +57,7 @@ def ctypes_type(letters: str) -> Any:
 def _missing_type(entry: Entry) -> str:
     arguments, result = parse_signature(entry.signature)
     try:
-        for letters in arguments + [result]:
+        for letters in c_letters(arguments) + [result]:
             ctypes_type(letters)
     except ValueError as error:
         return f"({error})"
@@ -66,7 +66,8 @@ def _missing_type(entry: Entry) -> str:
 
 def ctypes_function(function: Any, signature: str | None = None) -> Any:
     """A ctypes function with argtypes and restype set, which keeps `function` alive. Without a
-    signature the first entry that ctypes can call.
+    signature the first entry that ctypes can call. A buffer is two arguments: the pointer to its
+    first element, and the number of elements.
 
     What needs the GIL, or has not said that it may run in several threads at once, becomes a
     PYFUNCTYPE: it is called with the GIL, and exceptions that it sets are raised. Everything else
@@ -78,7 +79,7 @@ def ctypes_function(function: Any, signature: str | None = None) -> Any:
     else:
         factory = ctypes.PYFUNCTYPE
     options = {"use_errno": True} if entry.flags & Flags.SETS_ERRNO else {}
-    types = [ctypes_type(letters) for letters in arguments]
+    types = [ctypes_type(letters) for letters in c_letters(arguments)]
     prototype = factory(ctypes_type(result), *types, **options)
     # A pointer that was cast has a dictionary of what it keeps, and a struct or an array into which
     # it is copied keeps that; attributes of the pointer stay behind.

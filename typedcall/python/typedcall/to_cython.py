@@ -96,7 +96,7 @@ def export_to_cython(module: ModuleType | str) -> list[str]:
         )
     for name, entry in functions.items():
         if name not in capsules:
-            text = c_text(entry.signature, _IN_CAPSULES)
+            text = c_text(entry.signature, _IN_CAPSULES, "{} const")
             capsules[name] = make_capsule(entry.address, text)
             _exported.append(entry)
     return sorted(functions)

@@ -51,6 +51,8 @@ def _is_usable(entry: Entry) -> bool:
 
 
 def _unknown_to_scipy(entry: Entry) -> str:
+    if "*" in entry.signature:
+        return "has a buffer, and SciPy's callbacks get no pointer with the number of its elements"
     if _text_of(entry.signature) is not None or _is_of_doubles(entry.signature):
         return ""
     return "is no signature of SciPy's ({})".format("; ".join(SIGNATURES.values()))

@@ -1,0 +1,199 @@
+"""Typed functions that take buffers, called from Python: TypedFunction, ctypes and cffi pointers, and
+how they are tagged and refused."""
+
+import array
+import ctypes
+import gc
+import unittest
+
+import adapter_support
+import buffer_support
+import support
+import typedcall
+from buffer_support import doubles, module
+from typedcall import Flags
+
+NUMBERS = [0, 1, 2.5, 2**40, True, None, "1"]
+_RAISING = ("mean", "mean_or_status")
+
+
+def asked(name):
+    """What Python passes and gets."""
+    arguments, result = typedcall.entries(getattr(module, name))[0].python_types()
+    return "".join(arguments) + "->" + result
+
+
+def resolved(name):
+    signature = buffer_support.FUNCTIONS[name][0] if name == "mean_or_status" else asked(name)
+    return typedcall.resolve(getattr(module, name), signature)
+
+
+def names():
+    """PyPy calls boxed what may raise."""
+    return [name for name in buffer_support.FUNCTIONS
+            if not (support.IS_PYPY and name in _RAISING)]
+
+
+def outcome(function, arguments):
+    """The result or the exception's type, and what is in the arguments afterwards."""
+    try:
+        result = function(*arguments)
+        shown = type(result), repr(result)
+    except Exception as error:
+        shown = type(error)
+    return shown, [buffer_support.contents(each) for each in arguments]
+
+
+def same_error(one, other):
+    """Exporters say BufferError or ValueError for the same thing, each in its own way."""
+    pair = {one[0], other[0]}
+    return one[1] == other[1] and pair <= {BufferError, ValueError}
+
+
+class Calls(unittest.TestCase):
+    maxDiff = None
+
+    def check(self, makers):
+        differences, equal = [], 0
+        for name in names():
+            function = getattr(module, name)
+            typed = resolved(name)
+            count = len(typedcall.entries(function)[0].python_types()[0])
+            for make in makers:
+                others = [()] if count == 1 else (
+                    [(lambda n=n: n,) for n in NUMBERS] if name in ("power", "times") else
+                    [(each,) for each in makers])
+                for other in others:
+                    made = lambda: tuple(each() for each in (make, *other))
+                    expected, found = outcome(function, made()), outcome(typed, made())
+                    if expected == found or same_error(expected, found):
+                        equal += 1
+                    else:
+                        differences.append((name, made(), expected, found))
+        self.assertEqual(differences, [])
+        return equal
+
+    def test_equal_to_the_boxed_call(self):
+        self.assertGreater(self.check(buffer_support.exporters()), 2000)
+
+    def test_arrays_of_numpy(self):
+        numpy = adapter_support.library("numpy")
+        self.assertGreater(self.check(buffer_support.numpy_exporters(numpy)), 1000)
+
+    def test_released_on_every_path(self):
+        power, times = resolved("power"), resolved("times")
+        for function, good, bad in ((power, 2.0, "2"), (times, 2, 2**40)):
+            for number, error in ((good, None), (bad, (TypeError, OverflowError))):
+                memory = bytearray(16)
+                if error is None:
+                    function(memoryview(memory).cast("d"), number)
+                else:
+                    with self.assertRaises(error):
+                        function(memoryview(memory).cast("d"), number)
+                gc.collect()
+                memory.append(1)  # BufferError while it is exported
+        with self.assertRaises(TypeError):
+            dot = resolved("dot")
+            memory = bytearray(16)
+            dot(memoryview(memory).cast("d"), memory)
+        gc.collect()
+        memory.append(1)
+
+    def test_what_falls_back_is_called_with_the_same_object(self):
+        typed = resolved("mean_or_fall_back")
+        self.assertEqual(typed(doubles(1.0, 2.0)), 1.5)
+        with self.assertRaisesRegex(ValueError, "no mean of nothing"):
+            typed(doubles())
+
+    def test_wrong_numbers_of_arguments(self):
+        for given in ((), (doubles(1.0), doubles(1.0))):
+            with self.assertRaisesRegex(TypeError, "argument"):
+                resolved("norm")(*given)
+
+    def test_messages(self):
+        for bad, error, text in (
+            (1.5, TypeError, "a buffer of 'd' items is needed, not 'float'"),
+            (None, TypeError, "a buffer of 'd' items is needed, not 'NoneType'"),
+            (array.array("f", [1]), TypeError,
+             r"a buffer of 'd' items is needed, not of 'f' \(4 bytes\)"),
+            (memoryview(bytearray(17))[1:].cast("d"), ValueError, "aligned to 8 bytes"),
+            (memoryview(bytearray(32)).cast("d", (2, 2)), ValueError, "1 dimension"),
+        ):
+            with self.assertRaisesRegex(error, text):
+                resolved("norm")(bad)
+        with self.assertRaisesRegex(TypeError, "a str is needed, not 'bytes'"):
+            resolved("utf8_length")(b"abc")
+
+    def test_const_answers_a_request_without(self):
+        self.assertEqual(typedcall.resolve(module.norm, "*d->d")(doubles(3.0, 4.0)), 5.0)
+        with self.assertRaisesRegex(TypeError, r"does not offer '\*kd->d'|'\*d->d'"):
+            typedcall.resolve(module.normalise, "*kd->d")
+        if support.IS_PYPY:
+            return  # nothing is converted there, so the entry's own types count
+        # As asked for, so what may only be read is refused.
+        with self.assertRaises((BufferError, ValueError)):
+            typedcall.resolve(module.norm, "*d->d")(memoryview(bytes(16)).cast("d"))
+
+    def test_another_name_of_the_same_integer(self):
+        typed = typedcall.resolve(module.total, "*kq->q")
+        self.assertEqual(typed(array.array("l", [1, 2])), 3)
+
+
+class Tagging(unittest.TestCase):
+    def tag(self, text):
+        def function(*args):
+            raise NotImplementedError
+
+        typedcall.tag(function, text, module.addresses["norm"])
+        return typedcall.signatures(function)
+
+    def test_c_text(self):
+        for text, signature in (
+            ("double (const double x[n], Py_ssize_t n)", "*kd->d"),
+            ("double norm(double x[n], intptr_t n)", "*d->d"),
+            ("double f(int k, const unsigned char *p[], ssize_t n)", "iPn->d"),
+            ("double f(const float a[n], Py_ssize_t n, float b[m], Py_ssize_t m)", "*kf*f->d"),
+            ("double f(double const x[count], long count, int k)", "*kdi->d"),
+        ):
+            with self.subTest(text):
+                self.assertEqual(self.tag(text), [signature])
+
+    def test_a_pointer_and_a_number_stay_what_they_are(self):
+        self.assertEqual(self.tag("double (const double *, Py_ssize_t)"), ["&dn->d"])
+        self.assertEqual(self.tag("double (const double *x, Py_ssize_t n)"), ["&dn->d"])
+        self.assertEqual(self.tag("double (const double x[3], Py_ssize_t n)"), ["Pn->d"])
+
+    def test_a_length_of_another_type(self):
+        with self.assertRaisesRegex(ValueError, "Py_ssize_t, not 'int n'"):
+            self.tag("double (const double x[n], int n)")
+
+
+class OtherLibraries(unittest.TestCase):
+    def test_ctypes_has_two_arguments(self):
+        made = typedcall.ctypes_function(module.norm, "*kd->d")
+        self.assertEqual(made.argtypes[1:], (ctypes.c_ssize_t,) if ctypes.c_ssize_t in made.argtypes
+                         else (ctypes.c_long,))
+        values = (ctypes.c_double * 2)(3.0, 4.0)
+        self.assertEqual(made(values, 2), 5.0)
+        self.assertEqual(typedcall.ctypes_function(module.utf8_length)(b"abc", 3), 3)
+
+    def test_cffi_has_two_arguments(self):
+        if support.IS_PYPY:
+            import cffi
+        else:
+            cffi = adapter_support.library("cffi")
+        ffi = cffi.FFI()
+        made = typedcall.cffi_function(module.norm, "*kd->d")
+        self.assertEqual(made(ffi.new("double[]", [3.0, 4.0]), 2), 5.0)
+        values = doubles(3.0, 4.0)
+        self.assertEqual(made(ffi.from_buffer("double[]", values), 2), 5.0)
+
+    @unittest.skipIf(support.IS_PYPY, "for CPython")
+    def test_scipy_refuses(self):
+        adapter_support.library("scipy")
+        with self.assertRaisesRegex(TypeError, "has a buffer, and SciPy's callbacks"):
+            typedcall.low_level_callable(module.norm)
+
+
+if __name__ == "__main__":
+    unittest.main()
