@@ -90,7 +90,7 @@ def _bind(symbol: Symbol, number: int, keep_alive: Any) -> bool:
     return known[1] == number
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _package() -> str:
     """A digest of what writes the code, and of the helpers that it calls."""
     from typedcall import __version__, _native

@@ -2,6 +2,7 @@
 // the scalar functions behind NumPy's generic loops. Compiled without NumPy: it gets NumPy's table
 // of functions, whose order has been fixed since 1.0, from the capsule that NumPy makes of it.
 #define PY_SSIZE_T_CLEAN
+#include "_numpy_gufunc.h"
 #include "_numpy_narrowing.h"
 #include "typedcall/loop.h"
 #include "typedcall/object_ref.h"
@@ -18,7 +19,7 @@ namespace {
 
 using inner_loop = void (*)(char **, const std::intptr_t *, const std::intptr_t *, void *);
 using make_ufunc_function = PyObject *(*)(const inner_loop *, void *const *, const char *, int, int,
-                                          int, int, const char *, const char *, int);
+                                          int, int, const char *, const char *, int, const char *);
 
 /// The first fields of NumPy's PyUFuncObject, the same in NumPy 1 and 2.
 struct ufunc_fields {
@@ -35,7 +36,7 @@ struct ufunc_fields {
 };
 
 // Indices into NumPy's table: numpy/core/code_generators/numpy_api.py, ufunc_funcs_api.
-constexpr int kUFuncType = 0, kFromFuncAndData = 1;
+constexpr int kUFuncType = 0, kFromFuncAndDataAndSignature = 31;
 constexpr struct {
   int index;
   const char *signature;  // what the loop calls
@@ -127,10 +128,17 @@ void run_narrowing(char **args, const std::intptr_t *dimensions, const std::intp
   static_cast<const typedcall::python::narrowing_loop *>(data)->run(args, dimensions, steps);
 }
 
+/// `data` is a gufunc_loop.
+void run_rows(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
+              void *data) {
+  static_cast<const typedcall::python::gufunc_loop *>(data)->run(args, dimensions, steps);
+}
+
 /// All that a ufunc points to.
 struct ufunc_memory {
   std::deque<typedcall::loop> loops;  // whose elements stay where they are
   std::deque<typedcall::python::narrowing_loop> narrowing;
+  std::deque<typedcall::python::gufunc_loop> rows;
   std::vector<inner_loop> functions;
   std::vector<void *> data;
   std::string types, name, doc;
@@ -156,6 +164,10 @@ int traverse_memory(PyObject *object, visitproc visit, void *arg) {
     Py_VISIT(each.inner().keep_alive());
     Py_VISIT(each.inner().callable());
     Py_VISIT(each.callable());
+  }
+  for (const auto &each : memory->rows) {
+    const int stopped = each.traverse(visit, arg);
+    if (stopped != 0) return stopped;
   }
   return 0;
 }
@@ -233,8 +245,30 @@ bool add_loop(ufunc_memory *memory, PyObject *row) {
   return true;
 }
 
+/// Adds the loop of one (signature, flags, address, keep_alive, callable, operands) of a
+/// generalised ufunc.
+bool add_row_loop(ufunc_memory *memory, PyObject *row, int arrays) {
+  const char *signature;
+  unsigned long flags;
+  PyObject *address, *keep_alive, *callable, *operands;
+  if (!PyArg_ParseTuple(row, "skOOOO:loop", &signature, &flags, &address, &keep_alive, &callable,
+                        &operands)) {
+    return false;
+  }
+  void *const funcptr = PyLong_AsVoidPtr(address);
+  if (funcptr == nullptr && PyErr_Occurred()) return false;
+  auto made = typedcall::python::gufunc_loop::make(
+      signature, flags & ~PyNativeCallable_ACQUIRES_GIL, funcptr, operands, arrays,
+      object_ref::borrow(keep_alive), object_ref::borrow(callable));
+  if (!made) return false;
+  memory->functions.push_back(made->may_detach() ? &run_rows : &with_gil<&run_rows>);
+  memory->rows.push_back(std::move(*made));
+  memory->data.push_back(&memory->rows.back());
+  return true;
+}
+
 PyObject *make_ufunc(PyObject *module, PyObject *api, const char *name, const char *doc,
-                     PyObject *rows, PyObject *type_numbers, int nin, int nout) {
+                     PyObject *rows, PyObject *type_numbers, int nin, int nout, const char *core) {
   char *types;
   Py_ssize_t types_size;
   if (PyBytes_AsStringAndSize(type_numbers, &types, &types_size) < 0) return nullptr;
@@ -262,14 +296,15 @@ PyObject *make_ufunc(PyObject *module, PyObject *api, const char *name, const ch
     memory->doc = doc;
     bool is_made = true;
     for (Py_ssize_t i = 0; is_made && i < count; ++i) {
-      is_made = add_loop(memory, PyTuple_GET_ITEM(rows, i));
+      PyObject *const row = PyTuple_GET_ITEM(rows, i);
+      is_made = *core == '\0' ? add_loop(memory, row) : add_row_loop(memory, row, nin + nout);
     }
     if (is_made) {
-      const auto make = reinterpret_cast<make_ufunc_function>(table[kFromFuncAndData]);
+      const auto make = reinterpret_cast<make_ufunc_function>(table[kFromFuncAndDataAndSignature]);
       constexpr int no_identity = -1;
       ufunc = make(memory->functions.data(), memory->data.data(), memory->types.data(),
                    static_cast<int>(count), nin, nout, no_identity, memory->name.c_str(),
-                   memory->doc.c_str(), 0);
+                   memory->doc.c_str(), 0, *core == '\0' ? nullptr : core);
     }
   } catch (const std::bad_alloc &) {
     PyErr_NoMemory();
@@ -320,10 +355,11 @@ typedcall::method_table methods{
     typedcall::def<make_ufunc>(
         "make_ufunc", typedcall::takes_self, positional("api"), positional("name"),
         positional("doc"), positional("loops"), positional("types"), positional("nin"),
-        positional("nout"),
+        positional("nout"), positional("core"),
         "A ufunc of `loops`, a tuple of (signature, flags, address, keep_alive) or, for what may "
         "fall back, with the callable behind these, and the signature of its arrays where they are "
-        "wider; `types` are NumPy's type numbers, nin + nout of each loop."),
+        "wider; `types` are NumPy's type numbers, nin + nout of each loop. `core` is empty or the "
+        "signature of a generalised ufunc, \"(n)->()\": then a loop has its operands as its last."),
     typedcall::def<scalar_functions>(
         "scalar_functions", positional("api"), positional("ufunc"),
         "(signature, address) of each C function that one of NumPy's generic loops calls."),

@@ -8,11 +8,19 @@ import itertools
 import math
 import sys
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from typedcall._choose import choose, offered
 from typedcall._codes import CODES, kind_of
 from typedcall._foreign import import_path, name_of, text_attribute
+from typedcall._numpy_gufuncs import (
+    Core,
+    RowLoop,
+    has_buffers,
+    read_core,
+    row_loops,
+    why_no_rows,
+)
 from typedcall._records import Entry, Flags
 from typedcall.sources.numpy_ import dtype_of, ufunc_api
 
@@ -24,7 +32,7 @@ _CAPABILITIES = Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL
 _RAISES = Flags.MAY_RAISE | Flags.ERROR_IS_NEG_ZERO | Flags.RETURNS_STATUS | Flags.FALLS_BACK
 # A ufunc's `__name__` is the path to it below this module, by which it is pickled.
 _MODULE = "typedcall.ufuncs"
-_made: dict[int, tuple[Any, list[_Loop], Any]] = {}
+_made: dict[int, tuple[Any, list[_Loop] | list[RowLoop], Any]] = {}
 
 
 def _arrays(entry: Entry) -> list[str]:
@@ -56,11 +64,11 @@ class _Loop(NamedTuple):
     def inputs(self) -> tuple[Any, ...]:
         return tuple(dtype_of(letters) for letters in self.letters[:-1])
 
-    @property
-    def row(self) -> tuple[Any, ...]:
-        """As the bridge takes it, but for the callable."""
+    def row(self, function: Any) -> tuple[Any, ...]:
+        """As the bridge takes it."""
         entry = self.entry
-        return entry.signature, int(entry.flags), entry.address, entry.keep_alive
+        flags = int(entry.flags)
+        return entry.signature, flags, entry.address, entry.keep_alive, function, self.asked
 
     @property
     def asked(self) -> str | None:
@@ -68,6 +76,9 @@ class _Loop(NamedTuple):
         if list(self.letters) == _arrays(self.entry):
             return None
         return f"{''.join(self.letters[:-1])}->{self.letters[-1]}"
+
+
+_AnyLoop = TypeVar("_AnyLoop", _Loop, RowLoop)
 
 
 def _capabilities() -> Flags:
@@ -139,15 +150,15 @@ def _wide_loops(entries: list[Entry]) -> list[_Loop]:
     return loops
 
 
-def _in_order(loops: list[_Loop]) -> list[_Loop]:
+def _in_order(loops: list[_AnyLoop]) -> list[_AnyLoop]:
     """In the table's order, as Python tries them, except that a loop goes behind all whose types
     can be cast safely to its own: NumPy takes the first loop that it can cast to, so what is wide
     would hide what is narrow."""
     import numpy
 
-    ordered: list[_Loop] = []
+    ordered: list[_AnyLoop] = []
     # Types may be equal to NumPy where letters differ; then the first counts.
-    waiting: dict[tuple[Any, ...], _Loop] = {}
+    waiting: dict[tuple[Any, ...], _AnyLoop] = {}
     for loop in loops:
         waiting.setdefault(loop.inputs, loop)
     while waiting:
@@ -163,16 +174,25 @@ def _in_order(loops: list[_Loop]) -> list[_Loop]:
     return ordered
 
 
-def _loops(function: Any) -> list[_Loop]:
+def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
     """Of the entries that NumPy can use, and have as many arguments as the first of them."""
     capabilities = _capabilities()
-    arrays = len(_arrays(choose(function, None, capabilities, "NumPy", _no_numbers)))
+
+    def unusable(entry: Entry) -> str:
+        if has_buffers(entry):
+            return why_no_rows(entry, core)
+        return _no_numbers(entry) if core is None else "has no buffers, of which a signature speaks"
+
+    first = choose(function, None, capabilities, "NumPy", unusable)
     entries = [
         entry
         for entry in offered(function)
-        if not entry.flags.asks(capabilities) and len(_arrays(entry)) == arrays
-        if not _no_numbers(entry)
+        if not entry.flags.asks(capabilities) and has_buffers(entry) == has_buffers(first)
+        if not unusable(entry)
     ]
+    if has_buffers(first):
+        return _in_order(row_loops(entries, core, bool(capabilities & _RAISES)))
+    entries = [entry for entry in entries if len(_arrays(entry)) == len(_arrays(first))]
     loops = [_Loop(entry, tuple(_arrays(entry))) for entry in entries]
     # The check of an int may raise.
     if capabilities & _RAISES:
@@ -180,7 +200,7 @@ def _loops(function: Any) -> list[_Loop]:
     return _in_order(loops)
 
 
-def ufunc(function: Any, name: str | None = None) -> Any:
+def ufunc(function: Any, name: str | None = None, *, signature: str | None = None) -> Any:
     """A numpy.ufunc with one loop for each overload of `function` whose types are numbers, the same
     object for the same function if that can be imported by its name. It keeps `function` alive.
 
@@ -189,6 +209,14 @@ def ufunc(function: Any, name: str | None = None) -> Any:
     Python tries them, but narrow types before those that they can be cast to. There are also loops
     over 64-bit ints for narrower ones, and over doubles for floats: they convert as `function` does,
     and call it for an int that does not fit, which raises its OverflowError.
+
+    Of a function that takes buffers it is a generalised ufunc: `*kd->d` is `(n)->()`, and a buffer is a
+    row of an array, copied where that has gaps. `signature` says it in NumPy's way where the lengths
+    are the same ones, `(n),(n)->()`, else each buffer has its own; and which outputs are buffers that
+    the function writes to, in the order of its arguments and before its result. `(n)->(n)` of `*kd*d->v`
+    writes to an output; of `*d->v` it changes a copy of the input. A ufunc with a signature of its own
+    cannot be pickled.
+
     NumPy calls loops without the GIL: around the loop of an overload that may raise, or has not
     said that it may run in several threads at once, the GIL is taken. For elements for which an
     overload falls back `function` is called. After an exception the rest
@@ -201,7 +229,8 @@ def ufunc(function: Any, name: str | None = None) -> Any:
 
     if name is not None and not isinstance(name, str):
         raise TypeError(f"name must be a str, not '{type(name).__name__}'")
-    loops = _loops(function)
+    core = None if signature is None else read_core(signature)
+    loops = _loops(function, core)
     path = name or _path(function)
     existing = _made.get(id(function))
     if name is None and existing is not None and existing[1] == loops:
@@ -209,12 +238,15 @@ def ufunc(function: Any, name: str | None = None) -> Any:
     types = b""
     for loop in loops:
         types += bytes(dtype_of(letters).num for letters in loop.letters)
-    rows = tuple((*loop.row, function, loop.asked) for loop in loops)
+    first = loops[0]
+    nin, nout, shape = len(first.inputs), 1, ""
+    if isinstance(first, RowLoop):
+        nout, shape = len(first.core[1]), first.signature
+    rows = tuple(loop.row(function) for loop in loops)
     text = _c_string(text_attribute(function, "__doc__"))
     doc = f"{name_of(function)} for arrays.\n\n{text}"
-    nin = len(loops[0].inputs)
-    made = make_ufunc(ufunc_api(), path, doc, rows, types, nin, 1)
-    if name is None and "." in path:
+    made = make_ufunc(ufunc_api(), path, doc, rows, types, nin, nout, shape)
+    if name is None and core is None and "." in path:
         # For ever, as the module of that name has the function.
         _made[id(function)] = (function, loops, made)
         importlib.import_module(_MODULE)
