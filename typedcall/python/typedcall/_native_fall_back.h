@@ -3,8 +3,8 @@
 #ifndef TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 #define TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 
-#include "typedcall/loop.h"
-// loop.h comes first, because of Python.h.
+#include "_native_copied_buffers.h"
+// It comes first, because of Python.h.
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -17,16 +17,18 @@ struct fall_back_plan {
   typedcall::internal::element_plan types;
   PyObject *callable;
   typedcall::internal::home_interpreter home;
+  bool has_buffers;
 
   /// `signature` is of what Python passes and gets: "d->d". Null with ValueError where the text is
   /// no signature, or with MemoryError. Throws std::bad_alloc. GIL: held.
   static const fall_back_plan *make(PyObject *callable, const char *signature) {
     PyNativeSignature parsed;
     if (!typedcall::internal::check_signature(signature, &parsed)) return nullptr;
-    std::unique_ptr<fall_back_plan> made(new fall_back_plan{{}, callable, {}});
+    std::unique_ptr<fall_back_plan> made(new fall_back_plan{{}, callable, {}, false});
     if (!made->home.set_current()) return nullptr;
     made->types.inputs.assign(parsed.args, parsed.args + parsed.nargs);
     made->types.output = parsed.result;
+    made->has_buffers = PyNativeSignature_ArgumentsInC(&parsed) != parsed.nargs;
     return made.release();
   }
 };
@@ -95,7 +97,8 @@ inline int fall_back(const fall_back_plan *plan, const native_value *values, voi
                      int clears) {
   wide_value result = {};
   const auto call = [&](bool is_known) {
-    if (typedcall::internal::call_element(plan->callable, plan->types, values, &result)) {
+    const auto run = plan->has_buffers ? &call_with_copies : &typedcall::internal::call_element;
+    if (run(plan->callable, plan->types, values, &result)) {
       return true;
     }
     take_exception(plan->callable, clears != 0, is_known);

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from typedcall._codes import CODES, kind_of, range_of
+from typedcall._codes import CODES, is_const, kind_of, range_of
+from typedcall._numba_buffers import check_alignment, parts_of
 from typedcall._numba_cache import address
 from typedcall._numba_fall_back import FallBack, place_of
 from typedcall._numba_overloads import (
@@ -121,6 +122,11 @@ class Call:
             case.letters, case.arguments, site.signature.args, site.values
         ):
             kind = kind_of_letters(letters)
+            if kind == "buffer":
+                passed += parts_of(context, builder, given, value)
+                check_alignment(context, builder, letters, *passed[-2:])
+                types += [passed[-2].type, passed[-1].type]
+                continue
             value = _converted(context, builder, value, given, own, letters)
             if kind == "complex":
                 passed += [builder.extract_value(value, 0), builder.extract_value(value, 1)]
@@ -191,8 +197,10 @@ class _Site:
 
     @property
     def letters(self) -> list[str]:
-        """Of the arguments, as Python gets them."""
-        return [letters_of_type(given) for given in self.signature.args]
+        """Of the arguments, as Python gets them; buffers as the overloads have them."""
+        return [letters_of_type(given) if kind_of_type(given)
+                else min((step.overload.letters[i] for step in self.choice.steps), key=is_const)
+                for i, given in enumerate(self.signature.args)]
 
 
 def _passed_as(context: Any, letters: str, own: Any) -> Any:

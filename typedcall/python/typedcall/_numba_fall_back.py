@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from typedcall._codes import CODES
+from typedcall._codes import CODES, c_letters, is_buffer
+from typedcall._numba_buffers import check_alignment, parts_of
 from typedcall._numba_cache import address, helper
 from typedcall._numba_overloads import numba_type
 from typedcall._records import Entry
@@ -66,12 +67,21 @@ class FallBack:
 
         word, byte = ir.IntType(64), ir.IntType(8)
         # In the entry block: a loop must not take more of the stack in each turn.
-        slots = cgutils.alloca_once(builder, word, size=max(len(values), 1))
-        for i, (letters, given, value) in enumerate(zip(self._letters, types, values)):
+        slots = cgutils.alloca_once(builder, word, size=max(len(c_letters(self._letters)), 1))
+        at = 0
+        for letters, given, value in zip(self._letters, types, values):
             own = numba_type(letters)
-            slot = builder.gep(slots, [ir.Constant(ir.IntType(32), i)])
-            wide = value if given == own else context.cast(builder, value, given, own)
-            self._store(builder, CODES[letters], wide, slot)
+            if is_buffer(letters):
+                pointer, count = parts_of(context, builder, given, value)
+                check_alignment(context, builder, letters, pointer, count)
+                parts = [("P", pointer), ("n", count)]
+            else:
+                parts = [(letters,
+                          value if given == own else context.cast(builder, value, given, own))]
+            for code, part in parts:
+                slot = builder.gep(slots, [ir.Constant(ir.IntType(32), at)])
+                self._store(builder, CODES[code], part, slot)
+                at += 1
         arguments = [byte.as_pointer(), word.as_pointer(), byte.as_pointer(), ir.IntType(32)]
         call = helper(
             context, builder, "FALL_BACK", ir.FunctionType(ir.IntType(32), arguments)

@@ -6,7 +6,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from typedcall._codes import CODES, is_buffer, kind_of, letters_for, pointee, range_of
+from typedcall._codes import (
+    CODES,
+    is_buffer,
+    kind_of,
+    letters_for,
+    pointee,
+    range_of,
+)
+from typedcall._numba_buffers import check_elements, is_copied, why_not_buffer
 from typedcall._records import Entry, Flags
 
 __all__ = ["Case", "Choice", "Overload", "Step", "kind_of_letters", "kind_of_type", "letters_of_type",
@@ -14,12 +22,13 @@ __all__ = ["Case", "Choice", "Overload", "Step", "kind_of_letters", "kind_of_typ
 
 
 def numba_type(letters: str) -> Any:
-    """The Numba type of a code. ValueError where there is none, or where Numba would not pass it as
-    C does."""
+    """The Numba type of a code; None for a buffer, for which there are several. ValueError where there
+    is none, or where Numba would not pass it as C does."""
     from numba import types
 
     if is_buffer(letters):
-        raise ValueError(f"compiled code does not pass buffers ({letters!r})")
+        check_elements(letters)
+        return None
     code = CODES[pointee(letters)]
     if letters.startswith("&"):
         if code.kind == "complex" and code.size <= 16:
@@ -50,7 +59,7 @@ class Case:
         self.falls_back = bool(entry.flags & Flags.FALLS_BACK)
         arguments, result = entry.python_types()
         if self.falls_back:
-            kinds = {kind_of_letters(each) for each in [*arguments, result]}
+            kinds = {kind_of_letters(each) for each in [*arguments, result] if not is_copied(each)}
             if not kinds <= {"void", "bool", "signed", "unsigned", "floating", "complex"}:
                 raise ValueError("may fall back, and has other types than numbers")
         #: Of what Python passes and gets.
@@ -60,7 +69,7 @@ class Case:
         self.returns_status = bool(entry.flags & (Flags.FALLS_BACK | Flags.RETURNS_STATUS))
         self.arguments = [numba_type(letters) for letters in arguments]
         self.result_type = numba_type(result)
-        registers = [CODES[letters].kind for letters in arguments if letters[0] != "&"]
+        registers = [CODES[letters].kind for letters in arguments if letters[0] not in "&*"]
         if "complex" in registers and 2 * len(registers) > 8:
             # C would pass both parts of a complex number on the stack, Numba one of them.
             raise ValueError("too many arguments for complex numbers among them")
@@ -163,6 +172,8 @@ def _rank(context: Any, given: Any, letters: str) -> int | None:
     wanted, kind = kind_of_letters(letters), kind_of_type(given)
     if wanted == "object":
         return _SAFE
+    if wanted == "buffer":
+        return None if why_not_buffer(given, letters) else _EXACT
     if not kind:
         try:
             conversion = context.can_convert(given, numba_type(letters))
@@ -253,6 +264,20 @@ def select(
     return general or decided, ""
 
 
+def _why_no_buffer(overloads: list[Overload], arguments: tuple[Any, ...]) -> str:
+    """What is wrong with an array that some overload might take; often nothing."""
+    from numba import types
+
+    for overload in overloads:
+        if len(overload.letters) != len(arguments) or overload.case is None:
+            continue
+        for at, (given, letters) in enumerate(zip(arguments, overload.letters), 1):
+            reason = why_not_buffer(given, letters) if is_buffer(letters) else ""
+            if reason and isinstance(given, types.Buffer):
+                return f"argument {at} does not suit '{letters}': {reason}"
+    return ""
+
+
 def _is_no_double(given: Any) -> bool:
     """A literal int that becomes another number as a double; the wrapper makes one of it first."""
     from numba import types
@@ -270,14 +295,16 @@ def _choose(
     possible = [step for step in steps if False not in step.fits]
     if not possible:
         if not steps:
-            return None, ""
+            return None, _why_no_buffer(overloads, arguments)
         at = min(step.fits.index(False) for step in steps) + 1
         return None, f"no overload has room for the int in argument {at}"
     cases = [step.overload.case for step in possible]
     if None in cases:
         return None, ""
     results = {case.result_type for case in cases if case is not None}
-    numbers = all(kind_of_type(given) for given in arguments)
+    # What the boxed call can be made with in compiled code.
+    numbers = all(kind_of_type(given) or all(is_copied(step.overload.letters[i]) for step in steps)
+                  for i, given in enumerate(arguments))
     is_open = len(possible) > 1 or not all(possible[0].fits)
     if len(results) > 1 or is_open and not numbers:
         at = min(min(step.open) for step in possible if step.open) + 1
@@ -287,5 +314,6 @@ def _choose(
     passed = []
     for given, own in zip(arguments, first.arguments):
         is_literal = given != types.unliteral(given)
-        passed.append(own if is_literal or not kind_of_type(given) else given)
+        is_own = is_literal or not kind_of_type(given)
+        passed.append(own if is_own and own is not None else given)
     return Choice(steps if is_open else possible, tuple(passed), first.result_type, first.result), ""

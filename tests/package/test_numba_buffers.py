@@ -1,0 +1,168 @@
+"""Typed functions of buffers in Numba's nopython code: equal to the boxed call for every array that
+Numba has a type for, or refused with the reason when it is compiled."""
+
+import array
+import unittest
+
+import adapter_support
+import buffer_support
+import typedcall
+from adapter_support import nopython_call
+from buffer_support import doubles, module
+from typedcall import Flags
+
+numba, numpy = adapter_support.library("numba"), adapter_support.library("numpy")
+
+
+class Table(unittest.TestCase):
+    maxDiff = None
+
+    def compare(self, makers):
+        equal = refused = 0
+        differences = []
+        for name in buffer_support.FUNCTIONS:
+            if name == "utf8_length":
+                continue
+            function = getattr(module, name)
+            count = len(typedcall.entries(function)[0].python_types()[0])
+            call = nopython_call(function, count)
+            others = {"power": [lambda: 2.5], "times": [lambda: 3, lambda: 2**40, lambda: True]}
+            for make in makers:
+                for other in others.get(name, [make] if count == 2 else [None]):
+                    made = lambda: (make(), *([other()] if other else []))
+                    try:
+                        expected = function(*(first := made()))
+                    except Exception as error:
+                        expected = type(error)
+                    try:
+                        found = call(*(second := made()))
+                    except numba.TypingError as error:
+                        if isinstance(expected, type) or "contiguous" in str(error):
+                            refused += 1
+                            continue
+                        found = error
+                    except Exception as error:
+                        found = type(error)
+                    both = [(expected, *map(buffer_support.contents, first)),
+                            (found, *map(buffer_support.contents, second))]
+                    if repr(both[0]) == repr(both[1]):
+                        equal += 1
+                    else:
+                        differences.append((name, first, both))
+        self.assertEqual(differences, [])
+        return equal, refused
+
+    def test_arrays(self):
+        equal, refused = self.compare(buffer_support.numpy_exporters(numpy))
+        self.assertGreater(equal, 80)
+        self.assertGreater(refused, 100)
+
+    def test_bytes_and_other_exporters(self):
+        # What Numba has no type for raises TypingError, too: str and lists have types of their own.
+        makers = [make for make in buffer_support.exporters()
+                  if isinstance(make(), (bytes, bytearray, array.array, float, int))]
+        equal, _ = self.compare(makers)
+        self.assertGreater(equal, 60)
+
+
+class Calls(unittest.TestCase):
+    def test_a_view_of_a_row(self):
+        norm = module.norm
+
+        @numba.njit
+        def total(matrix):
+            result = 0.0
+            for i in range(matrix.shape[0]):
+                result += norm(matrix[i])
+            return result
+
+        self.assertEqual(total(numpy.array([[3.0, 4.0], [6.0, 8.0]])), 15.0)
+
+    def test_an_array_that_is_made_there(self):
+        norm, normalise = module.norm, module.normalise
+
+        @numba.njit
+        def made(n):
+            x = numpy.full(n, 3.0)
+            length = normalise(x)
+            return length, norm(x)
+
+        self.assertEqual(made(4), (6.0, 1.0))
+
+    def test_what_is_written_is_seen(self):
+        twice = module.twice
+
+        @numba.njit
+        def run(x):
+            y = numpy.zeros(3)
+            twice(x, y)
+            return y[0] + y[1] + y[2]
+
+        self.assertEqual(run(numpy.array([1.0, 2.0, 3.0])), 12.0)
+
+    def test_without_the_gil(self):
+        call = nopython_call(module.mean, nogil=True)
+        self.assertEqual(call(numpy.array([1.0, 2.0])), 1.5)
+        with self.assertRaisesRegex(ValueError, "no mean of nothing"):
+            call(numpy.zeros(0))
+
+    def test_reasons(self):
+        read_only = numpy.ones(3)
+        read_only.flags.writeable = False
+        for name, given, text in (
+            ("norm", numpy.ones(3, "f4"), "its elements are float32, not 'd' \\(double\\)"),
+            ("norm", numpy.ones((2, 2)), "it has 2 dimensions, not one"),
+            ("norm", numpy.ones(6)[::2], "its type does not say that it is contiguous"),
+            ("normalise", read_only, "it is read-only, and '\\*d' is written to"),
+            ("utf8_length", "text", "Numba has no UTF-8"),
+        ):
+            with self.subTest(text), self.assertRaisesRegex(numba.TypingError, text):
+                nopython_call(getattr(module, name))(given)
+
+    def test_complex_numbers(self):
+        def function(x):
+            raise NotImplementedError
+
+        typedcall.tag(function, "*kZd->d", module.addresses["norm"])
+        # As many doubles as there are complex numbers: of 3+4j the real part.
+        self.assertEqual(nopython_call(function)(numpy.array([3 + 4j])), 3.0)
+
+        def back(x):
+            raise NotImplementedError
+
+        typedcall.tag(back, "*kZd&d->i", module.addresses["mean_or_fall_back"],
+                      flags=int(Flags.FALLS_BACK))
+        with self.assertRaisesRegex(numba.TypingError, "may fall back, and has other types"):
+            nopython_call(back)(numpy.array([3 + 4j]))
+
+    def test_the_python_function_gets_a_copy(self):
+        given = []
+
+        def mean(x):
+            given.append((x.format, x.readonly, x.tolist()))
+            return 42.0
+
+        typedcall.tag(mean, "*kd&d->i", module.addresses["mean_or_fall_back"],
+                      flags=int(Flags.FALLS_BACK))
+        self.assertEqual(nopython_call(mean)(numpy.zeros(0)), 42.0)
+        self.assertEqual(given, [("d", True, [])])
+        given.clear()
+
+        def scaled(x, k):
+            given.append((x.format, x.readonly, x.tolist(), k))
+            for i in range(len(x)):
+                x[i] *= 2
+            return 1.0
+
+        typedcall.tag(scaled, "*di->d", module.addresses["normalise"])
+        x = numpy.arange(4.0)
+        self.assertEqual(nopython_call(scaled, 2)(x, 2**40), 1.0)
+        self.assertEqual(given, [("d", False, [0.0, 1.0, 2.0, 3.0], 2**40)])
+        self.assertEqual(x.tolist(), [0.0, 2.0, 4.0, 6.0])
+
+    def test_an_array_of_pythons(self):
+        self.assertEqual(nopython_call(module.norm)(doubles(3.0, 4.0)), 5.0)
+
+
+if __name__ == "__main__":
+    unittest.main()
