@@ -4,6 +4,7 @@ and run, and Cython modules."""
 import concurrent.futures
 import importlib
 import pathlib
+import re
 import shutil
 import sys
 import sysconfig
@@ -51,6 +52,14 @@ def compile_pyx(source, folder, language="c"):
         + ["-O1", "-shared", "-fPIC", "-I" + support.python_include(), generated, "-o", made]
     )
     return made
+
+
+def called_by(code):
+    """The addresses that Numba's code, as inspect_llvm() shows it, has of typed functions."""
+    binding = importlib.import_module("llvmlite.binding")
+    symbols = set(re.findall(r"typedcall\.[\w.]*\.[0-9a-f]{32}", code))
+    numbers = set(re.findall(r"numba\.dynamic\.globals\.([0-9a-f]+)", code))
+    return {binding.address_of_symbol(each) for each in symbols} | {int(each, 16) for each in numbers}
 
 
 def nopython_call(function, count=1, **options):

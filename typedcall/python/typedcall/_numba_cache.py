@@ -93,14 +93,15 @@ def _bind(symbol: Symbol, number: int, keep_alive: Any) -> bool:
 @functools.cache
 def _package() -> str:
     """A digest of what writes the code, and of the helpers that it calls."""
-    from typedcall import __version__, _native
+    from typedcall import _native
 
-    digest = hashlib.sha256(__version__.encode())
+    digest = hashlib.sha256()
     folder = Path(__file__).parent
-    for path in [*sorted(folder.glob("_numba_*.py")), folder / "to_numba.py", _native.__file__]:
+    code = [*sorted(folder.glob("_numba_*.py")), folder / "to_numba.py"]
+    for path in [*code, Path(attribute(_native, "__file__", ""))]:
         try:
-            digest.update(Path(path).read_bytes())
-        except OSError:  # in an archive; then the version has to do
+            digest.update(path.read_bytes())
+        except OSError:  # in an archive; the extension module is a file
             continue
     return digest.hexdigest()
 
