@@ -1,6 +1,6 @@
-// What bench/numba_loop.py, numba_fallback.py, scipy_quad.py and numpy_ufunc.py call: tagged
-// functions, which ctypes finds by their symbols as well, and the ufunc that one would write by
-// hand.
+// What bench/numba_loop.py, numba_fallback.py, scipy_quad.py, numpy_ufunc.py and numpy_gufunc.py
+// call: tagged functions, which ctypes finds by their symbols as well, and the ufuncs that one
+// would write by hand.
 #include "typedcall/provider.h"
 
 // Behind Python.h.
@@ -28,6 +28,25 @@ extern "C" __attribute__((visibility("default"))) void bench_loop_by_hand(
   const std::intptr_t by_from = steps[0], by_to = steps[1];
   for (std::intptr_t i = 0; i < dimensions[0]; ++i, from += by_from, to += by_to) {
     *reinterpret_cast<double *>(to) = bench_curve(*reinterpret_cast<double *>(from));
+  }
+}
+
+extern "C" __attribute__((visibility("default"), noinline)) double bench_norm(
+    const double *x, Py_ssize_t n) noexcept {
+  double sum = 0;
+  for (Py_ssize_t i = 0; i < n; ++i) sum += x[i] * x[i];
+  return std::sqrt(sum);
+}
+
+// The loop of a generalised ufunc, (n)->(), over rows without gaps: what one would write where
+// others are copied first.
+extern "C" __attribute__((visibility("default"))) void bench_rows_by_hand(
+    char **args, const std::intptr_t *dimensions, const std::intptr_t *steps, void *) {
+  char *from = args[0], *to = args[1];
+  const std::intptr_t by_from = steps[0], by_to = steps[1], length = dimensions[1];
+  if (length > 1 && steps[2] != std::intptr_t{sizeof(double)}) return;
+  for (std::intptr_t i = 0; i < dimensions[0]; ++i, from += by_from, to += by_to) {
+    *reinterpret_cast<double *>(to) = bench_norm(reinterpret_cast<double *>(from), length);
   }
 }
 
