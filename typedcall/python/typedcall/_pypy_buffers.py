@@ -3,9 +3,9 @@ memory, and how many elements there are."""
 from __future__ import annotations
 
 import array
-import functools
 from typing import Any, Callable
 
+from typedcall._buffers import formats_of
 from typedcall._cffi import ffi
 from typedcall._codes import CODES, is_const, pointee
 
@@ -34,16 +34,6 @@ def buffer_type(letters: str) -> str | None:
     return _ELEMENTS.get((code.kind, code.size))
 
 
-@functools.cache
-def _formats(letters: str) -> frozenset[str]:
-    """typedcall/convert/buffer_format.h does the same: the marks say that the bytes are in order."""
-    code = CODES[pointee(letters)]
-    same = [each.letters for each in CODES.values() if each.kind == code.kind]
-    if code.size == 1 and code.kind in ("signed", "unsigned"):
-        same.append("c")
-    return frozenset(mark + each for mark in ("", "@", "=", "<", "^") for each in same)
-
-
 def release(pointer: Any) -> None:
     """The exporter may change its size again."""
     ffi().release(pointer)
@@ -67,7 +57,7 @@ def buffer_of(letters: str, value: Any) -> Any:
         raise BufferError("Object is not writable.")
     if not view.c_contiguous:
         raise BufferError("the buffer is not contiguous")
-    if view.itemsize != code.size or view.format not in _formats(letters):
+    if view.itemsize != code.size or view.format not in formats_of(letters):
         raise TypeError(f"a buffer of '{code.letters}' items is needed, not of '{view.format}' "
                         f"({view.itemsize} bytes)")
     if view.ndim != 1:
@@ -97,7 +87,7 @@ def taker(letters: str) -> Callable[[Any], Any]:
     elements = ffi().typeof(f"{buffer_type(letters)}[]")
     # Those of array.array that are of the very width: "l" and "q", say.
     formats = {each for each in "bBhHiIlLqQfd" if array.array(each).itemsize == code.size
-               and each in _formats(letters)}
+               and each in formats_of(letters)}
 
     def take(value: Any) -> Any:
         try:

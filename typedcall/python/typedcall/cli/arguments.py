@@ -11,10 +11,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, Callable, NamedTuple
 
-from typedcall._codes import CODES, Code, is_buffer
+from typedcall._buffers import fits_buffer
+from typedcall._codes import CODES, Code, is_buffer, pointee
 from typedcall.cli import CommandError
+from typedcall.cli.buffers import make_buffer, why_no_buffer
 
-__all__ = ["ArgumentMaker", "Ranges", "fits", "read_arguments", "read_ranges", "why_not"]
+__all__ = ["ArgumentMaker", "Ranges", "as_buffers", "fits", "read_arguments", "read_ranges", "why_not"]
 
 #: (lowest, highest) for each parameter, None where there is no limit; one is for all parameters.
 Ranges = tuple[tuple[Any, Any], ...]
@@ -26,8 +28,10 @@ def why_not(letters: Sequence[str]) -> str | None:
     """Why no arguments of these types can be made up, or None."""
     for each in letters:
         if is_buffer(each):
-            return f"takes a buffer ('{each}'), of which no values are made up"
-        if each.startswith("&") or CODES[each].kind == "pointer":
+            reason = why_no_buffer(each)
+            if reason:
+                return reason
+        elif each.startswith("&") or CODES[each].kind == "pointer":
             return f"takes a pointer ('{each}'), and nothing says to how much"
     return None
 
@@ -38,6 +42,20 @@ def read_arguments(text: str) -> tuple[Any, ...]:
         return tuple(ast.literal_eval(f"({text},)" if text.strip() else "()"))
     except (ValueError, SyntaxError):
         raise CommandError(f"'{text}' are no Python literals") from None
+
+
+def as_buffers(letters: Sequence[str], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Lists and tuples, which literals can be, as buffers where these are wanted. CommandError for
+    elements that are none."""
+    made = []
+    for value, each in itertools.zip_longest(arguments, letters[: len(arguments)], fillvalue=""):
+        if type(value) in (list, tuple) and each and is_buffer(each) and each != "*s":
+            try:
+                value = make_buffer(each, list(value))
+            except (TypeError, ValueError, OverflowError) as error:
+                raise CommandError(f"{value!r} are no elements of '{each}': {error}") from None
+        made.append(value)
+    return tuple(made)
 
 
 def read_ranges(text: str) -> Ranges:
@@ -62,6 +80,8 @@ def read_ranges(text: str) -> Ranges:
 
 def fits(letters: str, value: Any) -> bool:
     """Is this a Python value of the very C type? What is not the wrapper converts or refuses."""
+    if is_buffer(letters):
+        return fits_buffer(letters, value)
     code = CODES[letters]
     if code.kind in ("signed", "unsigned"):
         low, high = _limits(code)
@@ -78,6 +98,11 @@ class _Parameter(NamedTuple):
     low: Any = None
     high: Any = None
     has_others: bool = True
+    #: The letters of a buffer of such values; empty: it is one value.
+    buffer: str = ""
+
+    def of_element(self) -> _Parameter:
+        return self._replace(buffer="")
 
 
 class _Index:
@@ -139,7 +164,7 @@ class ArgumentMaker:
         largest: int | None = None,
         ranges: Ranges = (),
     ) -> None:
-        codes = [CODES[each] for each in letters]
+        codes = [CODES[pointee(each)] for each in letters]
         if ranges:
             of_each = ranges if len(ranges) == len(codes) else ranges * len(codes)
             self._parameters = [
@@ -149,6 +174,8 @@ class ArgumentMaker:
         else:
             low = None if largest is None else -largest
             self._parameters = [_Parameter(code, low, largest) for code in codes]
+        self._parameters = [each._replace(buffer=own if is_buffer(own) and own != "*s" else "")
+                            for each, own in zip(self._parameters, letters)]
         self._random = random.Random(seed)
         self._only_fitting = only_fitting
 
@@ -194,6 +221,8 @@ class ArgumentMaker:
 
     def _misfits(self, parameter: _Parameter) -> list[Any]:
         code = parameter.code
+        if parameter.buffer:
+            return self._buffer_misfits(parameter)
         # What fits after all is kept to the range.
         misfits = [each for each in _STRANGERS
                    if parameter.has_others or not fits(code.letters, each)]
@@ -205,8 +234,27 @@ class ArgumentMaker:
             misfits += [low - 1, high + 1]
         return misfits
 
+    def _buffer_misfits(self, parameter: _Parameter) -> list[Any]:
+        letters = parameter.buffer
+        other = "f" if parameter.code.letters != "f" else "d"
+        strangers = [*_STRANGERS, make_buffer(f"*k{other}", [1.0, 2.0]), memoryview(bytes(8))]
+        if parameter.code.kind not in ("complex", "bool") and parameter.code.size <= 8:
+            # PyPy's C API gives C code such memory as if it had no gaps.
+            if sys.implementation.name != "pypy":
+                strangers.append(memoryview(make_buffer(letters, [1, 2, 3]))[::2])
+        return [each for each in strangers if not fits_buffer(letters, each)]
+
+    def _buffer_edges(self, parameter: _Parameter) -> list[Any]:
+        """Of no elements, of one, of some, of all the edges."""
+        elements = self._edges(parameter.of_element())
+        few = elements[:: max(len(elements) // 8, 1)]
+        lists = [[], *([each] for each in few), elements[:2], elements[:3], elements, few * 5]
+        return [make_buffer(parameter.buffer, each) for each in lists]
+
     def _edges(self, parameter: _Parameter) -> list[Any]:
         code = parameter.code
+        if parameter.buffer:
+            return self._buffer_edges(parameter)
         if code.kind == "bool":
             return [False, True]
         if code.kind in ("signed", "unsigned"):
@@ -226,6 +274,10 @@ class ArgumentMaker:
 
     def _any(self, parameter: _Parameter) -> Any:
         code = parameter.code
+        if parameter.buffer:
+            element = parameter.of_element()
+            length = self._random.choice((0, 1, 2, 3, 4, 7, 16, 33, 100))
+            return make_buffer(parameter.buffer, [self._any(element) for _ in range(length)])
         if code.kind == "floating":
             return self._float(parameter)
         if code.kind == "complex":
@@ -255,7 +307,7 @@ class ArgumentMaker:
         return int(self._random.choice(self._edges(parameter)))
 
     def _float(self, parameter: _Parameter) -> float:
-        code, low, high, has_others = parameter
+        code, low, high, has_others, _ = parameter
         which = self._random.randrange(3)
         if which == 0:
             bits = self._random.getrandbits(32 if code.size == 4 else 64)
@@ -273,7 +325,7 @@ class ArgumentMaker:
         return float(self._random.choice(self._edges(of_part)))
 
     def _is_allowed(self, value: float, parameter: _Parameter) -> bool:
-        _, low, high, has_others = parameter
+        _, low, high, has_others, _ = parameter
         if has_others and not math.isfinite(value):
             return True
         return (low is None or value >= low) and (high is None or value <= high)

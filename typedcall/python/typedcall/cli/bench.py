@@ -6,11 +6,12 @@ import argparse
 import statistics
 from typing import Any
 
-from typedcall._codes import CODES
+from typedcall._codes import CODES, is_buffer, pointee
 from typedcall._foreign import printable
 from typedcall._records import Entry
 from typedcall.cli import CommandError
-from typedcall.cli.arguments import read_arguments, why_not
+from typedcall.cli.arguments import as_buffers, read_arguments, why_not
+from typedcall.cli.buffers import make_buffer
 from typedcall.cli.report import print_json, print_table, progress
 from typedcall.cli.targets import Target, describe, find_targets
 from typedcall.cli.ways import WAYS, Way, all_ways
@@ -19,6 +20,9 @@ __all__ = ["run"]
 
 _SAMPLES = {"bool": True, "signed": 3, "unsigned": 3, "floating": 0.75, "complex": 0.5 + 0.25j,
             "string": "text"}
+
+
+_ELEMENTS = 100
 
 
 def _entry_of(target: Target, signature: Any) -> Entry:
@@ -34,13 +38,20 @@ def _entry_of(target: Target, signature: Any) -> Entry:
 def _arguments(entry: Entry, given: Any) -> tuple[Any, ...]:
     letters, _ = entry.python_types()
     if given is not None:
-        return read_arguments(given)
+        return as_buffers(letters, read_arguments(given))
     obstacle = why_not(letters)
-    if obstacle is None and any(CODES[each].kind == "object" for each in letters):
+    if obstacle is None and any(CODES[pointee(each)].kind == "object" for each in letters):
         obstacle = "takes an object; say which by --arguments"
     if obstacle is not None:
         raise CommandError(f"'{entry.signature}' cannot be measured: it {obstacle}")
-    return tuple(_SAMPLES[CODES[each].kind] for each in letters)
+    return tuple(_sample(each) for each in letters)
+
+
+def _sample(letters: str) -> Any:
+    value = _SAMPLES[CODES[pointee(letters)].kind]
+    if not is_buffer(letters) or letters == "*s":
+        return value
+    return make_buffer(letters, [value] * _ELEMENTS)
 
 
 def _calibrated(way: Way, seconds: float) -> int:

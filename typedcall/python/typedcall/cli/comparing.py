@@ -12,7 +12,9 @@ from typing import Any, Callable
 import typedcall
 from typedcall._foreign import is_a, show, type_name
 from typedcall._records import EVERYTHING, Entry, Flags
-from typedcall.cli.arguments import ArgumentMaker, Ranges, fits, why_not
+from typedcall.cli.arguments import ArgumentMaker, Ranges, as_buffers, fits, why_not
+from typedcall.cli.buffers import contents, copied
+from typedcall.cli.buffers import show as show_arguments
 from typedcall.cli.isolation import Marker
 from typedcall.cli.targets import Target, describe
 
@@ -65,17 +67,21 @@ class Verdict:
         self.skipped = part.skipped
 
 
-_Outcome = tuple[str, Any]
+_Outcome = tuple[str, Any, list[Any]]
 
 
-def _outcome(call: Callable[..., Any], arguments: tuple[Any, ...]) -> _Outcome:
-    """What a call does: ("returns", value) or ("raises", exception)."""
+def _outcome(
+    call: Callable[..., Any], arguments: tuple[Any, ...], letters: list[str]
+) -> _Outcome:
+    """What a call does: ("returns", value) or ("raises", exception), and what is in buffers then."""
+    arguments = copied(letters, arguments)
     try:
-        return "returns", call(*arguments)
+        outcome, value = "returns", call(*arguments)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # SystemExit, too, is what the function does
-        return "raises", error
+        outcome, value = "raises", error
+    return outcome, value, contents(letters, arguments)
 
 
 def _bits(value: float) -> tuple[bool, bytes]:
@@ -122,7 +128,7 @@ def _same_object(a: Any, b: Any) -> bool:
 
 
 def _same(a: _Outcome, b: _Outcome) -> bool:
-    if a[0] != b[0]:
+    if a[0] != b[0] or not _same_value(a[2], b[2]):
         return False
     # The wording is the wrapper's own affair.
     return type(a[1]) is type(b[1]) if a[0] == "raises" else _same_value(a[1], b[1])
@@ -135,7 +141,7 @@ def shorten(text: str) -> str:
 def _show(outcome: _Outcome) -> str:
     if outcome[0] == "raises":
         return shorten("raises " + describe(outcome[1]))
-    return shorten(show(outcome[1]))
+    return shorten(", ".join(map(show, (outcome[1], *outcome[2][:1]))))
 
 
 def _function_of(target: Target, entry: Entry) -> Any:
@@ -171,18 +177,18 @@ class _Comparison:
     def explain(self, arguments: tuple[Any, ...], boxed: _Outcome) -> str | None:
         """Why the two may differ, or None."""
         for other in self._others:
-            if _same(boxed, _outcome(other, arguments)):
+            if _same(boxed, _outcome(other, arguments, self._letters)):
                 return f"Python chooses the overload '{other.signature}'"
-        if not _same(boxed, _outcome(self._boxed, arguments)):
+        if not _same(boxed, _outcome(self._boxed, arguments, self._letters)):
             return "the boxed call does not repeat itself"
         return None
 
     def compare(self, call: int, arguments: tuple[Any, ...], verdict: Verdict) -> None:
-        shown = repr(arguments)
+        shown = show_arguments(arguments)
         self._marker.set(call, "boxed call with " + shown)
-        boxed = _outcome(self._boxed, arguments)
+        boxed = _outcome(self._boxed, arguments, self._letters)
         self._marker.set(call, "unboxed call with " + shown)
-        unboxed = _outcome(self._unboxed, arguments)
+        unboxed = _outcome(self._unboxed, arguments, self._letters)
         self._marker.set(call, "comparison")
         verdict.calls += 1
         if _same(boxed, unboxed):
@@ -239,7 +245,7 @@ class Calls:
 
     def of(self, entry: Entry, has_overloads: bool) -> Iterable[tuple[Any, ...]]:
         if self.given:
-            return self.given
+            return [as_buffers(entry.python_types()[0], each) for each in self.given]
         # With one signature only, what does not fit must be refused in the same way both times.
         letters = entry.python_types()[0]
         return ArgumentMaker(letters, self.seed, has_overloads, self.largest,

@@ -2,11 +2,13 @@
 calls and returns the seconds they took, or a reason why there is none here."""
 from __future__ import annotations
 
+import array
 import sys
 import time
 from typing import Any, Callable, NamedTuple
 
 import typedcall
+from typedcall._codes import is_buffer
 from typedcall._records import EVERYTHING, Entry
 from typedcall.cli.targets import describe
 
@@ -21,6 +23,10 @@ class Way(NamedTuple):
     timer: Timer | None
     #: Why there is no timer.
     note: str = ""
+
+
+def has_buffers(entry: Entry) -> bool:
+    return "*" in entry.signature
 
 
 class _Unavailable(Exception):
@@ -49,6 +55,10 @@ def _import(name: str) -> Any:
         return __import__(name, fromlist=["*"])
     except ImportError:
         raise _Unavailable("{} is not installed".format(name.partition(".")[0])) from None
+
+
+def _elements(numpy: Any, value: Any) -> Any:
+    return numpy.frombuffer(value, "u1") if type(value) is bytes else numpy.asarray(value)
 
 
 class _Ways:
@@ -94,12 +104,29 @@ class _Ways:
         return lambda count: (count, native.time_unboxed(self.resolved, self.arguments, count))
 
     def ctypes(self) -> Timer:
+        import ctypes
+
         made = typedcall.ctypes_function(self.resolved, self.entry.signature)
-        return _python_loop(made, self.arguments)
+        given: list[Any] = []
+        for value, of in zip(self._c_arguments(), made.argtypes):
+            element: Any = getattr(of, "_type_", None)
+            is_array = type(value) is memoryview and isinstance(element, type)
+            given.append((element * len(value)).from_buffer_copy(value) if is_array else value)
+        made.argtypes = [ctypes.c_void_p if isinstance(each, ctypes.Array) else of
+                         for each, of in zip(given, made.argtypes)]
+        return _python_loop(made, tuple(given))
 
     def cffi(self) -> Timer:
         _import("cffi")
         made = typedcall.cffi_function(self.resolved, self.entry.signature, thread_safe_only=False)
+        if has_buffers(self.entry):
+            ffi = _import("cffi").FFI()
+            given = [ffi.from_buffer(value) if type(value) is memoryview else value
+                     for value in self._c_arguments()]
+            types = ffi.typeof(made).args
+            return _python_loop(made, tuple(
+                ffi.cast(of, value) if of.kind == "pointer" and type(value) is not bytes else value
+                for of, value in zip(types, given)))
         return _python_loop(made, self.arguments)
 
     def numba(self) -> Timer:
@@ -115,11 +142,13 @@ class _Ways:
         scope: dict[str, Any] = {"function": self.resolved}
         exec(source, scope)
         loop = numba.njit(scope["loop"])
-        loop(1, *self.arguments)  # compiles it
+        arguments = tuple(_import("numpy").asarray(each) if type(each) is array.array else each
+                          for each in self.arguments)
+        loop(1, *arguments)  # compiles it
 
         def timer(count: int) -> tuple[int, float]:
             start = time.perf_counter()
-            loop(count, *self.arguments)
+            loop(count, *arguments)
             return count, time.perf_counter() - start
 
         return timer
@@ -127,8 +156,10 @@ class _Ways:
     def ufunc(self) -> Timer:
         numpy = _import("numpy")
         made = typedcall.ufunc(self.resolved)
-        size = 10000
-        arrays = [numpy.full(size, value) for value in self.arguments]
+        size = 1000 if has_buffers(self.entry) else 10000
+        arrays = [numpy.tile(_elements(numpy, value), (size, 1)) if is_buffer(letters)
+                  else numpy.full(size, value)
+                  for letters, value in zip(self.entry.python_types()[0], self.arguments)]
         out = made(*arrays)
 
         def timer(count: int) -> tuple[int, float]:
@@ -165,6 +196,18 @@ class _Ways:
             return made, took
 
         return timer
+
+    def _c_arguments(self) -> list[Any]:
+        """As C gets them: of a buffer its memory, and the number of elements."""
+        made: list[Any] = []
+        for letters, value in zip(self.entry.python_types()[0], self.arguments):
+            if letters == "*s":
+                made += [value.encode(), len(value.encode())]
+            elif is_buffer(letters):
+                made += [memoryview(value), len(value)]
+            else:
+                made.append(value)
+        return made
 
     @staticmethod
     def _native() -> Any:
