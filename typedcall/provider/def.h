@@ -7,6 +7,7 @@
 #include "typedcall/provider/defaults.h"
 #include "typedcall/provider/documentation.h"
 #include "typedcall/provider/falls_back.h"
+#include "typedcall/provider/widened.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -59,10 +60,11 @@ const char *doc_among(const T &extra, const char *otherwise) {
 }
 
 /// The def of functions with names of parameters, or defaults.
-template <class Natives, class... Parameters>
+template <bool Widens, class Natives, class... Parameters>
 struct named_def;
-template <class First, class... Rest, class... Parameters>
-struct __attribute__((visibility("hidden"))) named_def<type_list<First, Rest...>, Parameters...> {
+template <bool Widens, class First, class... Rest, class... Parameters>
+struct __attribute__((visibility("hidden")))
+named_def<Widens, type_list<First, Rest...>, Parameters...> {
   using named = named_function<First, Parameters...>;
   using list = typename named::shape;
   static constexpr bool is_overloaded = sizeof...(Rest) > 0;
@@ -85,9 +87,10 @@ struct __attribute__((visibility("hidden"))) named_def<type_list<First, Rest...>
     def_shape made = shape_of<typename First::offer>(called);
     made.names = named::names;
     made.spell = &spell;
-    if constexpr (is_overloaded || list::any_default) {
-      using entries =
+    if constexpr (is_overloaded || list::any_default || Widens) {
+      using short_entries =
           typename entries_with_defaults<type_list<First, Rest...>, Parameters...>::type;
+      using entries = decltype(all_entries<Widens>(short_entries()));
       made.entries = count_of(entries());
       made.table = table_of(entries());
     }
@@ -101,10 +104,10 @@ struct __attribute__((visibility("hidden"))) named_def<type_list<First, Rest...>
 };
 
 /// Takes the parameters out of what is behind the name.
-template <class First, class... Rest, class... Parameters>
+template <bool Widens, class First, class... Rest, class... Parameters>
 void add_parameters(method *made, type_list<First, Rest...>,
                     const std::tuple<Parameters...> &parameters) {
-  using own = named_def<type_list<First, Rest...>, Parameters...>;
+  using own = named_def<Widens, type_list<First, Rest...>, Parameters...>;
   made->shape = &own_shape<own>;
   made->function = called_by_python<typename own::wrapper, own::called>();
   made->funcptr = reinterpret_cast<void *>(First::address());
@@ -131,7 +134,8 @@ void add_parameters(method *made, type_list<First, Rest...>,
 ///
 /// A function with defaults is also offered without its last parameters, as often as these have
 /// defaults: that power is `dd->d` and, with y = 2.0, `d->d`. Of overloads that take the same
-/// arguments then, the first is offered, as it is the one that Python's callers reach.
+/// arguments then, the first is offered, as it is the one that Python's callers reach. With the
+/// effect `widened` all that take or give float are offered for double, too.
 ///
 /// A single function takes every argument that its parameters can be converted from (convert.h,
 /// argument.h). Among overloads the one whose types are the arguments' very own wins, then one that
@@ -178,7 +182,9 @@ __attribute__((always_inline)) inline method def(const char (&name)[Length],
   static_assert(sizeof...(Functions) > 0, "typedcall: name the function: def<inc>(\"inc\")");
   static_assert(Length <= sizeof(PyPyTypedMethodMetadata::ml_name),
                 "typedcall: the name of a typed method has at most 99 bytes");
-  constexpr std::uint64_t bits = (internal::bits_of<Extras>::value | ... | 0);
+  constexpr std::uint64_t stated = (internal::bits_of<Extras>::value | ... | 0);
+  constexpr bool is_widened = (stated & internal::for_double) != 0;
+  constexpr std::uint64_t bits = stated & ~internal::for_double;
   constexpr bool is_class = (bits & internal::of_class) != 0;
   constexpr bool is_static = (bits & internal::of_static) != 0;
   static_assert(!is_static || (!is_class && (bits & PyNativeCallable_TAKES_SELF) == 0),
@@ -191,13 +197,17 @@ __attribute__((always_inline)) inline method def(const char (&name)[Length],
   method made = {name, nullptr, nullptr, PyCFunction{}, nullptr, nullptr, nullptr};
   ((made.doc = internal::doc_among(extras, made.doc)), ...);
   if constexpr (is_named) {
-    internal::add_parameters(
+    internal::add_parameters<is_widened>(
         &made, internal::type_list<typename internal::native_for<Functions, bits, slow>::type...>(),
         std::tuple_cat(internal::parameters_among(extras)...));
   } else if constexpr (sizeof...(Functions) == 1) {
     using native = typename internal::native_for<Functions..., bits, slow>::type;
     using wrapper = internal::single_function<native>;
-    made.shape = &internal::plain_shape<typename native::offer>;
+    if constexpr (is_widened) {
+      made.shape = &internal::own_shape<internal::widened_def<native>>;
+    } else {
+      made.shape = &internal::plain_shape<typename native::offer>;
+    }
     made.function = internal::called_by_python<wrapper, wrapper::called>();
     made.funcptr = reinterpret_cast<void *>(native::address());
     if constexpr (native::arity > 1) made.called = &wrapper::name;
@@ -206,7 +216,12 @@ __attribute__((always_inline)) inline method def(const char (&name)[Length],
         internal::overloads<typename internal::native_for<Functions, bits, void>::type...>;
     static_assert(internal::is_laid_out_as_a_table<internal::static_table<
                       typename internal::native_for<Functions, bits, void>::type...>>());
-    made.shape = &internal::own_shape<wrapper>;
+    if constexpr (is_widened) {
+      made.shape = &internal::own_shape<
+          internal::widened_def<typename internal::native_for<Functions, bits, void>::type...>>;
+    } else {
+      made.shape = &internal::own_shape<wrapper>;
+    }
     made.function = internal::called_by_python<wrapper, wrapper::called>();
     made.called = &wrapper::name;
   }

@@ -53,17 +53,27 @@ default_caller<Native, Named, type_list<Leading...>, type_list<Place...>,
   }
 };
 
-/// An entry without the last `Dropped` parameters, which have defaults: as native<>, what a table
-/// needs of it. Its parameters are counted from the end, for self may be in front of them.
-template <class Native, class Named, std::size_t Dropped>
-struct __attribute__((visibility("hidden"))) shortened {
+/// What is behind an entry's parameters.
+template <class Native>
+struct entry_types {
   using entry = function_traits<decltype(Native::address())>;
   using shown = function_traits<std::add_pointer_t<typename Native::shown_type>>;
   static constexpr std::uintptr_t flags = Native::flags;
   static constexpr bool is_status =
       (flags & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) != 0;
   using last = typename last_parameter<typename shown::parameters, shown::count>::type;
+  /// Is the last one where a value goes?
   static constexpr std::size_t places = is_status && is_typed_pointer<last> ? 1 : 0;
+};
+
+/// An entry without the last `Dropped` parameters, which have defaults: as native<>, what a table
+/// needs of it. Its parameters are counted from the end, for self may be in front of them.
+template <class Native, class Named, std::size_t Dropped>
+struct __attribute__((visibility("hidden"))) shortened : entry_types<Native> {
+  using entry = typename entry_types<Native>::entry;
+  using shown = typename entry_types<Native>::shown;
+  static constexpr bool is_status = entry_types<Native>::is_status;
+  static constexpr std::size_t places = entry_types<Native>::places;
   static constexpr std::size_t kept = entry::count - places - Dropped;
   static constexpr std::size_t shown_kept = shown::count - places - Dropped;
   using shown_place = elements<typename shown::parameters, shown::count - places, places>;

@@ -28,6 +28,7 @@ inline constexpr std::uint64_t cannot_throw = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t of_class = std::uint64_t{1} << 33;
 inline constexpr std::uint64_t of_static = std::uint64_t{1} << 34;
 inline constexpr std::uint64_t without_gil = std::uint64_t{1} << 35;
+inline constexpr std::uint64_t for_double = std::uint64_t{1} << 36;
 }  // namespace internal
 
 /// Sets a Python exception and then returns the error value of its class (error_value.h).
@@ -64,6 +65,12 @@ inline constexpr effects<internal::cannot_throw> nothrow{};
 /// other threads can call it too, so this says thread_safe as well. Not for functions that take or
 /// give objects or may raise. Consumers hold the GIL or not, as they like.
 inline constexpr effects<internal::without_gil | PyNativeCallable_THREAD_SAFE> releases_gil{};
+
+/// A function of float is also offered for double, with the very results that Python's callers get:
+/// `dd->d` beside `ff->f`, for consumers that want a bare pointer (SciPy, a ufunc whose results are
+/// not to be float32). Not for integers: what `long` beside `int` is, has to say what is out of
+/// range, and so would be no bare function; consumers check that themselves (narrowing.h).
+inline constexpr effects<internal::for_double> widened{};
 
 /// A def of a type for the class itself: `Type.f(...)`, with takes_self the class comes first.
 inline constexpr effects<internal::of_class> class_method{};
