@@ -305,6 +305,30 @@ class Cache(adapter_support.Folder):
         third = self.run_program(lines % "outer, 3.0")
         self.assertEqual((third["results"], third["hits"], third["misses"]), ([5.0], 1, 0))
 
+    def test_tags_that_a_package_brings(self):
+        pathlib.Path(self.folder, "brought-1.0.dist-info").mkdir()
+        self.write("brought-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: brought\nVersion: 1.0")
+        self.write("brought-1.0.dist-info/entry_points.txt", "[typedcall_tags]\nuntagged = brought:tag\n")
+        self.write("brought.py", PROVIDER + "def tag(module): tagged('d->d')(module.half)")
+        self.write("untagged.py", "def half(x): raise NotImplementedError")
+        self.write("kernels.py", """
+import numba, untagged
+
+@numba.njit(cache=True)
+def bare(x):
+    return untagged.half(x)
+""")
+        lines = "from kernels import *\nprint_all([bare(3.0)])"
+        for hits in (0, 1):
+            ran = self.run_program(lines, PYTHONPATH=str(self.folder))
+            self.assertEqual((ran["results"], ran["hits"]), ([1.5], hits))
+        self.write("brought.py", "def tag(module): raise KeyError('no such library')")
+        status, _, errors = support.python(
+            pathlib.Path(self.folder, "program.py"), environment={
+                "NUMBA_CACHE_DIR": str(pathlib.Path(self.folder, "other cache"))})
+        self.assertEqual(status, 1)
+        self.assertIn("the tags for untagged (brought:tag) failed: 'no such library'", errors)
+
     def test_without_typedcall_nothing_crashes(self):
         self.run_program("from kernels import *\nprint_all([outcome(bare, 3.0)])")
         hidden = "import sys; sys.modules['typedcall'] = None\n"

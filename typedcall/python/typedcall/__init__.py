@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from typedcall._api import (
     TypedFunction,
+    add,
     adopt,
     entries,
     resolve,
@@ -35,6 +36,7 @@ __all__ = [
     "TypedFunction",
     "accelerate",
     "accelerate_imports",
+    "add",
     "adopt",
     "cffi_function",
     "ctypes_function",

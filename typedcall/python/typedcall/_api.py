@@ -7,9 +7,10 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from typedcall._codes import are_equivalent
 from typedcall._foreign import name_of
 from typedcall._records import Entry, Flags, falling_back
-from typedcall._tagging import kept_by_tag, read_flags, read_rows, read_texts
+from typedcall._tagging import OF_TAGS, kept_by_tag, read_flags, read_rows, read_texts
 from typedcall.sources import foreign_entries
 
 # To a type checker PyPy's functions are CPython's.
@@ -20,7 +21,7 @@ else:
     from typedcall import _pypy_backend as backend
     from typedcall._pypy_backend import TypedFunction
 
-__all__ = ["TypedFunction", "adopt", "entries", "resolve", "signatures", "tag", "untag"]
+__all__ = ["TypedFunction", "add", "adopt", "entries", "resolve", "signatures", "tag", "untag"]
 
 
 def entries(f: Any) -> list[Entry]:
@@ -128,6 +129,45 @@ def tag(
     bound method: tag its function."""
     rows, kept = read_rows(f, signature, address, flags, entries)
     backend.tag(f, rows, kept)
+
+
+def add(
+    f: Any,
+    signature: str | Sequence[str],
+    address: Any,
+    *,
+    flags: int | Sequence[int] = 0,
+) -> None:
+    """Adds overloads to the tag of `f`, behind those that it has, also to one that a module in C
+    brings; tags `f` if it has none. Arguments as for tag(). What it has already is not added again.
+
+    Python code is not asked for these overloads: what `f` does with arguments stays. For a moment
+    other threads may find no tag. ValueError, and nothing is changed, where `f` has the signature, or
+    one of the same types ("q" for "l"), with another address or other flags."""
+    rows, kept = read_rows(f, signature, address, flags, entries)
+    present = [entry for entry in backend.own_entries(f) if entry.place in OF_TAGS]
+    old = [(entry.signature, int(entry.flags), entry.address) for entry in present]
+    added = list(old)
+    for row in rows:
+        if row in added:
+            continue
+        for text, its_flags, its_address in added:
+            if are_equivalent(text, row[0]) and (its_flags, its_address) != row[1:]:
+                raise ValueError(
+                    f"{name_of(f)} is tagged already: '{text}' at {its_address:#x}, flags {its_flags:x}, "
+                    f"stands, '{row[0]}' at {row[2]:#x}, flags {row[1]:x}, was to be added"
+                )
+        added.append(row)
+    own = [entry.keep_alive for entry in present]
+    if added == old or not old:
+        backend.tag(f, added, kept)
+        return
+    backend.untag(f)
+    try:
+        backend.tag(f, added, kept_by_tag(f, [*own, kept or ()]))
+    except BaseException:
+        backend.tag(f, old, kept_by_tag(f, own))
+        raise
 
 
 def untag(f: Any) -> bool:

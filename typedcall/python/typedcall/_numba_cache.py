@@ -13,11 +13,12 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from typedcall._api import entries as offered
+from typedcall._api import entries as entries_of
 from typedcall._foreign import attribute, import_path, printable, text_attribute
 from typedcall._records import Entry
+from typedcall._tag_modules import load_tags_of
 
-__all__ = ["Stale", "Symbol", "address", "helper", "install", "reduce_type"]
+__all__ = ["Stale", "Symbol", "address", "helper", "install", "offered", "reduce_type"]
 
 #: Of symbols: what they are is spelt in front of a digest of all that code with them depends on.
 _NAME = re.compile(rb"typedcall\.[\w.]*\.[0-9a-f]{32}")
@@ -77,6 +78,12 @@ class Symbol(NamedTuple):
         except Exception as error:
             raise Stale(f"compiled code in Numba's cache calls {self._owner()}: {error}") from error
         return found
+
+
+def offered(function: Any) -> list[Entry]:
+    """What a function offers, or does once the tags are loaded that a package brings for its module."""
+    found = entries_of(function)
+    return found if found or not load_tags_of(function) else entries_of(function)
 
 
 def _bind(symbol: Symbol, number: int, keep_alive: Any) -> bool:

@@ -3,6 +3,7 @@ packages bring for the modules of others."""
 
 from __future__ import annotations
 
+import functools
 import importlib.machinery
 import importlib.metadata
 import os
@@ -16,12 +17,12 @@ from typedcall._api import entries, tag, untag
 from typedcall._c_text import parse_declaration
 from typedcall._foreign import exact_text, is_a, members, name_of, read_module, show, text_attribute
 from typedcall._records import parse_signature
+from typedcall._tagging import OF_TAGS
 
-__all__ = ["load_tags", "tag_module"]
+__all__ = ["load_tags", "load_tags_of", "tag_module"]
 
 #: What a package says in its metadata: the module that the tags are for, and a function that tags.
 _GROUP = "typedcall_tags"
-_OF_TAGS = ("def row", "object row")
 _COMMENT_OR_TEXT = r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|' r"'(?:\\.|[^'\\\n])*'"
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(\w*)(.*)")
 _ASKS_FOR_CXX = re.compile(r"(!?)[ \t]*\bdefined[ \t]*\(?[ \t]*__cplusplus\b")
@@ -68,7 +69,7 @@ def tag_module(
     done: list[Any] = []
     try:
         for _, function, texts, pointers in found:
-            had_none = not any(entry.place in _OF_TAGS for entry in entries(function))
+            had_none = not any(entry.place in OF_TAGS for entry in entries(function))
             tag(function, texts, pointers, flags=flags)
             if had_none:
                 done.append(function)
@@ -204,6 +205,26 @@ def _is_seen_by_c(word: str, condition: str) -> bool | None:
     return None if asked is None or "||" in condition else asked.group(1) == "!"
 
 
+def load_tags_of(function: Any) -> bool:
+    """The same for the module that `function` says it is of, and the packages that this is in. Was
+    anything run? Costs next to nothing where no package brings tags for them; what packages there
+    are is looked up once."""
+    name = text_attribute(function, "__module__") or ""
+    points: list[importlib.metadata.EntryPoint] = []
+    while name:
+        points += _points_by_name().get(name, ())
+        name = name.rpartition(".")[0]
+    return bool(points and _load(points))
+
+
+@functools.cache
+def _points_by_name() -> dict[str, list[importlib.metadata.EntryPoint]]:
+    found: dict[str, list[importlib.metadata.EntryPoint]] = {}
+    for point in _entry_points():
+        found.setdefault(point.name, []).append(point)
+    return found
+
+
 def load_tags() -> list[str]:
     """Runs what installed packages bring for modules of others that are imported by now, each once, and
     returns the modules' names.
@@ -213,9 +234,14 @@ def load_tags() -> list[str]:
         [project.entry-points.typedcall_tags]
         noise = "noise_tags:tag"
 
-    RuntimeError, from the first one's exception, when some have failed and all have been called."""
+    Numba's compiler asks for the tags of a function that offers nothing by itself. RuntimeError, from
+    the first one's exception, when some have failed and all have been called."""
+    return _load(_entry_points())
+
+
+def _load(points: Iterable[importlib.metadata.EntryPoint]) -> list[str]:
     ran, failures = [], []
-    for point in _entry_points():
+    for point in points:
         module = sys.modules.get(point.name)
         key = point.name, point.value
         if not is_a(module, ModuleType) or _loaded.get(key) is module:

@@ -13,8 +13,10 @@ from typedcall._foreign import exact_text, is_a, show
 from typedcall._pointers import read_pointer
 from typedcall._records import Entry, parse_signature
 
-__all__ = ["Row", "bound_method_error", "kept_by_tag", "read_flags", "read_rows", "read_texts"]
+__all__ = ["OF_TAGS", "Row", "bound_method_error", "kept_by_tag", "read_flags", "read_rows", "read_texts"]
 
+#: Where entries are that tag() has given, or a provider in C.
+OF_TAGS = ("def row", "object row")
 #: Signature, flags, address.
 Row = tuple[str, int, int]
 

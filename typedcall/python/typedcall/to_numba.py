@@ -8,9 +8,8 @@ import functools
 import types as python_types
 from typing import Any
 
-from typedcall._choose import offered
 from typedcall._foreign import is_a, name_of
-from typedcall._numba_cache import install, reduce_type
+from typedcall._numba_cache import install, offered, reduce_type
 from typedcall._numba_call import Call
 from typedcall._numba_overloads import Overload, overloads_of, select
 from typedcall._records import Entry, Flags

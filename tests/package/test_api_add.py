@@ -1,0 +1,103 @@
+"""add(): overloads that come later, beside those of a tag or of a module in C, and what conflicts."""
+import ctypes
+import gc
+import unittest
+import weakref
+
+import support
+import typedcall
+from typedcall import Flags
+
+DOUBLE = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
+FLOAT = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_float)
+LONG = ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_long)
+
+
+def rows(f):
+    return [(entry.signature, int(entry.flags), entry.address) for entry in typedcall.entries(f)]
+
+
+def address(pointer):
+    return ctypes.cast(pointer, ctypes.c_void_p).value
+
+
+class Add(unittest.TestCase):
+    def setUp(self):
+        def f(x):
+            return x
+
+        self.f = f
+        self.addCleanup(typedcall.untag, f)
+        self.double, self.float, self.long = DOUBLE(lambda x: x + 1), FLOAT(abs), LONG(abs)
+
+    def test_behind_what_is_there(self):
+        f = self.f
+        typedcall.add(f, "d->d", self.double, flags=Flags.PURE)
+        resolved = typedcall.resolve(f, "d->d")
+        first = rows(f)
+        typedcall.add(f, ["f->f", "l->l"], [self.float, self.long], flags=[0, Flags.SHORT])
+        self.assertEqual([row[0] for row in rows(f)], ["d->d", "f->f", "l->l"])
+        self.assertEqual(rows(f)[:1], first)
+        self.assertEqual(rows(f)[2][2], address(self.long))
+        self.assertEqual((resolved(1.0), typedcall.resolve(f, "d->d")(1.0)), (2.0, 2.0))
+        self.assertEqual(typedcall.resolve(f, "l->l")(-3), 3)
+
+    def test_what_is_there_is_not_added(self):
+        f = self.f
+        typedcall.tag(f, ["d->d", "f->f"], [self.double, self.float])
+        before = rows(f)
+        typedcall.add(f, "double(double)", self.double)
+        typedcall.add(f, ["f->f", "d->d"], [self.float, self.double])
+        self.assertEqual(rows(f), before)
+
+    def test_conflicts_are_named(self):
+        f = self.f
+        typedcall.tag(f, ["d->d", "l->l"], [self.double, self.long])
+        before = rows(f)
+        flags = before[0][1] | int(Flags.PURE)
+        for signature, pointer, more in (
+            ("d->d", address(self.float), 0), ("q->q", address(self.float), 0),
+            ("d->d", self.double, Flags.PURE), (["f->f", "l->l"], [self.float, address(self.float)], 0),
+        ):
+            with self.subTest(signature), self.assertRaisesRegex(
+                    ValueError, "f is tagged already: '.->.' at 0x.* stands, .* was to be added"):
+                typedcall.add(f, signature, pointer, flags=more)
+            self.assertEqual(rows(f), before)
+        with self.assertRaisesRegex(ValueError, f"flags {flags:x}, was"):
+            typedcall.add(f, "d->d", self.double, flags=Flags.PURE)
+        with self.assertRaisesRegex(ValueError, "unknown type code"):
+            typedcall.add(f, "y->d", 1)
+        with self.assertRaises(TypeError):
+            typedcall.add(f, "f->f", None)
+        self.assertEqual(rows(f), before)
+
+    def test_what_it_depends_on_is_kept(self):
+        if support.IS_PYPY:
+            self.skipTest("objects go later there")
+        f = self.f
+        typedcall.tag(f, "d->d", self.double)
+        typedcall.add(f, "f->f", self.float)
+        gone = [weakref.ref(self.double), weakref.ref(self.float)]
+        del self.double, self.float
+        gc.collect()
+        self.assertEqual([each() is None for each in gone], [False, False])
+        self.assertEqual(typedcall.resolve(f, "d->d")(1.0), 2.0)
+        self.assertEqual(typedcall.resolve(f, "f->f")(-2.0), 2.0)
+
+
+@unittest.skipIf(support.IS_PYPY, "PyPy tags objects only")
+class ToAModule(unittest.TestCase):
+    def test_what_a_module_brings(self):
+        typed = support.build("typed_functions")
+        before = rows(typed.half)
+        single = FLOAT(lambda x: x / 2)
+        typedcall.add(typed.half, "f->f", single)
+        self.assertEqual(rows(typed.half)[: len(before)], before)
+        self.assertEqual(typedcall.resolve(typed.half, "f->f", casting="exact")(3.0), 1.5)
+        self.assertEqual(typedcall.resolve(typed.half, "d->d")(3.0), 1.5)
+        with self.assertRaisesRegex(ValueError, "half is tagged already"):
+            typedcall.add(typed.half, "d->d", address(single))
+
+
+if __name__ == "__main__":
+    unittest.main()
