@@ -4,6 +4,10 @@ how they are tagged and refused."""
 import array
 import ctypes
 import gc
+import pathlib
+import shutil
+import sys
+import tempfile
 import unittest
 
 import adapter_support
@@ -187,6 +191,34 @@ class OtherLibraries(unittest.TestCase):
         self.assertEqual(made(ffi.new("double[]", [3.0, 4.0]), 2), 5.0)
         values = doubles(3.0, 4.0)
         self.assertEqual(made(ffi.from_buffer("double[]", values), 2), 5.0)
+
+    def test_cython_passes_memoryviews(self):
+        adapter_support.library("Cython")
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="typedcall-"))
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        declarations = typedcall.cython_declarations(module)
+        self.assertIn("cdef double norm(const double *, Py_ssize_t) noexcept nogil\n", declarations)
+        self.assertIn("cdef void twice(const double *, Py_ssize_t, double *, Py_ssize_t)",
+                      declarations)
+        (folder / "buffer_functions.pxd").write_text(declarations)
+        (folder / "buffer_consumer.pyx").write_text(
+            "from buffer_functions cimport hash as hash_of, norm, twice, utf8_length\n"
+            "def call(const double[::1] x):\n"
+            "    return norm(&x[0], x.shape[0])\n"
+            "def doubled(const double[::1] x, double[::1] y):\n"
+            "    with nogil:\n"
+            "        twice(&x[0], x.shape[0], &y[0], y.shape[0])\n"
+            "def bytes_and_text(bytes x):\n"
+            "    return hash_of(<const unsigned char *>x, len(x)), utf8_length(x, len(x))\n")
+        made = adapter_support.compile_pyx(folder / "buffer_consumer.pyx", folder)
+        self.assertIn("norm", typedcall.export_to_cython("buffer_functions"))
+        consumer = support.load("buffer_consumer", made)
+        self.addCleanup(sys.modules.pop, "buffer_consumer")
+        x, y = doubles(3.0, 4.0), doubles(0.0, 0.0)
+        self.assertEqual(consumer.call(x), 5.0)
+        consumer.doubled(x, y)
+        self.assertEqual(y, doubles(6.0, 8.0))
+        self.assertEqual(consumer.bytes_and_text(b"abc"), (module.hash(b"abc"), 3))
 
     @unittest.skipIf(support.IS_PYPY, "for CPython")
     def test_scipy_refuses(self):
