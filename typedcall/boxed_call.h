@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include "typedcall/convert/boxed_buffer.h"
 #include "typedcall/convert/convert.h"
 #include "typedcall/namespace.h"
 #include "typedcall/stats.h"
@@ -13,20 +14,34 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
+/// `copy` is where a buffer keeps what the object shows.
 template <class T>
-object_ref box_argument(T value) {
+object_ref box_argument(T value, object_ref *copy) {
+  (void)copy;
   if constexpr (std::is_same_v<T, PyObject *>) {
     return object_ref::borrow(value);
+  } else if constexpr (is_buffer<T>) {
+    return object_ref::steal(box_buffer(parts_of(value), copy));
   } else {
     return object_ref::steal(to_python(value));
   }
 }
 
+template <class T>
+void finish_argument(T value, const object_ref &boxed, object_ref *copy) {
+  (void)value, (void)boxed, (void)copy;
+  if constexpr (is_buffer<T>) finish_buffer(parts_of(value), boxed.get(), copy);
+}
+
 template <class R, class... A>
 bool box_and_call(PyObject *callable, R *result, A... arguments) {
   constexpr std::size_t count = sizeof...(A);
+  constexpr bool has_buffers = (is_buffer<A> || ...);
   stats::add(event::boxed);
-  object_ref boxed[count + 1] = {internal::box_argument<A>(arguments)..., object_ref()};
+  object_ref copies[has_buffers ? count : 1];
+  [[maybe_unused]] object_ref *copy = copies;
+  object_ref boxed[count + 1] = {
+      internal::box_argument<A>(arguments, has_buffers ? copy++ : nullptr)..., object_ref()};
   // One place more in front lets a bound method put its self there instead of copying.
   PyObject *stack[count + 1] = {nullptr};
   for (std::size_t i = 0; i < count; ++i) {
@@ -39,6 +54,10 @@ bool box_and_call(PyObject *callable, R *result, A... arguments) {
   }
   object_ref returned = object_ref::steal(
       PyObject_Vectorcall(callable, stack + 1, count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+  if constexpr (has_buffers) {
+    std::size_t at = 0;
+    ((finish_argument<A>(arguments, boxed[at], &copies[at]), ++at), ...);
+  }
   for (object_ref &argument : boxed) argument.reset();
   if constexpr (std::is_same_v<R, PyObject *>) {
     *result = returned.release();

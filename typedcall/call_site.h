@@ -122,6 +122,8 @@ class call_site;
 /// For requests that are known at run time only there is dynamic_call_site.h.
 template <class R, class... A>
 class call_site<R(A...)> {
+  using pointer = internal::c_function<R, A...> *;
+
  public:
   explicit call_site(const PyTypedcall_Interface *interface, capabilities can = 0)
       : interface_(interface), asked_(internal::plain_request<R(A...)>(can)) {}
@@ -135,7 +137,7 @@ class call_site<R(A...)> {
     if (known == nullptr) return look(callable, nullptr);
     if (!memory_.holds(interface_, *known)) return look(callable, known);
     stats::add(event::cache_hit);
-    return {reinterpret_cast<R (*)(A...)>(known->funcptr), known->flags};
+    return {reinterpret_cast<pointer>(known->funcptr), known->flags};
   }
 
   /// The same, but an empty function comes with the exception of resolve().
@@ -154,7 +156,7 @@ class call_site<R(A...)> {
     if (reread) {
       if (const auto *entry = internal::first_with<R(A...)>(known->def(), asked_)) {
         stats::add(event::cache_bypassed);
-        return {reinterpret_cast<R (*)(A...)>(entry->funcptr), entry->flags};
+        return {reinterpret_cast<pointer>(entry->funcptr), entry->flags};
       }
     }
     // It can run Python code, which may use this site: `known` is not looked at afterwards.
@@ -172,7 +174,7 @@ class call_site<R(A...)> {
     if (search.may_remember(memory_)) {
       memory_.remember(callable, search.guard(), funcptr, flags, search.where());
     }
-    return {reinterpret_cast<R (*)(A...)>(funcptr), flags};
+    return {reinterpret_cast<pointer>(funcptr), flags};
   }
 
   const PyTypedcall_Interface *interface_;

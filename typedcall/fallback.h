@@ -160,6 +160,11 @@ class fallback_function<R(A...)> {
 
 namespace internal {
 
+template <class Made>
+Made make_function(typename Made::pointer address, std::uintptr_t flags, object_ref reference) {
+  return Made(address, flags, std::move(reference));
+}
+
 template <class Signature>
 fallback_function<Signature> find_fallback(const PyTypedcall_Interface *interface,
                                            PyObject *callable, capabilities can, bool explain) {
@@ -168,12 +173,9 @@ fallback_function<Signature> find_fallback(const PyTypedcall_Interface *interfac
   // See resolve().
   if (explain && interface == nullptr && PyErr_Occurred()) return {};
   const telling which = explain ? telling::no_memory : telling::nothing;
-  const auto make = [](auto address, std::uintptr_t flags, object_ref reference) {
-    return function<std::remove_pointer_t<decltype(address)>>(address, flags, std::move(reference));
-  };
   const capabilities plain = can & ~PyNativeCallable_FALLS_BACK;
   auto found = find_typed<function<Signature>>(interface, callable, plain_request<Signature>(plain),
-                                               which, make);
+                                               which, make_function<function<Signature>>);
   if (found) return made(std::move(found));
   const auto no_memory = [] {
     return PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_MemoryError) != 0;
@@ -181,7 +183,8 @@ fallback_function<Signature> find_fallback(const PyTypedcall_Interface *interfac
   if (explain && no_memory()) return {};
   request asked = plain_request<signature>(plain | calls_boxed);
   asked.required = PyNativeCallable_FALLS_BACK;
-  auto back = find_typed<function<signature>>(interface, callable, asked, which, make);
+  auto back = find_typed<function<signature>>(interface, callable, asked, which,
+                                              make_function<function<signature>>);
   if (back) {
     made with_callable(std::move(back), callable);
     if (!with_callable && !explain) PyErr_Clear();  // no memory

@@ -9,6 +9,7 @@
 
 #include "typedcall/namespace.h"
 #include "typedcall/signature.h"
+#include "typedcall/span.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -68,9 +69,50 @@ struct mantissa_bits<double> : std::integral_constant<int, __DBL_MANT_DIG__> {};
 template <>
 struct mantissa_bits<long double> : std::integral_constant<int, __LDBL_MANT_DIG__> {};
 
+/// Can they be the elements of a buffer?
+template <class T>
+constexpr bool is_element_code() {
+  const int code = code_of<T>();
+  switch (PyNativeCode_Kind(code)) {
+    case PyNativeKind_BOOL:
+    case PyNativeKind_SIGNED:
+    case PyNativeKind_UNSIGNED:
+    case PyNativeKind_FLOATING:
+    case PyNativeKind_COMPLEX:
+      return true;
+    case PyNativeKind_VOID:
+    case PyNativeKind_POINTER:
+    case PyNativeKind_STRING:
+    case PyNativeKind_OBJECT:
+      break;
+  }
+  return false;
+}
+
+/// Is it a buffer whose elements have a code, or are a text's?
+template <class T, bool = is_buffer<T>>
+constexpr bool has_buffer_code = false;
+template <class T>
+constexpr bool has_buffer_code<T, true> =
+    std::is_same_v<typename buffer_of<T>::element, const char> ||
+    is_element_code<std::remove_const_t<typename buffer_of<T>::element>>();
+
+template <class Element>
+constexpr PyNativeType buffer_type() {
+  constexpr int mark = PyNativePointer_TO | PyNativePointer_BUFFER;
+  if constexpr (std::is_same_v<Element, const char>) {
+    return {PyNativeType_STRING, static_cast<unsigned char>(mark)};
+  } else {
+    constexpr int is_const = std::is_const_v<Element> ? int{PyNativePointer_CONST} : 0;
+    return {static_cast<unsigned char>(code_of<std::remove_const_t<Element>>()),
+            static_cast<unsigned char>(mark | is_const)};
+  }
+}
+
 }  // namespace internal
 
-/// The code of `T` and whether it is behind `&`. `const` is dropped: signatures do not show it.
+/// The code of `T`, and whether it is behind `&` or `*`. The `const` behind a pointer is dropped,
+/// as it always was: `&d` does not say whether anything is written. A span's is not.
 template <class T>
 constexpr PyNativeType native_type() {
   using value = std::remove_cv_t<T>;
@@ -81,12 +123,15 @@ constexpr PyNativeType native_type() {
     return {PyNativeType_POINTER, 0};
   } else if constexpr (std::is_pointer_v<value> && internal::has_code<pointee>) {
     return {static_cast<unsigned char>(internal::code_of<pointee>()), 1};
+  } else if constexpr (internal::has_buffer_code<value>) {
+    return internal::buffer_type<typename internal::buffer_of<value>::element>();
   } else {
     static_assert(
         internal::has_code<value>,
         "typedcall: this type has no signature code. There are codes for bool, the signed "
         "and unsigned integers (not plain char), float, double, long double, C's complex types, "
-        "pointers to these, void *, const char * and PyObject *");
+        "pointers to these and spans of these, void *, const char *, std::string_view and "
+        "PyObject *");
     return {PyNativeType_VOID, 0};
   }
 }
@@ -97,7 +142,11 @@ struct __attribute__((visibility("hidden"))) signature_of;
 
 template <class R, class... A>
 struct signature_of<R(A...)> {
-  static_assert(sizeof...(A) <= PyNativeSignature_MAX_ARGS, "typedcall: more than 127 arguments");
+  static_assert(sizeof...(A) + (0 + ... + (internal::is_buffer<std::remove_cv_t<A>> ? 1 : 0)) <=
+                    PyNativeSignature_MAX_ARGS,
+                "typedcall: more than 127 arguments; a buffer is two in C");
+  static_assert(!internal::is_buffer<std::remove_cv_t<R>>,
+                "typedcall: a buffer is only an argument: a result has no count in C");
 
   static constexpr PyNativeSignature parsed() {
     PyNativeSignature signature{};
@@ -110,7 +159,7 @@ struct signature_of<R(A...)> {
 
  private:
   struct storage {
-    char text[3 * sizeof...(A) + 6];
+    char text[4 * sizeof...(A) + 7];
   };
   static constexpr storage print() {
     storage printed{};

@@ -26,6 +26,28 @@ static long positive_of(long x) {
 }
 
 // --- Their wrappers ------------------------------------------------------------------------------
+// A buffer: two arguments, one of Python's.
+static double norm_of(const double *all, Py_ssize_t count) {
+  double sum = 0;
+  Py_ssize_t i;
+  for (i = 0; i < count; ++i) sum += all[i] * all[i];
+  return sum;
+}
+
+static PyObject *boxed_norm(PyObject *self, PyObject *array) {
+  Py_buffer view;
+  PyObject *result = NULL;
+  (void)self;
+  if (PyObject_GetBuffer(array, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0) return NULL;
+  if (view.ndim == 1 && view.format != NULL && strcmp(view.format, "d") == 0) {
+    result = PyFloat_FromDouble(
+        norm_of((const double *)view.buf, view.len / (Py_ssize_t)sizeof(double)));
+  } else {
+    PyErr_SetString(PyExc_TypeError, "norm() takes an array of doubles");
+  }
+  PyBuffer_Release(&view);
+  return result;
+}
 
 static PyObject *boxed_answer(PyObject *self, PyObject *nothing) {
   (void)self, (void)nothing;
@@ -87,6 +109,7 @@ PyTypedMethod_DEFINE(twice_typed, "twice", PyTypedMethod_ENTRY(PURE, twice_of, L
                      PyTypedMethod_ENTRY(PURE, twice_double_of, DOUBLE, DOUBLE));
 PyTypedMethod_DEFINE(positive_typed, "positive",
                      PyTypedMethod_ENTRY(RAISES, positive_of, LONG, LONG));
+PyTypedMethod_DEFINE(norm_typed, "norm", {"*kd->d", PURE, (void *)norm_of});
 #define DEFINE_PLUS(variable, name) \
   PyTypedMethod_DEFINE(variable, name, PyTypedMethod_ENTRY(PURE, plus_of, LONG, LONG, LONG))
 DEFINE_PLUS(plus_typed, "plus");
@@ -105,12 +128,13 @@ static PyMethodDef functions[] = {
     PyTypedMethod_METHOD_DEF(plus_fast_typed, boxed_plus_fast, METH_FASTCALL, NULL),
     PyTypedMethod_METHOD_DEF(plus_fast_named_typed, boxed_plus_fast_named,
                              METH_FASTCALL | METH_KEYWORDS, NULL),
+    PyTypedMethod_METHOD_DEF(norm_typed, boxed_norm, METH_O, NULL),
     {"untyped", boxed_twice, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 static const PyTypedMethodMetadata *const typed_functions[] = {
-    &answer_typed,     &twice_typed,     &positive_typed,        &plus_typed,
-    &plus_named_typed, &plus_fast_typed, &plus_fast_named_typed, NULL};
+    &answer_typed,    &twice_typed,           &positive_typed, &plus_typed, &plus_named_typed,
+    &plus_fast_typed, &plus_fast_named_typed, &norm_typed,     NULL};
 
 // --- Methods of a type ---------------------------------------------------------------------------
 

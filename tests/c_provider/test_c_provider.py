@@ -1,5 +1,6 @@
 """Typed functions and methods in plain C: Python sees what it would see without the tags, consumers
 see all of them, and tags live as long as the module or type whose array has the def."""
+import array
 import gc
 import importlib
 import inspect
@@ -25,6 +26,7 @@ OF_MODULE = {
     "plus_named": [("ll->l", PURE)],
     "plus_fast": [("ll->l", PURE)],
     "plus_fast_named": [("ll->l", PURE)],
+    "norm": [("*kd->d", PURE)],
 }
 OF_TYPE = {
     "total": [("->l", SELF)],
@@ -56,6 +58,8 @@ class WhatPythonSees(unittest.TestCase):
                 self.assertEqual((module.twice(-3), module.twice(1.5)), (-6, 3.0))
                 self.assertEqual((module.positive(-1), module.positive(2)), (-1, 2))
                 self.assertEqual(module.plus_named(x=2), 3)
+                self.assertEqual(module.norm(array.array("d", [3, 4])), 25.0)
+                self.assertRaises(TypeError, module.norm, array.array("f", [3, 4]))
                 for name in ("plus", "plus_named", "plus_fast", "plus_fast_named"):
                     self.assertEqual(getattr(module, name)(40, 2), 42)
                     self.assertEqual(getattr(module, name).__name__, name)

@@ -12,7 +12,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
 CORE_BASE = {"platform", "slot_id", "interface", "custom_slots", "type_access"}
 TYPEDCALL_BASE = {
     "namespace", "type_codes", "native_type", "signature", "native_callable", "typed_method",
-    "sibling_symbol", "signature_of", "error_value", "stats", "gil", "object_ref", "attach",
+    "sibling_symbol", "signature_of", "span", "error_value", "stats", "gil", "object_ref", "attach",
 }
 # The one table of allowed arrows. The README of each room states its line: the test compares them.
 # "core" and "typedcall" are the headers at the top, "base" those named above.

@@ -21,6 +21,10 @@ ORDER = "typedcall: positional() parameters come before arg() ones, and those wi
 TRAVERSE = "typedcall: a module state's traverse() is called by CPython's collector"
 NUMBER = "typedcall: the default of a number parameter is a number of its class"
 
+NO_RESULT = "typedcall: a buffer is only an argument: a result has no count in C"
+NO_DEFAULT = "typedcall: a buffer has no default"
+NO_PAIR = "typedcall: spans<f> takes a function that has a pointer to numbers"
+
 THROWING_OPTIONAL = "typedcall: a function that returns std::optional is called without the GIL"
 BY_WHAT = "typedcall: with falls_back a function throws, or returns std::optional"
 NO_ERRORS = "typedcall: a function that falls back reports no errors of its own"
@@ -105,6 +109,23 @@ CASES = {
                         def_of("long f(const double *) noexcept;")),
     "type object argument": (def_of("long f(PyTypeObject *) noexcept;"), CONVERSIONS,
                              def_of("long f(PyObject *) noexcept;")),
+    "buffer of objects": (def_of("long f(typedcall::span<PyObject *>) noexcept;"), CONVERSIONS,
+                          def_of("long f(typedcall::span<long>) noexcept;")),
+    "text to write to": (def_of("long f(typedcall::span<char>) noexcept;"), CONVERSIONS,
+                         def_of("long f(typedcall::span<const char>) noexcept;")),
+    "buffer as result": (def_of("typedcall::span<double> f() noexcept;"), CONVERSIONS,
+                         def_of("double *f() noexcept;")),
+    "request for a buffer as result": (
+        "auto find(PyObject *f) {"
+        " return typedcall::resolve<typedcall::span<double>(long)>(nullptr, f); }", NO_RESULT,
+        "auto find(PyObject *f) {"
+        " return typedcall::resolve<double(typedcall::span<long>)>(nullptr, f); }"),
+    "default of a buffer": (
+        def_of("long f(typedcall::span<double>) noexcept;", '"f", typedcall::arg("x") = 1.0'),
+        NO_DEFAULT, def_of("long f(typedcall::span<double>) noexcept;", '"f", typedcall::arg("x")')),
+    "count in front of its pointer": (
+        "long f(Py_ssize_t, double *) noexcept; constexpr auto g = typedcall::spans<f>;", NO_PAIR,
+        "long f(double *, Py_ssize_t) noexcept; constexpr auto g = typedcall::spans<f>;"),
     "enum": (def_of("enum class e { a }; long f(e) noexcept;"), CONVERSIONS,
              def_of("long f(int) noexcept;")),
     "wchar_t": (def_of("long f(wchar_t) noexcept;"), CONVERSIONS, def_of("long f(int) noexcept;")),

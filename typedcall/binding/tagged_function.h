@@ -23,8 +23,17 @@ struct plain_function {
                 "def_falling_back<f>() one that throws, of which Python repeats the call then");
 };
 
+template <class... A>
+constexpr bool has_no_buffers() {
+  static_assert(!(is_buffer<std::remove_cv_t<A>> || ...),
+                "typedcall: a buffer is two parameters in C, and this function has one for it: "
+                "tag one that takes a pointer and a Py_ssize_t, with its signature as a text");
+  return true;
+}
+
 template <auto function, class R, class... A>
 struct plain_function<function, R (*)(A...) noexcept> {
+  static_assert(has_no_buffers<A...>());
   static PyNativeCallableEntry entry(std::uintptr_t flags) {
     return {signature_of<R(A...)>::text, flags, reinterpret_cast<void *>(function)};
   }
@@ -39,6 +48,7 @@ struct falling_back_function {
 
 template <auto function, class R, class... A>
 struct falling_back_function<function, R (*)(A...)> {
+  static_assert(has_no_buffers<A...>());
   static int call(A... args, R *result) {
     return unless_thrown(
         [&] {
@@ -55,6 +65,7 @@ struct falling_back_function<function, R (*)(A...)> {
 
 template <auto function, class... A>
 struct falling_back_function<function, void (*)(A...)> {
+  static_assert(has_no_buffers<A...>());
   static int call(A... args) {
     return unless_thrown(
         [&] {

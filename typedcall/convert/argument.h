@@ -3,6 +3,7 @@
 #ifndef TYPEDCALL_CONVERT_ARGUMENT_H_
 #define TYPEDCALL_CONVERT_ARGUMENT_H_
 
+#include "typedcall/convert/buffer.h"
 #include "typedcall/convert/convert.h"
 #include "typedcall/namespace.h"
 
@@ -11,7 +12,8 @@ inline namespace TYPEDCALL_LAYOUT {
 
 /// How well an object suits an overload's parameter, best first.
 enum class conversion_rank {
-  exact,     ///< its type is the very one: bool for bool, int, float, complex, str; a capsule
+  exact,     ///< its type is the very one: bool for bool, int, float, complex, str; a capsule; an
+             ///< array for a buffer of such elements
   subclass,  ///< an instance of a subclass: a bool for an int
   safe,      ///< a conversion that CPython makes by itself: an int for a float, either for a
              ///< complex, __index__, a buffer for a pointer, anything for an object
@@ -76,11 +78,54 @@ struct argument<T, std::enable_if_t<has_pointer_code<T> && !std::is_same_v<T, co
   Py_buffer view_;
 };
 
+/// The elements of an exporter, which it keeps where they are until this is gone.
+template <class Element>
+struct argument<span<Element>, void> {
+  span<Element> value;
+
+  argument() { view_.obj = nullptr; }
+  argument(const argument &) = delete;
+  argument &operator=(const argument &) = delete;
+  ~argument() {
+    if (view_.obj != nullptr) give_back_buffer(&view_);
+  }
+
+  bool convert(PyObject *object) {
+    void *data;
+    std::size_t count;
+    if constexpr (std::is_same_v<Element, const unsigned char>) {
+      // Immutable, and the caller has a reference.
+      if (PyBytes_CheckExact(object)) {
+        value = {reinterpret_cast<const unsigned char *>(PyBytes_AS_STRING(object)),
+                 static_cast<std::size_t>(PyBytes_GET_SIZE(object))};
+        return true;
+      }
+    }
+    if (!buffer_from_python(object, buffer_type<Element>(), &data, &count, &view_)) return false;
+    value = {static_cast<Element *>(data), count};
+    return true;
+  }
+  void set(span<Element> ready) { value = ready; }
+
+ private:
+  Py_buffer view_;
+};
+
+/// A str, as UTF-8 that the object keeps.
+template <>
+struct argument<span<const char>, void> {
+  span<const char> value;
+
+  bool convert(PyObject *object) { return text_from_python(object, &value); }
+  void set(span<const char> ready) { value = ready; }
+};
+
 /// Does a value of T come from a Python caller, or go to one?
 template <class T>
-constexpr bool python_can_pass = is_convertible_type<T> || has_pointer_code<T>;
+constexpr bool python_can_pass =
+    is_convertible_type<T> || has_pointer_code<T> || has_buffer_code<T>;
 template <class T>
-constexpr bool python_can_get = std::is_void_v<T> || python_can_pass<T>;
+constexpr bool python_can_get = std::is_void_v<T> || is_convertible_type<T> || has_pointer_code<T>;
 
 /// 1, 0, or -1 with MemoryError.
 inline int has_complex_method(PyTypeObject *type) {
@@ -115,7 +160,7 @@ constexpr conversion_rank exact_for() {
 }  // namespace internal
 
 /// GIL: held. Sets no exception but with conversion_rank::raised, and runs no Python code unless a
-/// pointer is matched with an object whose class defines `__buffer__` in Python.
+/// pointer or a buffer is matched with an object whose class defines `__buffer__` in Python.
 template <class T>
 conversion_rank conversion_rank_of(PyObject *object) {
   PyTypeObject *type = Py_TYPE(object);
@@ -124,7 +169,7 @@ conversion_rank conversion_rank_of(PyObject *object) {
   const bool has_float = has_index || (number != nullptr && number->nb_float != nullptr);
   if constexpr (std::is_same_v<T, PyObject *>) {
     return conversion_rank::safe;
-  } else if constexpr (std::is_same_v<T, const char *>) {
+  } else if constexpr (std::is_same_v<T, const char *> || std::is_same_v<T, span<const char>>) {
     if (PyUnicode_CheckExact(object)) return conversion_rank::exact;
     return PyUnicode_Check(object) ? conversion_rank::subclass : conversion_rank::none;
   } else if constexpr (std::is_pointer_v<T>) {
@@ -132,6 +177,10 @@ conversion_rank conversion_rank_of(PyObject *object) {
     if (trial.convert(object)) {
       return PyCapsule_CheckExact(object) ? conversion_rank::exact : conversion_rank::safe;
     }
+    return internal::clear_pointer_refusal() ? conversion_rank::none : conversion_rank::raised;
+  } else if constexpr (internal::is_buffer<T>) {
+    internal::argument<T> trial;
+    if (trial.convert(object)) return conversion_rank::exact;
     return internal::clear_pointer_refusal() ? conversion_rank::none : conversion_rank::raised;
   } else if constexpr (std::is_same_v<T, bool>) {
     return PyBool_Check(object) ? conversion_rank::exact : conversion_rank::none;

@@ -4,6 +4,7 @@
 #define TYPEDCALL_CONVERT_C_TYPE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <tuple>
 #include <type_traits>
 
@@ -19,34 +20,6 @@ namespace internal {
 // match them (signature.h); an entry that must spell them is made by PyTypedMethod_ENTRY. `g` and
 // `Zg` are exact in the entry and rounded in the wrapper, hence PyNativeCallable_DIFFERS for such
 // results.
-
-/// Is `Template` std::`wanted_name`? By its name, which compilers know: the header of std::complex
-/// takes longer to read than this one with all that it includes, and nobody may declare what is in
-/// namespace std.
-template <template <class> class Template>
-constexpr bool is_named_std(const char *wanted_name) {
-  constexpr char wanted[] = "Template = std::";
-  const char *name = __PRETTY_FUNCTION__;
-  for (;; ++name) {
-    std::size_t same = 0;
-    while (wanted[same] != '\0' && name[same] == wanted[same]) ++same;
-    if (wanted[same] == '\0') {
-      name += same;
-      break;
-    }
-    if (*name == '\0') return false;
-  }
-  // libc++ has it in an inline namespace, which some compilers show: std::__1::complex.
-  if (name[0] == '_' && name[1] == '_') {
-    while (*name != ':' && *name != '\0') ++name;
-    if (name[0] != ':' || name[1] != ':') return false;
-    name += 2;
-  }
-  for (const char *own = wanted_name; *own != '\0'; ++own, ++name) {
-    if (*name != *own) return false;
-  }
-  return *name == ']' || *name == ';' || *name == ',';
-}
 
 template <class T>
 constexpr bool is_complex_part =
@@ -69,7 +42,8 @@ struct c_complex<long double> {
 };
 
 /// The C type for a parameter or result: `std::complex` is C's complex type, whose layout it has
-/// but which is passed and returned in other registers. Everything else is itself.
+/// but which is passed and returned in other registers. A buffer is a typedcall::span of C types,
+/// which stands for two parameters in C. Everything else is itself.
 template <class T, class = void>
 struct c_type {
   using type = T;
@@ -90,11 +64,19 @@ struct c_type<const Template<Part> *,
 };
 
 template <class T>
+struct c_type<T, std::enable_if_t<is_buffer<T>>> {
+  using element = typename buffer_of<T>::element;
+  using c_element = typename c_type<std::remove_const_t<element>>::type;
+  using type = span<std::conditional_t<std::is_const_v<element>, const c_element, c_element>>;
+};
+
+template <class T>
 using c_type_of = typename c_type<T>::type;
 
 /// Is it handed on as something else, so that consumers cannot call the function itself?
 template <class T>
-constexpr bool is_std_complex = !std::is_pointer_v<T> && !std::is_same_v<T, c_type_of<T>>;
+constexpr bool is_std_complex =
+    !std::is_pointer_v<T> && !is_buffer<T> && !std::is_same_v<T, c_type_of<T>>;
 
 /// The C++ value for a C one; also a pointer to the object's struct for `self`.
 template <class To, class From>
@@ -141,6 +123,37 @@ struct c_slice {
   static std::tuple<c_type_of<std::tuple_element_t<First + I, Tuple>>...> pick(
       std::index_sequence<I...>);
   using type = decltype(pick(std::make_index_sequence<Count>()));
+};
+
+/// The parameters as C has them: of each buffer the pointer and the count.
+template <class T, bool = is_buffer<T>>
+struct one_in_c {
+  using type = std::tuple<T>;
+};
+template <class T>
+struct one_in_c<T, true> {
+  using type = std::tuple<typename buffer_of<T>::element *, std::intptr_t>;
+};
+template <class Parameters>
+struct all_in_c;
+template <class... A>
+struct all_in_c<std::tuple<A...>> {
+  static constexpr bool has_buffers = (is_buffer<A> || ...);
+  /// How many parameters in C come before that one.
+  static constexpr std::size_t place_of(std::size_t parameter) {
+    const bool buffers[] = {is_buffer<A>..., false};
+    std::size_t place = parameter;
+    for (std::size_t i = 0; i < parameter; ++i) place += buffers[i] ? 1 : 0;
+    return place;
+  }
+  static auto joined() {
+    if constexpr (has_buffers) {
+      return std::tuple_cat(typename one_in_c<A>::type()...);
+    } else {
+      return std::tuple<A...>();
+    }
+  }
+  using type = decltype(joined());
 };
 
 template <class A, class B>

@@ -7,6 +7,7 @@
 #include "typedcall/provider/defaults.h"
 #include "typedcall/provider/documentation.h"
 #include "typedcall/provider/falls_back.h"
+#include "typedcall/provider/spans.h"
 #include "typedcall/provider/widened.h"
 
 namespace typedcall {

@@ -11,8 +11,6 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-template <class... Each>
-struct type_list {};
 template <class... A, class... B>
 type_list<A..., B...> operator+(type_list<A...>, type_list<B...>);
 
@@ -45,11 +43,15 @@ default_caller<Native, Named, type_list<Leading...>, type_list<Place...>,
   static constexpr std::size_t dropped = sizeof...(I);
 
   static typename entry::result call(Leading... leading, Place... place) {
+    return call_in_c(
+        [](auto... values) { return pass(std::make_index_sequence<entry::count>(), values...); },
+        leading..., std::get<Native::arity - dropped + I>(Named::defaults)..., place...);
+  }
+  template <std::size_t... All, class... C>
+  __attribute__((always_inline)) static typename entry::result pass(std::index_sequence<All...>,
+                                                                    C... values) {
     return Native::address()(
-        leading...,
-        from_c<std::tuple_element_t<sizeof...(Leading) + I, typename entry::parameters>>(
-            std::get<Native::arity - dropped + I>(Named::defaults))...,
-        place...);
+        from_c<std::tuple_element_t<All, typename entry::parameters>>(values)...);
   }
 };
 
@@ -74,7 +76,10 @@ struct __attribute__((visibility("hidden"))) shortened : entry_types<Native> {
   using shown = typename entry_types<Native>::shown;
   static constexpr bool is_status = entry_types<Native>::is_status;
   static constexpr std::size_t places = entry_types<Native>::places;
-  static constexpr std::size_t kept = entry::count - places - Dropped;
+  static constexpr std::size_t dropped_in_c =
+      all_in_c<typename Native::arguments>::place_of(Native::arity) -
+      all_in_c<typename Native::arguments>::place_of(Native::arity - Dropped);
+  static constexpr std::size_t kept = entry::count - places - dropped_in_c;
   static constexpr std::size_t shown_kept = shown::count - places - Dropped;
   using shown_place = elements<typename shown::parameters, shown::count - places, places>;
   using shown_leading = elements<typename shown::parameters, 0, shown_kept>;

@@ -78,6 +78,8 @@ template <class T>
 void spell_default(text *to, T value) {
   if constexpr (std::is_same_v<T, const char *>) {
     spell_string(to, value);
+  } else if constexpr (std::is_same_v<T, span<const char>>) {
+    spell_string(to, value.data());  // of a literal
   } else if constexpr (std::is_pointer_v<T>) {
     to->add("None");
   } else if constexpr (std::is_same_v<T, bool>) {
@@ -166,7 +168,11 @@ __attribute__((noinline, cold)) inline void spell_overloads(text *to, const char
                                                             const char *const *signatures,
                                                             std::size_t count) {
   const auto add_type = [to](PyNativeType type) {
-    if (type.is_pointer) to->add("pointer to ");
+    if (PyNativeType_IsBuffer(type)) {
+      if (type.code != PyNativeType_STRING) to->add("buffer of ");
+    } else if (type.is_pointer) {
+      to->add("pointer to ");
+    }
     to->add(spell_type(type));
   };
   for (std::size_t i = 0; i < count; ++i) {

@@ -27,8 +27,10 @@ struct function_traits<R (*)(A...)> {
   using parameters = std::tuple<std::remove_cv_t<A>...>;
   static constexpr bool is_noexcept = false;
   static constexpr std::size_t count = sizeof...(A);
-  static constexpr bool has_std_complex =
-      is_std_complex<R> || (is_std_complex<std::remove_cv_t<A>> || ...);
+  /// Not as C has it: complex numbers of C++, and buffers.
+  static constexpr bool has_own_types = is_std_complex<R> ||
+                                        (is_std_complex<std::remove_cv_t<A>> || ...) ||
+                                        (is_buffer<std::remove_cv_t<A>> || ...);
 };
 
 template <class R, class... A>
@@ -39,7 +41,8 @@ struct function_traits<R (*)(A...) noexcept> : function_traits<R (*)(A...)> {
 #define TYPEDCALL_INTERNAL_TYPES                                                              \
   "Python callers can pass and get bool, the signed and unsigned integers (plain char is "    \
   "neither: write signed char or unsigned char), float, double, long double, complex, const " \
-  "char *, void *, pointers to these, and PyObject *"
+  "char *, void *, pointers to these, and PyObject *; they can pass spans of numbers, and "   \
+  "std::string_view"
 
 /// Compilers name the instance in which the assertion fails, and with it position and type.
 template <std::size_t Position, class T>
@@ -144,9 +147,9 @@ struct __attribute__((visibility("hidden"))) offered {
   using place = std::conditional_t<is_status && has_value, std::tuple<std::add_pointer_t<value>>,
                                    std::tuple<>>;
   using shown_parameters = typename joined<arguments, place>::type;
-  using entry_parameters =
+  using entry_parameters = typename all_in_c<
       typename joined<std::conditional_t<takes_self, std::tuple<PyObject *>, std::tuple<>>,
-                      shown_parameters>::type;
+                      shown_parameters>::type>::type;
   /// The function type that the signature spells, and the one that Python sees.
   using shown_type = typename function_type<entry_result, shown_parameters>::type;
   using python_type = typename function_type<value, arguments>::type;
@@ -188,7 +191,7 @@ struct __attribute__((visibility("hidden"))) offered {
 
   static constexpr std::uint64_t stated = Stated;
   /// Consumers cannot call the function itself.
-  static constexpr bool is_adapted = throws || traits::has_std_complex;
+  static constexpr bool is_adapted = throws || traits::has_own_types;
 };
 
 /// `Function` as it is offered: with the effects that were stated and those that its type shows.
@@ -214,7 +217,20 @@ struct __attribute__((visibility("hidden"))) native : offered<decltype(Function)
     template <std::size_t... I>
     static own_result run(std::index_sequence<I...>, const std::tuple<A...> &values) {
       (void)values;
-      return Function(from_c<std::tuple_element_t<I, own_parameters>>(std::get<I>(values))...);
+      return Function(own_argument<I>(values)...);
+    }
+    template <std::size_t I>
+    static auto own_argument(const std::tuple<A...> &values) {
+      using own = std::tuple_element_t<I, own_parameters>;
+      constexpr std::size_t at = all_in_c<own_parameters>::place_of(I);
+      if constexpr (is_buffer<own>) {
+        // Of std::complex, whose layout C's complex types have.
+        auto *const data =
+            reinterpret_cast<typename buffer_of<own>::element *>(std::get<at>(values));
+        return own(data, static_cast<std::size_t>(std::get<at + 1>(values)));
+      } else {
+        return from_c<own>(std::get<at>(values));
+      }
     }
 
     static entry_result converted(A... values) {

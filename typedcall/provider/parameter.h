@@ -102,11 +102,19 @@ T default_value(const Default &given) {
       parts = static_cast<T>(to_c(given));
     }
     return parts;
-  } else if constexpr (std::is_same_v<T, const char *>) {
+  } else if constexpr (std::is_same_v<T, const char *> || std::is_same_v<T, span<const char>>) {
     static_assert(
         std::is_convertible_v<Default, const char *> && !std::is_same_v<Default, std::nullptr_t>,
-        "typedcall: the default of a const char * parameter is a string literal");
-    return given;
+        "typedcall: the default of a const char * parameter is a string literal, and so is "
+        "that of a std::string_view");
+    if constexpr (std::is_same_v<T, const char *>) {
+      return given;
+    } else {
+      return T(given, std::strlen(given));
+    }
+  } else if constexpr (is_buffer<T>) {
+    static_assert(!is_buffer<T>,
+                  "typedcall: a buffer has no default; overload the function without it");
   } else {
     static_assert(std::is_arithmetic_v<Default> &&
                       (std::is_floating_point_v<T> || !std::is_floating_point_v<Default>)&&(
@@ -134,6 +142,9 @@ template <class T>
 bool same_default(const T &a, const T &b) {
   if constexpr (std::is_same_v<T, const char *>) {
     return a == b || (a != nullptr && b != nullptr && std::strcmp(a, b) == 0);
+  } else if constexpr (is_buffer<T>) {
+    return a.size() == b.size() &&
+           (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(*a.data())) == 0);
   } else if constexpr (is_complex_type<T>) {
     return same_default(__real__ a, __real__ b) && same_default(__imag__ a, __imag__ b);
   } else if constexpr (std::is_floating_point_v<T>) {

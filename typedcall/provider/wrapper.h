@@ -50,7 +50,11 @@ struct call_frame {
   __attribute__((always_inline)) static auto pass(Entry entry, std::index_sequence<I...>,
                                                   C... values) {
     using own = typename function_traits<Entry>::parameters;
-    if constexpr (std::is_void_v<typename Type::entry_result>) {
+    if constexpr ((is_buffer<C> || ...)) {
+      return call_in_c(
+          [entry](auto... in_c) { return pass(entry, std::index_sequence<I...>(), in_c...); },
+          values...);
+    } else if constexpr (std::is_void_v<typename Type::entry_result>) {
       entry(from_c<std::tuple_element_t<I, own>>(values)...);
     } else {
       return to_c(entry(from_c<std::tuple_element_t<I, own>>(values)...));

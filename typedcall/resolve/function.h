@@ -21,11 +21,12 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// An address, its flags, and what a result of it means.
+/// An address, its flags, and what a result of it means. A buffer among the arguments is two of
+/// what is behind the address.
 template <class R, class... A>
 class native_pointer {
  public:
-  using pointer = R (*)(A...);
+  using pointer = c_function<R, A...> *;
 
   explicit operator bool() const { return pointer_ != nullptr; }
   pointer get() const { return pointer_; }
@@ -62,7 +63,7 @@ class native_pointer {
 
   R call(A... args) const {
     stats::add(event::direct);
-    return pointer_(args...);
+    return call_in_c(pointer_, args...);
   }
 
  private:
@@ -81,7 +82,7 @@ template <class R, class... A>
 class function_view<R(A...)> : public internal::native_pointer<R, A...> {
  public:
   function_view() = default;
-  function_view(R (*address)(A...), std::uintptr_t flags)
+  function_view(internal::c_function<R, A...> *address, std::uintptr_t flags)
       : internal::native_pointer<R, A...>(address, flags) {}
 
   /// Undefined when empty.
@@ -92,11 +93,13 @@ template <class Signature>
 class function;
 
 /// Empty, or an entry of signature R(A...). Copying and destroying a non-empty one needs the GIL;
-/// calling it needs what its flags say and nothing else.
+/// calling it needs what its flags say and nothing else. Spans among A (typedcall::span, std::span,
+/// std::string_view) are passed as a pointer and a count; what they show has to stay as it is until
+/// the call is over.
 template <class R, class... A>
 class function<R(A...)> : public internal::native_pointer<R, A...> {
  public:
-  using pointer = R (*)(A...);
+  using pointer = internal::c_function<R, A...> *;
 
   function() = default;
   /// `keep_alive` is what the pointer's validity depends on; it may be empty.
@@ -123,7 +126,7 @@ class bound_function;
 template <class R, class... A>
 class bound_function<R(A...)> : public internal::native_pointer<R, PyObject *, A...> {
  public:
-  using pointer = R (*)(PyObject *, A...);
+  using pointer = internal::c_function<R, PyObject *, A...> *;
 
   bound_function() = default;
   /// `self` must be of the type that the function expects; `keep_alive` as for function.
@@ -152,7 +155,7 @@ class unbound_function;
 template <class R, class... A>
 class unbound_function<R(A...)> : public internal::native_pointer<R, PyObject *, A...> {
  public:
-  using pointer = R (*)(PyObject *, A...);
+  using pointer = internal::c_function<R, PyObject *, A...> *;
 
   unbound_function() = default;
   /// `descriptor` is what the entry was found behind; `keep_alive`, as for function, keeps it, too.

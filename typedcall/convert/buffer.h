@@ -1,0 +1,71 @@
+// What a Python caller can pass for a buffer: any exporter of a contiguous array of such elements,
+// and for a text a str.
+#ifndef TYPEDCALL_CONVERT_BUFFER_H_
+#define TYPEDCALL_CONVERT_BUFFER_H_
+
+#include "typedcall/convert/pointer.h"
+// pointer.h comes first, because of Python.h.
+#include <cstddef>
+
+#include "typedcall/namespace.h"
+#include "typedcall/span.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+/// The elements that `object` exports, of the buffer type `wanted`, and how many there are. If
+/// `view->obj` is not NULL afterwards, the buffer is to be released when they are not used any
+/// more. Without elements `*data` may be anything. False with TypeError for what exports no such
+/// elements, ValueError for an array of another number of dimensions than one (a count would not
+/// say which shape it has) or one that is not aligned, BufferError for memory that is not
+/// contiguous or, when it may be written to, read-only. GIL: held.
+__attribute__((noinline)) inline bool buffer_from_python(PyObject *object, PyNativeType wanted,
+                                                         void **data, std::size_t *count,
+                                                         Py_buffer *view) {
+  view->obj = nullptr;
+  if (!PyObject_CheckBuffer(object)) {
+    PyErr_Format(PyExc_TypeError, "a buffer of '%s' items is needed, not '%.100s'",
+                 PyNativeCode_Letters(wanted.code), Py_TYPE(object)->tp_name);
+    return false;
+  }
+  const bool is_const = PyNativeType_IsConst(wanted) != 0;
+  const int writable = is_const ? 0 : PyBUF_WRITABLE;
+  if (PyObject_GetBuffer(object, view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | writable) < 0) {
+    view->obj = nullptr;
+    return false;
+  }
+  bool fits = buffer_fits(*view, {wanted, is_const, nullptr});
+  if (fits && view->ndim != 1) {
+    PyErr_Format(PyExc_ValueError, "a buffer of 1 dimension is needed, not of %d", view->ndim);
+    fits = false;
+  }
+  if (!fits) {
+    PyBuffer_Release(view);
+    view->obj = nullptr;
+    return false;
+  }
+  *data = view->buf;
+  *count = static_cast<std::size_t>(view->len / view->itemsize);
+  return true;
+}
+
+/// The UTF-8 of a str, which lives as long as the object. False with TypeError for what is no str,
+/// UnicodeEncodeError for lone surrogates. GIL: held.
+__attribute__((noinline)) inline bool text_from_python(PyObject *object, span<const char> *text) {
+  if (!PyUnicode_Check(object)) {
+    PyErr_Format(PyExc_TypeError, "a str is needed, not '%.100s'", Py_TYPE(object)->tp_name);
+    return false;
+  }
+  Py_ssize_t length;
+  const char *const utf8 = PyUnicode_AsUTF8AndSize(object, &length);
+  if (utf8 == nullptr) return false;
+  *text = {utf8, static_cast<std::size_t>(length)};
+  return true;
+}
+
+}  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_CONVERT_BUFFER_H_

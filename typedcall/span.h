@@ -1,0 +1,207 @@
+// typedcall::span<const double>: a pointer and a count, for parameters that are buffers ("*kd"). So
+// are std::span and std::string_view ("*s"), whose headers nobody needs to include for that.
+#ifndef TYPEDCALL_SPAN_H_
+#define TYPEDCALL_SPAN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "typedcall/namespace.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+
+template <class T>
+class span;
+
+namespace internal {
+
+template <class T>
+constexpr bool is_span = false;
+template <class T>
+constexpr bool is_span<span<T>> = true;
+
+/// Are Ts made of what is at `Data *`, but for const?
+template <class T, class Data>
+constexpr bool is_span_of = std::is_convertible_v<Data (*)[], T (*)[]>;
+
+template <class T, class Container, class = void>
+constexpr bool is_container_of = false;
+template <class T, class Container>
+constexpr bool
+    is_container_of<T, Container, std::void_t<decltype(std::declval<Container &>().size())>> =
+        is_span_of<T, std::remove_pointer_t<decltype(std::declval<Container &>().data())>>;
+
+}  // namespace internal
+
+/// As C++20's std::span: the first element, and how many there are; owns nothing. A function gets
+/// one for the duration of a call only. `span<const char>` is a text in UTF-8, not ended by a NUL.
+template <class T>
+class span {
+ public:
+  using element_type = T;
+  using value_type = std::remove_cv_t<T>;
+
+  constexpr span() = default;
+  constexpr span(T *data, std::size_t size) : data_(data), size_(size) {}
+  template <std::size_t Size>
+  constexpr span(T (&array)[Size]) : data_(array), size_(Size) {}
+  /// Of whatever has data() and size() for such elements: std::vector, std::array, std::span.
+  template <class Container, class = std::enable_if_t<internal::is_container_of<T, Container>>>
+  constexpr span(Container &container)
+      : data_(container.data()), size_(static_cast<std::size_t>(container.size())) {}
+  template <class Container, class = std::enable_if_t<internal::is_container_of<T, Container>>>
+  constexpr span(const Container &container)
+      : data_(container.data()), size_(static_cast<std::size_t>(container.size())) {}
+
+  constexpr T *data() const { return data_; }
+  constexpr std::size_t size() const { return size_; }
+  constexpr bool empty() const { return size_ == 0; }
+  constexpr T &operator[](std::size_t at) const { return data_[at]; }
+  constexpr T *begin() const { return data_; }
+  constexpr T *end() const { return data_ + size_; }
+
+ private:
+  T *data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+namespace internal {
+
+/// Is the template that a compiler calls so (`__PRETTY_FUNCTION__`) std::`wanted_name`? The headers
+/// of such types take longer to read than all of these, and nobody may declare what is in namespace
+/// std.
+constexpr bool names_std(const char *name, const char *wanted_name) {
+  constexpr char wanted[] = "Template = std::";
+  for (;; ++name) {
+    std::size_t same = 0;
+    while (wanted[same] != '\0' && name[same] == wanted[same]) ++same;
+    if (wanted[same] == '\0') {
+      name += same;
+      break;
+    }
+    if (*name == '\0') return false;
+  }
+  // libc++ has it in an inline namespace, which some compilers show: std::__1::complex.
+  if (name[0] == '_' && name[1] == '_') {
+    while (*name != ':' && *name != '\0') ++name;
+    if (name[0] != ':' || name[1] != ':') return false;
+    name += 2;
+  }
+  for (const char *own = wanted_name; *own != '\0'; ++own, ++name) {
+    if (*name != *own) return false;
+  }
+  return *name == ']' || *name == ';' || *name == ',';
+}
+template <template <class> class Template>
+constexpr bool is_named_std(const char *wanted) {
+  return names_std(__PRETTY_FUNCTION__, wanted);
+}
+template <template <class, class> class Template>
+constexpr bool is_pair_named_std(const char *wanted) {
+  return names_std(__PRETTY_FUNCTION__, wanted);
+}
+template <template <class, std::size_t> class Template>
+constexpr bool is_sized_named_std(const char *wanted) {
+  return names_std(__PRETTY_FUNCTION__, wanted);
+}
+
+/// What the elements of a parameter are that is a buffer: `const double`.
+template <class T, class = void>
+struct buffer_of {
+  static constexpr bool is_buffer = false;
+};
+template <class T>
+struct buffer_of<span<T>, void> {
+  static constexpr bool is_buffer = true;
+  using element = T;
+};
+template <template <class, std::size_t> class Template, class T, std::size_t Extent>
+struct buffer_of<Template<T, Extent>,
+                 std::enable_if_t<Extent + 1 == 0 && is_sized_named_std<Template>("span")>> {
+  static constexpr bool is_buffer = true;
+  using element = T;
+};
+template <template <class, class> class Template, class Traits>
+struct buffer_of<Template<char, Traits>,
+                 std::enable_if_t<is_pair_named_std<Template>("basic_string_view")>> {
+  static constexpr bool is_buffer = true;
+  using element = const char;
+};
+
+template <class T>
+constexpr bool is_buffer = buffer_of<T>::is_buffer;
+template <class T>
+constexpr bool is_text_buffer = false;
+template <>
+inline constexpr bool is_text_buffer<span<const char>> = true;
+
+template <class... T>
+struct type_list {};
+
+/// R(A...) as C has it: a buffer is two parameters, the pointer and the count. A struct of two
+/// words is not: once registers run out it is passed otherwise.
+template <class R, class Done, class... Rest>
+struct type_in_c;
+template <class R, class... Done>
+struct type_in_c<R, type_list<Done...>> {
+  using type = R(Done...);
+};
+template <bool is_buffer, class R, class Done, class First, class... Rest>
+struct next_in_c;
+template <class R, class... Done, class First, class... Rest>
+struct next_in_c<false, R, type_list<Done...>, First, Rest...>
+    : type_in_c<R, type_list<Done..., First>, Rest...> {};
+template <class R, class... Done, class First, class... Rest>
+struct next_in_c<true, R, type_list<Done...>, First, Rest...>
+    : type_in_c<R, type_list<Done..., typename buffer_of<First>::element *, std::intptr_t>,
+                Rest...> {};
+template <class R, class... Done, class First, class... Rest>
+struct type_in_c<R, type_list<Done...>, First, Rest...>
+    : next_in_c<is_buffer<First>, R, type_list<Done...>, First, Rest...> {};
+
+template <bool has_buffers, class R, class... A>
+struct function_in_c {
+  using type = R(A...);
+};
+template <class R, class... A>
+struct function_in_c<true, R, A...> : type_in_c<R, type_list<>, A...> {};
+template <class R, class... A>
+using c_function = typename function_in_c<(is_buffer<A> || ...), R, A...>::type;
+
+/// function(values...), with each buffer as a pointer and a count. `Count` of them, the first ones,
+/// are still to be looked at, and go behind the others then.
+template <std::size_t Count, class Function>
+__attribute__((always_inline)) constexpr decltype(auto) call_rotated(const Function &function) {
+  static_assert(Count == 0);
+  return function();
+}
+template <std::size_t Count, class Function, class First, class... Rest>
+__attribute__((always_inline)) constexpr decltype(auto) call_rotated(const Function &function,
+                                                                     First first, Rest... rest) {
+  if constexpr (Count == 0) {
+    return function(first, rest...);
+  } else if constexpr (is_buffer<First>) {
+    return call_rotated<Count - 1>(function, rest..., first.data(),
+                                   static_cast<std::intptr_t>(first.size()));
+  } else {
+    return call_rotated<Count - 1>(function, rest..., first);
+  }
+}
+template <class Function, class... A>
+__attribute__((always_inline)) constexpr decltype(auto) call_in_c(const Function &function,
+                                                                  A... values) {
+  if constexpr ((is_buffer<A> || ...)) {
+    return call_rotated<sizeof...(A)>(function, values...);
+  } else {
+    return function(values...);
+  }
+}
+
+}  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_SPAN_H_
