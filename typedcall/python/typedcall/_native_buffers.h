@@ -5,7 +5,7 @@
 
 #include "typedcall/convert/pointer.h"
 // pointer.h comes first, because of Python.h.
-#include "typedcall/invoke/native_value.h"
+#include "typedcall/invoker.h"
 
 namespace typedcall::python {
 

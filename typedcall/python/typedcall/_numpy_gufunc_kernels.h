@@ -3,7 +3,7 @@
 #ifndef TYPEDCALL_PYTHON_NUMPY_GUFUNC_KERNELS_H_
 #define TYPEDCALL_PYTHON_NUMPY_GUFUNC_KERNELS_H_
 
-#include "typedcall/loop/kernels.h"
+#include "typedcall/loop.h"
 // kernels.h comes first, because of Python.h.
 #include <cstdint>
 #include <cstring>
