@@ -117,7 +117,8 @@ class Call:
         from llvmlite import ir
 
         context, builder = site.context, site.builder
-        types, passed = [], []
+        types: list[Any] = []
+        passed: list[Any] = []
         for letters, own, given, value in zip(
             case.letters, case.arguments, site.signature.args, site.values
         ):

@@ -32,7 +32,8 @@ def make_buffer(letters: str, values: list[Any]) -> Any:
     if code.kind == "complex" or code.size > 8:
         numpy = importlib.import_module("numpy")
         kind = "c" if code.kind == "complex" else "f"
-        return numpy.array(values, f"{kind}{code.size}")
+        with numpy.errstate(all="ignore"):  # of a double too large for a float
+            return numpy.array(values, f"{kind}{code.size}")
     # "n" and "N" are those of their width there.
     of_width = (each for each in "bBhHiIlLqQfd" if CODES[each].kind == code.kind)
     return array.array(next(each for each in of_width if CODES[each].size == code.size), values)
