@@ -56,9 +56,10 @@ class Leaks(unittest.TestCase):
     def check(self, cycle):
         for _ in range(50):
             cycle()
-        # Caches fill up in the first rounds; a leak is there in every one.
+        # Caches fill up in the first rounds, or empty: 3.14's debug build gives half as many references
+        # back in each round. A leak is there in every one, as large as in the first.
         lost = []
-        while not lost or (abs(lost[-1]) >= SLACK and len(lost) < 3):
+        while not lost or (abs(lost[-1]) >= SLACK and len(lost) < 6):
             before = count()
             for _ in range(CYCLES):
                 cycle()
