@@ -1,5 +1,6 @@
-// An inner loop over arrays whose numbers are wider than what the function takes: they are
-// converted as its wrapper does, and for an int that does not fit the Python callable is called.
+// An inner loop over arrays whose numbers are wider than what the function takes and gives: they
+// are converted as its wrapper does, and for an int that does not fit the Python callable is
+// called.
 #ifndef TYPEDCALL_PYTHON_NUMPY_NARROWING_H_
 #define TYPEDCALL_PYTHON_NUMPY_NARROWING_H_
 
@@ -85,6 +86,40 @@ inline converter converter_between(PyNativeType from, PyNativeType to) {
   }
 }
 
+/// Stores `count` elements of an array without gaps as wider ones.
+using widener = void (*)(const char *from, std::intptr_t count, char *to, std::intptr_t step);
+
+template <class From, class To>
+void widen(const char *from, std::intptr_t count, char *to, std::intptr_t step) {
+  for (std::intptr_t i = 0; i < count; ++i) {
+    const auto made =
+        static_cast<To>(typedcall::internal::load_as<From>(from + i * std::intptr_t{sizeof(From)}));
+    std::memcpy(to + i * step, &made, sizeof(made));
+  }
+}
+
+/// Null where there is none: to what Python's int and float are in NumPy.
+inline widener widener_between(PyNativeType from, PyNativeType to) {
+  if (from.is_pointer || to.is_pointer || PyNativeType_Size(to) != 8) return nullptr;
+  const auto size = PyNativeType_Size(from);
+  if (PyNativeType_Kind(to) == PyNativeKind_FLOATING) {
+    const bool is_float = PyNativeType_Kind(from) == PyNativeKind_FLOATING && size == sizeof(float);
+    return is_float ? &widen<float, double> : nullptr;
+  }
+  if (PyNativeType_Kind(to) != PyNativeKind_SIGNED) return nullptr;
+  if (PyNativeType_Kind(from) == PyNativeKind_SIGNED) {
+    return size == 1   ? &widen<std::int8_t, std::int64_t>
+           : size == 2 ? &widen<std::int16_t, std::int64_t>
+           : size == 4 ? &widen<std::int32_t, std::int64_t>
+                       : nullptr;
+  }
+  if (PyNativeType_Kind(from) != PyNativeKind_UNSIGNED) return nullptr;
+  return size == 1   ? &widen<std::uint8_t, std::int64_t>
+         : size == 2 ? &widen<std::uint16_t, std::int64_t>
+         : size == 4 ? &widen<std::uint32_t, std::int64_t>
+                     : nullptr;
+}
+
 }  // namespace internal
 
 /// Immutable, and may run where the loop inside may.
@@ -102,8 +137,10 @@ class narrowing_loop {
     made.plan_.inputs.assign(parsed.args, parsed.args + parsed.nargs);
     made.plan_.output = parsed.result;
     const auto &types = made.inner_.inputs();
-    bool fits = types.size() == made.plan_.inputs.size() &&
-                PyNativeType_Equivalent(parsed.result, made.inner_.output());
+    const PyNativeType output = made.inner_.output();
+    const bool is_given = PyNativeType_Equivalent(parsed.result, output);
+    if (!is_given) made.widener_ = internal::widener_between(output, parsed.result);
+    bool fits = types.size() == made.plan_.inputs.size() && (is_given || made.widener_ != nullptr);
     for (std::size_t i = 0; fits && i < types.size(); ++i) {
       const bool is_same = PyNativeType_Equivalent(parsed.args[i], types[i]);
       made.converters_.push_back(is_same ? nullptr
@@ -158,7 +195,7 @@ class narrowing_loop {
     };
     const auto written = range(out, plan_.output);
     for (std::size_t i = 0; i < out; ++i) {
-      if (converters_[i] == nullptr) continue;
+      if (converters_[i] == nullptr && widener_ == nullptr) continue;
       const auto read = range(i, plan_.inputs[i]);
       if (written.second <= read.first || read.second <= written.first) continue;
       const auto size = static_cast<std::intptr_t>(
@@ -172,7 +209,7 @@ class narrowing_loop {
   // Returns how many elements were done, or -1 with an exception.
   std::intptr_t run_chunk(char *const *args, const std::intptr_t *by, std::intptr_t at,
                           std::intptr_t count) const {
-    std::uint64_t buffers[kWords];
+    std::uint64_t buffers[kWords], results[kChunk];
     std::uint64_t *next = buffers;
     char *given[kMost + 1];
     std::intptr_t steps[kMost + 1];
@@ -188,7 +225,12 @@ class narrowing_loop {
       steps[i] = static_cast<std::intptr_t>(PyNativeType_Size(inner_.inputs()[i]));
       next += count;
     }
+    if (widener_ != nullptr) {
+      given[out] = reinterpret_cast<char *>(results);
+      steps[out] = static_cast<std::intptr_t>(PyNativeType_Size(inner_.output()));
+    }
     if (good > 0 && inner_.run_attached(given, &good, steps) < 0) return -1;
+    if (widener_ != nullptr) widener_(given[out], good, args[out] + at * by[out], by[out]);
     if (good == count) return count;
     return run_boxed(args, by, at + good) ? good + 1 : -1;
   }
@@ -215,6 +257,7 @@ class narrowing_loop {
   typedcall::internal::element_plan plan_;       // of the arrays
   std::vector<internal::converter> converters_;  // null: the array is what the function takes
   std::size_t count_ = 0;                        // of the others
+  internal::widener widener_ = nullptr;          // null: the output is what the function gives
   object_ref callable_;
   typedcall::internal::home_interpreter home_;
 };

@@ -128,6 +128,15 @@ def _wide_types(entries: list[Entry]) -> list[tuple[str, ...]]:
     return list(made)
 
 
+def _wide_result(entry: Entry) -> str:
+    """What NumPy makes of the number that Python gets."""
+    letters = _arrays(entry)[-1]
+    kind, size = kind_of(letters), CODES[letters].size
+    if kind in ("signed", "unsigned"):
+        return letters if size == 8 else "l"
+    return "d" if kind == "floating" and size < 8 else letters
+
+
 def _wide_loops(entries: list[Entry]) -> list[_Loop]:
     """Loops over wider numbers than the overloads take, as far as these have none of their own: each
     of the overload that the boxed call would try first. Where the results of several would have
@@ -144,9 +153,9 @@ def _wide_loops(entries: list[Entry]) -> list[_Loop]:
                 ranked.setdefault(max(rank or 0 for rank in ranks), []).append(entry)
         if ranked:
             best = ranked[min(ranked)]
-            if len({dtype_of(_arrays(entry)[-1]) for entry in best}) > 1:
+            if len({dtype_of(_wide_result(entry)) for entry in best}) > 1:
                 best = [max(best, key=lambda entry: sum(CODES[each].size for each in _arrays(entry)))]
-            loops.append(_Loop(best[0], (*given, _arrays(best[0])[-1])))
+            loops.append(_Loop(best[0], (*given, _wide_result(best[0]))))
     return loops
 
 
@@ -208,7 +217,8 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
     gives a ufunc that can be pickled by its name. The loops are in the order of the overloads, as
     Python tries them, but narrow types before those that they can be cast to. There are also loops
     over 64-bit ints for narrower ones, and over doubles for floats: they convert as `function` does,
-    and call it for an int that does not fit, which raises its OverflowError.
+    call it for an int that does not fit, which raises its OverflowError, and give int64 and float64, as
+    NumPy makes of Python's numbers.
 
     Of a function that takes buffers it is a generalised ufunc: `*kd->d` is `(n)->()`, and a buffer is a
     row of an array, copied where that has gaps. `signature` says it in NumPy's way where the lengths
@@ -220,7 +230,7 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
     NumPy calls loops without the GIL: around the loop of an overload that may raise, or has not
     said that it may run in several threads at once, the GIL is taken. For elements for which an
     overload falls back `function` is called. After an exception the rest
-    of the output is as it was, unless NumPy casts it: then it is undefined. NumPy before 1.22 does
+    of the output is as it was, unless NumPy casts it or it is converted: then it is undefined. NumPy before 1.22 does
     not look for exceptions; with it, overloads
     that may raise are left out. TypeError as typedcall.resolve(); ImportError on PyPy."""
     if sys.implementation.name == "pypy":
