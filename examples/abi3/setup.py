@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: how to compile the module, and which versions one wheel serves."""
+"""What pyproject.toml cannot say: how to compile the modules, and which versions one wheel serves."""
 import os
 import sysconfig
 
@@ -21,21 +21,25 @@ class TaggedForBoth(bdist_wheel):
         return "cp315", "abi3.abi3t", super().get_tag()[2]
 
 
+
+
+def module(name, source, standard):
+    return Extension(
+        name,
+        [source],
+        include_dirs=[typedcall.get_include()],
+        define_macros=[("Py_TARGET_ABI3T", "0x030F0000") if ABI3T else
+                       ("Py_LIMITED_API", "0x030C0000")],
+        py_limited_api=True,
+        extra_compile_args=["-std=" + standard, "-O2", "-fvisibility=hidden"],
+    )
+
+
 one = {"options": {"bdist_wheel": {"py_limited_api": "cp312"}}}
 both = {"cmdclass": {"build_ext": NamedForBoth, "bdist_wheel": TaggedForBoth}}
 
 setup(
     packages=[],
-    ext_modules=[
-        Extension(
-            "angles",
-            ["angles.c"],
-            include_dirs=[typedcall.get_include()],
-            define_macros=[("Py_TARGET_ABI3T", "0x030F0000") if ABI3T else
-                           ("Py_LIMITED_API", "0x030C0000")],
-            py_limited_api=True,
-            extra_compile_args=["-std=c99", "-O2", "-fvisibility=hidden"],
-        )
-    ],
+    ext_modules=[module("angles", "angles.c", "c99"), module("walk", "walk.cc", "c++17")],
     **(both if ABI3T else one),
 )

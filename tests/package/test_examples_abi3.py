@@ -18,7 +18,7 @@ import support
 EXAMPLE = adapter_support.EXAMPLES / "abi3"
 # Run by interpreters without typedcall: what a symbol says, as a consumer reads it.
 LOOK = """
-import angles, ctypes, sys
+import angles, ctypes, sys, walk
 class Entry(ctypes.Structure):
     _fields_ = [("signature", ctypes.c_char_p), ("flags", ctypes.c_size_t),
                 ("function", ctypes.c_void_p)]
@@ -28,6 +28,7 @@ class Sibling(ctypes.Structure):
     _fields_ = [("def_", ctypes.c_void_p), ("table", ctypes.POINTER(Table))]
 table = Sibling.in_dll(ctypes.PyDLL(angles.__file__), "_PyPyTyped_wind").table.contents
 wind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_long)(table.entry.function)
+assert walk.half_turn(10) == 190
 print(angles.wind(10, 2), angles.between(350, 10), table.count, table.entry.signature.decode(),
       wind(10, 2), getattr(sys, "_is_gil_enabled", lambda: True)())
 """
@@ -54,8 +55,8 @@ class Wheel:
 
     def test_its_tag(self):
         self.assertRegex(self.wheel.name, r"\Aangles_example-1\.0-%s-\w+\.whl\Z" % self.tag)
-        library, = self.installed.glob("*.so")
-        self.assertRegex(library.name, r"\Aangles\.%s\.so\Z" % self.suffix)
+        libraries = sorted(path.name for path in self.installed.glob("*.so"))
+        self.assertRegex(" ".join(libraries), r"\Aangles\.{0}\.so walk\.{0}\.so\Z".format(self.suffix))
 
     def test_what_it_offers(self):
         code = ("import angles, typedcall\n"
@@ -63,6 +64,18 @@ class Wheel:
                 "print(wind(10, 2), typedcall.signatures(angles.between), end='')")
         self.assertEqual(support.python("-c", code, paths=[self.installed], cwd=self.folder),
                          (0, "730.0 ['dd->d']", ""))
+
+    def test_what_the_cpp_module_offers_and_calls(self):
+        code = ("import angles, typedcall, walk\n"
+                "print(typedcall.signatures(walk.half_turn), walk.walk(walk.half_turn, 10, 3))\n"
+                "for wrong in angles.between, lambda angle: angle:\n"
+                "    try: walk.walk(wrong, 10, 3)\n"
+                "    except TypeError as error: print(error)")
+        status, printed, errors = support.python("-c", code, paths=[self.installed], cwd=self.folder)
+        self.assertEqual((status, errors), (0, ""))
+        self.assertRegex(printed, r"\A\['d->d'\] 190\.0\n"
+                                  r"between does not offer 'd->d'; it offers 'dd->d'.*\n"
+                                  r".* it is a Python function, .*\n\Z")
 
     def test_under_every_interpreter_that_its_tag_names(self):
         sys.path.append(str(adapter_support.ROOT / "tools"))
@@ -91,7 +104,7 @@ class Wheel:
         made = self.folder / "cpp"
         made.mkdir()
         support.compile_module(source, made, flags=[self.option])
-        printed = support.python("-c", LOOK, paths=[made], cwd=self.folder)
+        printed = support.python("-c", LOOK, paths=[made, self.installed], cwd=self.folder)
         has_gil = not sysconfig.get_config_var("Py_GIL_DISABLED")
         self.assertEqual(printed, (0, f"730.0 20.0 1 dl->d 730.0 {has_gil}\n", ""))
 
