@@ -13,12 +13,14 @@
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"
 
-static typedcall::method_table methods{typedcall::def<bench::dd_d>("dd_d"),
-                                       typedcall::def<bench::l_l>("l_l"),
-                                       typedcall::def<bench::dldl_d>("dldl_d")};
+static typedcall::method_table methods{
+    typedcall::def<bench::dd_d>("dd_d"), typedcall::def<bench::l_l>("l_l"),
+    typedcall::def<bench::dldl_d>("dldl_d"), typedcall::def<bench::kB_L>("kB_L")};
 TYPEDCALL_MODULE(bench_callees, "The callees, tagged.", methods);
 
 namespace {
+
+using typedcall::span;
 
 /// The loop of all benchmarks here: call(arguments...) with arguments that the compiler does not
 /// know. Not inlined: what surrounds a loop decides whether gcc doubles its body, and pointer and
@@ -94,7 +96,46 @@ void add_calls(const char *name, R (*address)(A...), A... values) {
   });
 }
 
+/// A hash of so many bytes that are at hand: without an object, and as Python's callers get it.
+void add_hashes(const char *size, span<const unsigned char> bytes) {
+  const std::string prefix = std::string("call/kB_L_") + size + "/";
+
+  bench::add(prefix + "pointer", [=](benchmark::State &state) {
+    const auto function = resolved<std::uint64_t, span<const unsigned char>>("kB_L");
+    if (!function) return bench::fail(state);
+    auto pointer = function.get();
+    bench::hide(pointer);
+    time_call(state, pointer, bytes.data(), static_cast<std::intptr_t>(bytes.size()));
+  });
+
+  bench::add(prefix + "direct", [=](benchmark::State &state) {
+    const auto function = resolved<std::uint64_t, span<const unsigned char>>("kB_L");
+    if (!function) return bench::fail(state);
+    const auto call = [&function](const unsigned char *data, std::intptr_t count) {
+      return function({data, static_cast<std::size_t>(count)});
+    };
+    time_call(state, call, bytes.data(), static_cast<std::intptr_t>(bytes.size()));
+  });
+
+  bench::add(prefix + "boxed", [=](benchmark::State &state) {
+    const typedcall::object_ref callable = callee("kB_L");
+    if (!callable) return bench::fail(state);
+    bool failed = false;
+    const auto call = [&](const unsigned char *data, std::intptr_t count) {
+      std::uint64_t result = 0;
+      const span<const unsigned char> given(data, static_cast<std::size_t>(count));
+      if (!typedcall::boxed_call(callable.get(), &result, given)) failed = true;
+      return result;
+    };
+    time_call(state, call, bytes.data(), static_cast<std::intptr_t>(bytes.size()));
+    if (failed) bench::fail(state);
+  });
+}
+
 bool add_all() {
+  static unsigned char bytes[1000] = {1, 2, 3};
+  add_hashes("8", {bytes, 8});
+  add_hashes("1000", {bytes, 1000});
   add_calls<double, double, double>("dd_d", bench::dd_d, 1.5, 2.25);
   // Not one of the small integers that CPython keeps: their boxes cost nothing.
   add_calls<long, long>("l_l", bench::l_l, 1234567);

@@ -22,4 +22,10 @@ long llllllll_l(long a, long b, long c, long d, long e, long f, long g, long h) 
   return a + b + c + d + e + f + g + h;
 }
 
+std::uint64_t kB_L(typedcall::span<const unsigned char> bytes) noexcept {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const unsigned char byte : bytes) hash = (hash ^ byte) * 0x100000001b3u;
+  return hash;
+}
+
 }  // namespace bench

@@ -3,6 +3,10 @@
 #ifndef TYPEDCALL_BENCH_CALLEES_H_
 #define TYPEDCALL_BENCH_CALLEES_H_
 
+#include <cstdint>
+
+#include "typedcall/span.h"
+
 namespace bench {
 
 double dd_d(double x, double y) noexcept;
@@ -12,6 +16,9 @@ double dldl_d(double x, long m, double y, long n) noexcept;
 double ldldldld_d(long a, double b, long c, double d, long e, double f, long g, double h) noexcept;
 /// More integers than x86-64 has registers for.
 long llllllll_l(long a, long b, long c, long d, long e, long f, long g, long h) noexcept;
+
+/// The hash of Fowler, Noll and Vo: a function of a buffer, "*kB->L".
+std::uint64_t kB_L(typedcall::span<const unsigned char> bytes) noexcept;
 
 }  // namespace bench
 
