@@ -28,9 +28,9 @@ object_ref box_argument(T value, object_ref *copy) {
 }
 
 template <class T>
-void finish_argument(T value, const object_ref &boxed, object_ref *copy) {
-  (void)value, (void)boxed, (void)copy;
-  if constexpr (is_buffer<T>) finish_buffer(parts_of(value), boxed.get(), copy);
+void finish_argument(T value, const object_ref &copy) {
+  (void)value, (void)copy;
+  if constexpr (is_buffer<T>) finish_buffer(parts_of(value), copy.get());
 }
 
 template <class R, class... A>
@@ -56,7 +56,7 @@ bool box_and_call(PyObject *callable, R *result, A... arguments) {
       PyObject_Vectorcall(callable, stack + 1, count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
   if constexpr (has_buffers) {
     std::size_t at = 0;
-    ((finish_argument<A>(arguments, boxed[at], &copies[at]), ++at), ...);
+    ((finish_argument<A>(arguments, copies[at]), copies[at++].reset()), ...);
   }
   for (object_ref &argument : boxed) argument.reset();
   if constexpr (std::is_same_v<R, PyObject *>) {

@@ -28,11 +28,6 @@ struct buffer_parts {
   }
   Py_ssize_t bytes() const { return static_cast<Py_ssize_t>(count * size()); }
   const char *begin() const { return static_cast<const char *>(data); }
-  /// Does memoryview.cast() know such elements? It refuses to cast nothing.
-  bool can_be_cast() const {
-    const PyNativeKind kind = PyNativeCode_Kind(type.code);
-    return count != 0 && kind != PyNativeKind_COMPLEX && type.code != PyNativeType_LONGDOUBLE;
-  }
 };
 
 template <class Buffer>
@@ -40,23 +35,18 @@ buffer_parts parts_of(Buffer buffer) {
   return {buffer_type<typename buffer_of<Buffer>::element>(), buffer.data(), buffer.size()};
 }
 
-/// An array of elements that memoryview.cast() does not know, or of none, over the copy's memory.
+/// A memoryview of the elements in `copy`, a bytes or bytearray, which it keeps. NULL with
+/// MemoryError. memoryview.cast() knows neither complex numbers nor no elements at all, so this
+/// does what that does: the view's fields are its own.
 inline PyObject *view_of_copy(const buffer_parts &parts, PyObject *copy) {
-  static char nothing[1];
-  Py_ssize_t count = static_cast<Py_ssize_t>(parts.count);
-  Py_ssize_t step = static_cast<Py_ssize_t>(parts.size());
-  Py_buffer view = {};
-  view.buf = parts.count == 0               ? nothing
-             : PyByteArray_Check(copy) != 0 ? PyByteArray_AS_STRING(copy)
-                                            : PyBytes_AS_STRING(copy);
-  view.len = parts.bytes();
-  view.itemsize = step;
-  view.readonly = PyNativeType_IsConst(parts.type);
-  view.format = const_cast<char *>(PyNativeCode_Letters(parts.type.code));
-  view.ndim = 1;
-  view.shape = &count;
-  view.strides = &step;
-  return PyMemoryView_FromBuffer(&view);
+  PyObject *view = PyMemoryView_FromObject(copy);
+  if (view == nullptr) return nullptr;
+  Py_buffer *const fields = PyMemoryView_GET_BUFFER(view);
+  fields->format = const_cast<char *>(PyNativeCode_Letters(parts.type.code));
+  fields->itemsize = static_cast<Py_ssize_t>(parts.size());
+  fields->shape[0] = static_cast<Py_ssize_t>(parts.count);
+  fields->strides[0] = fields->itemsize;
+  return view;
 }
 
 /// A str for a text, bytes for const bytes, else a memoryview of one dimension, read-only for const
@@ -74,35 +64,17 @@ __attribute__((noinline)) inline PyObject *box_buffer(const buffer_parts &parts,
   }
   if (!*copy) return nullptr;
   if (is_const && parts.type.code == PyNativeType_UCHAR) return copy->release();
-  if (!parts.can_be_cast()) return view_of_copy(parts, copy->get());
-  const object_ref bytes = object_ref::steal(PyMemoryView_FromObject(copy->get()));
-  return bytes
-             ? PyObject_CallMethod(bytes.get(), "cast", "s", PyNativeCode_Letters(parts.type.code))
-             : nullptr;
+  return view_of_copy(parts, copy->get());
 }
 
-/// After the call: what it wrote goes to where it was meant for, also where it failed. Keeps a
-/// pending exception. GIL: held.
-__attribute__((noinline)) inline void finish_buffer(const buffer_parts &parts, PyObject *boxed,
-                                                    object_ref *copy) {
-  if (!*copy) return;
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  if (PyByteArray_Check(copy->get())) {
-    // Who releases the view can make it shorter.
-    const Py_ssize_t left = std::min(parts.bytes(), PyByteArray_GET_SIZE(copy->get()));
-    if (left > 0) {
-      std::memcpy(const_cast<void *>(parts.data), PyByteArray_AS_STRING(copy->get()),
-                  static_cast<std::size_t>(left));
-    }
-  }
-  // Such a view does not keep the copy alive. Who has made another array of it keeps it for ever.
-  if (!parts.can_be_cast() && parts.count != 0) {
-    PyObject *released = PyObject_CallMethod(boxed, "release", nullptr);
-    if (released == nullptr) copy->release();
-    Py_XDECREF(released);
-  }
-  PyErr_Restore(type, value, traceback);
+/// After the call: what it wrote goes to where it was meant for, also where it failed. GIL: held.
+inline void finish_buffer(const buffer_parts &parts, PyObject *copy) {
+  if (copy == nullptr || !PyByteArray_Check(copy)) return;
+  // Who releases the view can make it shorter.
+  const Py_ssize_t left = std::min(parts.bytes(), PyByteArray_GET_SIZE(copy));
+  if (left <= 0) return;
+  std::memcpy(const_cast<void *>(parts.data), PyByteArray_AS_STRING(copy),
+              static_cast<std::size_t>(left));
 }
 
 }  // namespace internal
