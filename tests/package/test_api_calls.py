@@ -183,12 +183,19 @@ class Errors(unittest.TestCase):
 
     def test_wrong_counts_and_keywords(self):
         for args in ((), (1.0,), (1.0, 2.0, 3.0)):
-            with self.assertRaisesRegex(TypeError, r"power\(\) takes exactly 2 arguments \(%d given"
+            with self.assertRaisesRegex(TypeError, r"add\(\) takes exactly 2 arguments \(%d given"
                                         % len(args)):
-                resolve("power")(*args)
-        with self.assertRaisesRegex(TypeError, "no keyword arguments"):
-            resolve("power")(2.0, y=3.0)
+                resolve("add")(*args)
+        with self.assertRaisesRegex(TypeError, r"power\(\) missing required arguments: 'x'"):
+            resolve("power")()
+        with self.assertRaisesRegex(TypeError, r"power\(\) takes at most 2 arguments by position \(3"):
+            resolve("power")(1.0, 2.0, 3.0)
+        with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'z'"):
+            resolve("power")(2.0, z=3.0)
+        with self.assertRaisesRegex(TypeError, r"add\(\) takes no keyword arguments"):
+            resolve("add")(2, arg1=3)
         self.assertEqual(resolve("power")(*[2.0, 3.0], **{}), 8.0)
+        self.assertEqual((resolve("power")(3.0), resolve("power")(y=3.0, x=2.0)), (9.0, 8.0))
 
     def test_a_failing_conversion_calls_nothing(self):
         class Failing:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from typedcall._codes import are_equivalent
 from typedcall._foreign import name_of
+from typedcall._parameters import check_known, forget, read_parameters, remember
 from typedcall._records import Entry, Flags, falling_back
 from typedcall._tagging import OF_TAGS, kept_by_tag, read_flags, read_rows, read_texts
 from typedcall.sources import foreign_entries
@@ -109,6 +110,8 @@ def tag(
     address: Any,
     *,
     flags: int | Sequence[int] = 0,
+    parameters: str | None = None,
+    defaults: Sequence[Any] | None = None,
 ) -> None:
     """Says that `address` is a native function of `signature` behind the Python callable `f`; from
     then on every consumer finds it there. `signature` is spelt by letters, "di->d", or as in C:
@@ -123,12 +126,22 @@ def tag(
     all names that it has; everything else by the object. PyPy tags objects only, and keeps those
     without weak references, as builtin functions are there, alive until untag().
 
+    `parameters` says what Python calls them, "(x, y, /, octaves=1, *, base=0.0)", for functions whose own
+    signature (`inspect.signature`) does not; `defaults` are those of the last parameters, (1, 0.0). Both
+    are for those who call by names and defaults in Python: TypedFunction, Numba and PyPy's accelerated
+    functions. Consumers written in C and C++ are offered the whole function only.
+
     A tag is a promise, like a ctypes prototype: a wrong address or signature crashes the process.
-    ValueError for a faulty signature (with the position), unusable flags, or when another tag
-    is there already; the same tag twice is one tag. TypeError for what holds no address, and for a
-    bound method: tag its function."""
+    ValueError for a faulty signature (with the position), unusable flags, parameters that contradict the
+    signature, or when another tag is there already; the same tag twice is one tag. TypeError for what
+    holds no address, and for a bound method: tag its function."""
     rows, kept = read_rows(f, signature, address, flags, entries)
+    arguments = [Entry(text, Flags(own), 0, "", None).python_types()[0] for text, own, _ in rows]
+    told = read_parameters(f, arguments, parameters, defaults)
+    check_known(f, told)
     backend.tag(f, rows, kept)
+    if told is not None:
+        remember(f, told)
 
 
 def add(
@@ -174,6 +187,7 @@ def untag(f: Any) -> bool:
     """Takes the tag of `f` away. False when it has none that tag() has given it: what is in its
     own metadata or instance stays. What was resolved before stays callable: what the tag kept alive
     is kept until the interpreter ends, or on PyPy as long as what was resolved."""
+    forget(f)
     return backend.untag(f)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from typedcall import _native
 from typedcall._native import TypedFunction, tag, untag
+from typedcall._parameters import has_keyword_only
 from typedcall._records import Entry, Flags
 
 __all__ = [
@@ -46,7 +47,7 @@ def resolve_own(f: Any, asked: str, can: int, casting: str) -> TypedFunction | N
     signature, flags, address, place, keep_alive = row
     # Without an Entry, which takes half as long to make as all the rest.
     return _native.make_function(
-        f, signature, Flags(flags), address, place, keep_alive, asked, casting
+        f, signature, Flags(flags), address, place, keep_alive, asked, casting, has_keyword_only(f)
     )
 
 
@@ -71,5 +72,5 @@ def make_function(f: Any, entry: Entry, asked: str, casting: str) -> TypedFuncti
     """The function that converts arguments as `asked` says and calls the entry."""
     e = entry
     return _native.make_function(
-        f, e.signature, e.flags, e.address, e.place, e.keep_alive, asked, casting
+        f, e.signature, e.flags, e.address, e.place, e.keep_alive, asked, casting, has_keyword_only(f)
     )

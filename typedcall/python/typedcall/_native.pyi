@@ -69,6 +69,7 @@ def make_function(
     keep_alive: Any,
     asked: str,
     casting: str,
+    has_keyword_only: bool = False,
     /,
 ) -> TypedFunction: ...
 def tag(callable: Any, rows: Sequence[tuple[str, int, int]], keep_alive: Any, /) -> bool: ...

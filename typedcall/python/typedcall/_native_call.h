@@ -69,9 +69,10 @@ class native_call {
 
   /// May the entry have no result for some arguments? Then it is called so:
   bool may_fall_back() const { return falls_back_; }
-  /// As operator(), and where the entry falls back the callable is called with the same arguments.
+  /// As operator(), and where the entry falls back `boxed` calls the callable.
+  template <class Boxed>
   PyObject *call_or_fall_back(PyObject *callable, PyObject *self, PyObject *const *args,
-                              std::size_t nargs) const {
+                              std::size_t nargs, const Boxed &boxed) const {
     bool is_done = true;
     PyObject *result = with_values(callable, self, args, nargs, [&](native_value *values) {
       return run_or_fall_back(values, &is_done);
@@ -84,7 +85,7 @@ class native_call {
       is_done = false;
     }
     // Only now: buffers of arguments have been given back.
-    return is_done ? result : PyObject_Vectorcall(callable, args, nargs, nullptr);
+    return is_done ? result : boxed();
   }
 
   /// Calls `count` times with arguments that are converted once: the seconds that took, a float, or

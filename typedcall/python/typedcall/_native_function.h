@@ -3,8 +3,9 @@
 #ifndef TYPEDCALL_PYTHON_NATIVE_FUNCTION_H_
 #define TYPEDCALL_PYTHON_NATIVE_FUNCTION_H_
 
+#include "_native_arguments.h"
 #include "_native_call.h"
-// _native_call.h comes first, because of Python.h.
+// These come first, because of Python.h.
 #include <structmember.h>
 
 #include <cstddef>
@@ -23,6 +24,8 @@ struct typed_function {
   PyObject *keep_alive;  ///< whatever else does
   PyObject *self;        ///< what the native function gets first; null: nothing, or unbound
   PyObject *signature, *asked, *flags, *address, *place, *casting;
+  PyObject *arrangement;  ///< of arguments; null until a call needs it
+  bool has_keyword_only;  ///< each call needs it
   PyObject *weak_references;
 };
 
@@ -32,44 +35,75 @@ inline typed_function *function_of(PyObject *object) {
   return reinterpret_cast<typed_function *>(object);
 }
 
-/// TypeError, or what the name of the callable raises that is more than an ordinary exception.
-inline void refuse_keywords(PyObject *callable) {
-  typedcall::internal::say([&] {
-    const std::string name = typedcall::internal::name_of(callable);
-    if (PyErr_Occurred()) return;
-    PyErr_Format(PyExc_TypeError,
-                 "typed functions take no keyword arguments; %s can be called with them",
-                 name.c_str());
-  });
+inline bool is_cleared(const typed_function *function) {
+  if (function->callable != nullptr) return false;
+  PyErr_SetString(PyExc_RuntimeError, "the garbage collector has cleared this typed function");
+  return true;
+}
+
+/// As with_arguments(). Apart, because the arguments need some room.
+template <class Native, class Refused>
+__attribute__((noinline)) PyObject *with_arranged_arguments(typed_function *function,
+                                                            PyObject *const *args,
+                                                            std::size_t nargs, PyObject *keywords,
+                                                            const Native &native,
+                                                            const Refused &refused) {
+  const std::size_t arity = function->call->arity();
+  PyObject *arrangement = arrangement_at(&function->arrangement, function->callable, arity);
+  if (arrangement == nullptr) return refused();
+  const object_ref kept = object_ref::borrow(arrangement);
+  arranged_arguments arranged;
+  if (!arranged.place(arrangement, args, nargs, keywords, arity)) return refused();
+  return native(arranged.values(), arity);
+}
+
+/// Calls `native(values, count)` with all arguments in order, and `refused()`, with the exception
+/// set, where they do not fit. `keywords` is a tuple of names, or NULL.
+template <class Native, class Refused>
+PyObject *with_arguments(typed_function *function, PyObject *const *args, std::size_t nargs,
+                         PyObject *keywords, const Native &native, const Refused &refused) {
+  const bool has_keywords = keywords != nullptr && PyTuple_GET_SIZE(keywords) > 0;
+  const bool is_plain =
+      nargs == function->call->arity() && !has_keywords && !function->has_keyword_only;
+  if (__builtin_expect(is_plain, 1)) return native(args, nargs);
+  return with_arranged_arguments(function, args, nargs, keywords, native, refused);
 }
 
 inline PyObject *call_function(PyObject *object, PyObject *const *args, std::size_t nargsf,
                                PyObject *keywords) {
-  const typed_function *function = function_of(object);
-  if (function->callable == nullptr) {
-    PyErr_SetString(PyExc_RuntimeError, "the garbage collector has cleared this typed function");
-    return nullptr;
-  }
-  if (keywords != nullptr && PyTuple_GET_SIZE(keywords) > 0) {
-    refuse_keywords(function->callable);
-    return nullptr;
-  }
-  return (*function->call)(function->callable, function->self, args,
-                           static_cast<std::size_t>(PyVectorcall_NARGS(nargsf)));
+  typed_function *function = function_of(object);
+  if (is_cleared(function)) return nullptr;
+  const auto nargs = static_cast<std::size_t>(PyVectorcall_NARGS(nargsf));
+  return with_arguments(
+      function, args, nargs, keywords,
+      [function](PyObject *const *values, std::size_t count) {
+        return (*function->call)(function->callable, function->self, values, count);
+      },
+      [] { return static_cast<PyObject *>(nullptr); });
 }
 
 /// The same for an entry that may fall back: apart, so that the others do not ask.
 inline PyObject *call_or_fall_back(PyObject *object, PyObject *const *args, std::size_t nargsf,
                                    PyObject *keywords) {
-  const typed_function *function = function_of(object);
-  if (function->callable == nullptr || (keywords != nullptr && PyTuple_GET_SIZE(keywords) > 0)) {
-    return call_function(object, args, nargsf, keywords);  // says what is wrong
-  }
+  typed_function *function = function_of(object);
+  if (is_cleared(function)) return nullptr;
   // The callable may let go of this object.
   const object_ref callable = object_ref::borrow(function->callable);
   const object_ref kept = object_ref::borrow(object);
-  return function->call->call_or_fall_back(callable.get(), function->self, args,
-                                           static_cast<std::size_t>(PyVectorcall_NARGS(nargsf)));
+  const auto nargs = static_cast<std::size_t>(PyVectorcall_NARGS(nargsf));
+  const auto boxed = [&] { return PyObject_Vectorcall(callable.get(), args, nargs, keywords); };
+  return with_arguments(
+      function, args, nargs, keywords,
+      [&](PyObject *const *values, std::size_t count) {
+        return function->call->call_or_fall_back(callable.get(), function->self, values, count,
+                                                 boxed);
+      },
+      [&]() -> PyObject * {
+        // The callable knows better.
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;
+        PyErr_Clear();
+        return boxed();
+      });
 }
 
 inline int traverse_function(PyObject *object, visitproc visit, void *arg) {
@@ -79,6 +113,7 @@ inline int traverse_function(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(function->keep_alive);
   Py_VISIT(function->self);
   Py_VISIT(function->flags);
+  Py_VISIT(function->arrangement);
   // Texts of a subclass of str may refer to anything.
   Py_VISIT(function->signature);
   Py_VISIT(function->asked);
@@ -108,6 +143,7 @@ inline void free_function(PyObject *object) {
   Py_CLEAR(function->address);
   Py_CLEAR(function->place);
   Py_CLEAR(function->casting);
+  Py_CLEAR(function->arrangement);
   delete function->call;
   type->tp_free(object);
   Py_DECREF(type);
@@ -173,9 +209,11 @@ inline PyTypeObject *make_function_type(PyObject *module) {
       {Py_tp_members, members},
       {Py_tp_getset, getters},
       {Py_tp_methods, methods},
-      {Py_tp_doc, const_cast<char *>(
-                      "A native function that was found behind a Python callable. Calls take the "
-                      "arguments by position, convert each of them once, and need the GIL.")},
+      {Py_tp_doc,
+       const_cast<char *>(
+           "A native function that was found behind a Python callable. Calls convert each "
+           "argument once, and need the GIL. Names and defaults of the parameters are "
+           "those of the callable.")},
       {0, nullptr}};
   unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
 #if PY_VERSION_HEX >= 0x030A0000
@@ -192,6 +230,7 @@ inline PyTypeObject *make_function_type(PyObject *module) {
 /// What make_function() is given; borrowed.
 struct function_parts {
   PyObject *callable, *signature, *flags, *address, *place, *keep_alive, *asked, *casting;
+  bool has_keyword_only;
 };
 
 /// The native side of `parts`, or null with an exception.
@@ -238,6 +277,7 @@ inline PyObject *make_function(PyTypeObject *type, const function_parts &parts) 
   function->address = keep(parts.address);
   function->place = keep(parts.place);
   function->casting = keep(parts.casting);
+  function->has_keyword_only = parts.has_keyword_only;
   return object;
 }
 

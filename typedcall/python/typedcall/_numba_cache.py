@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from typedcall._api import entries as entries_of
 from typedcall._foreign import attribute, import_path, printable, text_attribute
+from typedcall._parameters import parameters_of
 from typedcall._records import Entry
 from typedcall._tag_modules import load_tags_of
 
@@ -40,7 +41,7 @@ class Symbol(NamedTuple):
     #: Where the function can be imported; both empty for what belongs to this package.
     module: str
     path: str
-    #: "entry 0", "callable", "plan dd->d", or the name of a helper.
+    #: "entry 0", "callable", "plan dd->d", "plan dd->d y" for one that passes y by name, or the name of a helper.
     what: str
     #: Of all that the code depends on: overloads with their flags, and what writes the code.
     digest: str
@@ -132,7 +133,8 @@ def _symbol(function: Any, entries: list[Entry], what: str) -> Symbol | None:
         script = os.path.abspath(script)
     rows = [(entry.signature, int(entry.flags)) for entry in entries]
     return Symbol(module, path, what, _digest(
-        module, script, path, what, rows, text_attribute(function, "__text_signature__")))
+        module, script, path, what, rows, text_attribute(function, "__text_signature__"),
+        parameters_of(function)))
 
 
 def _target(function: Any, entries: list[Entry], what: str) -> tuple[int, Any]:
@@ -146,9 +148,23 @@ def _target(function: Any, entries: list[Entry], what: str) -> tuple[int, Any]:
         if key not in _plans:
             from typedcall import _native
 
-            _plans[key] = _native.fall_back_plan(function, which), function
+            signature, *names = which.split(" ")
+            called = _called_by_name(function, names)
+            _plans[key] = _native.fall_back_plan(called, signature), (function, called)
         return _plans[key]
     return id(function), function
+
+
+def _called_by_name(function: Any, names: list[str]) -> Any:
+    """What passes the last arguments by these names, as the call does that was compiled."""
+    if not names:
+        return function
+
+    def call(*values: Any) -> Any:
+        first = len(values) - len(names)
+        return function(*values[:first], **dict(zip(names, values[first:])))
+
+    return call
 
 
 def _helper(what: str) -> tuple[Symbol, tuple[int, Any]]:

@@ -7,18 +7,21 @@ from __future__ import annotations
 from typing import Any
 
 from typedcall._codes import CODES, is_const, kind_of, range_of
+from typedcall._numba_arguments import given_of, names_of
 from typedcall._numba_buffers import check_alignment, parts_of
 from typedcall._numba_cache import address
 from typedcall._numba_fall_back import FallBack, place_of
 from typedcall._numba_overloads import (
     Case,
     Choice,
+    is_omitted,
     kind_of_letters,
     kind_of_type,
     letters_of_type,
     numba_type,
 )
 from typedcall._numba_raise import GuardedCall, needs_guard
+from typedcall._parameters import constant_of
 from typedcall._records import Entry
 
 __all__ = ["Call"]
@@ -33,7 +36,7 @@ class Call:
         self._entries = entries
         #: By the types of the arguments, before code is made for them.
         self.choices: dict[tuple[Any, ...], Choice] = {}
-        self._backs: dict[tuple[str, ...], FallBack] = {}
+        self._backs: dict[tuple[Any, ...], FallBack] = {}
 
     def lower(self, context: Any, builder: Any, signature: Any, values: Any) -> Any:
         """What Numba calls to have the call written."""
@@ -99,18 +102,23 @@ class Call:
             return builder.icmp_signed(">=", value, ir.Constant(value.type, 0))
         return builder.icmp_unsigned("<=", value, ir.Constant(value.type, most))
 
-    def _back(self, letters: list[str], result: str) -> FallBack:
-        """One for each signature that Python sees."""
-        key = (*letters, result)
+    def _call_back(self, site: _Site, result: str, place: Any) -> None:
+        """Writes the call of the Python function with the arguments that there are. One function for each
+        signature that Python sees."""
+        given = given_of(site.signature.args)
+        letters = [site.letters(i) for i in given]
+        key = (tuple(given), *letters, result)
         if key not in self._backs:
-            self._backs[key] = FallBack(letters, result, self._function, self._entries)
-        return self._backs[key]
+            names = names_of(self._function, given)
+            self._backs[key] = FallBack(letters, result, self._function, self._entries, names)
+        types = [site.signature.args[i] for i in given]
+        values = [site.values[i] for i in given]
+        self._backs[key].lower(site.context, site.builder, types, values, place)
 
     def _boxed(self, site: _Site) -> None:
         """Calls the Python function: it raises OverflowError, or knows more."""
-        back = self._back(site.letters, site.choice.letters_of_result)
         place = place_of(site.context, site.builder, site.signature)
-        back.lower(site.context, site.builder, site.signature.args, site.values, place)
+        self._call_back(site, site.choice.letters_of_result, place)
         self._store_from(site, place)
 
     def _native(self, site: _Site, case: Case) -> None:
@@ -163,8 +171,7 @@ class Call:
             with builder.if_then(
                 builder.icmp_signed("!=", result, ir.Constant(result.type, 0)), likely=False
             ):
-                back = self._back(site.letters, case.result)
-                back.lower(context, builder, site.signature.args, site.values, place)
+                self._call_back(site, case.result, place)
         if case.returns_status:
             self._store_from(site, place)
         elif case.result != "v":
@@ -196,12 +203,11 @@ class _Site:
         #: Where the result goes; None for void.
         self.result = result
 
-    @property
-    def letters(self) -> list[str]:
-        """Of the arguments, as Python gets them; buffers as the overloads have them."""
-        return [letters_of_type(given) if kind_of_type(given)
-                else min((step.overload.letters[i] for step in self.choice.steps), key=is_const)
-                for i, given in enumerate(self.signature.args)]
+    def letters(self, i: int) -> str:
+        """Of an argument, as Python gets it; a buffer as the overloads have it."""
+        if kind_of_type(self.signature.args[i]):
+            return letters_of_type(self.signature.args[i])
+        return min((step.overload.letters[i] for step in self.choice.steps), key=is_const)
 
 
 def _passed_as(context: Any, letters: str, own: Any) -> Any:
@@ -217,6 +223,8 @@ def _converted(
     context: Any, builder: Any, value: Any, given: Any, own: Any, letters: str
 ) -> Any:
     """As the wrapper converts what is in range: by way of a double what becomes a float."""
+    if is_omitted(given):
+        return context.get_constant_generic(builder, own, constant_of(letters, given.value))
     if given == own:
         return value
     if kind_of_letters(letters) == "floating" and kind_of_type(given) in ("bool", "integer"):

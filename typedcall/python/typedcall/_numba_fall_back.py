@@ -51,14 +51,14 @@ class FallBack:
     function behind it, which takes the GIL."""
 
     def __init__(
-        self, letters: list[str], result: str, function: Any, entries: list[Entry]
+        self, letters: list[str], result: str, function: Any, entries: list[Entry], names: list[str]
     ) -> None:
-        """The letters of what Python passes, and gets. The function and what it offers are kept by
-        others."""
+        """The letters of what Python passes, and gets; the last arguments are passed by `names`. The
+        function and what it offers are kept by others."""
         self._letters = letters
         self._function = function
         self._entries = entries
-        self._plan = f"plan {''.join(letters)}->{result}"
+        self._plan = " ".join([f"plan {''.join(letters)}->{result}", *names])
 
     def lower(self, context: Any, builder: Any, types: Any, values: Any, place: Any) -> None:
         """Calls the Python function, on what is no usual path. `types` are those of `values`."""

@@ -15,9 +15,10 @@ from typedcall._codes import (
     range_of,
 )
 from typedcall._numba_buffers import check_elements, is_copied, why_not_buffer
+from typedcall._parameters import constant_of
 from typedcall._records import Entry, Flags
 
-__all__ = ["Case", "Choice", "Overload", "Step", "kind_of_letters", "kind_of_type", "letters_of_type",
+__all__ = ["Case", "Choice", "Overload", "Step", "is_omitted", "kind_of_letters", "kind_of_type", "letters_of_type",
            "numba_type", "overloads_of", "select"]
 
 
@@ -156,6 +157,13 @@ def kind_of_type(given: Any) -> str:
     return ""
 
 
+def is_omitted(given: Any) -> bool:
+    """Is it no argument, but the default of one? It suits each overload, which has it in its own type."""
+    from numba import types
+
+    return isinstance(given, types.Omitted)
+
+
 def letters_of_type(given: Any) -> str:
     """Of the widest type of the same kind: what a Python object of it holds."""
     kind = kind_of_type(given)
@@ -170,6 +178,12 @@ def _rank(context: Any, given: Any, letters: str) -> int | None:
     from numba.core.typeconv import Conversion
 
     wanted, kind = kind_of_letters(letters), kind_of_type(given)
+    if is_omitted(given):
+        try:
+            constant_of(letters, given.value)
+        except ValueError:
+            return None
+        return _EXACT
     if wanted == "object":
         return _SAFE
     if wanted == "buffer":
@@ -303,7 +317,8 @@ def _choose(
         return None, ""
     results = {case.result_type for case in cases if case is not None}
     # What the boxed call can be made with in compiled code.
-    numbers = all(kind_of_type(given) or all(is_copied(step.overload.letters[i]) for step in steps)
+    numbers = all(kind_of_type(given) or is_omitted(given)
+                  or all(is_copied(step.overload.letters[i]) for step in steps)
                   for i, given in enumerate(arguments))
     is_open = len(possible) > 1 or not all(possible[0].fits)
     if len(results) > 1 or is_open and not numbers:
@@ -314,6 +329,6 @@ def _choose(
     passed = []
     for given, own in zip(arguments, first.arguments):
         is_literal = given != types.unliteral(given)
-        is_own = is_literal or not kind_of_type(given)
+        is_own = is_literal or not kind_of_type(given) and not is_omitted(given)
         passed.append(own if is_own and own is not None else given)
     return Choice(steps if is_open else possible, tuple(passed), first.result_type, first.result), ""

@@ -13,6 +13,7 @@ from typedcall import _native
 from typedcall._codes import CODES, Code, is_buffer
 from typedcall._foreign import attribute, name_of, show, text_attribute, type_name
 from typedcall._identity import IdentityTable
+from typedcall._parameters import Arrangement, arrange, arrangement_of, has_keyword_only
 from typedcall._pypy_buffers import buffer_of, release
 from typedcall._pypy_originals import wrapper_of
 from typedcall._pypy_shims import direct_call, native_pointer, new_place, why_not
@@ -183,9 +184,11 @@ class TypedFunction:
         "place",
         "pointer",
         "__name__",
+        "_arrangement",
         "_asked",
         "_call",
         "_casting",
+        "_has_keyword_only",
         "_keep_alive",
         "_letters",
         "_new_place",
@@ -211,6 +214,8 @@ class TypedFunction:
         self._reason = why_not(entry)
         self._letters = entry.python_types()[0]
         self._new_place: Callable[[], Any] | None = None
+        self._arrangement: Arrangement | None = None
+        self._has_keyword_only = has_keyword_only(function)
         if self._reason is None:
             self.pointer = native_pointer(entry.signature, entry.address, entry.keep_alive)
             if entry.flags & Flags.FALLS_BACK:
@@ -218,18 +223,28 @@ class TypedFunction:
             self._call = direct_call(entry, self._convert_and_call)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        if keywords:
-            raise TypeError(f"{self.__name__}() takes no keyword arguments")
+        if keywords or self._has_keyword_only or len(args) != len(self._letters):
+            return self._arrange_and_call(args, keywords)
         return self._call(*args)
 
-    def _convert_and_call(self, *args: Any) -> Any:
+    def _arrange_and_call(self, args: Any, keywords: dict[str, Any]) -> Any:
+        """With all arguments by position, defaults among them."""
+        if self._reason is not None:
+            self._refuse()
+        try:
+            if self._arrangement is None:
+                self._arrangement = arrangement_of(self.callable, len(self._letters))
+            values = arrange(self._arrangement, args, keywords)
+        except TypeError:
+            if self._new_place is None:
+                raise
+            return self.callable(*args, **keywords)  # knows better
+        if self._new_place is None:
+            return self._call(*values)
+        return self._convert_and_call(*values, boxed=lambda: self.callable(*args, **keywords))
+
+    def _convert_and_call(self, *args: Any, boxed: Callable[[], Any] | None = None) -> Any:
         arguments = self._letters
-        if len(args) != len(arguments):
-            plural = "" if len(arguments) == 1 else "s"
-            raise TypeError(
-                f"{self.__name__}() takes exactly {len(arguments)} argument{plural} "
-                f"({len(args)} given)"
-            )
         buffers: list[Any] = []
         try:
             values = list(_converted(arguments, args, buffers))
@@ -241,7 +256,7 @@ class TypedFunction:
             for each in buffers:
                 release(each)
         if falls_back:
-            return self.callable(*args)
+            return self.callable(*args) if boxed is None else boxed()
         return None if place is None else place[0]
 
     def _refuse(self, *args: Any) -> Any:

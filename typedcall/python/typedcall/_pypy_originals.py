@@ -6,6 +6,7 @@ from collections.abc import MutableMapping
 from typing import Any
 
 from typedcall._identity import IdentityTable
+from typedcall._parameters import Parameters, parameters_of
 from typedcall._records import Entry
 
 __all__ = ["find_shim", "wrapper_of"]
@@ -14,9 +15,10 @@ __all__ = ["find_shim", "wrapper_of"]
 class _Shim:
     """What is known of a function that was put in the place of another."""
 
-    def __init__(self, wrapper: Any, entries: list[Entry]) -> None:
+    def __init__(self, wrapper: Any, entries: list[Entry], parameters: Parameters | None) -> None:
         self.wrapper = wrapper
         self.entries = entries
+        self.parameters = parameters
 
 
 _shims: IdentityTable[_Shim] = IdentityTable()
@@ -36,10 +38,11 @@ def find_shim(wrapper: Any, entries: list[Entry]) -> Any:
 
     shim = _shim_of.get(id(wrapper))
     known = _shims.get(shim)
-    if known is not None and known.entries == entries:
+    parameters = parameters_of(wrapper)
+    if known is not None and known.entries == entries and repr(known.parameters) == repr(parameters):
         return shim
     shim = make_shim(wrapper, entries)
     if shim is not None:
-        _shims.put(shim, _Shim(wrapper, entries))
+        _shims.put(shim, _Shim(wrapper, entries, parameters))
         _shim_of[id(wrapper)] = shim
     return shim

@@ -9,9 +9,10 @@ import types as python_types
 from typing import Any
 
 from typedcall._foreign import is_a, name_of
+from typedcall._numba_arguments import type_call
 from typedcall._numba_cache import install, offered, reduce_type
 from typedcall._numba_call import Call
-from typedcall._numba_overloads import Overload, overloads_of, select
+from typedcall._numba_overloads import Overload, overloads_of
 from typedcall._records import Entry, Flags
 
 __all__ = ["register"]
@@ -45,15 +46,16 @@ def _make_template(
         prefer_literal = True
 
         def generic(self, args: Any, kws: Any) -> Any:
-            if kws:
-                raise errors.TypingError(f"{name} takes no keyword arguments in nopython code")
-            choice, reason = select(self.context, overloads, args)
-            if choice is not None:
+            typed, reason = type_call(self.context, function, overloads, args, dict(kws))
+            if typed is not None:
+                choice = typed.choice
                 call.choices[choice.arguments] = choice
-                return signature(choice.result, *choice.arguments)
+                made = signature(choice.result, *choice.arguments)
+                return made if typed.pysig is None else made.replace(pysig=typed.pysig)
             listed = [f"'{each.entry.signature}'" for each in cases] + reasons
             listed += [reason] if reason else []
-            types, refused = ", ".join(map(str, args)), "; ".join(listed)
+            given = [*map(str, args), *(f"{keyword}={each}" for keyword, each in dict(kws).items())]
+            types, refused = ", ".join(given), "; ".join(listed)
             raise errors.TypingError(
                 f"{name} has nothing that nopython code can call with ({types}): {refused}"
             )

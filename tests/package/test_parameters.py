@@ -1,0 +1,181 @@
+"""Names and defaults of parameters that Python code states: what tag() takes, what it refuses, and what
+who calls the C function does with them."""
+
+import gc
+import inspect
+import unittest
+import weakref
+
+import adapter_support
+import support
+import typedcall
+
+functions = support.build("default_functions")
+ADDRESS = typedcall.entries(functions.plain)[0].address
+
+
+
+def fresh(text="(x, y)"):
+    """A Python function with these parameters, which gives x - y."""
+    scope = {}
+    exec("def function%s: return float(x) - float(y)" % text, scope)
+    return scope["function"]
+
+
+class Tag(unittest.TestCase):
+    def tagged(self, text="(x, y)", **options):
+        function = fresh(text)
+        typedcall.tag(function, "dd->d", ADDRESS, **options)
+        return function, typedcall.resolve(function, "dd->d")
+
+    def test_parameters(self):
+        _, f = self.tagged(parameters="(x, /, y=-1.5)")
+        self.assertEqual((f(2.0), f(2.0, 1.0), f(2.0, y=1.0)), (3.5, 1.0, 1.0))
+        with self.assertRaisesRegex(TypeError, "positional-only arguments passed as keyword arguments: 'x'"):
+            f(x=1.0)
+        _, f = self.tagged(parameters="(x, *, y=2)")
+        self.assertEqual((f(2.0), f(y=1, x=3)), (0.0, 2.0))
+        with self.assertRaisesRegex(TypeError, r"at most 1 arguments by position \(2 given\)"):
+            f(1.0, 2.0)
+
+    def test_defaults(self):
+        _, f = self.tagged(defaults=(0.5,))
+        self.assertEqual((f(2.0), f(x=2.0), f(2.0, y=1.0)), (1.5, 1.5, 1.0))
+        _, f = self.tagged(defaults=[1, 2])
+        self.assertEqual(f(), -1.0)
+        # The function says them itself.
+        _, f = self.tagged("(x, y=4.0)")
+        self.assertEqual((f(2.0), f(y=1.0, x=0.0)), (-2.0, -1.0))
+        _, f = self.tagged("(*args)", defaults=(3.0,))
+        self.assertEqual(f(2.0), -1.0)
+        with self.assertRaisesRegex(TypeError, "takes no keyword arguments"):
+            f(x=1.0)
+
+    def test_what_contradicts(self):
+        for text, options, words in (
+                ("(x, y)", {"parameters": "(x)"}, r"has 1 parameters in Python \(x\), and its C function 2"),
+                ("(x, y)", {"parameters": "(x, y, z)"}, "has 3 parameters in Python"),
+                ("(x)", {"defaults": (1.0,)}, "has 1 parameters in Python"),
+                ("(x, y=2.0)", {"defaults": (1.0,)}, "the default of 'y' is 2.0 to .* own signature, not 1.0"),
+                ("(x, y)", {"defaults": (1, 2, 3)}, "3 defaults, but the C function has 2 parameters"),
+                ("(x, y)", {"defaults": ("a",)}, "the default of 'y': 'a' is no double"),
+                ("(x, y)", {"defaults": (None,)}, "the default of 'y': None is no double"),
+                ("(x, y)", {"defaults": (10**400,)}, "does not fit double"),
+                ("(x, y)", {"parameters": "(x, y=1j)"}, "1j is no double"),
+                ("(x, y)", {"parameters": "(x, *args)"}, "unusable parameters"),
+                ("(x, y)", {"parameters": "(x, y=f())"}, "unusable parameters"),
+                ("(x, y)", {"parameters": "(x, y=1"}, "unusable parameters"),
+                ("(x, y)", {"parameters": "(x, y): return 1\ndef g()"}, "unusable parameters")):
+            function = fresh(text)
+            with self.subTest(options=options), self.assertRaisesRegex(ValueError, words):
+                typedcall.tag(function, "dd->d", ADDRESS, **options)
+            self.assertEqual(typedcall.entries(function), [])
+        for options, words in (({"parameters": 3}, "parameters must be a str"),
+                               ({"defaults": "ab"}, "defaults must be a sequence"),
+                               ({"defaults": 3}, "defaults must be a sequence"),
+                               ({"defaults": (), "parameters": "(x, y)"}, "give one of them")):
+            with self.assertRaisesRegex(TypeError, words):
+                typedcall.tag(fresh(), "dd->d", ADDRESS, **options)
+        with self.assertRaisesRegex(ValueError, "the default of 'y': 2147483648 does not fit int"):
+            typedcall.tag(fresh(), "ii->i", ADDRESS, defaults=(2**31,))
+        with self.assertRaisesRegex(ValueError, "the default of 'y': 1.5 is no int"):
+            typedcall.tag(fresh(), "ii->i", ADDRESS, defaults=(1.5,))
+
+    def test_a_signature_that_says_something_else(self):
+        _, f = self.tagged("(x)")
+        with self.assertRaisesRegex(TypeError, r"has 1 parameters in Python \(x\), and its C function 2"):
+            f(x=1.0)
+        self.assertEqual(f(3.0, 1.0), 2.0)
+
+    def test_again_and_untag(self):
+        function, f = self.tagged(parameters="(x, y=1.0)")
+        typedcall.tag(function, "dd->d", ADDRESS, parameters="(x, y=1.0)")
+        with self.assertRaisesRegex(ValueError, "tagged with other parameters already"):
+            typedcall.tag(function, "dd->d", ADDRESS, parameters="(x, y=2.0)")
+        self.assertTrue(typedcall.untag(function))
+        typedcall.tag(function, "dd->d", ADDRESS, parameters="(x, y=2.0)")
+        self.assertEqual(typedcall.resolve(function, "dd->d")(3.0), 1.0)
+
+    def test_lifetime(self):
+        function, f = self.tagged(parameters="(x, y=1.0)")
+        f(2.0), f(2.0, y=1.0)
+        gone = weakref.ref(function)
+        del function, f
+        for _ in range(3):
+            gc.collect()
+        self.assertIsNone(gone())
+
+    def test_overloads(self):
+        function = fresh("(x, y=1)")
+        ints, floats = typedcall.entries(functions.area)[:2]
+        typedcall.tag(function, [ints.signature, floats.signature], [ints.address, floats.address],
+                      flags=ints.flags, parameters="(x, y=3)")
+        self.assertEqual(repr(typedcall.resolve(function, "ll->l")(4)), "12")
+        self.assertEqual(repr(typedcall.resolve(function, "dd->d")(4)), "12.5")
+
+    def test_consumers_in_c_have_the_whole_function_only(self):
+        function, _ = self.tagged(parameters="(x, y=1.0)")
+        self.assertEqual(typedcall.signatures(function), ["dd->d"])
+        with self.assertRaisesRegex(TypeError, "it offers 'dd->d'"):
+            typedcall.resolve(function, "d->d")
+
+
+class Names(unittest.TestCase):
+    def test_names_that_are_not_interned(self):
+        f = typedcall.resolve(functions.distance, "ddddd->d")
+        self.assertEqual(f(1, 2, **{"".join(["rad", "ius"]): 0.0}), f(1, 2, radius=0.0))
+        for name in ("\udc80", "", "a", "radius2"):
+            with self.assertRaises(TypeError):
+                f(1, 2, **{name: 0.0})
+
+    def test_what_the_shorter_function_leaves_out(self):
+        f = typedcall.resolve(functions.distance, "dddd->d")
+        self.assertEqual(f(1, 2, 3, 4), functions.distance(1, 2, 3, 4))
+        self.assertEqual(f(1, 2, d=4), functions.distance(1, 2, d=4))
+        with self.assertRaisesRegex(TypeError, "takes 'radius' from its default; resolve the signature"):
+            f(1, 2, radius=3)
+
+    def test_a_default_without_a_literal(self):
+        self.assertIs(inspect.signature(functions.with_nan).parameters["y"].default, ...)
+        f = typedcall.resolve(functions.with_nan, "ddd->d")
+        with self.assertRaisesRegex(TypeError, "missing|does not take"):
+            f(1.0)
+        self.assertEqual(typedcall.resolve(functions.with_nan, "d->d")(1.0), functions.with_nan(1.0))
+
+
+class Numba(unittest.TestCase):
+    def test_what_is_refused(self):
+        numba = adapter_support.library("numba")
+        for code, words in (
+                ("f(1.0, z=2.0)", "the default of 'y' has no literal; pass it"),
+                ("f(1.0, unknown=2.0)", "unexpected keyword argument 'unknown'")):
+            scope = {"f": functions.with_nan}
+            exec("def call(): return " + code, scope)
+            with self.assertRaisesRegex(numba.errors.TypingError, words):
+                numba.njit(scope["call"])()
+        untold = fresh("(*args)")
+        typedcall.tag(untold, "dd->d", ADDRESS)
+        with self.assertRaisesRegex(numba.errors.TypingError, "nothing says what its parameters are called"):
+            numba.njit(lambda: untold(1.0, y=2.0))()
+        wrong = fresh("(x)")
+        typedcall.tag(wrong, "dd->d", ADDRESS)
+        with self.assertRaisesRegex(numba.errors.TypingError, "has 1 parameters in Python"):
+            numba.njit(lambda: wrong(x=2.0))()
+        self.assertEqual(numba.njit(lambda: wrong(2.0, 0.5))(), 1.5)
+
+    def test_the_c_function_is_called(self):
+        numba = adapter_support.library("numba")
+        f = functions.distance
+
+        @numba.njit
+        def call(x):
+            return f(x, 1.0) + f(x, d=x, b=0.0) + f(x, 1.0, radius=x)
+
+        call(1.0)
+        before = functions.calls()
+        self.assertEqual(call(2.0), f(2.0, 1.0) + f(2.0, d=2.0, b=0.0) + f(2.0, 1.0, radius=2.0))
+        self.assertEqual(functions.calls() - before, 6)
+
+
+if __name__ == "__main__":
+    unittest.main()
