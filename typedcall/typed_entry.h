@@ -31,6 +31,29 @@
                                PyTypedMethod_Internal_FUNCTION(SELF_AND_, __VA_ARGS__), \
                                __VA_ARGS__)
 
+/// A function without the last parameters of another, for which it passes constants, so that native
+/// callers may leave out what Python's callers may:
+///
+///   static const double earth = 6371.0;
+///   static double distance(double a, double b, double c, double d, double radius);
+///   PyTypedMethod_WITH_DEFAULTS(distance_on_earth, distance, (earth), DOUBLE, DOUBLE, DOUBLE,
+///                               DOUBLE, DOUBLE)
+///   PyTypedMethod_DEFINE(
+///       distance_typed, "distance",
+///       PyTypedMethod_ENTRY(0, distance, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE),
+///       PyTypedMethod_ENTRY(0, distance_on_earth, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE));
+///
+/// The names are those of `made`: its result, and up to 12 arguments that it hands on; self, where
+/// the function takes it, is an OBJECT in front. `defaults` are in parentheses: (1, 0.5). Let the
+/// wrapper use the same constants. The whole function's entry comes first in the table.
+#define PyTypedMethod_WITH_DEFAULTS(made, function, defaults, ...) \
+  PyTypedMethod_Internal_MAKE(made, function, PASSED_, defaults, __VA_ARGS__)
+
+/// The same for a function that returns a status or falls back, whose value goes through a last
+/// pointer: the defaults are in front of that.
+#define PyTypedMethod_WITH_DEFAULTS_AND_PLACE(made, function, defaults, ...) \
+  PyTypedMethod_Internal_MAKE(made, function, PLACED_, defaults, __VA_ARGS__)
+
 // The text of each code again, because the preprocessor can join literals only, and only what a
 // macro of that name stands for; a test holds it against the list.
 #define PyTypedMethod_Internal_TEXT_VOID "v"
@@ -188,5 +211,106 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
   PyObject *, PyTypedMethod_Internal_PARAMETERS_11(__VA_ARGS__)
 #define PyTypedMethod_Internal_SELF_AND_12(...) \
   PyObject *, PyTypedMethod_Internal_PARAMETERS_12(__VA_ARGS__)
+
+// A function of these codes, whose parameters are called a12 to a1. A `return` with what is void is
+// no C.
+#define PyTypedMethod_Internal_MAKE(made, function, shape, defaults, ...)                          \
+  static PyTypedMethod_Internal_TYPE_OF(PyTypedMethod_Internal_FIRST(__VA_ARGS__))                 \
+      made(PyTypedMethod_Internal_JOIN(PyTypedMethod_Internal_DECLARED_,                           \
+                                       PyTypedMethod_Internal_COUNT(__VA_ARGS__))(__VA_ARGS__)) {  \
+    PyTypedMethod_Internal_RETURN(PyTypedMethod_Internal_FIRST(__VA_ARGS__))                       \
+        function(PyTypedMethod_Internal_JOIN(                                                      \
+            PyTypedMethod_Internal_##shape, PyTypedMethod_Internal_COUNT(__VA_ARGS__))(defaults)); \
+  }
+#define PyTypedMethod_Internal_RETURN(name) PyTypedMethod_Internal_RETURN_OF(name)
+#define PyTypedMethod_Internal_RETURN_OF(name) \
+  PyTypedMethod_Internal_SECOND(PyTypedMethod_Internal_IS_##name, return, _)
+#define PyTypedMethod_Internal_SECOND(...) PyTypedMethod_Internal_SECOND_OF(__VA_ARGS__)
+#define PyTypedMethod_Internal_SECOND_OF(first, second, ...) second
+#define PyTypedMethod_Internal_IS_VOID _,
+#define PyTypedMethod_Internal_ALL(...) __VA_ARGS__
+#define PyTypedMethod_Internal_DECLARED_0(r) void
+#define PyTypedMethod_Internal_DECLARED_1(r, a) PyTypedMethod_Internal_TYPE(a) a1
+#define PyTypedMethod_Internal_DECLARED_2(r, a, ...) \
+  PyTypedMethod_Internal_TYPE(a) a2, PyTypedMethod_Internal_DECLARED_1(r, __VA_ARGS__)
+#define PyTypedMethod_Internal_DECLARED_3(r, a, ...) \
+  PyTypedMethod_Internal_TYPE(a) a3, PyTypedMethod_Internal_DECLARED_2(r, __VA_ARGS__)
+#define PyTypedMethod_Internal_DECLARED_4(r, a, ...) \
+  PyTypedMethod_Internal_TYPE(a) a4, PyTypedMethod_Internal_DECLARED_3(r, __VA_ARGS__)
+#define PyTypedMethod_Internal_DECLARED_5(r, a, ...) \
+  PyTypedMethod_Internal_TYPE(a) a5, PyTypedMethod_Internal_DECLARED_4(r, __VA_ARGS__)
+#define PyTypedMethod_Internal_DECLARED_6(r, a, ...) \
+  PyTypedMethod_Internal_TYPE(a) a6, PyTypedMethod_Internal_DECLARED_5(r, __VA_ARGS__)
+#define PyTypedMethod_Internal_DECLARED_7(r, a, ...) \
+  PyTypedMethod_Internal_TYPE(a) a7, PyTypedMethod_Internal_DECLARED_6(r, __VA_ARGS__)
+#define PyTypedMethod_Internal_DECLARED_8(r, a, ...) \
+  PyTypedMethod_Internal_TYPE(a) a8, PyTypedMethod_Internal_DECLARED_7(r, __VA_ARGS__)
+#define PyTypedMethod_Internal_DECLARED_9(r, a, ...) \
+  PyTypedMethod_Internal_TYPE(a) a9, PyTypedMethod_Internal_DECLARED_8(r, __VA_ARGS__)
+#define PyTypedMethod_Internal_DECLARED_10(r, a, ...) \
+  PyTypedMethod_Internal_TYPE(a) a10, PyTypedMethod_Internal_DECLARED_9(r, __VA_ARGS__)
+#define PyTypedMethod_Internal_DECLARED_11(r, a, ...) \
+  PyTypedMethod_Internal_TYPE(a) a11, PyTypedMethod_Internal_DECLARED_10(r, __VA_ARGS__)
+#define PyTypedMethod_Internal_DECLARED_12(r, a, ...) \
+  PyTypedMethod_Internal_TYPE(a) a12, PyTypedMethod_Internal_DECLARED_11(r, __VA_ARGS__)
+// Those in front of the last one.
+#define PyTypedMethod_Internal_FRONT_2 a2
+#define PyTypedMethod_Internal_FRONT_3 a3, PyTypedMethod_Internal_FRONT_2
+#define PyTypedMethod_Internal_FRONT_4 a4, PyTypedMethod_Internal_FRONT_3
+#define PyTypedMethod_Internal_FRONT_5 a5, PyTypedMethod_Internal_FRONT_4
+#define PyTypedMethod_Internal_FRONT_6 a6, PyTypedMethod_Internal_FRONT_5
+#define PyTypedMethod_Internal_FRONT_7 a7, PyTypedMethod_Internal_FRONT_6
+#define PyTypedMethod_Internal_FRONT_8 a8, PyTypedMethod_Internal_FRONT_7
+#define PyTypedMethod_Internal_FRONT_9 a9, PyTypedMethod_Internal_FRONT_8
+#define PyTypedMethod_Internal_FRONT_10 a10, PyTypedMethod_Internal_FRONT_9
+#define PyTypedMethod_Internal_FRONT_11 a11, PyTypedMethod_Internal_FRONT_10
+#define PyTypedMethod_Internal_FRONT_12 a12, PyTypedMethod_Internal_FRONT_11
+#define PyTypedMethod_Internal_PASSED_0(defaults) PyTypedMethod_Internal_ALL defaults
+#define PyTypedMethod_Internal_PASSED_1(defaults) a1, PyTypedMethod_Internal_ALL defaults
+#define PyTypedMethod_Internal_PASSED_2(defaults) \
+  PyTypedMethod_Internal_FRONT_2, a1, PyTypedMethod_Internal_ALL defaults
+#define PyTypedMethod_Internal_PASSED_3(defaults) \
+  PyTypedMethod_Internal_FRONT_3, a1, PyTypedMethod_Internal_ALL defaults
+#define PyTypedMethod_Internal_PASSED_4(defaults) \
+  PyTypedMethod_Internal_FRONT_4, a1, PyTypedMethod_Internal_ALL defaults
+#define PyTypedMethod_Internal_PASSED_5(defaults) \
+  PyTypedMethod_Internal_FRONT_5, a1, PyTypedMethod_Internal_ALL defaults
+#define PyTypedMethod_Internal_PASSED_6(defaults) \
+  PyTypedMethod_Internal_FRONT_6, a1, PyTypedMethod_Internal_ALL defaults
+#define PyTypedMethod_Internal_PASSED_7(defaults) \
+  PyTypedMethod_Internal_FRONT_7, a1, PyTypedMethod_Internal_ALL defaults
+#define PyTypedMethod_Internal_PASSED_8(defaults) \
+  PyTypedMethod_Internal_FRONT_8, a1, PyTypedMethod_Internal_ALL defaults
+#define PyTypedMethod_Internal_PASSED_9(defaults) \
+  PyTypedMethod_Internal_FRONT_9, a1, PyTypedMethod_Internal_ALL defaults
+#define PyTypedMethod_Internal_PASSED_10(defaults) \
+  PyTypedMethod_Internal_FRONT_10, a1, PyTypedMethod_Internal_ALL defaults
+#define PyTypedMethod_Internal_PASSED_11(defaults) \
+  PyTypedMethod_Internal_FRONT_11, a1, PyTypedMethod_Internal_ALL defaults
+#define PyTypedMethod_Internal_PASSED_12(defaults) \
+  PyTypedMethod_Internal_FRONT_12, a1, PyTypedMethod_Internal_ALL defaults
+#define PyTypedMethod_Internal_PLACED_1(defaults) PyTypedMethod_Internal_ALL defaults, a1
+#define PyTypedMethod_Internal_PLACED_2(defaults) \
+  PyTypedMethod_Internal_FRONT_2, PyTypedMethod_Internal_ALL defaults, a1
+#define PyTypedMethod_Internal_PLACED_3(defaults) \
+  PyTypedMethod_Internal_FRONT_3, PyTypedMethod_Internal_ALL defaults, a1
+#define PyTypedMethod_Internal_PLACED_4(defaults) \
+  PyTypedMethod_Internal_FRONT_4, PyTypedMethod_Internal_ALL defaults, a1
+#define PyTypedMethod_Internal_PLACED_5(defaults) \
+  PyTypedMethod_Internal_FRONT_5, PyTypedMethod_Internal_ALL defaults, a1
+#define PyTypedMethod_Internal_PLACED_6(defaults) \
+  PyTypedMethod_Internal_FRONT_6, PyTypedMethod_Internal_ALL defaults, a1
+#define PyTypedMethod_Internal_PLACED_7(defaults) \
+  PyTypedMethod_Internal_FRONT_7, PyTypedMethod_Internal_ALL defaults, a1
+#define PyTypedMethod_Internal_PLACED_8(defaults) \
+  PyTypedMethod_Internal_FRONT_8, PyTypedMethod_Internal_ALL defaults, a1
+#define PyTypedMethod_Internal_PLACED_9(defaults) \
+  PyTypedMethod_Internal_FRONT_9, PyTypedMethod_Internal_ALL defaults, a1
+#define PyTypedMethod_Internal_PLACED_10(defaults) \
+  PyTypedMethod_Internal_FRONT_10, PyTypedMethod_Internal_ALL defaults, a1
+#define PyTypedMethod_Internal_PLACED_11(defaults) \
+  PyTypedMethod_Internal_FRONT_11, PyTypedMethod_Internal_ALL defaults, a1
+#define PyTypedMethod_Internal_PLACED_12(defaults) \
+  PyTypedMethod_Internal_FRONT_12, PyTypedMethod_Internal_ALL defaults, a1
 
 #endif  // TYPEDCALL_TYPED_ENTRY_H_

@@ -64,8 +64,72 @@ static const PyNativeCallableEntry longest[] = {
 PyTypedMethod_DEFINE(all_typed, "all",
                      PyNativeType_VALUE_LIST(SAME) PyTypedMethod_ENTRY(0, nothing, VOID));
 
+// Functions without the last parameters of others, and what they pass for these.
+static const double earth = 6371.5;
+static long called_with = 0;
+static double distance(double a, double b, double c, double radius) {
+  return a + 10 * b + 100 * c + radius;
+}
+static long seven(long a, int b, short c, long d, long e, long f, long g) {
+  return a + 10 * b + 100 * c + 1000 * d + 10000 * e + 100000 * f + 1000000 * g;
+}
+static void note(long a, long b) { called_with = 10 * a + b; }
+static int half(double x, double by, double *result) {
+  *result = x / by;
+  return x < 0;
+}
+static int number(long from, long *result) { return (void)(*result = from), 0; }
+static const double *same_items(const double *items, Py_ssize_t from) { return items + from; }
+static long of_self(PyObject *self, long x, long y) { return self == NULL ? 10 * x + y : -1; }
+
+PyTypedMethod_WITH_DEFAULTS(distance_on_earth, distance, (earth), DOUBLE, DOUBLE, DOUBLE, DOUBLE)
+    PyTypedMethod_WITH_DEFAULTS(distance_from_zero, distance, (0, 0, earth), DOUBLE, DOUBLE)
+        PyTypedMethod_WITH_DEFAULTS(six_of_seven, seven, (7), LONG, LONG, INT, SHORT, LONG, LONG,
+                                    LONG) PyTypedMethod_WITH_DEFAULTS(none_of_seven, seven,
+                                                                      (1, 2, 3, 4, 5, 6, 7), LONG)
+            PyTypedMethod_WITH_DEFAULTS(note_one, note, (5), VOID,
+                                        LONG) PyTypedMethod_WITH_DEFAULTS(note_none, note, (3, 4),
+                                                                          VOID)
+                PyTypedMethod_WITH_DEFAULTS_AND_PLACE(half_of, half, (2), INT, DOUBLE, TO(DOUBLE))
+                    PyTypedMethod_WITH_DEFAULTS_AND_PLACE(three, number, (3), INT, TO(LONG))
+                        PyTypedMethod_WITH_DEFAULTS(items_behind, same_items, (2), TO_CONST(DOUBLE),
+                                                    TO_CONST(DOUBLE))
+                            PyTypedMethod_WITH_DEFAULTS(of_self_and_one, of_self, (4), LONG, OBJECT,
+                                                        LONG)
+
+                                PyTypedMethod_DEFINE(
+                                    distance_typed, "distance",
+                                    PyTypedMethod_ENTRY(0, distance, DOUBLE, DOUBLE, DOUBLE, DOUBLE,
+                                                        DOUBLE),
+                                    PyTypedMethod_ENTRY(0, distance_on_earth, DOUBLE, DOUBLE,
+                                                        DOUBLE, DOUBLE),
+                                    PyTypedMethod_ENTRY(0, distance_from_zero, DOUBLE, DOUBLE),
+                                    PyTypedMethod_ENTRY_WITH_SELF(0, of_self_and_one, LONG, LONG));
+
+// 0, or the number of the first check that failed.
+static int defaults_check(void) {
+  const double items[] = {0, 1, 2};
+  double value = 0;
+  long number_of = 0;
+  if (distance_on_earth(1, 2, 3) != distance(1, 2, 3, 6371.5)) return 20;
+  if (distance_from_zero(1) != distance(1, 0, 0, 6371.5)) return 21;
+  if (six_of_seven(1, 2, 3, 4, 5, 6) != 7654321 || none_of_seven() != 7654321) return 22;
+  note_one(6);
+  if (called_with != 65) return 23;
+  note_none();
+  if (called_with != 34) return 24;
+  if (half_of(3, &value) != 0 || value != 1.5 || half_of(-3, &value) == 0) return 25;
+  if (three(&number_of) != 0 || number_of != 3) return 26;
+  if (items_behind(items) != items + 2) return 27;
+  if (of_self_and_one(NULL, 3) != 34) return 28;
+  if (strcmp(distance_typed.table->entries[1].signature, "ddd->d") != 0) return 29;
+  if (distance_typed.table->entries[3].flags != PyNativeCallable_TAKES_SELF) return 30;
+  return 0;
+}
+
 // 0, or the number of the first check that failed.
 static int typed_entry_check(void) {
+  if (defaults_check() != 0) return defaults_check();
   const int count = (int)(sizeof(expected) / sizeof(expected[0]));
   const PyNativeCallableEntry no_arguments[] = {
       PyTypedMethod_ENTRY(PyNativeCallable_SHORT, nothing, VOID),
