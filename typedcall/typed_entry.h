@@ -37,7 +37,7 @@
 ///   static const double earth = 6371.0;
 ///   static double distance(double a, double b, double c, double d, double radius);
 ///   PyTypedMethod_WITH_DEFAULTS(distance_on_earth, distance, (earth), DOUBLE, DOUBLE, DOUBLE,
-///                               DOUBLE, DOUBLE)
+///                               DOUBLE, DOUBLE);
 ///   PyTypedMethod_DEFINE(
 ///       distance_typed, "distance",
 ///       PyTypedMethod_ENTRY(0, distance, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE),
@@ -213,7 +213,7 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
   PyObject *, PyTypedMethod_Internal_PARAMETERS_12(__VA_ARGS__)
 
 // A function of these codes, whose parameters are called a12 to a1. A `return` with what is void is
-// no C.
+// no C. A semicolon follows.
 #define PyTypedMethod_Internal_MAKE(made, function, shape, defaults, ...)                          \
   static PyTypedMethod_Internal_TYPE_OF(PyTypedMethod_Internal_FIRST(__VA_ARGS__))                 \
       made(PyTypedMethod_Internal_JOIN(PyTypedMethod_Internal_DECLARED_,                           \
@@ -221,7 +221,8 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
     PyTypedMethod_Internal_RETURN(PyTypedMethod_Internal_FIRST(__VA_ARGS__))                       \
         function(PyTypedMethod_Internal_JOIN(                                                      \
             PyTypedMethod_Internal_##shape, PyTypedMethod_Internal_COUNT(__VA_ARGS__))(defaults)); \
-  }
+  }                                                                                                \
+  struct PyTypedMethod_Internal_END
 #define PyTypedMethod_Internal_RETURN(name) PyTypedMethod_Internal_RETURN_OF(name)
 #define PyTypedMethod_Internal_RETURN_OF(name) \
   PyTypedMethod_Internal_SECOND(PyTypedMethod_Internal_IS_##name, return, _)

@@ -82,29 +82,21 @@ static int number(long from, long *result) { return (void)(*result = from), 0; }
 static const double *same_items(const double *items, Py_ssize_t from) { return items + from; }
 static long of_self(PyObject *self, long x, long y) { return self == NULL ? 10 * x + y : -1; }
 
-PyTypedMethod_WITH_DEFAULTS(distance_on_earth, distance, (earth), DOUBLE, DOUBLE, DOUBLE, DOUBLE)
-    PyTypedMethod_WITH_DEFAULTS(distance_from_zero, distance, (0, 0, earth), DOUBLE, DOUBLE)
-        PyTypedMethod_WITH_DEFAULTS(six_of_seven, seven, (7), LONG, LONG, INT, SHORT, LONG, LONG,
-                                    LONG) PyTypedMethod_WITH_DEFAULTS(none_of_seven, seven,
-                                                                      (1, 2, 3, 4, 5, 6, 7), LONG)
-            PyTypedMethod_WITH_DEFAULTS(note_one, note, (5), VOID,
-                                        LONG) PyTypedMethod_WITH_DEFAULTS(note_none, note, (3, 4),
-                                                                          VOID)
-                PyTypedMethod_WITH_DEFAULTS_AND_PLACE(half_of, half, (2), INT, DOUBLE, TO(DOUBLE))
-                    PyTypedMethod_WITH_DEFAULTS_AND_PLACE(three, number, (3), INT, TO(LONG))
-                        PyTypedMethod_WITH_DEFAULTS(items_behind, same_items, (2), TO_CONST(DOUBLE),
-                                                    TO_CONST(DOUBLE))
-                            PyTypedMethod_WITH_DEFAULTS(of_self_and_one, of_self, (4), LONG, OBJECT,
-                                                        LONG)
-
-                                PyTypedMethod_DEFINE(
-                                    distance_typed, "distance",
-                                    PyTypedMethod_ENTRY(0, distance, DOUBLE, DOUBLE, DOUBLE, DOUBLE,
-                                                        DOUBLE),
-                                    PyTypedMethod_ENTRY(0, distance_on_earth, DOUBLE, DOUBLE,
-                                                        DOUBLE, DOUBLE),
-                                    PyTypedMethod_ENTRY(0, distance_from_zero, DOUBLE, DOUBLE),
-                                    PyTypedMethod_ENTRY_WITH_SELF(0, of_self_and_one, LONG, LONG));
+PyTypedMethod_WITH_DEFAULTS(distance_on_earth, distance, (earth), DOUBLE, DOUBLE, DOUBLE, DOUBLE);
+PyTypedMethod_WITH_DEFAULTS(distance_from_zero, distance, (0, 0, earth), DOUBLE, DOUBLE);
+PyTypedMethod_WITH_DEFAULTS(six_of_seven, seven, (7), LONG, LONG, INT, SHORT, LONG, LONG, LONG);
+PyTypedMethod_WITH_DEFAULTS(none_of_seven, seven, (1, 2, 3, 4, 5, 6, 7), LONG);
+PyTypedMethod_WITH_DEFAULTS(note_one, note, (5), VOID, LONG);
+PyTypedMethod_WITH_DEFAULTS(note_none, note, (3, 4), VOID);
+PyTypedMethod_WITH_DEFAULTS_AND_PLACE(half_of, half, (2), INT, DOUBLE, TO(DOUBLE));
+PyTypedMethod_WITH_DEFAULTS_AND_PLACE(three, number, (3), INT, TO(LONG));
+PyTypedMethod_WITH_DEFAULTS(items_behind, same_items, (2), TO_CONST(DOUBLE), TO_CONST(DOUBLE));
+PyTypedMethod_WITH_DEFAULTS(of_self_and_one, of_self, (4), LONG, OBJECT, LONG);
+PyTypedMethod_DEFINE(distance_typed, "distance",
+                     PyTypedMethod_ENTRY(0, distance, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE),
+                     PyTypedMethod_ENTRY(0, distance_on_earth, DOUBLE, DOUBLE, DOUBLE, DOUBLE),
+                     PyTypedMethod_ENTRY(0, distance_from_zero, DOUBLE, DOUBLE),
+                     PyTypedMethod_ENTRY_WITH_SELF(0, of_self_and_one, LONG, LONG));
 
 // 0, or the number of the first check that failed.
 static int defaults_check(void) {
