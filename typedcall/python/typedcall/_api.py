@@ -151,14 +151,21 @@ def add(
     *,
     flags: int | Sequence[int] = 0,
 ) -> None:
-    """Adds overloads to the tag of `f`, behind those that it has, also to one that a module in C
-    brings; tags `f` if it has none. Arguments as for tag(). What it has already is not added again.
+    """Adds overloads to the tag of `f`, behind those that it has; tags `f` if it has none. Arguments as
+    for tag(). What it has already is not added again. From CPython 3.11 on modules in C bring tags,
+    too; in older versions their functions have metadata, to which nothing is added.
 
     Python code is not asked for these overloads: what `f` does with arguments stays. For a moment
     other threads may find no tag. ValueError, and nothing is changed, where `f` has the signature, or
-    one of the same types ("q" for "l"), with another address or other flags."""
+    one of the same types ("q" for "l"), with another address or other flags, or has metadata."""
     rows, kept = read_rows(f, signature, address, flags, entries)
-    present = [entry for entry in backend.own_entries(f) if entry.place in OF_TAGS]
+    own_entries = backend.own_entries(f)
+    present = [entry for entry in own_entries if entry.place in OF_TAGS]
+    if own_entries and not present:
+        place, stands = own_entries[0].place, [entry.signature for entry in own_entries]
+        raise ValueError(
+            f"{name_of(f)} has '{', '.join(stands)}' in its {place}, to which nothing is added"
+        )
     old = [(entry.signature, int(entry.flags), entry.address) for entry in present]
     added = list(old)
     for row in rows:
