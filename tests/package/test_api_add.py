@@ -32,10 +32,12 @@ class Add(unittest.TestCase):
 
     def test_behind_what_is_there(self):
         f = self.f
-        typedcall.add(f, "d->d", self.double, flags=Flags.PURE)
+        # By its number: on PyPy a callback of ctypes is called by C alone.
+        typedcall.add(f, "d->d", address(self.double), flags=Flags.PURE)
         resolved = typedcall.resolve(f, "d->d")
         first = rows(f)
-        typedcall.add(f, ["f->f", "l->l"], [self.float, self.long], flags=[0, Flags.SHORT])
+        pointers = [address(self.float), address(self.long)]
+        typedcall.add(f, ["f->f", "l->l"], pointers, flags=[0, Flags.SHORT])
         self.assertEqual([row[0] for row in rows(f)], ["d->d", "f->f", "l->l"])
         self.assertEqual(rows(f)[:1], first)
         self.assertEqual(rows(f)[2][2], address(self.long))

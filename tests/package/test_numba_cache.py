@@ -393,6 +393,32 @@ print_all([outcome(bare, 3.0), outcome(outer, 3.0), outcome(apply, shapes.half, 
         self.assertEqual(self.run_program(lines)["results"], [7])
         self.changed('["b->l", "l->l"], ["small", "half_long"]', '["l->l"], ["half_long"]', [3], lines)
 
+    def test_another_default(self):
+        self.write("kernels.py", """
+import numba, shapes
+
+@numba.njit(cache=True)
+def call(a):
+    return shapes.add(a)
+
+@numba.njit(cache=True)
+def with_both(a):
+    return shapes.noted(a, 1)
+""")
+        lines = "from kernels import *\nprint_all([call(5), with_both(5)])"
+        for default, expected, hits in ((1, 6, 0), (1, 6, 2), (3, 8, 1), (3, 8, 2)):
+            self.write("shapes.py", PROVIDER + f"""
+@tagged("ii->i")
+def add(a, b={default}):
+    return a + b
+
+@tagged("ii->i", "add")
+def noted(a, b, note=object()):
+    return a + b
+""")
+            ran = self.run_program(lines)
+            self.assertEqual((ran["results"], ran["hits"]), ([expected, 6], hits))
+
     def test_functions_that_went(self):
         self.write("kernels.py", KERNELS[:KERNELS.index("@numba.njit(cache=True)\ndef ints")]
                    + KERNELS[KERNELS.index("def outcome"):])

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from typedcall._api import entries as entries_of
-from typedcall._foreign import attribute, import_path, printable, text_attribute
+from typedcall._foreign import attribute, import_path, printable, text_attribute, type_name
 from typedcall._parameters import parameters_of
 from typedcall._records import Entry
 from typedcall._tag_modules import load_tags_of
@@ -134,7 +134,18 @@ def _symbol(function: Any, entries: list[Entry], what: str) -> Symbol | None:
     rows = [(entry.signature, int(entry.flags)) for entry in entries]
     return Symbol(module, path, what, _digest(
         module, script, path, what, rows, text_attribute(function, "__text_signature__"),
-        parameters_of(function)))
+        _parameters(function)))
+
+
+def _parameters(function: Any) -> Any:
+    """Names and defaults, which compiled code has as constants. What is no constant may be spelt
+    otherwise in each process."""
+    known = parameters_of(function)
+    if known is None:
+        return None
+    plain = (bool, int, float, complex, str, type(None))
+    defaults = tuple(each if type(each) in plain else type_name(each) for each in known.defaults)
+    return known._replace(defaults=defaults)
 
 
 def _target(function: Any, entries: list[Entry], what: str) -> tuple[int, Any]:
