@@ -200,7 +200,7 @@ def skipped(name, reason):
     return [Case(name, SKIPPED, reason)]
 
 
-def full_runs(chosen, usual, newest, fuzz_seconds):
+def full_runs(chosen, usual, newest, fuzz_seconds, thread_sanitizer):
     """(label, function, arguments) of what --full adds."""
     free_threaded = [i.version for i in chosen if i.info["gil_disabled"]]
     if not free_threaded:
@@ -227,6 +227,8 @@ def full_runs(chosen, usual, newest, fuzz_seconds):
         newest, ["-c", "opt", "--test_tag_filters=" + NOT_AGAIN])
     yield "tsan, " + usual.label, bazel_test, (usual, ["--config=tsan"])
     yield "fuzz, " + usual.label, fuzz_all, (usual, fuzz_seconds)
+    if thread_sanitizer:
+        yield "thread sanitizer", checks.script, ("tools/thread_sanitizer",)
 
 
 def bazel_runs(order, usual, newest, full, with_clang, partly):
@@ -305,6 +307,8 @@ def main():
                         help="--full begins no part after that (default: %(default)s)")
     parser.add_argument("--fuzz-seconds", type=int, default=30, metavar="N",
                         help="how long each fuzzer, and the package's, runs (default: %(default)s)")
+    parser.add_argument("--thread-sanitizer", action="store_true",
+                        help="with --full: also tools/thread_sanitizer, which takes half an hour")
     options = parser.parse_args()
 
     if options.arch and (options.full or options.clang or options.python):
@@ -335,7 +339,7 @@ def main():
         plan += bazel_runs(order, usual, newest, options.full, with_clang, partly)
         plan += package_runs(found, usual, options.full, options.quick, partly)
     if options.full:
-        plan += full_runs(chosen, usual, newest, options.fuzz_seconds)
+        plan += full_runs(chosen, usual, newest, options.fuzz_seconds, options.thread_sanitizer)
 
     if options.full:
         # tests/package/test_property_attack.py
