@@ -1,5 +1,6 @@
 """Providers on stock PyPy: extensions made with typedcall/provider.h and with the C macros carry
 the METH_TYPED bits and their metadata, and what PyPy cannot have is refused when it is compiled."""
+import array
 import gc
 import os
 import pathlib
@@ -101,6 +102,28 @@ class SingleFile(unittest.TestCase):
         self.assertEqual(geometry.Line(2.0, 1.0).at(3.0), 7.0)
         self.assertIn("gcd", typedcall.accelerate(geometry).accelerated)
         self.assertEqual((geometry.gcd(12, -18), geometry.clamp(3.0, high=2.0)), (6, 2.0))
+
+
+@ON_PYPY
+class Buffers(unittest.TestCase):
+    # PyPy gives memory that is not contiguous to who has asked for what is.
+    def test_a_pointer_into_what_is_not_contiguous(self):
+        typed = support.build("typed_functions")
+        values = memoryview(array.array("d", range(6)))
+        self.assertEqual(typed.sum_of(values[1:4], 3), 6.0)
+        with self.assertRaisesRegex(BufferError, "not contiguous"):
+            typed.sum_of(values[::2], 3)
+
+    @unittest.skipUnless((ROOT / "tests" / "provider").is_dir(), "the repository is not here")
+    def test_functions_of_buffers(self):
+        source = ROOT / "tests" / "provider" / "provider_buffers.cc"
+        with tempfile.TemporaryDirectory() as folder:
+            for standard in (17, 20):
+                name = "provider_buffers_%d" % standard
+                support.compile_module(source, folder, name,
+                                       ["-std=c++%d" % standard, "-O1", "-DNAME=" + name])
+            support.run([sys.executable, source.with_name("test_buffers.py")],
+                        env=dict(os.environ, PYTHONPATH=folder))
 
 
 @ON_PYPY

@@ -88,8 +88,10 @@ class Elements(unittest.TestCase):
         self.assertEqual(whole.tolist(), [0, 1, 4, 3, 2, 5])
 
     def test_no_elements(self):
-        for empty in (array.array("d"), memoryview(array.array("d", [1]))[:0],
-                      (ctypes.c_double * 0)()):
+        arrays = [array.array("d"), memoryview(array.array("d", [1]))[:0]]
+        if sys.version_info >= (3, 10):  # before, their items had no bytes
+            arrays.append((ctypes.c_double * 0)())
+        for empty in arrays:
             self.assertEqual(m.last_d(empty), 0.0)
             self.assertEqual(m.reverse_d(empty), 0)
             self.assertEqual(m.norm(empty), 0.0)
@@ -166,10 +168,9 @@ class Refused(unittest.TestCase):
     def test_writing_to_what_is_read_only(self):
         constant = memoryview(array.array("d", [1, 2])).toreadonly()
         self.assertEqual(m.last_d(constant), 2.0)
-        with self.assertRaises(BufferError):
-            m.reverse_d(constant)
-        with self.assertRaises(BufferError):
-            m.reverse_B(b"bytes")
+        for function, given in ((m.reverse_d, constant), (m.reverse_B, b"bytes")):
+            with self.assertRaises((BufferError, ValueError) if IS_PYPY else BufferError):
+                function(given)
         self.assertEqual(constant.tolist(), [1, 2])
 
     def test_what_is_not_contiguous(self):
@@ -188,6 +189,7 @@ class Refused(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "^the buffer's items are not aligned to 8 bytes$"):
             m.norm(odd)
 
+    @unittest.skipIf(IS_PYPY, "its exceptions of C code have tracebacks")
     def test_the_argument_is_named(self):
         with self.assertRaisesRegex(
             TypeError, r"^scale\(\) argument 'values': a buffer of 'd' items is needed, not 'int'$"

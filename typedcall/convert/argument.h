@@ -143,7 +143,11 @@ inline bool clear_pointer_refusal() {
       (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError))) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
+#ifdef PYPY_VERSION
+    is_refusal = true;  // C code's have tracebacks there, and no class has a `__buffer__`
+#else
     is_refusal = traceback == nullptr;
+#endif
     PyErr_Restore(type, value, traceback);
   }
   if (is_refusal) PyErr_Clear();

@@ -101,6 +101,13 @@ inline bool buffer_fits(const Py_buffer &view, const pointer_wanted &wanted) {
                  view.itemsize);
     return false;
   }
+#ifdef PYPY_VERSION
+  // PyPy gives what is not contiguous to who has asked for what is.
+  if (!PyBuffer_IsContiguous(const_cast<Py_buffer *>(&view), 'C')) {
+    PyErr_SetString(PyExc_BufferError, "the buffer is not contiguous");
+    return false;
+  }
+#endif
   const std::size_t alignment =
       wanted.type.is_pointer ? PyNativeCode_Alignment(wanted.type.code) : 1;
   // Where nothing is, nothing is misaligned: array.array gives an odd address then.
