@@ -413,6 +413,22 @@ TEST_F(Consumers, BoxedCalls) {
          }});
 }
 
+TEST_F(Consumers, BoxedCallsOfBuffers) {
+  Ref callable = scope_.Eval("lambda x, y, z, b: len(x) + len(y) + len(z) + len(b)");
+  double numbers[] = {1, 2, 3};
+  Sweep({"boxed_call of buffers", [&] {
+           long result = 0;
+           const typedcall::span<double> all = numbers;
+           const unsigned char bytes[] = {1};
+           return typedcall::boxed_call(callable.get(), &result, all,
+                                        typedcall::span<const double>(all),
+                                        typedcall::span<const char>("text", 4),
+                                        typedcall::span<const unsigned char>(bytes)) &&
+                  result == 11;
+         }});
+  EXPECT_EQ(numbers[2], 3.0);
+}
+
 TEST_F(Consumers, FallingBack) {
   Ref back = scope_.Eval("m.falls_back"), twice_ = scope_.Eval("m.twice"),
       same_ = scope_.Eval("m.same");
