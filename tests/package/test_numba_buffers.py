@@ -127,13 +127,16 @@ class Calls(unittest.TestCase):
         # As many doubles as there are complex numbers: of 3+4j the real part.
         self.assertEqual(nopython_call(function)(numpy.array([3 + 4j])), 3.0)
 
-        def back(x):
-            raise NotImplementedError
+        given = []
 
-        typedcall.tag(back, "*kZd&d->i", module.addresses["mean_or_fall_back"],
-                      flags=int(Flags.FALLS_BACK))
-        with self.assertRaisesRegex(numba.TypingError, "may fall back, and has other types"):
-            nopython_call(back)(numpy.array([3 + 4j]))
+        def times(x, k):
+            given.append((x.format, x.tobytes(), k))
+            return 42.0
+
+        typedcall.tag(times, "*kZdi->d", module.addresses["times"])
+        x = numpy.array([3 + 4j])
+        self.assertEqual(nopython_call(times, 2)(x, 2**40), 42.0)
+        self.assertEqual(given, [("Zd", x.tobytes(), 2**40)])
 
     def test_the_python_function_gets_a_copy(self):
         given = []

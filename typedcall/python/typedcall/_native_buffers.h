@@ -1,52 +1,82 @@
-// A buffer argument of a typed function: from a Python object to the pointer to the first element
-// and their number. The conversion is that of the generated wrappers.
+// A buffer of a typed function called from Python: what C gets, chosen by type code at run time.
+// And the way back, where compiled code falls back to the Python callable with what C would have
+// got.
 #ifndef TYPEDCALL_PYTHON_NATIVE_BUFFERS_H_
 #define TYPEDCALL_PYTHON_NATIVE_BUFFERS_H_
 
-#include "typedcall/convert/pointer.h"
-// pointer.h comes first, because of Python.h.
-#include "typedcall/invoker.h"
+#include "typedcall/convert/boxed_buffer.h"
+#include "typedcall/convert/buffer.h"
+#include "typedcall/loop.h"
+// These come first, because of Python.h.
 
 namespace typedcall::python {
 
-/// `values` become what C gets for a buffer of what `wanted` points to. If `view->obj` is not NULL
-/// afterwards, the buffer is to be released behind the call. False with TypeError for what has no
-/// such items, BufferError or ValueError for memory that is not contiguous, not aligned, of
-/// another number of dimensions than one (a count says no shape), or read-only where it is written
-/// to. GIL: held.
-inline bool buffer_from_python(PyObject *object, const typedcall::internal::pointer_wanted &wanted,
-                               native_value *values, Py_buffer *view) {
+/// `values` become what C gets for a buffer of that type: the pointer and the count. If `view->obj`
+/// is not NULL afterwards, the buffer is to be released behind the call. False with an exception,
+/// as in the generated wrappers. GIL: held.
+inline bool buffer_to_values(PyObject *object, PyNativeType type, native_value *values,
+                             Py_buffer *view) {
+  void *data = nullptr;
+  std::size_t count = 0;
   view->obj = nullptr;
-  if (!PyObject_CheckBuffer(object)) {
-    PyErr_Format(PyExc_TypeError, "a buffer of '%s' items is needed, not '%.100s'",
-                 PyNativeCode_Letters(wanted.type.code), Py_TYPE(object)->tp_name);
-    return false;
+  if (type.code == PyNativeType_STRING) {
+    span<const char> text;
+    if (!typedcall::internal::text_from_python(object, &text)) return false;
+    values[0] = native_value::of(text.data());
+    count = text.size();
+  } else {
+    if (!typedcall::internal::buffer_from_python(object, type, &data, &count, view)) return false;
+    values[0] = native_value::of(data);
   }
-  void *pointer;
-  // Neither None nor a capsule is an exporter.
-  if (!typedcall::internal::pointer_from_python(object, wanted, &pointer, view)) return false;
-  if (view->ndim != 1) {
-    PyErr_Format(PyExc_ValueError, "a buffer of 1 dimension is needed, not of %d", view->ndim);
-    PyBuffer_Release(view);
-    return false;
-  }
-  values[0] = native_value::of(pointer);
-  values[1] = native_value::of(static_cast<std::intptr_t>(view->len / view->itemsize));
+  values[1] = native_value::of(static_cast<std::intptr_t>(count));
   return true;
 }
 
-/// The same for "*s": the UTF-8 of a str, which keeps it.
-inline bool text_from_python(PyObject *object, native_value *values) {
-  if (!PyUnicode_Check(object)) {
-    PyErr_Format(PyExc_TypeError, "a str is needed, not '%.100s'", Py_TYPE(object)->tp_name);
-    return false;
+/// As call_element(), for signatures with buffers: `values` are the arguments as C gets them, two
+/// for each buffer, of which the callable gets a copy. False with an exception. GIL: held.
+__attribute__((noinline, cold)) inline bool call_with_copies(
+    PyObject *callable, const typedcall::internal::element_plan &plan, const native_value *values,
+    wide_value *result) {
+  using typedcall::internal::buffer_parts;
+  constexpr std::size_t most = typedcall::internal::most_arguments;
+  if (PyErr_Occurred() != nullptr) return false;
+  stats::add(event::boxed);
+  object_ref boxed[most], copies[most];
+  PyObject *stack[most + 1] = {nullptr};
+  const std::size_t count = plan.inputs.size();
+  // What is passed for an argument, and for a buffer its parts, which are two values.
+  const auto parts_at = [](PyNativeType type, const native_value *at) {
+    return buffer_parts{type, at[0].get<const void *>(),
+                        static_cast<std::size_t>(at[1].get<Py_ssize_t>())};
+  };
+  const native_value *next = values;
+  bool is_boxed = true;
+  std::size_t made = 0;
+  for (; is_boxed && made < count; ++made) {
+    const PyNativeType type = plan.inputs[made];
+    const bool is_buffer = PyNativeType_IsBuffer(type) != 0;
+    boxed[made] = object_ref::steal(
+        is_buffer ? typedcall::internal::box_buffer(parts_at(type, next), &copies[made])
+                  : typedcall::internal::box_element(type, *next));
+    is_boxed = static_cast<bool>(boxed[made]);
+    stack[made + 1] = boxed[made].get();
+    next += is_buffer ? 2 : 1;
   }
-  Py_ssize_t length;
-  const char *const text = PyUnicode_AsUTF8AndSize(object, &length);
-  if (text == nullptr) return false;
-  values[0] = native_value::of(text);
-  values[1] = native_value::of(static_cast<std::intptr_t>(length));
-  return true;
+  object_ref returned;
+  if (is_boxed) {
+    returned = object_ref::steal(
+        PyObject_Vectorcall(callable, stack + 1, count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+  }
+  next = values;
+  for (std::size_t i = 0; i < made; ++i) {
+    const PyNativeType type = plan.inputs[i];
+    const bool is_buffer = PyNativeType_IsBuffer(type) != 0;
+    if (is_buffer && boxed[i]) {
+      typedcall::internal::finish_buffer(parts_at(type, next), copies[i].get());
+    }
+    next += is_buffer ? 2 : 1;
+  }
+  return returned && typedcall::internal::unbox_element(plan.output, returned.get(), result);
 }
 
 }  // namespace typedcall::python

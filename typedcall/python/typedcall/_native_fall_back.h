@@ -3,7 +3,7 @@
 #ifndef TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 #define TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 
-#include "_native_copied_buffers.h"
+#include "_native_buffers.h"
 // It comes first, because of Python.h.
 #include <cstdint>
 #include <cstring>

@@ -119,6 +119,7 @@ class parameter {
         pointer_(!type.is_pointer             ? nullptr
                  : PyNativeType_IsConst(type) ? &code_->const_pointer
                                               : &code_->pointer),
+        type_(type),
         is_buffer_(PyNativeType_IsBuffer(type)) {}
 
   /// How many C arguments it is.
@@ -127,11 +128,7 @@ class parameter {
 
   /// `value` has room for width().
   bool convert(PyObject *object, native_value *value, scratch *where) const {
-    if (is_buffer_) {
-      return code_ == &code_of(PyNativeType_STRING)
-                 ? text_from_python(object, value)
-                 : buffer_from_python(object, *pointer_, value, &where->view);
-    }
+    if (is_buffer_) return buffer_to_values(object, type_, value, &where->view);
     if (pointer_ == nullptr) return code_->convert(object, value, where);
     void *pointer;
     if (!typedcall::internal::pointer_from_python(object, *pointer_, &pointer, &where->view)) {
@@ -144,6 +141,7 @@ class parameter {
  private:
   const value_code *code_;
   const typedcall::internal::pointer_wanted *pointer_;  // null: no pointer
+  PyNativeType type_;
   bool is_buffer_;
 };
 

@@ -51,9 +51,8 @@ def why_not_buffer(given: Any, letters: str) -> str:
 
 
 def is_copied(letters: str) -> bool:
-    """Can the Python function get a copy of such a buffer, where compiled code calls it? Not where
-    memoryview.cast() does not know the elements."""
-    return is_buffer(letters) and CODES[pointee(letters)].kind not in ("complex", "string")
+    """Can the Python function get a copy of such a buffer, where compiled code calls it?"""
+    return is_buffer(letters) and letters != "*s"
 
 
 def parts_of(context: Any, builder: Any, given: Any, value: Any) -> tuple[Any, Any]:
