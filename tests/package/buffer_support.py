@@ -29,6 +29,9 @@ FUNCTIONS = {
 }
 for _name, (_signature, _flags) in FUNCTIONS.items():
     typedcall.tag(getattr(module, _name), _signature, module.addresses[_name], flags=int(_flags))
+#: The same with generated wrappers.
+provider = support.build("buffer_provider")
+MODULES = [module, provider]
 
 DOUBLES = [[], [3.0], [3.0, 4.0], [-0.0, 1e300], [0.5] * 100]
 

@@ -23,7 +23,7 @@ class Table(unittest.TestCase):
         for name in buffer_support.FUNCTIONS:
             if name == "utf8_length":
                 continue
-            function = getattr(module, name)
+            function = getattr(buffer_support.provider, name)
             count = len(typedcall.entries(function)[0].python_types()[0])
             call = nopython_call(function, count)
             others = {"power": [lambda: 2.5], "times": [lambda: 3, lambda: 2**40, lambda: True]}
