@@ -261,6 +261,11 @@ class WithoutMemory(unittest.TestCase):
         # The last of them is wrong: all that comes before NumPy is made and let go.
         wrong = loops + (("x", 0, address, one),)
         sweep(lambda: make_ufunc(api, "name", "doc", wrong, double * 8, 1, 1), errors=ValueError)
+        rows = (("*kd->d", 0, address, one, one, (("d", 0, -1, 0, one),)),) * 3
+        make_ufunc(api, "name", "doc", rows, double * 6, 1, 1, "(n)->()")
+        wrong = rows + (("*kd->d", 0, address, one, one, ()),)
+        sweep(lambda: make_ufunc(api, "name", "doc", wrong, double * 8, 1, 1, "(n)->()"),
+              errors=ValueError)
         before = sys.getrefcount(one)
         sweep(lambda: scalar_functions(api, numpy.cbrt))
         sweep(lambda: scalar_functions(api, one), errors=TypeError)

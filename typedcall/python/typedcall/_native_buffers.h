@@ -7,7 +7,6 @@
 #include "typedcall/convert/boxed_buffer.h"
 #include "typedcall/convert/buffer.h"
 #include "typedcall/loop.h"
-// These come first, because of Python.h.
 
 namespace typedcall::python {
 

@@ -355,7 +355,7 @@ typedcall::method_table methods{
     typedcall::def<make_ufunc>(
         "make_ufunc", typedcall::takes_self, positional("api"), positional("name"),
         positional("doc"), positional("loops"), positional("types"), positional("nin"),
-        positional("nout"), positional("core"),
+        positional("nout"), typedcall::arg("core") = "",
         "A ufunc of `loops`, a tuple of (signature, flags, address, keep_alive) or, for what may "
         "fall back, with the callable behind these, and the signature of its arrays where they are "
         "wider; `types` are NumPy's type numbers, nin + nout of each loop. `core` is empty or the "

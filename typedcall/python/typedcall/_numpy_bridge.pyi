@@ -10,7 +10,7 @@ def make_ufunc(
     types: bytes,
     nin: int,
     nout: int,
-    core: str,
     /,
+    core: str = "",
 ) -> Any: ...
 def scalar_functions(api: Any, ufunc: Any, /) -> list[tuple[str, int]]: ...
