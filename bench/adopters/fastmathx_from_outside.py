@@ -17,7 +17,7 @@ try:
 except ImportError as missing:
     sys.exit("SKIPPED: %s is not installed (pip install fastmathx numba)" % missing.name)
 
-# All there is to write: a Python name, and the line of its cfastmath.h.
+# All there is to write: a Python name, and the line of its header.
 DECLARATIONS = {
     "py_divide": "double divide(double a, double b)",
     "py_factorial": "uint64_t factorial(uint32_t n)",

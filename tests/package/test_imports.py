@@ -15,21 +15,23 @@ COMPILED = ("_native", "_numpy_bridge")
 TABLE = {
     "compiled": (COMPILED, ""),
     "tools": ("_cffi _foreign _identity _libraries includes", ""),
-    "record": ("_c_text _capsules _codes _records", "compiled"),
+    "record": ("_buffers _c_text _capsules _codes _records", "compiled"),
+    "parameters": ("_parameters", "tools record"),
     "sources": ("sources sources.cffi_ sources.ctypes_ sources.cython_ sources.numba_"
                 " sources.numpy_ sources.scipy_", "compiled tools record"),
-    "shims": ("_pypy_originals _pypy_shims", "tools record"),
+    "shims": ("_pypy_buffers _pypy_originals _pypy_shims", "tools record parameters"),
     "tags": ("_pointers _tagging", "tools record sources"),
-    "backends": ("_cpython_backend _pypy_backend", "compiled tools record shims tags"),
+    "backends": ("_cpython_backend _pypy_backend", "compiled tools record parameters shims tags"),
     "functions": ("_api _choose sources.resolved_",
-                  "compiled tools record sources tags backends"),
+                  "compiled tools record parameters sources tags backends"),
     "acceleration": ("pypy _pypy_imports", "tools shims backends"),
-    "adapters": ("_numba_cache _numba_call _numba_fall_back _numba_overloads _numba_raise _tag_modules"
-                 " to_cffi to_ctypes to_cython to_numba to_numpy to_scipy ufuncs",
-                 "compiled tools record sources functions"),
+    "adapters": ("_numba_arguments _numba_buffers _numba_cache _numba_call _numba_fall_back _numba_overloads"
+                 " _numba_raise _numpy_gufuncs _tag_modules to_cffi to_ctypes to_cython to_numba to_numpy"
+                 " to_scipy ufuncs",
+                 "compiled tools record parameters sources tags functions"),
     "package": ("typedcall", "tools record functions acceleration adapters"),
-    "command line": ("__main__ cli cli.arguments cli.bench cli.comparing cli.doctor cli.isolation cli.report"
-                     " cli.show cli.targets cli.verify cli.ways",
+    "command line": ("__main__ cli cli.arguments cli.bench cli.buffers cli.comparing cli.doctor cli.isolation"
+                     " cli.report cli.show cli.targets cli.verify cli.ways",
                      "compiled tools record shims backends package"),
 }
 GROUP_OF = {module: group for group, (modules, _) in TABLE.items()

@@ -7,6 +7,7 @@ import unittest
 import weakref
 
 import adapter_support
+import support
 import typedcall
 from buffer_support import module
 from typedcall import Flags
@@ -202,13 +203,16 @@ class Errors(unittest.TestCase):
             with self.assertRaisesRegex(error, text):
                 typedcall.ufunc(function, signature=signature)
 
-    def test_a_function_of_numbers_has_no_signature(self):
-        def half(x):
-            return x / 2
-
-        typedcall.tag(half, "d->d", module.addresses["norm"])
-        with self.assertRaisesRegex(TypeError, "has no buffers"):
-            typedcall.ufunc(half, signature="()->()")
+    def test_a_signature_says_how_many_numbers(self):
+        functions = support.build("default_functions")
+        short = typedcall.ufunc(functions.by_position, signature="()->()")
+        self.assertEqual((short.nin, short(3.0)), (1, functions.by_position(3.0)))
+        whole = typedcall.ufunc(functions.by_position)
+        self.assertEqual((whole.nin, whole(3.0, 4.0)), (2, functions.by_position(3.0, 4.0)))
+        for signature, reason in (("(),(),()->()", "takes 2 numbers, not 3"),
+                                  ("(n)->()", "has no buffers"), ("()->(),()", "takes")):
+            with self.subTest(signature), self.assertRaisesRegex(TypeError, reason):
+                typedcall.ufunc(functions.by_position, signature=signature)
 
     def test_pickling(self):
         norm = typedcall.ufunc(module.norm)

@@ -16,6 +16,7 @@ from typedcall._foreign import import_path, name_of, text_attribute
 from typedcall._numpy_gufuncs import (
     Core,
     RowLoop,
+    core_of,
     has_buffers,
     read_core,
     row_loops,
@@ -190,7 +191,11 @@ def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
     def unusable(entry: Entry) -> str:
         if has_buffers(entry):
             return why_no_rows(entry, core)
-        return _no_numbers(entry) if core is None else "has no buffers, of which a signature speaks"
+        if core is None or core == core_of(entry):
+            return _no_numbers(entry)
+        if any(core[0] + core[1]):
+            return "has no buffers, of which a signature speaks"
+        return f"takes {len(core_of(entry)[0])} numbers, not {len(core[0])}"
 
     first = choose(function, None, capabilities, "NumPy", unusable)
     entries = [
@@ -218,7 +223,8 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
     Python tries them, but narrow types before those that they can be cast to. There are also loops
     over 64-bit ints for narrower ones, and over doubles for floats: they convert as `function` does,
     call it for an int that does not fit, which raises its OverflowError, and give int64 and float64, as
-    NumPy makes of Python's numbers.
+    NumPy makes of Python's numbers. A ufunc has one number of arguments: that of the first overload, or
+    of `signature`, `(),()->()`.
 
     Of a function that takes buffers it is a generalised ufunc: `*kd->d` is `(n)->()`, and a buffer is a
     row of an array, copied where that has gaps. `signature` says it in NumPy's way where the lengths
