@@ -254,7 +254,8 @@ def install() -> None:
     function stands."""
     from numba.core import caching
 
-    of_functions, of_libraries = caching.CompileResultCacheImpl, caching.CodeLibraryCacheImpl
+    of_functions: Any = caching.CompileResultCacheImpl
+    of_libraries: Any = caching.CodeLibraryCacheImpl
     load_function, load_library = of_functions.rebuild, of_libraries.rebuild
     keep_function = of_functions.reduce
 
