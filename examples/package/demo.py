@@ -19,9 +19,12 @@ except ValueError as error:
 import typedcall
 
 print("distance offers", typedcall.signatures(geodesy.distance))
-distance = typedcall.resolve(geodesy.distance, "ddddd->d")  # with the radius: C has no defaults
+distance = typedcall.resolve(geodesy.distance, "ddddd->d")  # with the radius, which has a default
 assert distance.address and typedcall.Flags.THREAD_SAFE in distance.flags
 assert distance(*lisbon, *kyiv, 6371008.8) == geodesy.distance(*lisbon, *kyiv)
+assert distance(*lisbon, *kyiv, radius=1.0) == geodesy.distance(*lisbon, *kyiv, radius=1.0)
+on_earth = typedcall.resolve(geodesy.distance, "dddd->d")  # a C function that passes the default
+assert on_earth(*lisbon, *kyiv) == geodesy.distance(*lisbon, *kyiv)
 (zone,) = typedcall.entries(geodesy.utm_zone)
 print("utm_zone may raise:", typedcall.Flags.MAY_RAISE in zone.flags)
 try:

@@ -166,11 +166,14 @@ def _refuser(wrapper: Any, parameters: Parameters, defaults: list[Any]) -> Calla
     return refused
 
 
-def _branch(i: int, choice: _Choice, arguments: Sequence[str]) -> list[str]:
+def _branch(
+    i: int, choice: _Choice, arguments: Sequence[str], tests_of_defaults: Sequence[str] = ()
+) -> list[str]:
     """Calls the C function where the types are its own."""
     buffers = [at for at, each in enumerate(choice.types) if each[0] == "*"]
     tests = [f"_type({argument}) is {each}" for argument, each
              in zip(arguments, choice.types) if each[0] != "*"]
+    tests += tests_of_defaults
     _, result = choice.entry.python_types()
     passed = [f"_b{at}, _len(_b{at})" if at in buffers else argument
               for at, argument in enumerate(arguments)]
@@ -212,9 +215,18 @@ def _source(name: str, choices: Sequence[_Choice], parameters: Parameters | None
     if parameters is not None:
         head, boxed = _head(name, parameters)
         lines += [f"    {head}", "        if not _rest and not _keywords:"]
+        # What leaves out the last parameters does what the whole function does with their defaults, and may
+        # be quicker where that falls back.
+        whole = [choice for choice in choices if len(choice.types) == count]
+        falls_back = any(choice.entry.flags & Flags.FALLS_BACK for choice in whole)
         for i, choice in enumerate(choices):
-            # Those that leave out the last parameters do what it does with their defaults.
-            if len(choice.types) == count:
+            if choice not in whole and falls_back and not choice.entry.flags & Flags.FALLS_BACK:
+                kept = len(choice.types)
+                tests = [f"{each} is _default{at}" for at, each in enumerate(parameters.names) if at >= kept]
+                lines += ["            " + line for line
+                          in _branch(i, choice, parameters.names[:kept], tests)]
+        for i, choice in enumerate(choices):
+            if choice in whole:
                 lines += ["            " + line for line in _branch(i, choice, parameters.names)]
         needed = [f"{each} is not _missing" for each, optional
                   in zip(parameters.names, parameters.optional) if not optional]
