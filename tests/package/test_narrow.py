@@ -444,7 +444,7 @@ class Ufuncs(unittest.TestCase):
 
         entry = typedcall.entries(functions.same_i)[0]
         row = (entry.signature, int(entry.flags), entry.address, functions.same_i, functions.same_i)
-        for asked in ("d->i", "l->l", "ll->i", "h->i", "i->i", "?->l", "nonsense"):
+        for asked in ("d->i", "l->d", "ll->l", "h->l", "i->i", "d->l", "nonsense"):
             with self.subTest(asked=asked), self.assertRaises(ValueError):
                 _numpy_bridge.make_ufunc(numpy_.ufunc_api(), "x", "", ((*row, asked),), b"\0\0", 1, 1)
 
