@@ -112,8 +112,12 @@ class _Ways:
             element: Any = getattr(of, "_type_", None)
             is_array = type(value) is memoryview and isinstance(element, type)
             given.append((element * len(value)).from_buffer_copy(value) if is_array else value)
-        made.argtypes = [ctypes.c_void_p if isinstance(each, ctypes.Array) else of
-                         for each, of in zip(given, made.argtypes)]
+        types = made.argtypes
+        for at, each in enumerate(given):
+            if isinstance(each, ctypes.Array):
+                types = (*types[:at], ctypes.c_void_p, *types[at + 1:])
+        # All of them: ctypes counts the arguments of a call, of which a status has one too few.
+        made.argtypes = types
         return _python_loop(made, tuple(given))
 
     def cffi(self) -> Timer:
