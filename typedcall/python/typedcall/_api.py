@@ -126,7 +126,7 @@ def tag(
     all names that it has; everything else by the object. PyPy tags objects only, and keeps those
     without weak references, as builtin functions are there, alive until untag().
 
-    `parameters` says what Python calls them, "(x, y, /, octaves=1, *, base=0.0)", for functions whose own
+    `parameters` says what Python calls them, `(x, y, /, octaves=1, *, base=0.0)`, for functions whose own
     signature (`inspect.signature`) does not; `defaults` are those of the last parameters, (1, 0.0). Both
     are for those who call by names and defaults in Python: TypedFunction, Numba and PyPy's accelerated
     functions. Consumers written in C and C++ are offered the whole function only.
