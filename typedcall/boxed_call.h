@@ -39,18 +39,20 @@ bool box_and_call(PyObject *callable, R *result, A... arguments) {
   constexpr bool has_buffers = (is_buffer<A> || ...);
   stats::add(event::boxed);
   object_ref copies[has_buffers ? count : 1];
-  [[maybe_unused]] object_ref *copy = copies;
-  object_ref boxed[count + 1] = {
-      internal::box_argument<A>(arguments, has_buffers ? copy++ : nullptr)..., object_ref()};
+  object_ref boxed[count + 1];
   // One place more in front lets a bound method put its self there instead of copying.
   PyObject *stack[count + 1] = {nullptr};
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!boxed[i]) {
-      if (!PyErr_Occurred())
-        PyErr_SetString(PyExc_SystemError, "typedcall: a NULL object argument");
-      return false;
+  [[maybe_unused]] std::size_t next = 0;
+  // None is made while an exception waits.
+  const bool all_are_boxed =
+      ((boxed[next] = box_argument<A>(arguments, has_buffers ? &copies[next] : nullptr),
+        stack[next + 1] = boxed[next].get(), stack[++next] != nullptr) &&
+       ...);
+  if (!all_are_boxed) {
+    if (!PyErr_Occurred()) {
+      PyErr_SetString(PyExc_SystemError, "typedcall: a NULL object argument");
     }
-    stack[i + 1] = boxed[i].get();
+    return false;
   }
   object_ref returned = object_ref::steal(
       PyObject_Vectorcall(callable, stack + 1, count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));

@@ -170,10 +170,11 @@ struct __attribute__((visibility("hidden"))) named_overloads<type_list<Natives..
   /// Null, or why the def cannot be made.
   static const char *set(const char *function, const Parameters &...parameters) {
     const char *fault = nullptr;
-    ((fault = named_function<Natives, Parameters...>::set(function, parameters...),
-      fault == nullptr) &&
-     ...);
-    return fault;
+    const bool is_good =
+        ((fault = named_function<Natives, Parameters...>::set(function, parameters...),
+          fault == nullptr) &&
+         ...);
+    return is_good ? nullptr : fault;
   }
   static PyObject *fast(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     return with_keywords(self, args, nargs, nullptr);
