@@ -155,6 +155,12 @@ class Errors(unittest.TestCase):
                 mean(empty)
             self.assertEqual(mean(good * 0 - 1).tolist(), [-1.0, -1.0])
 
+    def test_rows_that_no_memory_holds(self):
+        # Together as many bytes as a size has values: none, to who does not look.
+        row = numpy.lib.stride_tricks.as_strided(numpy.ones(1), (2**60 - 1,), (0,))
+        with self.assertRaises(MemoryError):
+            typedcall.ufunc(module.dot)(row, row)
+
     def test_the_callable_gets_arrays(self):
         given = []
 

@@ -215,10 +215,15 @@ class gufunc_loop {
     return each.is_buffer() && has_gaps(each, step, lengths, steps);
   }
 
+  // More than there is where no number says how much: the rows of broadcast arrays have any length.
   std::size_t scratch_size(const std::intptr_t *dimensions, const std::intptr_t *steps) const {
+    constexpr auto most = static_cast<std::size_t>(PTRDIFF_MAX);
     std::size_t room = 0;
     for (const gufunc_argument &each : arguments_) {
-      if (is_copied(each, dimensions + 1, steps)) room += row_size(each, dimensions + 1);
+      if (!is_copied(each, dimensions + 1, steps)) continue;
+      const std::size_t size = row_size(each, dimensions + 1);
+      if (size > most - room) return SIZE_MAX;
+      room += size;
     }
     return room;
   }
