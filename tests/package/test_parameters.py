@@ -105,6 +105,20 @@ class Tag(unittest.TestCase):
             gc.collect()
         self.assertIsNone(gone())
 
+    @unittest.skipIf(support.IS_PYPY, "the functions are Python's there")
+    def test_a_default_that_leads_back(self):
+        def alive():
+            gc.collect()
+            return sum(type(each) is typedcall.TypedFunction for each in gc.get_objects())
+
+        before = alive()
+        function, f = self.tagged()
+        function.__defaults__ = ((f,),)
+        with self.assertRaisesRegex(TypeError, "must be real number, not tuple"):
+            f(2.0)
+        del function, f
+        self.assertEqual(alive(), before)
+
     def test_overloads(self):
         function = fresh("(x, y=1)")
         ints, floats = typedcall.entries(functions.area)[:2]

@@ -126,6 +126,8 @@ inline int clear_function(PyObject *object) {
   Py_CLEAR(function->callable);
   Py_CLEAR(function->keep_alive);
   Py_CLEAR(function->self);
+  // Its defaults may lead back here through tuples only, which nobody else clears.
+  Py_CLEAR(function->arrangement);
   return 0;
 }
 
@@ -143,7 +145,6 @@ inline void free_function(PyObject *object) {
   Py_CLEAR(function->address);
   Py_CLEAR(function->place);
   Py_CLEAR(function->casting);
-  Py_CLEAR(function->arrangement);
   delete function->call;
   type->tp_free(object);
   Py_DECREF(type);
