@@ -63,6 +63,8 @@ class Tag(unittest.TestCase):
                 ("(x, y)", {"defaults": (10**400,)}, "does not fit double"),
                 ("(x, y)", {"parameters": "(x, y=1j)"}, "1j is no double"),
                 ("(x, y)", {"parameters": "(x, *args)"}, "unusable parameters"),
+                ("(x, y)", {"parameters": "(x, x)"}, "there are two named 'x'"),
+                ("(x, y)", {"parameters": "(fi, \ufb01)"}, "there are two named 'fi'"),
                 ("(x, y)", {"parameters": "(x, y=f())"}, "unusable parameters"),
                 ("(x, y)", {"parameters": "(x, y=1"}, "unusable parameters"),
                 ("(x, y)", {"parameters": "(x, y): return 1\ndef g()"}, "unusable parameters")):
@@ -86,6 +88,36 @@ class Tag(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, r"has 1 parameters in Python \(x\), and its C function 2"):
             f(x=1.0)
         self.assertEqual(f(3.0, 1.0), 2.0)
+
+    def test_a_signature_that_makes_no_sense(self):
+        class Raising(inspect.Signature):
+            @property
+            def parameters(self):
+                raise ZeroDivisionError
+
+        class Half:
+            kind = default = property(lambda self: self)
+
+            def __init__(self, name):
+                self.name = name
+
+            def __eq__(self, other):
+                return 0.5
+
+        class Nonsense(inspect.Signature):
+            parameters = {"x": Half("x"), "y": Half(5)}
+
+        for signature in (5, "(x, y)", Raising(), Nonsense()):
+            function = fresh()
+            function.__signature__ = signature
+            typedcall.tag(function, "dd->d", ADDRESS)
+            f = typedcall.resolve(function, "dd->d")
+            with self.subTest(signature=type(signature)):
+                with self.assertRaisesRegex(TypeError, r"takes exactly 2 arguments \(1 given\)"):
+                    f(3.0)
+                with self.assertRaisesRegex(TypeError, "nothing says what its parameters are called"):
+                    f(3.0, y=1.0)
+                self.assertEqual(f(3.0, 1.0), 2.0)
 
     def test_again_and_untag(self):
         function, f = self.tagged(parameters="(x, y=1.0)")

@@ -91,17 +91,18 @@ def _own(function: Any) -> Parameters | None:
     import inspect
 
     try:
-        signature = inspect.signature(function)
+        parameters = list(inspect.signature(function).parameters.values())
+        # An extension's function has no `__self__` on PyPy, so that `inspect` shows the module.
+        text = text_attribute(function, "__text_signature__") or ""
+        if text.startswith("($module") and parameters and parameters[0].name == "module":
+            del parameters[0]
+        # Made again, which checks them: a `__signature__` may be of a subclass that says anything.
+        checked = [inspect.Parameter(each.name, each.kind, default=each.default) for each in parameters]
+        return _from_signature(inspect.Signature(checked))
     except MemoryError:
         raise
     except Exception:  # of its own attributes
         return None
-    parameters = list(signature.parameters.values())
-    # An extension's function has no `__self__` on PyPy, so that `inspect` shows the module.
-    text = text_attribute(function, "__text_signature__") or ""
-    if text.startswith("($module") and parameters and parameters[0].name == "module":
-        signature = signature.replace(parameters=parameters[1:])
-    return _from_signature(signature)
 
 
 def parameters_of(function: Any) -> Parameters | None:
@@ -188,6 +189,9 @@ def _parse(text: str) -> Parameters:
     defaults = [MISSING] * (len(names) - len(last)) + last + by_name
     positional = len(names)
     names += [each.arg for each in arguments.kwonlyargs]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"unusable parameters {text!r}: there are two named '{name}'")
     return Parameters(tuple(names), len(arguments.posonlyargs), positional, tuple(defaults),
                       tuple(each is not MISSING for each in defaults))
 
@@ -287,7 +291,8 @@ def refuse(arrangement: Arrangement, count: int, keywords: Sequence[str]) -> Non
             f"{function}() takes no keyword arguments: nothing says what its parameters are called; "
             "give tag() the parameters, or the Python function a text signature"
         )
-    if not keywords and positional_only == len(names) and all(each is MISSING for each in defaults):
+    is_plain = not names or positional_only == len(names)
+    if not keywords and is_plain and all(each is MISSING for each in defaults):
         wanted = len(defaults)
         plural = "" if wanted == 1 else "s"
         raise TypeError(f"{function}() takes exactly {wanted} argument{plural} ({count} given)")
