@@ -1,6 +1,8 @@
 """add(): overloads that come later, beside those of a tag or of a module in C, and what conflicts."""
 import ctypes
 import gc
+import sys
+import threading
 import unittest
 import weakref
 
@@ -72,6 +74,36 @@ class Add(unittest.TestCase):
         with self.assertRaises(TypeError):
             typedcall.add(f, "f->f", None)
         self.assertEqual(rows(f), before)
+
+    def test_by_several_threads(self):
+        pointer = address(self.double)
+        signatures = [f"{each}->{each}" for each in ("d", "f", "l", "i", "h", "b", "L", "I", "H", "B", "?", "Zd")]
+        threads, failed = 4, []
+        interval = sys.getswitchinterval()
+        self.addCleanup(sys.setswitchinterval, interval)
+        sys.setswitchinterval(1e-6)
+        for _ in range(40):
+            def f(x):
+                return x
+
+            start = threading.Barrier(threads)
+
+            def add(first, f=f, start=start):
+                start.wait()
+                try:
+                    for each in signatures[first::threads]:
+                        typedcall.add(f, each, pointer)
+                except ValueError as error:
+                    failed.append(str(error))
+
+            running = [threading.Thread(target=add, args=(i,)) for i in range(threads)]
+            for each in running:
+                each.start()
+            for each in running:
+                each.join()
+            self.assertEqual(failed, [])
+            self.assertEqual(sorted(typedcall.signatures(f)), sorted(signatures))
+            typedcall.untag(f)
 
     def test_what_it_depends_on_is_kept(self):
         if support.IS_PYPY:

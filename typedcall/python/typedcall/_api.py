@@ -3,15 +3,17 @@ looked at first, then the adapters. What differs between interpreters is in _cpy
 _pypy_backend.py, which have the same names."""
 from __future__ import annotations
 
+import os
 import sys
+import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 
 from typedcall._codes import are_equivalent
 from typedcall._foreign import name_of
-from typedcall._parameters import check_known, forget, read_parameters, remember
+from typedcall._parameters import Parameters, check_known, forget, read_parameters, remember
 from typedcall._records import Entry, Flags, falling_back
-from typedcall._tagging import OF_TAGS, kept_by_tag, read_flags, read_rows, read_texts
+from typedcall._tagging import OF_TAGS, Row, kept_by_tag, read_flags, read_rows, read_texts
 from typedcall.sources import foreign_entries
 
 # To a type checker PyPy's functions are CPython's.
@@ -23,6 +25,24 @@ else:
     from typedcall._pypy_backend import TypedFunction
 
 __all__ = ["TypedFunction", "add", "adopt", "entries", "resolve", "signatures", "tag", "untag"]
+
+# Held while tags change: add() takes the old one away before it gives the new one.
+_changing = threading.RLock()
+
+
+def _unlock_after_fork() -> None:
+    """Who held it is not in the child."""
+    global _changing
+    _changing = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_unlock_after_fork)
+
+
+def _alone(change: Callable[..., Any], *arguments: Any) -> Any:
+    # In long functions CPython 3.11 does not come out of a `with` when there is no memory at all.
+    with _changing:
+        return change(*arguments)
 
 
 def entries(f: Any) -> list[Entry]:
@@ -138,6 +158,10 @@ def tag(
     rows, kept = read_rows(f, signature, address, flags, entries)
     arguments = [Entry(text, Flags(own), 0, "", None).python_types()[0] for text, own, _ in rows]
     told = read_parameters(f, arguments, parameters, defaults)
+    _alone(_tag, f, rows, kept, told)
+
+
+def _tag(f: Any, rows: list[Row], kept: Any, told: Parameters | None) -> None:
     check_known(f, told)
     backend.tag(f, rows, kept)
     if told is not None:
@@ -156,9 +180,14 @@ def add(
     too; in older versions their functions have metadata, to which nothing is added.
 
     Python code is not asked for these overloads: what `f` does with arguments stays. For a moment
-    other threads may find no tag. ValueError, and nothing is changed, where `f` has the signature, or
-    one of the same types ("q" for "l"), with another address or other flags, or has metadata."""
+    other threads may find no tag; what several of them add is all there in the end. ValueError, and
+    nothing is changed, where `f` has the signature, or one of the same types ("q" for "l"), with another
+    address or other flags, or has metadata."""
     rows, kept = read_rows(f, signature, address, flags, entries)
+    _alone(_add, f, rows, kept)
+
+
+def _add(f: Any, rows: list[Row], kept: Any) -> None:
     own_entries = backend.own_entries(f)
     present = [entry for entry in own_entries if entry.place in OF_TAGS]
     if own_entries and not present:
@@ -167,6 +196,16 @@ def add(
             f"{name_of(f)} has '{', '.join(stands)}' in its {place}, to which nothing is added"
         )
     old = [(entry.signature, int(entry.flags), entry.address) for entry in present]
+    added = _with_rows(f, old, rows)
+    if added == old or not old:
+        backend.tag(f, added, kept)
+    else:
+        own = [entry.keep_alive for entry in present]
+        _replace(f, old, kept_by_tag(f, own), added, kept_by_tag(f, [*own, kept or ()]))
+
+
+def _with_rows(f: Any, old: list[Row], rows: list[Row]) -> list[Row]:
+    """Both, each row once. ValueError for a conflict."""
     added = list(old)
     for row in rows:
         if row in added:
@@ -178,15 +217,17 @@ def add(
                     f"stands, '{row[0]}' at {row[2]:#x}, flags {row[1]:x}, was to be added"
                 )
         added.append(row)
-    own = [entry.keep_alive for entry in present]
-    if added == old or not old:
-        backend.tag(f, added, kept)
-        return
-    backend.untag(f)
+    return added
+
+
+def _replace(f: Any, old: list[Row], old_kept: Any, new: list[Row], new_kept: Any) -> None:
+    """Another tag instead of the old one, which stays where that fails. All is made before."""
     try:
-        backend.tag(f, added, kept_by_tag(f, [*own, kept or ()]))
+        backend.untag(f)
+        backend.tag(f, new, new_kept)
     except BaseException:
-        backend.tag(f, old, kept_by_tag(f, own))
+        backend.untag(f)
+        backend.tag(f, old, old_kept)
         raise
 
 
@@ -194,6 +235,10 @@ def untag(f: Any) -> bool:
     """Takes the tag of `f` away. False when it has none that tag() has given it: what is in its
     own metadata or instance stays. What was resolved before stays callable: what the tag kept alive
     is kept until the interpreter ends, or on PyPy as long as what was resolved."""
+    return bool(_alone(_untag, f))
+
+
+def _untag(f: Any) -> bool:
     forget(f)
     return backend.untag(f)
 
