@@ -113,6 +113,26 @@ class Calls(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "no mean of nothing"):
             typed(doubles())
 
+    def test_what_falls_back_takes_what_the_python_function_takes(self):
+        def total(values):
+            return float(sum(values))
+
+        # The exporter's own errors are BufferError, ValueError and TypeError.
+        entry = typedcall.entries(module.mean_or_fall_back)[0]
+        typedcall.tag(total, entry.signature, entry.address, flags=entry.flags)
+        typed = typedcall.resolve(total, "*kd&d->i")
+        plain = doubles(1.0, 2.0, 3.0, 4.0)
+        odd = memoryview(bytearray(17))[1:].cast("d")
+        for given in ([1.0, 2.0], array.array("f", [1.0, 3.0]), memoryview(plain)[::2], odd):
+            with self.subTest(given=given):
+                self.assertEqual(typed(given), total(given))
+        rows = memoryview(bytes(32)).cast("d", (2, 2))
+        with self.assertRaises(NotImplementedError):
+            total(rows)
+        with self.assertRaises(NotImplementedError):
+            typed(rows)
+        self.assertEqual(typed(plain), 2.5)  # the mean: that is the C function
+
     def test_wrong_numbers_of_arguments(self):
         for given in ((), (doubles(1.0), doubles(1.0))):
             with self.assertRaisesRegex(TypeError, "argument"):

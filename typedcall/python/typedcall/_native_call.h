@@ -73,14 +73,14 @@ class native_call {
   template <class Boxed>
   PyObject *call_or_fall_back(PyObject *callable, PyObject *self, PyObject *const *args,
                               std::size_t nargs, const Boxed &boxed) const {
-    bool is_done = true;
+    bool is_called = false, is_done = true;
     PyObject *result = with_values(callable, self, args, nargs, [&](native_value *values) {
+      is_called = true;
       return run_or_fall_back(values, &is_done);
     });
-    // The native function sets none: an argument has not its types, and the callable knows of
-    // others.
-    if (result == nullptr && is_done &&
-        (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_OverflowError))) {
+    // An argument has not its types, or is an array of another shape or with gaps, and the callable
+    // knows of others.
+    if (result == nullptr && !is_called && is_refusal()) {
       PyErr_Clear();
       is_done = false;
     }
@@ -101,6 +101,12 @@ class native_call {
   static constexpr std::size_t kFewScratch = 4;
 
   native_call() = default;
+
+  // Is the pending exception one by which conversions refuse an argument?
+  static bool is_refusal() {
+    return PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_OverflowError) ||
+           PyErr_ExceptionMatches(PyExc_ValueError) || PyErr_ExceptionMatches(PyExc_BufferError);
+  }
 
   static std::unique_ptr<const native_call> refuse(PyObject *type, const char *signature,
                                                    const char *why) {

@@ -244,12 +244,17 @@ class TypedFunction:
         return self._convert_and_call(*values, boxed=lambda: self.callable(*args, **keywords))
 
     def _convert_and_call(self, *args: Any, boxed: Callable[[], Any] | None = None) -> Any:
-        arguments = self._letters
         buffers: list[Any] = []
+        place: Any = None
         try:
-            values = list(_converted(arguments, args, buffers))
+            values = list(_converted(self._letters, args, buffers))
             if self._new_place is None:
                 return self.pointer(*values)
+        except (TypeError, OverflowError, ValueError, BufferError):
+            if self._new_place is None:
+                raise
+            falls_back = True  # the callable may know of others
+        else:
             place = self._new_place()
             falls_back = self.pointer(*values, *([] if place is None else [place]))
         finally:
