@@ -133,6 +133,20 @@ class Calls(unittest.TestCase):
             typed(rows)
         self.assertEqual(typed(plain), 2.5)  # the mean: that is the C function
 
+    def test_what_a_python_callable_gets_for_spans(self):
+        def called(numbers, constant, parts, nothing, no_bytes, text):
+            seen = [(each.format, each.itemsize, each.shape, each.readonly)
+                    for each in (numbers, constant, parts, nothing)]
+            values = numbers.tolist(), constant.tolist(), nothing.tolist(), no_bytes, text
+            numbers[2] = 5.0
+            return seen, values
+
+        (seen, values), numbers = buffer_support.provider.call_boxed(called)
+        self.assertEqual(seen, [("d", 8, (3,), False), ("l", 8, (2,), True), ("Zd", 16, (2,), False),
+                                ("f", 4, (0,), False)])
+        self.assertEqual(values, ([1.5, -2.5, 4.0], [7, 2**40], [], b"", "text"))
+        self.assertEqual(numbers, (1.5, -2.5, 5.0))
+
     def test_wrong_numbers_of_arguments(self):
         for given in ((), (doubles(1.0), doubles(1.0))):
             with self.assertRaisesRegex(TypeError, "argument"):

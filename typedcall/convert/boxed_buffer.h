@@ -39,9 +39,23 @@ buffer_parts parts_of(Buffer buffer) {
 /// MemoryError. memoryview.cast() knows neither complex numbers nor no elements at all, so this
 /// does what that does: the view's fields are its own.
 inline PyObject *view_of_copy(const buffer_parts &parts, PyObject *copy) {
-  PyObject *view = PyMemoryView_FromObject(copy);
+#ifdef PYPY_VERSION
+  // It looks at the fields of a view once, and for PyMemoryView_FromObject() that is done.
+  Py_buffer whole;
+  if (PyObject_GetBuffer(copy, &whole, PyBUF_SIMPLE) < 0) return nullptr;
+  PyObject *const view = PyMemoryView_FromBuffer(&whole);
+  PyBuffer_Release(&whole);
   if (view == nullptr) return nullptr;
   Py_buffer *const fields = PyMemoryView_GET_BUFFER(view);
+  fields->ndim = 1;
+  fields->readonly = PyNativeType_IsConst(parts.type);
+  fields->shape = fields->_shape;
+  fields->strides = fields->_strides;
+#else
+  PyObject *const view = PyMemoryView_FromObject(copy);
+  if (view == nullptr) return nullptr;
+  Py_buffer *const fields = PyMemoryView_GET_BUFFER(view);
+#endif
   fields->format = const_cast<char *>(PyNativeCode_Letters(parts.type.code));
   fields->itemsize = static_cast<Py_ssize_t>(parts.size());
   fields->shape[0] = static_cast<Py_ssize_t>(parts.count);

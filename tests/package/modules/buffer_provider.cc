@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "typedcall/provider.h"
+// provider.h comes first, because of Python.h.
+#include "typedcall/boxed_call.h"
 
 namespace {
 
@@ -74,6 +76,24 @@ Py_ssize_t utf8_length(std::string_view text) noexcept {
   return static_cast<Py_ssize_t>(text.size());
 }
 
+// What a Python callable gets where one is called with spans; what it returns, and has written.
+PyObject *call_boxed(PyObject *callable) {
+  double numbers[] = {1.5, -2.5, 4.0};
+  const long constant[] = {7, 1L << 40};
+  PyNativeType_ComplexDouble parts[2];
+  for (int i = 0; i < 2; ++i) {
+    __real__ parts[i] = i;
+    __imag__ parts[i] = 0.5;
+  }
+  PyObject *result = nullptr;
+  if (!typedcall::boxed_call(callable, &result, span<double>(numbers), span<const long>(constant),
+                             span<PyNativeType_ComplexDouble>(parts), span<float>(),
+                             span<const unsigned char>(), span<const char>("text", 4))) {
+    return nullptr;
+  }
+  return Py_BuildValue("N(ddd)", result, numbers[0], numbers[1], numbers[2]);
+}
+
 constexpr auto safe = typedcall::thread_safe;
 typedcall::method_table methods{
     def<norm>("norm", safe),
@@ -89,7 +109,8 @@ typedcall::method_table methods{
     def<mean>("mean", typedcall::may_raise),
     def<spans<mean_or_status>>("mean_or_status", typedcall::returns_status),
     def<mean_of>("mean_or_fall_back", safe | typedcall::falls_back),
-    def<utf8_length>("utf8_length", safe)};
+    def<utf8_length>("utf8_length", safe),
+    def<call_boxed>("call_boxed", typedcall::may_raise)};
 
 }  // namespace
 
