@@ -196,6 +196,9 @@ class Tagging(unittest.TestCase):
             ("double f(int k, const unsigned char *p[], ssize_t n)", "iPn->d"),
             ("double f(const float a[n], Py_ssize_t n, float b[m], Py_ssize_t m)", "*kf*f->d"),
             ("double f(double const x[count], long count, int k)", "*kdi->d"),
+            ("long words(const char text[n], Py_ssize_t n)", "*s->l"),
+            ("long words(char const text[n], Py_ssize_t n)", "*s->l"),
+            ("long sum(const signed char x[n], Py_ssize_t n)", "*kb->l"),
         ):
             with self.subTest(text):
                 self.assertEqual(self.tag(text), [signature])
@@ -208,6 +211,10 @@ class Tagging(unittest.TestCase):
     def test_a_length_of_another_type(self):
         with self.assertRaisesRegex(ValueError, "Py_ssize_t, not 'int n'"):
             self.tag("double (const double x[n], int n)")
+
+    def test_a_length_for_two(self):
+        with self.assertRaisesRegex(ValueError, r"of its own behind it, 'const double x\[n\]' has none"):
+            self.tag("double (const double x[n], const double y[n], Py_ssize_t n)")
 
 
 class OtherLibraries(unittest.TestCase):

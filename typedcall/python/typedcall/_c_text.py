@@ -146,18 +146,21 @@ _ARRAY = re.compile(r"(.*\W)\w+\s*\[\s*([A-Za-z_]\w*)\s*\]")
 
 
 def _join_buffers(texts: list[str], arguments: list[str]) -> None:
-    """An array whose length is the next parameter is a buffer, and the two are one argument of
-    Python's. A pointer in front of a number says nothing of the kind."""
+    """An array whose length is the next parameter is a buffer, one of const char a text, and the two
+    are one argument of Python's. A pointer in front of a number says nothing of the kind."""
     for at in range(len(texts) - 2, -1, -1):
         array = _ARRAY.fullmatch(texts[at])
         if array is None or array.group(2) != _name_in(texts[at + 1]):
             continue
-        element = letters_of(array.group(1))
+        if is_buffer(arguments[at + 1]):
+            raise ValueError(f"each buffer has a length of its own behind it, {texts[at]!r} has none")
         count = CODES.get(arguments[at + 1])
         if count is None or (count.kind, count.size) != ("signed", CODES["n"].size):
             raise ValueError(f"the length of a buffer is a Py_ssize_t, not {texts[at + 1]!r}")
+        element = letters_of(array.group(1))
         const = "k" if "const" in array.group(1).split() else ""
-        arguments[at : at + 2] = [f"*{const}{element}"]
+        is_text = letters_of(array.group(1) + "*") == "s"
+        arguments[at : at + 2] = ["*s" if is_text else f"*{const}{element}"]
         texts[at : at + 2] = [f"{texts[at]}, {texts[at + 1]}"]
 
 
