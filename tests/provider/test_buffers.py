@@ -266,8 +266,8 @@ class Functions(unittest.TestCase):
         ):
             m.two_overloads(array.array("i"))
         self.assertEqual(m.two_overloads.__doc__,
-                         "two_overloads(buffer of float) -> int\n"
-                         "two_overloads(buffer of float) -> int")
+                         "two_overloads(buffer of 'd' items) -> int\n"
+                         "two_overloads(buffer of 'f' items) -> int")
 
 
 class GivenBack(unittest.TestCase):

@@ -168,11 +168,12 @@ __attribute__((noinline, cold)) inline void spell_overloads(text *to, const char
                                                             const char *const *signatures,
                                                             std::size_t count) {
   const auto add_type = [to](PyNativeType type) {
-    if (PyNativeType_IsBuffer(type)) {
-      if (type.code != PyNativeType_STRING) to->add("buffer of ");
-    } else if (type.is_pointer) {
-      to->add("pointer to ");
+    if (PyNativeType_IsBuffer(type) && type.code != PyNativeType_STRING) {
+      // As in messages: overloads may differ in nothing but the size of the elements.
+      to->add("buffer of '").add(PyNativeCode_Letters(type.code)).add("' items");
+      return;
     }
+    if (type.is_pointer && !PyNativeType_IsBuffer(type)) to->add("pointer to ");
     to->add(spell_type(type));
   };
   for (std::size_t i = 0; i < count; ++i) {
