@@ -3,12 +3,14 @@ who calls the C function does with them."""
 
 import gc
 import inspect
+import types
 import unittest
 import weakref
 
 import adapter_support
 import support
 import typedcall
+from typedcall.pypy import accelerate
 
 functions = support.build("default_functions")
 ADDRESS = typedcall.entries(functions.plain)[0].address
@@ -173,6 +175,23 @@ class Names(unittest.TestCase):
         for name in ("\udc80", "", "a", "radius2"):
             with self.assertRaises(TypeError):
                 f(1, 2, **{name: 0.0})
+
+    @unittest.skipUnless(support.IS_PYPY, "nothing is accelerated elsewhere")
+    def test_names_that_are_others_in_code(self):
+        class Text(str):
+            def __format__(self, spec):
+                return "1"
+
+        for names in (("fi", "\ufb01"), (Text("x"), "y")):
+            function = fresh("(*args)")
+            kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+            function.__signature__ = inspect.Signature(
+                [inspect.Parameter(name, kind, default=1.0) for name in names])
+            typedcall.tag(function, "dd->d", ADDRESS)
+            module = types.ModuleType("others_in_code")
+            module.function = function
+            self.assertEqual(accelerate(module).accelerated, ["function"])
+            self.assertEqual(module.function(3.0, 1.0), 2.0)
 
     def test_what_the_shorter_function_leaves_out(self):
         f = typedcall.resolve(functions.distance, "dddd->d")

@@ -111,10 +111,22 @@ def _choices(entries: Sequence[Entry]) -> list[_Choice]:
             if len(types) not in any_buffer or not any(each[0] == "*" for each in types)]
 
 
+def _is_own_name(name: str) -> bool:
+    """Can code have it that is none of the names of a shim's own, and stays the same there? Signatures have
+    others: Python code has names in the form NFKC."""
+    if type(name) is not str or name.startswith("_"):
+        return False
+    if name.isascii():
+        return True
+    import unicodedata
+
+    return unicodedata.normalize("NFKC", name) == name
+
+
 def _named(parameters: Parameters | None, choices: Sequence[_Choice]) -> list[Any] | None:
     """The defaults of a shim that has the callable's own parameters, as the C types have them; None where
     it has to take *args and **keywords."""
-    if parameters is None or any(name.startswith("_") for name in parameters.names):
+    if parameters is None or not all(map(_is_own_name, parameters.names)):
         return None
     count = len(parameters.names)
     if parameters.positional_only == count and not any(parameters.optional):
