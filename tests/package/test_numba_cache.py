@@ -4,11 +4,15 @@ process, whatever has become of their modules."""
 import ctypes
 import json
 import pathlib
+import shutil
+import tempfile
 import textwrap
 import unittest
+import unittest.mock
 
 import adapter_support
 import support
+from typedcall import _numba_cache
 
 numba = adapter_support.library("numba")
 
@@ -545,6 +549,23 @@ print_all([first, other.bare(6.0), other.outer(6.0), bare(6.0)])
 """
         for _ in range(3):
             self.assertEqual(self.run_program(lines)["results"], [[4.0, 8.0], 3.0, 6.0, 4.0])
+
+
+class Digest(unittest.TestCase):
+    def test_every_module_that_the_code_depends_on(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = pathlib.Path(scratch)
+            for path in pathlib.Path(_numba_cache.__file__).parent.glob("*.py"):
+                shutil.copy(path, folder)
+            with unittest.mock.patch.object(_numba_cache, "__file__", str(folder / "_numba_cache.py")):
+                seen = {_numba_cache._package.__wrapped__()}
+                # What an int may be, which default is which number, which entries there are.
+                for name in ("_codes.py", "_parameters.py", "_records.py", "_numba_call.py"):
+                    with open(folder / name, "a", encoding="utf-8") as file:
+                        file.write("# another version\n")
+                    before = len(seen)
+                    seen.add(_numba_cache._package.__wrapped__())
+                    self.assertEqual(len(seen), before + 1, name)
 
 
 if __name__ == "__main__":

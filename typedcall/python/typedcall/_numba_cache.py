@@ -105,8 +105,8 @@ def _package() -> str:
 
     digest = hashlib.sha256()
     folder = Path(__file__).parent
-    code = [*sorted(folder.glob("_numba_*.py")), folder / "to_numba.py"]
-    for path in [*code, Path(attribute(_native, "__file__", ""))]:
+    # All of them: ranges, constants and the order of overloads come from modules of other names.
+    for path in [*sorted(folder.glob("*.py")), Path(attribute(_native, "__file__", ""))]:
         try:
             digest.update(path.read_bytes())
         except OSError:  # in an archive; the extension module is a file
