@@ -12,7 +12,7 @@ from typedcall._codes import CODES, is_buffer, is_const, kind_of, pointee
 from typedcall._records import Entry
 from typedcall.sources.numpy_ import dtype_of
 
-__all__ = ["RowLoop", "core_of", "has_buffers", "read_core", "row_loops", "why_no_rows"]
+__all__ = ["RowLoop", "core_of", "read_core", "row_loops", "why_no_rows"]
 
 _TUPLES = re.compile(r"\s*\([^()]*\)\s*(,\s*\([^()]*\)\s*)*")
 _NAMES = "nmpqrstuvw"
@@ -20,10 +20,6 @@ _MOST_WIDE_LOOPS = 64
 
 #: The names of the dimensions inside each input and output, "" for a number.
 Core = tuple[tuple[str, ...], tuple[str, ...]]
-
-
-def has_buffers(entry: Entry) -> bool:
-    return "*" in entry.signature
 
 
 def read_core(signature: Any) -> Core:

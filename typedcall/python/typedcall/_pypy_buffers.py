@@ -6,32 +6,15 @@ import array
 from typing import Any, Callable
 
 from typedcall._buffers import formats_of
-from typedcall._cffi import ffi
+from typedcall._cffi import C_TYPES, ffi
 from typedcall._codes import CODES, is_const, pointee
 
 __all__ = ["buffer_of", "buffer_type", "release", "taker"]
 
-# By kind and size; a text is bytes.
-_ELEMENTS = {
-    ("bool", 1): "_Bool",
-    ("signed", 1): "signed char",
-    ("signed", 2): "short",
-    ("signed", 4): "int",
-    ("signed", 8): "long",
-    ("unsigned", 1): "unsigned char",
-    ("unsigned", 2): "unsigned short",
-    ("unsigned", 4): "unsigned int",
-    ("unsigned", 8): "unsigned long",
-    ("floating", 4): "float",
-    ("floating", 8): "double",
-    ("string", 8): "char",
-}
-
-
 def buffer_type(letters: str) -> str | None:
     """The C type of the elements, as cffi reads it; None for those that it has no memory of."""
     code = CODES[pointee(letters)]
-    return _ELEMENTS.get((code.kind, code.size))
+    return "char" if code.kind == "string" else C_TYPES.get((code.kind, code.size))
 
 
 def release(pointer: Any) -> None:

@@ -6,7 +6,7 @@ import keyword
 from collections.abc import Sequence
 from typing import Any, Callable, NamedTuple
 
-from typedcall._cffi import ffi, pointer_to
+from typedcall._cffi import C_TYPES, ffi, pointer_to
 from typedcall._codes import CODES, is_buffer, kind_of, pointee
 from typedcall._foreign import text_attribute
 from typedcall._parameters import MISSING, Parameters, constant_of, parameters_of
@@ -18,28 +18,16 @@ __all__ = ["c_type", "direct_call", "make_shim", "native_pointer", "new_place", 
 # What a Python object's type must be for a parameter of a kind; then cffi converts as the wrapper
 # does, or raises OverflowError.
 _PYTHON_TYPES = {"bool": "_bool", "signed": "_int", "unsigned": "_int", "floating": "_float"}
-# By width, because the JIT compiles calls with the plain C types only.
-_C_TYPES = {
-    ("bool", 1): "_Bool",
-    ("signed", 1): "signed char",
-    ("signed", 2): "short",
-    ("signed", 4): "int",
-    ("signed", 8): "long",
-    ("unsigned", 1): "unsigned char",
-    ("unsigned", 2): "unsigned short",
-    ("unsigned", 4): "unsigned int",
-    ("unsigned", 8): "unsigned long",
-    ("floating", 4): "float",
-    ("floating", 8): "double",
-    ("void", 0): "void",
-}
+
 
 def c_type(letters: str) -> str | None:
     """The C type of a number, or void, as cffi reads it. None for what a shim cannot pass:
     pointers, strings, objects, complex numbers, and long doubles, of which cffi does not make a
     float."""
+    if letters == "v":
+        return "void"
     code = CODES.get(letters)
-    return None if code is None else _C_TYPES.get((code.kind, code.size))
+    return None if code is None else C_TYPES.get((code.kind, code.size))
 
 
 def why_not(entry: Entry) -> str | None:

@@ -16,7 +16,7 @@ from typedcall._codes import (
     pointee,
 )
 
-__all__ = ["EVERYTHING", "Entry", "Flags", "falling_back", "matching", "parse_signature"]
+__all__ = ["EVERYTHING", "Entry", "Flags", "falling_back", "has_buffers", "matching", "parse_signature"]
 
 #: Handles whatever an entry may ask of its caller.
 EVERYTHING = MANDATORY_MASK
@@ -89,6 +89,11 @@ class Entry:
             has_value = bool(arguments) and is_place(arguments[-1])
             result = arguments.pop()[1:] if has_value else "v"
         return arguments, result
+
+
+def has_buffers(entry: Entry) -> bool:
+    """Does C get two arguments for one of Python's?"""
+    return "*" in entry.signature
 
 
 def falling_back(signature: str) -> str | None:

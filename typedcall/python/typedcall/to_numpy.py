@@ -17,12 +17,11 @@ from typedcall._numpy_gufuncs import (
     Core,
     RowLoop,
     core_of,
-    has_buffers,
     read_core,
     row_loops,
     why_no_rows,
 )
-from typedcall._records import Entry, Flags
+from typedcall._records import Entry, Flags, has_buffers
 from typedcall.sources.numpy_ import dtype_of, ufunc_api
 
 __all__ = ["dtype_of", "ufunc"]

@@ -10,7 +10,7 @@ from typedcall._c_text import parse_declaration
 from typedcall._capsules import make_capsule, need_capsules
 from typedcall._choose import choose, offered
 from typedcall._codes import are_equivalent
-from typedcall._records import Entry, Flags, parse_signature
+from typedcall._records import Entry, Flags, has_buffers, parse_signature
 
 __all__ = ["SIGNATURES", "low_level_callable"]
 
@@ -51,7 +51,7 @@ def _is_usable(entry: Entry) -> bool:
 
 
 def _unknown_to_scipy(entry: Entry) -> str:
-    if "*" in entry.signature:
+    if has_buffers(entry):
         return "has a buffer, and SciPy's callbacks get no pointer with the number of its elements"
     if _text_of(entry.signature) is not None or _is_of_doubles(entry.signature):
         return ""

@@ -9,7 +9,7 @@ from typing import Any, Callable, NamedTuple
 
 import typedcall
 from typedcall._codes import is_buffer
-from typedcall._records import EVERYTHING, Entry
+from typedcall._records import EVERYTHING, Entry, has_buffers
 from typedcall.cli.targets import describe
 
 __all__ = ["WAYS", "Way", "all_ways"]
@@ -23,10 +23,6 @@ class Way(NamedTuple):
     timer: Timer | None
     #: Why there is no timer.
     note: str = ""
-
-
-def has_buffers(entry: Entry) -> bool:
-    return "*" in entry.signature
 
 
 class _Unavailable(Exception):
