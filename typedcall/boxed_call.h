@@ -14,23 +14,23 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// `copy` is where a buffer keeps what the object shows.
+/// Argument number `at`; `buffers` are those of the call, `count` of them, if there are any.
 template <class T>
-object_ref box_argument(T value, object_ref *copy) {
-  (void)copy;
+object_ref box_argument(T value, copied_buffer *buffers, std::size_t count, std::size_t at) {
+  (void)value, (void)buffers, (void)count, (void)at;
   if constexpr (std::is_same_v<T, PyObject *>) {
     return object_ref::borrow(value);
   } else if constexpr (is_buffer<T>) {
-    return object_ref::steal(box_buffer(parts_of(value), copy));
+    return object_ref::steal(box_buffer(buffers, count, at));
   } else {
     return object_ref::steal(to_python(value));
   }
 }
 
 template <class T>
-void finish_argument(T value, const object_ref &copy) {
-  (void)value, (void)copy;
-  if constexpr (is_buffer<T>) finish_buffer(parts_of(value), copy.get());
+void note_buffer(T value, copied_buffer *own) {
+  (void)value, (void)own;
+  if constexpr (is_buffer<T>) own->parts = parts_of(value);
 }
 
 template <class R, class... A>
@@ -38,16 +38,19 @@ bool box_and_call(PyObject *callable, R *result, A... arguments) {
   constexpr std::size_t count = sizeof...(A);
   constexpr bool has_buffers = (is_buffer<A> || ...);
   stats::add(event::boxed);
-  object_ref copies[has_buffers ? count : 1];
+  copied_buffer buffers[has_buffers ? count : 1];
+  if constexpr (has_buffers) {
+    std::size_t at = 0;
+    (note_buffer<A>(arguments, &buffers[at++]), ...);
+  }
   object_ref boxed[count + 1];
   // One place more in front lets a bound method put its self there instead of copying.
   PyObject *stack[count + 1] = {nullptr};
   [[maybe_unused]] std::size_t next = 0;
   // None is made while an exception waits.
-  const bool all_are_boxed =
-      ((boxed[next] = box_argument<A>(arguments, has_buffers ? &copies[next] : nullptr),
-        stack[next + 1] = boxed[next].get(), stack[++next] != nullptr) &&
-       ...);
+  const bool all_are_boxed = ((boxed[next] = box_argument<A>(arguments, buffers, count, next),
+                               stack[next + 1] = boxed[next].get(), stack[++next] != nullptr) &&
+                              ...);
   if (!all_are_boxed) {
     if (!PyErr_Occurred()) {
       PyErr_SetString(PyExc_SystemError, "typedcall: a NULL object argument");
@@ -57,8 +60,8 @@ bool box_and_call(PyObject *callable, R *result, A... arguments) {
   object_ref returned = object_ref::steal(
       PyObject_Vectorcall(callable, stack + 1, count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
   if constexpr (has_buffers) {
-    std::size_t at = 0;
-    ((finish_argument<A>(arguments, copies[at]), copies[at++].reset()), ...);
+    for (const copied_buffer &each : buffers) finish_buffer(each);
+    for (copied_buffer &each : buffers) each.copy.reset();
   }
   for (object_ref &argument : boxed) argument.reset();
   if constexpr (std::is_same_v<R, PyObject *>) {

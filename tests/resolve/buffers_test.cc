@@ -306,6 +306,24 @@ TEST(Boxed, KeptBeyondTheCall) {
       "gc.collect()"));
 }
 
+// Whichever comes first, and also where it only may be read.
+TEST(Boxed, TheSameMemoryTwice) {
+  double numbers[] = {1, 2};
+  const span<double> whole = numbers;
+  const span<const double> read_only = numbers;
+  Python two("def f(x, y):\n  x[0] = 7\n  y[1] = 8\n  return int(x[1] + y[0])");
+  EXPECT_EQ(two.Call<long>(whole, whole), 15);
+  EXPECT_EQ(numbers[0] + 10 * numbers[1], 87.0);
+  Python behind("def f(x, y):\n  x[0] = 5\n  assert y.readonly\n  return int(y[0])");
+  EXPECT_EQ(behind.Call<long>(whole, read_only), 5);
+  Python before("def f(x, y):\n  y[0] = 6\n  assert x.readonly\n  return int(x[0])");
+  EXPECT_EQ(before.Call<long>(read_only, whole), 6);
+  EXPECT_EQ(numbers[0], 6.0);
+  const span<double> nothing;
+  Python empty("def f(x, y):\n  return len(x) + len(y)");
+  EXPECT_EQ(empty.Call<long>(nothing, nothing), 0);
+}
+
 TEST(Boxed, WhatIsWrittenBeforeAnException) {
   Python p("def f(x):\n  x[0] = 5\n  raise KeyError('late')");
   double numbers[] = {1, 2};

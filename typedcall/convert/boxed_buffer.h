@@ -30,6 +30,19 @@ struct buffer_parts {
   const char *begin() const { return static_cast<const char *>(data); }
 };
 
+/// One that Python gets, and what keeps the copy that it sees. Without elements for other
+/// arguments.
+struct copied_buffer {
+  buffer_parts parts = {};
+  object_ref copy;
+
+  bool is_written() const { return PyNativeType_IsConst(parts.type) == 0; }
+  bool is_same_memory(const copied_buffer &other) const {
+    return parts.data == other.parts.data && parts.bytes() == other.parts.bytes() &&
+           parts.bytes() > 0;
+  }
+};
+
 template <class Buffer>
 buffer_parts parts_of(Buffer buffer) {
   return {buffer_type<typename buffer_of<Buffer>::element>(), buffer.data(), buffer.size()};
@@ -48,7 +61,6 @@ inline PyObject *view_of_copy(const buffer_parts &parts, PyObject *copy) {
   if (view == nullptr) return nullptr;
   Py_buffer *const fields = PyMemoryView_GET_BUFFER(view);
   fields->ndim = 1;
-  fields->readonly = PyNativeType_IsConst(parts.type);
   fields->shape = fields->_shape;
   fields->strides = fields->_strides;
 #else
@@ -56,6 +68,7 @@ inline PyObject *view_of_copy(const buffer_parts &parts, PyObject *copy) {
   if (view == nullptr) return nullptr;
   Py_buffer *const fields = PyMemoryView_GET_BUFFER(view);
 #endif
+  fields->readonly = PyNativeType_IsConst(parts.type);
   fields->format = const_cast<char *>(PyNativeCode_Letters(parts.type.code));
   fields->itemsize = static_cast<Py_ssize_t>(parts.size());
   fields->shape[0] = static_cast<Py_ssize_t>(parts.count);
@@ -63,31 +76,41 @@ inline PyObject *view_of_copy(const buffer_parts &parts, PyObject *copy) {
   return view;
 }
 
-/// A str for a text, bytes for const bytes, else a memoryview of one dimension, read-only for const
-/// elements, over `*copy`. NULL with MemoryError, or UnicodeDecodeError for a text that is no
-/// UTF-8. GIL: held.
-__attribute__((noinline)) inline PyObject *box_buffer(const buffer_parts &parts, object_ref *copy) {
+/// Number `at` of a call's buffers: a str for a text, bytes for const bytes, else a memoryview of
+/// one dimension, read-only for const elements, over a copy. Buffers of the very same memory see
+/// one copy, and so what is written to each other. NULL with MemoryError, or UnicodeDecodeError for
+/// a text that is no UTF-8. GIL: held.
+__attribute__((noinline)) inline PyObject *box_buffer(copied_buffer *all, std::size_t count,
+                                                      std::size_t at) {
+  copied_buffer &own = all[at];
+  const buffer_parts &parts = own.parts;
   if (parts.type.code == PyNativeType_STRING) {
     return PyUnicode_FromStringAndSize(parts.count == 0 ? "" : parts.begin(), parts.bytes());
   }
-  const bool is_const = PyNativeType_IsConst(parts.type) != 0;
-  if (is_const) {
-    *copy = object_ref::steal(PyBytes_FromStringAndSize(parts.begin(), parts.bytes()));
-  } else {
-    *copy = object_ref::steal(PyByteArray_FromStringAndSize(parts.begin(), parts.bytes()));
+  bool is_written = own.is_written();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i == at || !own.is_same_memory(all[i])) continue;
+    is_written = is_written || all[i].is_written();
+    if (all[i].copy && PyByteArray_Check(all[i].copy.get())) own.copy = all[i].copy;
   }
-  if (!*copy) return nullptr;
-  if (is_const && parts.type.code == PyNativeType_UCHAR) return copy->release();
-  return view_of_copy(parts, copy->get());
+  if (!own.copy) {
+    own.copy =
+        object_ref::steal(is_written ? PyByteArray_FromStringAndSize(parts.begin(), parts.bytes())
+                                     : PyBytes_FromStringAndSize(parts.begin(), parts.bytes()));
+  }
+  if (!own.copy) return nullptr;
+  if (!is_written && parts.type.code == PyNativeType_UCHAR) return own.copy.release();
+  return view_of_copy(parts, own.copy.get());
 }
 
 /// After the call: what it wrote goes to where it was meant for, also where it failed. GIL: held.
-inline void finish_buffer(const buffer_parts &parts, PyObject *copy) {
-  if (copy == nullptr || !PyByteArray_Check(copy)) return;
+inline void finish_buffer(const copied_buffer &own) {
+  const buffer_parts &parts = own.parts;
+  if (!own.copy || !own.is_written() || !PyByteArray_Check(own.copy.get())) return;
   // Who releases the view can make it shorter.
-  const Py_ssize_t left = std::min(parts.bytes(), PyByteArray_GET_SIZE(copy));
+  const Py_ssize_t left = std::min(parts.bytes(), PyByteArray_GET_SIZE(own.copy.get()));
   if (left <= 0) return;
-  std::memcpy(const_cast<void *>(parts.data), PyByteArray_AS_STRING(copy),
+  std::memcpy(const_cast<void *>(parts.data), PyByteArray_AS_STRING(own.copy.get()),
               static_cast<std::size_t>(left));
 }
 

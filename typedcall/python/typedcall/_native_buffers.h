@@ -36,44 +36,37 @@ inline bool buffer_to_values(PyObject *object, PyNativeType type, native_value *
 __attribute__((noinline, cold)) inline bool call_with_copies(
     PyObject *callable, const typedcall::internal::element_plan &plan, const native_value *values,
     wide_value *result) {
-  using typedcall::internal::buffer_parts;
   constexpr std::size_t most = typedcall::internal::most_arguments;
   if (PyErr_Occurred() != nullptr) return false;
   stats::add(event::boxed);
-  object_ref boxed[most], copies[most];
+  object_ref boxed[most];
+  typedcall::internal::copied_buffer buffers[most];
   PyObject *stack[most + 1] = {nullptr};
   const std::size_t count = plan.inputs.size();
-  // What is passed for an argument, and for a buffer its parts, which are two values.
-  const auto parts_at = [](PyNativeType type, const native_value *at) {
-    return buffer_parts{type, at[0].get<const void *>(),
-                        static_cast<std::size_t>(at[1].get<Py_ssize_t>())};
-  };
+  // What is passed for an argument; for a buffer these are two values, its parts.
+  const native_value *given[most];
   const native_value *next = values;
+  for (std::size_t i = 0; i < count; ++i) {
+    const PyNativeType type = plan.inputs[i];
+    given[i] = next++;
+    if (PyNativeType_IsBuffer(type) == 0) continue;
+    const Py_ssize_t elements = (next++)->get<Py_ssize_t>();
+    buffers[i].parts = {type, given[i]->get<const void *>(), static_cast<std::size_t>(elements)};
+  }
   bool is_boxed = true;
-  std::size_t made = 0;
-  for (; is_boxed && made < count; ++made) {
-    const PyNativeType type = plan.inputs[made];
-    const bool is_buffer = PyNativeType_IsBuffer(type) != 0;
-    boxed[made] = object_ref::steal(
-        is_buffer ? typedcall::internal::box_buffer(parts_at(type, next), &copies[made])
-                  : typedcall::internal::box_element(type, *next));
-    is_boxed = static_cast<bool>(boxed[made]);
-    stack[made + 1] = boxed[made].get();
-    next += is_buffer ? 2 : 1;
+  for (std::size_t i = 0; is_boxed && i < count; ++i) {
+    const PyNativeType type = plan.inputs[i];
+    boxed[i] = object_ref::steal(PyNativeType_IsBuffer(type) != 0
+                                     ? typedcall::internal::box_buffer(buffers, count, i)
+                                     : typedcall::internal::box_element(type, *given[i]));
+    is_boxed = static_cast<bool>(boxed[i]);
+    stack[i + 1] = boxed[i].get();
   }
   object_ref returned;
   if (is_boxed) {
     returned = object_ref::steal(
         PyObject_Vectorcall(callable, stack + 1, count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
-  }
-  next = values;
-  for (std::size_t i = 0; i < made; ++i) {
-    const PyNativeType type = plan.inputs[i];
-    const bool is_buffer = PyNativeType_IsBuffer(type) != 0;
-    if (is_buffer && boxed[i]) {
-      typedcall::internal::finish_buffer(parts_at(type, next), copies[i].get());
-    }
-    next += is_buffer ? 2 : 1;
+    for (std::size_t i = 0; i < count; ++i) typedcall::internal::finish_buffer(buffers[i]);
   }
   return returned && typedcall::internal::unbox_element(plan.output, returned.get(), result);
 }
