@@ -105,6 +105,20 @@ class Add(unittest.TestCase):
             self.assertEqual(sorted(typedcall.signatures(f)), sorted(signatures))
             typedcall.untag(f)
 
+    def test_the_function_goes(self):
+        def f(x):
+            return x
+
+        typedcall.tag(f, "d->d", self.double)
+        typedcall.add(f, "f->f", self.float)
+        typedcall.add(f, "l->l", self.long)
+        # What the tags before kept stays, as after untag().
+        gone = [weakref.ref(f), weakref.ref(self.long)]
+        del f, self.double, self.float, self.long
+        for _ in range(3):
+            gc.collect()
+        self.assertEqual([each() for each in gone], [None, None])
+
     def test_what_it_depends_on_is_kept(self):
         if support.IS_PYPY:
             self.skipTest("objects go later there")

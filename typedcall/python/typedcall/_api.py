@@ -200,7 +200,7 @@ def _add(f: Any, rows: list[Row], kept: Any) -> None:
     if added == old or not old:
         backend.tag(f, added, kept)
     else:
-        own = [entry.keep_alive for entry in present]
+        own = backend.kept_with(f, present)
         _replace(f, old, kept_by_tag(f, own), added, kept_by_tag(f, [*own, kept or ()]))
 
 

@@ -2,15 +2,18 @@
 the same names."""
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 from typedcall import _native
-from typedcall._native import TypedFunction, tag, untag
+from typedcall._identity import IdentityTable
+from typedcall._native import TypedFunction
 from typedcall._parameters import has_keyword_only
 from typedcall._records import Entry, Flags
+from typedcall._tagging import Row
 
 __all__ = [
-    "HAS_SIDE_TABLE", "CAPABILITIES", "TypedFunction", "make_function", "obstacle",
+    "HAS_SIDE_TABLE", "CAPABILITIES", "TypedFunction", "kept_with", "make_function", "obstacle",
     "own_entries", "refuse", "resolve_own", "select", "tag", "untag",
 ]
 
@@ -36,6 +39,40 @@ def own_entries(f: Any) -> list[Entry]:
         Entry(signature, Flags(flags), address, place, keep_alive)
         for signature, flags, address, place, keep_alive in _native.entries(f)
     ]
+
+
+# The rows of tags that tag() has given, and what they keep; None for the rows where that is not all.
+_tags: IdentityTable[tuple[list[Row] | None, Any]] = IdentityTable()
+
+
+def tag(f: Any, rows: list[Row], kept: Any) -> None:
+    """See _native.tag()."""
+    if not _native.tag(f, rows, kept):
+        # An equal one is there, and keeps this, too.
+        known = _tags.get(f)
+        if known is not None and kept is not None:
+            _tags.put(f, (None, known[1]))
+        return
+    try:
+        weakref.ref(f)  # what has none the table would keep
+        _tags.put(f, (rows, kept))
+    except (TypeError, MemoryError):
+        pass  # kept_with() does without
+
+
+def untag(f: Any) -> bool:
+    """See _native.untag()."""
+    _tags.pop(f)
+    return _native.untag(f)
+
+
+def kept_with(f: Any, present: list[Entry]) -> list[Any]:
+    """What a tag is to keep that has these entries of the last tag, too. An entry's own reference has the
+    callable, which would never go."""
+    known = _tags.get(f)
+    if known is not None and known[0] == [(e.signature, int(e.flags), e.address) for e in present]:
+        return [known[1] or ()]
+    return [entry.keep_alive for entry in present]
 
 
 def resolve_own(f: Any, asked: str, can: int, casting: str) -> TypedFunction | None:

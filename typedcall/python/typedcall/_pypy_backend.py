@@ -21,7 +21,7 @@ from typedcall._records import Entry, Flags, matching, parse_signature
 from typedcall._tagging import Row, bound_method_error, kept_by_tag
 
 __all__ = [
-    "HAS_SIDE_TABLE", "CAPABILITIES", "TypedFunction", "make_function", "obstacle",
+    "HAS_SIDE_TABLE", "CAPABILITIES", "TypedFunction", "kept_with", "make_function", "obstacle",
     "own_entries", "refuse", "resolve_own", "select", "tag", "untag",
 ]
 
@@ -121,6 +121,11 @@ def tag(f: Any, rows: list[Row], kept: Any) -> None:
             f"{new_flags:x} (of {len(rows)}), was offered"
         )
     _tags.put(function, _Tag(rows, kept))
+
+
+def kept_with(f: Any, present: list[Entry]) -> list[Any]:
+    """What a tag is to keep that has these entries of the last tag, too."""
+    return [entry.keep_alive for entry in present]
 
 
 def untag(f: Any) -> bool:
