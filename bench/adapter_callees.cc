@@ -1,6 +1,6 @@
-// What bench/numba_loop.py, numba_fallback.py, scipy_quad.py, numpy_ufunc.py and numpy_gufunc.py
-// call: tagged functions, which ctypes finds by their symbols as well, and the ufuncs that one
-// would write by hand.
+// What bench/numba_loop.py, numba_fallback.py, scipy_quad.py, sql_sqlite.py, numpy_ufunc.py and
+// numpy_gufunc.py call: tagged functions, which ctypes finds by their symbols as well, and the
+// ufuncs that one would write by hand.
 #include "typedcall/provider.h"
 
 // Behind Python.h.
@@ -13,6 +13,10 @@ extern "C" __attribute__((visibility("default"), noinline)) double bench_step(do
 extern "C" __attribute__((visibility("default"), noinline)) double bench_curve(double x) noexcept {
   return x * x / 2 + 1 / (1 + x * x);
 }
+
+// What SQLite's abs() does with a REAL, and the same for those who promise nothing about threads.
+static double absolute(double x) noexcept { return x < 0 ? -x : x; }
+static double absolute_with_gil(double x) noexcept { return x < 0 ? -x : x; }
 
 // A function that validates, and the same without.
 static double bare_part(double x) noexcept { return 1 / (1 + x); }
@@ -52,6 +56,8 @@ extern "C" __attribute__((visibility("default"))) void bench_rows_by_hand(
 
 static typedcall::method_table methods{
     typedcall::def<bench_step>("step", typedcall::pure | typedcall::thread_safe),
+    typedcall::def<absolute>("absolute", typedcall::pure | typedcall::thread_safe),
+    typedcall::def<absolute_with_gil>("absolute_with_gil"),
     typedcall::def<bare_part>("bare_part", typedcall::thread_safe),
     typedcall::def<checked_part>("checked_part", typedcall::thread_safe),
     typedcall::def<bench_curve>("curve", typedcall::pure | typedcall::thread_safe)};

@@ -29,6 +29,13 @@ def headers(folder, suffix=".h"):
     return {path for path in found if path.parts[:2] != ("typedcall", "python")}
 
 
+def has_sqlite():
+    """Are SQLite's headers there, with which the package has its extension for SQLite?"""
+    asked = subprocess.run([*support.compiler("c"), "-E", "-x", "c", "-", "-o", os.devnull], check=False,
+                           input=b"#include <sqlite3ext.h>\n", stderr=subprocess.DEVNULL)
+    return asked.returncode == 0
+
+
 class Installed(unittest.TestCase):
     def test_the_headers_are_there_and_say_what_the_repository_says(self):
         include = pathlib.Path(typedcall.get_include())
@@ -142,6 +149,8 @@ class Distributions(unittest.TestCase):
         self.assertEqual(built - modules, self.expected())
         suffix = sysconfig.get_config_var("EXT_SUFFIX")
         names = ["_native"] if support.IS_PYPY else ["_native", "_numpy_bridge"]
+        if not support.IS_PYPY and has_sqlite():
+            names.append("sql/_sqlite")
         self.assertEqual(modules, {"typedcall/" + name + suffix for name in names})
 
     def test_an_editable_installation_compiles_what_has_changed(self):

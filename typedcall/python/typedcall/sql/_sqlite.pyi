@@ -1,0 +1,14 @@
+# What typedcall/sql/_sqlite.cc defines: typed functions as functions of SQLite.
+from typing import Any, Callable
+
+__file__: str
+
+def install(
+    load: Callable[[], None],
+    name: str,
+    callable: Any,
+    kept: tuple[Any, ...],
+    groups: tuple[tuple[int, bool, tuple[tuple[str, int, int], ...]], ...],
+    /,
+) -> None: ...
+def end() -> None: ...

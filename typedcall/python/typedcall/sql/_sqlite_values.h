@@ -1,0 +1,218 @@
+// SQLite's values as C functions get them and as Python's functions do, and the way back.
+#ifndef TYPEDCALL_PYTHON_SQL_SQLITE_VALUES_H_
+#define TYPEDCALL_PYTHON_SQL_SQLITE_VALUES_H_
+
+#include "typedcall/invoker.h"
+#include "typedcall/object_ref.h"
+// Behind Python.h. Its macros are not used: they would go through one table for the process, in
+// which may be several SQLites.
+#include <sqlite3ext.h>
+
+#include <cstring>
+
+namespace typedcall::python {
+
+using api_table = const sqlite3_api_routines;
+
+/// Is it what Python decodes as UTF-8?
+inline bool is_utf8(const unsigned char *text, std::size_t size) {
+  std::size_t at = 0;
+  while (at < size) {
+    std::uint64_t eight;
+    if (size - at >= sizeof(eight)) {
+      std::memcpy(&eight, text + at, sizeof(eight));
+      if ((eight & UINT64_C(0x8080808080808080)) == 0) {
+        at += sizeof(eight);
+        continue;
+      }
+    }
+    const unsigned first = text[at++];
+    if (first < 0x80) continue;
+    const std::size_t more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
+    if (first < 0xC2 || first > 0xF4 || size - at < more) return false;
+    // Too long, a surrogate, or behind U+10FFFF.
+    const unsigned low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+    const unsigned high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+    if (text[at] < low || text[at] > high) return false;
+    for (std::size_t i = 1; i < more; ++i) {
+      if ((text[at + i] & 0xC0) != 0x80) return false;
+    }
+    at += more;
+  }
+  return true;
+}
+
+/// A type of the signature, and what is asked about it for each row.
+struct value_type {
+  explicit value_type(PyNativeType type)
+      : code(type.code),
+        size(static_cast<unsigned char>(PyNativeType_Size(type))),
+        is_buffer(PyNativeType_IsBuffer(type) != 0),
+        is_double(type.code == PyNativeType_DOUBLE && !type.is_pointer),
+        kind(PyNativeType_Kind(type)) {}
+
+  unsigned char code, size;
+  bool is_buffer, is_double;
+  PyNativeKind kind;
+};
+
+enum class match { fits, differs, null };
+
+/// One SQL value as the C function gets it: what no conversion of Python's would change.
+inline match convert(api_table &api, sqlite3_value *value, const value_type &type,
+                     native_value *out) {
+  switch (api.value_type(value)) {
+    case SQLITE_NULL:
+      return match::null;
+    case SQLITE_INTEGER: {
+      const std::int64_t number = api.value_int64(value);
+      if (type.kind == PyNativeKind_FLOATING) {
+        const double real = static_cast<double>(number);
+        out[0] =
+            !type.is_double ? native_value::of(static_cast<float>(real)) : native_value::of(real);
+        return match::fits;
+      }
+      const std::int64_t most = INT64_MAX >> (64 - 8 * type.size);
+      bool fits = type.kind == PyNativeKind_BOOL;
+      if (type.kind == PyNativeKind_SIGNED) fits = number <= most && number >= -most - 1;
+      if (type.kind == PyNativeKind_UNSIGNED) fits = number >= 0 && number / 2 <= most;
+      out[0] =
+          type.kind == PyNativeKind_BOOL ? native_value::of(number != 0) : native_value::of(number);
+      return fits ? match::fits : match::differs;
+    }
+    case SQLITE_FLOAT: {
+      const double real = api.value_double(value);
+      out[0] =
+          !type.is_double ? native_value::of(static_cast<float>(real)) : native_value::of(real);
+      return type.kind == PyNativeKind_FLOATING ? match::fits : match::differs;
+    }
+    case SQLITE_TEXT: {
+      if (type.code != PyNativeType_STRING) return match::differs;
+      const unsigned char *const text = api.value_text(value);
+      const std::size_t size = static_cast<std::size_t>(api.value_bytes(value));
+      if (text == nullptr || !is_utf8(text, size)) return match::differs;
+      out[0] = native_value::of(text);
+      if (type.is_buffer) {
+        out[1] = native_value::of(static_cast<std::intptr_t>(size));
+      } else if (std::memchr(text, 0, size) != nullptr) {
+        return match::differs;
+      }
+      return match::fits;
+    }
+    default:
+      if (type.code != PyNativeType_UCHAR || !type.is_buffer) return match::differs;
+      out[0] = native_value::of(api.value_blob(value));
+      out[1] = native_value::of(static_cast<std::intptr_t>(api.value_bytes(value)));
+      return match::fits;
+  }
+}
+
+/// The pending exception becomes the function's error. GIL: held.
+__attribute__((noinline, cold)) inline void set_error(api_table &api, sqlite3_context *context) {
+  PyObject *kind, *exception, *traceback;
+  PyErr_Fetch(&kind, &exception, &traceback);
+  PyErr_NormalizeException(&kind, &exception, &traceback);
+  const object_ref keep[] = {object_ref::steal(kind), object_ref::steal(exception),
+                             object_ref::steal(traceback)};
+  if (PyErr_GivenExceptionMatches(kind, PyExc_MemoryError)) return api.result_error_nomem(context);
+  if (PyErr_GivenExceptionMatches(kind, PyExc_KeyboardInterrupt)) {
+    PyErr_SetInterrupt();  // it is not lost: Python raises it again
+    return api.result_error_code(context, SQLITE_INTERRUPT);
+  }
+  const char *const type = reinterpret_cast<PyTypeObject *>(kind)->tp_name;
+  const object_ref said = object_ref::steal(PyObject_Str(exception));
+  const object_ref text = object_ref::steal(said && PyUnicode_GET_LENGTH(said.get()) > 0
+                                                ? PyUnicode_FromFormat("%s: %U", type, said.get())
+                                                : PyUnicode_FromString(type));
+  const object_ref bytes = object_ref::steal(
+      text ? PyUnicode_AsEncodedString(text.get(), "utf-8", "backslashreplace") : nullptr);
+  PyErr_Clear();
+  api.result_error(context, bytes ? PyBytes_AS_STRING(bytes.get()) : type, -1);
+}
+
+/// A C function's result, where it stands.
+inline void give(api_table &api, sqlite3_context *context, const value_type &type,
+                 const void *place) {
+  if (type.is_double) {  // nearly always
+    double real;
+    std::memcpy(&real, place, sizeof(real));
+    return api.result_double(context, real);
+  }
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, place, type.size);
+  switch (type.kind) {
+    case PyNativeKind_SIGNED:
+      bits <<= 64 - 8 * type.size;
+      return api.result_int64(context, static_cast<std::int64_t>(bits) >> (64 - 8 * type.size));
+    case PyNativeKind_UNSIGNED:
+      if (bits <= INT64_MAX) return api.result_int64(context, static_cast<std::int64_t>(bits));
+      return api.result_error(context, "OverflowError: too large for an INTEGER of SQLite", -1);
+    case PyNativeKind_BOOL:
+      return api.result_int(context, (bits & 1) != 0);
+    case PyNativeKind_FLOATING:
+      return api.result_double(context, !type.is_double
+                                            ? static_cast<double>(native_value{bits}.get<float>())
+                                            : native_value{bits}.get<double>());
+    case PyNativeKind_STRING: {
+      const char *const text = native_value{bits}.get<const char *>();
+      if (text == nullptr) return;
+      const std::size_t length = std::strlen(text);
+      if (is_utf8(reinterpret_cast<const unsigned char *>(text), length)) {
+        return api.result_text64(context, text, length, SQLITE_TRANSIENT, SQLITE_UTF8);
+      }
+      return api.result_error(context, "UnicodeDecodeError: the result is no UTF-8", -1);
+    }
+    default:  // `v`: NULL, as the result is already
+      return;
+  }
+}
+
+/// What Python's function gives. False with an exception. GIL: held.
+inline bool give_object(api_table &api, sqlite3_context *context, PyObject *object) {
+  if (object == Py_None) return true;
+  if (PyFloat_Check(object)) {
+    api.result_double(context, PyFloat_AS_DOUBLE(object));
+  } else if (PyLong_Check(object)) {
+    const long long number = PyLong_AsLongLong(object);
+    if (number == -1 && PyErr_Occurred() != nullptr) return false;
+    api.result_int64(context, number);
+  } else if (PyUnicode_Check(object)) {
+    Py_ssize_t size;
+    const char *const text = PyUnicode_AsUTF8AndSize(object, &size);
+    if (text == nullptr) return false;
+    api.result_text64(context, text, static_cast<sqlite3_uint64>(size), SQLITE_TRANSIENT,
+                      SQLITE_UTF8);
+  } else if (PyObject_CheckBuffer(object)) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) < 0) return false;
+    const void *const data = view.len > 0 ? view.buf : "";
+    api.result_blob64(context, data, static_cast<sqlite3_uint64>(view.len), SQLITE_TRANSIENT);
+    PyBuffer_Release(&view);
+  } else {
+    PyErr_Format(PyExc_TypeError, "SQLite has no value for '%.100s'", Py_TYPE(object)->tp_name);
+    return false;
+  }
+  return true;
+}
+
+inline object_ref box(api_table &api, sqlite3_value *value) {
+  switch (api.value_type(value)) {
+    case SQLITE_INTEGER:
+      return object_ref::steal(PyLong_FromLongLong(api.value_int64(value)));
+    case SQLITE_FLOAT:
+      return object_ref::steal(PyFloat_FromDouble(api.value_double(value)));
+    case SQLITE_TEXT: {
+      const auto *const text = reinterpret_cast<const char *>(api.value_text(value));
+      if (text == nullptr) return object_ref::steal(PyErr_NoMemory());
+      return object_ref::steal(PyUnicode_DecodeUTF8(text, api.value_bytes(value), nullptr));
+    }
+    default: {
+      const auto *const data = static_cast<const char *>(api.value_blob(value));
+      return object_ref::steal(PyBytes_FromStringAndSize(data, api.value_bytes(value)));
+    }
+  }
+}
+
+}  // namespace typedcall::python
+
+#endif  // TYPEDCALL_PYTHON_SQL_SQLITE_VALUES_H_
