@@ -127,6 +127,17 @@ class Functions:
         self.assertEqual(self.value("utf8_length(?)", "a\0b"), 3)
         self.refuses("ValueError: embedded null character", "same_text(?)", "a\0b")
 
+    def test_text_of_a_database_in_utf16(self):
+        self.query("pragma encoding = 'UTF-16'")
+        self.query("create table texts(x)")
+        self.register(functions.same_text)
+        self.register(buffers.utf8_length)
+        for text in ("", "h\u00e4", "\U0001f40d" * 30):
+            self.query("insert into texts values (?)", text)
+            self.assertEqual(self.query("select same_text(x), utf8_length(x) from texts"),
+                             [(text, len(text.encode()))])
+            self.query("delete from texts")
+
     def test_text_that_is_no_utf8(self):
         self.register(buffers.utf8_length)
         self.register(functions.same_text)
@@ -491,8 +502,10 @@ class Both(unittest.TestCase):
         sqlite3 = importlib.import_module("sqlite3")
         if hasattr(sqlite3.Connection, "load_extension"):
             self.skipTest("this Python's sqlite3 loads extensions")
+        connection = sqlite3.connect(":memory:")
+        self.addCleanup(connection.close)
         with self.assertRaisesRegex(TypeError, "'sqlite3.Connection' loads no extensions"):
-            sql.register(sqlite3.connect(":memory:"), functions.inc)
+            sql.register(connection, functions.inc)
 
     def test_the_end_of_the_interpreter(self):
         for engine in ("sqlite3", "apsw"):

@@ -32,7 +32,18 @@ constexpr std::size_t kMost = PyNativeSignature_MAX_ARGS;
 /// What functions need Python of. Never freed: connections may outlive the interpreter.
 struct home {
   typedcall::internal::home_interpreter interpreter;
-  std::atomic<bool> has_ended{false};
+  std::atomic<bool> is_closed{false};
+
+  bool is_main() const { return interpreter.state() == PyInterpreterState_Main(); }
+  /// A thread that waited for it now would wait for ever.
+  bool has_ended() const {
+#if PY_VERSION_HEX >= 0x030D0000
+    const bool is_ending = Py_IsFinalizing() != 0 || !Py_IsInitialized();
+#else
+    const bool is_ending = _Py_IsFinalizing() != 0 || !Py_IsInitialized();
+#endif
+    return is_ending || is_closed.load(std::memory_order_acquire);
+  }
 };
 
 struct overload {
@@ -60,7 +71,7 @@ struct function {
       PyErr_Restore(kind, exception, traceback);
       return true;
     };
-    if (where->has_ended.load(std::memory_order_acquire) ||
+    if (where->has_ended() ||
         !typedcall::internal::run_attached_to(where->interpreter, callable.get(), run)) {
       api.result_error(context, "the Python interpreter has ended", -1);
     }
@@ -170,7 +181,7 @@ callback callback_of(api_table *api) {
 void destroy(void *data) {
   auto *const self = static_cast<function *>(data);
   const home &where = *self->where;
-  if (where.has_ended.load(std::memory_order_acquire)) return;
+  if (where.has_ended()) return;
   typedcall::internal::run_attached_to(where.interpreter, nullptr, [&](bool) {
     PyObject *kind, *exception, *traceback;
     PyErr_Fetch(&kind, &exception, &traceback);
@@ -201,6 +212,9 @@ struct sqlite_state : typedcall::module_state {
 #endif
     where = new home;
     return where->interpreter.set_current() ? 0 : -1;
+  }
+  ~sqlite_state() {
+    if (where != nullptr) where->is_closed.store(true, std::memory_order_release);
   }
 };
 
@@ -273,7 +287,9 @@ PyObject *install(PyObject *module, PyObject *load, const char *name, PyObject *
 }
 
 void end(PyObject *module) {
-  typedcall::state_of<sqlite_state>(module).where->has_ended.store(true, std::memory_order_release);
+  home &where = *typedcall::state_of<sqlite_state>(module).where;
+  // The main one's end can be seen, and others at exit may still use it.
+  if (!where.is_main()) where.is_closed.store(true, std::memory_order_release);
 }
 
 using typedcall::positional;
@@ -286,7 +302,7 @@ typedcall::method_table methods{
         "Calls load(), which loads this file into a connection of SQLite's, and gives that the "
         "functions: (arity, pure, ((signature, flags, address), ...)) of each."),
     typedcall::def<end>("end", takes_self,
-                        "The interpreter ends: nothing is called in it any more, or let go."),
+                        "A subinterpreter ends: nothing is called in it any more, or let go."),
 };
 
 }  // namespace
@@ -299,9 +315,9 @@ extern "C" __attribute__((visibility("default"))) int sqlite3_extension_init(
     return SQLITE_ERROR;
   }
   wanted->is_taken = true;
-  const callback run = callback_of(api);
+  const callback run = api->libversion_number() < 3014000 ? nullptr : callback_of(api);
   if (run == nullptr) {
-    *error = api->mprintf("typedcall: too many libraries of SQLite in one process");
+    *error = api->mprintf("typedcall: this SQLite is older than 3.14, or the ninth in the process");
     return SQLITE_ERROR;
   }
   for (auto &each : wanted->functions) {
