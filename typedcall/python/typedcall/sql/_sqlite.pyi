@@ -1,8 +1,6 @@
 # What typedcall/sql/_sqlite.cc defines: typed functions as functions of SQLite.
 from typing import Any, Callable
 
-__file__: str
-
 def install(
     load: Callable[[], None],
     name: str,
