@@ -67,9 +67,10 @@ class Installed(unittest.TestCase):
     def test_metadata(self):
         found = importlib.metadata.metadata("typedcall")
         self.assertEqual(found["Requires-Python"], ">=3.9")
-        # Nothing but what `pip install typedcall[cli]` asks for.
-        required, = importlib.metadata.requires("typedcall")
-        self.assertRegex(required, r"\Arich>=10; ?extra == ['\"]cli['\"]\Z")
+        # Nothing but what `pip install typedcall[cli]` and `typedcall[sql]` ask for.
+        cli, sql = sorted(importlib.metadata.requires("typedcall"), reverse=True)
+        self.assertRegex(cli, r"\Arich>=10; ?extra == ['\"]cli['\"]\Z")
+        self.assertRegex(sql, r"\Aapsw; ?extra == ['\"]sql['\"]\Z")
         points = {(point.group, point.name): point.value for point
                   in importlib.metadata.distribution("typedcall").entry_points}
         self.assertEqual(points["console_scripts", "typedcall"], "typedcall.cli:main")
