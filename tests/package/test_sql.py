@@ -5,6 +5,7 @@ import gc
 import importlib
 import math
 import resource
+import signal
 import sys
 import threading
 import unittest
@@ -257,6 +258,9 @@ class Functions:
         def f(x):
             raise KeyboardInterrupt
 
+        # A shell's background job ignores it.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         self.register(self.tagged(f))
         with self.assertRaises(KeyboardInterrupt):
             try:
