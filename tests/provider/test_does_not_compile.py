@@ -124,8 +124,8 @@ CASES = {
         def_of("long f(typedcall::span<double>) noexcept;", '"f", typedcall::arg("x") = 1.0'),
         NO_DEFAULT, def_of("long f(typedcall::span<double>) noexcept;", '"f", typedcall::arg("x")')),
     "count in front of its pointer": (
-        "long f(Py_ssize_t, double *) noexcept; constexpr auto g = typedcall::spans<f>;", NO_PAIR,
-        "long f(double *, Py_ssize_t) noexcept; constexpr auto g = typedcall::spans<f>;"),
+        "long f(Py_ssize_t, double *) noexcept; inline constexpr auto g = typedcall::spans<f>;", NO_PAIR,
+        "long f(double *, Py_ssize_t) noexcept; inline constexpr auto g = typedcall::spans<f>;"),
     "enum": (def_of("enum class e { a }; long f(e) noexcept;"), CONVERSIONS,
              def_of("long f(int) noexcept;")),
     "wchar_t": (def_of("long f(wchar_t) noexcept;"), CONVERSIONS, def_of("long f(int) noexcept;")),
@@ -304,6 +304,8 @@ def compiler(standard, *arguments, text=None):
 
 
 class DoesNotCompile(unittest.TestCase):
+    maxDiff = None
+
     def check(self, cases, standard):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
