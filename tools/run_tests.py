@@ -303,7 +303,7 @@ def main():
                         help="run only the parts whose name has a match: those of the last table")
     parser.add_argument("--quick", action="store_true",
                         help="leave out the slowest of the Python package's tests")
-    parser.add_argument("--last-start", type=int, default=72, metavar="MINUTES",
+    parser.add_argument("--last-start", type=int, default=66, metavar="MINUTES",
                         help="--full begins no part after that (default: %(default)s)")
     parser.add_argument("--fuzz-seconds", type=int, default=30, metavar="N",
                         help="how long each fuzzer, and the package's, runs (default: %(default)s)")
