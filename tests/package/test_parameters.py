@@ -109,7 +109,7 @@ class Tag(unittest.TestCase):
         class Nonsense(inspect.Signature):
             parameters = {"x": Half("x"), "y": Half(5)}
 
-        for signature in (5, "(x, y)", Raising(), Nonsense()):
+        for signature in (5, "no signature", Raising(), Nonsense()):
             function = fresh()
             function.__signature__ = signature
             typedcall.tag(function, "dd->d", ADDRESS)
