@@ -19,7 +19,7 @@ BUILDER = "scikit-build-core"
 OTHER_PROGRAMS = {"test_build_systems", "test_examples_interpreters", "test_examples_package",
                   "test_install", "test_pages", "test_typing"}
 # Left out by --quick: attacks, too, which last as long as they are told to, and a minute of Numba.
-SLOW = OTHER_PROGRAMS | {"test_numba_cache", "test_property_attack"}
+SLOW = OTHER_PROGRAMS | {"test_numba_cache", "test_numba_cache_stale", "test_property_attack"}
 # Run again with CPython's JIT, where it is compiled in: those that need few libraries, or call most.
 WITH_JIT = ["test_api", "test_api_calls", "test_ctypes", "test_cffi", "test_lifetimes", "test_numpy"]
 # Per file: some compile, and Numba does on each call of a new kind.

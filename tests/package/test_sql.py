@@ -1,58 +1,17 @@
-"""typedcall.sql: typed functions as functions of SQLite, on connections of sqlite3 and of APSW."""
+"""typedcall.sql: what typed functions give as functions of SQLite, for all kinds of values and errors."""
 
-import contextlib
-import gc
-import importlib
 import math
-import resource
 import signal
-import sys
-import threading
 import unittest
-import weakref
 
-import adapter_support
-import support
+import sql_support
 import typedcall
+from sql_support import SERIES, buffers, fallbacks, functions
 from typedcall import Flags
 
-if support.IS_PYPY:
-    raise unittest.SkipTest("typedcall.sql is CPython's")
-from typedcall import sql  # noqa: E402
 
-try:
-    from typedcall.sql import _sqlite
-except ImportError as error:
-    raise unittest.SkipTest("the package was built without sqlite3ext.h (%s)" % error) from None
-
-functions = support.build("typed_functions")
-buffers = support.build("buffer_provider")
-fallbacks = support.build("fallback_functions")
-SERIES = """with recursive series(i) as (select 0 union all select i + 1 from series where i < {} - 1)
-            select {} from series"""
-
-
-class Functions:
+class Functions(sql_support.Connection):
     """What both engines are to show."""
-
-    def setUp(self):
-        self.connection = self.connect()
-        self.addCleanup(self.connection.close)
-
-    def register(self, f, **options):
-        sql.register(self.connection, f, **options)
-
-    def query(self, text, *values):
-        return list(self.connection.execute(text, values))
-
-    def value(self, text, *values):
-        (row,) = self.query("select " + text, *values)
-        return row[0]
-
-    def refuses(self, message, text, *values):
-        with self.assertRaisesRegex(Exception, message) as caught:
-            self.value(text, *values)
-        self.assertEqual(type(caught.exception).__module__, self.module.__name__)
 
     def test_numbers(self):
         for name in ("inc", "half", "half_float", "negate", "mix", "counted", "count"):
@@ -210,13 +169,6 @@ class Functions:
             else:
                 self.assertEqual(self.value("%s(?)" % f.__name__, argument), expected)
 
-    def tagged(self, f, signature="d->d", of=functions.half, flags=None):
-        """A Python function behind the native one of another: its own results show who was called."""
-        entry = next(each for each in typedcall.entries(of) if each.signature == signature)
-        typedcall.tag(f, signature, entry.address, flags=entry.flags if flags is None else flags)
-        self.addCleanup(typedcall.untag, f)
-        return f
-
     def test_results_of_python_code(self):
         given = []
         f = self.tagged(lambda x: given.pop())
@@ -279,275 +231,13 @@ class Functions:
         self.register(functions.inc)
         self.query("create index right on t(inc(x))")
 
-    def test_what_cannot_be_registered(self):
-        for f, message in [(functions.turn, "'Zd->Zd' has an argument 'Zd', for which SQL"),
-                           (functions.same_object, "has nothing for SQL"),
-                           (functions.sum_of, "'&dl->d' has an argument '&d'"),
-                           (buffers.norm, "has an argument '.*kd'"),
-                           (len, "it offers no typed function")]:
-            with self.assertRaisesRegex(TypeError, message):
-                self.register(f)
-        with self.assertRaisesRegex(TypeError, "a name is a str, not 'int'"):
-            self.register(functions.inc, name=3)
-        with self.assertRaisesRegex(TypeError, "loads no extensions"):
-            sql.register(object(), functions.inc)
 
-    def test_extensions_are_loaded_as_little_as_before(self):
-        def why_not():
-            with self.assertRaises(Exception) as caught:
-                self.connection.load_extension(_sqlite.__file__)
-            return str(caught.exception)
-
-        # Where SQLite is built so, they may be loaded from the beginning.
-        before = why_not()
-        self.assertRegex(before, "not authorized|added by typedcall.sql.register")
-        self.register(functions.inc)
-        self.assertEqual(why_not(), before)
-        self.connection.enable_load_extension(False)
-        self.register(functions.inc)
-        self.assertRegex(why_not(), "not authorized")
-        with self.assertRaises(Exception):
-            self.value("load_extension(?)", _sqlite.__file__)
-        self.connection.enable_load_extension(True)
-        self.register(functions.half)
-        self.assertRegex(why_not(), "added by typedcall.sql.register")
-        self.assertEqual(self.value("inc(1)"), 2)
-
-    def test_a_connection_that_is_closed(self):
-        self.connection.close()
-        with self.assertRaises(Exception):
-            self.register(functions.inc)
-        with self.assertRaises(Exception):
-            self.value("inc(1)")
-
-    def test_the_connection_keeps_the_function_and_lets_go_of_it(self):
-        for end in ("another", "close", "unregister"):
-            connection = self.connect()
-
-            def f(x):
-                return x
-
-            reference = weakref.ref(f)
-            entry = typedcall.entries(functions.half)[0]
-            typedcall.tag(f, "d->d", entry.address, flags=entry.flags)
-            sql.register(connection, f)
-            del f
-            gc.collect()
-            self.assertIsNotNone(reference())
-            self.assertEqual(list(connection.execute("select f(8.0), f('x')")), [(4.0, "x")])
-            if end == "another":
-                sql.register(connection, functions.half, name="f")
-                self.assertEqual(list(connection.execute("select f(6.0)")), [(3.0,)])
-            elif end == "unregister":
-                self.unregister(connection, "f", 1)
-                # Python 3.11's sqlite3 has a function that fails there.
-                with self.assertRaisesRegex(Exception, "no such function|raised exception"):
-                    list(connection.execute("select f(8.0)"))
-            else:
-                connection.close()
-            gc.collect()
-            self.assertIsNone(reference(), end)
-            connection.close()
-
-    def test_replaced_in_the_middle_of_a_query(self):
-        self.register(functions.inc)
-        rows = iter(self.connection.execute(SERIES.format(10, "inc(i)")))
-        self.assertEqual(next(rows), (1,))
-        with self.assertRaisesRegex(Exception, "active statements"):
-            self.register(functions.half, name="inc")
-        self.assertEqual([row[0] for row in rows], list(range(2, 11)))
-        self.register(functions.half, name="inc")
-        self.assertEqual(self.value("inc(5)"), 2.5)
-
-    def test_closed_by_the_function_itself(self):
-        if self.module.__name__ == "sqlite3":
-            self.skipTest("crashes in CPython's sqlite3, with its own create_function(), too")
-
-        def f(x):
-            self.connection.close()
-            return 1
-
-        self.register(self.tagged(f))
-        with contextlib.suppress(Exception):  # as the engine says
-            self.value("f('x')")
-
-    def test_interrupted(self):
-        def f(x):
-            self.connection.interrupt()
-            return 1
-
-        self.register(self.tagged(f))
-        self.register(functions.inc)
-        with self.assertRaisesRegex(Exception, "(?i)interrupt"):
-            self.query(SERIES.format(10**6, "sum(case when i = 1000 then f('x') else inc(i) end)"))
-        self.assertEqual(self.value("inc(1)"), 2)
-
-    def test_used_in_another_thread(self):
-        self.register(functions.half)
-        self.register(functions.check, name="typed_check")
-        found = []
-
-        def run():
-            for text in ("half(5)", "typed_check(5)", "half('x')"):
-                try:
-                    found.append(self.value(text))
-                except Exception as error:
-                    found.append("TypeError" in str(error))
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        thread.join()
-        self.assertEqual(found, [2.5, 5, True])
-
-    def test_connections_at_once(self):
-        def run(found):
-            connection = self.connect()
-            for f in (functions.inc, functions.check, fallbacks.root):
-                sql.register(connection, f, name="typed_" + f.__name__)
-            (row,) = connection.execute(SERIES.format(
-                20000, "sum(typed_inc(i)) + sum(typed_check(i + 14)) + sum(typed_root(i * i))"))
-            found.append(row[0])
-            connection.close()
-
-        found = []
-        threads = [threading.Thread(target=run, args=(found,)) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(found, [3.0 * sum(range(20000)) + 15 * 20000] * 4)
-
-    def test_a_million_rows_leak_nothing(self):
-        self.register(functions.same_text)
-        self.register(functions.inc)
-        self.register(functions.invert)
-        self.register(buffers.utf8_length)
-        text = "sum(utf8_length(same_text('a text ' || i)) + inc(i) + invert(i + 1))"
-
-        def memory():
-            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-        self.query(SERIES.format(10**5, text))
-        blocks, before = sys.getallocatedblocks(), memory()
-        self.query(SERIES.format(10**6, text))
-        self.assertLess(sys.getallocatedblocks() - blocks, 1000)
-        self.assertLess(memory() - before, 20000)  # kilobytes
-
-    def test_errors_and_registrations_leak_nothing(self):
-        def run(count):
-            for _ in range(count):
-                self.register(functions.inc)
-                self.register(fallbacks.root)
-                for text in ("inc('x')", "root(-1)"):
-                    with contextlib.suppress(Exception):
-                        self.value(text)
-
-        run(20)
-        gc.collect()
-        blocks = sys.getallocatedblocks()
-        references = sys.getrefcount(functions.inc)
-        run(500)
-        gc.collect()
-        self.assertLess(sys.getallocatedblocks() - blocks, 250)
-        self.assertEqual(sys.getrefcount(functions.inc), references)
+class OfPython(sql_support.OfPython, Functions, unittest.TestCase):
+    pass
 
 
-class OfPython(Functions, unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.module = importlib.import_module("sqlite3")
-        if not hasattr(cls.module.Connection, "load_extension"):
-            raise unittest.SkipTest("this Python's sqlite3 was built without loadable extensions")
-
-    def connect(self):
-        return self.module.connect(":memory:", check_same_thread=False)
-
-    def unregister(self, connection, name, count):
-        connection.create_function(name, count, None)
-
-
-class OfApsw(Functions, unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.module = adapter_support.library("apsw")
-
-    def connect(self):
-        return self.module.Connection(":memory:")
-
-    def unregister(self, connection, name, count):
-        connection.create_scalar_function(name, None, count)
-
-
-class TheExample(adapter_support.Example):
-    def test_it_runs(self):
-        if not hasattr(importlib.import_module("sqlite3").Connection, "load_extension"):
-            adapter_support.library("apsw")
-        printed = self.run_example("sql")
-        self.assertIn("Oslo 1341.0 2", printed)
-        self.assertIn("ValueError: no place on the earth", printed)
-
-
-class Both(unittest.TestCase):
-    def test_two_libraries_in_one_process(self):
-        apsw = adapter_support.library("apsw")
-        sqlite3 = importlib.import_module("sqlite3")
-        if not hasattr(sqlite3.Connection, "load_extension"):
-            self.skipTest("this Python's sqlite3 was built without loadable extensions")
-        connections = apsw.Connection(":memory:"), sqlite3.connect(":memory:")
-        for connection in connections * 2:
-            sql.register(connection, functions.inc)
-            sql.register(connection, functions.check, name="typed_check")
-        for connection in connections * 2:
-            self.assertEqual(list(connection.execute("select inc(1), typed_check(2)")), [(2, 2)])
-            with self.assertRaisesRegex(Exception, "thirteen"):
-                list(connection.execute("select typed_check(13)"))
-
-    def test_sqlite3_that_loads_nothing_is_named(self):
-        sqlite3 = importlib.import_module("sqlite3")
-        if hasattr(sqlite3.Connection, "load_extension"):
-            self.skipTest("this Python's sqlite3 loads extensions")
-        connection = sqlite3.connect(":memory:")
-        self.addCleanup(connection.close)
-        with self.assertRaisesRegex(TypeError, "'sqlite3.Connection' loads no extensions"):
-            sql.register(connection, functions.inc)
-
-    def test_the_end_of_the_interpreter(self):
-        for engine in ("sqlite3", "apsw"):
-            with self.subTest(engine=engine):
-                status, output, errors = support.python("-c", END % (
-                    str(support.MODULES.parent), engine))
-                self.assertEqual((status, output.strip()), (0, "2"), errors)
-
-
-# The connection, and what it keeps, outlive everything.
-END = """
-import sys
-sys.path.insert(0, %r)
-try:
-    import %s as engine
-    if not hasattr(engine.Connection, "load_extension"):
-        raise ImportError
-except ImportError:
-    print(2)
-    sys.exit()
-import atexit, support
-from typedcall import sql
-functions = support.build("typed_functions")
-connect = getattr(engine, "connect", engine.Connection)
-connection = connect(":memory:")
-sql.register(connection, functions.inc)
-sql.register(connection, functions.check, name="typed_check")
-class Last:
-    def __del__(self, connection=connection):
-        for text in ("inc(1)", "typed_check(1)", "inc('x')"):
-            try:
-                list(connection.execute("select " + text))
-            except Exception:
-                pass
-sys.last_one = last = Last()
-last.me = last
-print(list(connection.execute("select inc(1)"))[0][0])
-"""
+class OfApsw(sql_support.OfApsw, Functions, unittest.TestCase):
+    pass
 
 
 if __name__ == "__main__":

@@ -1,0 +1,278 @@
+"""typedcall.sql: connections that load, close, are interrupted and used by threads, and what they keep."""
+
+import contextlib
+import gc
+import importlib
+import resource
+import sys
+import threading
+import unittest
+import weakref
+
+import adapter_support
+import sql_support
+import support
+import typedcall
+from sql_support import SERIES, buffers, fallbacks, functions
+from typedcall import sql
+from typedcall.sql import _sqlite
+
+
+class Functions(sql_support.Connection):
+    """What both engines are to show."""
+
+    def test_what_cannot_be_registered(self):
+        for f, message in [(functions.turn, "'Zd->Zd' has an argument 'Zd', for which SQL"),
+                           (functions.same_object, "has nothing for SQL"),
+                           (functions.sum_of, "'&dl->d' has an argument '&d'"),
+                           (buffers.norm, "has an argument '.*kd'"),
+                           (len, "it offers no typed function")]:
+            with self.assertRaisesRegex(TypeError, message):
+                self.register(f)
+        with self.assertRaisesRegex(TypeError, "a name is a str, not 'int'"):
+            self.register(functions.inc, name=3)
+        with self.assertRaisesRegex(TypeError, "loads no extensions"):
+            sql.register(object(), functions.inc)
+
+    def test_extensions_are_loaded_as_little_as_before(self):
+        def why_not():
+            with self.assertRaises(Exception) as caught:
+                self.connection.load_extension(_sqlite.__file__)
+            return str(caught.exception)
+
+        # Where SQLite is built so, they may be loaded from the beginning.
+        before = why_not()
+        self.assertRegex(before, "not authorized|added by typedcall.sql.register")
+        self.register(functions.inc)
+        self.assertEqual(why_not(), before)
+        self.connection.enable_load_extension(False)
+        self.register(functions.inc)
+        self.assertRegex(why_not(), "not authorized")
+        with self.assertRaises(Exception):
+            self.value("load_extension(?)", _sqlite.__file__)
+        self.connection.enable_load_extension(True)
+        self.register(functions.half)
+        self.assertRegex(why_not(), "added by typedcall.sql.register")
+        self.assertEqual(self.value("inc(1)"), 2)
+
+    def test_a_connection_that_is_closed(self):
+        self.connection.close()
+        with self.assertRaises(Exception):
+            self.register(functions.inc)
+        with self.assertRaises(Exception):
+            self.value("inc(1)")
+
+    def test_the_connection_keeps_the_function_and_lets_go_of_it(self):
+        for end in ("another", "close", "unregister"):
+            connection = self.connect()
+
+            def f(x):
+                return x
+
+            reference = weakref.ref(f)
+            entry = typedcall.entries(functions.half)[0]
+            typedcall.tag(f, "d->d", entry.address, flags=entry.flags)
+            sql.register(connection, f)
+            del f
+            gc.collect()
+            self.assertIsNotNone(reference())
+            self.assertEqual(list(connection.execute("select f(8.0), f('x')")), [(4.0, "x")])
+            if end == "another":
+                sql.register(connection, functions.half, name="f")
+                self.assertEqual(list(connection.execute("select f(6.0)")), [(3.0,)])
+            elif end == "unregister":
+                self.unregister(connection, "f", 1)
+                # Python 3.11's sqlite3 has a function that fails there.
+                with self.assertRaisesRegex(Exception, "no such function|raised exception"):
+                    list(connection.execute("select f(8.0)"))
+            else:
+                connection.close()
+            gc.collect()
+            self.assertIsNone(reference(), end)
+            connection.close()
+
+    def test_replaced_in_the_middle_of_a_query(self):
+        self.register(functions.inc)
+        rows = iter(self.connection.execute(SERIES.format(10, "inc(i)")))
+        self.assertEqual(next(rows), (1,))
+        with self.assertRaisesRegex(Exception, "active statements"):
+            self.register(functions.half, name="inc")
+        self.assertEqual([row[0] for row in rows], list(range(2, 11)))
+        self.register(functions.half, name="inc")
+        self.assertEqual(self.value("inc(5)"), 2.5)
+
+    def test_closed_by_the_function_itself(self):
+        if self.module.__name__ == "sqlite3":
+            self.skipTest("crashes in CPython's sqlite3, with its own create_function(), too")
+
+        def f(x):
+            self.connection.close()
+            return 1
+
+        self.register(self.tagged(f))
+        with contextlib.suppress(Exception):  # as the engine says
+            self.value("f('x')")
+
+    def test_interrupted(self):
+        def f(x):
+            self.connection.interrupt()
+            return 1
+
+        self.register(self.tagged(f))
+        self.register(functions.inc)
+        with self.assertRaisesRegex(Exception, "(?i)interrupt"):
+            self.query(SERIES.format(10**6, "sum(case when i = 1000 then f('x') else inc(i) end)"))
+        self.assertEqual(self.value("inc(1)"), 2)
+
+    def test_used_in_another_thread(self):
+        self.register(functions.half)
+        self.register(functions.check, name="typed_check")
+        found = []
+
+        def run():
+            for text in ("half(5)", "typed_check(5)", "half('x')"):
+                try:
+                    found.append(self.value(text))
+                except Exception as error:
+                    found.append("TypeError" in str(error))
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+        self.assertEqual(found, [2.5, 5, True])
+
+    def test_connections_at_once(self):
+        def run(found):
+            connection = self.connect()
+            for f in (functions.inc, functions.check, fallbacks.root):
+                sql.register(connection, f, name="typed_" + f.__name__)
+            (row,) = connection.execute(SERIES.format(
+                20000, "sum(typed_inc(i)) + sum(typed_check(i + 14)) + sum(typed_root(i * i))"))
+            found.append(row[0])
+            connection.close()
+
+        found = []
+        threads = [threading.Thread(target=run, args=(found,)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, [3.0 * sum(range(20000)) + 15 * 20000] * 4)
+
+    def test_a_million_rows_leak_nothing(self):
+        self.register(functions.same_text)
+        self.register(functions.inc)
+        self.register(functions.invert)
+        self.register(buffers.utf8_length)
+        text = "sum(utf8_length(same_text('a text ' || i)) + inc(i) + invert(i + 1))"
+
+        def memory():
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+        self.query(SERIES.format(10**5, text))
+        blocks, before = sys.getallocatedblocks(), memory()
+        self.query(SERIES.format(10**6, text))
+        self.assertLess(sys.getallocatedblocks() - blocks, 1000)
+        self.assertLess(memory() - before, 20000)  # kilobytes
+
+    def test_errors_and_registrations_leak_nothing(self):
+        def run(count):
+            for _ in range(count):
+                self.register(functions.inc)
+                self.register(fallbacks.root)
+                for text in ("inc('x')", "root(-1)"):
+                    with contextlib.suppress(Exception):
+                        self.value(text)
+
+        run(20)
+        gc.collect()
+        blocks = sys.getallocatedblocks()
+        references = sys.getrefcount(functions.inc)
+        run(500)
+        gc.collect()
+        self.assertLess(sys.getallocatedblocks() - blocks, 250)
+        self.assertEqual(sys.getrefcount(functions.inc), references)
+
+
+class OfPython(sql_support.OfPython, Functions, unittest.TestCase):
+    pass
+
+
+class OfApsw(sql_support.OfApsw, Functions, unittest.TestCase):
+    pass
+
+
+class TheExample(adapter_support.Example):
+    def test_it_runs(self):
+        if not hasattr(importlib.import_module("sqlite3").Connection, "load_extension"):
+            adapter_support.library("apsw")
+        printed = self.run_example("sql")
+        self.assertIn("Oslo 1341.0 2", printed)
+        self.assertIn("ValueError: no place on the earth", printed)
+
+
+class Both(unittest.TestCase):
+    def test_two_libraries_in_one_process(self):
+        apsw = adapter_support.library("apsw")
+        sqlite3 = importlib.import_module("sqlite3")
+        if not hasattr(sqlite3.Connection, "load_extension"):
+            self.skipTest("this Python's sqlite3 was built without loadable extensions")
+        connections = apsw.Connection(":memory:"), sqlite3.connect(":memory:")
+        for connection in connections * 2:
+            sql.register(connection, functions.inc)
+            sql.register(connection, functions.check, name="typed_check")
+        for connection in connections * 2:
+            self.assertEqual(list(connection.execute("select inc(1), typed_check(2)")), [(2, 2)])
+            with self.assertRaisesRegex(Exception, "thirteen"):
+                list(connection.execute("select typed_check(13)"))
+
+    def test_sqlite3_that_loads_nothing_is_named(self):
+        sqlite3 = importlib.import_module("sqlite3")
+        if hasattr(sqlite3.Connection, "load_extension"):
+            self.skipTest("this Python's sqlite3 loads extensions")
+        connection = sqlite3.connect(":memory:")
+        self.addCleanup(connection.close)
+        with self.assertRaisesRegex(TypeError, "'sqlite3.Connection' loads no extensions"):
+            sql.register(connection, functions.inc)
+
+    def test_the_end_of_the_interpreter(self):
+        for engine in ("sqlite3", "apsw"):
+            with self.subTest(engine=engine):
+                status, output, errors = support.python("-c", END % (
+                    str(support.MODULES.parent), engine))
+                self.assertEqual((status, output.strip()), (0, "2"), errors)
+
+
+# The connection, and what it keeps, outlive everything.
+END = """
+import sys
+sys.path.insert(0, %r)
+try:
+    import %s as engine
+    if not hasattr(engine.Connection, "load_extension"):
+        raise ImportError
+except ImportError:
+    print(2)
+    sys.exit()
+import atexit, support
+from typedcall import sql
+functions = support.build("typed_functions")
+connect = getattr(engine, "connect", engine.Connection)
+connection = connect(":memory:")
+sql.register(connection, functions.inc)
+sql.register(connection, functions.check, name="typed_check")
+class Last:
+    def __del__(self, connection=connection):
+        for text in ("inc(1)", "typed_check(1)", "inc('x')"):
+            try:
+                list(connection.execute("select " + text))
+            except Exception:
+                pass
+sys.last_one = last = Last()
+last.me = last
+print(list(connection.execute("select inc(1)"))[0][0])
+"""
+
+
+if __name__ == "__main__":
+    unittest.main()
