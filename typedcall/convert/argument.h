@@ -55,40 +55,38 @@ struct argument<const char *> {
   void set(const char *ready) { value = ready; }
 };
 
+/// Of an exporter, given back at the end; none if `view.obj` is NULL.
+struct held_buffer {
+  Py_buffer view;
+
+  held_buffer() { view.obj = nullptr; }
+  held_buffer(const held_buffer &) = delete;
+  held_buffer &operator=(const held_buffer &) = delete;
+  ~held_buffer() {
+    if (view.obj != nullptr) give_back_buffer(&view);
+  }
+};
+
 template <class T>
 struct argument<T, std::enable_if_t<has_pointer_code<T> && !std::is_same_v<T, const char *>>> {
   T value;
 
-  argument() { view_.obj = nullptr; }
-  argument(const argument &) = delete;
-  argument &operator=(const argument &) = delete;
-  ~argument() {
-    if (view_.obj != nullptr) give_back_buffer(&view_);
-  }
-
   bool convert(PyObject *object) {
     void *pointer;
-    if (!pointer_from_python(object, wanted_pointer<T>(), &pointer, &view_)) return false;
+    if (!pointer_from_python(object, wanted_pointer<T>(), &pointer, &held_.view)) return false;
     value = static_cast<T>(pointer);
     return true;
   }
   void set(T ready) { value = ready; }
 
  private:
-  Py_buffer view_;
+  held_buffer held_;
 };
 
 /// The elements of an exporter, which it keeps where they are until this is gone.
 template <class Element>
 struct argument<span<Element>, void> {
   span<Element> value;
-
-  argument() { view_.obj = nullptr; }
-  argument(const argument &) = delete;
-  argument &operator=(const argument &) = delete;
-  ~argument() {
-    if (view_.obj != nullptr) give_back_buffer(&view_);
-  }
 
   bool convert(PyObject *object) {
     void *data;
@@ -101,14 +99,16 @@ struct argument<span<Element>, void> {
         return true;
       }
     }
-    if (!buffer_from_python(object, buffer_type<Element>(), &data, &count, &view_)) return false;
+    if (!buffer_from_python(object, buffer_type<Element>(), &data, &count, &held_.view)) {
+      return false;
+    }
     value = {static_cast<Element *>(data), count};
     return true;
   }
   void set(span<Element> ready) { value = ready; }
 
  private:
-  Py_buffer view_;
+  held_buffer held_;
 };
 
 /// A str, as UTF-8 that the object keeps.
