@@ -11,11 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "tests/provider/entries_of.h"
 #include "tests/support/embedded.h"
 #include "typedcall/provider.h"
 
 namespace {
 
+using provider_test::pointer;
+using provider_test::Signatures;
 using typedcall::arg;
 using typedcall::def;
 using typedcall::positional;
@@ -24,24 +27,6 @@ using typedcall_test::TakeError;
 constexpr std::uintptr_t kNeedsThread = 0x0001, kMayRaise = 0x0004, kStatus = 0x0010,
                          kTakesSelf = 0x0020, kBack = 0x0100, kThreadSafe = 0x010000,
                          kPure = 0x020000;
-
-template <class Pointer>
-Pointer pointer(const PyNativeCallableEntry &entry) {
-  return reinterpret_cast<Pointer>(entry.funcptr);
-}
-
-/// The signatures of a def, joined.
-std::string Signatures(const typedcall::method &made) {
-  std::string all;
-  for (std::size_t i = 0; i < made.shape->entries; ++i) {
-    const PyNativeCallableEntry entry = made.entry(i);
-    EXPECT_EQ(PyNativeCallable_CheckEntry(&entry, 0, made.name), 0);
-    EXPECT_EQ(entry.flags, made.entry(0).flags);
-    all += (i == 0 ? "" : " ") + std::string(entry.signature);
-  }
-  EXPECT_EQ(made.fault, nullptr);
-  return all;
-}
 
 long digits(long a, long b, long c) noexcept { return 100 * a + 10 * b + c; }
 double distance(double a, double b, double c, double d, double radius) noexcept {

@@ -10,11 +10,14 @@
 #include <stdexcept>
 #include <string>
 
+#include "tests/provider/entries_of.h"
 #include "tests/support/embedded.h"
 #include "typedcall/provider.h"
 
 namespace {
 
+using provider_test::pointer;
+using provider_test::Signatures;
 using typedcall::arg;
 using typedcall::def;
 using typedcall::widened;
@@ -22,22 +25,6 @@ using typedcall_test::TakeError;
 
 constexpr std::uintptr_t kNeedsThread = 0x0001, kMayRaise = 0x0004, kBack = 0x0100,
                          kPure = 0x020000;
-
-template <class Pointer>
-Pointer pointer(const PyNativeCallableEntry &entry) {
-  return reinterpret_cast<Pointer>(entry.funcptr);
-}
-
-std::string Signatures(const typedcall::method &made) {
-  std::string all;
-  for (std::size_t i = 0; i < made.shape->entries; ++i) {
-    const PyNativeCallableEntry entry = made.entry(i);
-    EXPECT_EQ(PyNativeCallable_CheckEntry(&entry, 0, made.name), 0);
-    all += (i == 0 ? "" : " ") + std::string(entry.signature);
-  }
-  EXPECT_EQ(made.fault, nullptr);
-  return all;
-}
 
 /// What Python's callers get from a wrapper of one argument.
 double Boxed(const typedcall::method &made, double x) {

@@ -1,0 +1,32 @@
+// What tests of defs read in the entries that they offer.
+// Needs gtest in front.
+#ifndef TESTS_PROVIDER_ENTRIES_OF_H_
+#define TESTS_PROVIDER_ENTRIES_OF_H_
+
+#include <string>
+
+#include "typedcall/provider.h"
+
+namespace provider_test {
+
+template <class Pointer>
+Pointer pointer(const PyNativeCallableEntry &entry) {
+  return reinterpret_cast<Pointer>(entry.funcptr);
+}
+
+/// The signatures of a def, joined.
+inline std::string Signatures(const typedcall::method &made) {
+  std::string all;
+  for (std::size_t i = 0; i < made.shape->entries; ++i) {
+    const PyNativeCallableEntry entry = made.entry(i);
+    EXPECT_EQ(PyNativeCallable_CheckEntry(&entry, 0, made.name), 0);
+    EXPECT_EQ(entry.flags, made.entry(0).flags);
+    all += (i == 0 ? "" : " ") + std::string(entry.signature);
+  }
+  EXPECT_EQ(made.fault, nullptr);
+  return all;
+}
+
+}  // namespace provider_test
+
+#endif  // TESTS_PROVIDER_ENTRIES_OF_H_
