@@ -123,10 +123,10 @@ def choose(interpreters, full=False, required=()):
     chosen, skipped, flavours = [], [], {}
     for interpreter in interpreters:
         reason = interpreter.reason
-        if not reason and not full and interpreter.path not in required:
-            if interpreter.debug:
+        if not reason and interpreter.path not in required:
+            if interpreter.debug and not full:
                 reason = "a debug build is run by --full"
-            elif interpreter.info["gil_disabled"]:
+            elif interpreter.info["gil_disabled"] and not full:
                 reason = "a free-threaded build is run by --full"
             elif interpreter.flavour in flavours:
                 reason = f"{flavours[interpreter.flavour].label} is run"

@@ -35,11 +35,12 @@ NOT_AGAIN = "-compiles,-compiles-once"
 # interpreter, the newest one and those that count references stand for the others.
 SAME_EVERYWHERE = ["//tests/invoker/...", "//tests/loop/..."]
 # What these versions would find again: the ones before and behind them have all that differs.
-BETWEEN = [(3, 10)]
+BETWEEN = [(3, 10), (3, 12)]
 SEEN_BEFORE = SAME_EVERYWHERE + ["//tests/exactness/...", "//tests/provider/..."]
-# The layouts that differ are core's: what is above it a second interpreter of one version would find
-# again, and a sanitizer that has seen it once.
-ABOVE_CORE = SEEN_BEFORE + ["//tests/resolve/...", "//tests/c_provider/..."]
+# The layouts that differ are core's: a sanitizer that has seen what is above it need not again.
+CORE = [f"//tests/{room}/..." for room in (
+    "class_data", "class_slots", "core", "foreign_slots", "inheritance", "instance_table", "static_types",
+    "type_data", "type_from_metaclass")] + ["//tests/memory:core_test"]
 
 # What threads make a difference to: all that free-threaded CPythons run but the oldest one, which
 # runs everything.
@@ -55,6 +56,8 @@ RUN_WITH_JIT = ["//tests/resolve/...", "//tests/provider/...", "//tests/c_provid
 DISK_CACHE_LIMIT = 4 << 30
 
 started = time.monotonic()
+# Set-up included: tools/test says when.
+began = float(os.environ.get("TYPEDCALL_BEGAN") or time.time())
 
 
 def progress(text):
@@ -188,7 +191,7 @@ def package_runs(found, usual, full, quick, partly):
             if quick:
                 left_out = package_tests.SLOW, "--quick"
             elif in_between or is_free_threaded:
-                left_out = package_tests.OTHER_PROGRAMS, "run under the usual CPython and the newest"
+                left_out = package_tests.SLOW, "run under the usual CPython, the oldest and the newest"
             # The libraries take minutes to install.
             yield label, package_tests.cases_of, (
                 interpreter, interpreter is usual or is_newest or is_free_threaded, *left_out)
@@ -221,42 +224,46 @@ def full_runs(chosen, usual, newest, fuzz_seconds, thread_sanitizer):
         tags = PER_INTERPRETER + "," + NOT_AGAIN if again else NOT_AGAIN
         flags = ["--config=asan_ubsan", "--build_tests_only", "--test_tag_filters=" + tags]
         yield "asan and ubsan, " + interpreter.label, bazel_test, (
-            interpreter, flags, ABOVE_CORE if again else ())
+            interpreter, flags, (), CORE if again else ("//...",))
     # The newest one's only run: what no optimisation changes has been seen under the others.
     yield "optimised, " + newest.label, bazel_test, (
         newest, ["-c", "opt", "--test_tag_filters=" + NOT_AGAIN])
-    yield "tsan, " + usual.label, bazel_test, (usual, ["--config=tsan"])
+    yield "tsan, clang, " + usual.label, bazel_test, (usual, ["--config=tsan", "--config=clang"])
     yield "fuzz, " + usual.label, fuzz_all, (usual, fuzz_seconds)
     if thread_sanitizer:
         yield "thread sanitizer", checks.script, ("tools/thread_sanitizer",)
 
 
-def bazel_runs(order, usual, newest, full, with_clang, partly):
+def bazel_runs(order, usual, newest, full, quick, with_clang, partly):
     """(label, function, arguments): Bazel's tests under each interpreter, `usual` first.
 
     GCC compiles for the usual interpreter, the newest one and free-threaded ones. With `with_clang`,
-    Clang compiles for the others. With `full` it compiles everything for one of them, as no version
-    needs both, and the newest one is left to the optimised run. Those of `partly` run a part.
+    Clang compiles for the others. With `full` it compiles for one of them all that has an interpreter
+    (the rest with TSan), and the newest one is left to the optimised run. With `quick` all but the
+    usual one run what those in between do. Those of `partly` run a part.
     """
     if full and newest is not usual:
         order = [i for i in order if i is not newest]
     clang = [i for i in order
              if with_clang and i not in (usual, newest) and not i.info["gil_disabled"]]
-    clang_builds_all = clang[-1] if clang and full else None
+    clang_builds_all = clang[0] if clang and full else None
     seen = set()
     for interpreter in order:
         again = interpreter.version[:2] in seen
         seen.add(interpreter.version[:2])
         flags, without = [], ()
-        if interpreter not in (usual, clang_builds_all):
+        if interpreter is not usual:
             versions = [each.version[:2] for each in order]
-            in_between = (interpreter.version[:2] in BETWEEN
-                          and min(versions) < interpreter.version[:2] < max(versions))
+            in_between = interpreter.ordinary and (again or quick or (
+                interpreter.version[:2] in BETWEEN
+                and min(versions) < interpreter.version[:2] < max(versions)))
             calls_compiler = not (again or in_between)
             tags = "{},{}".format(PER_INTERPRETER, "-compiles-once" if calls_compiler else NOT_AGAIN)
             flags = ["--build_tests_only", "--test_tag_filters=" + tags]
-            if interpreter.ordinary and interpreter is not newest:
-                without = ABOVE_CORE if again else SEEN_BEFORE if in_between else SAME_EVERYWHERE
+            if in_between:
+                without = SEEN_BEFORE
+            elif not interpreter.debug and interpreter not in (newest, clang_builds_all):
+                without = SAME_EVERYWHERE
         label = interpreter.label
         if interpreter in clang:
             flags.append("--config=clang")
@@ -302,9 +309,10 @@ def main():
     parser.add_argument("--only", default="", metavar="REGEX",
                         help="run only the parts whose name has a match: those of the last table")
     parser.add_argument("--quick", action="store_true",
-                        help="leave out the slowest of the Python package's tests")
-    parser.add_argument("--last-start", type=int, default=66, metavar="MINUTES",
-                        help="--full begins no part after that (default: %(default)s)")
+                        help="leave out the slowest tests of the Python package, and of Bazel's, but for one "
+                             "interpreter, the slowest to build")
+    parser.add_argument("--last-start", type=int, default=75, metavar="MINUTES",
+                        help="--full begins no part after that, set-up included (default: %(default)s)")
     parser.add_argument("--fuzz-seconds", type=int, default=30, metavar="N",
                         help="how long each fuzzer, and the package's, runs (default: %(default)s)")
     parser.add_argument("--thread-sanitizer", action="store_true",
@@ -336,7 +344,7 @@ def main():
         partly = [i for i in chosen if i.info["gil_disabled"] and i.path not in options.python]
         partly = [i for i in partly if i.version[:2] > partly[0].version[:2]]
         with_clang = options.full or options.clang
-        plan += bazel_runs(order, usual, newest, options.full, with_clang, partly)
+        plan += bazel_runs(order, usual, newest, options.full, options.quick, with_clang, partly)
         plan += package_runs(found, usual, options.full, options.quick, partly)
     if options.full:
         plan += full_runs(chosen, usual, newest, options.fuzz_seconds, options.thread_sanitizer)
@@ -351,7 +359,7 @@ def main():
 
     runs = []
     for label, function, arguments in plan:
-        if options.full and time.monotonic() - started > 60 * options.last_start:
+        if options.full and time.time() - began > 60 * options.last_start:
             progress(label + ": not begun, there is no time left")
             function, arguments = no_time_left, (label, options.last_start)
         runs.append(timed(label, function, *arguments))
