@@ -1,16 +1,13 @@
-"""Typed functions as ufuncs, and ufuncs as typed functions."""
+"""Typed functions as ufuncs: types, names, pickles, errors, threads."""
 
 import concurrent.futures
 import ctypes
 import gc
 import pathlib
 import pickle
-import sys
 import tempfile
-import types
 import unittest
 import unittest.mock
-import warnings
 
 import adapter_support
 import support
@@ -314,126 +311,6 @@ class Sink(unittest.TestCase):
             result = half(array).compute(scheduler=scheduler)
             self.assertTrue(numpy.array_equal(result, numpy.arange(100.0) / 2))
         self.assertIsInstance(half(array), dask.Array)
-
-
-class Source(unittest.TestCase):
-    def test_generic_loops(self):
-        self.assertEqual(typedcall.signatures(numpy.cbrt)[:3], ["f->f", "d->d", "g->g"])
-        entry = next(e for e in typedcall.entries(numpy.hypot) if e.signature == "dd->d")
-        self.assertEqual((entry.place, entry.flags), ("NumPy", Flags.THREAD_SAFE))
-        self.assertEqual(typedcall.resolve(numpy.hypot, "dd->d")(3.0, 4.0), 5.0)
-        self.assertEqual(typedcall.resolve(numpy.hypot, "ff->f")(3.0, 4.0), 5.0)
-
-    def test_other_loops_are_not_taken_for_one(self):
-        self.assertEqual(typedcall.signatures(numpy.add), [])
-        self.assertEqual(typedcall.signatures(typedcall.ufunc(functions.half)), [])
-
-    def test_not_a_ufunc(self):
-        from typedcall import _numpy_bridge
-        from typedcall.sources import numpy_
-
-        with self.assertRaises(TypeError):
-            _numpy_bridge.scalar_functions(numpy_.ufunc_api(), len)
-        with self.assertRaises(ValueError):
-            _numpy_bridge.scalar_functions(functions, numpy.add)
-        with self.assertRaises(ValueError):
-            _numpy_bridge.make_ufunc(numpy_.ufunc_api(), "x", "", (), b"\0", 1, 1)
-
-    def test_no_other_capsule_passes_for_numpys_functions(self):
-        import datetime
-
-        from typedcall import _capsules, _numpy_bridge
-        from typedcall.sources import numpy_
-
-        api = numpy_.ufunc_api()
-        core = next(
-            sys.modules[name]
-            for name in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath")
-            if name in sys.modules
-        )
-        entry = typedcall.entries(functions.half)[0]
-        memory = ctypes.create_string_buffer(4096)
-        nameless = ctypes.pythonapi.PyCapsule_New
-        nameless.restype, nameless.argtypes = ctypes.py_object, [ctypes.c_void_p] * 3
-        named = _capsules.make_capsule(_capsules.capsule_address(api), "another name")
-        others = [
-            (core._ARRAY_API, "of something else"),
-            (nameless(ctypes.addressof(memory), None, None), "of something else"),
-            (datetime.datetime_CAPI, "named 'datetime.datetime_CAPI'"),
-            (named, "named 'another name'"),
-            (functions.half, "not a 'builtin_function_or_method' object"),
-            (None, "not a 'NoneType' object"),
-        ]
-        rows = ((entry.signature, int(entry.flags), entry.address, functions.half),)
-        types = bytes([numpy.dtype(float).num] * 2)
-        for capsule, reason in others:
-            with self.subTest(capsule=capsule):
-                with self.assertRaisesRegex(ValueError, reason):
-                    _numpy_bridge.make_ufunc(capsule, "half", "", rows, types, 1, 1)
-                with self.assertRaisesRegex(ValueError, reason):
-                    _numpy_bridge.scalar_functions(capsule, numpy.add)
-        self.assertEqual(_numpy_bridge.make_ufunc(api, "half", "", rows, types, 1, 1)(3.0), 1.5)
-        # The versions are asked of the table of arrays, which is no other capsule either.
-        with unittest.mock.patch.object(core, "_ARRAY_API", api):
-            with self.assertRaisesRegex(ValueError, "not NumPy's _ARRAY_API"):
-                _numpy_bridge.scalar_functions(api, numpy.add)
-
-    def test_a_numpy_of_an_unknown_version(self):
-        from typedcall import _numpy_bridge
-        from typedcall.sources import numpy_
-
-        known = {name: sys.modules.pop(name) for name in list(sys.modules)
-                 if name.endswith("._multiarray_umath")}
-        self.addCleanup(sys.modules.update, known)
-        (real,) = {id(module): module for module in known.values()
-                   if hasattr(module, "_ARRAY_API")}.values()
-        with self.assertRaisesRegex(ImportError, "no imported NumPy"):
-            _numpy_bridge.scalar_functions(real._UFUNC_API, numpy.add)
-
-        # A table like NumPy's, of a version that is yet to come.
-        version = ctypes.CFUNCTYPE(ctypes.c_uint)(lambda: 0x03000000)
-        table = (ctypes.c_void_p * 3)(ctypes.cast(version, ctypes.c_void_p), None, id(numpy.ndarray))
-        make = ctypes.pythonapi.PyCapsule_New
-        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p] * 3
-        fake = types.ModuleType("fake")
-        fake.ndarray, fake.add, fake._UFUNC_API = numpy.ndarray, numpy.add, real._UFUNC_API
-        fake._ARRAY_API = make(ctypes.addressof(table), None, None)
-        with unittest.mock.patch.dict(sys.modules, {"numpy._core._multiarray_umath": fake}):
-            with self.assertRaisesRegex(ImportError, "C ABI 0x3000000"):
-                _numpy_bridge.scalar_functions(numpy_.ufunc_api(), numpy.add)
-
-    def test_scipy_special(self):
-        special = adapter_support.library("scipy.special")
-        checked = 0
-        for name in dir(special):
-            ufunc = getattr(special, name)
-            if not isinstance(ufunc, numpy.ufunc) or ufunc.nout != 1:
-                continue
-            for signature in typedcall.signatures(ufunc):
-                letters = typedcall.parse_signature(signature)[0]
-                function = typedcall.resolve(ufunc, signature)
-                for values in ((0.5, 0.25, 1.5, 0.75), (2.0, 3.0, 1.0, 4.0)):
-                    arguments = [
-                        {"Z": complex, "l": int, "n": int}.get(
-                            letter[0], numpy.dtype("f4").type if letter == "f" else float
-                        )(value)
-                        for letter, value in zip(letters, values)
-                    ]
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore")
-                        expected = ufunc(*arguments)
-                        got = function(
-                            *[each.item() if hasattr(each, "item") else each for each in arguments]
-                        )
-                    numpy.testing.assert_allclose(
-                        got,
-                        expected,
-                        1e-12,
-                        1e-300,
-                        err_msg=("%s %s %s" % (name, signature, arguments)),
-                    )
-                    checked += 1
-        self.assertGreater(checked, 300)
 
 
 class TheExample(adapter_support.Example):

@@ -1,7 +1,5 @@
-// Signature strings: what parses, where and why the rest does not, printing, limits.
-// equivalence_test.cc has the comparison, memory_test.cc that nothing reads past the end.
-
-#include "typedcall/signature.h"
+// Signature strings: what parses, printing, limits. faults_test.cc has what does not parse,
+// equivalence_test.cc the comparison, memory_test.cc that nothing reads past the end.
 
 #include <gtest/gtest.h>
 
@@ -11,69 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "tests/signature/parsed.h"
+#include "typedcall/signature.h"
+
+namespace signature_test {
 namespace {
-
-struct Parsed {
-  bool ok = false;
-  PyNativeSignature signature = {};
-  PyNativeSignature_Fault fault = {};
-};
-
-Parsed parse(const std::string &text) {
-  Parsed parsed;
-  parsed.ok =
-      PyNativeSignature_Parse(text.data(), text.size(), &parsed.signature, &parsed.fault) == 0;
-  return parsed;
-}
-
-std::string print(const PyNativeSignature &signature) {
-  char buffer[PyNativeSignature_MAX_LENGTH + 1];
-  const size_t length = PyNativeSignature_Print(&signature, buffer, sizeof buffer);
-  EXPECT_LT(length, sizeof buffer);
-  EXPECT_EQ(buffer[length], '\0');
-  return std::string(buffer, length);
-}
-
-std::string repeat(const std::string &part, int times) {
-  std::string all;
-  for (int i = 0; i < times; ++i) all += part;
-  return all;
-}
-
-// Written by hand, not from the list: the list is what is under test.
-struct Code {
-  const char *letters;
-  int code;
-  size_t size;
-  size_t alignment;
-  PyNativeKind kind;
-};
-const Code codes[] = {
-    {"?", PyNativeType_BOOL, sizeof(bool), alignof(bool), PyNativeKind_BOOL},
-    {"b", PyNativeType_SCHAR, 1, 1, PyNativeKind_SIGNED},
-    {"B", PyNativeType_UCHAR, 1, 1, PyNativeKind_UNSIGNED},
-    {"h", PyNativeType_SHORT, sizeof(short), alignof(short), PyNativeKind_SIGNED},
-    {"H", PyNativeType_USHORT, sizeof(short), alignof(short), PyNativeKind_UNSIGNED},
-    {"i", PyNativeType_INT, sizeof(int), alignof(int), PyNativeKind_SIGNED},
-    {"I", PyNativeType_UINT, sizeof(int), alignof(int), PyNativeKind_UNSIGNED},
-    {"l", PyNativeType_LONG, sizeof(long), alignof(long), PyNativeKind_SIGNED},
-    {"L", PyNativeType_ULONG, sizeof(long), alignof(long), PyNativeKind_UNSIGNED},
-    {"q", PyNativeType_LONGLONG, sizeof(long long), alignof(long long), PyNativeKind_SIGNED},
-    {"Q", PyNativeType_ULONGLONG, sizeof(long long), alignof(long long), PyNativeKind_UNSIGNED},
-    {"n", PyNativeType_SSIZE, sizeof(size_t), alignof(size_t), PyNativeKind_SIGNED},
-    {"N", PyNativeType_SIZE, sizeof(size_t), alignof(size_t), PyNativeKind_UNSIGNED},
-    {"f", PyNativeType_FLOAT, sizeof(float), alignof(float), PyNativeKind_FLOATING},
-    {"d", PyNativeType_DOUBLE, sizeof(double), alignof(double), PyNativeKind_FLOATING},
-    {"g", PyNativeType_LONGDOUBLE, sizeof(long double), alignof(long double),
-     PyNativeKind_FLOATING},
-    {"Zf", PyNativeType_CFLOAT, 2 * sizeof(float), alignof(float), PyNativeKind_COMPLEX},
-    {"Zd", PyNativeType_CDOUBLE, 2 * sizeof(double), alignof(double), PyNativeKind_COMPLEX},
-    {"Zg", PyNativeType_CLONGDOUBLE, 2 * sizeof(long double), alignof(long double),
-     PyNativeKind_COMPLEX},
-    {"P", PyNativeType_POINTER, sizeof(void *), alignof(void *), PyNativeKind_POINTER},
-    {"s", PyNativeType_STRING, sizeof(void *), alignof(void *), PyNativeKind_STRING},
-    {"O", PyNativeType_OBJECT, sizeof(void *), alignof(void *), PyNativeKind_OBJECT},
-};
 
 TEST(TypeCodes, EveryCode) {
   EXPECT_EQ(std::size(codes) + 1, static_cast<size_t>(PyNativeType_COUNT));
@@ -178,180 +118,6 @@ TEST(Parse, NoArgumentsAndNoResult) {
   EXPECT_EQ(parsed.signature.nargs, 0);
   EXPECT_EQ(parsed.signature.result.code, PyNativeType_VOID);
   EXPECT_EQ(PyNativeType_Size(parsed.signature.result), 0u);
-}
-
-struct Faulty {
-  std::string text;
-  size_t position;
-  const char *reason;
-};
-
-TEST(Parse, EveryFaultWithItsPosition) {
-  using namespace std::string_literals;
-  const char *const unknown = "unknown type code";
-  const char *const arrow = "expected '->'";
-  const char *const end = "unexpected end";
-  const char *const space = "spaces are not allowed";
-  const char *const nul = "a NUL byte is not allowed";
-  const char *const trailing = "text after the result";
-  const char *const complex = "'Z' must be followed by f, d or g";
-  const char *const only_result = "'v' is only a result";
-  const char *const to_void = "'&' cannot point to 'v'";
-  const char *const to_pointer = "'&' cannot point to '&'; write 'P'";
-  const char *const too_many = "more than 127 arguments";
-  const char *const buffer_too_many = "more than 127 arguments; '*' is two in C";
-  const char *const by_value = "'k' must follow '&' or '*'";
-  const char *const result = "'*' is only an argument: a result has no count";
-  const char *const of_addresses =
-      "'*' cannot point to 'P': no number from Python becomes an address";
-  const char *const of_objects = "'*' cannot point to 'O': a buffer owns no objects";
-  const std::string full = repeat("d", 127);
-  const Faulty table[] = {
-      {"", 0, arrow},
-      {"d", 1, arrow},
-      {"dd-", 3, arrow},
-      {"d-d", 2, arrow},
-      {"d>d", 1, arrow},
-      {">", 0, arrow},
-      {"d- >d", 2, arrow},
-      {"->", 2, end},
-      {"dd->", 4, end},
-      {"&", 1, end},
-      {"d&", 2, end},
-      {"->&", 3, end},
-      {"Z", 1, end},
-      {"->Z", 3, end},
-      {"&Z", 2, end},
-      {"->&Z", 4, end},
-      {"x->d", 0, unknown},
-      {"ddx->d", 2, unknown},
-      {"d->x", 3, unknown},
-      {"d->->d", 3, unknown},
-      {"&->d", 1, unknown},
-      {"&x->d", 1, unknown},
-      {"d,d->d", 1, unknown},
-      {"\xff->d", 0, unknown},
-      {"\x80", 0, unknown},
-      {"D->d", 0, unknown},
-      {"Zi->d", 1, complex},
-      {"ZZd->d", 1, complex},
-      {"Z->d", 1, complex},
-      {"->Zv", 3, complex},
-      {"d->&Zx", 5, complex},
-      {"v->d", 0, only_result},
-      {"dv->d", 1, only_result},
-      {"v->v", 0, only_result},
-      {"&v->d", 1, to_void},
-      {"d->&v", 4, to_void},
-      {"&&d->d", 1, to_pointer},
-      {"->&&d", 3, to_pointer},
-      {"*", 1, end},
-      {"*k", 2, end},
-      {"&k", 2, end},
-      {"*kZ", 3, end},
-      {"k", 0, by_value},
-      {"kd->d", 0, by_value},
-      {"dkd->d", 1, by_value},
-      {"k&d->d", 0, by_value},
-      {"k*d->d", 0, by_value},
-      {"d->kd", 3, by_value},
-      {"*v->d", 1, "'*' cannot point to 'v'; write '*B'"},
-      {"*kv->d", 2, "'*' cannot point to 'v'; write '*B'"},
-      {"&kv->d", 2, to_void},
-      {"*P->d", 1, of_addresses},
-      {"*kP->d", 2, of_addresses},
-      {"*O->d", 1, of_objects},
-      {"*kO->d", 2, of_objects},
-      {"*ks->d", 2, "'*s' is const without 'k'"},
-      {"*&d->d", 1, "'*' cannot point to '&'"},
-      {"*k&d->d", 2, "'*' cannot point to '&'"},
-      {"&*d->d", 1, "'&' cannot point to '*'"},
-      {"&k*d->d", 2, "'&' cannot point to '*'"},
-      {"**d->d", 1, "'*' cannot point to '*'"},
-      {"&k&d->d", 2, to_pointer},
-      {"*kkd->d", 2, "'k' cannot be there twice"},
-      {"&kkd->d", 2, "'k' cannot be there twice"},
-      {"*x->d", 1, unknown},
-      {"* d->d", 1, space},
-      {"*k\0d->d"s, 2, nul},
-      {"*Zx->d", 2, complex},
-      {"*k->d", 2, unknown},
-      {"d->*d", 3, result},
-      {"->*kd", 2, result},
-      {"->*s", 2, result},
-      {"->*", 2, result},
-      {"d->d->d", 4, trailing},
-      {"->vv", 3, trailing},
-      {"->dx", 3, trailing},
-      {"->Zdd", 4, trailing},
-      {"->d&", 3, trailing},
-      {" dd->d", 0, space},
-      {"d d->d", 1, space},
-      {"dd ->d", 2, space},
-      {"dd-> d", 4, space},
-      {"dd->d ", 5, space},
-      {"dd->d\n", 5, space},
-      {"\t->d", 0, space},
-      {"d\r->d", 1, space},
-      {"d\x0e->d", 1, unknown},
-      {"d\b->d", 1, unknown},
-      {"& d->d", 1, space},
-      {"Z d->d", 1, space},
-      {"\0"s, 0, nul},
-      {"d\0->d"s, 1, nul},
-      {"d->d\0"s, 4, nul},
-      {"Z\0->d"s, 1, nul},
-      {"&\0->d"s, 1, nul},
-      {"->\0"s, 2, nul},
-      {full + "d->d", 127, too_many},
-      {full + "Zd->d", 127, too_many},
-      {full + "&d->d", 127, too_many},
-      {full + "&", 127, too_many},
-      {full + "&x", 127, too_many},
-      {full + "x", 127, unknown},
-      {full + " ", 127, space},
-      {full + "*d->d", 127, buffer_too_many},
-      {full + "*", 127, buffer_too_many},
-      {full + "k", 127, by_value},
-      {full.substr(1) + "*d->d", 126, buffer_too_many},
-      {full.substr(1) + "*", 126, buffer_too_many},
-      {repeat("*d", 63) + "*d->d", 126, buffer_too_many},
-      {repeat("*d", 63) + "dd->d", 127, too_many},
-      {repeat("*d", 63) + "d", 127, arrow},
-      {repeat("&Zd", 128), 381, too_many},
-      {full, 127, arrow},
-      {repeat("d", 100000), 127, too_many},
-  };
-  for (const Faulty &faulty : table) {
-    SCOPED_TRACE(testing::PrintToString(faulty.text.substr(0, 140)));
-    const Parsed parsed = parse(faulty.text);
-    EXPECT_FALSE(parsed.ok);
-    EXPECT_EQ(parsed.fault.position, faulty.position);
-    EXPECT_STREQ(parsed.fault.reason, faulty.reason);
-    EXPECT_EQ(parsed.signature.nargs, 0);
-    EXPECT_EQ(PyNativeSignature_Parse(faulty.text.data(), faulty.text.size(), nullptr, nullptr),
-              -1);
-    if (faulty.text.find('\0') == std::string::npos) {
-      PyNativeSignature_Fault fault = {};
-      EXPECT_EQ(PyNativeSignature_ParseString(faulty.text.c_str(), nullptr, &fault), -1);
-      EXPECT_EQ(fault.position, faulty.position);
-      EXPECT_STREQ(fault.reason, faulty.reason);
-    }
-  }
-}
-
-TEST(Parse, FailureLeavesAnEmptySignature) {
-  PyNativeSignature signature = {};
-  ASSERT_EQ(PyNativeSignature_ParseString("dd->&d", &signature, nullptr), 0);
-  ASSERT_EQ(PyNativeSignature_ParseString("dd->&x", &signature, nullptr), -1);
-  EXPECT_EQ(print(signature), "->v");
-}
-
-TEST(Parse, SuccessLeavesTheFaultAlone) {
-  PyNativeSignature_Fault fault = {7, "before"};
-  ASSERT_EQ(PyNativeSignature_ParseString("dd->d", nullptr, &fault), 0);
-  EXPECT_EQ(fault.position, 7u);
-  EXPECT_STREQ(fault.reason, "before");
 }
 
 TEST(Parse, ManyArguments) {
@@ -494,3 +260,4 @@ TEST(Print, RefusesWhatTheGrammarCannotSay) {
 }
 
 }  // namespace
+}  // namespace signature_test

@@ -175,6 +175,12 @@ std::size_t Settled(Memory *memory, const Swept &swept) {
 
 }  // namespace
 
+bool IsRefusal() {
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
+  PyErr_Clear();
+  return true;
+}
+
 std::size_t Sweep(const Swept &swept) {
   constexpr std::size_t kEnough = 5000;
   constexpr int kTurns = 16;  // more than the blocks of the one object that CPython may still have

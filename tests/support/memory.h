@@ -68,6 +68,10 @@ struct Swept {
 /// otherwise. Returns how many allocations a call makes. GIL: held.
 std::size_t Sweep(const Swept &swept);
 
+/// Of a call that is to be refused, which is a success: is there TypeError? It is cleared. GIL:
+/// held.
+bool IsRefusal();
+
 }  // namespace typedcall_test
 
 #endif  // TYPEDCALL_TESTS_SUPPORT_MEMORY_H_

@@ -1,0 +1,99 @@
+// The ways to call, without memory: invokers, loops, buffers, boxed calls.
+// consumers_test.cc has how their functions are found.
+
+#include "tests/support/embedded.h"
+// embedded.h comes first, because of Python.h.
+#include <new>
+
+#include "gtest/gtest.h"
+#include "tests/support/memory.h"
+#include "typedcall/boxed_call.h"
+#include "typedcall/buffer_map.h"
+#include "typedcall/invoker.h"
+
+namespace typedcall_test {
+namespace {
+
+double twice(double x) noexcept { return 2 * x; }
+
+class Calls : public testing::Test {
+ protected:
+  Scope scope_;
+};
+
+TEST_F(Calls, Invokers) {
+  // A plan is kept for those who ask for the same later, so each turn asks for another signature.
+  for (const char *signature : {"dd->d", "Zddl->Zd", "bhilqfdg->g"}) {
+    Sweep({signature, [&] {
+             try {
+               return typedcall::invoker::make(signature, 0, reinterpret_cast<void *>(twice))
+                   .has_value();
+             } catch (const std::bad_alloc &) {
+               PyErr_NoMemory();
+               return false;
+             }
+           }});
+    Sweep({signature, [&] {
+             try {
+               return typedcall::ffi_function::make(signature, 0, reinterpret_cast<void *>(twice))
+                   .has_value();
+             } catch (const std::bad_alloc &) {
+               PyErr_NoMemory();
+               return false;
+             }
+           }});
+  }
+}
+
+TEST_F(Calls, Loops) {
+  for (const char *signature : {"d->d", "ddddddd->d", "O->O", "iZd->Zd"}) {
+    Sweep(
+        {signature, [&] {
+           return typedcall::loop::make(signature, 0, reinterpret_cast<void *>(twice)).has_value();
+         }});
+  }
+  auto doubles = typedcall::loop::make("d->d", 0, reinterpret_cast<void *>(twice));
+  ASSERT_TRUE(doubles);
+  Ref in = scope_.Eval("__import__('array').array('d', [1, 2, 3])"),
+      out = scope_.Eval("__import__('array').array('d', [0, 0, 0])");
+  PyObject *arrays[] = {in.get(), out.get()};
+  Swept map = {"map_buffers", [&] { return typedcall::map_buffers(*doubles, arrays, 2) == 3; }};
+  map.counted = {in.get(), out.get()};
+  Sweep(map);
+  map.name = "map_buffers, refused";
+  arrays[1] = in.get();
+  arrays[0] = Py_None;
+  map.call = [&] {
+    EXPECT_EQ(typedcall::map_buffers(*doubles, arrays, 2), -1);
+    return IsRefusal();
+  };
+  Sweep(map);
+}
+
+TEST_F(Calls, BoxedCalls) {
+  Ref callable = scope_.Eval("lambda x, y, z: x + y");
+  Sweep({"boxed_call", [&] {
+           double result = 0;
+           return typedcall::boxed_call(callable.get(), &result, 1.5, 1e10, "text") &&
+                  result == 1e10 + 1.5;
+         }});
+}
+
+TEST_F(Calls, BoxedCallsOfBuffers) {
+  Ref callable = scope_.Eval("lambda x, y, z, b: len(x) + len(y) + len(z) + len(b)");
+  double numbers[] = {1, 2, 3};
+  Sweep({"boxed_call of buffers", [&] {
+           long result = 0;
+           const typedcall::span<double> all = numbers;
+           const unsigned char bytes[] = {1};
+           return typedcall::boxed_call(callable.get(), &result, all,
+                                        typedcall::span<const double>(all),
+                                        typedcall::span<const char>("text", 4),
+                                        typedcall::span<const unsigned char>(bytes)) &&
+                  result == 11;
+         }});
+  EXPECT_EQ(numbers[2], 3.0);
+}
+
+}  // namespace
+}  // namespace typedcall_test
