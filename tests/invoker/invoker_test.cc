@@ -1,11 +1,12 @@
 // Calls put together at run time, by every way there is, against the direct call: every code,
-// every mix of registers, narrow and wide values, bit by bit.
+// every mix of registers, narrow and wide values, bit by bit. plans_test.cc has what is refused.
 #include "typedcall/invoker.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <random>
 #include <string>
@@ -81,62 +82,112 @@ R Callee(A... arguments) {
 }
 
 template <class T>
+constexpr bool IsWide() {
+  if constexpr (std::is_void_v<T>) {
+    return false;
+  } else {
+    return sizeof(T) > sizeof(std::uint64_t);
+  }
+}
+
+template <class T>
 native_value Pass(const T &value) {
-  if constexpr (sizeof(T) > sizeof(std::uint64_t)) {
+  if constexpr (IsWide<T>()) {
     return native_value::at(&value);
   } else {
     return native_value::of(value);
   }
 }
 
-/// Calls R(A...) with random values by every way that can; which ways could.
-template <class R, class... A>
-std::vector<way> Check() {
-  const std::string signature = typedcall::signature_of<R(A...)>::text;
+/// All of one R(A...) that depends on its types: compilers take long enough for that.
+struct Function {
+  const char *signature;
+  void *callee;
+  std::size_t arity;
+  bool has_wide_result;
+  /// Random arguments, which stay until the next ones, and what the callee is to see.
+  const native_value *(*draw)(std::vector<std::string> *expected);
+  /// A random answer as text, and its bits where they are one word.
+  std::string (*draw_answer)(std::uint64_t *bits);
+  /// A result as text: `wide` holds it where it is more than a word.
+  std::string (*text)(native_value result, const void *wide);
+};
+
+template <class... A>
+const native_value *Draw(std::vector<std::string> *expected) {
+  static std::tuple<A...> values;
+  // One more than needed: an array cannot be empty.
+  static std::array<native_value, sizeof...(A) + 1> arguments;
+  values = std::tuple<A...>{Any<A>()...};
+  std::apply(
+      [&](const auto &...v) {
+        *expected = {Text(v)...};
+        arguments = {Pass(v)..., native_value{0}};
+      },
+      values);
+  return arguments.data();
+}
+
+template <class R>
+std::string DrawAnswer(std::uint64_t *bits) {
+  *bits = 0;
+  if constexpr (std::is_void_v<R>) {
+    return "";
+  } else {
+    answer<R> = Any<R>();
+    if constexpr (!IsWide<R>()) *bits = native_value::of(answer<R>).bits;
+    return Text(answer<R>);
+  }
+}
+
+template <class R>
+std::string ResultText(native_value result, const void *wide) {
+  if constexpr (std::is_void_v<R>) {
+    return "";
+  } else if constexpr (IsWide<R>()) {
+    return Text(*static_cast<const R *>(wide));
+  } else {
+    return Text(result.get<R>());
+  }
+}
+
+/// Calls the function with random values by every way that can; which ways could.
+std::vector<way> CheckFunction(const Function &function) {
   std::vector<way> able;
   for (const way how : kWays) {
-    const auto call =
-        invoker::make(signature.c_str(), 0, reinterpret_cast<void *>(&Callee<R, A...>), how);
+    const auto call = invoker::make(function.signature, 0, function.callee, how);
     if (!call) continue;
+    SCOPED_TRACE(std::string(function.signature) + " by " + Name(how));
     able.push_back(how);
     EXPECT_EQ(call->how(), how);
-    EXPECT_EQ(call->arity(), sizeof...(A));
+    EXPECT_EQ(call->arity(), function.arity);
     for (int turn = 0; turn < 20; ++turn) {
-      const std::tuple<A...> values{Any<A>()...};
-      const std::vector<std::string> expected =
-          std::apply([](auto... v) { return std::vector<std::string>{Text(v)...}; }, values);
-      // One more than needed: an array cannot be empty.
-      const std::array<native_value, sizeof...(A) + 1> arguments = std::apply(
-          [](const auto &...v) {
-            return std::array<native_value, sizeof...(A) + 1>{Pass(v)..., native_value{0}};
-          },
-          values);
+      std::vector<std::string> expected;
+      const native_value *const arguments = function.draw(&expected);
+      std::uint64_t bits = 0;
+      const std::string expected_result = function.draw_answer(&bits);
       seen = {"nothing"};
-      if constexpr (std::is_void_v<R>) {
-        EXPECT_EQ((*call)(arguments.data()).bits, 0u) << signature;
-      } else if constexpr (sizeof(R) > sizeof(std::uint64_t)) {
-        answer<R> = Any<R>();
-        R wide{};
-        EXPECT_EQ((*call)(arguments.data(), &wide).bits, 0u);
-        EXPECT_EQ(Text(wide), Text(answer<R>)) << signature << " by " << Name(how);
-      } else {
-        answer<R> = Any<R>();
-        const native_value result = (*call)(arguments.data());
-        EXPECT_EQ(Text(result.template get<R>()), Text(answer<R>))
-            << signature << " by " << Name(how);
-        EXPECT_EQ(result.bits, native_value::of(answer<R>).bits)
-            << signature << " by " << Name(how) << ": no rubbish beside a narrow result";
-      }
-      EXPECT_EQ(seen, expected) << signature << " by " << Name(how);
+      // Room for the widest.
+      alignas(std::max_align_t) unsigned char wide[2 * sizeof(long double)] = {};
+      const native_value result = (*call)(arguments, function.has_wide_result ? wide : nullptr);
+      EXPECT_EQ(function.text(result, wide), expected_result);
+      EXPECT_EQ(result.bits, bits) << "no rubbish beside a narrow result";
+      EXPECT_EQ(seen, expected);
     }
   }
-  const auto chosen =
-      invoker::make(signature.c_str(), 0, reinterpret_cast<void *>(&Callee<R, A...>));
-  EXPECT_TRUE(chosen) << signature;
+  const auto chosen = invoker::make(function.signature, 0, function.callee);
+  EXPECT_TRUE(chosen) << function.signature;
   if (chosen && !able.empty()) {
-    EXPECT_EQ(chosen->how(), able.front()) << "the fastest";
+    EXPECT_EQ(chosen->how(), able.front()) << function.signature << ": the fastest";
   }
   return able;
+}
+
+template <class R, class... A>
+std::vector<way> Check() {
+  return CheckFunction({typedcall::signature_of<R(A...)>::text,
+                        reinterpret_cast<void *>(&Callee<R, A...>), sizeof...(A), IsWide<R>(),
+                        Draw<A...>, DrawAnswer<R>, ResultText<R>});
 }
 
 template <class T>
@@ -330,58 +381,6 @@ TEST(Narrowing, RubbishIsCutOff) {
       }
     }
   }
-}
-
-TEST(Refused, WhatIsNoSignature) {
-  PyNativeSignature_Fault fault = {};
-  EXPECT_FALSE(invoker::make("dx->d", 0, nullptr, std::nullopt, &fault));
-  EXPECT_EQ(fault.position, 1u);
-  EXPECT_NE(fault.reason, nullptr);
-  EXPECT_FALSE(invoker::make(nullptr, 0, nullptr));
-}
-
-TEST(Refused, AWayThatCannot) {
-  PyNativeSignature_Fault fault = {};
-  EXPECT_FALSE(invoker::make("g->d", 0, nullptr, way::image, &fault));
-  EXPECT_EQ(fault.position, 4u);
-  EXPECT_STREQ(fault.reason, "not a signature that this way can call");
-  EXPECT_FALSE(invoker::make("ddddd->d", 0, nullptr, way::trampoline));
-  EXPECT_FALSE(invoker::make("d->Zd", 0, nullptr, way::image));
-}
-
-TEST(Plans, AreSharedBySignatureAndWay) {
-  using typedcall::internal::call_plan;
-  const auto plan = call_plan::get("dd->d", false, std::nullopt, nullptr);
-  EXPECT_EQ(call_plan::get("dd->d", false, std::nullopt, nullptr), plan);
-  EXPECT_NE(call_plan::get("dd->d", true, std::nullopt, nullptr), plan);
-  EXPECT_NE(call_plan::get("dd->d", false, way::ffi, nullptr), plan);
-  EXPECT_NE(call_plan::get("dd->f", false, std::nullopt, nullptr), plan);
-}
-
-TEST(Plans, OutliveTheCache) {
-  const auto f = +[](double x) { return 2 * x; };
-  const auto call = invoker::make("d->d", 0, reinterpret_cast<void *>(f), way::ffi);
-  // More signatures than are kept.
-  const char codes[] = "bBhHiIlLqQnNfdPs?";
-  for (const char *a = codes; *a != 0; ++a) {
-    for (const char *b = codes; *b != 0; ++b) {
-      for (const char *c = codes; *c != 0 && c < codes + 3; ++c) {
-        const char signature[] = {*a, *b, *c, '-', '>', 'd', 0};
-        ASSERT_TRUE(invoker::make(signature, 0, nullptr));
-      }
-    }
-  }
-  const native_value x = native_value::of(21.0);
-  EXPECT_EQ((*call)(&x).get<double>(), 42.0);
-}
-
-TEST(Copies, CallTheSame) {
-  const auto f = +[](double x) { return 2 * x; };
-  auto first = invoker::make("d->d", 0, reinterpret_cast<void *>(f));
-  invoker copy = *first;
-  first.reset();
-  const native_value x = native_value::of(21.0);
-  EXPECT_EQ(copy(&x).get<double>(), 42.0);
 }
 
 }  // namespace

@@ -1,0 +1,65 @@
+// How calls that are put together at run time are made: what is refused, plans that are shared,
+// copies. invoker_test.cc has the calls.
+#include "typedcall/invoker.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using typedcall::invoker;
+using typedcall::native_value;
+using typedcall::way;
+
+TEST(Refused, WhatIsNoSignature) {
+  PyNativeSignature_Fault fault = {};
+  EXPECT_FALSE(invoker::make("dx->d", 0, nullptr, std::nullopt, &fault));
+  EXPECT_EQ(fault.position, 1u);
+  EXPECT_NE(fault.reason, nullptr);
+  EXPECT_FALSE(invoker::make(nullptr, 0, nullptr));
+}
+
+TEST(Refused, AWayThatCannot) {
+  PyNativeSignature_Fault fault = {};
+  EXPECT_FALSE(invoker::make("g->d", 0, nullptr, way::image, &fault));
+  EXPECT_EQ(fault.position, 4u);
+  EXPECT_STREQ(fault.reason, "not a signature that this way can call");
+  EXPECT_FALSE(invoker::make("ddddd->d", 0, nullptr, way::trampoline));
+  EXPECT_FALSE(invoker::make("d->Zd", 0, nullptr, way::image));
+}
+
+TEST(Plans, AreSharedBySignatureAndWay) {
+  using typedcall::internal::call_plan;
+  const auto plan = call_plan::get("dd->d", false, std::nullopt, nullptr);
+  EXPECT_EQ(call_plan::get("dd->d", false, std::nullopt, nullptr), plan);
+  EXPECT_NE(call_plan::get("dd->d", true, std::nullopt, nullptr), plan);
+  EXPECT_NE(call_plan::get("dd->d", false, way::ffi, nullptr), plan);
+  EXPECT_NE(call_plan::get("dd->f", false, std::nullopt, nullptr), plan);
+}
+
+TEST(Plans, OutliveTheCache) {
+  const auto f = +[](double x) { return 2 * x; };
+  const auto call = invoker::make("d->d", 0, reinterpret_cast<void *>(f), way::ffi);
+  // More signatures than are kept.
+  const char codes[] = "bBhHiIlLqQnNfdPs?";
+  for (const char *a = codes; *a != 0; ++a) {
+    for (const char *b = codes; *b != 0; ++b) {
+      for (const char *c = codes; *c != 0 && c < codes + 3; ++c) {
+        const char signature[] = {*a, *b, *c, '-', '>', 'd', 0};
+        ASSERT_TRUE(invoker::make(signature, 0, nullptr));
+      }
+    }
+  }
+  const native_value x = native_value::of(21.0);
+  EXPECT_EQ((*call)(&x).get<double>(), 42.0);
+}
+
+TEST(Copies, CallTheSame) {
+  const auto f = +[](double x) { return 2 * x; };
+  auto first = invoker::make("d->d", 0, reinterpret_cast<void *>(f));
+  invoker copy = *first;
+  first.reset();
+  const native_value x = native_value::of(21.0);
+  EXPECT_EQ(copy(&x).get<double>(), 42.0);
+}
+
+}  // namespace
