@@ -45,10 +45,12 @@ long bin(double squared, double width, long bins) noexcept {
   return at < static_cast<double>(bins - 1) ? static_cast<long>(at) : bins - 1;
 }
 
+constexpr auto simple = typedcall::pure | typedcall::thread_safe;
+
 typedcall::method_table methods{
-    typedcall::def<nearest>("nearest"), typedcall::def<force>("force"),
-    typedcall::def<energy>("energy"),   typedcall::def<inside>("inside"),
-    typedcall::def<noise>("noise"),     typedcall::def<bin>("bin"),
+    typedcall::def<nearest>("nearest", simple), typedcall::def<force>("force", simple),
+    typedcall::def<energy>("energy", simple),   typedcall::def<inside>("inside", simple),
+    typedcall::def<noise>("noise", simple),     typedcall::def<bin>("bin", simple),
 };
 
 }  // namespace

@@ -100,7 +100,9 @@ def main(mode, steps, count, profiled):
         run = numba.njit(run)
     elif mode == "accelerated":
         import typedcall
-        typedcall.accelerate(forces)
+        done = typedcall.accelerate(forces)
+        if done.refused:
+            sys.exit(str(done))
     # Warm: Numba compiles, PyPy traces.
     run(10, count, *arrays(mode, count))
     compiling = time.perf_counter() - compiling

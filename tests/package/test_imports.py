@@ -24,7 +24,7 @@ TABLE = {
     "backends": ("_cpython_backend _pypy_backend", "compiled tools record parameters shims tags"),
     "functions": ("_api _choose sources.resolved_",
                   "compiled tools record parameters sources tags backends"),
-    "acceleration": ("pypy _pypy_imports", "tools shims backends"),
+    "acceleration": ("pypy _pypy_imports _pypy_trust", "tools record shims backends"),
     "adapters": ("_numba_arguments _numba_buffers _numba_cache _numba_call _numba_fall_back _numba_overloads"
                  " _numba_raise _numpy_gufuncs _tag_modules sql to_cffi to_ctypes to_cython to_numba"
                  " to_numpy to_scipy ufuncs",

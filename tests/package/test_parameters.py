@@ -190,7 +190,7 @@ class Names(unittest.TestCase):
             typedcall.tag(function, "dd->d", ADDRESS)
             module = types.ModuleType("others_in_code")
             module.function = function
-            self.assertEqual(accelerate(module).accelerated, ["function"])
+            self.assertEqual(accelerate(module, trust="thread_safe").accelerated, ["function"])
             self.assertEqual(module.function(3.0, 1.0), 2.0)
 
     def test_what_the_shorter_function_leaves_out(self):

@@ -90,7 +90,7 @@ class Tag(unittest.TestCase):
 
     def test_tagged_functions_can_be_accelerated(self):
         boxed = self.plain.half
-        typedcall.tag(boxed, "d->d", self.at["half_differs"])
+        typedcall.tag(boxed, "d->d", self.at["half_differs"], flags=Flags.THREAD_SAFE)
         self.addCleanup(setattr, self.plain, "half", boxed)
         self.assertEqual(accelerate(self.plain).accelerated, ["half"])
         self.assertEqual(self.plain.half(2.0), 1001.0)  # where the tag leads

@@ -140,10 +140,19 @@ __attribute__((visibility("hidden"))) State &state_of(PyObject *module) {
 #else
 #define TYPEDCALL_INTERNAL_GIL(State)
 #endif
+#ifdef PYPY_VERSION  // has no such slot; typedcall.accelerate() reads this
+#define TYPEDCALL_INTERNAL_SAY_EFFECTS(module, State)                               \
+  ((State::runs_without_gil)                                                        \
+       ? PyModule_AddStringConstant(module, "__typedcall_effects__", "thread_safe") \
+       : 0)
+#else
+#define TYPEDCALL_INTERNAL_SAY_EFFECTS(module, State) 0
+#endif
 
 #define TYPEDCALL_INTERNAL_MODULE(name, doc, methods, State, size, exec, ...)                \
   __attribute__((cold)) static int name##_exec(PyObject *module) {                           \
-    return (methods).tag(module) < 0 ? -1 : (exec)(module);                                  \
+    if ((methods).tag(module) < 0) return -1;                                                \
+    return TYPEDCALL_INTERNAL_SAY_EFFECTS(module, State) < 0 ? -1 : (exec)(module);          \
   }                                                                                          \
   static PyModuleDef_Slot name##_slots[] = {                                                 \
       {Py_mod_exec, reinterpret_cast<void *>(name##_exec)},                                  \
@@ -181,7 +190,8 @@ struct module_without_gil : module_state {
   TYPEDCALL_INTERNAL_STATELESS(name, doc, methods, typedcall::module_state)
 
 /// The same for functions that may all be called by several threads at once, which is for you to
-/// know: a free-threaded CPython then runs on without the GIL. Elsewhere it is TYPEDCALL_MODULE.
+/// know: a free-threaded CPython then runs on without the GIL, and on PyPy typedcall.accelerate()
+/// calls them all through cffi. Elsewhere it is TYPEDCALL_MODULE.
 #define TYPEDCALL_MODULE_WITHOUT_GIL(name, doc, methods) \
   TYPEDCALL_INTERNAL_STATELESS(name, doc, methods, typedcall::internal::module_without_gil)
 

@@ -9,7 +9,7 @@ from typedcall import _cffi
 from typedcall._capsules import capsule_address, is_capsule
 from typedcall._codes import are_equivalent, has_error_value
 from typedcall._foreign import attribute, imported_class, is_a, is_address, show
-from typedcall._records import Entry, Flags, parse_signature
+from typedcall._records import PROMISES, Entry, Flags, parse_signature
 from typedcall.sources.ctypes_ import FUNCFLAG_PYTHONAPI, address_of
 
 __all__ = ["read_pointer"]
@@ -25,16 +25,16 @@ _Read = tuple[int, Flags, Any]
 
 
 def read_pointer(
-    pointer: Any, signature: str, entries: Callable[[Any], list[Entry]]
+    pointer: Any, signature: str, entries: Callable[[Any], list[Entry]], told: int
 ) -> _Read:
     """The address in `pointer`, what is known of its flags, and what keeps it valid, if anything
-    does. `entries` asks an object for its own. TypeError for what holds none or is of another
+    does. `entries` asks an object for its own; `told` is what the caller says of it. TypeError for what holds none or is of another
     signature, ValueError for an address that cannot be one."""
     if is_a(pointer, int) and not is_a(pointer, bool):
         return _checked(int.__int__(pointer), pointer), Flags(0), None
     found = entries(pointer)
     if found:
-        return _of_entries(pointer, signature, found)
+        return _of_entries(pointer, signature, found, told)
     for reader in (_of_ctypes, _of_cffi, _of_capsule):
         read = reader(pointer, signature)
         if read is not None:
@@ -48,7 +48,7 @@ def _checked(address: int, pointer: Any) -> int:
     raise ValueError(f"{show(pointer)} is not the address of a C function")
 
 
-def _of_entries(pointer: Any, signature: str, found: list[Entry]) -> _Read:
+def _of_entries(pointer: Any, signature: str, found: list[Entry], told: int) -> _Read:
     for entry in found:
         if not are_equivalent(entry.signature, signature):
             continue
@@ -57,7 +57,7 @@ def _of_entries(pointer: Any, signature: str, found: list[Entry]) -> _Read:
                 f"{show(pointer)} is a method: its C function takes self, "
                 f"which '{signature}' does not show"
             )
-        return entry.address, entry.flags, entry.keep_alive
+        return entry.address, entry.with_effects(Flags(told) & PROMISES).flags, entry.keep_alive
     raise TypeError(
         f"{show(pointer)} is no C function of '{signature}'; it is "
         + ", ".join(f"'{entry.signature}'" for entry in found)

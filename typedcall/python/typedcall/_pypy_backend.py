@@ -17,7 +17,7 @@ from typedcall._parameters import Arrangement, arrange, arrangement_of, has_keyw
 from typedcall._pypy_buffers import buffer_of, release
 from typedcall._pypy_originals import wrapper_of
 from typedcall._pypy_shims import direct_call, native_pointer, new_place, why_not
-from typedcall._records import Entry, Flags, matching, parse_signature
+from typedcall._records import BARE_LAYOUT, PROMISES, Entry, Flags, matching, parse_signature
 from typedcall._tagging import Row, bound_method_error, kept_by_tag
 
 __all__ = [
@@ -60,6 +60,9 @@ def own_entries(f: Any) -> list[Entry]:
     existing = _tags.get(function)
     if existing is not None:
         keep = (function, existing.keep_alive)
+        # What the layout cannot say, a tag of the same C function does.
+        told = [(text, at) for text, _, at in existing.rows]
+        rows = [row for row in rows if row[3] != BARE_LAYOUT or (row[0], row[2]) not in told]
         rows += [(*row, "object row", keep) for row in existing.rows]
     return [Entry(text, Flags(flags), at, place, keep) for text, flags, at, place, keep in rows]
 
@@ -95,6 +98,17 @@ def make_function(f: Any, entry: Entry, asked: str, casting: str) -> TypedFuncti
     return TypedFunction(f, entry, asked, casting)
 
 
+def _is_told_by(entry: Entry, rows: list[Row]) -> bool:
+    """Does one of these rows say of a function in a layout without flags what that cannot, and nothing
+    else?"""
+    for text, told, address in rows:
+        promised = Flags(told) & PROMISES
+        if promised and entry.place == BARE_LAYOUT and (text, address) == (entry.signature, entry.address):
+            hints = PROMISES | Flags.SHORT
+            return told | hints in (entry.flags | hints, entry.with_effects(promised).flags | hints)
+    return False
+
+
 def tag(f: Any, rows: list[Row], kept: Any) -> None:
     if _is_bound_builtin(f):
         raise bound_method_error(f)
@@ -103,7 +117,7 @@ def tag(f: Any, rows: list[Row], kept: Any) -> None:
     for i, row in enumerate(rows):
         _native.check(*row, i, name_of(f))
     function = _wrapper(f)
-    existing = [(e.signature, int(e.flags), e.address) for e in own_entries(f)]
+    existing = [(e.signature, int(e.flags), e.address) for e in own_entries(f) if not _is_told_by(e, rows)]
     if existing == rows:
         tagged = _tags.get(function)
         if tagged is not None:

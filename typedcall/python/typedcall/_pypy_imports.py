@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import Any
 
+from typedcall._pypy_trust import read_trust
 from typedcall.pypy import IS_PYPY, Acceleration, accelerate
 
 __all__ = ["ImportHook", "accelerate_imports"]
@@ -45,17 +46,18 @@ class ImportHook:
     finders and loaders work as before. A context manager; remove() ends it, and what has been
     accelerated stays so. On CPython nothing is installed.
 
-    TypeError unless `modules` is a str or an iterable of them."""
+    `trust` is accelerate()'s, for all functions of these modules: "thread_safe" or "pure". Names are one
+    module's, and are for accelerate(). TypeError unless `modules` is a str or an iterable of them."""
 
-    def __init__(
-        self, modules: str | Iterable[str], *, thread_safe_only: bool = False
-    ) -> None:
+    def __init__(self, modules: str | Iterable[str], *, trust: Any = None) -> None:
         names = [modules] if isinstance(modules, str) else list(modules)
         for name in names:
             if not isinstance(name, str):
                 raise TypeError(f"names of modules are needed, not {name!r}")
         self._names = tuple(names)
-        self._thread_safe_only = thread_safe_only
+        if read_trust(trust).names is not None:
+            raise TypeError("names are one module's: give them to accelerate(module, trust=...) when it is imported")
+        self._trust = trust
         self._searching = threading.local()
         #: What was done, by the module's name; for "*" only where something is typed.
         self.results: dict[str, Acceleration] = {}
@@ -85,7 +87,7 @@ class ImportHook:
     def accelerate(self, module: Any) -> None:
         """Accelerates a module that is known to be wanted."""
         if isinstance(module, ModuleType):
-            done = accelerate(module, thread_safe_only=self._thread_safe_only)
+            done = accelerate(module, trust=self._trust)
             if done or done.refused or self._names_it(module.__name__):
                 self.results[module.__name__] = done
 
@@ -140,9 +142,7 @@ class ImportHook:
         )
 
 
-def accelerate_imports(
-    modules: str | Iterable[str], *, thread_safe_only: bool = False
-) -> ImportHook:
+def accelerate_imports(modules: str | Iterable[str], *, trust: Any = None) -> ImportHook:
     """Accelerates modules as they are imported, or now if they are already; see
     ImportHook, which is returned."""
-    return ImportHook(modules, thread_safe_only=thread_safe_only)
+    return ImportHook(modules, trust=trust)

@@ -11,9 +11,10 @@ from typedcall._codes import CODES, is_buffer, kind_of, pointee
 from typedcall._foreign import text_attribute
 from typedcall._parameters import MISSING, Parameters, constant_of, parameters_of
 from typedcall._pypy_buffers import buffer_type, release, taker
-from typedcall._records import Entry, Flags, parse_signature
+from typedcall._records import PROMISES, Entry, Flags, parse_signature
 
-__all__ = ["c_type", "direct_call", "make_shim", "native_pointer", "new_place", "why_not"]
+__all__ = ["c_type", "direct_call", "make_shim", "native_pointer", "new_place", "says_threads",
+           "why_not"]
 
 # What a Python object's type must be for a parameter of a kind; then cffi converts as the wrapper
 # does, or raises OverflowError.
@@ -47,6 +48,12 @@ def why_not(entry: Entry) -> str | None:
             what = code.c_type if code else "pointer"
             return f"has a {what} in its signature"
     return None
+
+
+def says_threads(entry: Entry) -> bool:
+    """Has somebody said that several threads may be in it at once? PyPy lets the GIL go around a cffi
+    call. What is pure has no effect that others could see."""
+    return bool(entry.flags & PROMISES)
 
 
 def native_pointer(signature: str, address: int, keep_alive: Any = None) -> Any:
@@ -311,10 +318,11 @@ def direct_call(entry: Entry, otherwise: Callable[..., Any]) -> Callable[..., An
 
 def make_shim(wrapper: Any, entries: Sequence[Entry]) -> Callable[..., Any] | None:
     """A builtin function (for PyPy: it does not bind as a method, and does not show in tracebacks)
-    that does what `wrapper` does; None when none of the entries can be called through cffi."""
+    that does what `wrapper` does; None when none of the entries can be called through cffi. One of which
+    nobody has said that threads may be in it is not."""
     import __pypy__  # type: ignore[import-not-found,unused-ignore]
 
-    choices = [choice for choice in _choices(entries) if choice.usable]
+    choices = [choice for choice in _choices(entries) if choice.usable and says_threads(choice.entry)]
     if not choices:
         return None
     function = _compile(wrapper, choices, parameters_of(wrapper))

@@ -3,7 +3,7 @@ because every interpreter and every adapter needs it."""
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from typedcall._codes import (
@@ -16,10 +16,13 @@ from typedcall._codes import (
     pointee,
 )
 
-__all__ = ["EVERYTHING", "Entry", "Flags", "falling_back", "has_buffers", "matching", "parse_signature"]
+__all__ = ["BARE_LAYOUT", "EVERYTHING", "PROMISES", "Entry", "Flags", "falling_back", "has_buffers", "matching", "parse_signature"]
 
 #: Handles whatever an entry may ask of its caller.
 EVERYTHING = MANDATORY_MASK
+#: Where an entry comes from PyPy's struct alone or the seed post's, which have no flags: that it needs the
+#: GIL is then taken for granted, and that it may raise is not.
+BARE_LAYOUT = "PyPy metadata"
 #: What a caller must understand, and what no version has given a meaning.
 _MANDATORY = ABI_MASK | MANDATORY_MASK
 _BITS = {name: bit for name, bit, _ in FLAGS}
@@ -68,6 +71,10 @@ class Flags(enum.IntFlag):
         return ", ".join(words)
 
 
+#: What says of a function that it needs no GIL, where nothing says the contrary.
+PROMISES = Flags.THREAD_SAFE | Flags.PURE
+
+
 @dataclass(frozen=True)
 class Entry:
     """One native way to call a Python object: three words of the ABI and where they were found."""
@@ -89,6 +96,16 @@ class Entry:
             has_value = bool(arguments) and is_place(arguments[-1])
             result = arguments.pop()[1:] if has_value else "v"
         return arguments, result
+
+    def with_effects(self, effects: Flags) -> Entry:
+        """The same of which somebody says so, PROMISES. What the entry says itself stands; a layout without
+        flags says nothing of the GIL."""
+        if not effects:
+            return self
+        flags = self.flags | effects
+        if self.place == BARE_LAYOUT and not flags & Flags.MAY_RAISE:
+            flags &= ~Flags.NEEDS_THREAD
+        return replace(self, flags=flags)
 
 
 def has_buffers(entry: Entry) -> bool:

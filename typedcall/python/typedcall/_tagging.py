@@ -123,7 +123,7 @@ def read_rows(
     rows, kept = [], []
     for text, pointer, own in zip(texts, pointers, of_each or [of_all] * len(texts)):
         text = _letters(text)
-        number, of_pointer, keep_alive = read_pointer(pointer, text, entries)
+        number, of_pointer, keep_alive = read_pointer(pointer, text, entries, own)
         rows.append((text, own | int(of_pointer), number))
         # What `f` itself offers its own row has, or `f`, unless that shares its memory with others.
         if pointer is not f or type(keep_alive) is tuple:

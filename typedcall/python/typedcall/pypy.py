@@ -9,7 +9,10 @@ from types import ModuleType
 from typing import Any
 
 from typedcall._foreign import is_a, members, module_of, text_attribute, type_name
+from typedcall._identity import IdentityTable
 from typedcall._pypy_originals import find_shim, wrapper_of
+from typedcall._pypy_trust import read_trust, said_by_module
+from typedcall._records import Entry, Flags
 
 __all__ = ["Acceleration", "accelerate", "restore"]
 
@@ -18,6 +21,11 @@ _NOT_PYPY = (
     f"nothing is installed: this is {sys.implementation.name}, "
     "where the boxed call is the quickest from Python"
 )
+#: The one reason that trust takes away.
+_UNTRUSTED = "nothing says that it needs no GIL; trust=\"thread_safe\" does"
+
+#: What was promised of a function, until restore().
+_promised: IdentityTable[Flags] = IdentityTable()
 
 
 @dataclass(frozen=True)
@@ -29,8 +37,11 @@ class Acceleration:
     accelerated: list[str] = field(default_factory=list)
     #: Typed functions that stay as they are, and why.
     refused: dict[str, str] = field(default_factory=dict)
-    #: Accelerated although no entry says THREAD_SAFE; see accelerate().
-    not_thread_safe: list[str] = field(default_factory=list)
+    #: Those that stay, and those of which an overload does, because nobody has said that they need no
+    #: GIL: what `trust=` takes, if you know.
+    untrusted: list[str] = field(default_factory=list)
+    #: Accelerated because accelerate() was told so by `trust=`.
+    trusted: list[str] = field(default_factory=list)
     #: Why nothing was tried; empty on PyPy.
     reason: str = ""
 
@@ -43,6 +54,9 @@ class Acceleration:
         lines = [f"{self.module}: {len(self.accelerated)} accelerated"]
         lines += ["  " + name for name in self.accelerated]
         lines += ["  not {}: {}".format(*pair) for pair in self.refused.items()]
+        if self.untrusted:
+            lines.append(f"  trust={self.untrusted!r} lets more in, if they call nothing of Python and "
+                         "several threads may be in them at once")
         return "\n".join(lines)
 
 
@@ -84,7 +98,21 @@ def _check_module(module: Any) -> None:
         raise TypeError(f"a module is needed, not a '{type_name(module)}' object")
 
 
-def accelerate(module: ModuleType, *, thread_safe_only: bool = False) -> Acceleration:
+def _home(namespace: Any, function: Any, module: ModuleType) -> Any:
+    """The module that has defined a function, as far as its names say."""
+    return module_of(namespace if is_a(namespace, type) else function) or module
+
+
+def _why_boxed(entry: Entry) -> str:
+    """Why a shim does not call it; nothing if it does."""
+    from typedcall._pypy_shims import says_threads, why_not
+
+    if why_not(entry.with_effects(Flags.THREAD_SAFE)) is not None:
+        return why_not(entry) or ""
+    return "" if why_not(entry) is None and says_threads(entry) else _UNTRUSTED
+
+
+def accelerate(module: ModuleType, *, trust: Any = None) -> Acceleration:
     """On PyPy, replaces the typed functions of `module`, and the typed static methods of its
     classes, by functions that call the C function through cffi when the arguments' types are the
     very ones of the signature (an int that fits, a float, a bool), and the original in every other
@@ -92,37 +120,47 @@ def accelerate(module: ModuleType, *, thread_safe_only: bool = False) -> Acceler
     are; `__wrapped__` is the original. Done twice it changes nothing. restore() takes it back.
 
     Only entries are used that need neither the GIL nor self, set no exception and have no objects
-    or pointers; where one falls back, the original is called. PyPy lets the GIL go around a cffi call: functions that are not marked THREAD_SAFE
-    could then run in two threads at once. They are accelerated, and listed in the result,
-    unless `thread_safe_only` is true.
+    or pointers; where one falls back, the original is called. PyPy lets the GIL go around a cffi
+    call, so somebody must have said that several threads may be in the function at once: its entry by
+    PURE or THREAD_SAFE, its module by `__typedcall_effects__ = "thread_safe"`, or you by `trust`.
+
+    `trust` is "thread_safe" or "pure", for all functions of the module, or a list of their names as the
+    result has them. It is your promise that these C functions use nothing of Python and are safe in several threads, as
+    a tag's is: where it is wrong, results are, or the process crashes. It lasts until restore(), in this process.
+    What an entry itself says stands, that it may raise or needs the GIL; but METH_TYPED rows in PyPy's
+    own layout or the seed post's have no word for the GIL, and are let in. What stays boxed for want of such
+    a word is in the result's `untrusted`.
 
     What other modules imported from `module` before (`from module import f`) stays the original,
     unless `module` itself had it from there; such an original cannot be pickled meanwhile, because
     its name leads to another object. On CPython nothing is installed, and the result says so.
-    TypeError if `module` is none."""
+    TypeError if `module` is none, or `trust` neither; ValueError for a word that is no effect and for names
+    that no typed function of the module has, before anything is changed."""
     _check_module(module)
+    promise = read_trust(trust)
     if not IS_PYPY:
         return Acceleration(module.__name__, reason=_NOT_PYPY)
     from typedcall._pypy_backend import own_entries
-    from typedcall._pypy_shims import why_not
 
-    result = Acceleration(module.__name__)
+    typed = []
     for namespace, attribute, shown, found in _places(module):
         function = found if wrapper_of(found) is None else wrapper_of(found)
         entries = own_entries(function) if callable(function) else []
-        if not entries:
-            continue
-        usable = [entry for entry in entries if why_not(entry) is None]
-        unsafe = [entry for entry in usable if not entry.flags.is_thread_safe]
-        if thread_safe_only and unsafe and found is function:
-            result.refused[shown] = f"'{unsafe[0].signature}' is not marked THREAD_SAFE"
-            continue
-        shim = find_shim(function, entries) if usable else None
+        if entries:
+            typed.append((namespace, attribute, shown, found, function, entries))
+    promise.check(module.__name__, [shown for _, _, shown, _, _, _ in typed])
+    result = Acceleration(module.__name__)
+    for namespace, attribute, shown, found, function, entries in typed:
+        promised = promise.of(shown) | (_promised.get(function) or Flags(0))
+        said = said_by_module(_home(namespace, function, module))
+        taken = [entry.with_effects(said).with_effects(promised) for entry in entries]
+        reasons = {entry.signature: _why_boxed(entry) for entry in taken}
+        if _UNTRUSTED in reasons.values():
+            result.untrusted.append(shown)
+        shim = find_shim(function, taken) if "" in reasons.values() else None
         if shim is None:
-            reasons = [f"'{entry.signature}' ({why_not(entry)})" for entry in entries]
-            if usable:
-                reasons = ["an overload takes any object"]
-            result.refused[shown] = "; ".join(reasons)
+            listed = [f"'{text}' ({why})" for text, why in reasons.items()]
+            result.refused[shown] = "; ".join(listed) if all(reasons.values()) else "an overload takes any object"
             continue
         try:
             if found is not shim:
@@ -132,14 +170,16 @@ def accelerate(module: ModuleType, *, thread_safe_only: bool = False) -> Acceler
             result.refused[shown] = str(error)
             continue
         result.accelerated.append(shown)
-        if unsafe:
-            result.not_thread_safe.append(shown)
+        if promised:
+            _promised.put(function, promised)
+            if any(_why_boxed(entry.with_effects(said)) == _UNTRUSTED for entry in entries):
+                result.trusted.append(shown)
     return result
 
 
 def restore(module: ModuleType) -> list[str]:
-    """Puts the original functions back where accelerate(module) has replaced them. Returns their
-    names. TypeError if `module` is none."""
+    """Puts the original functions back where accelerate(module) has replaced them, and forgets what was
+    promised of them. Returns their names. TypeError if `module` is none."""
     _check_module(module)
     restored = []
     for namespace, attribute, shown, function in _places(module):
@@ -148,5 +188,6 @@ def restore(module: ModuleType) -> list[str]:
             continue
         for home, name in list(_homes(namespace, attribute, function)):
             _put(home, name, wrapper)
+        _promised.pop(wrapper)
         restored.append(shown)
     return restored
