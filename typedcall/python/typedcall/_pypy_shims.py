@@ -189,15 +189,17 @@ def _branch(
         called = [f"if not _native{i}({', '.join(passed)}):", "    return None"]
         if result != "v":
             # Used again, for to make one takes longer than the call. Other threads run
-            # meanwhile, so it is nobody else's until then.
+            # meanwhile, so it is nobody else's until then. The JIT takes what is in a closure
+            # for constant only until the first call that it does not see through: hence locals.
             called = [
+                f"_call, _places = _native{i}, _free{i}",
                 "try:",
-                f"    _value = _free{i}.pop()",
+                "    _value = _places.pop()",
                 "except _IndexError:",
                 f"    _value = _place{i}()",
-                f"if not _native{i}({', '.join([*passed, '_value'])}):",
+                f"if not _call({', '.join([*passed, '_value'])}):",
                 "    _result = _value[0]",
-                f"    _free{i}.append(_value)",
+                "    _places.append(_value)",
                 "    return _result",
             ]
     called = ["try:", *("    " + line for line in called), "except _OverflowError:", "    pass"]
