@@ -9,8 +9,8 @@ import interpreters
 import package_tests
 from results import PASSED
 
-ALL = ("application", "numba_cache", "numba_fallback", "numba_loop", "numpy_gufunc", "numpy_ufunc",
-       "pypy_loop", "scipy_quad", "sql_sqlite")
+ALL = ("application", "callbacks", "numba_cache", "numba_fallback", "numba_loop", "numpy_gufunc",
+       "numpy_ufunc", "pypy_loop", "scipy_quad", "sql_sqlite")
 
 
 def environment(interpreter, with_libraries):

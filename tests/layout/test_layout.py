@@ -28,14 +28,16 @@ ARROWS = {
     "typedcall/provider": ["typedcall base", "typedcall/convert"],
     "typedcall/resolve": ["core", "typedcall base", "typedcall/tag"],
     "typedcall/invoke": ["typedcall base"],
+    "typedcall/callback": ["typedcall base"],
     "typedcall/loop": ["typedcall base", "typedcall/invoke", "typedcall"],
     "typedcall/binding": ["typedcall base", "typedcall/convert", "typedcall"],
     "typedcall": ["core", "typedcall base", "typedcall/tag", "typedcall/convert",
-                  "typedcall/provider", "typedcall/resolve", "typedcall/invoke", "typedcall/loop",
-                  "typedcall/binding"],
+                  "typedcall/provider", "typedcall/resolve", "typedcall/invoke",
+                  "typedcall/callback", "typedcall/loop", "typedcall/binding"],
     # The Python package's own modules are of the same room.
     "typedcall/python": ["typedcall", "typedcall base", "typedcall/tag",
-                         "typedcall/convert", "typedcall/provider", "typedcall/resolve"],
+                         "typedcall/convert", "typedcall/provider", "typedcall/resolve",
+                         "typedcall/callback"],
 }
 # Headers at the top that docs/reference leaves out: what they have is for the other headers.
 WITHOUT_REFERENCE = {

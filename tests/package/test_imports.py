@@ -8,7 +8,7 @@ import unittest
 import typedcall
 
 PACKAGE = pathlib.Path(typedcall.__file__).resolve().parent
-COMPILED = ("_native", "_numpy_bridge", "sql._sqlite")
+COMPILED = ("_native", "_numpy_bridge", "callbacks._callbacks", "sql._sqlite")
 # Group: its modules, and the groups that these may import beside each other. What is imported by
 # name only where it is needed is not seen here: the adapters by the package and by `sources`, the
 # commands by `cli`.
@@ -26,7 +26,7 @@ TABLE = {
                   "compiled tools record parameters sources tags backends"),
     "acceleration": ("pypy _pypy_imports _pypy_trust", "tools record shims backends"),
     "adapters": ("_numba_arguments _numba_buffers _numba_cache _numba_call _numba_fall_back _numba_overloads"
-                 " _numba_raise _numpy_gufuncs _tag_modules sql to_cffi to_ctypes to_cython to_numba"
+                 " _numba_raise _numpy_gufuncs _tag_modules callbacks callbacks._shape sql to_cffi to_ctypes to_cython to_numba"
                  " to_numpy to_scipy ufuncs",
                  "compiled tools record parameters sources tags functions"),
     "package": ("typedcall", "tools record functions acceleration adapters"),

@@ -149,7 +149,7 @@ class Distributions(unittest.TestCase):
         modules = {name for name in built if name.endswith(".so")}
         self.assertEqual(built - modules, self.expected())
         suffix = sysconfig.get_config_var("EXT_SUFFIX")
-        names = ["_native"] if support.IS_PYPY else ["_native", "_numpy_bridge"]
+        names = ["_native"] if support.IS_PYPY else ["_native", "_numpy_bridge", "callbacks/_callbacks"]
         if not support.IS_PYPY and has_sqlite():
             names.append("sql/_sqlite")
         self.assertEqual(modules, {"typedcall/" + name + suffix for name in names})

@@ -22,6 +22,7 @@ SWEPT = {
     "accelerate_imports": "it is for PyPy",
     "add": "test_python_api",
     "adopt": "test_adopting",
+    "callback": "test_for_callbacks",
     "cffi_function": "test_for_cffi",
     "ctypes_function": "test_for_ctypes",
     "cython_declarations": "test_for_cython",
@@ -211,6 +212,18 @@ class WithoutMemory(unittest.TestCase):
         typedcall.ctypes_function(one)
         sweep(lambda: typedcall.ctypes_function(one))
         sweep(lambda: typedcall.ctypes_function(one, "l->l"), errors=TypeError)
+        """)
+
+    @unittest.skipIf(MAKES_FUNCTIONS, "finding the way makes generators")
+    def test_for_callbacks(self):
+        self.run_sweep("""
+        one = Callable()
+        typedcall.tag(one, "d->d", address, flags=typedcall.Flags.THREAD_SAFE)
+        for c_type in ("double(double x, void *data)", "double(double x)"):
+            typedcall.callback(one, c_type)
+            sweep(lambda: typedcall.callback(one, c_type))
+        sweep(lambda: typedcall.callback(one, "long(long)"), errors=TypeError)
+        sweep(lambda: typedcall.callback(one, "double(spam)"), errors=ValueError)
         """)
 
     @unittest.skipIf(MAKES_FUNCTIONS, "choosing an entry makes generators")

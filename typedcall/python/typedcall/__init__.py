@@ -20,6 +20,7 @@ from typedcall._records import Entry, Flags, parse_signature
 if TYPE_CHECKING:
     from typedcall._pypy_imports import accelerate_imports
     from typedcall._tag_modules import load_tags, tag_module
+    from typedcall.callbacks import callback
     from typedcall.includes import get_cmake_dir, get_include, get_pkgconfig_dir
     from typedcall.pypy import accelerate, restore
     from typedcall.to_cffi import cffi_function
@@ -38,6 +39,7 @@ __all__ = [
     "accelerate_imports",
     "add",
     "adopt",
+    "callback",
     "cffi_function",
     "ctypes_function",
     "cython_declarations",
@@ -62,6 +64,7 @@ __all__ = [
 _LAZY = {
     "accelerate": "pypy",
     "accelerate_imports": "_pypy_imports",
+    "callback": "callbacks",
     "cffi_function": "to_cffi",
     "ctypes_function": "to_ctypes",
     "cython_declarations": "to_cython",

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from typedcall._codes import CODES, is_buffer, is_const, letters_for, pointee
 from typedcall._records import parse_signature
 
-__all__ = ["Declaration", "c_text", "c_types", "letters_of", "parse_declaration"]
+__all__ = ["Declaration", "c_text", "c_types", "letters_of", "name_in", "parse_declaration", "split"]
 
 # What is no name of C's own, by one that is. `intptr_t` and `size_t` stand for "n" and "N".
 _ALIASES = {
@@ -115,7 +115,7 @@ def letters_of(text: str, string_of_char: bool = False) -> str:
     return "&" + letters
 
 
-def _split(parameters: str) -> list[str]:
+def split(parameters: str) -> list[str]:
     """At the commas that are not inside parentheses."""
     parts, depth, start = [], 0, 0
     for at, letter in enumerate(parameters):
@@ -131,14 +131,14 @@ def parse_declaration(text: str) -> Declaration:
     found = re.fullmatch(r"\s*([^()]+?)\s*\((.*)\)\s*", text)
     if found is None:
         raise ValueError(f"not the type of a C function: {text!r}")
-    texts = [] if found.group(2).strip() in ("", "void") else _split(found.group(2))
+    texts = [] if found.group(2).strip() in ("", "void") else split(found.group(2))
     if "..." in texts:
         raise ValueError(f"a function with variable arguments has no signature: {text!r}")
     arguments = [letters_of(part) for part in texts]
     if "v" in arguments:
         raise ValueError(f"a parameter cannot be void: {text!r}")
     _join_buffers(texts, arguments)
-    return Declaration(arguments, letters_of(found.group(1)), texts, _name_in(found.group(1)))
+    return Declaration(arguments, letters_of(found.group(1)), texts, name_in(found.group(1)))
 
 
 # `const double x[n]`, in front of `Py_ssize_t n`.
@@ -150,7 +150,7 @@ def _join_buffers(texts: list[str], arguments: list[str]) -> None:
     are one argument of Python's. A pointer in front of a number says nothing of the kind."""
     for at in range(len(texts) - 2, -1, -1):
         array = _ARRAY.fullmatch(texts[at])
-        if array is None or array.group(2) != _name_in(texts[at + 1]):
+        if array is None or array.group(2) != name_in(texts[at + 1]):
             continue
         if is_buffer(arguments[at + 1]):
             raise ValueError(f"each buffer has a length of its own behind it, {texts[at]!r} has none")
@@ -164,7 +164,7 @@ def _join_buffers(texts: list[str], arguments: list[str]) -> None:
         texts[at : at + 2] = [f"{texts[at]}, {texts[at + 1]}"]
 
 
-def _name_in(text: str) -> str:
+def name_in(text: str) -> str:
     """`gcd` of `unsigned int gcd`; "" where there is only a type, which no name is part of."""
     _, star, name = text.rpartition("*")
     if not star:

@@ -1,0 +1,133 @@
+"""typedcall.callback() with the libraries that it is for, each by its example: NLopt, GSL, CVODE,
+cubature, SciPy's C interface; lsoda, which numbalsoda brings."""
+
+import ctypes.util
+import sys
+import unittest
+
+import adapter_support
+import support
+import typedcall
+
+if support.IS_PYPY:
+    raise unittest.SkipTest("typedcall.callback is CPython's")
+
+functions = support.build("callback_functions")
+FOLDER = adapter_support.EXAMPLES / "callback"
+
+
+class Examples(adapter_support.Folder):
+    """Each example is short, and prints what is right."""
+
+    def check(self, name, expected, library=None, debian=None):
+        path = FOLDER / (name + ".py")
+        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        self.assertLessEqual(len(lines), 21, path)  # 20 and what it is for
+        if library is not None and ctypes.util.find_library(library) is None:
+            self.skipTest("there is no lib%s (Debian: %s)" % (library, debian))
+        support.compile_module(FOLDER / "functions.cc", self.folder)
+        status, printed, errors = support.python(path, paths=[self.folder])
+        self.assertEqual((status, printed.strip()), (0, expected), errors)
+
+    def test_nlopt(self):
+        self.check("nlopt_minimum", "NLopt: least at 1.00000, 1.00000", "nlopt", "libnlopt0")
+
+    def test_gsl(self):
+        for name, expected in [("gsl_root", "GSL: root at 2.467401100"),
+                               ("gsl_integral", "GSL: integral 1.772453851"),
+                               ("gsl_ode", "GSL: state -0.839072, 0.544021")]:
+            with self.subTest(name):
+                self.check(name, expected, "gsl", "libgsl27")
+
+    def test_cvode(self):
+        self.check("cvode_ode", "CVODE: state -0.839071, 0.544021", "sundials_cvode", "libsundials-cvode6")
+
+    def test_cubature(self):
+        self.check("cubature_integral", "cubature: integral 0.5236", "cubature", "libcubature0")
+
+    def test_scipy(self):
+        adapter_support.library("scipy.optimize.cython_optimize")
+        self.check("scipy_root", "SciPy: root at 2.467401100")
+
+
+class Failures(unittest.TestCase):
+    """What libraries do with an exception's error value."""
+
+    def library(self, name):
+        found = ctypes.util.find_library(name)
+        if found is None:
+            self.skipTest("there is no lib%s" % name)
+        return ctypes.CDLL(found)
+
+    def test_gsl_stops_an_integration(self):
+        gsl = self.library("gsl")
+        gsl.gsl_set_error_handler_off()
+        gsl.gsl_integration_workspace_alloc.restype = ctypes.c_void_p
+        space = ctypes.c_void_p(gsl.gsl_integration_workspace_alloc(ctypes.c_size_t(100)))
+        self.addCleanup(gsl.gsl_integration_workspace_free, space)
+        result, error, zero = ctypes.c_double(), ctypes.c_double(), ctypes.c_double(0)
+        with self.assertRaisesRegex(ValueError, "no root"):
+            with typedcall.callback(functions.root, "double (*)(double x, void *params)") as f:
+                status = gsl.gsl_integration_qags(
+                    (ctypes.c_void_p * 2)(f.address, f.data), ctypes.c_double(-1), ctypes.c_double(1), zero,
+                    ctypes.c_double(1e-9), ctypes.c_size_t(100), space, ctypes.byref(result),
+                    ctypes.byref(error))
+                self.assertNotEqual(status, 0)
+
+    def test_gsl_stops_a_differential_equation(self):
+        gsl = self.library("gsl")
+        gsl.gsl_set_error_handler_off()
+        gsl.gsl_odeiv2_driver_alloc_y_new.restype = ctypes.c_void_p
+        method = ctypes.c_void_p.in_dll(gsl, "gsl_odeiv2_step_rkf45")
+        for error in (-1, 9):
+            with self.assertRaisesRegex(ValueError, "t < 0"):
+                with typedcall.callback(functions.checked_decay, "int(double t, const double y[1], double d[1],"
+                                        " void *params)", error=error) as f:
+                    system = (ctypes.c_void_p * 4)(f.address, None, 1, f.data)
+                    driver = ctypes.c_void_p(gsl.gsl_odeiv2_driver_alloc_y_new(
+                        system, method, ctypes.c_double(1e-3), ctypes.c_double(1e-6), ctypes.c_double(0)))
+                    t, y = ctypes.c_double(-1), (ctypes.c_double * 1)(1)
+                    status = gsl.gsl_odeiv2_driver_apply(driver, ctypes.byref(t), ctypes.c_double(1), y)
+                    gsl.gsl_odeiv2_driver_free(driver)
+                    self.assertEqual((status, t.value), (error, -1))
+
+    def test_cubature_stops(self):
+        cubature = self.library("cubature")
+        with self.assertRaisesRegex(ValueError, "negative"):
+            with typedcall.callback(functions.checked_total, "int(unsigned ndim, const double *x, void *fdata,"
+                                    " unsigned fdim, double *fval)") as f:
+                low, high, values = (ctypes.c_double * 2)(-1, -1), (ctypes.c_double * 2)(1, 1), ctypes.c_double()
+                self.assertNotEqual(cubature.hcubature(
+                    1, ctypes.c_void_p(f.address), ctypes.c_void_p(f.data), 2, low, high, ctypes.c_size_t(100),
+                    ctypes.c_double(0), ctypes.c_double(1e-9), 1, ctypes.byref(values), ctypes.byref(values)), 0)
+
+    def test_nlopt_goes_on_to_its_limit(self):
+        nlopt = self.library("nlopt")
+        nlopt.nlopt_create.restype = ctypes.c_void_p
+        with self.assertRaisesRegex(ValueError, "x.0. < 0"):
+            with typedcall.callback(functions.checked_squares, "double(unsigned n, const double *x,"
+                                    " double *gradient, void *data)") as f:
+                optimizer = ctypes.c_void_p(nlopt.nlopt_create(nlopt.nlopt_algorithm_from_string(b"LN_NELDERMEAD"), 1))
+                self.addCleanup(nlopt.nlopt_destroy, optimizer)
+                nlopt.nlopt_set_min_objective(optimizer, ctypes.c_void_p(f.address), ctypes.c_void_p(f.data))
+                nlopt.nlopt_set_maxeval(optimizer, 100)
+                nlopt.nlopt_optimize(optimizer, (ctypes.c_double * 1)(1), ctypes.byref(ctypes.c_double()))
+                self.assertLessEqual(nlopt.nlopt_get_numevals(optimizer), 100)
+
+
+class Lsoda(unittest.TestCase):
+    def test_numbalsoda_takes_the_address(self):
+        """Its data is an array, whose elements it passes: here what the data pointer points to."""
+        numpy = adapter_support.library("numpy")
+        numbalsoda = adapter_support.library("numbalsoda")
+        with typedcall.callback(functions.decay, "void(double t, double u[2], double du[2], void *data)") as f:
+            self.assertTrue(f.is_compiled)
+            data = numpy.ctypeslib.as_array((ctypes.c_double * 1).from_address(f.data))
+            times = numpy.linspace(0, 2, 5)
+            states, is_right = numbalsoda.lsoda(f.address, numpy.array([1.0, 3.0]), times, data, rtol=1e-9, atol=1e-9)
+        self.assertTrue(is_right)
+        numpy.testing.assert_allclose(states[:, 1], 3 * numpy.exp(-times**2 / 2), rtol=1e-6)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

@@ -1,0 +1,273 @@
+// typedcall::callback<double(double, void *), double(double)>: a typed function as the C function
+// that a library calls back, with the data pointer to hand to it; what the library passes becomes
+// the function's arguments at compile time.
+#ifndef TYPEDCALL_CALLBACK_H_
+#define TYPEDCALL_CALLBACK_H_
+
+#include "typedcall/fallback.h"
+// fallback.h comes first, because of Python.h.
+#include <cstddef>
+#include <limits>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "typedcall/attach.h"
+#include "typedcall/boxed_call.h"
+#include "typedcall/callback/parameters.h"
+#include "typedcall/callback/waiting_exception.h"
+#include "typedcall/namespace.h"
+#include "typedcall/span.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+
+namespace internal {
+
+/// Calls an R(A...), or what falls back, with what waits for its exceptions.
+template <class Signature>
+class called_back;
+template <class R, class... A>
+class called_back<R(A...)> {
+ public:
+  called_back(const PyTypedcall_Interface *interface, PyObject *callable, capabilities can)
+      : function_(resolve_fallback<R(A...)>(interface, callable, can)),
+        callable_(object_ref::borrow(callable)) {
+    if (function_ && !home_.set_current()) function_ = {};
+  }
+
+  bool is_empty() const { return !function_; }
+  /// ValueError.
+  __attribute__((noinline, cold)) void fail(const char *reason) {
+    waiting_.run_attached(home_, callable(), [&] {
+      PyErr_SetString(PyExc_ValueError, reason);
+      return false;
+    });
+  }
+  bool may_fall_back() const { return function_.may_fall_back(); }
+  waiting_exception &waiting() { return waiting_; }
+  PyObject *callable() const { return callable_.get(); }
+
+  /// `*result` is what the function gives (of void nothing). False: there is an exception.
+  template <bool falls_back, class Result>
+  __attribute__((always_inline)) bool call(Result *result, A... args) {
+    if (__builtin_expect(waiting_.is_there(), 0)) return false;
+    if constexpr (falls_back) {
+      using pointer = c_function<int, A..., Result *> *;
+      using without = c_function<int, A...> *;
+      int status;
+      if constexpr (std::is_void_v<R>) {
+        status = call_in_c(reinterpret_cast<without>(function_.address()), args...);
+      } else {
+        status = call_in_c(reinterpret_cast<pointer>(function_.address()), args..., result);
+      }
+      return __builtin_expect(status == 0, 1) || call_boxed(result, args...);
+    } else {
+      using pointer = c_function<R, A...> *;
+      const auto function = reinterpret_cast<pointer>(function_.address());
+      if constexpr (std::is_void_v<R>) {
+        call_in_c(function, args...);
+        if (!function_.raised()) return true;
+      } else {
+        *result = call_in_c(function, args...);
+        if (!function_.raised(*result)) return true;
+      }
+      waiting_.keep(callable());
+      return false;
+    }
+  }
+
+ private:
+  template <class Result>
+  __attribute__((noinline, cold)) bool call_boxed(Result *result, A... args) {
+    return waiting_.run_attached(home_, callable(), [&] {
+      if constexpr (std::is_void_v<R>) {
+        PyObject *ignored = nullptr;
+        const bool is_done = box_and_call(callable(), &ignored, args...);
+        Py_XDECREF(ignored);
+        return is_done;
+      } else {
+        return box_and_call(callable(), result, args...);
+      }
+    });
+  }
+
+  fallback_function<R(A...)> function_;
+  object_ref callable_;
+  home_interpreter home_;
+  waiting_exception waiting_;
+};
+
+}  // namespace internal
+
+template <class Shape, class Signature>
+class callback;
+
+/// A typed function `Result(A...)` as a C function `R(P...)`, of which one parameter is a `void *`,
+/// the data pointer (the last one, if there are several). The others become the function's
+/// arguments:
+///
+/// - a pointer to numbers is a span, whose length is the nearest integer parameter in front
+/// (behind,
+///   where the first pointer is in front of all integers), or `length` where there is none. Such
+///   integers are no arguments. NULL is a span of no elements. What there is elements_of for is a
+///   span, too;
+/// - everything else is an argument as it is;
+/// - a last pointer that the function has no argument for must be NULL (a gradient that is not
+///   wanted), or, where C returns an integer or nothing, gets the function's one result.
+///
+/// The C function returns what the function does; where that is nothing, 0. After an exception it
+/// returns on_error(), and calls nothing any more, until check() has told of it.
+///
+///     typedcall::callback<double(double, void *), double(double)> f(interface, callable);
+///     if (!f) return nullptr;
+///     gsl_function to_integrate = {f.function(), f.data()};
+///     ...
+///     if (!f.check()) return nullptr;
+///
+/// It stays where it is as long as the library may call. GIL: held where it is made, checked and
+/// destroyed; the library may call without, if `can` is 0, and in other threads, one at a time
+/// where the function is not THREAD_SAFE.
+template <class R, class... P, class Result, class... A>
+class callback<R(P...), Result(A...)> {
+  using roles = internal::parameter_roles<P...>;
+  using values = std::tuple<P...>;
+  static constexpr std::size_t taken = roles::taken(), arity = sizeof...(A);
+  static constexpr bool is_status = std::is_integral_v<R> || std::is_void_v<R>;
+  static constexpr bool drops_last = arity + 1 == taken;
+  static constexpr bool has_place = drops_last && is_status && !std::is_void_v<Result>;
+  static constexpr std::size_t last = drops_last ? roles::source_of(arity) : roles::none;
+
+  static_assert(roles::data() != roles::none, "typedcall: a callback has a `void *` parameter");
+  static_assert(
+      arity == taken || drops_last,
+      "typedcall: the library passes another number of arguments than the function takes");
+  static_assert(has_place || std::is_same_v<R, Result> || (is_status && std::is_void_v<Result>),
+                "typedcall: the function's result is not what the library wants");
+
+ public:
+  using pointer = R (*)(P...);
+
+  /// Finds the function behind `callable`, as resolve_fallback() does, or is empty with its
+  /// exception. GIL: held.
+  callback(const PyTypedcall_Interface *interface, PyObject *callable, std::size_t length = 0,
+           capabilities can = 0)
+      : called_(interface, callable, can), length_(length) {}
+  callback(const callback &) = delete;
+  callback &operator=(const callback &) = delete;
+  /// An exception that nobody has asked for goes to sys.unraisablehook. GIL: held.
+  ~callback() {
+    if (!called_.waiting().is_there()) return;
+    PyObject *kind, *pending, *traceback;
+    PyErr_Fetch(&kind, &pending, &traceback);
+    if (called_.waiting().raise()) PyErr_WriteUnraisable(called_.callable());
+    PyErr_Restore(kind, pending, traceback);
+  }
+
+  explicit operator bool() const { return !called_.is_empty(); }
+  /// What the library calls. Undefined when empty.
+  pointer function() const { return called_.may_fall_back() ? &run<true> : &run<false>; }
+  /// What it passes.
+  void *data() { return this; }
+  /// What the library gets where there is an exception: nan, -1 or NULL, if nothing else is said.
+  void on_error(R value) { error_ = value; }
+  /// False with the exception of a call since the last check(). GIL: held.
+  bool check() { return !called_.waiting().raise(); }
+  /// For the tp_traverse of an object that has the callback: visits what it keeps.
+  PyObject *callable() const { return called_.callable(); }
+
+ private:
+  using error_type = std::conditional_t<std::is_void_v<R>, char, R>;
+  static constexpr error_type usual_error() {
+    if constexpr (std::is_floating_point_v<error_type>) {
+      return std::numeric_limits<error_type>::quiet_NaN();
+    } else if constexpr (std::is_pointer_v<error_type>) {
+      return nullptr;
+    } else {
+      return static_cast<error_type>(-1);
+    }
+  }
+
+  template <std::size_t at>
+  std::size_t length_at(const values &given) const {
+    constexpr std::size_t length = roles::length_of(at);
+    if constexpr (length == roles::none) {
+      return length_;
+    } else {
+      return static_cast<std::size_t>(std::get<length>(given));
+    }
+  }
+
+  template <std::size_t number>
+  __attribute__((always_inline)) auto argument(const values &given) const {
+    using T = std::tuple_element_t<number, std::tuple<A...>>;
+    constexpr std::size_t at = roles::source_of(number);
+    if constexpr (!internal::is_buffer<T>) {
+      return T{std::get<at>(given)};
+    } else if constexpr (roles::kinds[at] == internal::passed::elements) {
+      const auto found = elements_of<std::tuple_element_t<at, values>>::get(std::get<at>(given));
+      return T(found.data(), found.size());
+    } else {
+      const auto first = std::get<at>(given);
+      return T(first, first != nullptr ? length_at<at>(given) : 0);
+    }
+  }
+
+  template <std::size_t... at>
+  static bool has_negative_length(const values &given, std::index_sequence<at...>) {
+    const auto is_negative = [](auto value) {
+      if constexpr (std::is_integral_v<decltype(value)>) return value < 0;
+      return false;
+    };
+    return ((roles::is_length(at) && is_negative(std::get<at>(given))) || ...);
+  }
+
+  /// Why the function cannot be called with these, or null.
+  __attribute__((always_inline)) const char *fault(const values &given) const {
+    if (__builtin_expect(has_negative_length(given, std::index_sequence_for<P...>()), 0)) {
+      return "the library passes a length below 0";
+    }
+    if constexpr (has_place) {
+      if (std::get<last>(given) == nullptr || length_at<last>(given) != 1) {
+        return "the library wants other than one value, and the function returns one";
+      }
+    } else if constexpr (drops_last) {
+      if (std::get<last>(given) != nullptr) {
+        return "the library wants values in an array (a gradient?) that the function does not take";
+      }
+    }
+    return nullptr;
+  }
+
+  template <bool falls_back, std::size_t... number>
+  __attribute__((always_inline)) R call(const values &given, std::index_sequence<number...>) {
+    std::conditional_t<std::is_void_v<Result>, int, Result> result{};
+    const char *const wrong = fault(given);
+    if (__builtin_expect(wrong != nullptr, 0)) {
+      called_.fail(wrong);
+    } else if (called_.template call<falls_back>(&result, argument<number>(given)...)) {
+      if constexpr (has_place) *std::get<last>(given) = result;
+      if constexpr (std::is_same_v<R, Result> && !std::is_void_v<R> && !has_place) {
+        return result;
+      } else {
+        return R();
+      }
+    }
+    if constexpr (!std::is_void_v<R>) return error_;
+  }
+
+  template <bool falls_back>
+  static R run(P... given) {
+    auto *const self = static_cast<callback *>(std::get<roles::data()>(values(given...)));
+    return self->template call<falls_back>(values(given...), std::index_sequence_for<A...>());
+  }
+
+  internal::called_back<Result(A...)> called_;
+  std::size_t length_;
+  error_type error_ = usual_error();
+};
+
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_CALLBACK_H_

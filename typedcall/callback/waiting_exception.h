@@ -1,0 +1,80 @@
+// The exception of a function that a library has called back: it waits until the library has
+// returned. Used by typedcall/callback.h.
+#ifndef TYPEDCALL_CALLBACK_WAITING_EXCEPTION_H_
+#define TYPEDCALL_CALLBACK_WAITING_EXCEPTION_H_
+
+#include "typedcall/attach.h"
+// attach.h comes first, because of Python.h.
+#include <atomic>
+
+#include "typedcall/error_value.h"
+#include "typedcall/namespace.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+/// The first exception of a callback, until the library has returned.
+class waiting_exception {
+ public:
+  waiting_exception() = default;
+  waiting_exception(const waiting_exception &) = delete;
+  waiting_exception &operator=(const waiting_exception &) = delete;
+
+  bool is_there() const { return object_.load(std::memory_order_relaxed) != nullptr; }
+  /// For the garbage collector; borrowed.
+  PyObject *get() const { return object_.load(); }
+
+  /// Runs `body`, which gives false with an exception, in whichever thread, and keeps that. What
+  /// was pending there stays. False: there is an exception, or no interpreter any more.
+  template <class Body>
+  __attribute__((noinline, cold)) bool run_attached(const home_interpreter &home,
+                                                    PyObject *callable, const Body &body) {
+    bool is_done = false;
+    run_attached_to(home, callable, [&](bool) {
+      PyObject *kind, *pending, *traceback;
+      PyErr_Fetch(&kind, &pending, &traceback);
+      is_done = body();
+      if (!is_done) keep(callable);
+      PyErr_Restore(kind, pending, traceback);
+      return true;
+    });
+    return is_done;
+  }
+
+  /// Takes the pending exception, of which there must be one; sys.unraisablehook gets it where
+  /// another one waits. GIL: held.
+  void keep(PyObject *callable) {
+    set_missing_error();
+    PyObject *kind, *raised, *traceback, *none = nullptr;
+    PyErr_Fetch(&kind, &raised, &traceback);
+    PyErr_NormalizeException(&kind, &raised, &traceback);
+    if (traceback != nullptr) PyException_SetTraceback(raised, traceback);
+    if (object_.compare_exchange_strong(none, raised)) {
+      Py_XDECREF(kind);
+      Py_XDECREF(traceback);
+    } else {
+      PyErr_Restore(kind, raised, traceback);
+      PyErr_WriteUnraisable(callable);
+    }
+  }
+
+  /// Sets it, and it waits no more. False: there was none. GIL: held.
+  bool raise() {
+    PyObject *const exception = object_.exchange(nullptr);
+    if (exception == nullptr) return false;
+    auto *const kind = reinterpret_cast<PyObject *>(Py_TYPE(exception));
+    Py_INCREF(kind);
+    PyErr_Restore(kind, exception, PyException_GetTraceback(exception));
+    return true;
+  }
+
+ private:
+  std::atomic<PyObject *> object_{nullptr};  // owned
+};
+
+}  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_CALLBACK_WAITING_EXCEPTION_H_

@@ -1,0 +1,137 @@
+"""Typed functions as the C functions that libraries call back: solvers, integrators, optimisers. The
+library's own C type says what it passes; the data pointer says which typed function is meant."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+from typedcall._choose import offered
+from typedcall._codes import CODES
+from typedcall._foreign import name_of
+from typedcall._records import Entry, Flags
+from typedcall.callbacks._shape import Shape, Views, Way, parse, ways
+from typedcall.sources import ctypes_
+
+__all__ = ["callback"]
+
+_HANDLED = (
+    Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL | Flags.MAY_RAISE | Flags.ERROR_IS_NEG_ZERO
+    | Flags.RETURNS_STATUS | Flags.TAKES_SELF | Flags.FALLS_BACK
+)  # fmt: skip
+
+
+def _extension() -> Any:
+    try:
+        from typedcall.callbacks import _callbacks
+    except ImportError as error:
+        raise ImportError(
+            f"typedcall.callback() needs its extension module, which is CPython's: {error}"
+        ) from error
+    return _callbacks
+
+
+def _address(function: Any) -> int:
+    if isinstance(function, int):
+        return function
+    if type(function).__module__ != "ctypes" and not hasattr(function, "argtypes"):
+        raise TypeError(
+            f"an array's C function is an address or a ctypes function, not '{type(function).__name__}'"
+        )
+    return ctypes_.address_of(function)[0]
+
+
+def _views(arrays: Mapping[str, tuple[Any, Any]] | None) -> Views:
+    made = {}
+    for name, functions in (arrays or {}).items():
+        pointer_of, length_of = functions
+        made[name] = (_address(pointer_of), _address(length_of))
+        if not all(made[name]):
+            raise ValueError(f"the functions of {name!r} are not to be NULL")
+    return made
+
+
+def _error_bytes(shape: Shape, error: float | int | None) -> bytes:
+    """What the library gets where there is an exception."""
+    if shape.result == "v":
+        if error is not None:
+            raise TypeError("the C function returns nothing, so no error")
+        return b""
+    code = CODES.get(shape.result)
+    if code is None or code.kind in ("pointer", "string"):
+        return (0 if error is None else int(error)).to_bytes(struct.calcsize("P"), "little")
+    if code.kind == "floating":
+        return struct.pack("=" + code.letters, math.nan if error is None else error)
+    if code.kind == "bool":
+        return bytes([bool(error)])
+    signed = code.kind == "signed"
+    value = (-1 if signed else (1 << 8 * code.size) - 1) if error is None else int(error)
+    return value.to_bytes(code.size, "little", signed=signed)
+
+
+def _find(shape: Shape, entries: list[Entry], fits: Any) -> tuple[Entry, Way, str] | None:
+    """The first entry, and the way to call it: arrays before their elements, as it is before by
+    conversions."""
+    usable = [entry for entry in entries if not entry.flags.asks(_HANDLED)]
+    for by_elements, how in itertools.product((False, True), (2, 1)):
+        for entry in usable:
+            arguments, result = entry.python_types()
+            signature = "".join(arguments) + "->" + result
+            for way in ways(shape, len(arguments) if by_elements else None):
+                if fits(way.asked, signature) >= how:
+                    return entry, way, signature
+    return None
+
+
+def callback(
+    f: Any,
+    declaration: str,
+    *,
+    arrays: Mapping[str, tuple[Any, Any]] | None = None,
+    error: float | int | None = None,
+) -> Any:
+    """The typed function `f` as a C function of the type that `declaration` says, for a library that
+    calls it with a data pointer: a Callback, with `address` and `data`, ints, which lives as long as
+    the library may call.
+
+    `f` gets the C function's parameters without the data pointer. An array is one argument, a buffer
+    (`*kd`, `*d`); its length is in the declaration, `x[n]`, `y[3]`, `f[n * m]`, or the nearest
+    integer parameter. Or `f` gets an array's elements as numbers. An array that is written to is
+    an argument, too, or where `f` returns its one value. Where C returns a status, `f` returns one,
+    or nothing.
+    `arrays` names types of the library's that hold doubles, and the C functions (addresses or ctypes
+    functions) that give the pointer and the length (a 64-bit integer) of one.
+
+    The first entry is called that takes the values as they are, else by conversions that lose
+    nothing; where it falls back, `f` itself. An exception waits in the callback: its check(), or the
+    end of the `with` statement that it is in, raises it. Until then the library gets `error`, usually
+    nan, -1 or NULL, for each call.
+
+    ValueError for a declaration that is none, TypeError where no entry fits, which lists what would;
+    ImportError on PyPy."""
+    if not isinstance(declaration, str):
+        raise TypeError(f"a declaration is a str, not '{type(declaration).__name__}'")
+    extension = _extension()
+    shape = parse(declaration, _views(arrays))
+    entries = offered(f)
+    found = _find(shape, entries, extension.fits)
+    if found is None:
+        listed = "; ".join(
+            f"'{entry.signature}' {entry.flags.asks(_HANDLED)}".rstrip() for entry in entries
+        )
+        wanted = " or ".join(dict.fromkeys(f"'{way.asked}'" for way in ways(shape)))
+        raise TypeError(
+            f"{name_of(f)} has nothing for '{declaration}', which asks for {wanted}; it offers "
+            f"{listed or 'no typed function; tag it with typedcall.tag'}"
+        )
+    entry, way, signature = found
+    how = (
+        shape.signature, way.text, way.asked, signature, _error_bytes(shape, error),
+        way.sources, way.unused, way.place, shape.data is not None,
+    )  # fmt: skip
+    row = (entry.signature, int(entry.flags), entry.address)
+    kept = (entry.keep_alive, arrays)
+    return extension.make(f, entry, kept, row, declaration, how)
