@@ -1,10 +1,10 @@
 // The extension module `typedcall.sql._sqlite`, which is a loadable extension of SQLite, too:
 // loaded into a connection it adds the functions that install() has made ready in the same thread.
-#include "typedcall/attach.h"
 #include "typedcall/error_value.h"
 #include "typedcall/invoker.h"
 #include "typedcall/provider.h"
 
+#include "../_home.h"
 #include "_sqlite_values.h"
 
 #include <array>
@@ -24,27 +24,11 @@ using typedcall::python::box;
 using typedcall::python::convert;
 using typedcall::python::give;
 using typedcall::python::give_object;
+using typedcall::python::home;
 using typedcall::python::match;
 using typedcall::python::set_error;
 using typedcall::python::value_type;
 constexpr std::size_t kMost = PyNativeSignature_MAX_ARGS;
-
-/// What functions need Python of. Never freed: connections may outlive the interpreter.
-struct home {
-  typedcall::internal::home_interpreter interpreter;
-  std::atomic<bool> is_closed{false};
-
-  bool is_main() const { return interpreter.state() == PyInterpreterState_Main(); }
-  /// A thread that waited for it now would wait for ever.
-  bool has_ended() const {
-#if PY_VERSION_HEX >= 0x030D0000
-    const bool is_ending = Py_IsFinalizing() != 0 || !Py_IsInitialized();
-#else
-    const bool is_ending = _Py_IsFinalizing() != 0 || !Py_IsInitialized();
-#endif
-    return is_ending || is_closed.load(std::memory_order_acquire);
-  }
-};
 
 struct overload {
   invoker call;
@@ -64,17 +48,10 @@ struct function {
   template <class Body>
   __attribute__((noinline)) void attached(api_table &api, sqlite3_context *context,
                                           const Body &body) const {
-    const auto run = [&](bool) {
-      PyObject *kind, *exception, *traceback;
-      PyErr_Fetch(&kind, &exception, &traceback);
+    const bool is_done = where->attached(callable.get(), [&] {
       if (!body()) set_error(api, context);
-      PyErr_Restore(kind, exception, traceback);
-      return true;
-    };
-    if (where->has_ended() ||
-        !typedcall::internal::run_attached_to(where->interpreter, callable.get(), run)) {
-      api.result_error(context, "the Python interpreter has ended", -1);
-    }
+    });
+    if (!is_done) api.result_error(context, "the Python interpreter has ended", -1);
   }
 
   /// Calls the C function. False: it has no result for these.
@@ -180,15 +157,7 @@ callback callback_of(api_table *api) {
 /// SQLite does not need the function any more; in any thread. With Python gone it stays.
 void destroy(void *data) {
   auto *const self = static_cast<function *>(data);
-  const home &where = *self->where;
-  if (where.has_ended()) return;
-  typedcall::internal::run_attached_to(where.interpreter, nullptr, [&](bool) {
-    PyObject *kind, *exception, *traceback;
-    PyErr_Fetch(&kind, &exception, &traceback);
-    delete self;
-    PyErr_Restore(kind, exception, traceback);
-    return true;
-  });
+  self->where->attached(nullptr, [self] { delete self; });
 }
 
 /// What install() wants of the extension that is being loaded in its thread.

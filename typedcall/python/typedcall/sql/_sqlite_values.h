@@ -10,37 +10,11 @@
 
 #include <cstring>
 
+#include "../_utf8.h"
+
 namespace typedcall::python {
 
 using api_table = const sqlite3_api_routines;
-
-/// Is it what Python decodes as UTF-8?
-inline bool is_utf8(const unsigned char *text, std::size_t size) {
-  std::size_t at = 0;
-  while (at < size) {
-    std::uint64_t eight;
-    if (size - at >= sizeof(eight)) {
-      std::memcpy(&eight, text + at, sizeof(eight));
-      if ((eight & UINT64_C(0x8080808080808080)) == 0) {
-        at += sizeof(eight);
-        continue;
-      }
-    }
-    const unsigned first = text[at++];
-    if (first < 0x80) continue;
-    const std::size_t more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
-    if (first < 0xC2 || first > 0xF4 || size - at < more) return false;
-    // Too long, a surrogate, or behind U+10FFFF.
-    const unsigned low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-    const unsigned high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-    if (text[at] < low || text[at] > high) return false;
-    for (std::size_t i = 1; i < more; ++i) {
-      if ((text[at + i] & 0xC0) != 0x80) return false;
-    }
-    at += more;
-  }
-  return true;
-}
 
 /// A type of the signature, and what is asked about it for each row.
 struct value_type {
