@@ -20,14 +20,15 @@ def ask(python, code):
                           stderr=subprocess.DEVNULL).stdout.strip()
 
 
-def build(source, folder, python=sys.executable):
-    """The path of the module that was made of `source`, which is in bench/, in `folder`."""
+def build(source, folder, python=sys.executable, options=()):
+    """The path of the module that was made of `source`, which is in bench/, in `folder`; `options` are
+    the compiler's, libraries included."""
     source = HERE / source
     include, suffix = ask(python, _ASK).splitlines()
     made = os.path.join(str(folder), source.stem + suffix)
     command = [*shlex.split(os.environ.get("CXX", "c++")), "-std=c++17", "-O2", "-shared", "-fPIC",
                "-fvisibility=hidden", "-I" + include, "-I" + str(HERE.parent), str(source),
-               "-o", made]
+               "-o", made, *options]
     if subprocess.run(command, check=False).returncode != 0:
         sys.exit("cannot compile for %s: %s" % (python, shlex.join(command)))
     return made
@@ -44,7 +45,7 @@ def load_file(name, path):
     return module
 
 
-def load(source):
+def load(source, options=()):
     """Builds and imports it here; the file stays until the machine clears its temporary files."""
-    made = build(source, tempfile.mkdtemp(prefix="typedcall-bench-"))
+    made = build(source, tempfile.mkdtemp(prefix="typedcall-bench-"), options=options)
     return load_file(pathlib.Path(source).stem, made)

@@ -15,7 +15,8 @@ KINDS = "h|hpp|c|cc|cpp|py|pyi|md|pxd|pyx|bzl|pc|sh"
 ELSEWHERE = {
     "Python.h", "pyconfig.h", "structmember.h", "sqlite3ext.h", "hello.cc", "natives.h", "typedcall_provider.h",
     "typedcall_python_config.h", "version.bzl", "typedcall/include",
-    "numpy/core/code_generators/numpy_api.py", "Modules/_ctypes/ctypes.h",
+    "numpy/core/code_generators/numpy_api.py", "Modules/_ctypes/ctypes.h", "tvm/ffi/c_api.h",
+    "xla/ffi/api/c_api.h",
 }
 _IN_A_ROOM = r"(?:%s)/[\w./-]*\w" % "|".join(ROOMS)
 _WITH_SUFFIX = r"(?:[\w-]+/)*[\w-]+\.(?:%s)(?!\w)" % KINDS

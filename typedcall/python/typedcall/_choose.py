@@ -9,7 +9,7 @@ from typedcall._api import entries as offered
 from typedcall._foreign import name_of
 from typedcall._records import Entry, Flags, matching, parse_signature
 
-__all__ = ["choose", "offered"]
+__all__ = ["choose", "offered", "usable"]
 
 _RAISES = Flags.MAY_RAISE | Flags.RETURNS_STATUS
 
@@ -53,3 +53,16 @@ def choose(
         reasons.append(f"'{entry.signature}' {reason}")
     listed = "; ".join(reasons)
     raise TypeError(f"{name_of(function)} has nothing for {consumer}: {listed}")
+
+
+def usable(function: Any, consumer: str, obstacle: Callable[[Entry], str]) -> list[Entry]:
+    """The entries that a consumer of overloads can call; `obstacle` returns why not, or "". TypeError
+    that lists what is offered, and why it does not do, when there is none."""
+    found = offered(function)
+    kept = [entry for entry in found if not obstacle(entry)]
+    if not kept:
+        reasons = "; ".join(f"'{entry.signature}' {obstacle(entry)}" for entry in found)
+        raise TypeError(
+            f"{name_of(function)} has nothing for {consumer}: {reasons or 'it offers no typed function'}"
+        )
+    return kept

@@ -1,0 +1,52 @@
+// What bench/tvm_ffi_calls.py times: one C function behind a Python function, and as tvm-ffi's own
+// C++ makes a function of it; and loops in C++ that call either, by tvm-ffi and by typedcall.
+#include "typedcall/provider.h"
+// Behind Python.h.
+#include <tvm/ffi/function.h>
+
+#include <string>
+
+#include "typedcall/fallback.h"
+
+namespace {
+
+double step(double x) noexcept { return x * 0.999 + 0.001; }
+
+constexpr auto simple = typedcall::pure | typedcall::thread_safe | typedcall::does_not_block;
+
+/// Each call waits for the one before.
+template <class Function>
+double run(const Function &call, long times) {
+  double x = 0.5;
+  for (long i = 0; i < times; ++i) x = call(x);
+  return x;
+}
+
+void register_step() {
+  const auto made = tvm::ffi::Function::FromTyped([](double x) { return step(x); });
+  tvm::ffi::Function::SetGlobal("bench.step", made, true);
+}
+
+double by_tvm(const char *name, long times) {
+  const tvm::ffi::Function found = tvm::ffi::Function::GetGlobalRequired(name);
+  PyThreadState *const thread = PyEval_SaveThread();
+  const double x = run([&](double y) { return found(y).cast<double>(); }, times);
+  PyEval_RestoreThread(thread);
+  return x;
+}
+
+double by_typedcall(PyObject *callable, long times) {
+  const auto found = typedcall::resolve_fallback<double(double)>(PyTypedcall_Import(), callable);
+  return found ? run(found, times) : -1.0;
+}
+
+typedcall::method_table methods{
+    typedcall::def<step>("step", simple),
+    typedcall::def<register_step>("register_step"),
+    typedcall::def<by_tvm>("by_tvm"),
+    typedcall::def<by_typedcall>("by_typedcall", typedcall::may_raise),
+};
+
+}  // namespace
+
+TYPEDCALL_MODULE(tvm_ffi_calls, "What bench/tvm_ffi_calls.py times.", methods);

@@ -1,0 +1,24 @@
+"""Functions of an extension module as functions of tvm-ffi, and a function of tvm-ffi as a typed one."""
+
+import tvm_ffi
+import typedcall
+from typedcall.tvm_ffi import function, source
+
+import activations
+
+for f in (activations.swish, activations.logit, activations.words):
+    tvm_ffi.register_global_func("activations." + f.__name__, function(f), override=True)
+
+# As anybody gets it: from Python, C++, Rust, or a compiled kernel.
+logit = tvm_ffi.get_global_func("activations.logit")
+print("swish(1) = %.4f, logit(0.5) = %.1f" % (activations.swish(1.0), logit(0.5)))
+print("words:", tvm_ffi.get_global_func("activations.words")("as any text of tvm-ffi is"))
+try:
+    logit(2)
+except ValueError as error:
+    print("logit(2):", error)
+
+# The other way: native code finds a C function behind it.
+flags = typedcall.Flags.PURE | typedcall.Flags.THREAD_SAFE
+swish = source("activations.swish", "d->d", flags=flags)
+print("typed:", typedcall.signatures(swish), "%.4f" % typedcall.resolve(swish, "d->d")(1.0))

@@ -1,0 +1,280 @@
+"""typedcall.jax: typed functions over JAX's arrays, in jit, vmap and without; errors, types and threads."""
+
+import gc
+import os
+import sys
+import threading
+import unittest
+
+import adapter_support
+import support
+import typedcall
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+jax = adapter_support.library("jax")
+numpy = adapter_support.library("numpy")
+jnp = jax.numpy
+if not hasattr(jax, "ffi"):
+    raise unittest.SkipTest("jax.ffi came with JAX 0.5, this is %s" % jax.__version__)
+from typedcall.jax import elementwise  # noqa: E402
+
+functions = support.build("typed_functions")
+fallbacks = support.build("fallback_functions")
+X = numpy.linspace(-3.0, 3.0, 1001)
+
+
+class With64Bits(unittest.TestCase):
+    def setUp(self):
+        before = jax.config.jax_enable_x64
+        jax.config.update("jax_enable_x64", self.bits)
+        self.addCleanup(jax.config.update, "jax_enable_x64", before)
+
+    bits = True
+
+    def same(self, found, expected, dtype=None):
+        self.assertEqual(numpy.asarray(found).tolist(), numpy.asarray(expected).tolist())
+        if dtype is not None:
+            self.assertEqual(found.dtype, dtype)
+
+
+class Values(With64Bits):
+    def test_jit_and_eager(self):
+        half = elementwise(functions.half)
+        for call in (half, jax.jit(half), jax.jit(lambda x: half(x) + 0.0)):
+            self.same(call(X), X / 2, "float64")
+            self.same(call(jnp.zeros((0, 3))), numpy.zeros((0, 3)))
+            self.same(call(X.reshape(7, 11, 13)), X.reshape(7, 11, 13) / 2)
+            self.assertEqual(float(call(3)), 1.5)
+        self.assertEqual(half.__name__, "half")
+
+    def test_vmap(self):
+        add = elementwise(functions.add)
+        x = X[:1000].reshape(10, 100)
+        self.same(jax.vmap(elementwise(functions.half))(x), x / 2)
+        self.same(jax.jit(jax.vmap(add, in_axes=(0, None)))(x, x[0]), x + x[0])
+        self.same(jax.vmap(jax.vmap(add), in_axes=(1, 1), out_axes=1)(x, x), x + x)
+        self.same(jax.vmap(lambda y: add(y, 2.0))(x), x + 2)
+
+    def test_scan_and_loops(self):
+        half = elementwise(functions.half)
+        found = jax.jit(lambda x: jax.lax.fori_loop(0, 10, lambda _, y: half(y), x))(X)
+        self.same(found, X / 2**10)
+
+    def test_broadcast(self):
+        add, mix = elementwise(functions.add), elementwise(functions.mix)
+        self.same(jax.jit(add)(X[:, None], X[:5]), X[:, None] + X[:5])
+        self.same(mix(X, 2, 3.0, jnp.arange(1001)), X * 2 + 3.0 * numpy.arange(1001))
+        with self.assertRaisesRegex(ValueError, "(?i)broadcast|shape"):
+            add(X, X[:3])
+
+    def test_types(self):
+        for f, values, dtype in ((functions.inc, [1, -1, 2**62], "int64"),
+                                 (functions.half_float, [0.5, 3.0], "float32"),
+                                 (functions.next_char, [-128, 126], "int8"),
+                                 (functions.next_byte, [0, 255], "uint8"),
+                                 (functions.next_size, [0, 2**64 - 2], "uint64"),
+                                 (functions.negate, [True, False], "bool")):
+            array = numpy.array(values, dtype)
+            with numpy.errstate(over="ignore"):
+                expected = ~array if dtype == "bool" else array / 2 if dtype == "float32" else array + array.dtype.type(1)
+            self.same(jax.jit(elementwise(f))(array), expected, dtype)
+        absolute = elementwise(functions.absolute)
+        self.same(absolute(numpy.array([-3, 4])), [3, 4], "int64")
+        self.same(absolute(numpy.array([-3.5, 4])), [3.5, 4], "float64")
+        self.same(absolute(-2.5), 2.5)
+        # Converted as JAX does.
+        self.same(elementwise(functions.half)(numpy.arange(5, dtype="int32")), numpy.arange(5) / 2)
+        self.same(elementwise(functions.half)(X.astype("f4")), X.astype("f4").astype("f8") / 2, "float64")
+        with self.assertRaisesRegex(TypeError, r"typed_functions.inc has nothing in JAX for \(float64\): int64"):
+            elementwise(functions.inc)(X)
+        with self.assertRaisesRegex(TypeError, "takes 2 arrays in JAX"):
+            elementwise(functions.add)(X)
+
+    def test_nan_and_infinity(self):
+        x = numpy.array([numpy.nan, numpy.inf, -0.0])
+        found = numpy.asarray(jax.jit(elementwise(functions.half))(x))
+        self.assertEqual(repr(found), repr(x / 2))
+
+    def test_no_derivative_until_there_is_one(self):
+        square = elementwise(functions.square)
+        with self.assertRaisesRegex(Exception, "(?i)differentiat"):
+            jax.grad(square)(3.0)
+
+        @jax.custom_jvp
+        def known(x):
+            return square(x)
+
+        known.defjvp(lambda primals, tangents: (known(*primals), 2 * primals[0] * tangents[0]))
+        self.assertEqual(float(jax.jit(jax.grad(known))(3.0)), 6.0)
+
+    def test_what_jax_cannot_call(self):
+        for f, message in ((functions.turn, "'Zd->Zd' has 'Zd', for which JAX has no arrays"),
+                           (functions.same_text, "has 's'"), (functions.count, "no arguments or no result"),
+                           (functions.slow, "does not say PURE.*pure=True"),
+                           (functions.sum_of, "has '&d'"), (len, "it offers no typed function")):
+            with self.assertRaisesRegex(TypeError, message):
+                elementwise(f)
+        self.same(elementwise(functions.slow, pure=True)(X), X + 1)
+
+
+class Errors(With64Bits):
+    def raises(self, message, f, *arguments):
+        for call in (f, jax.jit(f), jax.jit(jax.vmap(f))):
+            with self.assertRaisesRegex(Exception, message):
+                jax.block_until_ready(call(*arguments))
+
+    def test_exceptions(self):
+        check = elementwise(functions.check, pure=True)
+        self.same(jax.jit(check)(numpy.arange(13)), numpy.arange(13))
+        self.same(check(numpy.array([-1, 14])), [-1, 14])
+        self.raises("typed_functions.check l->l: ValueError: thirteen", check, numpy.arange(20))
+        self.same(jax.jit(check)(numpy.arange(13)), numpy.arange(13))
+        invert = elementwise(functions.invert, pure=True)
+        self.same(invert(numpy.array([4.0])), [0.25])
+        self.raises("ZeroDivisionError: division by zero", invert, numpy.zeros(3))
+
+    def test_falls_back(self):
+        for size in (10, 10000):  # below and above where the GIL is let go
+            x = numpy.arange(float(size))
+            root = elementwise(fallbacks.root, pure=True)
+            self.same(jax.jit(root)(x), numpy.sqrt(x))
+            x[size // 2] = -1
+            self.raises("fallback_functions.root d&d->i: ValueError: no result", root, x)
+        tenfold = elementwise(fallbacks.tenfold, pure=True)
+        self.same(jax.jit(tenfold)(numpy.array([4.0, -5.0])), [2.0, -50.0])
+
+    def test_a_program_of_another_process(self):
+        made = jax.ffi.ffi_call("typedcall_elementwise", jax.ShapeDtypeStruct((1,), "float64"))
+        elementwise(functions.half)
+        with self.assertRaisesRegex(Exception, "another process, which had f d->d"):
+            jax.block_until_ready(made(X[:1], index=numpy.int64(0), name="f d->d"))
+        for index in (-1, 2**40, 60000):
+            with self.assertRaisesRegex(Exception, "another process"):
+                jax.block_until_ready(made(X[:1], index=numpy.int64(index), name="x"))
+        with self.assertRaisesRegex(Exception, "only typedcall.jax.elementwise"):
+            jax.block_until_ready(made(X[:1], index=numpy.int64(0)))
+
+    def test_arrays_of_others_than_it_has(self):
+        elementwise(functions.half)
+        names = {}
+        from typedcall import jax as package
+        for _, _, loops in package._known.values():
+            names.update({loop.name: loop.number for loop in loops})
+        name = "typed_functions.half d->d"
+        for shape, dtype, arrays, message in (
+                ((3,), "float64", [X[:4]], "different sizes"), ((4,), "int64", [X[:4]], "another type"),
+                ((4,), "float64", [numpy.arange(4)], "another type"),
+                ((4,), "float64", [X[:4], X[:4]], "another number"), ((4,), "float64", [], "another number")):
+            made = jax.ffi.ffi_call("typedcall_elementwise", jax.ShapeDtypeStruct(shape, dtype))
+            with self.assertRaisesRegex(Exception, message):
+                jax.block_until_ready(made(*arrays, index=numpy.int64(names[name]), name=name))
+
+
+class Lifetimes(With64Bits):
+    def test_the_function_is_kept_with_the_program(self):
+        entry = typedcall.entries(functions.half)[0]
+
+        def make():
+            def f(x):
+                return x
+
+            typedcall.tag(f, "d->d", entry.address, flags=entry.flags)
+            return jax.jit(elementwise(f)).lower(X).compile()
+
+        program = make()
+        gc.collect()
+        self.same(program(X), X / 2)
+
+    def test_one_function_once(self):
+        elementwise(functions.half)
+        from typedcall import jax as package
+        before = len(package._known)
+        for _ in range(100):
+            elementwise(functions.half)
+        self.assertEqual(len(package._known), before)
+
+    def test_threads(self):
+        half, check = jax.jit(elementwise(functions.half)), jax.jit(elementwise(functions.check, pure=True))
+        found = []
+
+        def run():
+            for _ in range(50):
+                found.append(float(half(X).sum()) + float(check(numpy.arange(13)).sum()))
+
+        threads = [threading.Thread(target=run) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(set(found)), 1)
+        self.assertEqual(len(found), 200)
+
+    def test_calls_leak_nothing(self):
+        half = jax.jit(elementwise(functions.half))
+        check = jax.jit(elementwise(functions.check, pure=True))
+        x, thirteen = numpy.zeros(1000), numpy.full(3, 13)
+
+        def run(times):
+            for _ in range(times):
+                half(x).block_until_ready()
+                try:
+                    check(thirteen).block_until_ready()
+                except Exception:
+                    pass
+
+        run(300)
+        gc.collect()
+        blocks = sys.getallocatedblocks()
+        run(1000)  # a million elements
+        gc.collect()
+        self.assertLess(sys.getallocatedblocks() - blocks, 2000)
+
+    def test_the_end_of_the_interpreter(self):
+        status, output, errors = support.python("-c", END % str(support.MODULES.parent))
+        self.assertEqual((status, output.strip()), (0, "1.5"), errors)
+
+
+class Without64Bits(With64Bits):
+    bits = False
+
+    def test_doubles_take_and_give_float32(self):
+        half = elementwise(functions.half)
+        for x in (X, X[:1], X[:0], X[:512], X[:513], numpy.arange(5)):
+            self.same(jax.jit(half)(x), (x / 2).astype("f4") if x.dtype != "f8" else x.astype("f4") / 2, "float32")
+        mix = jax.jit(elementwise(functions.mix))
+        self.same(mix(2.0, 3, 4.0, 5), 26.0, "float32")
+        root = elementwise(fallbacks.root, pure=True)
+        self.same(root(numpy.arange(600.0)), numpy.sqrt(numpy.arange(600.0)).astype("f4"))
+        with self.assertRaisesRegex(Exception, "no result"):
+            root(numpy.array([-1.0])).block_until_ready()
+
+    def test_integers_that_need_64_bits(self):
+        inc = jax.jit(elementwise(functions.inc))
+        self.same(inc(numpy.array([1, -1], "int32")), [2, 0], "int32")
+        with self.assertRaisesRegex(Exception, "OverflowError: a result needs JAX's 64 bits"):
+            inc(numpy.array([2**31 - 1], "int32")).block_until_ready()
+
+
+class TheExample(adapter_support.Example):
+    def test_it_runs(self):
+        printed = self.run_example("jax")
+        self.assertIn("sum of the energies", printed)
+        self.assertIn("ValueError: no distance", printed)
+
+
+# A program, and what it calls, outlive everything.
+END = """
+import sys
+sys.path.insert(0, %r)
+import numpy, support, jax
+from typedcall.jax import elementwise
+functions = support.build("typed_functions")
+half = jax.jit(elementwise(functions.half))
+check = jax.jit(elementwise(functions.check, pure=True))
+print(float(half(numpy.full(3, 3.0))[0]))
+check(numpy.arange(3)).block_until_ready()
+sys.kept = half, check
+"""
+
+if __name__ == "__main__":
+    unittest.main()

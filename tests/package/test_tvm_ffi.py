@@ -1,0 +1,320 @@
+"""typedcall.tvm_ffi.function: typed functions as functions of tvm-ffi, for all kinds of values, errors,
+threads and lifetimes."""
+
+import ctypes
+import gc
+import math
+import sys
+import threading
+import time
+import unittest
+import weakref
+
+import adapter_support
+import support
+import tvm_ffi_support
+import typedcall
+from tvm_ffi_support import (
+    RAW_BYTES, RAW_TEXT, ByteArray, buffers, call_in_threads, call_raw, caller, fallbacks, functions, tvm_ffi,
+)
+from typedcall.tvm_ffi import function
+
+
+class Values(unittest.TestCase):
+    def refuses(self, kind, message, f, *arguments):
+        with self.assertRaisesRegex(kind, message) as caught:
+            f(*arguments)
+        self.assertIs(type(caught.exception), kind)
+
+    def test_numbers(self):
+        half, inc = function(functions.half), function(functions.inc)
+        self.assertIsInstance(half, tvm_ffi.Function)
+        self.assertEqual([half(7.0), half(7), half(True)], [3.5, 3.5, 0.5])
+        self.assertEqual([inc(41), inc(True), inc(2**63 - 1)], [42, 2, -(2**63)])
+        self.assertIs(type(inc(1)), int)
+        self.assertTrue(math.isnan(half(math.nan)))
+        self.assertEqual(math.copysign(1, half(-0.0)), -1)
+        self.assertEqual(half(math.inf), math.inf)
+        self.assertEqual(function(functions.half_float)(3.0), 1.5)
+        self.assertEqual(function(functions.mix)(1.5, 2, 3.0, 4), functions.mix(1.5, 2, 3.0, 4))
+        negate = function(functions.negate)
+        self.assertIs(negate(True), False)
+        self.assertIs(negate(0), functions.negate(0))
+        self.assertIsNone(function(functions.count)())
+
+    def test_the_native_function_is_called(self):
+        """And Python's not: a callable that says who was asked."""
+        entry = typedcall.entries(functions.half)[0]
+
+        def f(x):
+            return "boxed"
+
+        typedcall.tag(f, "d->d", entry.address, flags=entry.flags)
+        made = function(f)
+        self.assertEqual([made(3.0), made(3), made("x"), made(None)], [1.5, 1.5, "boxed", "boxed"])
+        self.assertEqual(made([1, 2]), "boxed")  # an object of tvm-ffi
+
+    def test_narrow_and_wide_integers(self):
+        char, byte, size = (function(getattr(functions, name))
+                            for name in ("next_char", "next_byte", "next_size"))
+        self.assertEqual([char(-128), char(126), char(127), byte(255)], [-127, 127, -128, 0])
+        for f, value in ((char, 128), (char, -129), (byte, 256), (byte, -1), (size, -1)):
+            self.refuses(RuntimeError, "does not fit", f, value)  # OverflowError has no name there
+        self.refuses(RuntimeError, "too large for an int of tvm-ffi", size, 2**63 - 1)
+        # Larger ones are objects there, which Python's function gets.
+        self.assertEqual(size(2**63), functions.next_size(2**63))
+        self.refuses(RuntimeError, "int", function(functions.inc), 2**63)
+        self.assertEqual(function(functions.half)(2**70), 2.0**69)
+
+    def test_a_wrong_type_or_count(self):
+        half, inc = function(functions.half), function(functions.inc)
+        for arguments in ((), (1.0, 2.0)):
+            self.refuses(TypeError, "argument", half, *arguments)
+        for value in ("x", b"x", None, [1.0], {}, half):
+            self.refuses(TypeError, "number|float|real", half, value)
+        self.refuses(TypeError, "'float' object cannot be interpreted", inc, 1.5)
+        self.assertEqual(inc(1), 2)  # nothing is left behind
+
+    def test_overloads(self):
+        power, absolute = function(functions.power), function(functions.absolute)
+        self.assertEqual([power(3.0), power(2, 10)], [9.0, 1024.0])
+        for value in (-2, -2.5, True):
+            self.assertEqual(repr(absolute(value)), repr(functions.absolute(value)))
+        both = function(fallbacks.both)
+        for value in (1, 1.0, True, -1, -1.0):
+            try:
+                expected = fallbacks.both(value)
+            except ValueError as error:
+                self.refuses(ValueError, str(error), both, value)
+            else:
+                self.assertEqual(repr(both(value)), repr(expected))
+
+    def test_texts(self):
+        same, length = function(functions.same_text), function(buffers.utf8_length)
+        for text in ("", "a", "seven77", "eight888", "h\u00e4, \u20ac, \U0001f40d" * 20):
+            self.assertEqual([same(text), length(text)], [text, len(text.encode())])
+        self.assertEqual(length("a\0b"), 3)
+        self.refuses(ValueError, "embedded null character", same, "a\0b")
+        self.refuses(ValueError, "embedded null character", same, "a\0" + "long" * 10)
+        self.refuses(TypeError, "str", same, b"bytes")
+        # tvm-ffi's own.
+        self.refuses(UnicodeEncodeError, "surrogates", same, "\udcff")
+
+    def test_a_text_that_is_no_utf8(self):
+        same, length = function(functions.same_text), function(buffers.utf8_length)
+        for data, result in ((b"caf\xc3\xa9", True), (b"caf\xe9", None), (b"\xed\xa0\x80", None)):
+            # Python's function is called, and tvm-ffi cannot decode it either.
+            self.assertEqual(call_raw(length, RAW_TEXT, data) is not None, result is not None)
+            self.assertEqual(call_raw(same, RAW_TEXT, data) is not None, result is not None)
+        self.assertIsNone(function(caller.no_text)())
+        self.refuses(ValueError, "the result is no UTF-8", function(caller.no_utf8))
+
+    def test_bytes_by_their_address(self):
+        hash_of = function(buffers.hash)
+        for data in (b"", b"any \xff\0"):
+            self.assertIn(call_raw(hash_of, RAW_BYTES, ctypes.pointer(ByteArray(data, len(data)))),
+                          (1, None))  # an int, or one that is too large
+
+    def test_bytes_and_tensors(self):
+        hash_of, norm, total = map(function, (buffers.hash, buffers.norm, buffers.total))
+        for data in (b"", b"a", b"7 bytes", b"a\0b", b"more than eight bytes", bytearray(b"array" * 9)):
+            expected = buffers.hash(data)
+            if expected < 2**63:
+                self.assertEqual(hash_of(data), expected)
+            else:
+                self.refuses(RuntimeError, "too large for an int of tvm-ffi", hash_of, data)
+        numpy = adapter_support.library("numpy")
+        x = numpy.linspace(0.0, 3.0, 100)
+        self.assertEqual(norm(tvm_ffi.from_dlpack(x)), buffers.norm(x))
+        self.assertEqual(norm(x), buffers.norm(x))
+        self.assertEqual(norm(x[:0]), 0.0)
+        self.assertEqual(total(numpy.arange(10)), 45)
+        y = numpy.zeros(100)
+        function(buffers.twice)(x, y)
+        self.assertEqual(y.tolist(), (2 * x).tolist())
+        # Of another type, shape, or with gaps: Python's function gets a tensor, and refuses it.
+        for wrong in (x.astype("f4"), x.reshape(10, 10), x[::2], numpy.arange(3)):
+            self.refuses(TypeError, "buffer", norm, wrong)
+
+    def test_what_is_no_function_of_it(self):
+        for f, message in ((functions.turn, "'Zd->Zd' has an argument 'Zd', for which tvm-ffi"),
+                           (functions.same_object, "has nothing for tvm-ffi"),
+                           (functions.sum_of, "has an argument '&d'"),
+                           (functions.same_pointer, "has an argument 'P'"),
+                           (len, "it offers no typed function")):
+            with self.assertRaisesRegex(TypeError, message):
+                function(f)
+
+
+class Errors(unittest.TestCase):
+    def test_exceptions(self):
+        check, div, invert, expect = (function(getattr(functions, name))
+                                      for name in ("check", "div", "invert", "expect"))
+        self.assertEqual([check(12), check(-1), div(-1.0, 1.0), invert(4.0)], [12, -1, -1.0, 0.25])
+        self.assertIsNone(expect(1))
+        for call, kind, message in ((lambda: check(13), ValueError, "thirteen"),
+                                    (lambda: expect(-1), ValueError, "negative"),
+                                    # As of Python's functions there.
+                                    (lambda: div(1.0, 0.0), RuntimeError, "division by zero"),
+                                    (lambda: invert(0.0), RuntimeError, "division by zero")):
+            with self.assertRaisesRegex(kind, message):
+                call()
+
+    def test_falls_back(self):
+        root, half = function(fallbacks.root), function(fallbacks.half)
+        calls = fallbacks.calls()
+        self.assertEqual([root(9.0), root(4)], [3.0, 2.0])
+        self.assertEqual(fallbacks.calls(), calls + 2)
+        for value in (-1.0, -4):
+            with self.assertRaisesRegex(ValueError, "no result"):
+                root(value)
+        with self.assertRaisesRegex(ValueError, "negative: -1"):
+            half(-1.0)
+        square = function(fallbacks.square)
+        self.assertEqual([square(7), square(2**40)], [49, 2**80])
+
+    def test_an_interrupt(self):
+        """The error has no name there, but the interrupt is not lost."""
+        with self.assertRaises(KeyboardInterrupt):
+            try:
+                function(caller.interrupted)()
+            except RuntimeError:
+                for _ in range(100):
+                    time.sleep(0.01)
+
+
+class Threads(unittest.TestCase):
+    def test_callers_that_are_no_python_threads(self):
+        for f in (functions.half, functions.slow, fallbacks.root, functions.absolute):
+            self.assertEqual(call_in_threads(function(f), 4.0, 1000, 4), 0)
+        self.assertEqual(call_in_threads(function(fallbacks.root), -4.0, 100, 4), 400)
+        self.assertEqual(call_in_threads(function(functions.inc), 1.5, 100, 2), 200)
+        # Without THREAD_SAFE, or with exceptions: one after the other, with the GIL.
+        self.assertEqual(call_in_threads(function(fallbacks.half_alone), 4.0, 100, 4), 0)
+        self.assertEqual(call_in_threads(function(fallbacks.half_alone), -4.0, 100, 4), 400)
+
+    def test_python_threads_at_once(self):
+        made = [function(f) for f in (functions.half, functions.check, fallbacks.root)]
+        found = []
+
+        def run():
+            found.append(sum(f(16) for _ in range(2000) for f in made))
+
+        threads = [threading.Thread(target=run) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, [2000 * (8.0 + 16 + 4.0)] * 4)
+
+    def test_the_gil_is_let_go_where_that_is_of_use(self):
+        self.assertFalse(function(functions.half).release_gil)  # it says that it is short
+        self.assertTrue(function(fallbacks.root).release_gil)
+        self.assertFalse(function(functions.check).release_gil)
+
+
+class Lifetimes(unittest.TestCase):
+    def test_it_keeps_the_function_and_lets_go_of_it(self):
+        def f(x):
+            return x
+
+        reference = weakref.ref(f)
+        entry = typedcall.entries(functions.half)[0]
+        typedcall.tag(f, "d->d", entry.address, flags=entry.flags)
+        made = function(f)
+        del f
+        gc.collect()
+        self.assertEqual([made(3.0), made("x")], [1.5, "x"])
+        tvm_ffi.register_global_func("typedcall.test", made, override=True)
+        del made
+        gc.collect()
+        again = tvm_ffi.get_global_func("typedcall.test")
+        self.assertEqual([again(3.0), again("x")], [1.5, "x"])
+        tvm_ffi.remove_global_func("typedcall.test")
+        self.assertIsNotNone(reference())
+        del again
+        gc.collect()
+        self.assertIsNone(reference())
+
+    def test_a_million_calls_leak_nothing(self):
+        same, norm = function(functions.same_text), function(buffers.utf8_length)
+        root, inc = function(fallbacks.root), function(functions.inc)
+
+        def run(times):
+            for i in range(times):
+                same("a text that is an object")
+                norm("short")
+                inc(i)
+                root(4.0)
+                if i % 100 == 0:
+                    for bad in ("x", None):
+                        try:
+                            inc(bad)
+                        except TypeError:
+                            pass
+                    function(functions.half)
+
+        run(20000)
+        gc.collect()
+        blocks, before = sys.getallocatedblocks(), tvm_ffi_support.memory()
+        run(250_000)
+        gc.collect()
+        self.assertLess(sys.getallocatedblocks() - blocks, 1000)
+        self.assertLess(tvm_ffi_support.memory() - before, 10000)
+
+    def test_the_end_of_the_interpreter(self):
+        status, output, errors = support.python("-c", END % str(support.MODULES.parent))
+        self.assertEqual((status, output.strip()), (0, "1.5"), errors)
+
+    def test_another_abi_is_refused(self):
+        status, output, errors = support.python("-c", OTHER)
+        self.assertEqual((status, output.strip()), (0, ""), errors)
+
+
+class TheExample(adapter_support.Example):
+    def test_it_runs(self):
+        printed = self.run_example("tvm_ffi")
+        self.assertIn("swish(1) = 0.7311, logit(0.5) = 0.0\nwords: 6\nlogit(2): no probability\n", printed)
+        self.assertIn("typed: ['d&d->i', 'd->d'] 0.7311", printed)
+
+
+# The functions, and what they keep, outlive everything.
+END = """
+import sys
+sys.path.insert(0, %r)
+import support, tvm_ffi
+from typedcall.tvm_ffi import function, source
+functions = support.build("typed_functions")
+fallbacks = support.build("fallback_functions")
+made = [function(f) for f in (functions.half, functions.check, fallbacks.root)]
+for f in made:
+    tvm_ffi.register_global_func("typedcall.end%%d" %% id(f), f)
+    sys.last = source(f, "d->d")
+class Last:
+    def __del__(self, made=made):
+        for f in made:
+            for x in (1.0, -1.0, "x"):
+                try:
+                    f(x)
+                except BaseException:
+                    pass
+sys.last_one = last = Last()
+last.me = last
+print(made[0](3.0))
+"""
+OTHER = """
+import tvm_ffi, typedcall.tvm_ffi
+class Other:
+    def TVMFFIGetVersion(self, version):
+        version[:] = [0, 2, 0]
+tvm_ffi.LIB = Other()
+try:
+    typedcall.tvm_ffi.source("testing.echo", "d->d")
+except ImportError as error:
+    assert str(error) == "typedcall knows the C ABI of tvm-ffi 0.1, not of 0.2.0", error
+else:
+    raise SystemExit("taken")
+"""
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,209 @@
+"""typedcall.tvm_ffi.source: functions of tvm-ffi as typed functions, for values, errors and lifetimes."""
+
+import gc
+import sys
+import threading
+import unittest
+import weakref
+
+import adapter_support
+import tvm_ffi_support
+import typedcall
+from tvm_ffi_support import caller, fallbacks, functions, tvm_ffi
+from typedcall import Flags
+from typedcall.tvm_ffi import function, source
+
+FREE = Flags.PURE | Flags.THREAD_SAFE
+echo = tvm_ffi.convert(lambda *arguments: arguments[-1])
+
+
+def typed(f, signature, **options):
+    return typedcall.resolve(source(f, signature, **options), signature)
+
+
+class Calls(unittest.TestCase):
+    def test_numbers(self):
+        for signature, values in (("d->d", (1.5, -0.0, 2)), ("f->f", (0.5,)), ("q->q", (-1, 2**63 - 1)),
+                                  ("L->L", (0, 2**63 - 1)), ("b->b", (-128, 127)), ("B->B", (255,)),
+                                  ("h->h", (-300,)), ("i->i", (-(2**31),)), ("n->n", (-5,)),
+                                  ("d->d", (float("inf"),))):
+            called = typed(echo, signature)
+            for value in values:
+                self.assertEqual(repr(called(value)), repr(type(called(value))(value)), signature)
+        self.assertNotEqual(typed(echo, "d->d")(float("nan")), typed(echo, "d->d")(float("nan")))
+        self.assertEqual(typed(echo, "?bdl->l")(True, 3, 2.5, 7), 7)
+        many = tvm_ffi.convert(lambda *arguments: float(sum(arguments)))
+        self.assertEqual(typed(many, "dlfidddddddqd->d")(*range(13)), 78.0)
+        # An int where a float is needed is taken, as in Python; not the reverse.
+        self.assertEqual(typed(tvm_ffi.convert(lambda: 3), "->d")(), 3.0)
+        with self.assertRaisesRegex(TypeError, "another type"):
+            typed(tvm_ffi.convert(lambda: 3.0), "->q")()
+
+    def test_bools_and_nothing(self):
+        made = source(echo, "?->?")
+        self.assertEqual(typedcall.signatures(made), ["?&?->i"])
+        self.assertIs(typedcall.resolve(made, "?&?->i")(True), True)
+        seen = []
+        made = source(tvm_ffi.convert(seen.append), "d->v")
+        self.assertIsNone(typedcall.resolve(made, "d->i")(2.5))
+        self.assertEqual(seen, [2.5])
+
+    def test_texts_and_bytes(self):
+        length = tvm_ffi.convert(lambda text: len(text))
+        for text in ("", "seven77", "eight888", "h\u00e4" * 50):
+            for signature in ("s->q", "*s->q"):
+                self.assertEqual(typed(length, signature)(text), len(text))
+        self.assertEqual(typed(length, "*s->q")("a\0b"), 3)
+        for data in (b"", b"a\0b", b"\xff" * 100):
+            self.assertEqual(typed(length, "*kB->q")(data), len(data))
+
+    def test_with_c_and_with_another_typed_function(self):
+        self.assertEqual(typed("testing.add_one", "q->q")(41), 42)
+        both = function(source("testing.add_one", "q->q", flags=FREE))
+        self.assertEqual([both(1), both(True)], [2, 2])
+        self.assertEqual(typed(function(functions.half), "d->d")(3.0), 1.5)
+        self.assertEqual(typedcall.ctypes_function(source("testing.add_one", "q->q"))(1), 2)
+
+    def test_python_calls_what_it_was(self):
+        made = source(echo, "d->d")
+        self.assertEqual([made("text"), made(2)], ["text", 2])
+        self.assertEqual(source("testing.echo", "d->d").__name__, "testing.echo")
+
+    def test_numpy(self):
+        numpy = adapter_support.library("numpy")
+        x = numpy.arange(5000.0)
+        for made in (source(echo, "d->d"), source(function(functions.half), "d->d", flags=FREE)):
+            self.assertEqual(typedcall.ufunc(made)(x).tolist(), [made(each) for each in x.tolist()])
+        root = source(function(fallbacks.root), "d->d", flags=FREE)
+        with self.assertRaisesRegex(ValueError, "no result"):
+            typedcall.ufunc(root)(numpy.array([1.0, -1.0]))
+
+    def test_numba(self):
+        numba = adapter_support.library("numba")
+        made = source("testing.add_one", "q->q", flags=FREE)
+
+        @numba.njit
+        def total(count):
+            found = 0
+            for i in range(count):
+                found += made(i)
+            return found
+
+        self.assertEqual(total(1000), sum(range(1, 1001)))
+
+
+class Errors(unittest.TestCase):
+    def test_errors_are_exceptions(self):
+        def f(x):
+            if x == 0:
+                raise ValueError("zero")
+            if x < 0:
+                raise ZeroDivisionError("below")
+            return "text" if x > 100 else x
+
+        for flags in (0, FREE):
+            made = source(tvm_ffi.convert(f), "d->d", flags=flags)
+            called = [typedcall.resolve(made, each) for each in typedcall.signatures(made)]
+            self.assertEqual(len(called), 2 if flags else 1)
+            for each in called:
+                self.assertEqual([each(-1.0 + 3), each(1.0)], [2.0, 1.0])
+                with self.assertRaisesRegex(ValueError, "^zero"):
+                    each(0.0)
+                with self.assertRaisesRegex(RuntimeError, "^below"):
+                    each(-2.0)
+                if each.flags & Flags.FALLS_BACK:
+                    self.assertEqual(each(101.0), "text")
+                    continue
+                with self.assertRaisesRegex(TypeError, "another type"):
+                    each(101.0)
+        # The error value is a result like others.
+        for signature in ("d->d", "q->q"):
+            self.assertEqual(typed(echo, signature)(-1), -1)
+
+    def test_a_result_that_does_not_fit(self):
+        for signature, value in (("q->b", 128), ("q->B", -1), ("q->I", 2**32)):
+            with self.assertRaisesRegex(TypeError, "another type"):
+                typed(echo, signature)(value)
+        with self.assertRaisesRegex(TypeError, "no value of tvm-ffi"):
+            typed(echo, "L->L")(2**63)
+
+    def test_the_exception_of_a_typed_function_within(self):
+        with self.assertRaisesRegex(ValueError, "thirteen"):
+            typed(function(functions.check), "l->l")(13)
+        with self.assertRaisesRegex(RuntimeError, "division"):
+            typed(function(functions.div), "dd->d")(1.0, 0.0)
+
+    def test_wrong_signatures(self):
+        for signature, message in (("O->d", "no argument 'O'"), ("*d->d", r"no argument '\*d'"),
+                                   ("Zd->d", "'Zd'"), ("d->s", "would be gone"), ("d->P", "would be gone"),
+                                   ("d->", "position"), ("x->d", "position")):
+            with self.assertRaisesRegex(ValueError, message):
+                source(echo, signature)
+        with self.assertRaisesRegex(TypeError, "or the name of one is needed, not <built-in function len>"):
+            source(len, "d->d")
+        with self.assertRaisesRegex(ValueError, "typedcall.nothing"):
+            source("typedcall.nothing", "d->d")
+        with self.assertRaisesRegex(ValueError, "flags are PURE"):
+            source(echo, "d->d", flags=Flags.MAY_RAISE)
+        # Of another count: tvm-ffi's own error.
+        with self.assertRaisesRegex(TypeError, "(?i)argument"):
+            typed("testing.add_one", "qq->q")(1, 2)
+
+
+class Lifetimes(unittest.TestCase):
+    def test_it_keeps_the_function_and_lets_go_of_it(self):
+        def f(x):
+            return 2 * x
+
+        reference = weakref.ref(f)
+        called = typed(tvm_ffi.convert(f), "d->d")
+        del f
+        gc.collect()
+        self.assertEqual(called(3.0), 6.0)
+        del called
+        gc.collect()
+        self.assertIsNone(reference())
+
+    def test_threads(self):
+        called = typed("testing.add_one", "q->q", flags=FREE)
+        found = []
+
+        def run():
+            found.append(sum(called(i) for i in range(5000)))
+
+        threads = [threading.Thread(target=run) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, [sum(range(1, 5001))] * 4)
+
+    def test_a_million_calls_leak_nothing(self):
+        add, length = typed("testing.add_one", "q->q"), typed(echo, "*sq->q")
+        free = typedcall.resolve(source(function(caller.third), "d->d", flags=FREE), "d&d->i")
+        raising = typed(tvm_ffi.convert(lambda x: 1 / x), "d->d")
+
+        def run(times):
+            for i in range(times):
+                add(i)
+                free(1.0)
+                if i % 10 == 0:
+                    length("a text that is an object", i)
+                if i % 100 == 0:
+                    try:
+                        raising(0.0)
+                    except RuntimeError:
+                        pass
+                    typed("testing.add_one", "q->q")
+
+        run(20000)
+        gc.collect()
+        blocks, before = sys.getallocatedblocks(), tvm_ffi_support.memory()
+        run(400_000)
+        gc.collect()
+        self.assertLess(sys.getallocatedblocks() - blocks, 1000)
+        self.assertLess(tvm_ffi_support.memory() - before, 10000)
+
+
+if __name__ == "__main__":
+    unittest.main()

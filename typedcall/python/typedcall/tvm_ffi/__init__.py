@@ -1,0 +1,155 @@
+"""Typed functions as functions of tvm-ffi (PyPI: apache-tvm-ffi), and functions of tvm-ffi as typed
+functions. Both run without Python where the values are numbers, bools, texts, bytes or tensors."""
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import Any
+
+from typedcall._api import tag
+from typedcall._choose import usable
+from typedcall._foreign import show
+from typedcall._records import Entry, Flags, falling_back, parse_signature
+
+__all__ = ["function", "source"]
+
+_NUMBERS = frozenset("?bBhHiIlLqQnNfd")
+_TEXTS = frozenset(("s", "*s", "*kB"))
+_HANDLED = (
+    Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL | Flags.MAY_RAISE | Flags.ERROR_IS_NEG_ZERO
+    | Flags.RETURNS_STATUS | Flags.FALLS_BACK
+)  # fmt: skip
+_WITHOUT_THREAD = Flags.PURE | Flags.THREAD_SAFE
+# In the order of `tvm_api` in _tvm_ffi_values.h.
+_SYMBOLS = (
+    "TVMFFIFunctionCall", "TVMFFIObjectIncRef", "TVMFFIObjectDecRef", "TVMFFIStringFromByteArray",
+    "TVMFFIErrorMoveFromRaised", "TVMFFIErrorCreate", "TVMFFIErrorSetRaised",
+)  # fmt: skip
+
+
+@functools.cache
+def _extension() -> Any:
+    """The extension module, which has the addresses of tvm-ffi's C functions."""
+    import tvm_ffi
+
+    try:
+        from typedcall.tvm_ffi import _tvm_ffi
+    except ImportError as error:
+        raise ImportError(
+            f"typedcall.tvm_ffi needs its extension module, which CPython's package has: {error}"
+        ) from error
+    version = (ctypes.c_uint32 * 3)()
+    tvm_ffi.LIB.TVMFFIGetVersion(version)
+    if tuple(version[:2]) != (0, 1):
+        raise ImportError("typedcall knows the C ABI of tvm-ffi 0.1, not of {}.{}.{}".format(*version))
+    # Its calls are from C++, so the library is never closed.
+    pointers = [ctypes.cast(getattr(tvm_ffi.LIB, name), ctypes.c_void_p) for name in _SYMBOLS]
+    _tvm_ffi.use(tuple(pointer.value or 0 for pointer in pointers))
+    return _tvm_ffi
+
+
+def _is_argument(letters: str) -> bool:
+    is_buffer = letters.startswith("*") and letters.lstrip("*k") in _NUMBERS | {"Zf", "Zd"}
+    return letters in _NUMBERS or letters in _TEXTS or is_buffer
+
+
+def _obstacle(entry: Entry) -> str:
+    """Why tvm-ffi cannot call it, or ""."""
+    missing = entry.flags.asks(_HANDLED)
+    if missing:
+        return missing
+    arguments, result = entry.python_types()
+    for letters in arguments:
+        if not _is_argument(letters):
+            return f"has an argument '{letters}', for which tvm-ffi has no value"
+    if result in _NUMBERS or result in ("s", "v"):
+        return ""
+    return f"has a result '{result}', for which tvm-ffi has no value"
+
+
+def function(f: Any) -> Any:
+    """The typed function `f` as a tvm_ffi.Function, for everything that calls those: Python, C++ and
+    compiled kernels.
+
+    A call gives what `f` gives: the overload that suits the values best is called, with ints, floats
+    and bools for numbers, str for `s` and `*s`, bytes for `*kB`, and one-dimensional tensors of the CPU,
+    without gaps, for buffers. Where none takes them, or it falls back, `f` itself is called, as
+    tvm-ffi calls Python functions. Functions that are THREAD_SAFE and need no thread state run
+    without the GIL, in whatever thread the caller is; for others it is taken. Exceptions are tvm-ffi's
+    errors: ValueError, TypeError and those that tvm-ffi has a name for arrive in Python as such, others as
+    RuntimeError.
+
+    It keeps `f`. ImportError without tvm-ffi, or with a version of another C ABI; TypeError for what
+    has no entry for tvm-ffi."""
+    import tvm_ffi
+
+    extension = _extension()
+    entries = usable(f, "tvm-ffi", _obstacle)
+    # It is in a function of tvm-ffi, which keeps and calls it, and knows when Python has ended.
+    boxed = functools.partial(f)
+    boxed.typed_entries = [entry.keep_alive for entry in entries]  # type: ignore[attr-defined]
+    fallback = tvm_ffi.convert(boxed)
+    rows = tuple((entry.signature, int(entry.flags), entry.address) for entry in entries)
+    parts = extension.make_bridge(rows, fallback.__chandle__())
+    create = tvm_ffi.get_global_func("ffi.FunctionFromExternC")
+    made = create(*map(ctypes.c_void_p, parts))
+    # The GIL is not let go where it would be taken again, or for a moment only.
+    if any(not each.flags.is_thread_safe or each.flags & (Flags.NEEDS_THREAD | Flags.SHORT)
+           for each in entries):
+        made.release_gil = False
+    return made
+
+
+def _error(kind: str, message: str) -> BaseException:
+    """The exception that tvm-ffi makes of an error."""
+    from tvm_ffi.core import ERROR_NAME_TO_TYPE
+
+    made: BaseException = ERROR_NAME_TO_TYPE.get(kind, RuntimeError)(message)
+    return made
+
+
+def source(f: Any, signature: str, *, flags: int = 0) -> Any:
+    """A typed function that calls the function of tvm-ffi `f`, a tvm_ffi.Function or the name of a
+    registered one, with these types: tvm-ffi's functions have none of their own. Called from Python
+    it is `f`.
+
+    Arguments are numbers, `?`, texts (`s`, `*s`) and bytes (`*kB`), the result is a number, `?` or `v`.
+    An error of `f` is an exception, for which a caller needs the GIL, and keeps it during the call.
+    With `flags` PURE | THREAD_SAFE there is a second way, for callers without the GIL: where `f` has an
+    error, or gives something else, they call it again from Python, which raises the exception.
+
+    It keeps `f`. A wrong signature is a TypeError when it is called, from tvm-ffi; nothing crashes.
+    ValueError for a faulty signature or one that tvm-ffi has no values for, TypeError for what is no
+    function of tvm-ffi, ImportError as function()."""
+    import tvm_ffi
+
+    extension = _extension()
+    name = f if isinstance(f, str) else None
+    if name is not None:
+        f = tvm_ffi.get_global_func(name)
+    if not isinstance(f, tvm_ffi.Function):
+        raise TypeError(f"a tvm_ffi.Function or the name of one is needed, not {show(f)}")
+    arguments, result = parse_signature(signature)
+    for letters in arguments:
+        if letters not in _NUMBERS and letters not in _TEXTS:
+            raise ValueError(f"'{signature}': tvm-ffi's functions get no argument '{letters}' here")
+    if result not in _NUMBERS and result != "v":
+        raise ValueError(
+            f"'{signature}': a result '{result}' of tvm-ffi's function would be gone when it is read"
+        )
+    given = Flags(flags)
+    if given & ~(_WITHOUT_THREAD | Flags.SHORT):
+        raise ValueError("flags are PURE, THREAD_SAFE and SHORT; whether it may raise is known")
+    ways = [(signature, given | Flags.NEEDS_THREAD | Flags.MAY_RAISE)]
+    if result in ("v", "?"):  # which have no error value
+        text = "".join(arguments) + ("&?->i" if result == "?" else "->i")
+        ways = [(text, given | Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.RETURNS_STATUS)]
+    text = falling_back(signature) or ""
+    if text and given & _WITHOUT_THREAD == _WITHOUT_THREAD:
+        ways.insert(0, (text, given | Flags.FALLS_BACK))
+    made = functools.partial(f)
+    made.__name__ = name or "tvm_ffi_function"  # type: ignore[attr-defined]
+    handle = f.__chandle__()
+    functions = [extension.make_closure(each, int(own), handle, _error) for each, own in ways]
+    tag(made, [each for each, _ in ways], functions, flags=[own for _, own in ways])
+    return made
