@@ -10,7 +10,7 @@ import package_tests
 from results import PASSED
 
 ALL = ("application", "callbacks", "jax_elementwise", "numba_cache", "numba_fallback", "numba_loop",
-       "numpy_gufunc", "numpy_ufunc", "pypy_loop", "scipy_quad", "sql_sqlite", "tvm_ffi_calls")
+       "numpy_gufunc", "numpy_ufunc", "pypy_loop", "scipy_quad", "sql_duckdb", "sql_sqlite", "tvm_ffi_calls")
 
 
 def environment(interpreter, with_libraries):

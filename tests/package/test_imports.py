@@ -8,7 +8,7 @@ import unittest
 import typedcall
 
 PACKAGE = pathlib.Path(typedcall.__file__).resolve().parent
-COMPILED = ("_native", "_numpy_bridge", "callbacks._callbacks", "jax._jax", "sql._sqlite",
+COMPILED = ("_native", "_numpy_bridge", "callbacks._callbacks", "jax._jax", "sql._duckdb", "sql._sqlite",
             "tvm_ffi._tvm_ffi")
 # Group: its modules, and the groups that these may import beside each other. What is imported by
 # name only where it is needed is not seen here: the adapters by the package and by `sources`, the
@@ -27,7 +27,8 @@ TABLE = {
                   "compiled tools record parameters sources tags backends"),
     "acceleration": ("pypy _pypy_imports _pypy_trust", "tools record shims backends"),
     "adapters": ("jax _numba_arguments _numba_buffers _numba_cache _numba_call _numba_fall_back _numba_overloads"
-                 " _numba_raise _numpy_gufuncs _tag_modules callbacks callbacks._shape sql to_cffi to_ctypes to_cython to_numba"
+                 " _numba_raise _numpy_gufuncs _tag_modules callbacks callbacks._shape sql sql._to_duckdb"
+                 " sql._to_sqlite to_cffi to_ctypes to_cython to_numba"
                  " to_numpy to_scipy tvm_ffi ufuncs",
                  "compiled tools record parameters sources tags functions"),
     "package": ("typedcall", "tools record functions acceleration adapters"),

@@ -23,8 +23,8 @@ SOURCES = pathlib.Path("typedcall", "python", "typedcall")
 HAS_REPOSITORY = (ROOT / "pyproject.toml").is_file()
 ROOMS = ("core", "typedcall")
 #: What `pip install typedcall[...]` asks for.
-EXTRAS = {"cli": "rich>=10", "sql": "apsw", "tvm-ffi": "apache-tvm-ffi>=0.1",
-          "jax": "jax>=0.5"}
+EXTRAS = {("rich>=10", "cli"), ("apsw", "sql"), ("duckdb", "sql"), ("apache-tvm-ffi>=0.1", "tvm-ffi"),
+          ("jax>=0.5", "jax")}
 
 
 def headers(folder, suffix=".h"):
@@ -72,8 +72,8 @@ class Installed(unittest.TestCase):
         found = importlib.metadata.metadata("typedcall")
         self.assertEqual(found["Requires-Python"], ">=3.9")
         # Nothing but what `pip install typedcall[cli]` and the like ask for.
-        asked = dict(re.fullmatch(r"(.+?); ?extra == ['\"](.+)['\"]", each).group(2, 1)
-                     for each in importlib.metadata.requires("typedcall"))
+        asked = {re.fullmatch(r"(.+?); ?extra == ['\"](.+)['\"]", each).groups()
+                 for each in importlib.metadata.requires("typedcall")}
         self.assertEqual(asked, EXTRAS)
         points = {(point.group, point.name): point.value for point
                   in importlib.metadata.distribution("typedcall").entry_points}
@@ -153,7 +153,7 @@ class Distributions(unittest.TestCase):
         modules = {name for name in built if name.endswith(".so")}
         self.assertEqual(built - modules, self.expected())
         suffix = sysconfig.get_config_var("EXT_SUFFIX")
-        names = ["_native"] if support.IS_PYPY else ["_native", "_numpy_bridge", "callbacks/_callbacks"]
+        names = ["_native"] if support.IS_PYPY else ["_native", "_numpy_bridge", "callbacks/_callbacks", "sql/_duckdb"]
         if not support.IS_PYPY and has_sqlite():
             names.append("sql/_sqlite")
         names += [] if support.IS_PYPY else ["jax/_jax", "tvm_ffi/_tvm_ffi"]

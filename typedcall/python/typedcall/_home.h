@@ -4,7 +4,8 @@
 #define TYPEDCALL_PYTHON_HOME_H_
 
 #include "typedcall/attach.h"
-// attach.h comes first, because of Python.h.
+#include "typedcall/provider.h"
+// These come first, because of Python.h.
 #include <atomic>
 
 namespace typedcall::python {
@@ -36,6 +37,43 @@ struct home {
       return true;
     };
     return !has_ended() && internal::run_attached_to(interpreter, callable, run);
+  }
+  /// The same with a `body` that is false with an exception, which `fail` clears.
+  template <class Body, class Fail>
+  bool attached(PyObject *callable, const Body &body, const Fail &fail) const {
+    return attached(callable, [&] {
+      if (!body()) fail();
+    });
+  }
+
+  /// Destroys what needs the GIL for that, in any thread. With Python gone it stays.
+  template <class T>
+  void destroy(T *made) const {
+    attached(nullptr, [made] { delete made; });
+  }
+};
+
+/// The state of such a module: its functions' home.
+struct state_with_home : module_state {
+  static constexpr bool runs_without_gil = true;
+  home *where = nullptr;
+
+  int exec(PyObject *) {
+#if PY_VERSION_HEX < 0x030C0000
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+      PyErr_SetString(PyExc_ImportError, "before Python 3.12: in the main interpreter only");
+      return -1;
+    }
+#endif
+    where = new home;
+    return where->interpreter.set_current() ? 0 : -1;
+  }
+  /// The main interpreter's end can be seen, and others at exit may still use it.
+  void end() const {
+    if (!where->is_main()) where->is_closed.store(true, std::memory_order_release);
+  }
+  ~state_with_home() {
+    if (where != nullptr) where->is_closed.store(true, std::memory_order_release);
   }
 };
 

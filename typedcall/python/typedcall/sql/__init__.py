@@ -1,13 +1,13 @@
 """Typed functions as functions of SQL databases: of SQLite, on connections of `sqlite3`, where Python
-was built with loadable extensions, and of APSW. The engine calls the C function itself."""
+was built with loadable extensions, and of APSW; and of DuckDB. The engine calls the C function itself."""
 from __future__ import annotations
 
-import atexit
 from typing import Any
 
 from typedcall._choose import offered
 from typedcall._foreign import name_of
 from typedcall._records import Entry, Flags
+from typedcall.sql import _to_duckdb, _to_sqlite
 
 __all__ = ["register"]
 
@@ -32,42 +32,19 @@ def _obstacle(entry: Entry) -> str:
     return "" if result in _RESULTS else f"has a result '{result}', for which SQL has no value"
 
 
-def _extension() -> Any:
-    try:
-        from typedcall.sql import _sqlite
-    except ImportError as error:
-        raise ImportError(
-            "typedcall.sql needs its extension module, which CPython's package has where it was built "
-            f"with SQLite's sqlite3ext.h (Debian: libsqlite3-dev): {error}"
-        ) from error
-    atexit.unregister(_sqlite.end)
-    atexit.register(_sqlite.end)
-    return _sqlite
-
-
-def _load(connection: Any, path: str) -> None:
-    """Loads the extension, and lets the connection load others as little as before."""
-    try:
-        connection.load_extension(path)
-    except Exception as error:
-        if "not authorized" not in str(error):
-            raise
-        connection.enable_load_extension(True)
-        try:
-            connection.load_extension(path)
-        finally:
-            connection.enable_load_extension(False)
-
-
 def register(connection: Any, f: Any, *, name: str | None = None) -> None:
-    """Makes the typed function `f` a function of an SQLite connection: an SQL function `name`, usually
-    `f.__name__`, for each number of arguments that `f` has entries for.
+    """Makes the typed function `f` a function of an SQLite connection, or of a DuckDB connection's
+    database: an SQL function `name`, usually `f.__name__`, for each number of arguments that `f` has
+    entries for; in DuckDB for each list of types.
 
-    SQL gets what `f` gives: the first entry that takes the values as they are is called; where there
+    SQLite gets what `f` gives: the first entry that takes the values as they are is called; where there
     is none, or it falls back, `f` itself. NULL in gives NULL out. INTEGER is for integers, numbers
     and bools, REAL for `d` and `f`, TEXT for `s` and `*s`, BLOB for `*kB`. What is raised is an error of SQL's
     with the exception's text. Functions that are PURE are deterministic. Those that are THREAD_SAFE
     and need no thread state run without the GIL, as SQLite does; others take it for each row.
+
+    DuckDB gets what the C function gives, in columns of the signature's types, or `f` where that falls
+    back; functions that are PURE are consistent, others volatile; the GIL is taken for each vector.
 
     The connection keeps `f` until it is closed or has another function of that name. ImportError
     where the package was built without SQLite; TypeError for what has no entry for SQL, and for a
@@ -81,22 +58,5 @@ def register(connection: Any, f: Any, *, name: str | None = None) -> None:
     if not usable:
         reasons = "; ".join(f"'{entry.signature}' {_obstacle(entry)}" for entry in found)
         raise TypeError(f"{name_of(f)} has nothing for SQL: {reasons or 'it offers no typed function'}")
-    if not hasattr(connection, "load_extension"):
-        raise TypeError(
-            f"'{type(connection).__module__}.{type(connection).__name__}' loads no extensions of SQLite's; "
-            "where Python was built without them, APSW's connections do"
-        )
-    by_count: dict[int, list[Entry]] = {}
-    for entry in usable:
-        by_count.setdefault(len(entry.python_types()[0]), []).append(entry)
-    groups = tuple(
-        (
-            count,
-            all(entry.flags & Flags.PURE for entry in entries),
-            tuple((entry.signature, int(entry.flags), entry.address) for entry in entries),
-        )
-        for count, entries in by_count.items()
-    )
-    kept = tuple(entry.keep_alive for entry in usable)
-    extension = _extension()
-    extension.install(lambda: _load(connection, extension.__file__), name, f, kept, groups)
+    engine = _to_duckdb if _to_duckdb.is_connection(connection) else _to_sqlite
+    engine.register(connection, f, name, usable)

@@ -1,21 +1,14 @@
 // The extension module `typedcall.sql._sqlite`, which is a loadable extension of SQLite, too:
 // loaded into a connection it adds the functions that install() has made ready in the same thread.
-#include "typedcall/error_value.h"
-#include "typedcall/invoker.h"
-#include "typedcall/provider.h"
-
-#include "../_home.h"
 #include "_sqlite_values.h"
 
 #include <array>
-#include <atomic>
 #include <memory>
 #include <utility>
 #include <vector>
 
 namespace {
 
-using typedcall::invoker;
 using typedcall::native_value;
 using typedcall::object_ref;
 using typedcall::wide_value;
@@ -25,17 +18,11 @@ using typedcall::python::convert;
 using typedcall::python::give;
 using typedcall::python::give_object;
 using typedcall::python::home;
+using typedcall::python::kMost;
 using typedcall::python::match;
+using typedcall::python::overload;
 using typedcall::python::set_error;
 using typedcall::python::value_type;
-constexpr std::size_t kMost = PyNativeSignature_MAX_ARGS;
-
-struct overload {
-  invoker call;
-  std::vector<value_type> parameters;
-  value_type result;
-  bool needs_thread, has_place;
-};
 
 /// One SQL function of one number of arguments. Made and destroyed with the GIL.
 struct function {
@@ -46,47 +33,34 @@ struct function {
 
   /// Runs `body`, false with an exception, with a thread state; what was pending there stays.
   template <class Body>
-  __attribute__((noinline)) void attached(api_table &api, sqlite3_context *context,
-                                          const Body &body) const {
-    const bool is_done = where->attached(callable.get(), [&] {
-      if (!body()) set_error(api, context);
-    });
-    if (!is_done) api.result_error(context, "the Python interpreter has ended", -1);
+  void attached(api_table &api, sqlite3_context *context, const Body &body) const {
+    if (!where->attached(callable.get(), body, [&] { set_error(api, context); })) {
+      api.result_error(context, "the Python interpreter has ended", -1);
+    }
   }
 
   /// Calls the C function. False: it has no result for these.
   bool run(const overload &chosen, api_table &api, sqlite3_context *context,
            native_value *values) const {
     wide_value place;
-    const std::uintptr_t flags = chosen.call.flags();
-    if (chosen.has_place) values[chosen.call.arity() - 1] = native_value::at(&place);
-    const auto place_of = [&](const native_value &result) {
-      return chosen.has_place ? static_cast<const void *>(&place) : &result;
-    };
     native_value result;
+    const void *at;
+    overload::outcome found = overload::outcome::result;
     if (chosen.needs_thread) {
-      bool has_result = true;
       attached(api, context, [&] {
-        result = chosen.call(values);
-        const bool is_status = (flags & PyNativeCallable_RETURNS_STATUS) != 0;
-        if (chosen.call.raised(result)) return false;
-        if (is_status && result.get<int>() != 0) {
-          typedcall::internal::set_missing_error();
-          return false;
-        }
-        has_result = (flags & PyNativeCallable_FALLS_BACK) == 0 || result.get<int>() == 0;
-        if (has_result) give(api, context, chosen.result, place_of(result));
-        return true;
+        found = chosen(values, &place, &result, &at);
+        if (found == overload::outcome::result) give(api, context, chosen.result, at);
+        return found != overload::outcome::exception;
       });
-      return has_result;
+      return found != overload::outcome::none;
     }
     // A function that takes the GIL may wait for another thread to let go of it.
-    const bool lets_go = (flags & PyNativeCallable_ACQUIRES_GIL) != 0 && PyTypedcall_IsAttached();
+    const bool lets_go = chosen.has(PyNativeCallable_ACQUIRES_GIL) && PyTypedcall_IsAttached();
     PyThreadState *const thread = lets_go ? PyEval_SaveThread() : nullptr;
-    result = chosen.call(values);
+    found = chosen(values, &place, &result, &at);
     if (lets_go) typedcall::internal::restore_thread(thread);
-    if ((flags & PyNativeCallable_FALLS_BACK) != 0 && result.get<int>() != 0) return false;
-    give(api, context, chosen.result, place_of(result));
+    if (found == overload::outcome::none) return false;
+    give(api, context, chosen.result, at);
     return true;
   }
 
@@ -154,10 +128,10 @@ callback callback_of(api_table *api) {
   return nullptr;
 }
 
-/// SQLite does not need the function any more; in any thread. With Python gone it stays.
+/// SQLite does not need the function any more; in any thread.
 void destroy(void *data) {
   auto *const self = static_cast<function *>(data);
-  self->where->attached(nullptr, [self] { delete self; });
+  self->where->destroy(self);
 }
 
 /// What install() wants of the extension that is being loaded in its thread.
@@ -168,51 +142,13 @@ struct order {
 };
 thread_local order *current = nullptr;
 
-struct sqlite_state : typedcall::module_state {
-  static constexpr bool runs_without_gil = true;
-  home *where = nullptr;
-
-  int exec(PyObject *) {
-#if PY_VERSION_HEX < 0x030C0000
-    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
-      PyErr_SetString(PyExc_ImportError, "before Python 3.12: in the main interpreter only");
-      return -1;
-    }
-#endif
-    where = new home;
-    return where->interpreter.set_current() ? 0 : -1;
-  }
-  ~sqlite_state() {
-    if (where != nullptr) where->is_closed.store(true, std::memory_order_release);
-  }
-};
+using state = typedcall::python::state_with_home;
 
 /// Adds one C function to `made`. False with ValueError.
 bool add_overload(function *made, const char *signature, std::uintptr_t flags, std::uintptr_t at) {
-  PyNativeSignature parsed;
-  const auto call = invoker::make(signature, flags, reinterpret_cast<void *>(at));
-  if (!call || PyNativeSignature_ParseString(signature, &parsed, nullptr) < 0 ||
-      (flags & PyNativeCallable_TAKES_SELF) != 0) {
-    PyErr_Format(PyExc_ValueError, "'%.200s' cannot be called from SQL", signature);
-    return false;
-  }
-  std::size_t count = static_cast<std::size_t>(parsed.nargs);
-  PyNativeType result = parsed.result;
-  bool has_place = false;
-  if ((flags & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) != 0) {
-    has_place = count > 0 && PyNativeType_IsPlace(parsed.args[count - 1]);
-    result =
-        has_place ? PyNativeType{parsed.args[--count].code, 0} : PyNativeType{PyNativeType_VOID, 0};
-  }
-  // Without THREAD_SAFE it is not to be in two threads at once, and SQLite runs without the GIL.
-  const bool needs_thread =
-      (flags & PyNativeCallable_NEEDS_THREAD) != 0 ||
-      (flags & (PyNativeCallable_THREAD_SAFE | PyNativeCallable_ACQUIRES_GIL)) == 0;
-  made->overloads.push_back(
-      {*call, {parsed.args, parsed.args + count}, value_type(result), needs_thread, has_place});
-  if (static_cast<int>(count) == made->arity) return true;
-  PyErr_Format(PyExc_ValueError, "'%.200s' has not %d arguments", signature, made->arity);
-  return false;
+  auto found = overload::make(signature, flags, at, static_cast<std::size_t>(made->arity));
+  if (found) made->overloads.push_back(std::move(*found));
+  return found.has_value();
 }
 
 PyObject *install(PyObject *module, PyObject *load, const char *name, PyObject *callable,
@@ -228,7 +164,7 @@ PyObject *install(PyObject *module, PyObject *load, const char *name, PyObject *
     wanted.functions.emplace_back(
         new function{object_ref::borrow(callable),
                      object_ref::borrow(kept),
-                     typedcall::state_of<sqlite_state>(module).where,
+                     typedcall::state_of<state>(module).where,
                      arity,
                      SQLITE_UTF8 | (is_pure != 0 ? SQLITE_DETERMINISTIC : 0),
                      {}});
@@ -255,11 +191,7 @@ PyObject *install(PyObject *module, PyObject *load, const char *name, PyObject *
   return result;
 }
 
-void end(PyObject *module) {
-  home &where = *typedcall::state_of<sqlite_state>(module).where;
-  // The main one's end can be seen, and others at exit may still use it.
-  if (!where.is_main()) where.is_closed.store(true, std::memory_order_release);
-}
+void end(PyObject *module) { typedcall::state_of<state>(module).end(); }
 
 using typedcall::positional;
 using typedcall::takes_self;
@@ -302,4 +234,4 @@ extern "C" __attribute__((visibility("default"))) int sqlite3_extension_init(
   return SQLITE_OK_LOAD_PERMANENTLY;  // the same file again is the same functions
 }
 
-TYPEDCALL_MODULE_STATE(_sqlite, "Typed functions as functions of SQLite.", methods, sqlite_state);
+TYPEDCALL_MODULE_STATE(_sqlite, "Typed functions as functions of SQLite.", methods, state);

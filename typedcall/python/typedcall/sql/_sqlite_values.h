@@ -2,33 +2,16 @@
 #ifndef TYPEDCALL_PYTHON_SQL_SQLITE_VALUES_H_
 #define TYPEDCALL_PYTHON_SQL_SQLITE_VALUES_H_
 
-#include "typedcall/invoker.h"
-#include "typedcall/object_ref.h"
+#include "_functions.h"
 // Behind Python.h. Its macros are not used: they would go through one table for the process, in
 // which may be several SQLites.
 #include <sqlite3ext.h>
 
 #include <cstring>
 
-#include "../_utf8.h"
-
 namespace typedcall::python {
 
 using api_table = const sqlite3_api_routines;
-
-/// A type of the signature, and what is asked about it for each row.
-struct value_type {
-  explicit value_type(PyNativeType type)
-      : code(type.code),
-        size(static_cast<unsigned char>(PyNativeType_Size(type))),
-        is_buffer(PyNativeType_IsBuffer(type) != 0),
-        is_double(type.code == PyNativeType_DOUBLE && !type.is_pointer),
-        kind(PyNativeType_Kind(type)) {}
-
-  unsigned char code, size;
-  bool is_buffer, is_double;
-  PyNativeKind kind;
-};
 
 enum class match { fits, differs, null };
 
@@ -83,25 +66,13 @@ inline match convert(api_table &api, sqlite3_value *value, const value_type &typ
 
 /// The pending exception becomes the function's error. GIL: held.
 __attribute__((noinline, cold)) inline void set_error(api_table &api, sqlite3_context *context) {
-  PyObject *kind, *exception, *traceback;
-  PyErr_Fetch(&kind, &exception, &traceback);
-  PyErr_NormalizeException(&kind, &exception, &traceback);
-  const object_ref keep[] = {object_ref::steal(kind), object_ref::steal(exception),
-                             object_ref::steal(traceback)};
-  if (PyErr_GivenExceptionMatches(kind, PyExc_MemoryError)) return api.result_error_nomem(context);
-  if (PyErr_GivenExceptionMatches(kind, PyExc_KeyboardInterrupt)) {
-    PyErr_SetInterrupt();  // it is not lost: Python raises it again
+  const error_text said;
+  if (said.sort == error_text::no_memory) return api.result_error_nomem(context);
+  if (said.sort == error_text::interrupt) {
+    PyErr_SetInterrupt();
     return api.result_error_code(context, SQLITE_INTERRUPT);
   }
-  const char *const type = reinterpret_cast<PyTypeObject *>(kind)->tp_name;
-  const object_ref said = object_ref::steal(PyObject_Str(exception));
-  const object_ref text = object_ref::steal(said && PyUnicode_GET_LENGTH(said.get()) > 0
-                                                ? PyUnicode_FromFormat("%s: %U", type, said.get())
-                                                : PyUnicode_FromString(type));
-  const object_ref bytes = object_ref::steal(
-      text ? PyUnicode_AsEncodedString(text.get(), "utf-8", "backslashreplace") : nullptr);
-  PyErr_Clear();
-  api.result_error(context, bytes ? PyBytes_AS_STRING(bytes.get()) : type, -1);
+  api.result_error(context, said.get(), -1);
 }
 
 /// A C function's result, where it stands.

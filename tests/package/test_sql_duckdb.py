@@ -1,0 +1,263 @@
+"""typedcall.sql: what typed functions give as functions of DuckDB, for all kinds of values and errors."""
+
+import ctypes
+import math
+import signal
+import unittest
+
+import sql_duckdb_support
+import typedcall
+from sql_duckdb_support import buffers, duckdb, fallbacks, functions, tagged
+from typedcall import Flags
+
+
+class Values(sql_duckdb_support.Connection, unittest.TestCase):
+    def test_numbers(self):
+        for name in ("inc", "half", "half_float", "mix", "ten", "counted"):
+            self.register(getattr(functions, name))
+        self.register(functions.count, name="nothing")
+        self.assertEqual(self.value("inc(41)"), 42)
+        self.assertEqual(self.value("inc(9223372036854775807)"), -(2**63))
+        self.assertEqual(self.value("half(7)"), 3.5)
+        self.assertEqual(self.value("half('inf'::double)"), math.inf)
+        self.assertEqual(self.value("half_float(3)"), 1.5)
+        self.assertEqual(self.value("mix(1.5, 2, 3, 4)"), functions.mix(1.5, 2, 3, 4))
+        self.assertEqual(self.value("ten(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)"),
+                         functions.ten(1, 2, 3, 4, 5, 6, 7, 8, 9, 10))
+        self.assertIs(type(self.value("counted()")), int)
+        self.assertIsNone(self.value("nothing()"))
+
+    def test_sql_types_are_those_of_the_signature(self):
+        for f, letters in [(functions.next_char, "TINYINT"), (functions.next_byte, "UTINYINT"),
+                           (functions.inc, "BIGINT"), (functions.next_size, "UBIGINT"),
+                           (functions.half_float, "FLOAT"), (functions.half, "DOUBLE"),
+                           (functions.negate, "BOOLEAN"), (functions.same_text, "VARCHAR")]:
+            self.register(f)
+            self.assertEqual(self.query(
+                "select parameter_types, return_type from duckdb_functions() where function_name = ?",
+                f.__name__), [([letters], letters)])
+        self.register(buffers.hash, name="typed_hash")
+        self.assertEqual(self.query(
+            "select parameter_types, return_type from duckdb_functions()"
+            " where function_name = 'typed_hash'"), [(["BLOB"], "UBIGINT")])
+
+    def test_narrow_numbers(self):
+        for name in ("next_char", "next_byte", "next_size"):
+            self.register(getattr(functions, name))
+        self.assertEqual(self.query("select next_char(x::tinyint) from unnest([-128, 126, 127]) t(x)"),
+                         [(-127,), (127,), (-128,)])
+        self.assertEqual(self.query("select next_byte(x::utinyint) from unnest([0, 255]) t(x)"),
+                         [(1,), (0,)])
+        self.assertEqual(self.value("next_size(18446744073709551614)"), 2**64 - 1)
+        # What does not fit is DuckDB's error.
+        self.refuses("128|No function matches", "next_char(128)")
+        self.refuses("-1|No function matches", "next_size(-1)")
+
+    def test_bools(self):
+        self.register(functions.negate)
+        self.assertEqual(self.query("select negate(i % 3 = 0) from range(3000) t(i)"),
+                         [(i % 3 != 0,) for i in range(3000)])
+
+    def test_null_and_nan(self):
+        for f in (functions.inc, functions.mix, functions.same_text, functions.half, fallbacks.root):
+            self.register(f)
+        for text in ("inc(NULL)", "mix(1, NULL, 3, 4)", "same_text(NULL)", "root(NULL)"):
+            self.assertIsNone(self.value(text), text)
+        self.assertTrue(math.isnan(self.value("half('nan'::double)")))
+
+    def test_null_between_the_rows(self):
+        for f in (functions.inc, functions.power, functions.same_text, fallbacks.root):
+            self.register(f)
+        rows = 5000
+        for condition in ("false", "true", "i % 2 = 0", "i % 64 = 63", "i < 64", "i between 100 and 300",
+                          "hash(i) % 7 = 0", "i = 4999", "i // 64 % 2 = 0"):
+            text = """select if({0}, null, i), inc(if({0}, null, i)), power(i, if({0}, null, 1)),
+                      root(if({0}, null, i * i)), same_text(if({0}, null, i::varchar))
+                      from range({1}) t(i) order by i""".format(condition, rows)
+            found = self.query(text)
+            self.assertEqual(len(found), rows)
+            for x, following, same, root, string in found:
+                expected = (None,) * 4 if x is None else (x + 1, float(x), float(x), str(x))
+                self.assertEqual((following, same, root, string), expected, condition)
+
+    def test_null_in_several_columns(self):
+        self.register(functions.power)
+        found = self.query("""select i, power(if(i % 3 = 0, null, i)::double, if(i % 5 = 0, null, 1))
+                              from range(3000) t(i) order by i""")
+        self.assertEqual(found, [(i, None if i % 3 == 0 or i % 5 == 0 else float(i))
+                                 for i in range(3000)])
+
+    def test_rows_that_are_chosen(self):
+        # Vectors with a selection, one value for all rows, or a dictionary.
+        self.register(functions.half)
+        self.register(functions.power)
+        self.query("create table t as select i::double as x, ['a', 'b'][i % 2 + 1] as s from range(9999) t(i)")
+        self.assertEqual(self.query("select half(x) from t where x % 1000 = 998 order by x"),
+                         [(x / 2,) for x in range(998, 9999, 1000)])
+        self.assertEqual(self.value("sum(power(3.0, 2.0)) from t"), 9.0 * 9999)
+        self.register(functions.same_text)
+        self.assertEqual(self.query("select same_text(s), count(*) from t group by 1 order by 1"),
+                         [("a", 5000), ("b", 4999)])
+        self.assertEqual(self.value("sum(case when x < 5 then half(x) else 0 end) from t"), 5.0)
+
+    def test_a_wrong_type_or_count_is_an_error(self):
+        self.register(functions.inc)
+        self.register(functions.same_text)
+        for text in ("inc()", "inc(1, 2)", "inc([1])", "same_text([1])"):
+            with self.assertRaisesRegex(duckdb.BinderException, "No function matches"):
+                self.value(text)
+        self.refuses("Could not convert string|No function matches", "inc('x')")
+        self.assertEqual(self.value("inc(1)"), 2)
+
+    def test_overloads(self):
+        self.register(functions.power)
+        self.assertEqual([self.value("power(3.0)"), self.value("power(2, 10)")], [9.0, 1024.0])
+        self.register(functions.absolute)
+        self.assertEqual(repr([self.value("absolute(-2)"), self.value("absolute(-2.5::double)")]),
+                         "[2, 2.5]")
+
+    def test_text(self):
+        self.register(functions.same_text)
+        self.register(buffers.utf8_length)
+        texts = ["x" * size for size in range(30)] + ["h\u00e4, \u20ac, \U0001f40d " * 9]
+        for text in texts:
+            self.assertEqual(self.value("same_text(?)", text), text)
+            self.assertEqual(self.value("utf8_length(?)", text), len(text.encode()))
+        self.assertEqual(self.query("select same_text(x) from (select unnest(?) as x)", texts),
+                         [(text,) for text in texts])
+        # A NUL is a character where the length says how long the text is.
+        self.assertEqual(self.value("utf8_length('a' || chr(0) || 'b')"), 3)
+        self.refuses("ValueError: embedded null character", "same_text('a' || chr(0) || 'b')")
+
+    def test_text_that_is_no_utf8(self):
+        data = ctypes.create_string_buffer(b"\xff\xfe")
+
+        @ctypes.CFUNCTYPE(ctypes.c_void_p)
+        def give():
+            return ctypes.addressof(data)
+
+        def f():
+            return "boxed"
+
+        address = ctypes.cast(give, ctypes.c_void_p).value
+        typedcall.tag(f, "->s", address, flags=Flags.ACQUIRES_GIL)
+        self.addCleanup(typedcall.untag, f)
+        self.register(f)
+        self.refuses("UnicodeDecodeError: the result is no UTF-8", "f()")
+        data.value = b"\xc3\xa9"
+        self.assertEqual(self.value("f()"), "\u00e9")
+
+    def test_blobs(self):
+        self.register(buffers.hash, name="typed_hash")
+        for data in (b"", b"a\0b", b"x" * 12, bytes(range(256)) * 100):
+            self.assertEqual(self.value("typed_hash(?)", data), buffers.hash(data))
+
+    def test_exceptions(self):
+        for name in ("div", "check", "invert", "expect"):
+            self.register(getattr(functions, name), name="typed_" + name)
+        self.assertEqual(self.value("typed_div(1, 4)"), 0.25)
+        self.assertEqual(self.value("typed_div(-1, 1)"), -1.0)  # the error value, and no error
+        self.assertEqual(self.value("typed_check(12)"), 12)
+        self.assertEqual(self.value("typed_invert(4)"), 0.25)
+        self.assertIsNone(self.value("typed_expect(0)"))
+        for text, message in [("typed_div(1, 0)", "ZeroDivisionError: division by zero"),
+                              ("typed_check(13)", "ValueError: thirteen"),
+                              ("typed_invert(0)", "ZeroDivisionError: division by zero"),
+                              ("typed_expect(-1)", "ValueError: negative")]:
+            self.refuses(message, text)
+        # In the middle of the rows, with and without NULL between them.
+        self.refuses("ValueError: thirteen", "sum(typed_check(i)) from range(100000) t(i)")
+        self.refuses("ValueError: thirteen",
+                     "sum(typed_check(if(i % 2 = 0, null, i))) from range(100000) t(i)")
+        self.assertEqual(self.value("sum(typed_check(if(i = 13, null, i))) from range(10000) t(i)"),
+                         sum(range(10000)) - 13)
+
+    def test_what_falls_back_gives_what_python_gives(self):
+        for f in (fallbacks.root, fallbacks.square, fallbacks.half, fallbacks.half_alone):
+            self.register(f)
+        self.assertEqual(self.value("root(4.0)"), 2.0)
+        self.assertEqual(self.value("square(3)"), 9)
+        for f, argument in ((fallbacks.root, -1.0), (fallbacks.half, -1.0), (fallbacks.half_alone, -1.0)):
+            with self.assertRaises(Exception) as caught:
+                f(argument)
+            self.refuses(type(caught.exception).__name__, "%s(?)" % f.__name__, argument)
+        # 2**70 is no BIGINT.
+        self.refuses("OverflowError", "square(?)", 2**35)
+
+    def test_results_of_python_code(self):
+        given = []
+        self.register(self.falling_back(lambda x: given.pop()), name="f")
+        self.assertEqual(self.value("f(9.0)"), 3.0)
+        for result, expected in ((None, None), (3, 3.0), (2.5, 2.5), (True, 1.0)):
+            given.append(result)
+            self.assertEqual(self.value("f(-1.0)"), expected)
+        for result, message in [("x", "TypeError"), (10**400, "OverflowError"), ([], "TypeError")]:
+            given.append(result)
+            self.refuses(message, "f(-1.0)")
+        self.refuses("IndexError: pop from empty list", "f(-1.0)")
+
+    def test_results_of_python_code_that_are_text(self):
+        given = []
+        self.register(tagged(self, lambda x: given.pop(), "s->s", functions.same_text), name="f")
+        self.assertEqual(self.value("f('x')"), "x")
+        for result in (None, "t\u00e4xt" * 9, "a\0b", ""):
+            given.append(result)
+            self.assertEqual(self.value("f('a' || chr(0))"), result)
+        for result, message in [(3, "TypeError: the function is declared to give a str, not 'int'"),
+                                ("\ud800", "UnicodeEncodeError")]:
+            given.append(result)
+            self.refuses(message, "f('a' || chr(0))")
+
+    def test_python_code_gets_the_rows_values(self):
+        got = []
+        self.register(self.falling_back(lambda x: got.append(x) or -x), name="f")
+        found = self.query("select f(if(i % 2 = 0, i * i, -i)) from range(5000) t(i) order by i")
+        self.assertEqual(found, [(float(i),) for i in range(5000)])
+        self.assertEqual(sorted(got), sorted(-float(i) for i in range(1, 5000, 2)))
+
+    def test_texts_of_exceptions(self):
+        raised = []
+
+        def f(x):
+            raise raised.pop()
+
+        self.register(self.falling_back(f))
+
+        class Mute(Exception):
+            def __str__(self):
+                raise RuntimeError
+
+        for exception, message in [(ValueError(), "ValueError$"), (Mute(), "Mute$"),
+                                   (KeyError("k\u00e4se"), "KeyError: 'k\u00e4se'"),
+                                   (ValueError("\udc80"), r"ValueError: \\udc80"),
+                                   (MemoryError(), "MemoryError"), (SystemExit(3), "SystemExit: 3")]:
+            raised.append(exception)
+            self.refuses(message, "f(-1)")
+
+    def test_an_interrupt_in_python_code_is_not_lost(self):
+        def f(x):
+            raise KeyboardInterrupt
+
+        # A shell's background job ignores it.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+        self.register(self.falling_back(f))
+        with self.assertRaises(KeyboardInterrupt):
+            try:
+                self.value("f(-1)")
+            except duckdb.Error as error:
+                self.assertRegex(str(error), "(?i)interrupt")
+            for _ in range(1000):
+                pass
+        self.assertEqual(self.value("f(4)"), 2.0)
+
+    def test_pure_functions_are_called_once_for_a_constant(self):
+        self.register(functions.inc)
+        self.register(functions.counted)
+        self.assertEqual(dict(self.query(
+            "select function_name, stability from duckdb_functions()"
+            " where function_name in ('inc', 'counted')")), {"inc": "CONSISTENT", "counted": "VOLATILE"})
+
+
+if __name__ == "__main__":
+    unittest.main()

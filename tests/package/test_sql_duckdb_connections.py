@@ -1,0 +1,308 @@
+"""typedcall.sql on DuckDB: databases that load, close, are interrupted and used by threads, and what
+they keep."""
+
+import concurrent.futures
+import gc
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import threading
+import unittest
+import weakref
+
+import adapter_support
+import sql_duckdb_support
+import support
+import typedcall
+from sql_duckdb_support import buffers, duckdb, fallbacks, functions, tagged
+from typedcall import sql
+
+
+class Connections(sql_duckdb_support.Connection, adapter_support.Folder):
+    def setUp(self):
+        adapter_support.Folder.setUp(self)
+        super().setUp()
+
+    def test_what_cannot_be_registered(self):
+        for f, message in [(functions.turn, "'Zd->Zd' has an argument 'Zd', for which SQL"),
+                           (functions.same_object, "has nothing for SQL"),
+                           (buffers.norm, "has an argument '.*kd'"),
+                           (len, "it offers no typed function")]:
+            with self.assertRaisesRegex(TypeError, message):
+                self.register(f)
+        with self.assertRaisesRegex(TypeError, "a name is a str, not 'int'"):
+            self.register(functions.inc, name=3)
+        for name in ("count", "sum"):  # aggregates
+            with self.assertRaisesRegex(duckdb.Error, "DuckDB does not take it"):
+                self.register(functions.inc, name=name)
+        with self.assertRaisesRegex(duckdb.Error, "DuckDB does not take it"):
+            self.register(functions.inc, name="")
+        self.assertEqual(self.value("count(*)"), 1)
+
+    def test_a_database_for_which_unsigned_extensions_are_not_allowed(self):
+        with duckdb.connect() as connection:
+            with self.assertRaisesRegex(TypeError, "config={'allow_unsigned_extensions': 'true'}"):
+                sql.register(connection, functions.inc)
+            with self.assertRaisesRegex(duckdb.CatalogException, "does not exist"):
+                connection.execute("select inc(1)")
+
+    def test_without_access_to_files(self):
+        with self.connect(enable_external_access="false") as connection:
+            with self.assertRaisesRegex(duckdb.Error, "disabled through configuration"):
+                sql.register(connection, functions.inc)
+
+    def test_the_file_alone_adds_nothing(self):
+        self.register(functions.inc)
+        path = sys.modules["typedcall.sql._duckdb"].__file__
+        for _ in range(2):
+            with self.assertRaisesRegex(duckdb.Error, "added by typedcall.sql.register"):
+                self.query("load '%s'" % path)
+        self.register(functions.half)
+        self.assertEqual(self.value("inc(1) + half(1)"), 2.5)
+
+    def test_all_connections_to_a_database_have_it(self):
+        cursor = self.connection.cursor()
+        self.addCleanup(cursor.close)
+        self.register(functions.inc)
+        self.assertEqual(cursor.execute("select inc(1)").fetchall(), [(2,)])
+        with self.connect() as other:
+            with self.assertRaises(duckdb.CatalogException):
+                other.execute("select inc(1)")
+            sql.register(other, functions.half, name="inc")
+            self.assertEqual(other.execute("select inc(1)").fetchall(), [(0.5,)])
+        self.assertEqual(self.value("inc(1)"), 2)
+
+    def test_the_transaction_and_the_result_of_the_connection_stay(self):
+        self.connection.begin()
+        self.query("create table t as select 5.0::double as x")
+        self.register(functions.half)
+        self.assertEqual(self.value("half(x) from t"), 2.5)
+        self.connection.rollback()
+        self.assertEqual(self.value("half(4)"), 2.0)
+        result = self.connection.execute("select i from range(3) t(i)")
+        self.assertEqual(result.fetchone(), (0,))
+        self.register(functions.inc)
+        self.assertEqual(result.fetchall(), [(1,), (2,)])
+
+    def test_a_connection_that_is_closed(self):
+        self.register(functions.inc)
+        self.connection.close()
+        with self.assertRaisesRegex(duckdb.ConnectionException, "closed"):
+            self.register(functions.half)
+
+    def test_nothing_holds_a_file_open(self):
+        path = os.path.join(self.folder, "it's.db")
+        with self.connect(path) as connection:
+            sql.register(connection, functions.inc)
+            connection.execute("create table t as select inc(i) as x from range(3) t(i)")
+        # DuckDB refuses other settings while it is open.
+        with duckdb.connect(path) as connection:
+            self.assertEqual(connection.execute("select x from t").fetchall(), [(1,), (2,), (3,)])
+            with self.assertRaisesRegex(duckdb.CatalogException, "does not exist"):
+                connection.execute("select inc(1)")
+
+    def test_the_database_keeps_the_function_and_lets_go_of_it(self):
+        for end in ("another", "close"):
+            connection = self.connect()
+
+            def f(x):
+                return -x
+
+            reference = weakref.ref(f)
+            entry = typedcall.entries(fallbacks.root)[0]
+            typedcall.tag(f, entry.signature, entry.address, flags=entry.flags)
+            sql.register(connection, f)
+            typedcall.untag(f)
+            del f
+            gc.collect()
+            self.assertIsNotNone(reference())
+            self.assertEqual(connection.execute("select f(9), f(-2)").fetchall(), [(3.0, 2.0)])
+            if end == "another":
+                sql.register(connection, functions.half, name="f")
+                self.assertEqual(connection.execute("select f(6)").fetchall(), [(3.0,)])
+            else:
+                connection.close()
+            gc.collect()
+            self.assertIsNone(reference(), end)
+            connection.close()
+
+    def test_another_function_of_that_name(self):
+        self.register(functions.inc, name="f")
+        self.register(functions.half, name="f")  # another type: an overload
+        self.assertEqual(repr([self.value("f(1)"), self.value("f(1::double)")]), "[2, 0.5]")
+        self.register(functions.check, name="f")
+        self.refuses("thirteen", "f(13)")
+        # The same argument with another result: it takes the place of the one before.
+        self.register(tagged(self, lambda x: 1, "b->b", functions.next_char), name="g")
+        self.register(functions.next_char, name="g")
+        self.assertEqual(self.value("g(1::tinyint)"), 2)
+
+    def test_replaced_in_the_middle_of_a_query(self):
+        self.register(functions.inc)
+        result = self.connection.execute("select inc(i) from range(100000) t(i)")
+        self.assertEqual(result.fetchone(), (1,))
+        cursor = self.connection.cursor()
+        self.addCleanup(cursor.close)
+        sql.register(cursor, functions.check, name="inc")
+        self.assertEqual([row[0] for row in result.fetchall()], list(range(2, 100001)))
+        self.assertEqual(self.value("inc(5)"), 5)
+
+    def test_registered_by_the_function_itself(self):
+        def f(x):
+            sql.register(self.connection, functions.inc)
+            return 1.0
+
+        self.register(self.falling_back(f))
+        self.assertEqual(self.value("f(-1)"), 1.0)
+        self.assertEqual(self.value("inc(1)"), 2)
+
+    def test_interrupted(self):
+        def f(x):
+            self.connection.interrupt()
+            return 1
+
+        self.register(self.falling_back(f))
+        self.register(functions.inc)
+        with self.assertRaisesRegex((duckdb.Error, RuntimeError), "(?i)interrupt"):
+            self.query("select sum(inc(i)) + sum(case when i = 10 then f(-1) end)"
+                       " from range(100000000) t(i)")
+        self.assertEqual(self.value("inc(1)"), 2)
+
+    def test_threads_of_duckdb(self):
+        for name in ("inc", "check"):
+            self.register(getattr(functions, name), name="typed_" + name)
+        self.register(fallbacks.root)
+        idents = set()
+        self.register(self.falling_back(lambda x: idents.add(threading.get_ident()) or 0.0), name="f")
+        self.query("set threads = 4")
+        self.query("create table t as select i from range(1000000) t(i)")
+        self.assertEqual(
+            self.query("select sum(typed_inc(i)), sum(typed_check(i + 14)), sum(root(i * i)),"
+                       " sum(f(if(i % 1000 = 0, -1, 0))) from t"),
+            [(sum(range(10**6)) + 10**6, sum(range(10**6)) + 14 * 10**6, float(sum(range(10**6))), 0.0)])
+        self.assertGreaterEqual(len(idents), 1)
+        self.refuses("thirteen", "sum(typed_check(i)) from t")
+
+    def test_connections_at_once(self):
+        def run(number):
+            with self.connect() as connection:
+                for f in (functions.inc, functions.check, fallbacks.root):
+                    sql.register(connection, f, name="typed_" + f.__name__)
+                return connection.execute(
+                    "select sum(typed_inc(i)) + sum(typed_check(i + 14)) + sum(typed_root(i * i))"
+                    " from range(20000) t(i)").fetchall()
+
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            self.assertEqual(list(pool.map(run, range(12))),
+                             [[(3.0 * sum(range(20000)) + 15 * 20000,)]] * 12)
+
+    def test_one_database_in_threads_at_once(self):
+        def run(number):
+            with self.connection.cursor() as cursor:
+                name = "f%d" % number
+                sql.register(cursor, functions.check, name=name)
+                return cursor.execute("select sum(%s(i + 14)) from range(20000) t(i)" % name).fetchall()
+
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            self.assertEqual(list(pool.map(run, range(12))), [[(sum(range(20000)) + 14 * 20000,)]] * 12)
+
+    def test_a_million_rows_leak_nothing(self):
+        for f in (functions.inc, functions.invert, functions.same_text, buffers.utf8_length,
+                  fallbacks.root):
+            self.register(f)
+        self.register(self.falling_back(lambda x: x), name="python")
+        text = ("select sum(utf8_length(same_text('a text that is not short ' || i)) + inc(i)"
+                " + invert(i + 1) + root(i) + python(if(i % 10 = 0, -1, 1))) from range({}) t(i)")
+
+        def memory():
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+        self.query("set threads = 1")  # each has buffers of its own
+        self.query(text.format(2 * 10**5))
+        gc.collect()
+        blocks, before = sys.getallocatedblocks(), memory()
+        self.query(text.format(10**6))
+        gc.collect()
+        self.assertLess(sys.getallocatedblocks() - blocks, 1000)
+        self.assertLess(memory() - before, 20000)  # kilobytes
+
+    def test_errors_and_registrations_leak_nothing(self):
+        def run(count):
+            for _ in range(count):
+                self.register(functions.check)
+                self.register(fallbacks.root)
+                for text in ("check(13)", "root(-1)"):
+                    with self.assertRaises(duckdb.Error):
+                        self.value("typed_" + text if text.startswith("check") else text)
+
+        self.register(functions.check, name="typed_check")
+        run(20)
+        gc.collect()
+        blocks, references = sys.getallocatedblocks(), sys.getrefcount(functions.check)
+        run(200)
+        gc.collect()
+        self.assertLess(sys.getallocatedblocks() - blocks, 250)
+        self.assertEqual(sys.getrefcount(functions.check), references)
+
+
+class Processes(adapter_support.Folder):
+    def test_the_end_of_the_interpreter(self):
+        status, output, errors = support.python("-c", END % str(support.MODULES.parent))
+        self.assertEqual((status, output.strip()), (0, "2"), errors)
+
+    def test_the_file_is_removed_by_the_process_that_made_it(self):
+        text = FORK % str(support.MODULES.parent)
+        environment = dict(os.environ, TMPDIR=self.folder)
+        ended = subprocess.run([sys.executable, "-c", text], env=environment, check=False, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual((ended.returncode, ended.stdout.split()), (0, ["True", "2"]), ended.stderr)
+        self.assertEqual(list(pathlib.Path(self.folder).glob("**/*.duckdb_extension")), [])
+
+
+# The connection, and what it keeps, outlive everything.
+END = """
+import sys
+sys.path.insert(0, %r)
+import atexit, duckdb, support
+from typedcall import sql
+functions = support.build("typed_functions")
+connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
+sql.register(connection, functions.inc)
+sql.register(connection, functions.check, name="typed_check")
+class Last:
+    def __del__(self, connection=connection):
+        for text in ("inc(1)", "typed_check(1)", "typed_check(13)"):
+            try:
+                connection.execute("select " + text).fetchall()
+            except Exception:
+                pass
+sys.last_one = last = Last()
+last.me = last
+print(connection.execute("select inc(1)").fetchone()[0])
+"""
+
+FORK = """
+import sys
+sys.path.insert(0, %r)
+import os, pathlib, duckdb, support
+from typedcall import sql
+functions = support.build("typed_functions")
+connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
+sql.register(connection, functions.inc)
+sys.stdout.flush()
+child = os.fork()
+if child == 0:
+    import atexit
+    atexit._run_exitfuncs()
+    os._exit(0)
+os.waitpid(child, 0)
+print(pathlib.Path(sys.modules["typedcall.sql._duckdb"].__file__).exists())
+sql.register(connection, functions.half)
+print(connection.execute("select inc(1)").fetchone()[0])
+"""
+
+
+if __name__ == "__main__":
+    unittest.main()

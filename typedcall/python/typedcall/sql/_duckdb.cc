@@ -1,0 +1,162 @@
+// The extension module `typedcall.sql._duckdb`, a copy of which is an extension of DuckDB's, too:
+// loaded into a database it adds the functions that install() has made ready.
+#include "_duckdb_call.h"
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace {
+
+namespace duckdb = typedcall::python::duckdb;
+using duckdb::function;
+using duckdb::handle;
+using typedcall::object_ref;
+using typedcall::python::home;
+using typedcall::python::overload;
+duckdb::api &api = duckdb::library;
+
+/// DuckDB does not need the function any more; in any thread.
+void destroy(void *data) {
+  auto *const self = static_cast<function *>(data);
+  self->where->destroy(self);
+}
+
+/// What install() wants of the extension, whichever thread it is loaded in.
+struct order {
+  const char *name;
+  std::vector<std::unique_ptr<function>> functions;
+  bool is_done = false;
+};
+std::mutex ordering;
+order *current = nullptr;  // of who has `ordering`
+
+void add(handle set, const char *name, std::unique_ptr<function> each) {
+  handle made = api.create_scalar_function();
+  api.set_name(made, name);
+  for (std::size_t i = 0; i < each->types.size(); ++i) {
+    handle type = api.create_logical_type(each->types[i]);
+    const bool is_result = i + 1 == each->types.size();
+    (is_result ? api.set_return_type : api.add_parameter)(made, type);
+    api.destroy_logical_type(&type);
+  }
+  if (!each->is_pure) api.set_volatile(made);
+  api.set_function(made, duckdb::run_sql);
+  api.set_extra_info(made, each.release(), destroy);
+  api.add_to_set(set, made);
+  api.destroy_scalar_function(&made);
+}
+
+/// Null, or why not.
+const char *add_all(handle database, order *wanted) {
+  handle connection;
+  if (api.connect(database, &connection) != 0) return "typedcall: no connection to the database";
+  handle set = api.create_function_set(wanted->name);
+  for (auto &each : wanted->functions) add(set, wanted->name, std::move(each));
+  const bool is_done = api.register_set(connection, set) == 0;
+  api.destroy_function_set(&set);
+  api.disconnect(&connection);
+  return is_done
+             ? nullptr
+             : "typedcall: DuckDB does not take it; has it an aggregate or a macro of that name?";
+}
+
+/// Adds a function to `wanted`. False with an exception.
+bool add_function(order *wanted, home *where, PyObject *callable, PyObject *kept, PyObject *row) {
+  PyObject *types;
+  const char *signature;
+  unsigned long flags;
+  Py_ssize_t at;
+  int is_pure;
+  if (!PyArg_ParseTuple(row, "O!skni", &PyTuple_Type, &types, &signature, &flags, &at, &is_pure)) {
+    return false;
+  }
+  auto chosen = overload::make(signature, flags, static_cast<std::uintptr_t>(at),
+                               static_cast<std::size_t>(PyTuple_GET_SIZE(types)) - 1);
+  if (!chosen) return false;
+  std::unique_ptr<function> made(new function{object_ref::borrow(callable),
+                                              object_ref::borrow(kept),
+                                              where,
+                                              std::move(*chosen),
+                                              {},
+                                              is_pure != 0,
+                                              {}});
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types); ++i) {
+    made->types.push_back(static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(types, i))));
+  }
+  const bool is_right =
+      PyErr_Occurred() == nullptr && made->look_for_loop(signature, reinterpret_cast<void *>(at));
+  wanted->functions.push_back(std::move(made));
+  return is_right;
+}
+
+using state = typedcall::python::state_with_home;
+
+PyObject *install(PyObject *module, PyObject *load, const char *name, PyObject *callable,
+                  PyObject *kept, PyObject *rows) {
+  order wanted{name, {}};
+  home *const where = typedcall::state_of<state>(module).where;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(rows); ++i) {
+    if (!add_function(&wanted, where, callable, kept, PyTuple_GET_ITEM(rows, i))) return nullptr;
+  }
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  std::unique_lock<std::mutex> lock(ordering, std::try_to_lock);
+  if (!lock) {
+    PyThreadState *const thread = PyEval_SaveThread();
+    lock.lock();
+    typedcall::internal::restore_thread(thread);
+  }
+  current = &wanted;
+  const object_ref result = object_ref::steal(PyObject_CallObject(load, nullptr));
+  current = nullptr;
+  if (wanted.is_done) {
+    PyErr_Clear();
+    Py_RETURN_NONE;
+  }
+  if (result) PyErr_SetString(PyExc_RuntimeError, "the database has loaded nothing");
+  return nullptr;
+}
+
+void end(PyObject *module) { typedcall::state_of<state>(module).end(); }
+
+using typedcall::positional;
+using typedcall::takes_self;
+
+typedcall::method_table methods{
+    typedcall::def<install>(
+        "install", takes_self, positional("load"), positional("name"), positional("callable"),
+        positional("kept"), positional("rows"),
+        "Calls load(), which loads this file into a database of DuckDB's, and gives that the "
+        "functions: (types, signature, flags, address, pure) of each."),
+    typedcall::def<end>("end", takes_self,
+                        "A subinterpreter ends: nothing is called in it any more, or let go."),
+};
+
+}  // namespace
+
+/// DuckDB loads an extension once into a database, but one that fails as often as it is asked. So
+/// this one always fails: there may be another function to add.
+extern "C" __attribute__((visibility("default"))) bool typedcall_sql_init_c_api(
+    handle info, const duckdb::access *access) {
+  order *const wanted = current;
+  if (wanted == nullptr || wanted->is_done) {
+    access->set_error(info, "typedcall: functions are added by typedcall.sql.register()");
+    return false;
+  }
+  const void *const table = access->get_api(info, "v1.2.0");
+  if (table == nullptr) return false;
+  const duckdb::api found = duckdb::api::of(table);
+  if (api.get_extra_info != nullptr && found.get_extra_info != api.get_extra_info) {
+    access->set_error(info, "typedcall: there is another DuckDB in the process");
+    return false;
+  }
+  api = found;
+  const handle *const database = access->get_database(info);
+  if (database == nullptr) return false;
+  const char *const why = add_all(*database, wanted);
+  wanted->is_done = why == nullptr;
+  access->set_error(info, why != nullptr ? why : "typedcall: the functions are added");
+  return false;
+}
+
+TYPEDCALL_MODULE_STATE(_duckdb, "Typed functions as functions of DuckDB.", methods, state);

@@ -1,0 +1,92 @@
+// DuckDB's C interface for extensions, as far as it is used: nothing of DuckDB is needed to
+// compile. Source: duckdb_extension.h, API version v1.2.0, which later versions only append to.
+#ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_INTERFACE_H_
+#define TYPEDCALL_PYTHON_SQL_DUCKDB_INTERFACE_H_
+
+#include <cstdint>
+#include <cstring>
+
+namespace typedcall::python::duckdb {
+
+/// A handle of DuckDB's.
+struct opaque;
+using handle = opaque *;
+
+using run_function = void (*)(handle info, handle chunk, handle output);
+using destroy_function = void (*)(void *);
+
+/// What an extension is handed when it is loaded.
+struct access {
+  void (*set_error)(handle info, const char *text);
+  handle *(*get_database)(handle info);
+  const void *(*get_api)(handle info, const char *version);
+};
+
+/// The types of columns that functions here may have.
+enum type_id {
+  kBoolean = 1,
+  kVarchar = 17,
+  kBlob = 18,
+};
+
+/// A text or a blob in a vector: short ones stand in place.
+struct text {
+  std::uint32_t length;
+  char data[12];
+
+  const char *begin() const {
+    if (length <= sizeof(data)) return data;
+    const char *elsewhere;
+    std::memcpy(&elsewhere, data + 4, sizeof(elsewhere));
+    return elsewhere;
+  }
+};
+static_assert(sizeof(text) == 16);
+
+/// The functions, by their place in DuckDB's table of them; 0 is success.
+struct api {
+  int (*connect)(handle database, handle *connection);
+  void (*disconnect)(handle *connection);
+  handle (*create_logical_type)(int type);
+  void (*destroy_logical_type)(handle *type);
+  handle (*data_chunk_get_vector)(handle chunk, std::uint64_t column);
+  std::uint64_t (*data_chunk_get_size)(handle chunk);
+  void *(*vector_get_data)(handle vector);
+  std::uint64_t *(*vector_get_validity)(handle vector);
+  void (*vector_ensure_validity_writable)(handle vector);
+  void (*vector_assign_string)(handle vector, std::uint64_t row, const char *, std::uint64_t size);
+  handle (*create_scalar_function)();
+  void (*destroy_scalar_function)(handle *function);
+  void (*set_name)(handle function, const char *name);
+  void (*set_volatile)(handle function);
+  void (*add_parameter)(handle function, handle type);
+  void (*set_return_type)(handle function, handle type);
+  void (*set_extra_info)(handle function, void *info, destroy_function destroy);
+  void (*set_function)(handle function, run_function run);
+  void *(*get_extra_info)(handle info);
+  void (*set_error)(handle info, const char *text);
+  handle (*create_function_set)(const char *name);
+  void (*destroy_function_set)(handle *set);
+  int (*add_to_set)(handle set, handle function);
+  int (*register_set)(handle connection, handle set);
+
+  /// DuckDB's table lasts until the extension is loaded only.
+  static api of(const void *table) {
+    constexpr int places[] = {3,   6,   156, 184, 190, 191, 194, 195, 196, 198, 209, 210,
+                              211, 214, 215, 216, 217, 218, 220, 221, 222, 223, 224, 225};
+    static_assert(sizeof(places) / sizeof(*places) == sizeof(api) / sizeof(void (*)()));
+    api made;
+    auto *to = reinterpret_cast<char *>(&made);
+    for (const int place : places) {
+      std::memcpy(to,
+                  static_cast<const char *>(table) + sizeof(void *) * static_cast<unsigned>(place),
+                  sizeof(void *));
+      to += sizeof(void *);
+    }
+    return made;
+  }
+};
+
+}  // namespace typedcall::python::duckdb
+
+#endif  // TYPEDCALL_PYTHON_SQL_DUCKDB_INTERFACE_H_

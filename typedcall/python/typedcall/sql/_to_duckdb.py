@@ -1,0 +1,93 @@
+"""Functions of DuckDB, on its Python connections. A copy of the package's extension module, with the
+footer that DuckDB asks for, is the extension that the database loads."""
+from __future__ import annotations
+
+import atexit
+import importlib.machinery
+import importlib.util
+import os
+import pathlib
+import shutil
+import struct
+import sys
+import tempfile
+import threading
+from typing import Any
+
+from typedcall._records import Entry, Flags
+
+_MODULE = "typedcall.sql._duckdb"
+_LETTERS = {"?": 1, "f": 10, "d": 11, "s": 17, "*s": 17, "*kB": 18, "v": 36}
+_SIGNED = {1: 2, 2: 3, 4: 4, 8: 5}  # TINYINT to BIGINT; the unsigned ones are four further on
+_lock = threading.Lock()
+
+
+def is_connection(connection: Any) -> bool:
+    duckdb = sys.modules.get("duckdb")
+    return duckdb is not None and isinstance(connection, duckdb.DuckDBPyConnection)
+
+
+def _sql_type(letters: str) -> int:
+    """DuckDB's number for the type of a column."""
+    known = _LETTERS.get(letters)
+    if known is not None:
+        return known
+    return _SIGNED[struct.calcsize(letters)] + (4 if letters.isupper() else 0)
+
+
+def _footer(platform: str) -> bytes:
+    """The fields of an extension's metadata, from the last to the first, and no signature."""
+    fields = ("", "", "", "C_STRUCT", "1", "v1.2.0", platform, "4")
+    return b"".join(field.encode().ljust(32, b"\0") for field in fields) + bytes(256)
+
+
+def _extension(cursor: Any) -> Any:
+    """The extension module, from a file that DuckDB loads, too. There is one file for the process,
+    for it has to be the same library."""
+    with _lock:
+        made = sys.modules.get(_MODULE)
+        if made is not None:
+            return made
+        found = importlib.util.find_spec(_MODULE)
+        if found is None or found.origin is None:
+            raise ImportError("typedcall.sql needs its extension module, which CPython's package has")
+        (platform,) = cursor.execute("pragma platform").fetchone()
+        folder = tempfile.mkdtemp(prefix="typedcall-")
+        atexit.register(_remove, folder, os.getpid())
+        path = pathlib.Path(folder, "typedcall_sql.duckdb_extension")
+        path.write_bytes(pathlib.Path(found.origin).read_bytes() + _footer(platform))
+        loader = importlib.machinery.ExtensionFileLoader(_MODULE, str(path))
+        spec = importlib.util.spec_from_file_location(_MODULE, str(path), loader=loader)
+        assert spec is not None
+        module = importlib.util.module_from_spec(spec)
+        loader.exec_module(module)
+        sys.modules[_MODULE] = module
+        atexit.register(module.end)
+        return module
+
+
+def _remove(folder: str, process: int) -> None:
+    if os.getpid() == process:  # a child's end is not the end of it
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def register(connection: Any, f: Any, name: str, entries: list[Entry]) -> None:
+    # A connection of its own: nothing happens to the transaction or the result of the other.
+    with connection.cursor() as cursor:
+        (allowed,) = cursor.execute("select current_setting('allow_unsigned_extensions')").fetchone()
+        if str(allowed).lower() != "true":
+            raise TypeError(
+                "this database of DuckDB's loads no extensions but signed ones; open it with "
+                "duckdb.connect(..., config={'allow_unsigned_extensions': 'true'})"
+            )
+        rows: dict[tuple[int, ...], tuple[tuple[int, ...], str, int, int, bool]] = {}
+        for entry in entries:
+            arguments, result = entry.python_types()
+            types = tuple(map(_sql_type, arguments))
+            is_pure = bool(entry.flags & Flags.PURE)
+            row = (*types, _sql_type(result)), entry.signature, int(entry.flags), entry.address, is_pure
+            rows.setdefault(types, row)
+        kept = tuple(entry.keep_alive for entry in entries)
+        extension = _extension(cursor)
+        path = extension.__file__.replace("'", "''")
+        extension.install(lambda: cursor.execute(f"load '{path}'"), name, f, kept, tuple(rows.values()))

@@ -1,0 +1,57 @@
+"""Functions of SQLite: on connections of `sqlite3`, where Python was built with loadable extensions,
+and of APSW. The extension module of the package is the extension that a connection loads."""
+from __future__ import annotations
+
+import atexit
+from typing import Any
+
+from typedcall._records import Entry, Flags
+
+
+def _extension() -> Any:
+    try:
+        from typedcall.sql import _sqlite
+    except ImportError as error:
+        raise ImportError(
+            "typedcall.sql needs its extension module, which CPython's package has where it was built "
+            f"with SQLite's sqlite3ext.h (Debian: libsqlite3-dev): {error}"
+        ) from error
+    atexit.unregister(_sqlite.end)
+    atexit.register(_sqlite.end)
+    return _sqlite
+
+
+def _load(connection: Any, path: str) -> None:
+    """Loads the extension, and lets the connection load others as little as before."""
+    try:
+        connection.load_extension(path)
+    except Exception as error:
+        if "not authorized" not in str(error):
+            raise
+        connection.enable_load_extension(True)
+        try:
+            connection.load_extension(path)
+        finally:
+            connection.enable_load_extension(False)
+
+
+def register(connection: Any, f: Any, name: str, entries: list[Entry]) -> None:
+    if not hasattr(connection, "load_extension"):
+        raise TypeError(
+            f"'{type(connection).__module__}.{type(connection).__name__}' loads no extensions of SQLite's; "
+            "where Python was built without them, APSW's connections do"
+        )
+    by_count: dict[int, list[Entry]] = {}
+    for entry in entries:
+        by_count.setdefault(len(entry.python_types()[0]), []).append(entry)
+    groups = tuple(
+        (
+            count,
+            all(entry.flags & Flags.PURE for entry in found),
+            tuple((entry.signature, int(entry.flags), entry.address) for entry in found),
+        )
+        for count, found in by_count.items()
+    )
+    kept = tuple(entry.keep_alive for entry in entries)
+    extension = _extension()
+    extension.install(lambda: _load(connection, extension.__file__), name, f, kept, groups)
