@@ -63,6 +63,8 @@ def measured(noise, make_typed, way, goal, rounds):
             contestants[label + ", boxed"] = lambda loop=boxed_loop: loop(COUNT)
             contestants[label + ", " + way] = lambda loop=typed_loop: loop(COUNT)
             comparisons.append((label + ", boxed", label + ", " + way, goal, "least"))
+    for loop in list(contestants.values()) * (2 * IS_PYPY):  # it compiles again what is entered again
+        loop()
     return interleaved.report(interleaved.measure(contestants, rounds), COUNT, comparisons)
 
 
@@ -99,7 +101,22 @@ def on_pypy(noise, rounds):
             sys.exit("%s was not accelerated" % name)
         return calls(name, coordinates, spelt)(function)
 
-    return measured(originals, make_typed, "accelerated", 15, rounds)
+    is_right = measured(originals, make_typed, "accelerated", 15, rounds)
+    return beside_pointers(originals, make_typed, rounds) and is_right
+
+
+def beside_pointers(noise, make_typed, rounds):
+    """An accelerated function and the bare cffi pointer, which checks nothing: what both take computes."""
+    contestants, comparisons = {}, []
+    for name, coordinates, *_ in FUNCTIONS:
+        pointer = typedcall.resolve(getattr(noise, name), "f" * coordinates + "->f").pointer
+        for way, loop in (("accelerated", make_typed(name, coordinates, "")[1]),
+                          ("pointer", calls(name, coordinates, "")(pointer)[1])):
+            for _ in range(2):  # PyPy compiles again what is entered again
+                loop(COUNT)
+            contestants[name + ", " + way] = lambda loop=loop: loop(COUNT)
+        comparisons.append((name + ", accelerated", name + ", pointer", 1.2, "most"))
+    return interleaved.report(interleaved.measure(contestants, rounds), COUNT, comparisons)
 
 
 def on_cpython(noise, rounds):

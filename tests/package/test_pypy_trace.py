@@ -1,0 +1,89 @@
+"""What PyPy's JIT makes of a loop over an accelerated function, read in its own log: one call of the C function
+at a constant address, and of the shim around it nothing but its frame."""
+import collections
+import pathlib
+import re
+import tempfile
+import unittest
+
+import support
+from accelerated import ON_PYPY
+
+LOOP = '''
+import sys, typedcall
+import {module} as module
+
+original = module.{name}
+assert typedcall.accelerate(module)
+calls = dict(shim=module.{name}, pointer=typedcall.resolve(original, {signature!r}).pointer)
+
+text = """
+def loop_to_look_at(n):
+    x = {start}
+    for i in range(n):
+        x = call(x)
+    return x
+"""
+for _ in range(6):  # compiled each time anew
+    module = type(sys)("with_a_loop")
+    module.call = calls[{way!r}]
+    exec(text, vars(module))
+    assert module.loop_to_look_at(5000) == {expected}
+'''
+CALL = re.compile(r"call_release_gil_\w\(\d+, (\w+)")
+
+
+def operations(log):
+    """The lines of the repeated part of a loop_to_look_at, without what is no operation. Of several the shortest:
+    where PyPy had another thread to look for, or a signal, while it recorded, that is in the trace, too."""
+    found = []
+    for loop in re.findall(r"# Loop \d+ \(loop_to_look_at.*?--end of the loop--", log, re.DOTALL):
+        lines = loop.splitlines()
+        labels = [i for i, line in enumerate(lines) if ": label(" in line]
+        found.append([line for line in lines[labels[-1] + 1:] if line.startswith("+") and "--end" not in line])
+    return min(found, key=len)
+
+
+@ON_PYPY
+class Trace(unittest.TestCase):
+    def trace(self, way, module="typed_functions", name="inc", signature="l->l", start="0", expected="5000"):
+        code = LOOP.format(way=way, module=module, name=name, signature=signature, start=start, expected=expected)
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder, "log")
+            status, output, errors = support.python(
+                "-c", code, paths=[support.module_folder(module)],
+                environment={"PYPYLOG": "jit-log-opt:%s" % log})
+            self.assertEqual(status, 0, output + errors)
+            found = operations(log.read_text(encoding="utf-8", errors="replace"))
+        names = re.findall(r"(?:= |: )([a-z]\w+)\(", "\n".join(found))
+        return collections.Counter(names), "\n".join(found)
+
+    def check(self, way, frames, **function):
+        """One call of C; so many objects made."""
+        names, text = self.trace(way, **function)
+        (address,) = CALL.findall(text)
+        self.assertRegex(address, r"^\d+$", text)  # no variable: "i42"
+        self.assertEqual([name for name in names if name.startswith("call_") and "release_gil" not in name], [], text)
+        self.assertEqual(sum(count for name, count in names.items() if name.startswith("new")), frames, text)
+        self.assertNotIn("Cell.inst_w_value", text)
+        return names, text
+
+    def test_the_pointer_is_a_call(self):
+        self.check("pointer", 0)
+
+    def test_of_a_shim_its_frame_is_left(self):
+        of_shim, text = self.check("shim", 1)
+        of_pointer, _ = self.check("pointer", 0)
+        self.assertIn("JitVirtualRef", text)
+        # Types, counts and what is caught take nothing: no guard is there that the pointer has not.
+        self.assertEqual({name: count for name, count in of_shim.items() if "guard" in name},
+                         {name: count for name, count in of_pointer.items() if "guard" in name})
+
+    def test_what_falls_back(self):
+        _, text = self.check("shim", 1, module="fallback_functions", name="root", signature="d->d", start="2.0",
+                             expected="1.0")
+        self.assertIn("raw", text)  # it reads the value
+
+
+if __name__ == "__main__":
+    unittest.main()
