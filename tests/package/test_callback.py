@@ -4,8 +4,11 @@ ctypes, which converts nothing: values, arrays, lengths, places for results, err
 import ctypes
 import gc
 import math
+import pathlib
+import signal
 import struct
 import sys
+import textwrap
 import threading
 import unittest
 import weakref
@@ -241,9 +244,11 @@ class Refused(unittest.TestCase):
             typedcall.callback(functions.twice, NLOPT)
 
     def test_errors(self):
-        for declaration, error in [("void(double, void *)", 1), ("int(double, void *)", 2**40)]:
+        for f, declaration, error in [
+                (functions.compare, "int(double, double, void *)", 2**40), (functions.half, OF_NUMBER, []),
+                (functions.decay, "void(double t, double y[2], double rate[2], void *p)", 1)]:
             with self.assertRaises((TypeError, OverflowError)):
-                typedcall.callback(functions.compare, declaration.replace("double", "double, double"), error=error)
+                typedcall.callback(f, declaration, error=error)
 
 
 class Exceptions(unittest.TestCase):
@@ -342,6 +347,38 @@ class Exceptions(unittest.TestCase):
         del made
         gc.collect()
         self.assertEqual(seen, ["ValueError('no root')"])
+
+
+    def test_an_interrupt_waits_as_others_do(self):
+        entry = typedcall.entries(functions.root)[0]
+
+        def f(x):
+            signal.raise_signal(signal.SIGINT)
+            return x
+
+        self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        typedcall.tag(f, entry.signature, entry.address, flags=entry.flags)
+        self.addCleanup(typedcall.untag, f)
+        with self.assertRaises(KeyboardInterrupt), typedcall.callback(f, OF_NUMBER) as made:
+            self.assertTrue(math.isnan(call(made, "dP->d", -1.0, ...)))
+
+    def test_a_library_that_calls_after_python_has_ended(self):
+        """A destructor at the very end: what needs no Python goes on, the rest is an error value."""
+        program = """
+            import ctypes, os, sys, typedcall, callback_functions
+            made = typedcall.callback(callback_functions.{0}, "double (*)(double x, void *params)")
+            prototype = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_void_p)
+            class AtEnd:
+                call = (prototype(made.address), made)
+                def __del__(self, write=os.write, repr=repr):
+                    write(1, repr(self.call[0]({1}, self.call[1].data)).encode())
+            sys.kept = AtEnd()
+        """
+        for name, x, expected in [("half", 3.0, "1.5"), ("root", 9.0, "3.0"), ("root", -1.0, "nan")]:
+            status, printed, errors = support.python(
+                "-c", textwrap.dedent(program.format(name, x)), paths=[pathlib.Path(functions.__file__).parent])
+            self.assertEqual((status, printed.strip()), (0, expected), errors)
 
 
 class Lives(unittest.TestCase):

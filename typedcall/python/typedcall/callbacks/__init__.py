@@ -64,7 +64,7 @@ def _error_bytes(shape: Shape, error: float | int | None) -> bytes:
     if code is None or code.kind in ("pointer", "string"):
         return (0 if error is None else int(error)).to_bytes(struct.calcsize("P"), "little")
     if code.kind == "floating":
-        return struct.pack("=" + code.letters, math.nan if error is None else error)
+        return struct.pack("=" + code.letters, math.nan if error is None else float(error))
     if code.kind == "bool":
         return bytes([bool(error)])
     signed = code.kind == "signed"
