@@ -68,7 +68,7 @@ def main():
     if len(results) != 1:
         raise SystemExit("the results differ: %s" % results)
     held.append(interleaved.report(interleaved.measure(contestants, rounds), CALLS, [
-        ("typed, by tvm-ffi", "tvm-ffi's own, by tvm-ffi", 4, "most"),
+        ("typed, by tvm-ffi", "tvm-ffi's own, by tvm-ffi", 2.5, "most"),
         ("wrapper that tvm-ffi converted, by tvm-ffi", "typed, by tvm-ffi", 3, "least"),
         ("tvm-ffi's own, by typedcall", "tvm-ffi's own, by tvm-ffi", 8, "most"),
     ]))
