@@ -82,6 +82,11 @@ class tvm_closure {
   /// Packs one argument. 1: it is one that has to be let go.
   int pack(const tvm_parameter &type, void **from, tvm_bytes *bytes, tvm_any *to) const {
     *to = {kTvmNone, 0, {0}};
+    if (type.is_double) {  // nearly always
+      to->type = kTvmFloat;
+      std::memcpy(&to->real, from[0], sizeof(to->real));
+      return 0;
+    }
     std::uint64_t bits = 0;
     std::memcpy(&bits, from[0], type.is_buffer ? sizeof(void *) : type.size);
     if (type.is_buffer) {
