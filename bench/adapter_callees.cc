@@ -1,6 +1,6 @@
-// What bench/numba_loop.py, numba_fallback.py, scipy_quad.py, sql_sqlite.py, numpy_ufunc.py and
-// numpy_gufunc.py call: tagged functions, which ctypes finds by their symbols as well, and the
-// ufuncs that one would write by hand.
+// What bench/numba_loop.py, numba_fallback.py, scipy_quad.py, sql_sqlite.py, numpy_ufunc.py,
+// numpy_gufunc.py and clusters_dask.py call: tagged functions, which ctypes finds by their symbols
+// as well, and the ufuncs that one would write by hand.
 #include "typedcall/provider.h"
 
 // Behind Python.h.

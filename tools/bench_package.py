@@ -9,8 +9,9 @@ import interpreters
 import package_tests
 from results import PASSED
 
-ALL = ("application", "callbacks", "jax_elementwise", "numba_cache", "numba_fallback", "numba_loop",
-       "numpy_gufunc", "numpy_ufunc", "pypy_loop", "scipy_quad", "sql_duckdb", "sql_sqlite", "tvm_ffi_calls")
+ALL = ("application", "callbacks", "clusters_dask", "jax_elementwise", "numba_cache", "numba_fallback",
+       "numba_loop", "numpy_gufunc", "numpy_ufunc", "pypy_loop", "scipy_quad", "sql_duckdb", "sql_sqlite",
+       "tvm_ffi_calls")
 
 
 def environment(interpreter, with_libraries):

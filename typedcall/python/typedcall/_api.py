@@ -93,7 +93,7 @@ def resolve(
     found = foreign_entries(f)
     entry = backend.select(found, signature, can, casting)
     if entry is not None:
-        return backend.make_function(f, entry, signature, casting)
+        return backend.make_function(f, entry, signature, can, casting)
     if not found:
         backend.refuse(f, signature, can, casting)
     raise TypeError(_refusal(f, signature, can))
@@ -109,11 +109,6 @@ def _resolve_falling_back(
         return None
     found = backend.resolve_own(f, text, can, casting)
     return found if found is not None and found.flags & Flags.FALLS_BACK else None
-
-
-def _resolve_again(f: Any, signature: str, flags: int, casting: str) -> TypedFunction:
-    """A pickled TypedFunction: whoever made it handled these flags."""
-    return resolve(f, signature, capabilities=int(backend.CAPABILITIES or 0) | int(flags), casting=casting)
 
 
 def _refusal(f: Any, signature: str, can: int) -> str:

@@ -84,7 +84,8 @@ def resolve_own(f: Any, asked: str, can: int, casting: str) -> TypedFunction | N
     signature, flags, address, place, keep_alive = row
     # Without an Entry, which takes half as long to make as all the rest.
     return _native.make_function(
-        f, signature, Flags(flags), address, place, keep_alive, asked, casting, has_keyword_only(f)
+        f, signature, Flags(flags), address, place, keep_alive, asked, casting, has_keyword_only(f),
+        _other_than_usual(can),
     )
 
 
@@ -105,9 +106,15 @@ def refuse(f: Any, asked: str, can: int, casting: str) -> None:
     _native.refuse(f, asked, can, casting)
 
 
-def make_function(f: Any, entry: Entry, asked: str, casting: str) -> TypedFunction:
+def make_function(f: Any, entry: Entry, asked: str, can: int, casting: str) -> TypedFunction:
     """The function that converts arguments as `asked` says and calls the entry."""
     e = entry
     return _native.make_function(
-        f, e.signature, e.flags, e.address, e.place, e.keep_alive, asked, casting, has_keyword_only(f)
+        f, e.signature, e.flags, e.address, e.place, e.keep_alive, asked, casting, has_keyword_only(f),
+        _other_than_usual(can),
     )
+
+
+def _other_than_usual(can: int) -> int | None:
+    """As a TypedFunction has capabilities: None are those of a call from Python, in any version."""
+    return None if can == CAPABILITIES else int(can)

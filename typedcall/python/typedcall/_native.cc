@@ -141,7 +141,7 @@ bool answers(const char *offered, const char *asked) {
 
 PyObject *make_function(PyObject *module, PyObject *callable, PyObject *signature, PyObject *flags,
                         PyObject *address, PyObject *place, PyObject *keep_alive, PyObject *asked,
-                        PyObject *casting, bool has_keyword_only) {
+                        PyObject *casting, bool has_keyword_only, PyObject *capabilities) {
   const bool fits =
       check_type(signature, &PyUnicode_Type, "signature") &&
       check_type(flags, &PyLong_Type, "flags") && check_type(address, &PyLong_Type, "address") &&
@@ -149,8 +149,8 @@ PyObject *make_function(PyObject *module, PyObject *callable, PyObject *signatur
       check_type(casting, &PyUnicode_Type, "casting");
   if (!fits) return nullptr;
   return typedcall::python::internal::make_function(
-      function_type_of(module),
-      {callable, signature, flags, address, place, keep_alive, asked, casting, has_keyword_only});
+      function_type_of(module), {callable, signature, flags, address, place, keep_alive, asked,
+                                 casting, capabilities, has_keyword_only});
 }
 
 PyObject *tag(PyObject *module, PyObject *callable, PyObject *rows, PyObject *keep_alive) {
@@ -273,7 +273,8 @@ typedcall::method_table methods{
     def<make_function>("make_function", takes_self, positional("callable"), positional("signature"),
                        positional("flags"), positional("address"), positional("place"),
                        positional("keep_alive"), positional("asked"), positional("casting"),
-                       positional("has_keyword_only") = false, "A TypedFunction of an entry."),
+                       positional("has_keyword_only") = false, positional("capabilities") = nullptr,
+                       "A TypedFunction of an entry."),
     def<tag>("tag", takes_self, positional("callable"), positional("rows"),
              positional("keep_alive"),
              "Publishes (signature, flags, address) rows. False: they are there already."),

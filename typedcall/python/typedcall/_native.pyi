@@ -70,6 +70,7 @@ def make_function(
     asked: str,
     casting: str,
     has_keyword_only: bool = False,
+    capabilities: int | None = None,
     /,
 ) -> TypedFunction: ...
 def tag(callable: Any, rows: Sequence[tuple[str, int, int]], keep_alive: Any, /) -> bool: ...

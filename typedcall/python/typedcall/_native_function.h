@@ -23,7 +23,7 @@ struct typed_function {
   PyObject *callable;    ///< as it was resolved; keeps the address valid
   PyObject *keep_alive;  ///< whatever else does
   PyObject *self;        ///< what the native function gets first; null: nothing, or unbound
-  PyObject *signature, *asked, *flags, *address, *place, *casting;
+  PyObject *signature, *asked, *flags, *address, *place, *casting, *capabilities;
   PyObject *arrangement;  ///< of arguments; null until a call needs it
   bool has_keyword_only;  ///< each call needs it
   PyObject *weak_references;
@@ -118,6 +118,7 @@ inline int traverse_function(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(function->signature);
   Py_VISIT(function->asked);
   Py_VISIT(function->casting);
+  Py_VISIT(function->capabilities);
   return 0;
 }
 
@@ -145,6 +146,7 @@ inline void free_function(PyObject *object) {
   Py_CLEAR(function->address);
   Py_CLEAR(function->place);
   Py_CLEAR(function->casting);
+  Py_CLEAR(function->capabilities);
   delete function->call;
   type->tp_free(object);
   Py_DECREF(type);
@@ -167,13 +169,11 @@ inline PyObject *show_function(PyObject *object) {
 // An address means nothing in another process: there the callable is asked again.
 inline PyObject *reduce_function(PyObject *object, PyObject *) {
   const typed_function *function = function_of(object);
-  const object_ref module = object_ref::steal(PyImport_ImportModule("typedcall._api"));
-  const object_ref again =
-      object_ref::steal(module ? PyObject_GetAttrString(module.get(), "_resolve_again") : nullptr);
-  if (!again) return nullptr;
-  return Py_BuildValue("O(OOOO)", again.get(),
-                       function->callable != nullptr ? function->callable : Py_None,
-                       function->asked, function->flags, function->casting);
+  if (is_cleared(function)) return nullptr;
+  const object_ref module = object_ref::steal(PyImport_ImportModule("typedcall._pickles"));
+  if (!module) return nullptr;
+  return PyObject_CallMethod(module.get(), "reduce_function", "OOOO", function->callable,
+                             function->asked, function->capabilities, function->casting);
 }
 
 inline PyObject *name_of_function(PyObject *object, void *) {
@@ -231,6 +231,7 @@ inline PyTypeObject *make_function_type(PyObject *module) {
 /// What make_function() is given; borrowed.
 struct function_parts {
   PyObject *callable, *signature, *flags, *address, *place, *keep_alive, *asked, *casting;
+  PyObject *capabilities;  ///< of who asked; None: as Python's call
   bool has_keyword_only;
 };
 
@@ -278,6 +279,7 @@ inline PyObject *make_function(PyTypeObject *type, const function_parts &parts) 
   function->address = keep(parts.address);
   function->place = keep(parts.place);
   function->casting = keep(parts.casting);
+  function->capabilities = keep(parts.capabilities);
   function->has_keyword_only = parts.has_keyword_only;
   return object;
 }

@@ -142,6 +142,7 @@ struct ufunc_memory {
   std::vector<inner_loop> functions;
   std::vector<void *> data;
   std::string types, name, doc;
+  object_ref origin;  // what ufunc() was asked for, by which it is pickled
 };
 
 /// The object of it that the ufunc has, where the garbage collector sees what the loops keep. It
@@ -156,6 +157,7 @@ int traverse_memory(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(object));
   const ufunc_memory *const memory = reinterpret_cast<memory_object *>(object)->memory;
   if (memory == nullptr) return 0;
+  Py_VISIT(memory->origin.get());
   for (const typedcall::loop &each : memory->loops) {
     Py_VISIT(each.keep_alive());
     Py_VISIT(each.callable());
@@ -268,7 +270,8 @@ bool add_row_loop(ufunc_memory *memory, PyObject *row, int arrays) {
 }
 
 PyObject *make_ufunc(PyObject *module, PyObject *api, const char *name, const char *doc,
-                     PyObject *rows, PyObject *type_numbers, int nin, int nout, const char *core) {
+                     PyObject *rows, PyObject *type_numbers, int nin, int nout, const char *core,
+                     PyObject *origin) {
   char *types;
   Py_ssize_t types_size;
   if (PyBytes_AsStringAndSize(type_numbers, &types, &types_size) < 0) return nullptr;
@@ -294,6 +297,7 @@ PyObject *make_ufunc(PyObject *module, PyObject *api, const char *name, const ch
     memory->types.assign(types, static_cast<std::size_t>(types_size));
     memory->name = name;
     memory->doc = doc;
+    memory->origin = object_ref::borrow(origin);
     bool is_made = true;
     for (Py_ssize_t i = 0; is_made && i < count; ++i) {
       PyObject *const row = PyTuple_GET_ITEM(rows, i);
@@ -322,6 +326,20 @@ PyObject *make_ufunc(PyObject *module, PyObject *api, const char *name, const ch
     Py_DECREF(owner);
   }  // else: another layout than every NumPy so far; then the memory stays for ever
   return ufunc;
+}
+
+PyObject *origin_of(PyObject *module, PyObject *api, PyObject *ufunc) {
+  void **const table = table_of(api);
+  if (table == nullptr) return nullptr;
+  if (!PyObject_TypeCheck(ufunc, static_cast<PyTypeObject *>(table[kUFuncType]))) {
+    return PyErr_Format(PyExc_TypeError, "not a ufunc");
+  }
+  PyObject *const owner = reinterpret_cast<ufunc_fields *>(ufunc)->obj;
+  PyObject *const type = typedcall::state_of<bridge_state>(module).memory_type.get();
+  if (owner == nullptr || reinterpret_cast<PyObject *>(Py_TYPE(owner)) != type) Py_RETURN_NONE;
+  PyObject *const origin = reinterpret_cast<memory_object *>(owner)->memory->origin.get();
+  Py_INCREF(origin);
+  return origin;
 }
 
 PyObject *scalar_functions(PyObject *api, PyObject *ufunc) {
@@ -355,11 +373,15 @@ typedcall::method_table methods{
     typedcall::def<make_ufunc>(
         "make_ufunc", typedcall::takes_self, positional("api"), positional("name"),
         positional("doc"), positional("loops"), positional("types"), positional("nin"),
-        positional("nout"), typedcall::arg("core") = "",
+        positional("nout"), typedcall::arg("core") = "", typedcall::arg("origin") = nullptr,
         "A ufunc of `loops`, a tuple of (signature, flags, address, keep_alive) or, for what may "
         "fall back, with the callable behind these, and the signature of its arrays where they are "
         "wider; `types` are NumPy's type numbers, nin + nout of each loop. `core` is empty or the "
-        "signature of a generalised ufunc, \"(n)->()\": then a loop has its operands as its last."),
+        "signature of a generalised ufunc, \"(n)->()\": then a loop has its operands as its last. "
+        "`origin` is what origin_of() gives."),
+    typedcall::def<origin_of>("origin_of", typedcall::takes_self, positional("api"),
+                              positional("ufunc"),
+                              "What make_ufunc() was given for this ufunc; None of others."),
     typedcall::def<scalar_functions>(
         "scalar_functions", positional("api"), positional("ufunc"),
         "(signature, address) of each C function that one of NumPy's generic loops calls."),

@@ -69,7 +69,7 @@ def own_entries(f: Any) -> list[Entry]:
 
 def resolve_own(f: Any, asked: str, can: int | None, casting: str) -> TypedFunction | None:
     entry = select(own_entries(f), asked, can, casting)
-    return None if entry is None else make_function(f, entry, asked, casting)
+    return None if entry is None else make_function(f, entry, asked, can, casting)
 
 
 def select(found: list[Entry], asked: str, can: int | None, casting: str) -> Entry | None:
@@ -94,8 +94,8 @@ def refuse(f: Any, asked: str, can: int | None, casting: str) -> None:
         raise TypeError(f"{name_of(f)} offers no typed function: nobody has tagged it")
 
 
-def make_function(f: Any, entry: Entry, asked: str, casting: str) -> TypedFunction:
-    return TypedFunction(f, entry, asked, casting)
+def make_function(f: Any, entry: Entry, asked: str, can: int | None, casting: str) -> TypedFunction:
+    return TypedFunction(f, entry, asked, can, casting)
 
 
 def _is_told_by(entry: Entry, rows: list[Row]) -> bool:
@@ -206,6 +206,7 @@ class TypedFunction:
         "_arrangement",
         "_asked",
         "_call",
+        "_can",
         "_casting",
         "_has_keyword_only",
         "_keep_alive",
@@ -215,14 +216,16 @@ class TypedFunction:
         "__weakref__",
     )
 
-    def __init__(self, function: Any, entry: Entry, asked: str, casting: str) -> None:
+    def __init__(
+        self, function: Any, entry: Entry, asked: str, can: int | None, casting: str
+    ) -> None:
         self.signature: str = entry.signature
         self.address: int = entry.address
         self.flags: Flags = entry.flags
         self.callable: Any = function
         self.place: str = entry.place
         self.__name__ = text_attribute(function, "__name__") or type_name(function)
-        self._asked, self._casting = asked, casting
+        self._asked, self._can, self._casting = asked, can, casting
         self._keep_alive = entry.keep_alive
         #: The function as a cffi function pointer, which is the quickest to call and keeps alive
         #: what the entry does; None where cffi cannot call it.
@@ -295,9 +298,9 @@ class TypedFunction:
         return self
 
     def __reduce__(self) -> Any:
-        # _api imports this module.
-        again = importlib.import_module("typedcall._api")._resolve_again
-        return again, (self.callable, self._asked, int(self.flags), self._casting)
+        # It imports _api, which imports this module.
+        reduce = importlib.import_module("typedcall._pickles").reduce_function
+        return reduce(self.callable, self._asked, self._can, self._casting)
 
     def __repr__(self) -> str:
         return f"<typedcall function {self.__name__} '{self.signature}' at 0x{self.address:x}>"

@@ -21,6 +21,8 @@ from typedcall._numpy_gufuncs import (
     row_loops,
     why_no_rows,
 )
+from typedcall._numpy_pickles import pickle_by_origin, show_loops
+from typedcall._pickles import ask_again
 from typedcall._records import Entry, Flags, has_buffers
 from typedcall.sources.numpy_ import dtype_of, ufunc_api
 
@@ -30,9 +32,10 @@ __all__ = ["dtype_of", "ufunc"]
 _CAPABILITIES = Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL
 #: Behind a loop that took the GIL NumPy looks for an exception, but not before 1.22.
 _RAISES = Flags.MAY_RAISE | Flags.ERROR_IS_NEG_ZERO | Flags.RETURNS_STATUS | Flags.FALLS_BACK
-# A ufunc's `__name__` is the path to it below this module, by which it is pickled.
+# A ufunc's `__name__` is the path to it below this module.
 _MODULE = "typedcall.ufuncs"
-_made: dict[int, tuple[Any, list[_Loop] | list[RowLoop], Any]] = {}
+# By function and signature.
+_made: dict[tuple[int, str | None], tuple[Any, list[_Loop] | list[RowLoop], Any]] = {}
 
 
 def _arrays(entry: Entry) -> list[str]:
@@ -217,20 +220,21 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
     """A numpy.ufunc with one loop for each overload of `function` whose types are numbers, the same
     object for the same function if that can be imported by its name. It keeps `function` alive.
 
-    A function that can be imported by its name, also a static method or one of the script itself,
-    gives a ufunc that can be pickled by its name. The loops are in the order of the overloads, as
-    Python tries them, but narrow types before those that they can be cast to. There are also loops
-    over 64-bit ints for narrower ones, and over doubles for floats: they convert as `function` does,
-    call it for an int that does not fit, which raises its OverflowError, and give int64 and float64, as
-    NumPy makes of Python's numbers. A ufunc has one number of arguments: that of the first overload, or
-    of `signature`, `(),()->()`.
+    A ufunc is pickled as the names of the function's module and of the function, which may be a static
+    method or one of the script itself; whoever reads the pickle makes it again. Where the module is missing
+    there, or the loops have other types, a call says so: ImportError, TypeError.
+
+    The loops are in the order of the overloads, as Python tries them, but narrow types before those that
+    they can be cast to. There are also loops over 64-bit ints for narrower ones, and over doubles for
+    floats: they convert as `function` does, call it for an int that does not fit, which raises its
+    OverflowError, and give int64 and float64, as NumPy makes of Python's numbers. A ufunc has one number
+    of arguments: that of the first overload, or of `signature`, `(),()->()`.
 
     Of a function that takes buffers it is a generalised ufunc: `*kd->d` is `(n)->()`, and a buffer is a
     row of an array, copied where that has gaps. `signature` says it in NumPy's way where the lengths
     are the same ones, `(n),(n)->()`, else each buffer has its own; and which outputs are buffers that
     the function writes to, in the order of its arguments and before its result. `(n)->(n)` of `*kd*d->v`
-    writes to an output; of `*d->v` it changes a copy of the input. A ufunc with a signature of its own
-    cannot be pickled.
+    writes to an output; of `*d->v` it changes a copy of the input.
 
     NumPy calls loops without the GIL: around the loop of an overload that may raise, or has not
     said that it may run in several threads at once, the GIL is taken. For elements for which an
@@ -247,7 +251,7 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
     core = None if signature is None else read_core(signature)
     loops = _loops(function, core)
     path = name or _path(function)
-    existing = _made.get(id(function))
+    existing = _made.get((id(function), signature))
     if name is None and existing is not None and existing[1] == loops:
         return existing[2]
     types = b""
@@ -260,12 +264,25 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
     rows = tuple(loop.row(function) for loop in loops)
     text = _c_string(text_attribute(function, "__doc__"))
     doc = f"{name_of(function)} for arrays.\n\n{text}"
-    made = make_ufunc(ufunc_api(), path, doc, rows, types, nin, nout, shape)
-    if name is None and core is None and "." in path:
+    made = make_ufunc(ufunc_api(), path, doc, rows, types, nin, nout, shape, (function, name, signature))
+    if name is None and "." in path:
         # For ever, as the module of that name has the function.
-        _made[id(function)] = (function, loops, made)
+        _made[id(function), signature] = (function, loops, made)
         importlib.import_module(_MODULE)
+    pickle_by_origin(type(made), _ufunc_again)
     return made
+
+
+def _ufunc_again(pickled: Any, name: str | None, signature: str | None, loops: str) -> Any:
+    """A pickled ufunc. TypeError where it would give something else than the one that was pickled."""
+
+    def make(function: Any) -> Any:
+        made = ufunc(function, name, signature=signature)
+        if show_loops(made) != loops:
+            raise TypeError(f"as a ufunc {name_of(function)} has the loops {show_loops(made)}, not {loops}")
+        return made
+
+    return ask_again(pickled, make)
 
 
 def _path(function: Any) -> str:

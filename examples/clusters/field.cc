@@ -1,0 +1,11 @@
+// A scalar function in C++, wrapped and tagged, which knows nothing of clusters.
+#include "typedcall/provider.h"
+
+double strength(double distance) noexcept {
+  return distance * distance / 2 + 1 / (1 + distance * distance);
+}
+
+static typedcall::method_table methods{
+    typedcall::def<strength>("strength", typedcall::pure | typedcall::thread_safe),
+};
+TYPEDCALL_MODULE(field, "What the worker processes import.", methods);

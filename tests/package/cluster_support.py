@@ -1,0 +1,46 @@
+"""What the tests of pickles and clusters share: packages that tag functions, in versions, and processes that
+read what another one has pickled."""
+
+import pathlib
+import pickle
+import textwrap
+
+import adapter_support
+import support
+
+functions = support.build("typed_functions")
+FOLDER = support.module_folder("typed_functions")
+READ = """
+import pickle, sys
+found = pickle.loads(bytes.fromhex(sys.argv[1]))
+try:
+    print(eval(sys.argv[2]))
+except Exception as error:
+    print(type(error).__name__ + ":", error)
+"""
+
+
+class Processes(adapter_support.Folder):
+    """A test that pickles here and reads in processes of their own."""
+
+    def write(self, name, text):
+        path = pathlib.Path(self.folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+
+    def read(self, obj, expression, paths=None):
+        """What `expression` of `found`, the obj that another process has read, or its exception is."""
+        data = obj if isinstance(obj, bytes) else pickle.dumps(obj)
+        status, printed, errors = support.python(
+            "-c", READ, data.hex(), expression,
+            paths=[FOLDER, self.folder] if paths is None else paths)
+        self.assertEqual(status, 0, printed + errors)
+        return printed.strip()
+
+    def run_script(self, text, paths=()):
+        """The lines that a script prints."""
+        self.write("script.py", text)
+        status, printed, errors = support.python(
+            pathlib.Path(self.folder, "script.py"), paths=[*paths, support.MODULES.parent])
+        self.assertEqual(status, 0, printed + errors)
+        return printed.splitlines()

@@ -1,0 +1,258 @@
+"""Typed functions, ufuncs and Numba code in other processes: pickles have the names of the provider's module
+and callable, which the other process imports and asks; what it says where these are not to be had."""
+
+import copy
+import importlib
+import pickle
+import sys
+import unittest
+
+import adapter_support
+import cluster_support
+import support
+import typedcall
+from cluster_support import FOLDER, functions
+from typedcall import Flags
+
+# A module of Python that is tagged with the C function of another: versions of it are other texts.
+PROVIDER = """
+import typed_functions, typedcall
+from typedcall import Flags
+def f(*args):
+    return "boxed"
+entry = [each for each in typedcall.entries(typed_functions.{native})
+         if each.signature == "{signature}"][0]
+typedcall.tag(f, entry.signature, entry.address, flags={flags})
+"""
+SPAWN = """
+import multiprocessing, sys
+from multiprocessing import get_context
+{imports}
+if __name__ == "__main__":
+    with get_context("spawn").Pool(1) as pool:
+        {work}
+"""
+
+
+class Functions(cluster_support.Processes):
+    def provider(self, native="half", signature="d->d", flags="entry.flags"):
+        """Writes a version of the module `versions`."""
+        self.write("versions.py", PROVIDER.format(native=native, signature=signature, flags=flags))
+        importlib.invalidate_caches()
+
+    def here(self):
+        """The first version, in this process."""
+        self.provider()
+        sys.path.insert(0, self.folder)
+        self.addCleanup(sys.path.remove, self.folder)
+        self.addCleanup(sys.modules.pop, "versions", None)
+        return importlib.import_module("versions").f
+
+    def test_no_address_travels(self):
+        f = typedcall.resolve(functions.inc, "q->q")
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            data = pickle.dumps(f, protocol)
+            self.assertNotIn(b"%d" % f.address, data)
+            self.assertNotIn(f.address.to_bytes(8, sys.byteorder).strip(b"\0"), data)
+            again = pickle.loads(data)
+            self.assertEqual((again.address, again.signature, again(4)), (f.address, "l->l", 5))
+
+    def test_in_another_process(self):
+        self.assertEqual(self.read(typedcall.resolve(functions.half, "d->d"), "found(5.0)"), "2.5")
+        twice = typedcall.resolve(functions.Scaler.twice, "d->d")
+        self.assertEqual(self.read(twice, "found(4.0)"), "8.0")
+
+    def test_without_the_provider(self):
+        f = typedcall.resolve(functions.half, "d->d")
+        for expression in ("found(5.0)", "pickle.loads(pickle.dumps(found))(5.0)"):
+            self.assertEqual(
+                self.read(f, expression, [self.folder]),
+                "ImportError: typed_functions.half comes from a pickle, and this process cannot import "
+                "'typed_functions' (No module named 'typed_functions'): put the file of "
+                "'typed_functions' on the path here")
+        self.assertIn("<typedcall: typed_functions.half", self.read(f, "found", [self.folder]))
+        self.assertIn("AttributeError: 'address' of what is not there: typed_functions.half",
+                      self.read(f, "found.address", [self.folder]))
+        # It is looked for once more, and may travel through a process that has it not.
+        self.assertEqual(
+            self.read(f, "sys.path.append(%r) or found(5.0)" % FOLDER, [self.folder]), "2.5")
+        passed_on = bytes.fromhex(self.read(f, "pickle.dumps(found).hex()", [self.folder]))
+        self.assertEqual(pickle.loads(passed_on)(5.0), 2.5)
+
+    def test_what_is_to_be_installed(self):
+        f = self.here()
+        self.write("versions-1.2.dist-info/METADATA",
+                   "Metadata-Version: 2.1\nName: versions\nVersion: 1.2\n")
+        from typedcall import _pickles
+
+        _pickles._requirement.cache_clear()
+        self.addCleanup(_pickles._requirement.cache_clear)
+        typed = typedcall.resolve(f, "d->d")
+        self.assertIn("install versions==1.2 here", self.read(typed, "found(1.0)", [FOLDER]))
+        self.provider("inc", "l->l")
+        self.assertIn("f does not offer 'd->d'; it offers 'l->l'; another version "
+                      "(versions==1.2) did where it was pickled", self.read(typed, "found(1.0)"))
+
+    def test_a_module_that_fails(self):
+        typed = typedcall.resolve(self.here(), "d->d")
+        self.write("versions.py", "raise RuntimeError('no licence')")
+        self.assertEqual(self.read(typed, "found(1.0)"), "RuntimeError: no licence")
+        self.write("versions.py", "def g(x): return x")
+        self.assertIn("has no 'f' in 'versions'", self.read(typed, "found(1.0)"))
+
+    def test_a_new_version_is_asked_anew(self):
+        typed = typedcall.resolve(self.here(), "d->d")
+        self.assertEqual(typed(5.0), 2.5)
+        self.assertEqual(self.read(typed, "found(5.0), found.place"), "(2.5, 'object row')")
+        # Another C function of the same signature; and flags with which Python's call can do.
+        self.provider("Scaler.twice", flags="Flags.MAY_RAISE | Flags.NEEDS_THREAD")
+        self.assertEqual(self.read(typed, "found(5.0), str(found.flags.names)"),
+                         "(10.0, \"['NEEDS_THREAD', 'MAY_RAISE']\")")
+        self.provider("inc", "l->l")
+        self.assertIn("f does not offer 'd->d'; it offers 'l->l'",
+                      self.read(typed, "found(1.0)"))
+
+    def test_the_capabilities_travel(self):
+        typed = typedcall.resolve(self.here(), "d->d", capabilities=0)
+        self.assertEqual(self.read(typed, "found(5.0)"), "2.5")
+        self.provider(flags="Flags.MAY_RAISE | Flags.NEEDS_THREAD")
+        self.assertIn("'d->d' (needs the GIL, may raise); another version did where it was pickled",
+                      self.read(typed, "found(5.0)"))
+        differs = typedcall.resolve(functions.half_long, "g->g", capabilities=Flags.DIFFERS)
+        self.assertEqual(self.read(differs, "found(3)"), "1.5")
+
+    def test_casting_travels(self):
+        if support.IS_PYPY:
+            self.skipTest("nothing is converted on PyPy")
+        wide = typedcall.resolve(functions.half, "f->d", casting="safe")
+        self.assertEqual(self.read(wide, "found(5.0)"), "2.5")
+
+    def test_tags_that_a_package_brings(self):
+        self.write("untagged.py", "def f(x): return 'boxed'")
+        self.write("tags_for_untagged.py", """
+            import typed_functions, typedcall
+            def tag(module):
+                typedcall.tag(module.f, "d->d", typedcall.resolve(typed_functions.half, "d->d"))
+            """)
+        sys.path.insert(0, self.folder)
+        self.addCleanup(sys.path.remove, self.folder)
+        untagged = importlib.import_module("untagged")
+        self.addCleanup(sys.modules.pop, "untagged")
+        importlib.import_module("tags_for_untagged").tag(untagged)
+        typed = typedcall.resolve(untagged.f, "d->d")
+        self.assertRegex(self.read(typed, "found(5.0)"),
+                         "TypeError: .*f offers no native signature.*must import what tags it")
+        self.write("tags-1.dist-info/METADATA", "Name: tags\nVersion: 1\n")
+        self.write("tags-1.dist-info/entry_points.txt",
+                   "[typedcall_tags]\nuntagged = tags_for_untagged:tag\n")
+        self.assertEqual(self.read(typed, "found(5.0)"), "2.5")
+
+    def test_a_function_that_is_pickled_by_value_has_no_tag(self):
+        cloudpickle = adapter_support.library("cloudpickle")
+
+        def mine(x):
+            return "boxed"
+
+        typedcall.tag(mine, "d->d", typedcall.resolve(functions.half, "d->d"))
+        typed = typedcall.resolve(mine, "d->d")
+        with self.assertRaises((AttributeError, pickle.PicklingError)):
+            pickle.dumps(typed)
+        self.assertRegex(self.read(cloudpickle.dumps(typed), "found(5.0)"),
+                         "TypeError: .*offers no native signature.*it was tagged")
+
+    def test_copies_are_functions(self):
+        f = typedcall.resolve(functions.half, "d->d")
+        for made in (copy.copy(f), copy.deepcopy(f)):
+            self.assertIsInstance(made, typedcall.TypedFunction)
+
+
+class Ufuncs(cluster_support.Processes):
+    @classmethod
+    def setUpClass(cls):
+        cls.numpy = adapter_support.library("numpy")
+
+    def test_in_another_process(self):
+        made = typedcall.ufunc(functions.half)
+        self.assertEqual(self.read(made, "found([4.0, 6.0]).tolist()"), "[2.0, 3.0]")
+        named = typedcall.ufunc(functions.half, "halved")
+        self.assertEqual(self.read(named, "found.__name__, float(found(3.0))"), "('halved', 1.5)")
+
+    def test_without_the_provider(self):
+        made = typedcall.ufunc(functions.half)
+        for expression, error in (("found([4.0])", "ImportError: "), ("found.reduce", "AttributeError: 'reduce' ")):
+            printed = self.read(made, expression, [self.folder])
+            self.assertTrue(printed.startswith(error), printed)
+            self.assertIn("cannot import 'typed_functions'", printed)
+
+    def test_other_loops_are_refused(self):
+        made = typedcall.ufunc(functions.half)
+        data = pickle.dumps(made, 4)
+        self.assertIn(b"d->d", data)
+        with self.assertRaisesRegex(TypeError, "half has the loops d->d, not f->d; another version"):
+            pickle.loads(data.replace(b"d->d", b"f->d"))(1.0)
+
+    def test_here_it_is_the_same_object(self):
+        adder = typedcall.ufunc(functions.absolute)
+        for made in (adder, typedcall.ufunc(functions.half, signature="()->()")):
+            for again in (copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+                self.assertIs(again, made)
+
+    def test_others_are_pickled_as_ever(self):
+        typedcall.ufunc(functions.half)
+        for each in (self.numpy.add, self.numpy.exp):
+            self.assertIs(pickle.loads(pickle.dumps(each)), each)
+            self.assertIs(copy.deepcopy(each), each)
+        with self.assertRaises((AttributeError, pickle.PicklingError)):
+            pickle.dumps(self.numpy.frompyfunc(len, 1, 1))
+
+    def test_what_cannot_be_imported(self):
+        def mine(x):
+            return 1.0
+
+        typedcall.tag(mine, "d->d", typedcall.resolve(functions.half, "d->d"))
+        made = typedcall.ufunc(mine)
+        with self.assertRaises((AttributeError, pickle.PicklingError)):
+            pickle.dumps(made)
+        self.assertEqual(copy.copy(made)(3.0), 1.5)
+
+
+class Spawned(cluster_support.Processes):
+    """multiprocessing starts processes that know nothing of this one's memory."""
+
+    def spawn(self, work, imports="import typed_functions, typedcall", paths=(FOLDER,)):
+        return self.run_script(SPAWN.format(imports=imports, work=work), paths)
+
+    def test_a_typed_function(self):
+        self.assertEqual(
+            self.spawn("print(pool.map(typedcall.resolve(typed_functions.half, 'd->d'), [1.0, 3.0]))"),
+            ["[0.5, 1.5]"])
+
+    def test_a_ufunc(self):
+        adapter_support.library("numpy")
+        self.assertEqual(
+            self.spawn("print(pool.apply(typedcall.ufunc(typed_functions.half), ([1.0, 3.0],)))"),
+            ["[0.5 1.5]"])
+
+    def test_without_the_provider(self):
+        # On the path of the first process only, once the others run.
+        printed = self.spawn(
+            "pool.apply(len, ((),)); sys.path.append(%r); import typed_functions, typedcall\n"
+            "        try: pool.map(typedcall.resolve(typed_functions.half, 'd->d'), [1.0])\n"
+            "        except ImportError as error: print(error.name, error)" % FOLDER, "", ())
+        self.assertRegex(printed[0], "^typed_functions typed_functions.half comes from a pickle")
+
+
+class Compiled(cluster_support.Processes):
+    def test_numba_code_is_compiled_where_it_runs(self):
+        adapter_support.library("numba")
+        cloudpickle = adapter_support.library("cloudpickle")
+        call = adapter_support.nopython_call(functions.half)
+        self.assertEqual(call(3.0), 1.5)
+        data = cloudpickle.dumps(call)
+        address = typedcall.resolve(functions.half, "d->d").address
+        self.assertNotIn(address.to_bytes(8, sys.byteorder).strip(b"\0"), data)
+        self.assertEqual(self.read(data, "found(5.0), found.signatures"), "(2.5, [(float64,)])")
+
+
+if __name__ == "__main__":
+    unittest.main()
