@@ -7,7 +7,7 @@ import functools
 import os
 from typing import Any
 
-__all__ = ["library_of"]
+__all__ = ["library_of", "symbol_of"]
 
 
 @functools.cache
@@ -25,15 +25,39 @@ def _dladdr() -> Any:
     return found, ctypes.c_void_p * 4  # the fields of Dl_info
 
 
-def library_of(address: int) -> str | None:
-    """The file that the address is mapped from; None where there is none, or nobody can tell."""
+def _info(address: int) -> Any:
+    """(file, its start, the symbol in front of the address, where that is); None where nobody can tell."""
     known = _dladdr()
     if known is None:
         return None
     function, room = known
     info = room()
-    if not function(address, info):
+    return info if function(address, info) else None
+
+
+def _text(pointer: Any) -> str:
+    import ctypes
+
+    return os.fsdecode(ctypes.cast(pointer, ctypes.c_char_p).value or b"")
+
+
+def library_of(address: int) -> str | None:
+    """The file that the address is mapped from; None where there is none, or nobody can tell."""
+    info = _info(address)
+    return None if info is None else _text(info[0])
+
+
+def symbol_of(address: int) -> tuple[str, str] | None:
+    """The file that the address is mapped from, and the name by which others find it there; None where
+    there is none, or that finds something else."""
+    info = _info(address)
+    if info is None or info[3] != address:
         return None
     import ctypes
 
-    return os.fsdecode(ctypes.cast(info[0], ctypes.c_char_p).value or b"")
+    library, symbol = _text(info[0]), _text(info[2])
+    try:
+        found = ctypes.CDLL(library)[symbol]
+    except (OSError, AttributeError):  # the program's own file
+        return None
+    return (library, symbol) if ctypes.cast(found, ctypes.c_void_p).value == address else None

@@ -104,6 +104,8 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument(
         "--milliseconds", type=_positive, default=10, help="for each way in each round (10)"
     )
+    command("cinderx", "Write the declarations by which CinderX's Static Python calls a module.",
+            "MODULE[:NAME]")
     command("doctor", "Say what this interpreter supports and what is installed.", None)
     return parser
 
@@ -131,7 +133,7 @@ def _run(options: argparse.Namespace) -> int:
     if _print_path(options):
         return 0
     if options.command is None:
-        raise CommandError("say what to do: show, verify, bench or doctor (see --help)")
+        raise CommandError("say what to do: show, verify, bench, cinderx or doctor (see --help)")
     # As `python -m` does, for the installed script too.
     if "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())

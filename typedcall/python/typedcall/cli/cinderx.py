@@ -1,0 +1,125 @@
+"""`cinderx`: the declarations by which CinderX's Static Python calls a module's C functions, of primitive
+ints, without Python."""
+from __future__ import annotations
+
+import argparse
+import keyword
+from typing import Any
+
+from typedcall._codes import CODES
+from typedcall._foreign import printable
+from typedcall._libraries import symbol_of
+from typedcall._parameters import parameters_of
+from typedcall._records import Entry
+from typedcall.cli import NOTHING, CommandError
+from typedcall.cli.report import print_json
+from typedcall.cli.targets import Target, find_targets
+
+__all__ = ["run"]
+
+_HEAD = '''"""C functions that {target} offers, for Static Python. Written by `python -m typedcall cinderx
+{target}` for the files of this environment: write it again after an installation."""
+import __static__
+from __static__ import {names}, native
+'''
+
+
+def _static_type(letters: str) -> str:
+    """What Static Python calls an int; empty for what it takes from no C function."""
+    code = CODES.get(letters)
+    if code is None or code.kind not in ("signed", "unsigned"):
+        return ""
+    return f"{'u' if code.kind == 'unsigned' else ''}int{8 * code.size}"
+
+
+def _obstacle(entry: Entry) -> str:
+    """Why Static Python cannot call it; empty where it can."""
+    asked = entry.flags.asks()
+    if asked:
+        return asked
+    arguments, result = entry.python_types()
+    # As CinderX 2026.11 says it: the compiler of arguments but cbool, the JIT of the rest.
+    for letters in arguments:
+        if letters == "?":
+            return '"Native function argument must be a primitive int, got CBool"'
+        if not _static_type(letters):
+            return f'"@native: expected a primitive arg", not {_words(letters)}'
+    if not _static_type(result):
+        return f'"Native function return type must be a primitive int", not {_words(result)}'
+    if symbol_of(entry.address) is None:
+        return ('its C function has no symbol that others see: make it extern "C" with '
+                '__attribute__((visibility("default")))')
+    return ""
+
+
+def _words(letters: str) -> str:
+    return CODES[letters].c_type if letters in CODES else f"'{letters}'"
+
+
+def _parameters(target: Target, count: int) -> list[str]:
+    known = parameters_of(target.function)
+    names = list(known.names[:count]) if known is not None else []
+    usable = len(set(names)) == count and all(
+        name.isidentifier() and not keyword.iskeyword(name) for name in names
+    )
+    return names if usable else [f"x{i}" for i in range(count)]
+
+
+def _rows(targets: list[Target]) -> list[dict[str, Any]]:
+    rows = []
+    library_of: dict[str, str] = {}
+    for target in targets:
+        for entry in target.entries:
+            row: dict[str, Any] = {"name": target.name, "signature": entry.signature}
+            obstacle = _obstacle(entry)
+            found = None if obstacle else symbol_of(entry.address)
+            if found is not None:
+                library, symbol = found
+                if not symbol.isidentifier() or keyword.iskeyword(symbol):
+                    obstacle = f"'{symbol}' is no name in Python"
+                elif library_of.setdefault(symbol, library) != library:
+                    obstacle = f"another '{symbol}' is in {library_of[symbol]}"
+            if found is None or obstacle:
+                row["obstacle"] = obstacle
+            else:
+                arguments, result = entry.python_types()
+                row["library"], row["symbol"] = found
+                row["types"] = [_static_type(letters) for letters in [*arguments, result]]
+                row["parameters"] = _parameters(target, len(arguments))
+            rows.append(row)
+    return rows
+
+
+def _declaration(row: dict[str, Any], names: list[str]) -> str:
+    *types, result = row["types"]
+    listed = ", ".join(f"{name}: {each}" for name, each in zip(row["parameters"], types))
+    return (
+        f"\n\n# {', '.join(names)}\n@native({row['library']!r})\n"
+        f"def {row['symbol']}({listed}) -> {result}:\n    pass\n"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    rows = _rows(find_targets(options.target, options.modules))
+    if options.json:
+        print_json({"target": options.target, "entries": rows})
+        return 0
+    usable = [row for row in rows if "symbol" in row]
+    if not usable:
+        reasons = "; ".join(f"{row['name']} '{row['signature']}' {row['obstacle']}" for row in rows)
+        raise CommandError(f"Static Python can call nothing of '{options.target}': {reasons}", NOTHING)
+    # One function may stand behind several names.
+    by_symbol: dict[str, tuple[dict[str, Any], list[str]]] = {}
+    for row in usable:
+        by_symbol.setdefault(row["symbol"], (row, []))[1].append(f"{row['name']} '{row['signature']}'")
+    names = sorted({name for row in usable for name in row["types"]})
+    text = _HEAD.format(target=printable(options.target), names=", ".join(names))
+    text += "".join(_declaration(row, shown) for row, shown in by_symbol.values())
+    left_out = [row for row in rows if "symbol" not in row]
+    if left_out:
+        text += "\n\n# Not for Static Python:\n"
+    text += "".join(
+        f"# {row['name']} '{row['signature']}': {printable(row['obstacle'], 1000)}\n" for row in left_out
+    )
+    print(text, end="")
+    return 0
