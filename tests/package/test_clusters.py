@@ -105,9 +105,11 @@ class Functions(cluster_support.Processes):
         self.assertEqual(typed(5.0), 2.5)
         self.assertEqual(self.read(typed, "found(5.0), found.place"), "(2.5, 'object row')")
         # Another C function of the same signature; and flags with which Python's call can do.
-        self.provider("Scaler.twice", flags="Flags.MAY_RAISE | Flags.NEEDS_THREAD")
-        self.assertEqual(self.read(typed, "found(5.0), str(found.flags.names)"),
-                         "(10.0, \"['NEEDS_THREAD', 'MAY_RAISE']\")")
+        flags, names = "Flags.MAY_RAISE | Flags.NEEDS_THREAD", "['NEEDS_THREAD', 'MAY_RAISE']"
+        if support.IS_PYPY:  # whose calls from Python take no such function
+            flags, names = "Flags.PURE", "['PURE']"
+        self.provider("Scaler.twice", flags=flags)
+        self.assertEqual(self.read(typed, "found(5.0), str(found.flags.names)"), '(10.0, "%s")' % names)
         self.provider("inc", "l->l")
         self.assertIn("f does not offer 'd->d'; it offers 'l->l'",
                       self.read(typed, "found(1.0)"))
@@ -119,7 +121,7 @@ class Functions(cluster_support.Processes):
         self.assertIn("'d->d' (needs the GIL, may raise); another version did where it was pickled",
                       self.read(typed, "found(5.0)"))
         differs = typedcall.resolve(functions.half_long, "g->g", capabilities=Flags.DIFFERS)
-        self.assertEqual(self.read(differs, "found(3)"), "1.5")
+        self.assertEqual(self.read(differs, "found.signature"), "g->g")
 
     def test_casting_travels(self):
         if support.IS_PYPY:
@@ -141,7 +143,7 @@ class Functions(cluster_support.Processes):
         importlib.import_module("tags_for_untagged").tag(untagged)
         typed = typedcall.resolve(untagged.f, "d->d")
         self.assertRegex(self.read(typed, "found(5.0)"),
-                         "TypeError: .*f offers no native signature.*must import what tags it")
+                         "TypeError: .*f offers no (native signature|typed function).*must import what tags it")
         self.write("tags-1.dist-info/METADATA", "Name: tags\nVersion: 1\n")
         self.write("tags-1.dist-info/entry_points.txt",
                    "[typedcall_tags]\nuntagged = tags_for_untagged:tag\n")
