@@ -55,7 +55,7 @@ def main():
         measured[name + ", this version's"] = loop(getattr(own, name), *arguments)
         taken = interleaved.measure(measured, rounds)
         right &= interleaved.report(taken, CALLS, [
-            (f"{name}, {kind}", name + ", this version's", 1.05, "most") for kind in many])
+            (f"{name}, {kind}", name + ", this version's", 1.05, "most") for kind in many], name)
     return 0 if right else 1
 
 

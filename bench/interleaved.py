@@ -2,15 +2,24 @@
 rounds, and the ratio of each round, of which the median and the quartiles are shown."""
 
 import argparse
+import json
 import statistics
 import time
+
+#: Where the command line wants the samples, and those that report() has had so far.
+_wanted = None
+_groups = []
 
 
 def rounds(description, usual):
     """How many the command line asks for."""
+    global _wanted
     parser = argparse.ArgumentParser(description=description.partition(". python")[0])
     parser.add_argument("--rounds", type=int, default=usual, metavar="N")
-    return parser.parse_args().rounds
+    parser.add_argument("--json", metavar="FILE", help="writes all samples there")
+    options = parser.parse_args()
+    _wanted = options.json
+    return options.rounds
 
 
 def seconds(function, clock=time.process_time):
@@ -39,9 +48,18 @@ def ratio(taken, name, other):
     return middle, low, high
 
 
-def report(taken, calls, comparisons):
+def keep(name, unit, samples):
+    """Writes what was kept so far and this group, {contestant: [sample of each round]}, if asked to."""
+    _groups.append({"name": name, "unit": unit, "samples": samples})
+    if _wanted:
+        with open(_wanted, "w", encoding="utf-8") as file:
+            json.dump({"groups": _groups}, file)
+
+
+def report(taken, calls, comparisons, group=""):
     """Prints nanoseconds a call, then the comparisons: (name, other, limit, "most" or "least").
-    Returns whether all of them hold."""
+    Returns whether all of them hold. `group`: what tells it from another report of this program."""
+    keep(group, "ns", {name: [each / calls * 1e9 for each in times] for name, times in taken.items()})
     for name, times in taken.items():
         nanoseconds = statistics.median(times) / calls * 1e9
         print("%-42s %10.2f ns a call (best %.2f)" % (name, nanoseconds, min(times) / calls * 1e9))

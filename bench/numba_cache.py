@@ -80,6 +80,8 @@ def main():
         whole, own, first = (statistics.median(each[at] for each in taken) for at in range(3))
         print(f"{way:17} process {whole:6.2f} s, in it Numba's own start {own:6.3f} s, "
               f"first calls of the {FUNCTIONS} functions {first:6.3f} s")
+    for at, part in enumerate(("process", "Numba's own start", "first calls")):
+        interleaved.keep(part, "s", {way: [each[at] for each in taken] for way, taken in ways.items()})
     ratio = statistics.median(
         a[2] / b[2] for a, b in zip(ways["kept, first time"], ways["kept, later"]))
     print(f"first calls, first time / later: {ratio:.1f}, at least 10: "

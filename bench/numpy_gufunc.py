@@ -72,7 +72,7 @@ def main():
                                    max(rounds // 10, 3))
         taken["numpy.vectorize"] = [each * count / len(few) for each in slow["numpy.vectorize"]]
         comparisons = [("gufunc, tagged", "gufunc, by hand in C", 1.1, "most")]
-        is_right = interleaved.report(taken, count, comparisons) and is_right
+        is_right = interleaved.report(taken, count, comparisons, f"rows of {length}") and is_right
     return 0 if is_right else 1
 
 

@@ -63,6 +63,7 @@ def compare(name, connection, create, rounds):
             ("typed", "abs(x), built in", 1.5, "most"),
             ("Python function", "typed", 2.5, "least"),
         ],
+        name,
     )
     less = {
         each: [whole - scan for whole, scan in zip(times, taken["scan alone"])]

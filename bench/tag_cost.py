@@ -6,6 +6,7 @@
 # as PYTHON_BIN. With --callgrind it counts instructions instead of time.
 import argparse
 import importlib
+import json
 import os
 import platform
 import random
@@ -72,6 +73,7 @@ def measure_time(module, convention, rounds, calls):
         ratios = [own / untagged for own, untagged in zip(times[tag], times["untagged"])]
         print("%-14s %-9s %8.2f ns   x untagged %s" % (
             CONVENTIONS[convention][0], tag, statistics.median(times[tag]), quartiles(ratios)))
+    return {"name": CONVENTIONS[convention][0], "unit": "ns", "samples": times}
 
 
 def measure_instructions(module, convention):
@@ -94,6 +96,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=101, help="of each variant (default: 101)")
     parser.add_argument("--calls", type=int, default=100000, help="per round (default: 100000)")
     parser.add_argument("--callgrind", action="store_true", help="count instructions, not time")
+    parser.add_argument("--json", metavar="FILE", help="writes all samples of times there")
     parser.add_argument("--loop", metavar="FUNCTION", help="only run the loop of that function")
     options = parser.parse_args()
     module = load_module()
@@ -101,11 +104,15 @@ def main():
         make_loop(module, options.loop)(options.calls)
         return
     print("%s %s" % (platform.python_implementation(), platform.python_version()))
+    groups = []
     for convention in CONVENTIONS:
         if options.callgrind:
             measure_instructions(module, convention)
         else:
-            measure_time(module, convention, options.rounds, options.calls)
+            groups.append(measure_time(module, convention, options.rounds, options.calls))
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"groups": groups}, file)
 
 
 if __name__ == "__main__":

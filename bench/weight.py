@@ -3,6 +3,7 @@
 each header adds to Python.h, and what a module of 50 functions costs beside nanobind, pybind11 and Cython.
 tools/peers weight, or python3 bench/weight.py [--rounds N] [--root OTHER_CHECKOUT] without the peers"""
 import argparse
+import json
 import os
 import resource
 import statistics
@@ -84,6 +85,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=9, metavar="N")
     parser.add_argument("--modules", type=int, default=3, metavar="N",
                         help="rounds of the modules of 50 functions (default: 3; 0: none)")
+    parser.add_argument("--json", metavar="FILE", help="writes the seconds of the headers there")
     parser.add_argument("--root", default=ROOT, help="the checkout whose headers are weighed")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -97,6 +99,9 @@ def main():
             for header in headers:
                 taken[header].append(processor_seconds(options.root, folder, header))
             headers.reverse()
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"groups": [{"name": "headers", "unit": "s", "samples": taken}]}, file)
     alone = statistics.median(taken["Python.h"])
     for header, seconds in taken.items():
         middle = statistics.median(seconds)

@@ -67,6 +67,7 @@ def main():
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--particles", type=int, default=144)
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--json", metavar="FILE", help="writes the seconds of each round there")
     parser.add_argument("--profile", action="store_true", help="also show where the time goes")
     options = parser.parse_args()
 
@@ -92,6 +93,12 @@ def main():
                 if not is_same(result, first):
                     sys.exit("%s: another result: %s instead of %s" % (label, result, first))
                 seconds[label].append(result["seconds"])
+        if options.json:
+            # Without the versions: "cpython, boxed".
+            samples = {"%s, %s" % (label.split()[0], label.split(", ")[1]): taken
+                       for label, taken in seconds.items()}
+            with open(options.json, "w", encoding="utf-8") as file:
+                json.dump({"groups": [{"name": "", "unit": "s", "samples": samples}]}, file)
         boxed = seconds[ways[0][0]]
         print("%-28s %9s %22s" % ("%d steps, %d particles" % (options.steps, options.particles),
                                   "seconds", "times as fast (spread)"))

@@ -62,6 +62,11 @@ def available_ways():
                               cxx(["-I" + peers.package("pybind11").get_include()])
                               + ["-O3", "-flto=auto", "-fno-fat-lto-objects"], [], None),
     })
+    add("cffi", lambda: {"cffi": Way("cffi", module_text.cffi, ".c", [], [], None)})
+    # It does not know the types of noexcept functions.
+    add("tvm_ffi", lambda: {"tvm_ffi": Way(
+        "tvm-ffi", module_text.tvm_ffi, ".cc",
+        cxx(peers.tvm_ffi_includes()) + ["-DNATIVE_MAY_THROW"], [], "tvm_ffi")})
     return ways, skipped
 
 
@@ -106,7 +111,8 @@ class Bench:
         command = [peers.compiler(source), "-shared"] + peers.COMMON + list(way.flags)
         command += ["-I.", "-I" + self.root, peers.python_include(), source]
         if way.library:
-            library = self.nanobind_library(way.library)
+            library = (peers.tvm_ffi_library() if way.library == "tvm_ffi"
+                       else self.nanobind_library(way.library))
             command += [library, "-Wl,-rpath," + os.path.dirname(library)]
         return generate, command + ["-o", "made" + SUFFIX] + list(way.link)
 
@@ -139,11 +145,13 @@ def check_equal(bench, ways, count):
     expected = None
     for name in ways:
         # In a process of its own: all are modules of one name.
-        program = ("import sys; sys.path[:0] = sys.argv[1:3]\n"
-                   "import made, module_text\n"
+        program = ("import sys; sys.path[:0] = sys.argv[1:2]\n"
+                   "import loaders, module_text\n"
+                   "made = loaders.load(sys.argv[2], sys.argv[3], 'made')\n"
                    "print([getattr(made, f.name)(*f.values())\n"
                    "       for f in module_text.functions(%d)])" % count)
-        said = peers.run([sys.executable, "-c", program, bench.place(name, count), peers.HERE])
+        said = peers.run([sys.executable, "-c", program, peers.HERE, name,
+                          os.path.join(bench.place(name, count), "made" + SUFFIX)])
         expected = expected or said
         if said != expected:
             sys.exit("%s computes something else:\n%s%s" % (name, said, expected))
@@ -228,10 +236,11 @@ def main():
     options = parse()
     ways, skipped = available_ways()
     if options.only:
-        unknown = set(options.only) - set(ways)
+        # What is skipped is named below.
+        unknown = set(options.only) - set(ways) - {name.lower() for name in skipped}
         if unknown:
             sys.exit("no %s; there are: %s" % (", ".join(unknown), ", ".join(ways)))
-        ways = {name: ways[name] for name in options.only}
+        ways = {name: ways[name] for name in options.only if name in ways}
     print("%s %s, %s, -O2" % (platform.python_implementation(), platform.python_version(),
                               peers.run([peers.compiler("x.cc"), "--version"]).splitlines()[0]))
     print("with " + ", ".join(peers.versions()))

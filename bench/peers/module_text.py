@@ -1,5 +1,9 @@
 # Writes the same module of many functions with mixed signatures for every tool, for module_cost.py:
 # the functions themselves in natives.h, and one source per tool that wraps them.
+import contextlib
+import io
+import os
+import tempfile
 
 C_TYPES = {"l": "long", "i": "int", "L": "unsigned long", "d": "double", "f": "float",
            "b": "bool", "": "void"}
@@ -45,7 +49,7 @@ def functions(count):
 
 def natives(made):
     return """#include <stdbool.h>
-#ifdef __cplusplus
+#if defined(__cplusplus) && !defined(NATIVE_MAY_THROW)
 #define NATIVE_NOEXCEPT noexcept
 #else
 #define NATIVE_NOEXCEPT
@@ -172,3 +176,24 @@ def cython(made, name):
             function.name, ", ".join(" ".join(pair) for pair in zip(types, names)),
             "return " if function.result else "", function.name, ", ".join(names))
     return 'cdef extern from "natives.h":\n%s\n%s' % (declared, defined)
+
+
+def cffi(made, name):
+    from cffi import FFI
+    ffi = FFI()
+    ffi.cdef("".join("%s %s(%s);" % (C_TYPES[function.result], function.name,
+                                     function.parameters() or "void") for function in made))
+    ffi.set_source(name, '#include "natives.h"')
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "made.c")
+        with contextlib.redirect_stdout(io.StringIO()):
+            ffi.emit_c_code(path)
+        with open(path, encoding="utf-8") as text:
+            return text.read()
+
+
+def tvm_ffi(made, name):
+    del name  # a library has none
+    return '#include <tvm/ffi/tvm_ffi.h>\n#include "natives.h"\n' + "".join(
+        "TVM_FFI_DLL_EXPORT_TYPED_FUNC(%s, ::%s);\n" % (function.name, function.name)
+        for function in made)

@@ -10,7 +10,9 @@
 #define NATIVE_NOEXCEPT
 #endif
 
-#ifdef NATIVE_MAY_THROW
+#ifdef NATIVE_FUNCTION
+// The includer has chosen.
+#elif defined(NATIVE_MAY_THROW)
 // Else the compiler sees that the body throws nothing, and drops what an author pays for.
 #define NATIVE_FUNCTION static __attribute__((noipa))
 #else

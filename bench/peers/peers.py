@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import importlib
-import importlib.util
 import io
 import os
 import platform
@@ -11,6 +10,8 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+
+import loaders
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -44,9 +45,9 @@ def package(name):
 def versions():
     """What is installed of the peers, with versions."""
     found = []
-    for name in ("cffi", "Cython", "nanobind", "pybind11"):
+    for name in ("cffi", "Cython", "nanobind", "numba", "pybind11", "tvm_ffi"):
         try:
-            found.append("%s %s" % (name, package(name).__version__))
+            found.append("%s %s" % (name.replace("_", "-"), package(name).__version__))
         except Unavailable:
             pass
     return found
@@ -69,6 +70,14 @@ def nanobind_includes():
     nanobind = package("nanobind")
     robin_map = os.path.join(os.path.dirname(nanobind.source_dir()), "ext/robin_map/include")
     return ["-I" + nanobind.include_dir(), "-I" + robin_map]
+
+
+def tvm_ffi_includes():
+    return ["-I" + path for path in package("tvm_ffi.libinfo").include_paths()]
+
+
+def tvm_ffi_library():
+    return package("tvm_ffi.libinfo").find_libtvm_ffi()
 
 
 class Workshop:
@@ -127,12 +136,6 @@ class Workshop:
         command += NANOBIND_LIBRARY + list(flags) + [source, "-o", output]
         self.make(output, command, [source])
         return output
-
-    def load(self, name, path):
-        spec = importlib.util.spec_from_file_location(name, path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
 
 
 def source(name):
@@ -217,6 +220,24 @@ def cffi(shop, name):
     return shop.module(name, written)
 
 
+def ctypes(shop, name):
+    return shop.module(name, source("exported.c"), ["-std=c99"])
+
+
+def tvm_ffi(shop, name):
+    library = tvm_ffi_library()
+    # It does not know the types of noexcept functions.
+    return shop.module(name, source("with_tvm_ffi.cc"),
+                       ["-std=c++17", "-DNATIVE_MAY_THROW"] + tvm_ffi_includes(), [library],
+                       ["-Wl,-rpath," + os.path.dirname(library)])
+
+
+def numba(shop, name):
+    del shop, name
+    package("numba")
+    return source("with_numba.py")
+
+
 # What is measured: the label in the tables, and what makes the module. The second of the
 # hand-written ones is the same text built again: what it differs by is the noise.
 PEERS = {
@@ -233,6 +254,9 @@ PEERS = {
     "pybind11": ("pybind11, -O2", pybind11),
     "pybind11_recommended": ("pybind11, its own flags", pybind11_recommended),
     "cffi": ("cffi, API module", cffi),
+    "ctypes": ("ctypes", ctypes),
+    "tvm_ffi": ("tvm-ffi", tvm_ffi),
+    "numba": ("Numba, its own function", numba),
 }
 OWN = ("by_hand", "by_hand_again", "like_clinic", "typedcall", "typedcall_may_throw")
 
@@ -242,9 +266,7 @@ def build(shop, names):
     modules, skipped = {}, {}
     for name in names:
         try:
-            path = PEERS[name][1](shop, "peer_" + name)
-            module = shop.load("peer_" + name, path)
-            modules[name] = module.lib if name == "cffi" else module
+            modules[name] = loaders.load(name, PEERS[name][1](shop, "peer_" + name))
         except (Unavailable, ImportError) as error:
             if name in OWN:
                 raise SystemExit(str(error)) from error
