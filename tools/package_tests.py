@@ -26,9 +26,9 @@ WITH_JIT = ["test_api", "test_api_calls", "test_ctypes", "test_cffi", "test_life
 TIME_LIMIT = 900
 
 
-def libraries():
-    """What the requirements file lists, without comments."""
-    with open(REQUIREMENTS, encoding="utf-8") as file:
+def libraries(path=REQUIREMENTS):
+    """What a requirements file lists, without comments."""
+    with open(path, encoding="utf-8") as file:
         lines = (line.partition("#")[0].strip() for line in file)
         return [line for line in lines if line]
 

@@ -1,0 +1,255 @@
+"""What one call costs, from Python, from C++ and in the libraries that call functions in loops. Each
+source is a benchmark that has an owner elsewhere in bench/; here stands what of it is shown, and how."""
+
+from results import Comparison, Group, NotHere, Source
+
+from machine import read_peers
+
+SHAPES = {"l->l": "l->l", "dd->d": "dd->d", "dldl->d": "dldl->d"}
+PEERS = {
+    "by hand in C": "by_hand", "typedcall": "typedcall", "Cython": "cython",
+    "nanobind": "nanobind", "pybind11": "pybind11", "cffi": "cffi",
+    "Numba's own": "numba", "tvm-ffi": "tvm_ffi", "ctypes": "ctypes",
+}
+
+
+def peers(bench):
+    return read_peers(bench.script(
+        "peers/run.py", "--rounds", bench.rounds(101, 21), "--calls", "5000", "--build-dir",
+        bench.folder, "--only", *PEERS.values()))
+
+
+def tag_cost(bench):
+    # Its module is for the interpreter that Bazel builds for.
+    if bench.programs is None:
+        raise NotHere("it is built by Bazel, which is not here")
+    return [Group(group["name"], group["samples"]) for group in bench.script(
+        "tag_cost.py", "--rounds", bench.rounds(101, 31), "--calls", "30000",
+        python=bench.cpython)["groups"]]
+
+
+def pypy(bench):
+    file = bench.script("pypy_loop.py", "--pypy", bench.need_pypy(), "--cpython", bench.cpython,
+                        "--rounds", bench.rounds(5, 3), "--calls", bench.rounds(5_000_000, 1_000_000))
+    groups = []
+    for signature in SHAPES:
+        samples = {"PyPy " + way: [on_pypy[signature][way] for on_pypy, _ in file["rounds"]]
+                   for way in file["rounds"][0][0][signature]}
+        samples["CPython boxed"] = [on_cpython[signature]["boxed"]
+                                    for _, on_cpython in file["rounds"]]
+        groups.append(Group(signature, samples))
+    return groups
+
+
+def application(bench):
+    return [Group("", group["samples"]) for group in bench.script(
+        "application/run.py", "--pypy", bench.pypy or "", "--rounds", bench.rounds(5, 3),
+        "--steps", bench.rounds(400, 100))["groups"]]
+
+
+def per_point(bench):
+    """One iteration of these is a million points."""
+    groups = bench.program("loops", "/(map_(d_d|dd_d|l_l)|integrate)/(pointer|loop|direct|vectorcall)$")
+    return [Group(group.name, {name: [each / 1e6 for each in taken]
+                               for name, taken in group.samples.items()}) for group in groups]
+
+
+#: script -> {function: (its boxed loop, its loop in Numba)}, by what the script calls them.
+ADOPTERS = {
+    "pyerfa_from_outside": {"pyerfa, anp": ("anp, Python loop", "anp, Numba"),
+                            "pyerfa, gmst82": ("gmst82, Python loop", "gmst82, Numba")},
+    "noise_by_patch": {"noise, snoise2": ("snoise2(...), boxed", "snoise2(...), Numba")},
+    "pycalcpp_by_patch": {"pycalcpp, division": ("division, Python loop", "division, Numba")},
+}
+
+
+def adopters(bench):
+    groups = []
+    for script, functions in ADOPTERS.items():
+        try:
+            samples = {name: taken for group in bench.interleaved(f"adopters/{script}.py", 9, 5)
+                       for name, taken in group.samples.items()}
+        except NotHere as error:
+            groups += [Group(name, {}, dict.fromkeys(("boxed", "Numba"), error)) for name in functions]
+            continue
+        groups += [Group(name, {"boxed": samples[boxed], "Numba": samples[compiled]})
+                   for name, (boxed, compiled) in functions.items()]
+    return groups
+
+
+def by_name(name, usual, quick):
+    return lambda bench: bench.interleaved(name + ".py", usual, quick)
+
+
+def by_program(name, pattern=".", least=0):
+    return lambda bench: bench.program(name, pattern, least)
+
+
+SOURCES = [
+    Source("peers", "tools/peers run", peers, [
+        Comparison(
+            "from_python", "A call from Python",
+            "A call of a typedcall wrapper takes {typedcall} times one by hand in C; nanobind "
+            "{nanobind}, pybind11 {pybind11}, ctypes {ctypes}", "ns", "by hand in C", PEERS,
+            {shape: "python " + shape for shape in SHAPES},
+            "A Python loop calls the same C function through each tool's wrapper. cffi and ctypes release "
+            "the GIL around the call. Numba's own is a function that it compiled, called from Python."),
+        Comparison(
+            "from_c_boxed", "A boxed call from C",
+            "By vectorcall from C it is {typedcall} times one by hand; nanobind {nanobind}, pybind11 "
+            "{pybind11}", "ns", "by hand in C", PEERS,
+            {shape: "vectorcall " + shape for shape in SHAPES},
+            "`PyObject_Vectorcall` with arguments that are ready: what native code pays that knows of no "
+            "tag."),
+    ]),
+    Source("call", "tools/bench call", by_program("call", "call/(dd_d|l_l|dldl_d)/"), [
+        Comparison(
+            "from_cpp", "A call from C++",
+            "A typed call from C++ takes {typedcall} times one through a C pointer; a boxed call takes "
+            "{boxed call}", "ns", "C function pointer",
+            {"C function pointer": "pointer", "typedcall": "direct", "libffi": "ffi",
+             "boxed call": "boxed"},
+            {"l->l": "call/l_l", "dd->d": "call/dd_d", "dldl->d": "call/dldl_d"},
+            "typedcall is `typedcall::function`, resolved before the loop. A boxed call packs the "
+            "arguments, calls the Python callable and unpacks the result."),
+    ]),
+    Source("invoke", "tools/bench invoke", by_program("invoke", "(pointer|invoker|ffi_call)$"), [
+        Comparison(
+            "run_time_signature", "A signature known only at run time",
+            "typedcall's invoker takes {typedcall::invoker} times a call through a C pointer, libffi "
+            "{libffi}", "ns", "C function pointer",
+            {"C function pointer": "pointer", "typedcall::invoker": "invoker", "libffi": "ffi_call"},
+            {"dd->d": "invoke/dd_d", "dldl->d": "invoke/dldl_d", "ldldldld->d": "invoke/ldldldld_d"},
+            "Arguments stand in an array.", ours=("typedcall::invoker",)),
+    ]),
+    Source("slots", "tools/bench slots",
+           # Sixteen places in a cache line, one in each repetition.
+           by_program("slots", "(pointer|expected|scan|miss|dict|getattr|any_foreign)$", 16), [
+        Comparison(
+            "slots", "Finding the function behind an object, and calling it",
+            "Looking a slot up on every call costs {typedcall, expected position} times the bare call; a "
+            "dictionary of the type {capsule in the type's dict}", "ns", "pointer at hand",
+            {"pointer at hand": "pointer", "typedcall, no slot there": "miss",
+             "typedcall, expected position": "expected", "typedcall, last of eight": "scan",
+             "typedcall, foreign type": "any_foreign", "capsule in the type's dict": "dict",
+             "capsule by getattr": "getattr"}, {"d->d": "slots"},
+            ours=("typedcall, expected position", "typedcall, last of eight", "typedcall, foreign type",
+                  "typedcall, no slot there")),
+    ]),
+    Source("resolve", "tools/bench resolve", by_program("resolve"), [
+        Comparison(
+            "resolve", "Finding the entry of a Python callable, and calling it",
+            "A call site that has seen the function takes {call site, seen} times the bare call, a boxed "
+            "call {boxed call}", "ns", "pointer at hand",
+            {"pointer at hand": "pointer", "call site, seen": "site_row",
+             "call site, flag bits": "site_bits", "found anew": "find_row", "boxed call": "boxed"},
+            {"1 function": "resolve_1", "16": "resolve_16", "1000": "resolve_1000"},
+            ours=("call site, seen", "call site, flag bits", "found anew")),
+    ]),
+    Source("loops", "tools/bench loops", per_point, [
+        Comparison(
+            "arrays", "A million points from C++",
+            "typedcall::loop takes {typedcall::loop} times a loop by hand over the C pointer, the best "
+            "boxed loop {boxed, vectorcall}", "ns", "loop by hand",
+            {"loop by hand": "pointer", "typedcall::loop": "loop", "typedcall, one by one": "direct",
+             "boxed, vectorcall": "vectorcall"},
+            {"d->d": "loops/map_d_d", "dd->d": "loops/map_dd_d", "l->l": "loops/map_l_l",
+             "integration": "loops/integrate"},
+            ours=("typedcall::loop", "typedcall, one by one")),
+    ]),
+    Source("numba", "tools/bench_package numba_loop", by_name("numba_loop", 15, 7), [
+        Comparison(
+            "numba", "A call in Numba",
+            "Numba calls a tagged function in {typedcall} times what a ctypes declaration takes; "
+            "CPython's loop takes {CPython, boxed} times", "ns", "declared by ctypes",
+            {"declared by ctypes": "Numba, ctypes", "typedcall": "Numba, tagged",
+             "Numba's own": "Numba, its own function", "CPython, boxed": "CPython"}, {"d->d": ""},
+            "A nopython loop in which each call waits for the one before. Numba's own function is "
+            "compiled into the loop: no call is left."),
+    ]),
+    Source("fallback", "tools/bench_package numba_fallback", by_name("numba_fallback", 15, 7), [
+        Comparison(
+            "fallback", "A function that checks its arguments, in Numba",
+            "A function that may fall back takes {typedcall, falls back} times the same one without the "
+            "check where each call waits; CPython's loop {CPython, boxed}", "ns", "without the check",
+            {"without the check": "bare, in a chain", "typedcall, falls back": "falls back, in a chain",
+             "CPython, boxed": "CPython, boxed"}, {"d->d": ""}, ours=("typedcall, falls back",)),
+    ]),
+    Source("numpy", "tools/bench_package numpy_ufunc", by_name("numpy_ufunc", 51, 11), [
+        Comparison(
+            "numpy", "A million elements in NumPy",
+            "typedcall.ufunc takes {typedcall.ufunc} times a ufunc by hand in C; numpy.vectorize "
+            "{numpy.vectorize}", "ns", "ufunc by hand in C",
+            {"ufunc by hand in C": "ufunc, by hand in C", "typedcall.ufunc": "ufunc, tagged",
+             "numba.vectorize": "numba.vectorize, its own function",
+             "numpy.frompyfunc": "numpy.frompyfunc", "numpy.vectorize": "numpy.vectorize"},
+            {"d->d": ""}, ours=("typedcall.ufunc",)),
+    ]),
+    Source("gufunc", "tools/bench_package numpy_gufunc", by_name("numpy_gufunc", 51, 11), [
+        Comparison(
+            "gufunc", "Rows of an array in NumPy",
+            "A generalised ufunc of a tagged function takes {typedcall.ufunc} times one by hand in C, "
+            "and {gaps, copied} where rows have gaps", "ns", "by hand in C",
+            {"by hand in C": "gufunc, by hand in C", "typedcall.ufunc": "gufunc, tagged",
+             "gaps, copied": "gufunc, tagged, rows with gaps", "numpy.vectorize": "numpy.vectorize"},
+            {f"rows of {size}": f"rows of {size}" for size in (3, 30, 300)},
+            ours=("typedcall.ufunc", "gaps, copied")),
+    ]),
+    Source("quad", "tools/bench_package scipy_quad", by_name("scipy_quad", 51, 15), [
+        Comparison(
+            "quad", "An evaluation in SciPy's quad",
+            "quad takes {typedcall} times as long as over a LowLevelCallable by hand; over the Python "
+            "function {Python callable}", "ns", "LowLevelCallable by hand",
+            {"LowLevelCallable by hand": "quad, LowLevelCallable by hand", "typedcall": "quad, tagged",
+             "Python callable": "quad, Python callable"}, {"d->d": ""}),
+    ]),
+    Source("pypy", "tools/bench_package pypy_loop", pypy, [
+        Comparison(
+            "pypy", "A call on PyPy",
+            "PyPy calls an accelerated function {cpyext, boxed / typedcall, accelerated} times as fast as "
+            "by cpyext", "ns", "pointer by cffi",
+            {"pointer by cffi": "PyPy pointer", "typedcall, accelerated": "PyPy accelerated",
+             "typedcall, resolved": "PyPy resolved", "CPython, boxed": "CPython boxed",
+             "cpyext, boxed": "PyPy boxed"}, SHAPES,
+            ours=("typedcall, accelerated", "typedcall, resolved")),
+    ]),
+    Source("sql", "tools/bench_package sql_sqlite", by_name("sql_sqlite", 21, 7), [
+        Comparison(
+            "sqlite", "A row in SQLite",
+            "A query over a typed function takes {typedcall} times one over SQLite's own abs; a Python "
+            "function {Python function}", "ns", "built in",
+            {"built in": "abs(x), built in", "scan alone": "scan alone", "typedcall": "typed",
+             "typedcall, with the GIL": "typed, for which the GIL is taken",
+             "C function, boxed": "the same, boxed", "Python function": "Python function"},
+            {"APSW": "APSW", "sqlite3": "sqlite3"}, "The whole query, `select sum(f(x))`.",
+            ours=("typedcall", "typedcall, with the GIL")),
+    ]),
+    Source("tag_cost", "tools/bench tag_cost.py", tag_cost, [
+        Comparison(
+            "tag_cost", "What a tag costs Python callers",
+            "A tag costs a Python caller nothing ({tagged} times); flag bits would ({flag bits} times)",
+            "ns", "untagged",
+            {"untagged": "untagged", "tagged": "tagged", "flag bits": "flagged"},
+            {"METH_O": "METH_O", "METH_FASTCALL": "METH_FASTCALL"}, ours=("tagged",)),
+    ]),
+    Source("application", "tools/bench_package application", application, [
+        Comparison(
+            "application", "A whole program",
+            "A simulation with a C extension runs {cpyext, boxed / PyPy, accelerated} times as fast on "
+            "PyPy when accelerated, and {CPython, boxed / Numba} times as fast as CPython in Numba", "s",
+            "CPython, boxed",
+            {"CPython, boxed": "cpython, boxed", "cpyext, boxed": "pypy, boxed",
+             "PyPy, accelerated": "pypy, accelerated", "Numba": "cpython, numba"}, {"program": ""},
+            ours=("PyPy, accelerated", "Numba")),
+    ]),
+    Source("adopters", "bench/adopters/pyerfa_from_outside.py", adopters, [
+        Comparison(
+            "adopters", "Modules of others",
+            "Functions of modules from PyPI, once they are tagged, run {boxed, Python loop / Numba} times "
+            "as fast in Numba as in a Python loop", "ns", "boxed, Python loop",
+            {"boxed, Python loop": "boxed", "Numba": "Numba"},
+            {name: name for functions in ADOPTERS.values() for name in functions},
+            "Each script in `bench/adopters` is one module: tagged from outside, or by a patch. What is left "
+            "is the function's own work.", ours=("Numba",)),
+    ]),
+]

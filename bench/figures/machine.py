@@ -1,0 +1,158 @@
+"""The machine that measures: what it is and which versions it has, and how the project's benchmarks are
+run on it. Each of them writes its samples to a file; read_* turn these into groups."""
+
+import datetime
+import importlib.metadata
+import json
+import os
+import pathlib
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from results import Group, NotHere, reason_of
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LIBRARIES = ("apache-tvm-ffi", "apsw", "cffi", "cython", "duckdb", "matplotlib", "nanobind", "numba",
+             "numpy", "pybind11", "pyerfa", "scipy")
+#: Of one benchmark, after which it is "not here".
+TIME_LIMIT = 600
+
+
+def read_groups(file):
+    """interleaved.keep()'s form, which most benchmarks write."""
+    return [Group(group["name"], group["samples"], file.get("skipped", {}))
+            for group in file["groups"]]
+
+
+def read_google(file):
+    """Google Benchmark's: program/group/contestant, a line for each repetition."""
+    groups = {}
+    for run in sorted(file["benchmarks"], key=lambda run: run.get("repetition_index", 0)):
+        if run.get("run_type") != "iteration" or run.get("error_occurred") or run.get("skipped"):
+            continue
+        name, _, contestant = run["run_name"].rpartition("/")
+        samples = groups.setdefault(name, Group(name, {})).samples
+        scale = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[run["time_unit"]]
+        samples.setdefault(contestant, []).append(run["cpu_time"] * scale)
+    return list(groups.values())
+
+
+def read_peers(file):
+    """bench/peers/run.py's."""
+    return [Group(f"{each['how']} {each['shape']}", each["by_peer"], file["skipped"])
+            for each in file["samples"]]
+
+
+def first_line(command):
+    try:
+        ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               check=False, cwd=ROOT)
+    except OSError:
+        return None
+    return ended.stdout.splitlines()[0] if ended.returncode == 0 and ended.stdout else None
+
+
+def processor():
+    try:
+        text = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return platform.machine()
+    found = re.search(r"model name\s*: (.*)", text)
+    return found[1] if found else platform.machine()
+
+
+def system():
+    try:
+        text = pathlib.Path("/etc/os-release").read_text(encoding="utf-8")
+    except OSError:
+        return platform.system()
+    return re.search(r'PRETTY_NAME="?(.*?)"?\n', text)[1]
+
+
+class Bench:
+    """Runs benchmarks. `python` has the package and the libraries; `pypy` the package, or is None;
+    `programs` is the folder of the C++ ones, or None."""
+
+    def __init__(self, quick=False, pypy=None, cpython=sys.executable, programs=None, python=None):
+        self.quick, self.pypy, self.cpython = quick, pypy, cpython
+        self.python = python or sys.executable
+        self.programs = pathlib.Path(programs) if programs else None
+        self.load = os.getloadavg()[0]
+        # What is built for the run.
+        cache = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
+        self.folder = os.path.join(cache, "typedcall", "figures", "built")
+
+    def rounds(self, usual, quick):
+        return str(quick if self.quick else usual)
+
+    def run(self, command):
+        """What a program has written to the file behind --json or the like; {json} stands for it."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "samples.json")
+            command = [str(part).replace("{json}", path) for part in command]
+            try:
+                ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                       text=True, check=False, cwd=ROOT, timeout=TIME_LIMIT)
+            except (OSError, subprocess.TimeoutExpired) as error:
+                raise NotHere(reason_of(error)) from error
+            # A target that is missed makes a benchmark's status 1, and its samples are there.
+            if not os.path.exists(path):
+                lines = [line for line in ended.stdout.splitlines() if line.strip()]
+                raise NotHere(lines[-1] if lines else f"status {ended.returncode}")
+            with open(path, encoding="utf-8") as file:
+                return json.load(file)
+
+    def script(self, name, *arguments, python=None):
+        """A script of bench/, by a Python that has the package."""
+        return self.run([python or self.python, ROOT / "bench" / name, *arguments, "--json", "{json}"])
+
+    def interleaved(self, name, usual, quick, *arguments, python=None):
+        return read_groups(self.script(name, "--rounds", self.rounds(usual, quick), *arguments,
+                                       python=python))
+
+    def program(self, name, pattern=".", least=0):
+        """A C++ benchmark."""
+        if self.programs is None or not (self.programs / name).exists():
+            raise NotHere("it is built by Bazel, which is not here")
+        repetitions, seconds = (max(least, 9), "0.01") if self.quick else (max(2 * least, 25), "0.03")
+        return read_google(self.run([
+            self.programs / name, f"--benchmark_filter={pattern}", "--benchmark_out={json}",
+            "--benchmark_out_format=json", f"--benchmark_repetitions={repetitions}",
+            f"--benchmark_min_time={seconds}", "--benchmark_report_aggregates_only=false"]))
+
+    def need_pypy(self):
+        if self.pypy is None:
+            raise NotHere("there is no PyPy with headers")
+        return self.pypy
+
+    def describe(self):
+        """What stands beside the results."""
+        busy = self.load > 0.25 * os.cpu_count()
+        return {"processor": processor(), "cores": os.cpu_count(), "system": system(),
+                "load before the run": round(self.load, 2), "busy": busy}
+
+    def versions(self):
+        found = {"typedcall": first_line(["git", "describe", "--always", "--dirty"]) or "",
+                 platform.python_implementation(): platform.python_version()}
+        if self.pypy:
+            said = first_line([self.pypy, "-c", "import sys; print('%d.%d.%d' % "
+                                                "sys.pypy_version_info[:3])"])
+            found["PyPy"] = said or ""
+        found["C++ compiler"] = first_line([os.environ.get("CXX", "c++"), "--version"]) or ""
+        for name in LIBRARIES:
+            try:
+                found[name] = importlib.metadata.version(name)
+            except importlib.metadata.PackageNotFoundError:
+                continue
+        return found
+
+    def now(self):
+        return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def compiler_is_here():
+    return shutil.which(os.environ.get("CXX", "c++")) is not None

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""What tools/figures does in the environment that it has made: measures the topics asked for, writes
+results, pictures and the page, and says what changed since the results that were there."""
+
+import argparse
+import importlib.util
+import pathlib
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "peers")]
+import calls  # noqa: E402
+import compare  # noqa: E402
+import draw  # noqa: E402
+import growth  # noqa: E402
+import machine  # noqa: E402
+import modules  # noqa: E402
+import page  # noqa: E402
+import results  # noqa: E402
+
+DOCS = machine.ROOT / "docs"
+TOPICS = {"calls": calls.SOURCES, "modules": modules.SOURCES, "start_up": modules.START_UP,
+          "growth": growth.SOURCES + modules.GROWTH}
+
+
+def measure(topic, bench, command, only=()):
+    """The file of a topic."""
+    file = {"schema": results.SCHEMA, "topic": topic, "command": command, "date": bench.now(),
+            "quick": bench.quick, "machine": bench.describe(), "versions": bench.versions(),
+            "comparisons": []}
+    for source in TOPICS[topic]:
+        if only and source.name not in only:
+            continue
+        begin = time.monotonic()
+        found = results.collect(source, bench)
+        file["comparisons"] += found
+        print(f"{topic}: {source.name}: {time.monotonic() - begin:.0f} s", flush=True)
+        for each in found:
+            for label, reason in each["missing"].items():
+                print(f"  {each['name']}: not here: {label}: {reason}", flush=True)
+    return file
+
+
+def all_results(folder):
+    return {path.stem: results.read(path) for path in sorted(folder.glob("*.json"))}
+
+
+def write_page(folder):
+    """Pictures of all results in the folder, and the page where it is the project's."""
+    if importlib.util.find_spec("matplotlib") is None:
+        sys.exit("no pictures are drawn and no page is made: matplotlib is not here")
+    files = all_results(folder)
+    for topic, file in files.items():
+        found = {each["name"]: each for each in file["comparisons"]}
+        for source in TOPICS[topic]:
+            for comparison in source.comparisons:
+                if found.get(comparison.name, {}).get("rows"):
+                    text = draw.draw(comparison, found[comparison.name])
+                    (folder / f"{comparison.name}.svg").write_text(text, encoding="utf-8")
+    path = DOCS / "figures.md"
+    if folder == DOCS / "figures":
+        text = path.read_text(encoding="utf-8")
+        path.write_text(page.replaced(text, page.made(files, TOPICS)), encoding="utf-8")
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(
+        prog="tools/figures", description="Measures what the pages state, and draws it.",
+        epilog="tools/figures compare OLD NEW says what changed between two results, files or folders; "
+        "tools/figures draw makes pictures and page anew.")
+    parser.add_argument("topics", nargs="*", metavar="TOPIC", help="one of: " + ", ".join(TOPICS))
+    parser.add_argument("--quick", action="store_true", help="few rounds, and less work")
+    parser.add_argument("--only", nargs="+", default=[], metavar="SOURCE",
+                        help="some sources of the topics; needs --output")
+    parser.add_argument("--output", type=pathlib.Path, default=DOCS / "figures", metavar="FOLDER",
+                        help="where the results go (default: docs/figures)")
+    parser.add_argument("--pypy", help=argparse.SUPPRESS)
+    parser.add_argument("--cpython", default=sys.executable, help=argparse.SUPPRESS)
+    parser.add_argument("--programs", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    unknown = [topic for topic in options.topics if topic not in TOPICS]
+    if unknown:
+        parser.error(f"no topic '{unknown[0]}'; there are: {' '.join(TOPICS)}")
+    sources = {source.name for topic in options.topics or TOPICS for source in TOPICS[topic]}
+    wrong = [name for name in options.only if name not in sources]
+    if wrong:
+        parser.error(f"no source '{wrong[0]}'; there are: {' '.join(sorted(sources))}")
+    if options.only and options.output == DOCS / "figures":
+        parser.error("--only needs --output: the page shows whole topics")
+    return options
+
+
+def main(arguments):
+    if arguments[:1] == ["compare"]:
+        if len(arguments) != 3:
+            sys.exit("tools/figures compare OLD NEW")
+        compare.compare_paths(*map(pathlib.Path, arguments[1:]))
+        return
+    options = parse([each for each in arguments if each != "draw"])
+    folder = options.output.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    if arguments[:1] != ["draw"]:
+        before = all_results(folder)
+        shown = [each for each in options.topics]
+        command = " ".join(["tools/figures", *shown, *["--quick"] * options.quick])
+        bench = machine.Bench(options.quick, options.pypy or None, options.cpython, options.programs)
+        for topic in options.topics or TOPICS:
+            file = measure(topic, bench, command, options.only)
+            results.write(folder / f"{topic}.json", file)
+            if topic in before:
+                compare.report(before[topic], file)
+    write_page(folder)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,89 @@
+"""Writes the part of docs/figures.md that comes from the results: pictures, what they say, numbers, and
+the command of each."""
+
+import results
+from draw import amount
+
+BEGIN = "<!-- made by tools/figures from docs/figures/*.json: from here -->"
+END = "<!-- made by tools/figures: to here -->"
+TITLES = {"calls": "Calls", "modules": "Modules", "start_up": "Start-up", "growth": "As work grows"}
+
+
+def run_line(file):
+    """Where and when a topic was measured, with what."""
+    machine = file["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in file["versions"].items() if version)
+    busy = ", busy with other work" if machine["busy"] else ""
+    quick = " (few rounds)" if file["quick"] else ""
+    return (f"`{file['command']}`{quick}, {file['date']}: {machine['processor']}, {machine['cores']} cores, "
+            f"{machine['system']}{busy}. {versions}. [The results as JSON](figures/{file['topic']}.json).")
+
+
+def cell(row, unit):
+    low, middle, high = row["ratio"]
+    spread = "" if low == high else f" ({low:.3g} to {high:.3g})"
+    return f"{middle:.3g}{spread}, {amount(row['value'][1], unit)}"
+
+
+def table(found):
+    """Columns are the series, or the work."""
+    columns = list(dict.fromkeys((row["series"], row["x"]) for row in found["rows"]))
+    labels = list(dict.fromkeys(row["label"] for row in found["rows"]))
+    cells = {(row["label"], row["series"], row["x"]): cell(row, found["unit"])
+             for row in found["rows"]}
+    heads = [f"`{series}`" if x is None and "->" in series else series if x is None else f"{x:,g}"
+             for series, x in columns]
+    yield "| | " + " | ".join(heads) + " |"
+    yield "|---" * (len(columns) + 1) + "|"
+    for label in labels:
+        yield f"| {label} | " + " | ".join(cells.get((label, *column), "")
+                                           for column in columns) + " |"
+
+
+def section(comparison, found):
+    finding = results.finding(comparison.finding, found) or comparison.heading
+    yield f"### {comparison.heading}"
+    yield ""
+    if found["rows"]:
+        yield f"![{finding}](figures/{comparison.name}.svg)"
+        yield ""
+    growing = f", by {comparison.x}" if comparison.x else ""
+    yield f"`{found['command']}`. {comparison.note}".strip()
+    missing = {f"{label}: {reason}" for label, reason in found["missing"].items()}
+    if not found["rows"]:
+        missing = set(found["missing"].values())
+    for each in sorted(missing):
+        yield f"Not here: {each}."
+    if found["rows"]:
+        yield ""
+        yield (f"<details><summary>Numbers: times {found['reference']}, quartiles, and medians"
+               f"{growing}</summary>")
+        yield ""
+        yield from table(found)
+        yield ""
+        yield "</details>"
+    yield ""
+
+
+def made(files, topics):
+    """The whole part: `files` are the results by topic, `topics` the sources by topic."""
+    lines = [BEGIN, ""]
+    for topic, sources in topics.items():
+        if topic not in files:
+            continue
+        lines += [f"## {TITLES[topic]}", "", run_line(files[topic]), ""]
+        found = {each["name"]: each for each in files[topic]["comparisons"]}
+        for source in sources:
+            for comparison in source.comparisons:
+                if comparison.name in found:
+                    lines += section(comparison, found[comparison.name])
+    return "\n".join([*lines, END])
+
+
+def replaced(text, part):
+    """The page with its part made anew."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"docs/figures.md has no '{BEGIN}' and '{END}'")
+    return before + part + after

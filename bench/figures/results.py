@@ -1,0 +1,213 @@
+"""What a run finds: samples become medians and quartiles, and are written as JSON with the versions and
+the machine beside them. The one owner of that JSON's form: check() says what is wrong with a file."""
+
+import dataclasses
+import json
+import re
+import statistics
+
+SCHEMA = 1
+#: name -> type of what a file has, what a comparison in it has, and what a row of that has.
+FILE = {"schema": int, "topic": str, "command": str, "date": str, "quick": bool, "machine": dict,
+        "versions": dict, "comparisons": list}
+COMPARISON = {"name": str, "command": str, "unit": str, "reference": str, "rows": list,
+              "missing": dict}
+ROW = {"label": str, "series": str, "x": (int, float, type(None)), "rounds": int, "value": list,
+       "ratio": list}
+
+
+@dataclasses.dataclass
+class Group:
+    """What was measured in turns: {contestant: [sample of each round]}, and who is not here, and why.
+    `x` is how much work it was, where a comparison is about that."""
+
+    name: str
+    samples: dict
+    skipped: dict = dataclasses.field(default_factory=dict)
+    x: object = None
+
+
+@dataclasses.dataclass
+class Comparison:
+    """One picture. `rows` maps what the picture says to the contestant's name, `series` does so with
+    groups. The finding's {a} is how many times the reference a takes, {a / b} how many times b."""
+
+    name: str
+    heading: str
+    finding: str
+    unit: str
+    reference: str
+    rows: dict
+    series: dict
+    note: str = ""
+    x: str = ""
+    ours: tuple = ("typedcall",)
+
+
+@dataclasses.dataclass
+class Source:
+    """A measurement of several comparisons: `measure(bench)` gives groups."""
+
+    name: str
+    command: str
+    measure: object
+    comparisons: list
+
+
+class NotHere(Exception):
+    """Something cannot be measured on this machine, and why."""
+
+
+def spread(values):
+    """[lower quartile, median, upper quartile], to five digits."""
+    if len(values) < 2:
+        found = [values[0]] * 3
+    else:
+        found = statistics.quantiles(values, n=4, method="inclusive")
+    return [float(f"{value:.5g}") for value in found]
+
+
+def reason_of(error):
+    """One line for readers elsewhere: without the paths of this machine."""
+    line = next((line for line in str(error).splitlines() if line.strip()), repr(error))
+    return re.sub(r"(?:/[\w.+~-]+)+/", "", line)[:120]
+
+
+def rows_of(comparison, groups):
+    """(rows, {label: reason}) of one comparison."""
+    rows, missing = [], {}
+    for series, name in comparison.series.items():
+        found = [group for group in groups if group.name == name]
+        if not found:
+            missing[series] = "not measured"
+        for group in found:
+            reference = group.samples.get(comparison.rows[comparison.reference])
+            if not reference:
+                reason = group.skipped.get(comparison.rows[comparison.reference], "not measured")
+                missing[series or comparison.reference] = reason_of(reason)
+            for label, contestant in comparison.rows.items():
+                values = group.samples.get(contestant)
+                if not values or not reference:
+                    reason = group.skipped.get(contestant, "not measured")
+                    missing.setdefault(label, reason_of(reason))
+                    continue
+                ratios = [own / other for own, other in zip(values, reference)]
+                rows.append({"label": label, "series": series, "x": group.x, "rounds": len(values),
+                             "value": spread(values), "ratio": spread(ratios)})
+    # Of work that grows some are measured a part of the way.
+    seen = {row["label"] for row in rows}
+    return rows, {label: reason for label, reason in missing.items() if label not in seen}
+
+
+def collect(source, bench):
+    """What a file says of the comparisons of one source; a source that fails is missing as a whole."""
+    try:
+        groups, failed = source.measure(bench), None
+    except NotHere as error:
+        groups, failed = [], reason_of(error)
+    found = []
+    for comparison in source.comparisons:
+        rows, missing = rows_of(comparison, groups)
+        if failed is not None:
+            missing = dict.fromkeys(comparison.rows, failed)
+        found.append({"name": comparison.name, "command": source.command, "unit": comparison.unit,
+                      "reference": comparison.reference, "rows": rows, "missing": missing})
+    return found
+
+
+def check_fields(value, fields, where):
+    if not isinstance(value, dict):
+        return [f"{where}: no object"]
+    wrong = [f"{where}: {name} is missing" for name in fields if name not in value]
+    wrong += [f"{where}: {name} is unknown" for name in value if name not in fields]
+    return wrong + [f"{where}: {name} is of another type" for name, kind in fields.items()
+                    if name in value and not isinstance(value[name], kind)]
+
+
+def check_spread(values, where):
+    is_right = (len(values) == 3 and all(isinstance(value, (int, float)) for value in values)
+                and 0 <= values[0] <= values[1] <= values[2])
+    return [] if is_right else [f"{where}: no quartiles in their order: {values}"]
+
+
+def check(file):
+    """What is wrong with a file, as a list of lines."""
+    wrong = check_fields(file, FILE, "file")
+    if not wrong and file["schema"] != SCHEMA:
+        wrong.append(f"schema {file['schema']} instead of {SCHEMA}")
+    if wrong:
+        return wrong
+    for comparison in file["comparisons"]:
+        found = check_fields(comparison, COMPARISON, "a comparison")
+        wrong += found
+        if found:
+            continue
+        name = comparison["name"]
+        for row in comparison["rows"]:
+            found = check_fields(row, ROW, name)
+            wrong += found
+            if not found:
+                for part in ("value", "ratio"):
+                    wrong += check_spread(row[part], f"{name}, {row['label']}, {part}")
+        places = [(row["label"], row["series"], row["x"]) for row in comparison["rows"]
+                  if isinstance(row, dict)]
+        if len(set(places)) != len(places):
+            wrong.append(f"{name}: a row stands there twice")
+        wrong += [f"{name}: {label} is missing without a reason"
+                  for label, reason in comparison["missing"].items() if not reason]
+    return wrong
+
+
+def read(path):
+    with open(path, encoding="utf-8") as stream:
+        file = json.load(stream)
+    wrong = check(file)
+    if wrong:
+        raise SystemExit(f"{path}: " + "\n".join(wrong))
+    return file
+
+
+def write(path, file):
+    """One line a row, so that a second run's difference can be read."""
+    wrong = check(file)
+    if wrong:
+        raise ValueError("\n".join(wrong))
+    text = json.dumps(file, indent=1)
+    text = re.sub(r"\[\s+([^][{}]*?)\s+\]", lambda m: "[" + " ".join(m[1].split()) + "]", text)
+    text = re.sub(r"(?m)^    \{\s+([^{}]*?)\s+\}", lambda m: "    {" + " ".join(m[1].split()) + "}",
+                  text)
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.write(text + "\n")
+
+
+def median(comparison, label):
+    """The ratios' medians of a label in all series, at the most work where it grows."""
+    rows = [row for row in comparison["rows"] if row["label"] == label]
+    most = max((row["x"] or 0 for row in rows), default=0)
+    return {row["series"]: row["ratio"][1] for row in rows if (row["x"] or 0) == most}
+
+
+def times(values):
+    """"1.2", or "0.8 to 1.4" where series differ."""
+    def text(value):
+        return f"{value:.2f}" if value < 2 else f"{value:.1f}" if value < 10 else f"{value:,.0f}"
+    low, high = text(min(values)), text(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def finding(text, comparison):
+    """The sentence with its numbers, or None where one of them was not measured."""
+    def number(match):
+        over, _, under = match[1].partition(" / ")
+        upper, lower = median(comparison, over), median(comparison, under)
+        if under:
+            values = [upper[series] / lower[series] for series in upper if series in lower]
+        else:
+            values = list(upper.values())
+        if not values:
+            raise KeyError(match[1])
+        return times(values)
+    try:
+        return re.sub(r"\{([^{}]+)\}", number, text)
+    except KeyError:
+        return None

@@ -1,0 +1,44 @@
+# What tools/figures does once the Debian packages are there: an environment with the package and the
+# peers, PyPy's, the C++ benchmarks; then bench/figures/main.py there.
+import os
+import subprocess
+import sys
+
+import interpreters
+import package_tests
+from bench_package import environment
+
+MAIN = "bench/figures/main.py"
+REQUIREMENTS = "bench/figures/requirements.txt"
+PROGRAMS = ("call", "invoke", "loops", "resolve", "slots", "tag_cost_module")
+
+
+def programs(python):
+    """The folder of the C++ benchmarks, or an empty text where Bazel cannot build them."""
+    built = subprocess.run(
+        ["bazel", "build", "-c", "opt", "--disk_cache=" + os.environ["TYPEDCALL_DISK_CACHE"],
+         "--repo_env=PYTHON_BIN=" + python, "--noshow_progress", "--ui_event_filters=-info",
+         "--show_result=0", *["//bench:" + name for name in PROGRAMS]], check=False)
+    return "bazel-bin/bench" if built.returncode == 0 else ""
+
+
+def main(arguments):
+    found = interpreters.find([os.environ["PYTHON_BIN"]] if os.environ.get("PYTHON_BIN") else [])
+    usual = next(i for i in found if not i.reason and i.ordinary)
+    libraries = tuple(package_tests.libraries(REQUIREMENTS))
+    if arguments[:1] in (["draw"], ["compare"]):
+        folder, _ = package_tests.environment_of(usual, libraries)
+        python = os.path.join(folder, "bin", "python") if folder else sys.executable
+        return subprocess.run([python, MAIN, *arguments], check=False).returncode
+    cpython = environment(usual, libraries)
+    if cpython is None:
+        sys.exit(f"the package could not be installed for {usual.label}")
+    pypy = next((i for i in found if i.info["implementation"] == "PyPy" and i.runs_package), None)
+    on_pypy = environment(pypy, False) if pypy is not None else None
+    return subprocess.run(
+        [cpython, MAIN, *arguments, "--cpython", usual.executable, "--pypy", on_pypy or "",
+         "--programs", programs(usual.executable)], check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
