@@ -163,7 +163,7 @@ def compare(title, rounds, calls, by_hand, run, made, python):
     taken["Python function"] = [PYTHONS_SHARE * each for each in taken["Python function"]]
     for each in made.values():
         each.check()
-    held = interleaved.report(taken, calls or 1000, [("typed", "by hand in C", 1.05, "most")])
+    held = interleaved.report(taken, calls or 1000, [("typed", "by hand in C", 1.05, "most")], title)
     for name in taken:
         if name != "by hand in C" and name != "typed":
             print("%s / typed: %.2f (quartiles %.2f to %.2f)" % (name, *interleaved.ratio(taken, name, "typed")))

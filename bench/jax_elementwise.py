@@ -60,7 +60,7 @@ def compare(size, rounds):
     return interleaved.report(
         taken, calls,
         [("typedcall.jax", "pure_callback, the typed ufunc", 1, "most"),
-         ("pure_callback, numpy.vectorize", "typedcall.jax", 10 if size > 1000 else 2, "least")])
+         ("pure_callback, numpy.vectorize", "typedcall.jax", 10 if size > 1000 else 2, "least")], f"{size} doubles")
 
 
 def main():

@@ -54,7 +54,7 @@ def main():
         ("typed, as a function of tvm-ffi", "tvm-ffi's own function", 1.1, "most"),
         ("wrapper, as tvm-ffi converts it", "typed, as a function of tvm-ffi", 1.5, "least"),
         ("tvm-ffi's own, as a typed one", "tvm-ffi's own function", 1, "most"),
-    ])]
+    ], "from Python")]
 
     print("\nfrom C++")
     contestants = {
@@ -71,7 +71,7 @@ def main():
         ("typed, by tvm-ffi", "tvm-ffi's own, by tvm-ffi", 2.5, "most"),
         ("wrapper that tvm-ffi converted, by tvm-ffi", "typed, by tvm-ffi", 3, "least"),
         ("tvm-ffi's own, by typedcall", "tvm-ffi's own, by tvm-ffi", 8, "most"),
-    ]))
+    ], "from C++"))
     return 0 if all(held) else 1
 
 

@@ -13,6 +13,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "peers")]
 import calls  # noqa: E402
 import compare  # noqa: E402
 import draw  # noqa: E402
+import engines  # noqa: E402
 import growth  # noqa: E402
 import machine  # noqa: E402
 import modules  # noqa: E402
@@ -20,8 +21,8 @@ import page  # noqa: E402
 import results  # noqa: E402
 
 DOCS = machine.ROOT / "docs"
-TOPICS = {"calls": calls.SOURCES, "modules": modules.SOURCES, "start_up": modules.START_UP,
-          "growth": growth.SOURCES + modules.GROWTH}
+TOPICS = {"calls": calls.SOURCES + engines.SOURCES, "modules": modules.SOURCES,
+          "start_up": modules.START_UP, "growth": growth.SOURCES + modules.GROWTH}
 
 
 def measure(topic, bench, command, only=()):
