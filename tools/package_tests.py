@@ -15,9 +15,11 @@ TESTS = "tests/package"
 REQUIREMENTS = TESTS + "/requirements.txt"
 # What pyproject.toml builds with.
 BUILDER = "scikit-build-core"
-# What takes longest and is about other programs: build systems, pip, mypy, the pages' code blocks.
-OTHER_PROGRAMS = {"test_build_systems", "test_examples_interpreters", "test_examples_package",
-                  "test_install", "test_pages", "test_typing"}
+# What takes longest and is about other programs: build systems, pip, mypy, the pages' code blocks, workers,
+# libraries that call back, pictures.
+OTHER_PROGRAMS = {"test_build_systems", "test_callback_libraries", "test_clusters_dask",
+                  "test_examples_interpreters", "test_examples_package", "test_figures", "test_install",
+                  "test_pages", "test_typing"}
 # Left out by --quick: attacks, too, which last as long as they are told to, and a minute of Numba.
 SLOW = OTHER_PROGRAMS | {"test_numba_cache", "test_numba_cache_stale", "test_property_attack"}
 # Run again with CPython's JIT, where it is compiled in: those that need few libraries, or call most.
