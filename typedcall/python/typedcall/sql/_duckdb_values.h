@@ -29,6 +29,10 @@ inline bool is_text(const value_type &type) { return type.code == PyNativeType_S
 /// the call is over. Throws std::bad_alloc.
 inline bool load(const column &from, std::uint64_t row, const value_type &type, native_value *out,
                  std::string *copy) {
+  if (type.is_double) {  // nearly always
+    std::memcpy(&out[0].bits, from.data + row * sizeof(double), sizeof(double));
+    return true;
+  }
   if (!type.is_buffer && !is_text(type)) {
     out[0] = internal::load_element(type.type, from.data + row * type.size, nullptr);
     return true;
@@ -75,6 +79,10 @@ struct results {
 
   /// Stores a C function's result, which is at `place`. Null, or why it cannot be.
   const char *give(std::uint64_t row, const value_type &type, const void *place) const {
+    if (type.is_double) {  // nearly always
+      std::memcpy(data + row * sizeof(double), place, sizeof(double));
+      return nullptr;
+    }
     if (is_text(type)) {
       const char *string;
       std::memcpy(&string, place, sizeof(string));
