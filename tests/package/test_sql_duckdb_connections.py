@@ -249,6 +249,8 @@ class Connections(sql_duckdb_support.Connection, adapter_support.Folder):
 
 class Processes(adapter_support.Folder):
     def test_the_end_of_the_interpreter(self):
+        if int(duckdb.__version__.split(".")[0]) < 2:
+            self.skipTest("DuckDB 1.5.6 crashes in a query at the interpreter's end, without us, too")
         status, output, errors = support.python("-c", END % str(support.MODULES.parent))
         self.assertEqual((status, output.strip()), (0, "2"), errors)
 
