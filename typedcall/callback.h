@@ -107,11 +107,10 @@ class callback;
 /// the data pointer (the last one, if there are several). The others become the function's
 /// arguments:
 ///
-/// - a pointer to numbers is a span, whose length is the nearest integer parameter in front
-/// (behind,
-///   where the first pointer is in front of all integers), or `length` where there is none. Such
-///   integers are no arguments. NULL is a span of no elements. What there is elements_of for is a
-///   span, too;
+/// - a pointer to numbers is a span, whose length is the nearest integer parameter in front of it
+///   or, where the first pointer is in front of all integers, behind; or `length` where there is
+///   none. Such integers are no arguments. NULL is a span of no elements. What there is elements_of
+///   for is a span, too;
 /// - everything else is an argument as it is;
 /// - a last pointer that the function has no argument for must be NULL (a gradient that is not
 ///   wanted), or, where C returns an integer or nothing, gets the function's one result.
@@ -125,13 +124,17 @@ class callback;
 ///     ...
 ///     if (!f.check()) return nullptr;
 ///
-/// It stays where it is as long as the library may call. GIL: held where it is made, checked and
-/// destroyed; the library may call without, if `can` is 0, and in other threads, one at a time
-/// where the function is not THREAD_SAFE.
+/// It stays where it is as long as the library may call: it is not copied, nor moved. It belongs to
+/// the interpreter that it is made in. GIL: held where it is made, checked and destroyed. The
+/// library may call in any thread, without the GIL if `can` is 0, else with it; in several threads
+/// at once, on free-threaded builds too, where the function is THREAD_SAFE. Where it falls back, or
+/// raises, a thread without the GIL takes it (of interpreters and their end as fallback_function).
+/// Of several exceptions the first waits, and sys.unraisablehook gets the others.
 template <class R, class... P, class Result, class... A>
 class callback<R(P...), Result(A...)> {
   using roles = internal::parameter_roles<P...>;
   using values = std::tuple<P...>;
+  using error_type = std::conditional_t<std::is_void_v<R>, char, R>;
   static constexpr std::size_t taken = roles::taken(), arity = sizeof...(A);
   static constexpr bool is_status = std::is_integral_v<R> || std::is_void_v<R>;
   static constexpr bool drops_last = arity + 1 == taken;
@@ -164,20 +167,21 @@ class callback<R(P...), Result(A...)> {
     PyErr_Restore(kind, pending, traceback);
   }
 
+  /// GIL: none, or held, as for all that says nothing else here.
   explicit operator bool() const { return !called_.is_empty(); }
   /// What the library calls. Undefined when empty.
   pointer function() const { return called_.may_fall_back() ? &run<true> : &run<false>; }
   /// What it passes.
   void *data() { return this; }
   /// What the library gets where there is an exception: nan, -1 or NULL, if nothing else is said.
-  void on_error(R value) { error_ = value; }
+  /// Before the library calls: no lock guards it. Where C returns nothing it gets nothing.
+  void on_error(error_type value) { error_ = value; }
   /// False with the exception of a call since the last check(). GIL: held.
   bool check() { return !called_.waiting().raise(); }
-  /// For the tp_traverse of an object that has the callback: visits what it keeps.
+  /// For the tp_traverse of an object that has the callback: what it keeps, borrowed.
   PyObject *callable() const { return called_.callable(); }
 
  private:
-  using error_type = std::conditional_t<std::is_void_v<R>, char, R>;
   static constexpr error_type usual_error() {
     if constexpr (std::is_floating_point_v<error_type>) {
       return std::numeric_limits<error_type>::quiet_NaN();

@@ -178,6 +178,21 @@ TEST(Callback, LengthsThatTheLibraryDoesNotPass) {
   EXPECT_TRUE(with_status.check());
 }
 
+TEST(Callback, ALibraryThatWantsNothingBack) {
+  using rate_of_lsoda = void(double, const double *, double *, void *);
+  const double y[] = {1, 2};
+  double dydt[2] = {};
+  callback<rate_of_lsoda, void(double, span<const double>, span<double>)> f(
+      Interface(), Function("decay").get(), 2);
+  ASSERT_TRUE(f) << TakeError();
+  f.function()(3, y, dydt, f.data());
+  EXPECT_EQ(dydt[1], -6);
+  EXPECT_TRUE(f.check());
+  f.function()(-3, y, dydt, f.data());
+  EXPECT_FALSE(f.check());
+  EXPECT_EQ(TakeError(), "ValueError: t below 0");
+}
+
 TEST(Callback, OneValueBehindAPointer) {
   callback<integrand, double(span<const double>)> f(Interface(), Function("sum").get());
   const double x[] = {1, 2, 3};

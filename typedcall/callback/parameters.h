@@ -12,7 +12,8 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// The elements behind a type of the library's, as `N_Vector` of SUNDIALS'. Specialise it:
+/// The elements behind a type of the library's, as `N_Vector` of SUNDIALS'. Each call of the
+/// callback asks get(), in whichever thread, with or without the GIL. Specialise it:
 ///
 ///     template <>
 ///     struct typedcall::elements_of<N_Vector> {
