@@ -9,6 +9,8 @@ import time
 #: Where the command line wants the samples, and those that report() has had so far.
 _wanted = None
 _groups = []
+#: Who is not measured, and why.
+_skipped = {}
 
 
 def rounds(description, usual):
@@ -51,9 +53,20 @@ def ratio(taken, name, other):
 def keep(name, unit, samples):
     """Writes what was kept so far and this group, {contestant: [sample of each round]}, if asked to."""
     _groups.append({"name": name, "unit": unit, "samples": samples})
+    _write()
+
+
+def skip(name, reason):
+    """Says that a contestant, or a whole group, is not here, and why."""
+    print("SKIPPED: %s: %s" % (name, reason))
+    _skipped[name] = reason
+    _write()
+
+
+def _write():
     if _wanted:
         with open(_wanted, "w", encoding="utf-8") as file:
-            json.dump({"groups": _groups}, file)
+            json.dump({"groups": _groups, "skipped": _skipped}, file)
 
 
 def report(taken, calls, comparisons, group=""):

@@ -35,7 +35,7 @@ def main():
     connection.create_function("boxed", callees.absolute, double, double[0])
     fast = ["abs", "absolute", "absolute_with_gil"]
     if arrow_compute is None:
-        print("pyarrow is not installed")
+        interleaved.skip("Arrow function", "pyarrow is not installed")
     else:
         fast.append("arrow")
         connection.create_function("arrow", lambda x: arrow_compute.abs(x), double, double[0], type="arrow")

@@ -19,13 +19,13 @@ def engines():
         connection = apsw.Connection(":memory:")
         yield "APSW", connection, connection.create_scalar_function
     except ImportError:
-        print("APSW is not installed")
+        interleaved.skip("APSW", "it is not installed")
     sqlite3 = importlib.import_module("sqlite3")
     if hasattr(sqlite3.Connection, "load_extension"):
         connection = sqlite3.connect(":memory:")
         yield "sqlite3", connection, lambda name, f, count: connection.create_function(name, count, f)
     else:
-        print("this Python's sqlite3 was built without loadable extensions")
+        interleaved.skip("sqlite3", "this Python's was built without loadable extensions")
 
 
 def compare(name, connection, create, rounds):

@@ -76,10 +76,11 @@ def reason_of(error):
 def rows_of(comparison, groups):
     """(rows, {label: reason}) of one comparison."""
     rows, missing = [], {}
+    reasons = {name: reason for group in groups for name, reason in group.skipped.items()}
     for series, name in comparison.series.items():
         found = [group for group in groups if group.name == name]
         if not found:
-            missing[series] = "not measured"
+            missing[series] = reason_of(reasons.get(name, "not measured"))
         for group in found:
             reference = group.samples.get(comparison.rows[comparison.reference])
             if not reference:

@@ -34,7 +34,7 @@ def groups(factor=1.0):
     hand = [10.0, 11.0, 12.0, 13.0, 14.0]
     samples = {"hand": hand, "tagged": [factor * each * (1 + at / 100) for at, each in enumerate(hand)],
                "boxed": [30 * each for each in hand]}
-    return [results.Group("one", samples, {"gone": "no wheel in /root/somewhere/else.whl\nmore"}),
+    return [results.Group("one", samples, {"gone": "no wheel in /some/where/else.whl\nmore"}),
             results.Group("two", samples)]
 
 
@@ -68,12 +68,15 @@ class Results(unittest.TestCase):
 
     def test_what_fails_is_named(self):
         def fails(bench):
-            raise results.NotHere("no compiler\nat /tmp/x")
+            raise results.NotHere("no compiler\nat /some/where")
         found, = results.collect(source(CALLS, fails), None)
         self.assertEqual(found["rows"], [])
         self.assertEqual(found["missing"], dict.fromkeys(CALLS.rows, "no compiler"))
         one, = results.collect(source(CALLS, lambda bench: groups()[:1]), None)
         self.assertEqual(one["missing"]["d->d"], "not measured")
+        without = results.Group("one", {"hand": [1.0], "tagged": [2.0]}, {"two": "no such engine"})
+        one, = results.collect(source(CALLS, lambda bench: [without]), None)
+        self.assertEqual(one["missing"]["d->d"], "no such engine")
 
     def test_a_wrong_file_is_refused(self):
         self.assertEqual(results.check(a_file()), [])
