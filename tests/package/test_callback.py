@@ -348,7 +348,6 @@ class Exceptions(unittest.TestCase):
         gc.collect()
         self.assertEqual(seen, ["ValueError('no root')"])
 
-
     def test_an_interrupt_waits_as_others_do(self):
         entry = typedcall.entries(functions.root)[0]
 
@@ -408,7 +407,7 @@ class Lives(unittest.TestCase):
                 prototype(-1.0, data)
                 self.assertRaises(ValueError, made.check)
             before = support_memory()
-            for _ in range(100_000):
+            for _ in range(1_000_000):
                 prototype(4.0, data)
             for _ in range(5_000):
                 prototype(-1.0, data)

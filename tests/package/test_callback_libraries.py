@@ -50,6 +50,26 @@ class Examples(adapter_support.Folder):
         self.check("scipy_root", "SciPy: root at 2.467401100")
 
 
+class SciPy(unittest.TestCase):
+    def test_all_root_finders_for_c_callers(self):
+        zeros = adapter_support.library("scipy.optimize.cython_optimize._zeros")
+        name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
+        address_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+            ("PyCapsule_GetPointer", ctypes.pythonapi))
+        double, pointer = ctypes.c_double, ctypes.c_void_p
+        prototype = ctypes.CFUNCTYPE(double, pointer, double, double, pointer, double, double, ctypes.c_int, pointer)
+        for name in ("bisect", "ridder", "brenth", "brentq"):
+            capsule = zeros.__pyx_capi__[name]
+            find = prototype(address_of(capsule, name_of(capsule)))
+            with self.subTest(name):
+                with typedcall.callback(functions.half, "double (*)(double x, void *params)") as f:
+                    root = find(f.address, -4, 9, f.data, 1e-12, 1e-12, 100, None)
+                self.assertAlmostEqual(root, 0, 9)
+                with self.assertRaisesRegex(ValueError, "no root"):
+                    with typedcall.callback(functions.root, "double (*)(double x, void *params)") as f:
+                        find(f.address, -4, 9, f.data, 1e-12, 1e-12, 100, None)
+
+
 class Failures(unittest.TestCase):
     """What libraries do with an exception's error value."""
 

@@ -2,8 +2,10 @@
 
 import gc
 import os
+import signal
 import sys
 import threading
+import time
 import unittest
 
 import adapter_support
@@ -142,6 +144,22 @@ class Errors(With64Bits):
             self.raises("fallback_functions.root d&d->i: ValueError: no result", root, x)
         tenfold = elementwise(fallbacks.tenfold, pure=True)
         self.same(jax.jit(tenfold)(numpy.array([4.0, -5.0])), [2.0, -50.0])
+
+    def test_an_interrupt_is_not_lost(self):
+        def f(x):
+            raise KeyboardInterrupt
+
+        entry = typedcall.entries(fallbacks.root)[0]
+        typedcall.tag(f, entry.signature, entry.address, flags=entry.flags)
+        self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        with self.assertRaises(KeyboardInterrupt):
+            try:
+                elementwise(f, pure=True)(-X).block_until_ready()
+            except RuntimeError as error:
+                self.assertIn("KeyboardInterrupt", str(error))
+            for _ in range(100):
+                time.sleep(0.01)
 
     def test_a_program_of_another_process(self):
         made = jax.ffi.ffi_call("typedcall_elementwise", jax.ShapeDtypeStruct((1,), "float64"))
