@@ -344,10 +344,13 @@ def main():
         partly = [i for i in chosen if i.info["gil_disabled"] and i.path not in options.python]
         partly = [i for i in partly if i.version[:2] > partly[0].version[:2]]
         with_clang = options.full or options.clang
-        plan += bazel_runs(order, usual, newest, options.full, options.quick, with_clang, partly)
-        plan += package_runs(found, usual, options.full, options.quick, partly)
-    if options.full:
-        plan += full_runs(chosen, usual, newest, options.fuzz_seconds, options.thread_sanitizer)
+        first, *others = bazel_runs(order, usual, newest, options.full, options.quick, with_clang, partly)
+        package, *packages = package_runs(found, usual, options.full, options.quick, partly)
+        plan += [first, package]
+        if options.full:
+            # Before what only repeats the first two: there may be no time for all of that.
+            plan += full_runs(chosen, usual, newest, options.fuzz_seconds, options.thread_sanitizer)
+        plan += others + packages
 
     if options.full:
         # tests/package/test_property_attack.py
