@@ -77,7 +77,8 @@ def scale_of(axis, low, high):
     from matplotlib import ticker
     subs = (1, 2, 5) if high / low < 60 else (1, 3) if high / low < 1000 else (1,)
     axis.set_major_locator(ticker.LogLocator(subs=subs))
-    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.5g}"))
+    axis.set_major_formatter(ticker.FuncFormatter(
+        lambda value, _: f"{value / 1e6:g} M" if value >= 1e6 else f"{value:,.0f}" if value >= 1 else f"{value:.5g}"))
     axis.set_minor_locator(ticker.NullLocator())
 
 
@@ -170,7 +171,7 @@ def lines(comparison, found, title):
     height = above + 2.9 + below
     figure = pyplot.figure(figsize=(WIDTH, height))
     heading(figure, title, height)
-    axes = figure.add_axes((0.09, below / height, 0.66, 2.9 / height))
+    axes = figure.add_axes((0.09, below / height, 0.6, 2.9 / height))
     most = max((row["x"] for row in found["rows"]), default=1)
     if most > 10:
         axes.set_xscale("log")
