@@ -1,0 +1,33 @@
+"""What the tests of typedcall.callback() share: native functions, C types of libraries, and calls by these."""
+
+import ctypes
+import unittest
+
+import support
+
+if support.IS_PYPY:
+    raise unittest.SkipTest("typedcall.callback is CPython's")
+
+functions = support.build("callback_functions")
+
+OF_NUMBER = "double (*)(double x, void *params)"
+NLOPT = "double(unsigned n, const double *x, double *gradient, void *data)"
+CUBATURE = "int(unsigned ndim, const double *x, void *fdata, unsigned fdim, double *fval)"
+GSL_ODE = "int (*)(double t, const double y[2], double dydt[2], void *params)"
+MONTE = "double (*)(double *x, size_t dim, void *params)"
+SCIPY = "double (int n, double *x, void *user_data)"
+
+_TYPES = {"d": ctypes.c_double, "f": ctypes.c_float, "i": ctypes.c_int, "I": ctypes.c_uint,
+          "l": ctypes.c_long, "N": ctypes.c_size_t, "P": ctypes.c_void_p, "v": None,
+          "b": ctypes.c_int8, "B": ctypes.c_uint8, "?": ctypes.c_bool}
+
+
+def call(made, signature, *arguments):
+    """Calls the C function with its own types; for `P` the data pointer where it stands."""
+    letters, result = signature.split("->")
+    prototype = ctypes.PYFUNCTYPE(_TYPES[result], *(_TYPES[each] for each in letters))
+    return prototype(made.address)(*(made.data if each is ... else each for each in arguments))
+
+
+def doubles(*values):
+    return (ctypes.c_double * len(values))(*values)

@@ -1,0 +1,220 @@
+"""typedcall.callback(): exceptions, which wait until the library has returned, threads, and what a callback
+keeps."""
+
+import ctypes
+import gc
+import math
+import pathlib
+import signal
+import sys
+import textwrap
+import threading
+import unittest
+import weakref
+
+import support
+import typedcall
+from callback_support import OF_NUMBER, NLOPT, GSL_ODE, MONTE, call, doubles, functions
+
+
+class Exceptions(unittest.TestCase):
+    def test_one_waits_until_the_library_returns(self):
+        before = functions.calls()
+        for f in (functions.root, functions.raising_root):
+            with self.assertRaisesRegex(ValueError, "no root") as caught:
+                with typedcall.callback(f, OF_NUMBER) as made:
+                    self.assertTrue(math.isnan(call(made, "dP->d", -1.0, ...)))
+                    # Now nothing is called.
+                    calls = functions.calls()
+                    self.assertTrue(math.isnan(call(made, "dP->d", 4.0, ...)))
+                    self.assertEqual(functions.calls(), calls)
+            self.assertIsNone(caught.exception.__context__)
+            made.check()
+            self.assertEqual(call(made, "dP->d", 4.0, ...), 2)
+        self.assertGreater(functions.calls(), before)
+
+    def test_the_reason_of_a_failure_that_the_library_tells(self):
+        with self.assertRaisesRegex(ValueError, "no root") as caught:
+            with typedcall.callback(functions.root, OF_NUMBER) as made:
+                call(made, "dP->d", -1.0, ...)
+                raise RuntimeError("GSL failed")
+        self.assertIsInstance(caught.exception.__context__, RuntimeError)
+
+    def test_the_error_value(self):
+        for declaration, signature, options, error in [
+                ("double(double x, void *p)", "dP->d", {"error": math.inf}, math.inf),
+                (GSL_ODE, "dPPP->i", {}, -1), (GSL_ODE, "dPPP->i", {"error": 9}, 9)]:
+            f, x = (functions.root, [-1.0]) if signature == "dP->d" else (
+                functions.checked_decay, [-1.0, doubles(1, 2), doubles(0, 0)])
+            made = typedcall.callback(f, declaration, **options)
+            self.assertEqual(call(made, signature, *x, ...), error)
+            self.assertRaises(ValueError, made.check)
+
+    def test_python_is_called_where_it_falls_back(self):
+        entry = typedcall.entries(functions.checked_squares)[0]
+
+        def f(x, gradient):
+            self.assertEqual((type(x), x.format, x.readonly, list(x)), (memoryview, "d", True, [-1, 2]))
+            for i in range(len(gradient)):
+                gradient[i] = 10 + i
+            return 5
+
+        typedcall.tag(f, entry.signature, entry.address, flags=entry.flags)
+        self.addCleanup(typedcall.untag, f)
+        made = typedcall.callback(f, NLOPT)
+        gradient = doubles(0, 0)
+        self.assertEqual(call(made, "IPPP->d", 2, doubles(-1, 2), gradient, ...), 5)
+        self.assertEqual(list(gradient), [10, 11])
+
+    def test_a_wrong_result_of_python(self):
+        entry = typedcall.entries(functions.root)[0]
+        for result, error in [("a", TypeError), (None, TypeError), (10**400, OverflowError)]:
+            def f(x, result=result):
+                return result
+
+            typedcall.tag(f, entry.signature, entry.address, flags=entry.flags)
+            with self.assertRaises(error), typedcall.callback(f, OF_NUMBER) as made:
+                call(made, "dP->d", -1.0, ...)
+            typedcall.untag(f)
+
+    def test_what_was_pending_stays(self):
+        entry = typedcall.entries(functions.root)[0]
+
+        def f(x):
+            raise KeyError(x)
+
+        typedcall.tag(f, entry.signature, entry.address, flags=entry.flags)
+        self.addCleanup(typedcall.untag, f)
+        made = typedcall.callback(f, OF_NUMBER)
+        try:
+            raise LookupError("mine")
+        except LookupError:
+            call(made, "dP->d", -1.0, ...)
+            self.assertEqual(sys.exc_info()[1].args, ("mine",))
+        self.assertRaises(KeyError, made.check)
+
+    def test_no_data_pointer_at_all(self):
+        made = typedcall.callback(functions.root, OF_NUMBER)
+        self.assertTrue(math.isnan(call(made, "dP->d", 1.0, None)))
+        made = typedcall.callback(functions.decay, GSL_ODE)
+        self.assertEqual(call(made, "dPPP->i", 1.0, doubles(1, 2), doubles(1, 2), None), -1)
+
+    def test_null_arrays(self):
+        made = typedcall.callback(functions.total, MONTE.replace("double *x", "const double *x"))
+        self.assertTrue(math.isnan(call(made, "PNP->d", None, 3, ...)))
+        self.assertRaisesRegex(ValueError, "NULL", made.check)
+
+    def test_an_exception_that_nobody_asks_for(self):
+        seen = []
+        self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
+        sys.unraisablehook = lambda each: seen.append(repr(each.exc_value))
+        made = typedcall.callback(functions.root, OF_NUMBER)
+        call(made, "dP->d", -1.0, ...)
+        del made
+        gc.collect()
+        self.assertEqual(seen, ["ValueError('no root')"])
+
+    def test_an_interrupt_waits_as_others_do(self):
+        entry = typedcall.entries(functions.root)[0]
+
+        def f(x):
+            signal.raise_signal(signal.SIGINT)
+            return x
+
+        self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        typedcall.tag(f, entry.signature, entry.address, flags=entry.flags)
+        self.addCleanup(typedcall.untag, f)
+        with self.assertRaises(KeyboardInterrupt), typedcall.callback(f, OF_NUMBER) as made:
+            self.assertTrue(math.isnan(call(made, "dP->d", -1.0, ...)))
+
+    def test_a_library_that_calls_after_python_has_ended(self):
+        """A destructor at the very end: what needs no Python goes on, the rest is an error value."""
+        program = """
+            import ctypes, os, sys, typedcall, callback_functions
+            made = typedcall.callback(callback_functions.{0}, "double (*)(double x, void *params)")
+            prototype = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_void_p)
+            class AtEnd:
+                call = (prototype(made.address), made)
+                def __del__(self, write=os.write, repr=repr):
+                    write(1, repr(self.call[0]({1}, self.call[1].data)).encode())
+            sys.kept = AtEnd()
+        """
+        for name, x, expected in [("half", 3.0, "1.5"), ("root", 9.0, "3.0"), ("root", -1.0, "nan")]:
+            status, printed, errors = support.python(
+                "-c", textwrap.dedent(program.format(name, x)), paths=[pathlib.Path(functions.__file__).parent])
+            self.assertEqual((status, printed.strip()), (0, expected), errors)
+
+
+class Lives(unittest.TestCase):
+    def test_it_keeps_what_it_calls(self):
+        def f(x):
+            return x
+
+        entry = typedcall.entries(functions.half)[0]
+        typedcall.tag(f, "d->d", entry.address, flags=entry.flags)
+        made = typedcall.callback(f, OF_NUMBER)
+        f.callback = made  # a circle
+        gone = weakref.ref(f)
+        del f
+        gc.collect()
+        self.assertIsNotNone(gone())
+        self.assertEqual(call(made, "dP->d", 1.0, ...), 0.5)
+        typedcall.untag(made.callable)
+        del made
+        gc.collect()
+        self.assertIsNone(gone())
+
+    def test_a_million_calls_leave_nothing(self):
+        with typedcall.callback(functions.root, OF_NUMBER) as made:
+            prototype = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_void_p)(made.address)
+            data = made.data
+            for _ in range(1000):
+                prototype(-1.0, data)
+                self.assertRaises(ValueError, made.check)
+            before = support_memory()
+            for _ in range(1_000_000):
+                prototype(4.0, data)
+            for _ in range(5_000):
+                prototype(-1.0, data)
+                try:
+                    made.check()
+                except ValueError:
+                    pass
+                typedcall.callback(functions.product, NLOPT)
+            self.assertLess(support_memory() - before, 2000)
+
+    def test_threads(self):
+        class Flaw(Exception):
+            pass
+
+        entry = typedcall.entries(functions.root)[0]
+
+        def f(x):
+            raise Flaw(x)
+
+        typedcall.tag(f, entry.signature, entry.address, flags=entry.flags)
+        self.addCleanup(typedcall.untag, f)
+        made = typedcall.callback(f, OF_NUMBER)
+        prototype = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_void_p)(made.address)
+        self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
+        others = []
+        sys.unraisablehook = lambda each: others.append(each.exc_value)
+        threads = [threading.Thread(target=prototype, args=(-1.0, made.data)) for _ in range(8)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        self.assertRaises(Flaw, made.check)
+        made.check()
+        self.assertTrue(all(isinstance(each, Flaw) for each in others))
+
+
+def support_memory():
+    """Kilobytes of this process."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * 4
+
+
+if __name__ == "__main__":
+    unittest.main()
