@@ -31,7 +31,7 @@ def table(found):
     labels = list(dict.fromkeys(row["label"] for row in found["rows"]))
     cells = {(row["label"], row["series"], row["x"]): cell(row, found["unit"])
              for row in found["rows"]}
-    heads = [f"`{series}`" if x is None and "->" in series else series if x is None else f"{x:,g}"
+    heads = [f"`{series}`" if x is None and "->" in series else series if x is None else f"{x:,}"
              for series, x in columns]
     yield "| | " + " | ".join(heads) + " |"
     yield "|---" * (len(columns) + 1) + "|"

@@ -4,6 +4,7 @@ threads and lifetimes."""
 import ctypes
 import gc
 import math
+import signal
 import sys
 import threading
 import time
@@ -175,6 +176,9 @@ class Errors(unittest.TestCase):
 
     def test_an_interrupt(self):
         """The error has no name there, but the interrupt is not lost."""
+        # A shell's background job ignores it.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         with self.assertRaises(KeyboardInterrupt):
             try:
                 function(caller.interrupted)()
