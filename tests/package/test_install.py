@@ -23,7 +23,7 @@ SOURCES = pathlib.Path("typedcall", "python", "typedcall")
 HAS_REPOSITORY = (ROOT / "pyproject.toml").is_file()
 ROOMS = ("core", "typedcall")
 #: What `pip install typedcall[...]` asks for.
-EXTRAS = {("rich>=10", "cli"), ("apsw", "sql"), ("duckdb", "duckdb"), ("apache-tvm-ffi>=0.1", "tvm-ffi"),
+EXTRAS = {("rich>=10", "cli"), ("apsw", "sql"), ("duckdb>=1.2", "duckdb"), ("apache-tvm-ffi>=0.1", "tvm-ffi"),
           ("jax>=0.5", "jax")}
 
 
