@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from typedcall._codes import are_equivalent
 from typedcall._foreign import name_of
 from typedcall._parameters import Parameters, check_known, forget, read_parameters, remember
-from typedcall._records import Entry, Flags, falling_back
+from typedcall._records import Entry, Flags, falling_back, row_of
 from typedcall._tagging import OF_TAGS, Row, kept_by_tag, read_flags, read_rows, read_texts
 from typedcall.sources import foreign_entries
 
@@ -190,7 +190,7 @@ def _add(f: Any, rows: list[Row], kept: Any) -> None:
         raise ValueError(
             f"{name_of(f)} has '{', '.join(stands)}' in its {place}, to which nothing is added"
         )
-    old = [(entry.signature, int(entry.flags), entry.address) for entry in present]
+    old = list(map(row_of, present))
     added = _with_rows(f, old, rows)
     if added == old or not old:
         backend.tag(f, added, kept)
@@ -246,10 +246,7 @@ def adopt(f: Any) -> list[str]:
     if not existing:
         existing = foreign_entries(f)
         if existing and backend.HAS_SIDE_TABLE:
-            backend.tag(
-                f,
-                [(entry.signature, int(entry.flags), entry.address) for entry in existing],
-                kept_by_tag(f, [entry.keep_alive for entry in existing]),
-            )
+            kept = kept_by_tag(f, [entry.keep_alive for entry in existing])
+            backend.tag(f, list(map(row_of, existing)), kept)
             existing = backend.own_entries(f)
     return [entry.signature for entry in existing]

@@ -3,15 +3,25 @@ by the modules that hand functions to other libraries."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Container, Iterator
 from typing import Any, Callable
 
 from typedcall._api import entries as offered
 from typedcall._foreign import name_of
 from typedcall._records import Entry, Flags, matching, parse_signature
 
-__all__ = ["choose", "offered", "usable"]
+__all__ = ["HANDLED", "NUMBERS", "VALUES", "choose", "extension_of", "offered", "usable", "valueless"]
 
 _RAISES = Flags.MAY_RAISE | Flags.RETURNS_STATUS
+#: What the extension modules see to for libraries that call in any thread, and know no exceptions.
+HANDLED = _RAISES | (
+    Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL | Flags.ERROR_IS_NEG_ZERO | Flags.FALLS_BACK
+)
+#: The arguments for which runtimes with types of their own have values, all of them.
+NUMBERS = frozenset("?bBhHiIlLqQnNfd")
+VALUES = NUMBERS | {"s", "*s", "*kB"}
+_RESULTS = NUMBERS | {"s", "v"}
 
 
 def choose(
@@ -66,3 +76,24 @@ def usable(function: Any, consumer: str, obstacle: Callable[[Entry], str]) -> li
             f"{name_of(function)} has nothing for {consumer}: {reasons or 'it offers no typed function'}"
         )
     return kept
+
+
+def valueless(entry: Entry, consumer: str, arguments: Container[str] = VALUES) -> str:
+    """An obstacle for usable(): what has to be a value of the consumer's, and is none."""
+    missing = entry.flags.asks(HANDLED)
+    if missing:
+        return missing
+    given, result = entry.python_types()
+    for letters in given:
+        if letters not in arguments:
+            return f"has an argument '{letters}', for which {consumer} has no value"
+    return "" if result in _RESULTS else f"has a result '{result}', for which {consumer} has no value"
+
+
+@contextlib.contextmanager
+def extension_of(user: str, whose: str = "which CPython's package has") -> Iterator[None]:
+    """Around the import of an extension module of the package, which may have been built without."""
+    try:
+        yield
+    except ImportError as error:
+        raise ImportError(f"{user} needs its extension module, {whose}: {error}") from error

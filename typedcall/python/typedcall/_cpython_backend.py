@@ -9,7 +9,7 @@ from typedcall import _native
 from typedcall._identity import IdentityTable
 from typedcall._native import TypedFunction
 from typedcall._parameters import has_keyword_only
-from typedcall._records import Entry, Flags
+from typedcall._records import Entry, Flags, row_of
 from typedcall._tagging import Row
 
 __all__ = [
@@ -70,7 +70,7 @@ def kept_with(f: Any, present: list[Entry]) -> list[Any]:
     """What a tag is to keep that has these entries of the last tag, too. An entry's own reference has the
     callable, which would never go."""
     known = _tags.get(f)
-    if known is not None and known[0] == [(e.signature, int(e.flags), e.address) for e in present]:
+    if known is not None and known[0] == list(map(row_of, present)):
         return [known[1] or ()]
     return [entry.keep_alive for entry in present]
 
@@ -91,8 +91,7 @@ def resolve_own(f: Any, asked: str, can: int, casting: str) -> TypedFunction | N
 
 def select(found: list[Entry], asked: str, can: int, casting: str) -> Entry | None:
     """The one of `found` that answers best."""
-    rows = [(entry.signature, int(entry.flags), entry.address) for entry in found]
-    at = _native.select(rows, asked, can, casting)
+    at = _native.select(list(map(row_of, found)), asked, can, casting)
     return None if at is None else found[at]
 
 

@@ -7,6 +7,7 @@
 #include "typedcall/provider.h"
 // These come first, because of Python.h.
 #include <atomic>
+#include <memory>
 
 namespace typedcall::python {
 
@@ -14,6 +15,12 @@ namespace typedcall::python {
 struct home {
   internal::home_interpreter interpreter;
   std::atomic<bool> is_closed{false};
+
+  /// This thread's. Null with MemoryError. GIL: held.
+  static home *make() {
+    auto made = std::make_unique<home>();
+    return made->interpreter.set_current() ? made.release() : nullptr;
+  }
 
   bool is_main() const { return interpreter.state() == PyInterpreterState_Main(); }
   /// A thread that waited for it now would wait for ever.
@@ -53,20 +60,25 @@ struct home {
   }
 };
 
+/// False with ImportError.
+inline bool is_interpreter_supported() {
+#if PY_VERSION_HEX < 0x030C0000
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    PyErr_SetString(PyExc_ImportError, "before Python 3.12: in the main interpreter only");
+    return false;
+  }
+#endif
+  return true;
+}
+
 /// The state of such a module: its functions' home.
 struct state_with_home : module_state {
   static constexpr bool runs_without_gil = true;
   home *where = nullptr;
 
   int exec(PyObject *) {
-#if PY_VERSION_HEX < 0x030C0000
-    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
-      PyErr_SetString(PyExc_ImportError, "before Python 3.12: in the main interpreter only");
-      return -1;
-    }
-#endif
-    where = new home;
-    return where->interpreter.set_current() ? 0 : -1;
+    if (is_interpreter_supported()) where = home::make();
+    return where != nullptr ? 0 : -1;
   }
   /// The main interpreter's end can be seen, and others at exit may still use it.
   void end() const {
@@ -74,6 +86,18 @@ struct state_with_home : module_state {
   }
   ~state_with_home() {
     if (where != nullptr) where->is_closed.store(true, std::memory_order_release);
+  }
+};
+
+/// The same of a module for a library that is in the main interpreter only, once in the process.
+struct state_with_one_home : module_state {
+  static constexpr bool runs_without_gil = true;
+  static constexpr bool supports_interpreters = false;
+  static inline home *where = nullptr;
+
+  int exec(PyObject *) {
+    if (where == nullptr) where = home::make();
+    return where != nullptr ? 0 : -1;
   }
 };
 

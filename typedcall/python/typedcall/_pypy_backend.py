@@ -17,7 +17,15 @@ from typedcall._parameters import Arrangement, arrange, arrangement_of, has_keyw
 from typedcall._pypy_buffers import buffer_of, release
 from typedcall._pypy_originals import wrapper_of
 from typedcall._pypy_shims import direct_call, native_pointer, new_place, why_not
-from typedcall._records import BARE_LAYOUT, PROMISES, Entry, Flags, matching, parse_signature
+from typedcall._records import (
+    BARE_LAYOUT,
+    PROMISES,
+    Entry,
+    Flags,
+    matching,
+    parse_signature,
+    row_of,
+)
 from typedcall._tagging import Row, bound_method_error, kept_by_tag
 
 __all__ = [
@@ -117,7 +125,7 @@ def tag(f: Any, rows: list[Row], kept: Any) -> None:
     for i, row in enumerate(rows):
         _native.check(*row, i, name_of(f))
     function = _wrapper(f)
-    existing = [(e.signature, int(e.flags), e.address) for e in own_entries(f) if not _is_told_by(e, rows)]
+    existing = [row_of(each) for each in own_entries(f) if not _is_told_by(each, rows)]
     if existing == rows:
         tagged = _tags.get(function)
         if tagged is not None:

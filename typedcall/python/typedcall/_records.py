@@ -16,7 +16,7 @@ from typedcall._codes import (
     pointee,
 )
 
-__all__ = ["BARE_LAYOUT", "EVERYTHING", "PROMISES", "Entry", "Flags", "falling_back", "has_buffers", "matching", "parse_signature"]
+__all__ = ["BARE_LAYOUT", "EVERYTHING", "PROMISES", "Entry", "Flags", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
 
 #: Handles whatever an entry may ask of its caller.
 EVERYTHING = MANDATORY_MASK
@@ -106,6 +106,11 @@ class Entry:
         if self.place == BARE_LAYOUT and not flags & Flags.MAY_RAISE:
             flags &= ~Flags.NEEDS_THREAD
         return replace(self, flags=flags)
+
+
+def row_of(entry: Entry) -> tuple[str, int, int]:
+    """Its three words, as extension modules get them."""
+    return entry.signature, int(entry.flags), entry.address
 
 
 def has_buffers(entry: Entry) -> bool:

@@ -9,28 +9,21 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from typedcall._choose import offered
+from typedcall._choose import HANDLED, extension_of, offered
 from typedcall._codes import CODES
 from typedcall._foreign import name_of
-from typedcall._records import Entry, Flags
+from typedcall._records import Entry, Flags, row_of
 from typedcall.callbacks._shape import Shape, Views, Way, parse, ways
 from typedcall.sources import ctypes_
 
 __all__ = ["callback"]
 
-_HANDLED = (
-    Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL | Flags.MAY_RAISE | Flags.ERROR_IS_NEG_ZERO
-    | Flags.RETURNS_STATUS | Flags.TAKES_SELF | Flags.FALLS_BACK
-)  # fmt: skip
+_HANDLED = HANDLED | Flags.TAKES_SELF
 
 
 def _extension() -> Any:
-    try:
+    with extension_of("typedcall.callback()"):
         from typedcall.callbacks import _callbacks
-    except ImportError as error:
-        raise ImportError(
-            f"typedcall.callback() needs its extension module, which is CPython's: {error}"
-        ) from error
     return _callbacks
 
 
@@ -132,6 +125,5 @@ def callback(
         shape.signature, way.text, way.asked, signature, _error_bytes(shape, error),
         way.sources, way.unused, way.place, shape.data is not None,
     )  # fmt: skip
-    row = (entry.signature, int(entry.flags), entry.address)
     kept = (entry.keep_alive, arrays)
-    return extension.make(f, entry, kept, row, declaration, how)
+    return extension.make(f, entry, kept, row_of(entry), declaration, how)

@@ -3,6 +3,7 @@
 #ifndef TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_H_
 #define TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_H_
 
+#include "../_entry_row.h"
 #include "../_native_buffers.h"
 // It comes first, because of Python.h.
 #include <cstdint>
@@ -83,12 +84,7 @@ class callback {
         return finish();
       });
     } else {
-      // A function that takes the GIL may wait for another thread to let go of it.
-      const bool lets_go =
-          (call->flags() & PyNativeCallable_ACQUIRES_GIL) != 0 && PyTypedcall_IsAttached();
-      PyThreadState *const thread = lets_go ? PyEval_SaveThread() : nullptr;
-      ended = call_native(values, &answer);
-      if (lets_go) typedcall::internal::restore_thread(thread);
+      let_go_for(call->flags(), [&] { ended = call_native(values, &answer); });
       if (ended == outcome::falls_back) attached(finish);
     }
     if (ended == outcome::done) deliver(args, answer, result);

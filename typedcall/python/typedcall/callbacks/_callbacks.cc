@@ -1,5 +1,6 @@
 // The extension module `typedcall.callbacks._callbacks`: the type of callbacks, and what makes
 // them: a compiled shape where there is one, else a closure of libffi's.
+#include "../_home.h"
 #include "_callback_object.h"
 #include "_shapes.h"
 #include "typedcall/provider.h"
@@ -7,26 +8,16 @@
 
 namespace {
 
+using namespace typedcall::python;
 using typedcall::object_ref;
-using typedcall::python::callback;
-using typedcall::python::callback_object;
-using typedcall::python::closure;
-using typedcall::python::find_shape;
-using typedcall::python::object_of;
-using typedcall::python::source;
 
 struct callbacks_state : typedcall::module_state {
   static constexpr bool runs_without_gil = true;
   object_ref type;
 
   int exec(PyObject *module) {
-#if PY_VERSION_HEX < 0x030C0000
-    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
-      PyErr_SetString(PyExc_ImportError, "before Python 3.12: in the main interpreter only");
-      return -1;
-    }
-#endif
-    PyTypeObject *const made = typedcall::python::make_callback_type(module);
+    if (!is_interpreter_supported()) return -1;
+    PyTypeObject *const made = make_callback_type(module);
     type = object_ref::steal(reinterpret_cast<PyObject *>(made));
     return made != nullptr && PyModule_AddType(module, made) == 0 ? 0 : -1;
   }
@@ -80,15 +71,13 @@ bool read_sources(callback *core, PyObject *sources, PyObject *unused, PyObject 
 
 /// What the typed function asks of its caller. False with ValueError.
 bool read_entry(callback *core, PyObject *entry, const char *asked, const char *offered) {
-  const char *signature;
-  unsigned long bits;
-  Py_ssize_t at;
-  if (!PyArg_ParseTuple(entry, "skn", &signature, &bits, &at)) return false;
+  entry_row row;
+  if (!row.read(entry)) return false;
   PyNativeSignature wanted, has;
-  core->call = typedcall::invoker::make(signature, bits, reinterpret_cast<void *>(at));
+  core->call = typedcall::invoker::make(row.signature, row.flags, row.address);
   if (!core->call || PyNativeSignature_ParseString(asked, &wanted, nullptr) < 0 ||
       PyNativeSignature_ParseString(offered, &has, nullptr) < 0) {
-    PyErr_Format(PyExc_ValueError, "'%.200s' cannot be called back", signature);
+    PyErr_Format(PyExc_ValueError, "'%.200s' cannot be called back", row.signature);
     return false;
   }
   if (PyNativeSignature_AnswersParsed(&has, &wanted) == 0) {
@@ -98,17 +87,15 @@ bool read_entry(callback *core, PyObject *entry, const char *asked, const char *
       return false;
     }
   }
-  core->function = reinterpret_cast<void *>(at);
+  core->function = row.address;
   core->asked.inputs.assign(wanted.args, wanted.args + wanted.nargs);
   core->asked.output = wanted.result;
   core->given = has.result;
   core->has_buffers = PyNativeSignature_ArgumentsInC(&wanted) != wanted.nargs;
-  core->has_place = (bits & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) != 0 &&
-                    PyNativeType_Size(has.result) != 0;
-  // Without THREAD_SAFE it is not to be in two threads at once, and libraries know no GIL.
-  core->needs_thread =
-      (bits & (PyNativeCallable_NEEDS_THREAD | PyNativeCallable_TAKES_SELF)) != 0 ||
-      (bits & (PyNativeCallable_THREAD_SAFE | PyNativeCallable_ACQUIRES_GIL)) == 0;
+  core->has_place =
+      (row.flags & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) != 0 &&
+      PyNativeType_Size(has.result) != 0;
+  core->needs_thread = row.needs_thread();
   return true;
 }
 

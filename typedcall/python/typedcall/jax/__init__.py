@@ -5,18 +5,14 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-from typedcall._choose import usable
+from typedcall._choose import HANDLED, extension_of, usable
 from typedcall._codes import CODES, kind_of
 from typedcall._foreign import name_of
-from typedcall._records import Entry, Flags
+from typedcall._records import Entry, Flags, row_of
 
 __all__ = ["elementwise"]
 
 _TARGET = "typedcall_elementwise"
-_HANDLED = (
-    Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL | Flags.MAY_RAISE | Flags.ERROR_IS_NEG_ZERO
-    | Flags.RETURNS_STATUS | Flags.FALLS_BACK
-)  # fmt: skip
 _NAMES = {"bool": "bool", "signed": "int", "unsigned": "uint", "floating": "float"}
 #: By id of the function, which XLA's programs call for ever.
 _known: dict[int, tuple[Any, list[Entry], list[_Loop]]] = {}
@@ -36,12 +32,8 @@ def _extension() -> Any:
     """The extension module, whose function JAX has under a name."""
     import jax
 
-    try:
+    with extension_of("typedcall.jax"):
         from typedcall.jax import _jax
-    except ImportError as error:
-        raise ImportError(
-            f"typedcall.jax needs its extension module, which CPython's package has: {error}"
-        ) from error
     ffi: Any = getattr(jax, "ffi", None)
     if not hasattr(ffi, "ffi_call"):
         raise ImportError(f"typedcall.jax needs jax.ffi, of JAX 0.5 or later, not {jax.__version__}")
@@ -59,7 +51,7 @@ def _dtype(letters: str) -> str:
 
 def _obstacle(entry: Entry, pure: bool) -> str:
     """Why XLA cannot call it, or ""."""
-    missing = entry.flags.asks(_HANDLED)
+    missing = entry.flags.asks(HANDLED)
     if missing:
         return missing
     arguments, result = entry.python_types()
@@ -84,9 +76,7 @@ def _loops(f: Any, pure: bool) -> list[_Loop]:
     for entry in entries:
         arguments, result = entry.python_types()
         name = f"{name_of(f)} {entry.signature}"
-        number = _extension().add(
-            name, entry.signature, int(entry.flags), entry.address, entry.keep_alive, f
-        )
+        number = _extension().add(name, row_of(entry), entry.keep_alive, f)
         loops.append(_Loop(name, number, list(map(_dtype, arguments)), _dtype(result)))
     _known[id(f)] = (f, entries, loops)
     return loops

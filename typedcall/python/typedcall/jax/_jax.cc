@@ -3,6 +3,8 @@
 #include "typedcall/loop.h"
 #include "typedcall/provider.h"
 
+#include "../_entry_row.h"
+#include "../_error_text.h"
 #include "../_home.h"
 #include "_jax_abi.h"
 
@@ -25,7 +27,7 @@ struct element_function {
   loop over;
 };
 
-home *where = nullptr;
+using state = state_with_one_home;
 std::mutex adding;
 constexpr std::size_t kMost = 1 << 16;
 std::atomic<element_function *> all[kMost];
@@ -54,26 +56,6 @@ int type_of(PyNativeType type) {
 void *fail(const xla_call &call, int code, const std::string &message) {
   xla_error_request request = {sizeof(request), nullptr, message.c_str(), code};
   return call.api->make_error(&request);
-}
-
-/// The text of the pending exception, which is cleared. GIL: held.
-std::string take_error() {
-  PyObject *kind, *exception, *traceback;
-  PyErr_Fetch(&kind, &exception, &traceback);
-  PyErr_NormalizeException(&kind, &exception, &traceback);
-  const object_ref keep[] = {object_ref::steal(kind), object_ref::steal(exception),
-                             object_ref::steal(traceback)};
-  if (kind == nullptr) return "the function failed";
-  std::string text = reinterpret_cast<PyTypeObject *>(kind)->tp_name;
-  const object_ref said = object_ref::steal(PyObject_Str(exception));
-  const object_ref bytes = object_ref::steal(
-      said ? PyUnicode_AsEncodedString(said.get(), "utf-8", "backslashreplace") : nullptr);
-  if (bytes && PyBytes_GET_SIZE(bytes.get()) > 0)
-    text += ": " + std::string(PyBytes_AS_STRING(bytes.get()));
-  PyErr_Clear();
-  // It is not lost: Python raises it again. Behind PyObject_Str, which looks for signals.
-  if (PyErr_GivenExceptionMatches(kind, PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
-  return text;
 }
 
 template <class From, class To>
@@ -189,11 +171,13 @@ void *call_function(const xla_call &call, const element_function &function) {
         },
         &error);
   } else {
-    const bool is_run = where->attached(nullptr, [&] {
+    const bool is_run = state::where->attached(nullptr, [&] {
       is_done = over.apply(
           [&](char *const *data, std::intptr_t count) {
             if (function.over.run(data, &count, over.steps.data()) == 0) return true;
-            error = take_error();
+            const error_text said;
+            said.interrupts_again();
+            error = said.get();
             return false;
           },
           &error);
@@ -240,14 +224,17 @@ void *run_xla(xla_call *call) noexcept {
   }
 }
 
-Py_ssize_t add(const char *name, const char *signature, unsigned long flags, Py_ssize_t address,
-               PyObject *kept, PyObject *callable) {
+Py_ssize_t add(const char *name, PyObject *row, PyObject *kept, PyObject *callable) {
+  entry_row entry;
+  if (!entry.read(row)) return -1;
   typedcall::loop_options options;
   // XLA can lose the GIL, which it has not.
-  const std::uintptr_t needed = flags & ~std::uintptr_t{PyNativeCallable_ACQUIRES_GIL};
-  if ((flags & PyNativeCallable_FALLS_BACK) != 0) options.callable = object_ref::borrow(callable);
-  auto made = loop::make(signature, needed, reinterpret_cast<void *>(address),
-                         object_ref::borrow(kept), std::move(options));
+  const std::uintptr_t needed = entry.flags & ~std::uintptr_t{PyNativeCallable_ACQUIRES_GIL};
+  if ((entry.flags & PyNativeCallable_FALLS_BACK) != 0) {
+    options.callable = object_ref::borrow(callable);
+  }
+  auto made = loop::make(entry.signature, needed, entry.address, object_ref::borrow(kept),
+                         std::move(options));
   if (!made) return -1;
   auto owned = std::make_unique<element_function>(element_function{name, std::move(*made)});
   const std::lock_guard<std::mutex> lock(adding);
@@ -266,27 +253,15 @@ PyObject *target() {
   return PyCapsule_New(reinterpret_cast<void *>(run_xla), "xla._CUSTOM_CALL_TARGET", nullptr);
 }
 
-struct jax_state : typedcall::module_state {
-  static constexpr bool runs_without_gil = true;
-  static constexpr bool supports_interpreters = false;  // as JAX
-
-  int exec(PyObject *) {
-    if (where != nullptr) return 0;
-    where = new home;
-    return where->interpreter.set_current() ? 0 : -1;
-  }
-};
-
 using typedcall::positional;
 
 typedcall::method_table methods{
-    typedcall::def<add>("add", typedcall::may_raise, positional("name"), positional("signature"),
-                        positional("flags"), positional("address"), positional("kept"),
-                        positional("callable"),
+    typedcall::def<add>("add", typedcall::may_raise, positional("name"), positional("row"),
+                        positional("kept"), positional("callable"),
                         "The index by which a program calls the function; it is kept for ever."),
     typedcall::def<target>("target", "What XLA calls, for jax.ffi.register_ffi_target()."),
 };
 
 }  // namespace
 
-TYPEDCALL_MODULE_STATE(_jax, "Typed functions for XLA.", methods, jax_state);
+TYPEDCALL_MODULE_STATE(_jax, "Typed functions for XLA.", methods, state);

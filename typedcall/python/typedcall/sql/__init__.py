@@ -4,32 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from typedcall._choose import offered
-from typedcall._foreign import name_of
-from typedcall._records import Entry, Flags
+from typedcall._choose import usable, valueless
 from typedcall.sql import _to_duckdb, _to_sqlite
 
 __all__ = ["register"]
-
-_NUMBERS = frozenset("?bBhHiIlLqQnNfd")
-_ARGUMENTS = _NUMBERS | {"s", "*s", "*kB"}
-_RESULTS = _NUMBERS | {"s", "v"}
-_HANDLED = (
-    Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL | Flags.MAY_RAISE | Flags.ERROR_IS_NEG_ZERO
-    | Flags.RETURNS_STATUS | Flags.FALLS_BACK
-)  # fmt: skip
-
-
-def _obstacle(entry: Entry) -> str:
-    """Why SQL cannot call it, or ""."""
-    missing = entry.flags.asks(_HANDLED)
-    if missing:
-        return missing
-    arguments, result = entry.python_types()
-    for letters in arguments:
-        if letters not in _ARGUMENTS:
-            return f"has an argument '{letters}', for which SQL has no value"
-    return "" if result in _RESULTS else f"has a result '{result}', for which SQL has no value"
 
 
 def register(connection: Any, f: Any, *, name: str | None = None) -> None:
@@ -53,10 +31,6 @@ def register(connection: Any, f: Any, *, name: str | None = None) -> None:
         name = f.__name__
     if not isinstance(name, str):
         raise TypeError(f"a name is a str, not '{type(name).__name__}'")
-    found = offered(f)
-    usable = [entry for entry in found if not _obstacle(entry)]
-    if not usable:
-        reasons = "; ".join(f"'{entry.signature}' {_obstacle(entry)}" for entry in found)
-        raise TypeError(f"{name_of(f)} has nothing for SQL: {reasons or 'it offers no typed function'}")
+    entries = usable(f, "SQL", lambda entry: valueless(entry, "SQL"))
     engine = _to_duckdb if _to_duckdb.is_connection(connection) else _to_sqlite
-    engine.register(connection, f, name, usable)
+    engine.register(connection, f, name, entries)

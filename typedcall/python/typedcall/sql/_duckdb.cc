@@ -2,32 +2,19 @@
 // loaded into a database it adds the functions that install() has made ready.
 #include "_duckdb_call.h"
 
-#include <memory>
 #include <mutex>
 #include <utility>
 
 namespace {
 
-namespace duckdb = typedcall::python::duckdb;
+using namespace typedcall::python;
 using duckdb::function;
 using duckdb::handle;
 using typedcall::object_ref;
-using typedcall::python::home;
-using typedcall::python::overload;
 duckdb::api &api = duckdb::library;
 
-/// DuckDB does not need the function any more; in any thread.
-void destroy(void *data) {
-  auto *const self = static_cast<function *>(data);
-  self->where->destroy(self);
-}
-
-/// What install() wants of the extension, whichever thread it is loaded in.
-struct order {
-  const char *name;
-  std::vector<std::unique_ptr<function>> functions;
-  bool is_done = false;
-};
+// The extension is loaded in whichever thread.
+using order = order_of<function>;
 std::mutex ordering;
 order *current = nullptr;  // of who has `ordering`
 
@@ -40,9 +27,9 @@ void add(handle set, const char *name, std::unique_ptr<function> each) {
     (is_result ? api.set_return_type : api.add_parameter)(made, type);
     api.destroy_logical_type(&type);
   }
-  if (!each->is_pure) api.set_volatile(made);
+  if (!each->chosen.has(PyNativeCallable_PURE)) api.set_volatile(made);
   api.set_function(made, duckdb::run_sql);
-  api.set_extra_info(made, each.release(), destroy);
+  api.set_extra_info(made, each.release(), destroy<function>);
   api.add_to_set(set, made);
   api.destroy_scalar_function(&made);
 }
@@ -63,34 +50,27 @@ const char *add_all(handle database, order *wanted) {
 
 /// Adds a function to `wanted`. False with an exception.
 bool add_function(order *wanted, home *where, PyObject *callable, PyObject *kept, PyObject *row) {
-  PyObject *types;
-  const char *signature;
-  unsigned long flags;
-  Py_ssize_t at;
-  int is_pure;
-  if (!PyArg_ParseTuple(row, "O!skni", &PyTuple_Type, &types, &signature, &flags, &at, &is_pure)) {
+  PyObject *types, *words;
+  entry_row from;
+  if (!PyArg_ParseTuple(row, "O!O!", &PyTuple_Type, &types, &PyTuple_Type, &words) ||
+      !from.read(words)) {
     return false;
   }
-  auto chosen = overload::make(signature, flags, static_cast<std::uintptr_t>(at),
-                               static_cast<std::size_t>(PyTuple_GET_SIZE(types)) - 1);
+  auto chosen = overload::make(from, "SQL");
   if (!chosen) return false;
-  std::unique_ptr<function> made(new function{object_ref::borrow(callable),
-                                              object_ref::borrow(kept),
-                                              where,
-                                              std::move(*chosen),
-                                              {},
-                                              is_pure != 0,
-                                              {}});
+  if (PyTuple_GET_SIZE(types) != static_cast<Py_ssize_t>(chosen->parameters.size()) + 1) {
+    PyErr_Format(PyExc_ValueError, "'%.200s' has other types", from.signature);
+    return false;
+  }
+  std::unique_ptr<function> made(new function{
+      object_ref::borrow(callable), object_ref::borrow(kept), where, std::move(*chosen), {}, {}});
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types); ++i) {
     made->types.push_back(static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(types, i))));
   }
-  const bool is_right =
-      PyErr_Occurred() == nullptr && made->look_for_loop(signature, reinterpret_cast<void *>(at));
+  const bool is_right = PyErr_Occurred() == nullptr && made->look_for_loop(from);
   wanted->functions.push_back(std::move(made));
   return is_right;
 }
-
-using state = typedcall::python::state_with_home;
 
 PyObject *install(PyObject *module, PyObject *load, const char *name, PyObject *callable,
                   PyObject *kept, PyObject *rows) {
@@ -117,8 +97,6 @@ PyObject *install(PyObject *module, PyObject *load, const char *name, PyObject *
   return nullptr;
 }
 
-void end(PyObject *module) { typedcall::state_of<state>(module).end(); }
-
 using typedcall::positional;
 using typedcall::takes_self;
 
@@ -127,9 +105,8 @@ typedcall::method_table methods{
         "install", takes_self, positional("load"), positional("name"), positional("callable"),
         positional("kept"), positional("rows"),
         "Calls load(), which loads this file into a database of DuckDB's, and gives that the "
-        "functions: (types, signature, flags, address, pure) of each."),
-    typedcall::def<end>("end", takes_self,
-                        "A subinterpreter ends: nothing is called in it any more, or let go."),
+        "functions: (types, (signature, flags, address)) of each."),
+    typedcall::def<end>("end", takes_self, kEndDoc),
 };
 
 }  // namespace

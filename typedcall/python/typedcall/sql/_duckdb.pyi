@@ -6,7 +6,7 @@ def install(
     name: str,
     callable: Any,
     kept: tuple[Any, ...],
-    rows: tuple[tuple[tuple[int, ...], str, int, int, bool], ...],
+    rows: tuple[tuple[tuple[int, ...], tuple[str, int, int]], ...],
     /,
 ) -> None: ...
 def end() -> None: ...

@@ -23,7 +23,6 @@ struct function {
   home *where;
   overload chosen;
   std::vector<int> types;  // of the parameters, then of the result
-  bool is_pure;
   /// Where all are numbers and each call has a result: whole runs of rows.
   std::optional<loop> numbers;
 
@@ -31,13 +30,13 @@ struct function {
     return type.kind != PyNativeKind_VOID && type.kind <= PyNativeKind_FLOATING;
   }
   /// False with an exception.
-  bool look_for_loop(const char *signature, void *funcptr) {
+  bool look_for_loop(const entry_row &from) {
     bool is_numbers = !chosen.has(PyNativeCallable_FALLS_BACK | PyNativeCallable_ACQUIRES_GIL) &&
                       is_number(chosen.result);
     for (const value_type &each : chosen.parameters) {
       is_numbers = is_numbers && is_number(each);
     }
-    if (is_numbers) numbers = loop::make(signature, chosen.call.flags(), funcptr);
+    if (is_numbers) numbers = loop::make(from.signature, from.flags, from.address);
     return !is_numbers || numbers;
   }
 };
@@ -141,16 +140,10 @@ struct vector_call {
   // Calls Python's function: a value that the C function does not take, or a fallback.
   __attribute__((noinline, cold)) bool run_boxed(std::uint64_t row) {
     const auto call = [&] {
-      object_ref boxed[kMost];
-      PyObject *stack[kMost + 1] = {nullptr};
-      const std::size_t count = self.chosen.parameters.size();
-      for (std::size_t i = 0; i < count; ++i) {
-        boxed[i] = box(columns[i], row, self.chosen.parameters[i]);
-        if (!boxed[i]) return false;
-        stack[i + 1] = boxed[i].get();
-      }
-      const object_ref result = object_ref::steal(PyObject_Vectorcall(
-          self.callable.get(), stack + 1, count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+      const auto &parameters = self.chosen.parameters;
+      const object_ref result =
+          call_boxed(self.callable.get(), parameters.size(),
+                     [&](std::size_t i) { return box(columns[i], row, parameters[i]); });
       return result && to.give_object(row, self.chosen.result, result.get());
     };
     if (is_attached) return call();
@@ -175,7 +168,7 @@ struct vector_call {
       PyErr_SetInterrupt();
       return 0;
     };
-    if (said.sort == error_text::interrupt && Py_AddPendingCall(later, nullptr) < 0) later(nullptr);
+    if (said.is(PyExc_KeyboardInterrupt) && Py_AddPendingCall(later, nullptr) < 0) later(nullptr);
     library.set_error(info, said.get());
   }
   bool has_error = false;
@@ -193,12 +186,7 @@ inline void run_sql(handle info, handle chunk, handle output) {
       if (!is_alive) library.set_error(info, kEnded);
       return;
     }
-    // A function that takes the GIL may wait for another thread to let go of it.
-    const bool lets_go =
-        self.chosen.has(PyNativeCallable_ACQUIRES_GIL) && PyTypedcall_IsAttached() != 0;
-    PyThreadState *const thread = lets_go ? PyEval_SaveThread() : nullptr;
-    call.run();
-    if (lets_go) internal::restore_thread(thread);
+    let_go_for(self.chosen.call.flags(), [&] { call.run(); });
   } catch (const std::bad_alloc &) {
     library.set_error(info, "MemoryError");
   }

@@ -23,8 +23,6 @@ struct column {
   const text &text_at(std::uint64_t row) const { return reinterpret_cast<const text *>(data)[row]; }
 };
 
-inline bool is_text(const value_type &type) { return type.code == PyNativeType_STRING; }
-
 /// The value of a row as the C function gets it. False: it takes no such text. `copy` lasts until
 /// the call is over. Throws std::bad_alloc.
 inline bool load(const column &from, std::uint64_t row, const value_type &type, native_value *out,
@@ -33,7 +31,7 @@ inline bool load(const column &from, std::uint64_t row, const value_type &type, 
     std::memcpy(&out[0].bits, from.data + row * sizeof(double), sizeof(double));
     return true;
   }
-  if (!type.is_buffer && !is_text(type)) {
+  if (!type.is_buffer && !type.is_text) {
     out[0] = internal::load_element(type.type, from.data + row * type.size, nullptr);
     return true;
   }
@@ -51,14 +49,13 @@ inline bool load(const column &from, std::uint64_t row, const value_type &type, 
 
 /// The value of a row as a new reference, or null with an exception. GIL: held.
 inline object_ref box(const column &from, std::uint64_t row, const value_type &type) {
-  if (!type.is_buffer && !is_text(type)) {
+  if (!type.is_buffer && !type.is_text) {
     return object_ref::steal(internal::box_element(
         type.type, internal::load_element(type.type, from.data + row * type.size, nullptr)));
   }
   const text &value = from.text_at(row);
-  return object_ref::steal(is_text(type)
-                               ? PyUnicode_DecodeUTF8(value.begin(), value.length, nullptr)
-                               : PyBytes_FromStringAndSize(value.begin(), value.length));
+  return object_ref::steal(type.is_text ? PyUnicode_DecodeUTF8(value.begin(), value.length, nullptr)
+                                        : PyBytes_FromStringAndSize(value.begin(), value.length));
 }
 
 /// The vector of the results.
@@ -83,7 +80,7 @@ struct results {
       std::memcpy(data + row * sizeof(double), place, sizeof(double));
       return nullptr;
     }
-    if (is_text(type)) {
+    if (type.is_text) {
       const char *string;
       std::memcpy(&string, place, sizeof(string));
       if (string == nullptr) {
@@ -109,16 +106,16 @@ struct results {
       set_null(row);
       return true;
     }
-    if (is_text(type) && PyUnicode_Check(object)) {
+    if (type.is_text && PyUnicode_Check(object)) {
       Py_ssize_t size;
       const char *const string = PyUnicode_AsUTF8AndSize(object, &size);
       if (string == nullptr) return false;
       with.vector_assign_string(vector, row, string, static_cast<std::uint64_t>(size));
       return true;
     }
-    if (is_text(type) || type.kind == PyNativeKind_VOID) {
+    if (type.is_text || type.kind == PyNativeKind_VOID) {
       PyErr_Format(PyExc_TypeError, "the function is declared to give %s, not '%.100s'",
-                   is_text(type) ? "a str" : "None", Py_TYPE(object)->tp_name);
+                   type.is_text ? "a str" : "None", Py_TYPE(object)->tp_name);
       return false;
     }
     wide_value place;

@@ -3,26 +3,14 @@
 #include "_sqlite_values.h"
 
 #include <array>
-#include <memory>
 #include <utility>
-#include <vector>
 
 namespace {
 
+using namespace typedcall::python;
 using typedcall::native_value;
 using typedcall::object_ref;
 using typedcall::wide_value;
-using typedcall::python::api_table;
-using typedcall::python::box;
-using typedcall::python::convert;
-using typedcall::python::give;
-using typedcall::python::give_object;
-using typedcall::python::home;
-using typedcall::python::kMost;
-using typedcall::python::match;
-using typedcall::python::overload;
-using typedcall::python::set_error;
-using typedcall::python::value_type;
 
 /// One SQL function of one number of arguments. Made and destroyed with the GIL.
 struct function {
@@ -54,11 +42,7 @@ struct function {
       });
       return found != overload::outcome::none;
     }
-    // A function that takes the GIL may wait for another thread to let go of it.
-    const bool lets_go = chosen.has(PyNativeCallable_ACQUIRES_GIL) && PyTypedcall_IsAttached();
-    PyThreadState *const thread = lets_go ? PyEval_SaveThread() : nullptr;
-    found = chosen(values, &place, &result, &at);
-    if (lets_go) typedcall::internal::restore_thread(thread);
+    let_go_for(chosen.call.flags(), [&] { found = chosen(values, &place, &result, &at); });
     if (found == overload::outcome::none) return false;
     give(api, context, chosen.result, at);
     return true;
@@ -71,16 +55,8 @@ struct function {
       if (api.value_type(argv[i]) == SQLITE_NULL) return;
     }
     attached(api, context, [&] {
-      object_ref boxed[kMost];
-      PyObject *stack[kMost + 1] = {nullptr};
-      const std::size_t count = static_cast<std::size_t>(arity);
-      for (std::size_t i = 0; i < count; ++i) {
-        boxed[i] = box(api, argv[i]);
-        if (!boxed[i]) return false;
-        stack[i + 1] = boxed[i].get();
-      }
-      const object_ref result = object_ref::steal(PyObject_Vectorcall(
-          callable.get(), stack + 1, count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+      const object_ref result = call_boxed(callable.get(), static_cast<std::size_t>(arity),
+                                           [&](std::size_t i) { return box(api, argv[i]); });
       return result && give_object(api, context, result.get());
     });
   }
@@ -128,28 +104,9 @@ callback callback_of(api_table *api) {
   return nullptr;
 }
 
-/// SQLite does not need the function any more; in any thread.
-void destroy(void *data) {
-  auto *const self = static_cast<function *>(data);
-  self->where->destroy(self);
-}
-
-/// What install() wants of the extension that is being loaded in its thread.
-struct order {
-  const char *name;
-  std::vector<std::unique_ptr<function>> functions;
-  bool is_taken = false;
-};
+// The extension is loaded in install()'s thread.
+using order = order_of<function>;
 thread_local order *current = nullptr;
-
-using state = typedcall::python::state_with_home;
-
-/// Adds one C function to `made`. False with ValueError.
-bool add_overload(function *made, const char *signature, std::uintptr_t flags, std::uintptr_t at) {
-  auto found = overload::make(signature, flags, at, static_cast<std::size_t>(made->arity));
-  if (found) made->overloads.push_back(std::move(*found));
-  return found.has_value();
-}
 
 PyObject *install(PyObject *module, PyObject *load, const char *name, PyObject *callable,
                   PyObject *kept, PyObject *groups) {
@@ -168,30 +125,25 @@ PyObject *install(PyObject *module, PyObject *load, const char *name, PyObject *
                      arity,
                      SQLITE_UTF8 | (is_pure != 0 ? SQLITE_DETERMINISTIC : 0),
                      {}});
-    for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(rows); ++j) {
-      const char *signature;
-      unsigned long flags;
-      Py_ssize_t at;
-      if (!PyArg_ParseTuple(PyTuple_GET_ITEM(rows, j), "skn", &signature, &flags, &at) ||
-          !add_overload(wanted.functions.back().get(), signature, flags,
-                        static_cast<std::uintptr_t>(at))) {
-        return nullptr;
-      }
+    auto &overloads = wanted.functions.back()->overloads;
+    if (!read_overloads(rows, "SQL", &overloads)) return nullptr;
+    for (const overload &each : overloads) {
+      if (each.parameters.size() == static_cast<std::size_t>(arity)) continue;
+      PyErr_Format(PyExc_ValueError, "a function of %d arguments has another number", arity);
+      return nullptr;
     }
   }
   if (PyErr_Occurred() != nullptr) return nullptr;
   order *const outer = std::exchange(current, &wanted);
   PyObject *const result = PyObject_CallObject(load, nullptr);
   current = outer;
-  if (result != nullptr && !wanted.is_taken) {
+  if (result != nullptr && !wanted.is_done) {
     PyErr_SetString(PyExc_RuntimeError, "the connection has loaded nothing in this thread");
     Py_DECREF(result);
     return nullptr;
   }
   return result;
 }
-
-void end(PyObject *module) { typedcall::state_of<state>(module).end(); }
 
 using typedcall::positional;
 using typedcall::takes_self;
@@ -202,8 +154,7 @@ typedcall::method_table methods{
         positional("kept"), positional("groups"),
         "Calls load(), which loads this file into a connection of SQLite's, and gives that the "
         "functions: (arity, pure, ((signature, flags, address), ...)) of each."),
-    typedcall::def<end>("end", takes_self,
-                        "A subinterpreter ends: nothing is called in it any more, or let go."),
+    typedcall::def<end>("end", takes_self, kEndDoc),
 };
 
 }  // namespace
@@ -211,11 +162,11 @@ typedcall::method_table methods{
 extern "C" __attribute__((visibility("default"))) int sqlite3_extension_init(
     sqlite3 *connection, char **error, const sqlite3_api_routines *api) {
   order *const wanted = current;
-  if (wanted == nullptr || wanted->is_taken) {
+  if (wanted == nullptr || wanted->is_done) {
     *error = api->mprintf("typedcall: functions are added by typedcall.sql.register()");
     return SQLITE_ERROR;
   }
-  wanted->is_taken = true;
+  wanted->is_done = true;
   const callback run = api->libversion_number() < 3014000 ? nullptr : callback_of(api);
   if (run == nullptr) {
     *error = api->mprintf("typedcall: this SQLite is older than 3.14, or the ninth in the process");
@@ -224,8 +175,9 @@ extern "C" __attribute__((visibility("default"))) int sqlite3_extension_init(
   for (auto &each : wanted->functions) {
     const int arity = each->arity, flags = each->flags;
     // SQLite destroys it in all cases, also where it does not take it.
-    const int failed = api->create_function_v2(connection, wanted->name, arity, flags,
-                                               each.release(), run, nullptr, nullptr, destroy);
+    const int failed =
+        api->create_function_v2(connection, wanted->name, arity, flags, each.release(), run,
+                                nullptr, nullptr, destroy<function>);
     if (failed != SQLITE_OK) {
       *error = api->mprintf("%s", api->errmsg(connection));
       return failed;

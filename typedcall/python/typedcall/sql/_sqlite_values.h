@@ -24,40 +24,32 @@ inline match convert(api_table &api, sqlite3_value *value, const value_type &typ
     case SQLITE_INTEGER: {
       const std::int64_t number = api.value_int64(value);
       if (type.kind == PyNativeKind_FLOATING) {
-        const double real = static_cast<double>(number);
-        out[0] =
-            !type.is_double ? native_value::of(static_cast<float>(real)) : native_value::of(real);
+        out[0] = type.of_real(static_cast<double>(number));
         return match::fits;
       }
-      const std::int64_t most = INT64_MAX >> (64 - 8 * type.size);
-      bool fits = type.kind == PyNativeKind_BOOL;
-      if (type.kind == PyNativeKind_SIGNED) fits = number <= most && number >= -most - 1;
-      if (type.kind == PyNativeKind_UNSIGNED) fits = number >= 0 && number / 2 <= most;
-      out[0] =
-          type.kind == PyNativeKind_BOOL ? native_value::of(number != 0) : native_value::of(number);
-      return fits ? match::fits : match::differs;
+      if (type.kind == PyNativeKind_BOOL) {
+        out[0] = native_value::of(number != 0);
+        return match::fits;
+      }
+      out[0] = native_value::of(number);
+      const bool is_integer =
+          type.kind == PyNativeKind_SIGNED || type.kind == PyNativeKind_UNSIGNED;
+      return is_integer && type.holds(number) ? match::fits : match::differs;
     }
-    case SQLITE_FLOAT: {
-      const double real = api.value_double(value);
-      out[0] =
-          !type.is_double ? native_value::of(static_cast<float>(real)) : native_value::of(real);
+    case SQLITE_FLOAT:
+      out[0] = type.of_real(api.value_double(value));
       return type.kind == PyNativeKind_FLOATING ? match::fits : match::differs;
-    }
     case SQLITE_TEXT: {
-      if (type.code != PyNativeType_STRING) return match::differs;
+      if (!type.is_text) return match::differs;
       const unsigned char *const text = api.value_text(value);
       const std::size_t size = static_cast<std::size_t>(api.value_bytes(value));
-      if (text == nullptr || !is_utf8(text, size)) return match::differs;
+      if (text == nullptr || !type.holds(text, size)) return match::differs;
       out[0] = native_value::of(text);
-      if (type.is_buffer) {
-        out[1] = native_value::of(static_cast<std::intptr_t>(size));
-      } else if (std::memchr(text, 0, size) != nullptr) {
-        return match::differs;
-      }
+      if (type.is_buffer) out[1] = native_value::of(static_cast<std::intptr_t>(size));
       return match::fits;
     }
     default:
-      if (type.code != PyNativeType_UCHAR || !type.is_buffer) return match::differs;
+      if (!type.is_bytes) return match::differs;
       out[0] = native_value::of(api.value_blob(value));
       out[1] = native_value::of(static_cast<std::intptr_t>(api.value_bytes(value)));
       return match::fits;
@@ -67,11 +59,8 @@ inline match convert(api_table &api, sqlite3_value *value, const value_type &typ
 /// The pending exception becomes the function's error. GIL: held.
 __attribute__((noinline, cold)) inline void set_error(api_table &api, sqlite3_context *context) {
   const error_text said;
-  if (said.sort == error_text::no_memory) return api.result_error_nomem(context);
-  if (said.sort == error_text::interrupt) {
-    PyErr_SetInterrupt();
-    return api.result_error_code(context, SQLITE_INTERRUPT);
-  }
+  if (said.is(PyExc_MemoryError)) return api.result_error_nomem(context);
+  if (said.interrupts_again()) return api.result_error_code(context, SQLITE_INTERRUPT);
   api.result_error(context, said.get(), -1);
 }
 
@@ -83,21 +72,17 @@ inline void give(api_table &api, sqlite3_context *context, const value_type &typ
     std::memcpy(&real, place, sizeof(real));
     return api.result_double(context, real);
   }
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, place, type.size);
+  const std::uint64_t bits = type.bits_at(place);
   switch (type.kind) {
     case PyNativeKind_SIGNED:
-      bits <<= 64 - 8 * type.size;
-      return api.result_int64(context, static_cast<std::int64_t>(bits) >> (64 - 8 * type.size));
+      return api.result_int64(context, static_cast<std::int64_t>(bits));
     case PyNativeKind_UNSIGNED:
       if (bits <= INT64_MAX) return api.result_int64(context, static_cast<std::int64_t>(bits));
       return api.result_error(context, "OverflowError: too large for an INTEGER of SQLite", -1);
     case PyNativeKind_BOOL:
       return api.result_int(context, (bits & 1) != 0);
     case PyNativeKind_FLOATING:
-      return api.result_double(context, !type.is_double
-                                            ? static_cast<double>(native_value{bits}.get<float>())
-                                            : native_value{bits}.get<double>());
+      return api.result_double(context, type.real_in(bits));
     case PyNativeKind_STRING: {
       const char *const text = native_value{bits}.get<const char *>();
       if (text == nullptr) return;

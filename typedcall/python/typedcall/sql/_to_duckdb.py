@@ -14,7 +14,7 @@ import tempfile
 import threading
 from typing import Any
 
-from typedcall._records import Entry, Flags
+from typedcall._records import Entry, row_of
 
 _MODULE = "typedcall.sql._duckdb"
 _LETTERS = {"?": 1, "f": 10, "d": 11, "s": 17, "*s": 17, "*kB": 18, "v": 36}
@@ -80,13 +80,11 @@ def register(connection: Any, f: Any, name: str, entries: list[Entry]) -> None:
                 "this database of DuckDB's loads no extensions but signed ones; open it with "
                 "duckdb.connect(..., config={'allow_unsigned_extensions': 'true'})"
             )
-        rows: dict[tuple[int, ...], tuple[tuple[int, ...], str, int, int, bool]] = {}
+        rows: dict[tuple[int, ...], tuple[tuple[int, ...], tuple[str, int, int]]] = {}
         for entry in entries:
             arguments, result = entry.python_types()
             types = tuple(map(_sql_type, arguments))
-            is_pure = bool(entry.flags & Flags.PURE)
-            row = (*types, _sql_type(result)), entry.signature, int(entry.flags), entry.address, is_pure
-            rows.setdefault(types, row)
+            rows.setdefault(types, ((*types, _sql_type(result)), row_of(entry)))
         kept = tuple(entry.keep_alive for entry in entries)
         extension = _extension(cursor)
         path = extension.__file__.replace("'", "''")

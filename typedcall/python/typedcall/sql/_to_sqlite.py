@@ -5,17 +5,16 @@ from __future__ import annotations
 import atexit
 from typing import Any
 
-from typedcall._records import Entry, Flags
+from typedcall._choose import extension_of
+from typedcall._records import Entry, Flags, row_of
 
 
 def _extension() -> Any:
-    try:
+    whose = (
+        "which CPython's package has where it was built with SQLite's sqlite3ext.h (Debian: libsqlite3-dev)"
+    )
+    with extension_of("typedcall.sql", whose):
         from typedcall.sql import _sqlite
-    except ImportError as error:
-        raise ImportError(
-            "typedcall.sql needs its extension module, which CPython's package has where it was built "
-            f"with SQLite's sqlite3ext.h (Debian: libsqlite3-dev): {error}"
-        ) from error
     atexit.unregister(_sqlite.end)
     atexit.register(_sqlite.end)
     return _sqlite
@@ -48,7 +47,7 @@ def register(connection: Any, f: Any, name: str, entries: list[Entry]) -> None:
         (
             count,
             all(entry.flags & Flags.PURE for entry in found),
-            tuple((entry.signature, int(entry.flags), entry.address) for entry in found),
+            tuple(map(row_of, found)),
         )
         for count, found in by_count.items()
     )

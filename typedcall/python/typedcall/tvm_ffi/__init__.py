@@ -7,18 +7,13 @@ import functools
 from typing import Any
 
 from typedcall._api import tag
-from typedcall._choose import usable
+from typedcall._choose import NUMBERS, VALUES, extension_of, usable, valueless
 from typedcall._foreign import show
-from typedcall._records import Entry, Flags, falling_back, parse_signature
+from typedcall._records import Flags, falling_back, parse_signature, row_of
 
 __all__ = ["function", "source"]
 
-_NUMBERS = frozenset("?bBhHiIlLqQnNfd")
-_TEXTS = frozenset(("s", "*s", "*kB"))
-_HANDLED = (
-    Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL | Flags.MAY_RAISE | Flags.ERROR_IS_NEG_ZERO
-    | Flags.RETURNS_STATUS | Flags.FALLS_BACK
-)  # fmt: skip
+_ARGUMENTS = VALUES | {each + letters for each in ("*", "*k") for letters in (*NUMBERS, "Zf", "Zd")}
 _WITHOUT_THREAD = Flags.PURE | Flags.THREAD_SAFE
 # In the order of `tvm_api` in _tvm_ffi_values.h.
 _SYMBOLS = (
@@ -32,12 +27,8 @@ def _extension() -> Any:
     """The extension module, which has the addresses of tvm-ffi's C functions."""
     import tvm_ffi
 
-    try:
+    with extension_of("typedcall.tvm_ffi"):
         from typedcall.tvm_ffi import _tvm_ffi
-    except ImportError as error:
-        raise ImportError(
-            f"typedcall.tvm_ffi needs its extension module, which CPython's package has: {error}"
-        ) from error
     version = (ctypes.c_uint32 * 3)()
     tvm_ffi.LIB.TVMFFIGetVersion(version)
     if tuple(version[:2]) != (0, 1):
@@ -46,25 +37,6 @@ def _extension() -> Any:
     pointers = [ctypes.cast(getattr(tvm_ffi.LIB, name), ctypes.c_void_p) for name in _SYMBOLS]
     _tvm_ffi.use(tuple(pointer.value or 0 for pointer in pointers))
     return _tvm_ffi
-
-
-def _is_argument(letters: str) -> bool:
-    is_buffer = letters.startswith("*") and letters.lstrip("*k") in _NUMBERS | {"Zf", "Zd"}
-    return letters in _NUMBERS or letters in _TEXTS or is_buffer
-
-
-def _obstacle(entry: Entry) -> str:
-    """Why tvm-ffi cannot call it, or ""."""
-    missing = entry.flags.asks(_HANDLED)
-    if missing:
-        return missing
-    arguments, result = entry.python_types()
-    for letters in arguments:
-        if not _is_argument(letters):
-            return f"has an argument '{letters}', for which tvm-ffi has no value"
-    if result in _NUMBERS or result in ("s", "v"):
-        return ""
-    return f"has a result '{result}', for which tvm-ffi has no value"
 
 
 def function(f: Any) -> Any:
@@ -84,13 +56,12 @@ def function(f: Any) -> Any:
     import tvm_ffi
 
     extension = _extension()
-    entries = usable(f, "tvm-ffi", _obstacle)
+    entries = usable(f, "tvm-ffi", lambda entry: valueless(entry, "tvm-ffi", _ARGUMENTS))
     # It is in a function of tvm-ffi, which keeps and calls it, and knows when Python has ended.
     boxed = functools.partial(f)
     boxed.typed_entries = [entry.keep_alive for entry in entries]  # type: ignore[attr-defined]
     fallback = tvm_ffi.convert(boxed)
-    rows = tuple((entry.signature, int(entry.flags), entry.address) for entry in entries)
-    parts = extension.make_bridge(rows, fallback.__chandle__())
+    parts = extension.make_bridge(tuple(map(row_of, entries)), fallback.__chandle__())
     create = tvm_ffi.get_global_func("ffi.FunctionFromExternC")
     made = create(*map(ctypes.c_void_p, parts))
     # The GIL is not let go where it would be taken again, or for a moment only.
@@ -131,9 +102,9 @@ def source(f: Any, signature: str, *, flags: int = 0) -> Any:
         raise TypeError(f"a tvm_ffi.Function or the name of one is needed, not {show(f)}")
     arguments, result = parse_signature(signature)
     for letters in arguments:
-        if letters not in _NUMBERS and letters not in _TEXTS:
+        if letters not in VALUES:
             raise ValueError(f"'{signature}': tvm-ffi's functions get no argument '{letters}' here")
-    if result not in _NUMBERS and result != "v":
+    if result not in NUMBERS and result != "v":
         raise ValueError(
             f"'{signature}': a result '{result}' of tvm-ffi's function would be gone when it is read"
         )

@@ -6,6 +6,7 @@
 #include "typedcall/error_value.h"
 #include "typedcall/object_ref.h"
 
+#include "../_overload.h"
 #include "_tvm_ffi_values.h"
 
 #include <ffi.h>
@@ -22,35 +23,24 @@ class tvm_closure {
   /// MemoryError. GIL: held.
   static std::unique_ptr<tvm_closure> make(const tvm_api &api, const char *signature,
                                            std::uintptr_t flags, void *function, object_ref error) {
-    std::unique_ptr<tvm_closure> made(new tvm_closure(api, flags));
     PyNativeSignature parsed;
     if (PyNativeSignature_ParseString(signature, &parsed, nullptr) < 0) {
       PyErr_Format(PyExc_ValueError, "'%.200s' is no signature", signature);
       return nullptr;
     }
+    std::unique_ptr<tvm_closure> made(new tvm_closure(api, flags, parsed));
     for (int i = 0; i < parsed.nargs; ++i) {
       const PyNativeType type = parsed.args[i];
-      made->types_.push_back(internal::ffi_type_of(type));
-      if (PyNativeType_IsBuffer(type)) made->types_.push_back(&ffi_type_sint64);
-      made->parameters_.emplace_back(type);
+      made->passed_.push_back(internal::ffi_type_of(type));
+      if (PyNativeType_IsBuffer(type)) made->passed_.push_back(&ffi_type_sint64);
     }
-    PyNativeType result = parsed.result;
-    made->has_place_ = made->returns_status_ && parsed.nargs > 0 &&
-                       PyNativeType_IsPlace(parsed.args[parsed.nargs - 1]) != 0;
-    if (made->has_place_) {
-      result = {parsed.args[parsed.nargs - 1].code, 0};
-      made->parameters_.pop_back();
-    } else if (made->returns_status_) {
-      result = {PyNativeType_VOID, 0};
-    }
-    made->result_ = tvm_parameter(result);
     made->error_ = std::move(error);
     made->closure_ =
         static_cast<ffi_closure *>(ffi_closure_alloc(sizeof(ffi_closure), &made->code_));
-    const auto count = static_cast<unsigned>(made->types_.size());
+    const auto count = static_cast<unsigned>(made->passed_.size());
     if (made->closure_ == nullptr ||
         ffi_prep_cif(&made->cif_, FFI_DEFAULT_ABI, count, internal::ffi_type_of(parsed.result),
-                     made->types_.data()) != FFI_OK ||
+                     made->passed_.data()) != FFI_OK ||
         ffi_prep_closure_loc(made->closure_, &made->cif_, run, made.get(), made->code_) != FFI_OK) {
       PyErr_NoMemory();
       return nullptr;
@@ -70,25 +60,22 @@ class tvm_closure {
   void *address() const { return code_; }
 
  private:
-  tvm_closure(const tvm_api &api, std::uintptr_t flags)
-      : api_(api),
-        falls_back_((flags & PyNativeCallable_FALLS_BACK) != 0),
-        returns_status_(falls_back_ || (flags & PyNativeCallable_RETURNS_STATUS) != 0) {}
+  tvm_closure(const tvm_api &api, std::uintptr_t flags, const PyNativeSignature &parsed)
+      : api_(api), falls_back_((flags & PyNativeCallable_FALLS_BACK) != 0), types_(parsed, flags) {}
 
   static void run(ffi_cif *, void *result, void **args, void *data) {
     static_cast<const tvm_closure *>(data)->call(result, args);
   }
 
   /// Packs one argument. 1: it is one that has to be let go.
-  int pack(const tvm_parameter &type, void **from, tvm_bytes *bytes, tvm_any *to) const {
+  int pack(const value_type &type, void **from, tvm_bytes *bytes, tvm_any *to) const {
     *to = {kTvmNone, 0, {0}};
     if (type.is_double) {  // nearly always
       to->type = kTvmFloat;
       std::memcpy(&to->real, from[0], sizeof(to->real));
       return 0;
     }
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, from[0], type.is_buffer ? sizeof(void *) : type.size);
+    const std::uint64_t bits = type.bits_at(from[0]);
     if (type.is_buffer) {
       Py_ssize_t count;
       std::memcpy(&count, from[1], sizeof(count));
@@ -105,8 +92,7 @@ class tvm_closure {
     switch (type.kind) {
       case PyNativeKind_FLOATING:
         to->type = kTvmFloat;
-        to->real = type.size == sizeof(double) ? native_value{bits}.get<double>()
-                                               : native_value{bits}.get<float>();
+        to->real = type.real_in(bits);
         return 0;
       case PyNativeKind_BOOL:
         to->type = kTvmBool;
@@ -116,10 +102,6 @@ class tvm_closure {
         to->text = reinterpret_cast<const char *>(bits);
         to->type = to->text != nullptr ? kTvmRawText : kTvmNone;
         return 0;
-      case PyNativeKind_SIGNED:
-        bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << (64 - 8 * type.size)) >>
-                                          (64 - 8 * type.size));
-        [[fallthrough]];
       default:
         to->type = kTvmInt;
         to->integer = static_cast<std::int64_t>(bits);
@@ -130,9 +112,9 @@ class tvm_closure {
 
   /// What came back as a C value; false where it is none of this type, or does not fit.
   bool unpack(const tvm_any &value, native_value *to) const {
-    if (result_.kind == PyNativeKind_VOID) return true;
-    if (result_.is_text || value.type >= kTvmObject) return false;
-    return convert(value, result_, nullptr, to) != suits::not_at_all;
+    if (types_.result.kind == PyNativeKind_VOID) return true;
+    if (types_.result.is_text || value.type >= kTvmObject) return false;
+    return convert(value, types_.result, nullptr, to) != suits::not_at_all;
   }
 
   void call(void *result, void **args) const {
@@ -143,7 +125,7 @@ class tvm_closure {
     int failed = 0;
     const char *reason = nullptr;
     void **from = args;
-    for (const tvm_parameter &each : parameters_) {
+    for (const value_type &each : types_.parameters) {
       const int done = pack(each, from, &bytes[count], &packed[count]);
       if (done == 1) objects[owned++] = packed[count].pointer;
       if (done < 0) reason = "an argument has no value of tvm-ffi";
@@ -165,16 +147,16 @@ class tvm_closure {
     } else {
       raise(failed, reason);
     }
-    if (returns_status_) return store_int(result, falls_back_ ? 1 : -1);
+    if (types_.has_status) return store_int(result, falls_back_ ? 1 : -1);
     store(native_value{~UINT64_C(0)}, -1.0, result);
   }
 
   void finish(native_value value, void *result, void *place) const {
-    if (returns_status_) {
-      if (has_place_) {
+    if (types_.has_status) {
+      if (types_.has_place) {
         void *to;
         std::memcpy(&to, place, sizeof(to));
-        std::memcpy(to, &value.bits, result_.size);
+        std::memcpy(to, &value.bits, types_.result.size);
       }
       store_int(result, 0);
     } else {
@@ -189,12 +171,9 @@ class tvm_closure {
 
   /// `error`, where it is not 0, is the error value of floating types.
   void store(native_value value, double error, void *result) const {
-    if (result_.kind == PyNativeKind_FLOATING && error != 0) {
-      value = result_.size == sizeof(double) ? native_value::of(error)
-                                             : native_value::of(static_cast<float>(error));
-    }
-    std::memcpy(result, &value.bits,
-                result_.kind == PyNativeKind_FLOATING ? result_.size : sizeof(value.bits));
+    const bool is_real = types_.result.kind == PyNativeKind_FLOATING;
+    if (is_real && error != 0) value = types_.result.of_real(error);
+    std::memcpy(result, &value.bits, is_real ? types_.result.size : sizeof(value.bits));
   }
 
   /// GIL: held.
@@ -216,12 +195,10 @@ class tvm_closure {
 
   const tvm_api api_;
   void *function_ = nullptr;
-  const bool falls_back_, returns_status_;
-  bool has_place_ = false;
-  std::vector<tvm_parameter> parameters_;
-  tvm_parameter result_{PyNativeType{PyNativeType_VOID, 0}};
+  const bool falls_back_;
+  const python_types types_;
   object_ref error_;
-  std::vector<ffi_type *> types_;
+  std::vector<ffi_type *> passed_;
   ffi_cif cif_{};
   ffi_closure *closure_ = nullptr;
   void *code_ = nullptr;

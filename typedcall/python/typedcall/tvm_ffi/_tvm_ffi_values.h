@@ -4,13 +4,11 @@
 #ifndef TYPEDCALL_PYTHON_TVM_FFI_TVM_FFI_VALUES_H_
 #define TYPEDCALL_PYTHON_TVM_FFI_TVM_FFI_VALUES_H_
 
-#include "typedcall/invoker.h"
-// invoker.h comes first, because of Python.h.
+#include "../_value_type.h"
+// It comes first, because of Python.h.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-
-#include "../_utf8.h"
 
 namespace typedcall::python {
 
@@ -96,23 +94,6 @@ struct tvm_api {
   }
 };
 
-/// A type of a signature, and what is asked about it for each value.
-struct tvm_parameter {
-  explicit tvm_parameter(PyNativeType type)
-      : code(type.code),
-        size(static_cast<unsigned char>(PyNativeType_Size({type.code, 0}))),
-        is_buffer(PyNativeType_IsBuffer(type) != 0),
-        is_const(PyNativeType_IsConst(type) != 0),
-        is_double(!is_buffer && type.code == PyNativeType_DOUBLE),
-        is_text(type.code == PyNativeType_STRING),
-        is_bytes(is_buffer && is_const && type.code == PyNativeType_UCHAR),
-        kind(PyNativeCode_Kind(type.code)) {}
-
-  unsigned char code, size;
-  bool is_buffer, is_const, is_double, is_text, is_bytes;
-  PyNativeKind kind;
-};
-
 /// How well a value suits a parameter: typedcall/convert/argument.h.
 enum class suits { exactly, as_subclass, safely, not_at_all };
 
@@ -139,19 +120,21 @@ inline bool bytes_of(const tvm_any &value, bool is_text, char *scratch, tvm_byte
 }
 
 /// A tensor as a buffer: of one dimension, in memory without gaps, of the very type.
-inline bool buffer_of(const tvm_any &value, const tvm_parameter &wanted, native_value *out) {
+inline bool buffer_of(const tvm_any &value, const value_type &wanted, native_value *out) {
   const tvm_tensor *tensor = nullptr;
   if (value.type == kTvmTensor) tensor = behind_header<tvm_tensor>(value.pointer);
   if (value.type == kTvmTensorPointer) tensor = static_cast<const tvm_tensor *>(value.pointer);
   if (tensor == nullptr || tensor->device != kTvmCpu || tensor->dimensions != 1) return false;
   // DLDataTypeCode: by the kinds, in their order.
   constexpr std::uint8_t classes[] = {255, 6, 0, 1, 2, 5, 255, 255, 255};
-  if (wanted.kind >= sizeof(classes) || tensor->type_class != classes[wanted.kind]) return false;
-  if (tensor->type_bits != wanted.size * 8 || tensor->type_lanes != 1) return false;
+  if (wanted.element >= sizeof(classes)) return false;
+  if (tensor->type_class != classes[wanted.element]) return false;
+  if (tensor->type_bits != wanted.element_size * 8 || tensor->type_lanes != 1) return false;
   const bool has_gaps = tensor->strides != nullptr && tensor->strides[0] != 1;
   if (has_gaps && tensor->shape[0] > 1) return false;
   char *const data = static_cast<char *>(tensor->data) + tensor->offset;
-  const std::size_t unit = wanted.kind == PyNativeKind_COMPLEX ? wanted.size / 2u : wanted.size;
+  const bool is_pair = wanted.element == PyNativeKind_COMPLEX;
+  const std::size_t unit = is_pair ? wanted.element_size / 2u : wanted.element_size;
   if (reinterpret_cast<std::uintptr_t>(data) % unit != 0) return false;
   out[0] = native_value::of(data);
   out[1] = native_value::of(tensor->shape[0]);
@@ -159,7 +142,7 @@ inline bool buffer_of(const tvm_any &value, const tvm_parameter &wanted, native_
 }
 
 /// One value as the C function gets it, in one or two `out`.
-inline suits convert(const tvm_any &value, const tvm_parameter &wanted, char *scratch,
+inline suits convert(const tvm_any &value, const value_type &wanted, char *scratch,
                      native_value *out) {
   if (wanted.is_double && value.type == kTvmFloat) {  // nearly always
     out[0] = native_value::of(value.real);
@@ -173,10 +156,7 @@ inline suits convert(const tvm_any &value, const tvm_parameter &wanted, char *sc
     out[0] = native_value::of(found.data);
     if (wanted.is_buffer) out[1] = native_value::of(static_cast<std::intptr_t>(found.size));
     if (wanted.is_bytes) return suits::exactly;
-    const auto *const text = reinterpret_cast<const unsigned char *>(found.data);
-    const bool fits = is_utf8(text, found.size) &&
-                      (wanted.is_buffer || std::memchr(text, 0, found.size) == nullptr);
-    return fits ? suits::exactly : suits::not_at_all;
+    return wanted.holds(found.data, found.size) ? suits::exactly : suits::not_at_all;
   }
   if (wanted.is_buffer) {
     return buffer_of(value, wanted, out) ? suits::exactly : suits::not_at_all;
@@ -188,18 +168,14 @@ inline suits convert(const tvm_any &value, const tvm_parameter &wanted, char *sc
       if (!is_int && !is_bool && value.type != kTvmFloat) return suits::not_at_all;
       const bool is_float = value.type == kTvmFloat;
       const double real = is_float ? value.real : static_cast<double>(number);
-      out[0] = wanted.size == sizeof(double) ? native_value::of(real)
-                                             : native_value::of(static_cast<float>(real));
+      out[0] = wanted.of_real(real);
       return is_float ? suits::exactly : suits::safely;
     }
     case PyNativeKind_SIGNED:
     case PyNativeKind_UNSIGNED: {
       if (!is_int && !is_bool) return suits::not_at_all;
-      const std::int64_t most = INT64_MAX >> (64 - 8 * wanted.size);
-      const bool fits = wanted.kind == PyNativeKind_SIGNED ? number <= most && number >= -most - 1
-                                                           : number >= 0 && number / 2 <= most;
       out[0] = native_value::of(number);
-      if (!fits) return suits::not_at_all;
+      if (!wanted.holds(number)) return suits::not_at_all;
       return is_int ? suits::exactly : suits::as_subclass;
     }
     case PyNativeKind_BOOL:
@@ -211,31 +187,25 @@ inline suits convert(const tvm_any &value, const tvm_parameter &wanted, char *sc
 }
 
 /// A C function's result, where it stands, as the value that is given back.
-inline int give(const tvm_api &api, const tvm_parameter &type, const void *place, tvm_any *to) {
+inline int give(const tvm_api &api, const value_type &type, const void *place, tvm_any *to) {
   *to = {kTvmNone, 0, {0}};
   if (type.is_double) {
     to->type = kTvmFloat;
     std::memcpy(&to->real, place, sizeof(to->real));
     return 0;
   }
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, place, type.size);
+  const std::uint64_t bits = type.bits_at(place);
   switch (type.kind) {
     case PyNativeKind_FLOATING:
       to->type = kTvmFloat;
-      to->real = type.size == sizeof(double) ? native_value{bits}.get<double>()
-                                             : static_cast<double>(native_value{bits}.get<float>());
+      to->real = type.real_in(bits);
       return 0;
-    case PyNativeKind_SIGNED: {
-      const int unused = 64 - 8 * type.size;
-      to->type = kTvmInt;
-      to->integer = static_cast<std::int64_t>(bits << unused) >> unused;
-      return 0;
-    }
     case PyNativeKind_UNSIGNED:
       if (bits > INT64_MAX) {
         return api.fail("OverflowError", "the result is too large for an int of tvm-ffi");
       }
+      [[fallthrough]];
+    case PyNativeKind_SIGNED:
       to->type = kTvmInt;
       to->integer = static_cast<std::int64_t>(bits);
       return 0;
