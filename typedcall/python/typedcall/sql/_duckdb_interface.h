@@ -22,13 +22,6 @@ struct access {
   const void *(*get_api)(handle info, const char *version);
 };
 
-/// The types of columns that functions here may have.
-enum type_id {
-  kBoolean = 1,
-  kVarchar = 17,
-  kBlob = 18,
-};
-
 /// A text or a blob in a vector: short ones stand in place.
 struct text {
   std::uint32_t length;
