@@ -127,6 +127,12 @@ class Shapes(unittest.TestCase):
             self.assertEqual(list(rate), [-2, -6])
             self.assertEqual(call(made, "dPPP->i", 2.0, None, addresses[1], ...), -1)
             self.assertRaisesRegex(ValueError, "passes NULL", made.check)
+            values = vectors[1].values
+            for at, count, why in ((None, 2, "no elements"), (values, -1, "below 0")):
+                vectors[1].values, vectors[1].count = at, count  # of a device; nonsense
+                self.assertEqual(call(made, "dPPP->i", 2.0, *addresses, ...), -1)
+                self.assertRaisesRegex(ValueError, why, made.check)
+            vectors[1].values, vectors[1].count = values, 2
         pair = {"N_Vector": (ctypes.cast(elements, ctypes.c_void_p).value,
                              ctypes.cast(length, ctypes.c_void_p).value)}
         made = self.make(functions.total, "double(const N_Vector y, void *data)", False, arrays=pair)
@@ -134,6 +140,23 @@ class Shapes(unittest.TestCase):
         for wrong, error in [((0, 1), ValueError), (("a", 1), TypeError)]:
             with self.assertRaises(error):
                 typedcall.callback(functions.decay, declaration, arrays={"N_Vector": wrong})
+        # A parameter's name is no type; an array of vectors is no vector.
+        self.make(functions.half, "double(double N_Vector, void *p)", True, arrays=pair)
+        with self.assertRaisesRegex(ValueError, "an array of arrays"):
+            typedcall.callback(functions.total, "double(N_Vector y[2], void *p)", arrays=pair)
+
+    def test_it_keeps_the_functions_of_a_type_whatever_becomes_of_the_mapping(self):
+        given = {"vec": (ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(lambda at: at),
+                         ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(lambda at: 2))}
+        kept = [weakref.ref(each) for each in given["vec"]]
+        made = typedcall.callback(functions.total, "double(const vec y, void *data)", arrays=given)
+        given.clear()
+        gc.collect()
+        self.assertNotIn(None, [each() for each in kept])
+        self.assertEqual(call(made, "PP->d", ctypes.addressof(doubles(1, 3)), ...), 4)
+        del made
+        gc.collect()
+        self.assertEqual([each() for each in kept], [None, None])
 
     def test_conversions_that_lose_nothing(self):
         made = self.make(functions.half, "double(float x, void *p)", False)
@@ -176,6 +199,8 @@ class Shapes(unittest.TestCase):
     def test_the_data_pointer_among_several(self):
         made = self.make(functions.half, "double(void *params, double x)", False)
         self.assertEqual(call(made, "Pd->d", ..., 1.0), 0.5)
+        with self.assertRaisesRegex(TypeError, "asks for 'dP->d'"):  # `void **` is none
+            typedcall.callback(functions.half, "double(void *own, double x, void **p)")
         made = typedcall.callback(functions.calls, "long(void)")
         self.assertIsNone(made.data)
         self.assertGreaterEqual(call(made, "->l"), 0)
@@ -195,7 +220,10 @@ class Refused(unittest.TestCase):
     def test_declarations(self):
         for text in ("", "double", "double(", "double(double x, ...)", "double(spam x)", "spam(double x)",
                      "double(PyObject *x)", "long double(double)", "double(double x[n])",
-                     "double(double n, double x[n], void *p)", "double(unsigned n, void x[n])"):
+                     "double(double n, double x[n], void *p)", "double(unsigned n, void x[n])",
+                     "double(double x, void *p,)", "double(,)", "double(double x, void *p))",
+                     "double(double x[%d], void *p)" % 2**63, "double(double x[%s], void *p)" % ("9" * 5000),
+                     " " * 20000, "double" + " " * 20000 + "(*" + " " * 20000):
             with self.subTest(text), self.assertRaises(ValueError):
                 typedcall.callback(functions.half, text)
         with self.assertRaisesRegex(TypeError, "a declaration is a str"):

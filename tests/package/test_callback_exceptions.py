@@ -40,6 +40,14 @@ class Exceptions(unittest.TestCase):
                 raise RuntimeError("GSL failed")
         self.assertIsInstance(caught.exception.__context__, RuntimeError)
 
+    def test_a_context_that_is_no_exception(self):
+        for wrong in (5, RuntimeError, "text"):
+            made = typedcall.callback(functions.root, OF_NUMBER)
+            call(made, "dP->d", -1.0, ...)
+            with self.assertRaisesRegex(ValueError, "no root") as caught:
+                made.__exit__(None, wrong, None)
+            self.assertIsNone(caught.exception.__context__)
+
     def test_the_error_value(self):
         for declaration, signature, options, error in [
                 ("double(double x, void *p)", "dP->d", {"error": math.inf}, math.inf),

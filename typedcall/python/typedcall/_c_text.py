@@ -74,7 +74,7 @@ def _value_letters(words: list[str]) -> str | None:
         # Plain char has a sign on x86 and none on Arm.
         is_signed = platform.machine().lower() in ("x86_64", "amd64", "i686", "i386")
         return letters_for("signed" if is_signed else "unsigned", 1)
-    if set(words) <= {"signed", "unsigned", "short", "long", "int", "char"}:
+    if words and set(words) <= {"signed", "unsigned", "short", "long", "int", "char"}:
         spelt: list[str] = [word for word in ("unsigned", "short") if word in words]
         spelt += ["long"] * words.count("long")
         if "char" in words:

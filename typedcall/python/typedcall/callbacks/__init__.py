@@ -37,10 +37,9 @@ def _address(function: Any) -> int:
     return ctypes_.address_of(function)[0]
 
 
-def _views(arrays: Mapping[str, tuple[Any, Any]] | None) -> Views:
+def _views(given: dict[str, tuple[Any, Any]]) -> Views:
     made = {}
-    for name, functions in (arrays or {}).items():
-        pointer_of, length_of = functions
+    for name, (pointer_of, length_of) in given.items():
         made[name] = (_address(pointer_of), _address(length_of))
         if not all(made[name]):
             raise ValueError(f"the functions of {name!r} are not to be NULL")
@@ -108,7 +107,9 @@ def callback(
     if not isinstance(declaration, str):
         raise TypeError(f"a declaration is a str, not '{type(declaration).__name__}'")
     extension = _extension()
-    shape = parse(declaration, _views(arrays))
+    # Of its own: these are kept, whatever becomes of the caller's mapping.
+    given = {name: tuple(functions) for name, functions in (arrays or {}).items()}
+    shape = parse(declaration, _views(given))
     entries = offered(f)
     found = _find(shape, entries, extension.fits)
     if found is None:
@@ -125,5 +126,5 @@ def callback(
         shape.signature, way.text, way.asked, signature, _error_bytes(shape, error),
         way.sources, way.unused, way.place, shape.data is not None,
     )  # fmt: skip
-    kept = (entry.keep_alive, arrays)
+    kept = (entry.keep_alive, given)
     return extension.make(f, entry, kept, row_of(entry), declaration, how)

@@ -141,6 +141,7 @@ class callback {
         if (pointer == nullptr) return "the library passes NULL for an array";
         count = static_cast<std::intptr_t>(from.length_of(pointer));
         pointer = from.pointer_of(pointer);
+        if (pointer == nullptr && count > 0) return "the library has no elements for an array";
       } else {
         count = count_of(from, args);
       }

@@ -144,7 +144,10 @@ inline PyObject *leave_callback(PyObject *object, PyObject *arguments) {
   if (!set_waiting(object_of(object))) Py_RETURN_NONE;
   if (raised == Py_None) return nullptr;
   PyErr_Fetch(&kind, &exception, &traceback);
-  if (exception != raised) PyException_SetContext(exception, object_ref::borrow(raised).release());
+  // Who calls __exit__() may pass anything, and a context that is no exception crashes Python.
+  if (exception != raised && PyExceptionInstance_Check(raised)) {
+    PyException_SetContext(exception, object_ref::borrow(raised).release());
+  }
   PyErr_Restore(kind, exception, traceback);
   return nullptr;
 }

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from typedcall._c_text import letters_of, name_in, split
 from typedcall._codes import CODES, is_const, letters_for, pointee
@@ -99,11 +100,13 @@ def _parameter(text: str, views: Views) -> tuple[Parameter, str | None]:
         text = array.group(1).rstrip()
         name = name_in(text)
         text = f"{text[: len(text) - len(name)]} *{name}"
+    name = name_in(text)  # which may be that of a type, too: `double v`
     for known in views:
-        if re.search(rf"\b{re.escape(known)}\b", text):
+        if re.search(rf"\b{re.escape(known)}\b", text[: len(text) - len(name)]):
+            if length is not None:
+                raise ValueError(f"an array of arrays: {text!r}")
             const = re.search(rf"\bconst\b.*\b{re.escape(known)}\b", text) is not None
-            name = text.replace("*", " ").split()[-1]
-            return Parameter("" if name == known else name, "P", (), views[known], const), None
+            return Parameter(name, "P", (), views[known], const), None
     letters = letters_of(_plain(text))
     if letters == "v" or letters == "O":
         raise ValueError(f"a callback has no parameter {text!r}")
@@ -122,7 +125,7 @@ def _factors(text: str, names: dict[str, int], parameters: list[Parameter]) -> t
     for each in text.split("*"):
         word = each.strip()
         at = names.get(word)
-        if word.isdecimal():
+        if word.isdecimal() and len(word) < 19:  # of 64 bits
             made.append(-1 - int(word))
         elif at is not None and _is_integer(parameters[at]):
             made.append(at)
@@ -148,14 +151,20 @@ def _nearest(at: int, parameters: list[Parameter]) -> tuple[int, ...]:
     return (before[-1],) if before else ()
 
 
+def _is_balanced(text: str) -> bool:
+    depths = list(accumulate({"(": 1, ")": -1}.get(letter, 0) for letter in text))
+    return not depths or (min(depths) >= 0 and depths[-1] == 0)
+
+
 def parse(text: str, views: Views) -> Shape:
     """`double (*)(double x, void *params)`. ValueError for what is no such text."""
+    # No two parts of it match the same blanks: long texts would take for ever.
     found = re.fullmatch(
-        r"\s*([^()]+?)\s*(?:\(\s*\*\s*\w*\s*\)\s*)?\((.*)\)\s*;?\s*", text, re.DOTALL
+        r"([^()]+)(?:\(\s*\*\s*(?:\w+\s*)?\)\s*)?\((.*)\)\s*(?:;\s*)?", text.strip(), re.DOTALL
     )
-    if found is None:
+    texts = [] if found is None or found.group(2).strip() in ("", "void") else split(found.group(2))
+    if found is None or not all(texts) or not _is_balanced(found.group(2)):
         raise ValueError(f"not the type of a C function: {text!r}")
-    texts = [] if found.group(2).strip() in ("", "void") else split(found.group(2))
     if "..." in texts:
         raise ValueError(f"a function with variable arguments is no callback: {text!r}")
     result = letters_of(_plain(found.group(1)))
@@ -166,7 +175,7 @@ def parse(text: str, views: Views) -> Shape:
     names = {each.name: i for i, each in enumerate(parameters) if each.name}
     data = [i for i, each in enumerate(parameters)
             if each.letters == "P" and each.view is None and "(" not in texts[i]
-            and "void" in texts[i].split("*")[0].split()]  # fmt: skip
+            and texts[i].count("*") == 1 and "void" in texts[i].split("*")[0].split()]  # fmt: skip
     data = [i for i in data if _DATA_NAMES.fullmatch(parameters[i].name)] or data
     for i, (each, length) in enumerate(parts):
         if length:
@@ -227,7 +236,8 @@ def ways(shape: Shape, count: int | None = None) -> Iterator[Way]:
     """The ways to call a function, the better ones first; with `count` those to call one of that many
     parameters, which gets an array's elements as numbers."""
     everything = [at for at in range(len(shape.parameters)) if at != shape.data]
-    taken = [at for at in everything if at not in shape.lengths]
+    lengths = shape.lengths
+    taken = [at for at in everything if at not in lengths]
     written = [
         at for at in taken if shape.parameters[at].is_written and shape.parameters[at].view is None
     ]

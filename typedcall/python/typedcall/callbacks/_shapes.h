@@ -151,9 +151,13 @@ int of_viewed_state(double t, void *y, void *rate, void *data) {
   if (__builtin_expect(self != nullptr && y != nullptr && rate != nullptr, 1)) {
     const auto count = static_cast<count_type>(self->length_of(y));
     const auto rates = static_cast<count_type>(self->length_of(rate));
-    if (call_for_effect<falls_back, has_status>(
-            self, &status, t, static_cast<const double *>(self->pointer_of(y)), count,
-            static_cast<double *>(self->pointer_of(rate)), rates)) {
+    const auto *const values = static_cast<const double *>(self->pointer_of(y));
+    auto *const into = static_cast<double *>(self->pointer_of(rate));
+    // A vector in a device's memory has a length, and no elements here.
+    const bool is_whole = count >= 0 && rates >= 0 && (values != nullptr || count == 0) &&
+                          (into != nullptr || rates == 0);
+    if (__builtin_expect(is_whole, 1) &&
+        call_for_effect<falls_back, has_status>(self, &status, t, values, count, into, rates)) {
       return status;
     }
   }
