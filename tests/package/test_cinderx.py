@@ -114,6 +114,16 @@ class Declarations(adapter_support.Folder):
         self.assertEqual(status, 0, errors)
         self.assertRegex(printed, r"@native\('.*libc.*'\)\ndef \w*abs\(x: int64\) -> int64:")
 
+    def test_names_with_lines_are_comments_all_the_same(self):
+        pathlib.Path(self.folder, "lines.py").write_text(
+            "import static_functions\n"
+            "for each in ('increment', 'half'):\n"
+            "    globals()[each + '\\nraise SystemExit(1)\\n'] = getattr(static_functions, each)\n")
+        status, printed, errors = self.run_command("lines", paths=[self.folder])
+        self.assertEqual((status, errors), (0, ""))
+        self.assertEqual(printed.count("raise SystemExit"), 2)
+        self.assertNotIn("\nraise", printed)
+
     @unittest.skipUnless(importlib.util.find_spec("cinderx"), "CinderX is not installed")
     def test_in_the_jit(self):
         pathlib.Path(self.folder, "loop.py").write_text(self.declarations() + LOOP)

@@ -37,7 +37,7 @@ def _address(function: Any) -> int:
     return ctypes_.address_of(function)[0]
 
 
-def _views(given: dict[str, tuple[Any, Any]]) -> Views:
+def _views(given: dict[str, tuple[Any, ...]]) -> Views:
     made = {}
     for name, (pointer_of, length_of) in given.items():
         made[name] = (_address(pointer_of), _address(length_of))

@@ -70,7 +70,8 @@ def _rows(targets: list[Target]) -> list[dict[str, Any]]:
     library_of: dict[str, str] = {}
     for target in targets:
         for entry in target.entries:
-            row: dict[str, Any] = {"name": target.name, "signature": entry.signature}
+            # A module's dict may have any text for a name, and this goes into a program.
+            row: dict[str, Any] = {"name": printable(target.name), "signature": entry.signature}
             obstacle = _obstacle(entry)
             found = None if obstacle else symbol_of(entry.address)
             if found is not None:
@@ -113,7 +114,7 @@ def run(options: argparse.Namespace) -> int:
     for row in usable:
         by_symbol.setdefault(row["symbol"], (row, []))[1].append(f"{row['name']} '{row['signature']}'")
     names = sorted({name for row in usable for name in row["types"]})
-    text = _HEAD.format(target=printable(options.target), names=", ".join(names))
+    text = _HEAD.format(target=printable(options.target).replace('"', "'"), names=", ".join(names))
     text += "".join(_declaration(row, shown) for row, shown in by_symbol.values())
     left_out = [row for row in rows if "symbol" not in row]
     if left_out:
