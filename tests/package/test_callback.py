@@ -4,6 +4,7 @@ ctypes, which converts nothing: values, arrays, lengths, places for results."""
 import ctypes
 import math
 import unittest
+import weakref
 
 import typedcall
 from callback_support import OF_NUMBER, NLOPT, CUBATURE, GSL_ODE, MONTE, SCIPY, call, doubles, functions

@@ -2,6 +2,7 @@
 // loaded into a database it adds the functions that install() has made ready.
 #include "_duckdb_call.h"
 
+#include <atomic>
 #include <mutex>
 #include <utility>
 
@@ -16,7 +17,29 @@ duckdb::api &api = duckdb::library;
 // The extension is loaded in whichever thread.
 using order = order_of<function>;
 std::mutex ordering;
-order *current = nullptr;  // of who has `ordering`
+std::atomic<order *> current{nullptr};  // of who has `ordering`
+
+std::atomic<function *> unneeded{nullptr};
+
+/// GIL: held.
+int release_unneeded(void *) {
+  function *each = unneeded.exchange(nullptr);
+  while (each != nullptr) delete std::exchange(each, each->next);
+  return 0;
+}
+
+/// DuckDB does not need the function any more, and may hold locks of its own, which a destructor in
+/// Python that uses the database would wait for: it is destroyed when Python runs next.
+void destroy_later(void *data) {
+  auto *const self = static_cast<function *>(data);
+  if (self->where->has_ended()) return;
+  if (!self->where->is_main()) return self->where->destroy(self);
+  self->next = unneeded.load();
+  while (!unneeded.compare_exchange_weak(self->next, self)) {
+  }
+  // Where there is no room for it, the next one does it, or the next install().
+  Py_AddPendingCall(release_unneeded, nullptr);
+}
 
 void add(handle set, const char *name, std::unique_ptr<function> each) {
   handle made = api.create_scalar_function();
@@ -29,7 +52,7 @@ void add(handle set, const char *name, std::unique_ptr<function> each) {
   }
   if (!each->chosen.has(PyNativeCallable_PURE)) api.set_volatile(made);
   api.set_function(made, duckdb::run_sql);
-  api.set_extra_info(made, each.release(), destroy<function>);
+  api.set_extra_info(made, each.release(), destroy_later);
   api.add_to_set(set, made);
   api.destroy_scalar_function(&made);
 }
@@ -76,6 +99,7 @@ PyObject *install(PyObject *module, PyObject *load, const char *name, PyObject *
                   PyObject *kept, PyObject *rows) {
   order wanted{name, {}};
   home *const where = typedcall::state_of<state>(module).where;
+  release_unneeded(nullptr);
   for (Py_ssize_t i = 0; i < PyTuple_Size(rows); ++i) {
     if (!add_function(&wanted, where, callable, kept, PyTuple_GET_ITEM(rows, i))) return nullptr;
   }
@@ -90,6 +114,8 @@ PyObject *install(PyObject *module, PyObject *load, const char *name, PyObject *
   const object_ref result = object_ref::steal(PyObject_CallObject(load, nullptr));
   current = nullptr;
   if (wanted.is_done) {
+    // An interrupt is nobody's to clear.
+    if (!result && !PyErr_ExceptionMatches(PyExc_Exception)) return nullptr;
     PyErr_Clear();
     Py_RETURN_NONE;
   }
@@ -115,8 +141,8 @@ typedcall::method_table methods{
 /// this one always fails: there may be another function to add.
 extern "C" __attribute__((visibility("default"))) bool typedcall_sql_init_c_api(
     handle info, const duckdb::access *access) {
-  order *const wanted = current;
-  if (wanted == nullptr || wanted->is_done) {
+  order *const wanted = current.exchange(nullptr);
+  if (wanted == nullptr) {
     access->set_error(info, "typedcall: functions are added by typedcall.sql.register()");
     return false;
   }
@@ -127,7 +153,7 @@ extern "C" __attribute__((visibility("default"))) bool typedcall_sql_init_c_api(
     access->set_error(info, "typedcall: there is another DuckDB in the process");
     return false;
   }
-  api = found;
+  if (api.get_extra_info == nullptr) api = found;  // queries read it in other threads
   const handle *const database = access->get_database(info);
   if (database == nullptr) return false;
   const char *const why = add_all(*database, wanted);

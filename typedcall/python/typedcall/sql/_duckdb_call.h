@@ -25,6 +25,7 @@ struct function {
   std::vector<int> types;  // of the parameters, then of the result
   /// Where all are numbers and each call has a result: whole runs of rows.
   std::optional<loop> numbers;
+  function *next = nullptr;  // of those that DuckDB needs no more
 
   static bool is_number(const value_type &type) {
     return type.kind != PyNativeKind_VOID && type.kind <= PyNativeKind_FLOATING;
