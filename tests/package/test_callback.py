@@ -2,6 +2,7 @@
 ctypes, which converts nothing: values, arrays, lengths, places for results."""
 
 import ctypes
+import gc
 import math
 import unittest
 import weakref
