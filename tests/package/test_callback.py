@@ -155,7 +155,8 @@ class Shapes(unittest.TestCase):
         given.clear()
         gc.collect()
         self.assertNotIn(None, [each() for each in kept])
-        self.assertEqual(call(made, "PP->d", ctypes.addressof(doubles(1, 3)), ...), 4)
+        values = doubles(1, 3)
+        self.assertEqual(call(made, "PP->d", ctypes.addressof(values), ...), 4)
         del made
         gc.collect()
         self.assertEqual([each() for each in kept], [None, None])
