@@ -17,7 +17,7 @@ from typing import Any
 from typedcall._records import Entry, row_of
 
 _MODULE = "typedcall.sql._duckdb"
-#: The numbers are those of `duckdb_type` in duckdb.h, which never change: BOOLEAN, FLOAT, DOUBLE, VARCHAR,
+#: The numbers are those of DuckDB's `duckdb_type`, which never change: BOOLEAN, FLOAT, DOUBLE, VARCHAR,
 #: VARCHAR, BLOB, SQLNULL.
 _LETTERS = {"?": 1, "f": 10, "d": 11, "s": 17, "*s": 17, "*kB": 18, "v": 36}
 _SIGNED = {1: 2, 2: 3, 4: 4, 8: 5}  # TINYINT to BIGINT; the unsigned ones are four further on
