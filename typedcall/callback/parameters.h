@@ -52,7 +52,8 @@ constexpr passed passed_as() {
 template <class... P>
 struct parameter_roles {
   static constexpr std::size_t count = sizeof...(P), none = count;
-  static constexpr passed kinds[] = {passed_as<P>()...};
+  // With its bound, which Clang 14 wants, and one more, as there may be none.
+  static constexpr passed kinds[count + 1] = {passed_as<P>()...};
 
   static constexpr std::size_t find(passed kind, std::size_t from, std::size_t to) {
     for (std::size_t i = from; i < to; ++i) {
