@@ -86,7 +86,8 @@ def sweep(call, undo=lambda result: None, errors=()):
                 # CPython's own loop forgets, in places, to say that there was no memory; of a Python
                 # function it is the caller who sees that.
                 if not re.fullmatch("error return without exception set|"
-                                    "<function .*> returned NULL without setting an exception", str(says)):
+                                    "(<function .*>|_PyEval_EvalFrameDefault) returned NULL without "
+                                    "setting an exception", str(says)):
                     raise
                 failed = first
             except ctypes.ArgumentError as says:
