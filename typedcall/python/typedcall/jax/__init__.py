@@ -125,9 +125,9 @@ def elementwise(f: Any, *, pure: bool = False) -> Any:
         given = [jnp.asarray(each) for each in arrays]
         loop, types = _choose(f, loops, given)
         given = jnp.broadcast_arrays(*(each.astype(dtype) for each, dtype in zip(given, types)))
-        shape_of: Any = jax.ShapeDtypeStruct  # has no types in some versions of JAX
-        result = shape_of(given[0].shape, jax.dtypes.canonicalize_dtype(loop.output))
-        made = jax.ffi.ffi_call(_TARGET, result, vmap_method="broadcast_all")
+        untyped: Any = jax.ShapeDtypeStruct  # in some versions of JAX, as what ffi_call() gives
+        result = untyped(given[0].shape, jax.dtypes.canonicalize_dtype(loop.output))
+        made: Any = jax.ffi.ffi_call(_TARGET, result, vmap_method="broadcast_all")
         return made(*given, index=numpy.int64(loop.number), name=loop.name)
 
     call.__name__ = call.__qualname__ = getattr(f, "__name__", "elementwise")
