@@ -16,7 +16,7 @@ CHUNK = 2_000_000
 #: 2 GB, of which a worker has one chunk and its results at a time.
 CHUNKS = 128
 #: As much of it as a Python function for each element gets through.
-BOXED_CHUNKS = 2
+BOXED_CHUNKS = 8
 
 
 def boxed(chunk):
