@@ -4,6 +4,7 @@
 import argparse
 import gc
 import importlib
+import json
 import os
 import platform
 import random
@@ -14,6 +15,7 @@ import tracemalloc
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILT = os.path.join(os.path.dirname(HERE), "bazel-bin", "bench")
 PLAIN = "plain"
+SUBJECTS = "class", "subclass", "mixed"
 
 
 def load_module():
@@ -35,7 +37,7 @@ def subjects(designs, name):
     """Instances to look the pointer up from."""
     cls = designs.make(name, designs.base())
     mixins = [type("Mixin%d" % i, (), {"__slots__": ()}) for i in range(4)]
-    return {"class": cls(), "subclass": subclass(cls)(), "mixed": subclass(*mixins, cls)()}
+    return dict(zip(SUBJECTS, (cls(), subclass(cls)(), subclass(*mixins, cls)())))
 
 
 def of_two(designs, name):
@@ -110,7 +112,7 @@ def print_table(designs, times, nothing, memory):
           " | per Python subclass | subclass of one | of two |")
     print("|---" * 9 + "|")
     for name in designs.designs:
-        cells = [cell(name, subject, True) for subject in ("class", "subclass", "mixed")]
+        cells = [cell(name, subject, True) for subject in SUBJECTS]
         cells.append(cell(name, "class", False))
         cells += ["%+.0f" % (own - plain) if name != PLAIN else "%.0f" % plain
                   for own, plain in zip(memory[name], memory[PLAIN])]
@@ -120,15 +122,28 @@ def print_table(designs, times, nothing, memory):
         print("| %s | %s |" % (name, " | ".join(cells)))
 
 
+def write_json(path, designs, times, nothing):
+    """The samples of the chained loops, in the form that interleaved.py writes."""
+    groups = [{"name": subject, "unit": "ns", "samples": {
+        name: times[name, subject, True] for name in designs.designs if (name, subject, True) in times}}
+        for subject in SUBJECTS]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"groups": groups, "skipped": {name: "finds nothing for " + subject
+                                                 for name, subject in nothing}}, file)
+
+
 def main():
     parser = argparse.ArgumentParser(description="Six ways to keep a C pointer for a class.")
     parser.add_argument("--rounds", type=int, default=101, help="of each loop (default: 101)")
     parser.add_argument("--accesses", type=int, default=200000, help="per loop (default: 200000)")
     parser.add_argument("--classes", type=int, default=1000, help="to count (default: 1000)")
+    parser.add_argument("--json", metavar="FILE", help="writes the samples there")
     options = parser.parse_args()
     designs = load_module()
     memory = measure_memory(designs, options.classes)
     times, nothing = measure_time(designs, options.rounds, options.accesses)
+    if options.json:
+        write_json(options.json, designs, times, nothing)
     print("%s %s, %s" % (platform.python_implementation(), platform.python_version(),
                          platform.machine()))
     print("Nanoseconds, median and half the distance of the quartiles. Bytes above the plain class.")

@@ -17,13 +17,6 @@ from typedcall.jax import elementwise
 callees = build_module.load("adapter_callees.cc")
 
 
-def seconds(function):
-    # XLA may run it in a thread of its own, whose processor time is not all there is to wait for.
-    start = time.perf_counter()
-    function()
-    return time.perf_counter() - start
-
-
 def callback(f):
     def call(x):
         return jax.pure_callback(f, jax.ShapeDtypeStruct(x.shape, x.dtype), x, vmap_method="broadcast_all")
@@ -54,9 +47,8 @@ def compare(size, rounds):
 
         contestants[name] = run
     print("\n%d doubles, a call for each array" % size)
-    before, interleaved.seconds = interleaved.seconds, seconds
-    taken = interleaved.measure(contestants, rounds)
-    interleaved.seconds = before
+    # XLA may run it in a thread of its own, whose processor time is not all there is to wait for.
+    taken = interleaved.measure(contestants, rounds, time.perf_counter)
     return interleaved.report(
         taken, calls,
         [("typedcall.jax", "pure_callback, the typed ufunc", 1, "most"),

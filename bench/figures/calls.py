@@ -28,6 +28,18 @@ def tag_cost(bench):
         python=bench.cpython)["groups"]]
 
 
+def class_data(bench):
+    if bench.programs is None:
+        raise NotHere("it is built by Bazel, which is not here")
+    return bench.interleaved("class_data.py", 101, 31, "--classes", "10", python=bench.cpython)
+
+
+def abi3(bench):
+    found = bench.interleaved("abi3_calls.py", 31, 11, python=bench.need_newest())
+    return [Group(group.name, {name.partition(", ")[2]: taken for name, taken in group.samples.items()},
+                  group.skipped) for group in found]
+
+
 def pypy(bench):
     file = bench.script("pypy_loop.py", "--pypy", bench.need_pypy(), "--cpython", bench.cpython,
                         "--rounds", bench.rounds(5, 3), "--calls", bench.rounds(5_000_000, 1_000_000))
@@ -136,6 +148,18 @@ SOURCES = [
             ours=("typedcall, expected position", "typedcall, last of eight", "typedcall, foreign type",
                   "typedcall, no slot there")),
     ]),
+    Source("class_data", "tools/bench class_data.py", class_data, [
+        Comparison(
+            "class_data", "Finding a class's C pointer from an instance",
+            "A custom slot takes {custom slot} times a field of the metaclass, a dictionary {dictionary}",
+            "ns", "metaclass's field",
+            {"metaclass's field": "metaclass", "custom slot": "custom slot",
+             "module variable": "module variable", "walk along the MRO": "metaclass, MRO walk",
+             "meta-metaclass": "meta-metaclass", "dictionary": "dictionary"},
+            {"class": "class", "Python subclass": "subclass", "behind 4 mixins": "mixed"},
+            "Each access waits for the one before. What each design gives subclasses, and its memory: "
+            "[examples/class_data](../examples/class_data/README.md).", ours=("custom slot",)),
+    ]),
     Source("resolve", "tools/bench resolve", by_program("resolve"), [
         Comparison(
             "resolve", "Finding the entry of a Python callable, and calling it",
@@ -231,6 +255,16 @@ SOURCES = [
             "ns", "untagged",
             {"untagged": "untagged", "tagged": "tagged", "flag bits": "flagged"},
             {"METH_O": "METH_O", "METH_FASTCALL": "METH_FASTCALL"}, ours=("tagged",)),
+    ]),
+    Source("abi3", "bench/abi3_calls.py", abi3, [
+        Comparison(
+            "abi3", "One binary for many versions",
+            "A module compiled for the limited API takes {limited API} times one for its version", "ns",
+            "this version's", {"this version's": "this version's", "limited API": "limited API",
+                               "abi3t": "abi3t"},
+            {"dd->d": "between", "dl->d": "wind"},
+            "The same C source, called in a Python loop by the newest CPython that is here.",
+            ours=("limited API", "abi3t")),
     ]),
     Source("application", "tools/bench_package application", application, [
         Comparison(

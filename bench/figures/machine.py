@@ -24,8 +24,10 @@ TIME_LIMIT = 600
 
 def read_groups(file):
     """interleaved.keep()'s form, which most benchmarks write."""
-    return [Group(group["name"], group["samples"], file.get("skipped", {}))
-            for group in file["groups"]]
+    skipped = file.get("skipped", {})
+    # What is skipped as a whole has its reason all the same.
+    return [Group(group["name"], group["samples"], skipped) for group in file["groups"]] or [
+        Group("", {}, skipped)]
 
 
 def read_google(file):
@@ -75,13 +77,17 @@ def system():
 
 class Bench:
     """Runs benchmarks. `python` has the package and the libraries; `pypy` the package, or is None;
-    `programs` is the folder of the C++ ones, or None."""
+    `programs` is the folder of the C++ ones, or None; `cpython` the interpreter that they are built
+    for, `newest` the newest one that is here, or None."""
 
-    def __init__(self, quick=False, pypy=None, cpython=sys.executable, programs=None, python=None):
-        self.quick, self.pypy, self.cpython = quick, pypy, cpython
+    def __init__(self, quick=False, pypy=None, cpython=sys.executable, programs=None, python=None,
+                 newest=None):
+        self.quick, self.pypy, self.cpython, self.newest = quick, pypy, cpython, newest
         self.python = python or sys.executable
         self.programs = pathlib.Path(programs) if programs else None
         self.load = os.getloadavg()[0]
+        # Before a topic's results are written into the tree.
+        self.commit = first_line(["git", "describe", "--always", "--dirty"]) or ""
         # What is built for the run.
         cache = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
         self.folder = os.path.join(cache, "typedcall", "figures", "built")
@@ -129,6 +135,11 @@ class Bench:
             raise NotHere("there is no PyPy with headers")
         return self.pypy
 
+    def need_newest(self):
+        if self.newest is None:
+            raise NotHere("there is no CPython of 3.12 or later")
+        return self.newest
+
     def describe(self):
         """What stands beside the results."""
         busy = self.load > 0.25 * os.cpu_count()
@@ -136,12 +147,15 @@ class Bench:
                 "load before the run": round(self.load, 2), "busy": busy}
 
     def versions(self):
-        found = {"typedcall": first_line(["git", "describe", "--always", "--dirty"]) or "",
+        found = {"typedcall": self.commit,
                  platform.python_implementation(): platform.python_version()}
         if self.pypy:
             said = first_line([self.pypy, "-c", "import sys; print('%d.%d.%d' % "
                                                 "sys.pypy_version_info[:3])"])
             found["PyPy"] = said or ""
+        if self.newest:
+            said = first_line([self.newest, "--version"]) or ""
+            found["newest CPython"] = said.partition(" ")[2]
         found["C++ compiler"] = first_line([os.environ.get("CXX", "c++"), "--version"]) or ""
         for name in LIBRARIES:
             try:

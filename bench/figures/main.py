@@ -79,6 +79,7 @@ def parse(arguments):
     parser.add_argument("--pypy", help=argparse.SUPPRESS)
     parser.add_argument("--cpython", default=sys.executable, help=argparse.SUPPRESS)
     parser.add_argument("--programs", help=argparse.SUPPRESS)
+    parser.add_argument("--newest", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     unknown = [topic for topic in options.topics if topic not in TOPICS]
     if unknown:
@@ -105,7 +106,8 @@ def main(arguments):
         before = all_results(folder)
         shown = [each for each in options.topics]
         command = " ".join(["tools/figures", *shown, *["--quick"] * options.quick])
-        bench = machine.Bench(options.quick, options.pypy or None, options.cpython, options.programs)
+        bench = machine.Bench(options.quick, options.pypy or None, options.cpython, options.programs,
+                              newest=options.newest or None)
         for topic in options.topics or TOPICS:
             file = measure(topic, bench, command, options.only)
             results.write(folder / f"{topic}.json", file)

@@ -1,0 +1,89 @@
+"""The loop `i = next(i)` in CinderX's JIT, by the declaration that `python -m typedcall cinderx` writes and
+boxed, and boxed in CPython's own loop. python bench/cinderx_loop.py [--rounds N]
+For CPython 3.14 or later with the packages cinderx and typedcall."""
+
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import build_module
+import interleaved
+
+MODULE = "cinderx_loop_module"
+CALLS = 5_000_000
+STATIC = """
+
+from __static__ import box
+
+
+def run(count: int) -> int:
+    end: int64 = int64(count)
+    i: int64 = 0
+    while i < end:
+        i = cinderx_loop_next(i)
+    return box(i)
+"""
+BOXED = """
+from cinderx_loop_module import next
+
+
+def run(count):
+    i = 0
+    while i < count:
+        i = next(i)
+    return i
+"""
+JIT = """
+from cinderx.compiler.strict.loader import install
+install()
+import cinderx.jit
+from {module} import run
+cinderx.jit.force_compile(run)
+assert cinderx.jit.is_jit_compiled(run)
+"""
+# Of the processor's time, after a first turn; start-up and compilation are no part of it.
+TIME = """
+import time
+assert run(10000) == 10000
+begin = time.process_time()
+assert run({calls}) == {calls}
+print(time.process_time() - begin)
+"""
+WAYS = {
+    "Static Python, by the declaration": JIT.format(module="static_loop") + TIME,
+    "boxed, compiled by CinderX": JIT.format(module="boxed_loop") + TIME,
+    "boxed, CPython's loop": "from boxed_loop import run\n" + TIME,
+}
+
+
+def python(folder, *arguments):
+    ended = subprocess.run([sys.executable, *arguments], env=dict(os.environ, PYTHONPATH=folder), text=True,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    if ended.returncode != 0:
+        sys.exit("%s failed:\n%s" % (arguments, ended.stderr[-2000:]))
+    return ended.stdout
+
+
+def main():
+    rounds = interleaved.rounds(__doc__, 9)
+    for needed in ("cinderx", "typedcall"):
+        if importlib.util.find_spec(needed) is None:
+            sys.exit("cinderx_loop: %s has no %s" % (sys.executable, needed))
+    with tempfile.TemporaryDirectory() as folder:
+        build_module.build(MODULE + ".cc", folder)
+        declared = python(folder, "-m", "typedcall", "cinderx", MODULE)
+        pathlib.Path(folder, "static_loop.py").write_text(declared + STATIC, encoding="utf-8")
+        pathlib.Path(folder, "boxed_loop.py").write_text(BOXED, encoding="utf-8")
+        taken = {way: [] for way in WAYS}
+        for _ in range(rounds):
+            for way, program in WAYS.items():
+                taken[way].append(float(python(folder, "-c", program.format(calls=CALLS))))
+    static, jitted, boxed = WAYS
+    return not interleaved.report(taken, CALLS, [(boxed, static, 15, "least"), (jitted, static, 4, "least")])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
