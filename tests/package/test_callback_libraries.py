@@ -2,6 +2,8 @@
 cubature, SciPy's C interface; lsoda, which numbalsoda brings."""
 
 import ctypes.util
+import os
+import subprocess
 import sys
 import unittest
 
@@ -14,6 +16,16 @@ if support.IS_PYPY:
 
 functions = support.build("callback_functions")
 FOLDER = adapter_support.EXAMPLES / "callback"
+
+FROM_CPP = """
+import functions, gsl_from_cpp
+print("%.9f" % gsl_from_cpp.integral(functions.bell))
+for f in functions.wave, functions.ball:
+    try:
+        print(gsl_from_cpp.integral(f))
+    except Exception as error:
+        print(type(error).__name__, error, sep=": ")
+"""
 
 
 class Examples(adapter_support.Folder):
@@ -38,6 +50,22 @@ class Examples(adapter_support.Folder):
                                ("gsl_ode", "GSL: state -0.839072, 0.544021")]:
             with self.subTest(name):
                 self.check(name, expected, "gsl", "libgsl27")
+
+    def test_gsl_from_cpp(self):
+        source = FOLDER / "gsl_from_cpp.cc"
+        code = [line for line in source.read_text(encoding="utf-8").splitlines()
+                if line.strip() and not line.startswith(("#", "//"))]
+        self.assertLessEqual(len(code), 20)
+        asked = subprocess.run([*support.compiler("c++"), "-E", "-x", "c++", "-", "-o", os.devnull], check=False,
+                               input=b"#include <gsl/gsl_integration.h>\n", stderr=subprocess.DEVNULL)
+        if asked.returncode != 0:
+            self.skipTest("there are no headers of GSL (Debian: libgsl-dev)")
+        support.compile_module(FOLDER / "functions.cc", self.folder)
+        support.compile_module(source, self.folder, flags=["-lgsl", "-lgslcblas", "-lm"])
+        status, printed, errors = support.python("-c", FROM_CPP, paths=[self.folder])
+        self.assertEqual((status, printed.splitlines()), (0, [
+            "1.772453851", "ValueError: wave: x is below 0",
+            "TypeError: ball does not offer 'd->d'; it offers '*kd->d'"]), errors)
 
     def test_cvode(self):
         self.check("cvode_ode", "CVODE: state -0.839071, 0.544021", "sundials_cvode", "libsundials-cvode6")
