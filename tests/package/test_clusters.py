@@ -235,6 +235,22 @@ class Spawned(cluster_support.Processes):
             self.spawn("print(pool.apply(typedcall.ufunc(typed_functions.half), ([1.0, 3.0],)))"),
             ["[0.5 1.5]"])
 
+    def test_numba_code(self):
+        adapter_support.library("numba")
+        self.write("compiled.py", """
+            import numba, typed_functions
+            half = typed_functions.half
+            @numba.njit
+            def total(count):
+                result = 0.0
+                for i in range(count):
+                    result += half(float(i))
+                return result
+            """)
+        self.assertEqual(
+            self.spawn("print(pool.map(compiled.total, [10, 4]), compiled.total(3))",
+                       "import compiled", (FOLDER, self.folder)), ["[22.5, 3.0] 1.5"])
+
     def test_without_the_provider(self):
         # On the path of the first process only, once the others run.
         printed = self.spawn(
