@@ -140,11 +140,14 @@ class callback<R(P...), Result(A...)> {
   static constexpr bool drops_last = arity + 1 == taken;
   static constexpr bool has_place = drops_last && is_status && !std::is_void_v<Result>;
   static constexpr std::size_t last = drops_last ? roles::source_of(arity) : roles::none;
+  static constexpr bool last_is_array = roles::kinds[last] == internal::passed::array;
 
   static_assert(roles::data() != roles::none, "typedcall: a callback has a `void *` parameter");
   static_assert(
       arity == taken || drops_last,
       "typedcall: the library passes another number of arguments than the function takes");
+  static_assert(!drops_last || last_is_array,
+                "typedcall: the library passes a last value that the function does not take");
   static_assert(has_place || std::is_same_v<R, Result> || (is_status && std::is_void_v<Result>),
                 "typedcall: the function's result is not what the library wants");
 

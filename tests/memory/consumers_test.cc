@@ -9,6 +9,7 @@
 #include "tests/support/embedded.h"
 #include "tests/support/memory.h"
 #include "typedcall/call_site.h"
+#include "typedcall/callback.h"
 #include "typedcall/casting.h"
 #include "typedcall/dynamic_call_site.h"
 #include "typedcall/fallback.h"
@@ -367,6 +368,12 @@ TEST_F(Consumers, FallingBack) {
   Sweep({"the call of one", [&] {
            const double result = f(-1e10);
            return !f.raised(result) && result == -1e11;
+         }});
+  Sweep({"a callback, and its call", [&] {
+           typedcall::callback<double(double, void *), double(double)> g(interface_, back.get());
+           if (!g) return false;
+           const double result = g.function()(-1e10, g.data());
+           return g.check() && result == -1e11;
          }});
   Ref narrow = scope_.Eval("m.narrow");
   Sweep({"narrowing", [&] {

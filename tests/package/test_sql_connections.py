@@ -31,6 +31,10 @@ class Functions(sql_support.Connection):
                 self.register(f)
         with self.assertRaisesRegex(TypeError, "a name is a str, not 'int'"):
             self.register(functions.inc, name=3)
+        with self.assertRaisesRegex(ValueError, "255 bytes"):
+            self.register(functions.inc, name=127 * "\u00e4" + "xx")
+        self.register(functions.inc, name=255 * "x")
+        self.assertEqual(self.value(255 * "x" + "(1)"), 2)
         with self.assertRaisesRegex(TypeError, "loads no extensions"):
             sql.register(object(), functions.inc)
 

@@ -4,6 +4,7 @@
 #include <complex>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
@@ -253,6 +254,18 @@ TEST(Boxed, ATextThatIsNone) {
   long result = 0;
   EXPECT_FALSE(typedcall::boxed_call(p.f.get(), &result, std::string_view("\xff", 1)));
   EXPECT_NE(TakeError().find("UnicodeDecodeError"), std::string::npos);
+}
+
+// Its bytes would be more than a size_t has: 8.
+TEST(Boxed, ALengthThatCannotBe) {
+  Python p("def f(x): return 1");
+  double number = 1;
+  const std::size_t count = (std::numeric_limits<std::size_t>::max)() / sizeof number + 2;
+  long result = 0;
+  EXPECT_FALSE(typedcall::boxed_call(p.f.get(), &result, span<const double>(&number, count)));
+  EXPECT_NE(TakeError().find("MemoryError"), std::string::npos);
+  EXPECT_FALSE(typedcall::boxed_call(p.f.get(), &result, span<double>(&number, count)));
+  EXPECT_NE(TakeError().find("MemoryError"), std::string::npos);
 }
 
 template <class T>

@@ -26,7 +26,11 @@ struct buffer_parts {
   std::size_t size() const {
     return type.code == PyNativeType_STRING ? 1 : PyNativeCode_Size(type.code);
   }
-  Py_ssize_t bytes() const { return static_cast<Py_ssize_t>(count * size()); }
+  /// More than there can be: PY_SSIZE_T_MAX, which no object of Python's has.
+  Py_ssize_t bytes() const {
+    Py_ssize_t found;
+    return __builtin_mul_overflow(count, size(), &found) ? PY_SSIZE_T_MAX : found;
+  }
   const char *begin() const { return static_cast<const char *>(data); }
 };
 
@@ -84,6 +88,8 @@ __attribute__((noinline)) inline PyObject *box_buffer(copied_buffer *all, std::s
                                                       std::size_t at) {
   copied_buffer &own = all[at];
   const buffer_parts &parts = own.parts;
+  // Else each version has an exception of its own for it.
+  if (parts.bytes() == PY_SSIZE_T_MAX) return PyErr_NoMemory();
   if (parts.type.code == PyNativeType_STRING) {
     return PyUnicode_FromStringAndSize(parts.count == 0 ? "" : parts.begin(), parts.bytes());
   }

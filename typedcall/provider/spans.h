@@ -1,4 +1,5 @@
 // typedcall::spans<f>: a function of pointers and counts, as C has them, as one of buffers.
+// Used by def.h.
 #ifndef TYPEDCALL_PROVIDER_SPANS_H_
 #define TYPEDCALL_PROVIDER_SPANS_H_
 

@@ -1,4 +1,5 @@
 // Texts that others hand to C functions: are they what Python would decode?
+// Used by _value_type.h.
 #ifndef TYPEDCALL_PYTHON_UTF8_H_
 #define TYPEDCALL_PYTHON_UTF8_H_
 

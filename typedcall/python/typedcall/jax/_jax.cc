@@ -172,15 +172,19 @@ void *call_function(const xla_call &call, const element_function &function) {
         &error);
   } else {
     const bool is_run = state::where->attached(nullptr, [&] {
-      is_done = over.apply(
-          [&](char *const *data, std::intptr_t count) {
-            if (function.over.run(data, &count, over.steps.data()) == 0) return true;
-            const error_text said;
-            said.interrupts_again();
-            error = said.get();
-            return false;
-          },
-          &error);
+      try {
+        is_done = over.apply(
+            [&](char *const *data, std::intptr_t count) {
+              if (function.over.run(data, &count, over.steps.data()) == 0) return true;
+              const error_text said;
+              said.interrupts_again();
+              error = said.get();
+              return false;
+            },
+            &error);
+      } catch (const std::bad_alloc &) {
+        error = "no memory";  // thrown further it would leave the GIL held
+      }
     });
     if (!is_run) error = "the Python interpreter has ended";
   }

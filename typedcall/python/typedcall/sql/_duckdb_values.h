@@ -1,4 +1,5 @@
 // DuckDB's vectors as C functions get their values and as Python's functions do, and the way back.
+// Used by _duckdb_call.h.
 #ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_VALUES_H_
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_VALUES_H_
 

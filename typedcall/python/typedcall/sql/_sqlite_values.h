@@ -1,4 +1,5 @@
-// SQLite's values as C functions get them and as Python's functions do, and the way back.
+// SQLite's values as C functions get them and as Python's functions do, and the way back. Used by
+// _sqlite.cc.
 #ifndef TYPEDCALL_PYTHON_SQL_SQLITE_VALUES_H_
 #define TYPEDCALL_PYTHON_SQL_SQLITE_VALUES_H_
 

@@ -40,6 +40,8 @@ def register(connection: Any, f: Any, name: str, entries: list[Entry]) -> None:
             f"'{type(connection).__module__}.{type(connection).__name__}' loads no extensions of SQLite's; "
             "where Python was built without them, APSW's connections do"
         )
+    if len(name.encode("utf-8", "surrogatepass")) > 255:
+        raise ValueError("SQLite has no names of functions of more than 255 bytes")
     by_count: dict[int, list[Entry]] = {}
     for entry in entries:
         by_count.setdefault(len(entry.python_types()[0]), []).append(entry)
