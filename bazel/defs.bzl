@@ -131,10 +131,15 @@ def embedded_cc_test(name, srcs, deps = [], copts = [], env = {}, size = "small"
       tags: besides "python".
       **kwargs: for cc_test.
     """
+
+    # Clang refuses a precompiled header of another language; GCC reads the headers again.
+    first = ["-include", "$(GTEST_FIRST)"]
+    if [option for option in copts if option.startswith("-std=")]:
+        first = []
     native.cc_test(
         name = name,
         srcs = srcs,
-        copts = CXX_COPTS + copts + ["-include", "$(GTEST_FIRST)"],
+        copts = CXX_COPTS + copts + first,
         env = _sanitized(env),
         size = size,
         tags = tags + ["python"],

@@ -1,4 +1,4 @@
-"""A header that GCC compiles once: half the time of a test's compilation goes into GoogleTest's."""
+"""A header that is compiled once: half the time of a test's compilation goes into GoogleTest's."""
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 load(":defs.bzl", "CXX_COPTS")
@@ -21,13 +21,11 @@ def _precompiled_header_impl(ctx):
         "%s_%s.h" % (ctx.label.name, "clang" if is_clang else "gcc"),
     )
     variable = platform_common.TemplateVariableInfo({ctx.label.name.upper(): header.path})
-    if is_clang:
-        # It wants every macro of the command line to be the same, and is fast enough without.
-        ctx.actions.write(header, "")
-        return [DefaultInfo(files = depset([header])), variable]
-
     ctx.actions.write(header, "".join(["#include <%s>\n" % name for name in ctx.attr.includes]))
-    compiled = ctx.actions.declare_file(header.basename + ".gch")
+    compiled = ctx.actions.declare_file(header.basename + (".pch" if is_clang else ".gch"))
+
+    # By way of Bazel's cache the header may be older or newer than what came out of it.
+    untimed = ["-Xclang", "-fno-pch-timestamp"] if is_clang else []
     variables = cc_common.create_compile_variables(
         feature_configuration = features,
         cc_toolchain = toolchain,
@@ -39,7 +37,7 @@ def _precompiled_header_impl(ctx):
     )
     ctx.actions.run(
         executable = compiler,
-        arguments = ["-x", "c++-header"] + cc_common.get_memory_inefficient_command_line(
+        arguments = ["-x", "c++-header"] + untimed + cc_common.get_memory_inefficient_command_line(
             feature_configuration = features,
             action_name = "c++-compile",
             variables = variables,
@@ -61,7 +59,7 @@ precompiled_header = rule(
         "includes": attr.string_list(mandatory = True, doc = "headers, as between < and >"),
         "_cc_toolchain": attr.label(default = Label("@bazel_tools//tools/cpp:current_cc_toolchain")),
     },
-    doc = "A header, for GCC precompiled, whose path is $(NAME) for targets with it in `toolchains`.",
+    doc = "A precompiled header whose path is $(NAME) for targets with it in `toolchains`.",
     fragments = ["cpp"],
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
     incompatible_use_toolchain_transition = True,

@@ -24,7 +24,10 @@ IFS=$old_ifs
 
 preload=
 for library in ${TYPEDCALL_PRELOAD:-}; do
-  preload=$(path "$preload" "$(gcc -print-file-name="$library")")
+  case "${SANITIZER_OF:-gcc}:$library" in # its name for it
+    clang:libasan.so) library=libclang_rt.asan-$(uname -m).so ;;
+  esac
+  preload=$(path "$preload" "$("${SANITIZER_OF:-gcc}" -print-file-name="$library")")
 done
 
 # Tests write where Bazel says, never into the user's home or next to the sources.

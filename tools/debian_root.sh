@@ -17,24 +17,30 @@ debian_mirror() {
 
 # debian_root FOLDER RELEASE [OPTION...]: fills FOLDER unless it is complete, made with the same
 # options; ends the script by skip() where it cannot. The options are debootstrap's. What debootstrap
-# says goes to FOLDER.log.
+# says goes to FOLDER.log. Who else wants the same FOLDER waits.
 debian_root() {
   local folder=$1 release=$2 mirror
   shift 2
   if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
     skip "it needs root and the package debootstrap"
   fi
-  if [ -e "$folder/complete" ] && [ "$(cat "$folder/complete")" = "$*" ]; then return 0; fi
+  mkdir -p "$(dirname "$folder")"
+  exec 8>"$folder.lock"
+  flock 8
+  if [ -e "$folder/complete" ] && [ "$(cat "$folder/complete")" = "$*" ]; then
+    exec 8>&-
+    return 0
+  fi
   mirror=$(debian_mirror) || true
   [ -n "$mirror" ] || skip "apt knows no mirror of Debian's (apt-get update?)"
   echo "Installing Debian $release into $folder" >&2
   rm -rf --one-file-system "$folder"
-  mkdir -p "$(dirname "$folder")"
-  if ! debootstrap --variant=minbase "$@" "$release" "$folder" "$mirror" >"$folder.log" 2>&1; then
+  if ! debootstrap --variant=minbase "$@" "$release" "$folder" "$mirror" >"$folder.log" 2>&1 8>&-; then
     tail -n 20 "$folder.log" >&2
     skip "Debian $release could not be installed; its log is above"
   fi
   echo "$*" >"$folder/complete"
+  exec 8>&-
 }
 
 # prepare_root FOLDER: what is in the folder reaches the network as the machine does, and `enter` is

@@ -10,7 +10,7 @@ from bench_package import environment
 
 MAIN = "bench/figures/main.py"
 REQUIREMENTS = "bench/figures/requirements.txt"
-PROGRAMS = ("call", "invoke", "loops", "resolve", "slots", "tag_cost_module")
+PROGRAMS = ("call", "invoke", "loops", "resolve", "slots", "tag_cost_module", "class_data_designs")
 
 
 def programs(python):
@@ -25,7 +25,7 @@ def programs(python):
 def main(arguments):
     found = interpreters.find([os.environ["PYTHON_BIN"]] if os.environ.get("PYTHON_BIN") else [])
     usual = next(i for i in found if not i.reason and i.ordinary)
-    libraries = tuple(package_tests.libraries(REQUIREMENTS))
+    libraries = package_tests.libraries(REQUIREMENTS)
     if arguments[:1] in (["draw"], ["compare"]):
         folder, _ = package_tests.environment_of(usual, libraries)
         python = os.path.join(folder, "bin", "python") if folder else sys.executable
@@ -34,10 +34,13 @@ def main(arguments):
     if cpython is None:
         sys.exit(f"the package could not be installed for {usual.label}")
     pypy = next((i for i in found if i.info["implementation"] == "PyPy" and i.runs_package), None)
-    on_pypy = environment(pypy, False) if pypy is not None else None
+    on_pypy = environment(pypy, ()) if pypy is not None else None
+    newest = max((i for i in found if i.ordinary and not i.reason and i.version >= (3, 12)),
+                 key=lambda i: i.version, default=None)
     return subprocess.run(
         [cpython, MAIN, *arguments, "--cpython", usual.executable, "--pypy", on_pypy or "",
-         "--programs", programs(usual.executable)], check=False).returncode
+         "--programs", programs(usual.executable), "--newest", newest.executable if newest else ""],
+        check=False).returncode
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # The Python package as a user gets it: pip installs it into a virtual environment, beside the
 # libraries that it works with, and the tests of tests/package run there. Used by run_tests.py.
 import concurrent.futures
+import contextlib
 import glob
 import hashlib
 import os
@@ -20,12 +21,14 @@ BUILDER = "scikit-build-core"
 OTHER_PROGRAMS = {"test_build_systems", "test_callback_libraries", "test_clusters_dask",
                   "test_examples_interpreters", "test_examples_package", "test_figures", "test_install",
                   "test_pages", "test_typing"}
-# Left out by --quick: attacks, too, which last as long as they are told to, and a minute of Numba.
+# For --full: attacks, too, which last as long as they are told to, and a minute of Numba.
 SLOW = OTHER_PROGRAMS | {"test_numba_cache", "test_numba_cache_stale", "test_property_attack"}
 # Run again with CPython's JIT, where it is compiled in: those that need few libraries, or call most.
 WITH_JIT = ["test_api", "test_api_calls", "test_ctypes", "test_cffi", "test_lifetimes", "test_numpy"]
 # Per file: some compile, and Numba does on each call of a new kind.
 TIME_LIMIT = 900
+
+_prepared = {}
 
 
 def libraries(path=REQUIREMENTS):
@@ -54,11 +57,10 @@ def pip(python, *arguments):
     return run(python, "-m", "pip", "-q", "--disable-pip-version-check", *arguments)
 
 
-def environment_of(interpreter, with_libraries):
-    """The folder of the interpreter's virtual environment in the cache, with all libraries or with
-    those of a tuple, and cases that say what is missing there. What is there already is kept, but
-    for the package itself."""
-    wanted = libraries() if with_libraries is True else list(with_libraries or ())
+def environment_of(interpreter, wanted):
+    """The folder of the interpreter's virtual environment in the cache, with the libraries wanted, and
+    cases that say what is missing there. What is there already is kept, but for the package itself."""
+    wanted = list(wanted)
     key = hashlib.sha256(repr((interpreter.executable, interpreter.info["version"],
                                wanted)).encode()).hexdigest()[:16]
     folder = os.path.join(os.path.dirname(os.environ["TYPEDCALL_DISK_CACHE"]), "venv", key)
@@ -89,9 +91,23 @@ def environment_of(interpreter, with_libraries):
                     for library, reason in missing.items()]
 
 
-def install_package(python):
-    """Installs the checkout with pip alone, which builds in a folder of its own."""
-    install = ("install", "--force-reinstall", "--no-deps", ".")
+@contextlib.contextmanager
+def prepared(wanted):
+    """Meanwhile environment_of() of each (interpreter, libraries, ...), for cases_of() with the
+    same: pip keeps one processor busy, for minutes, beside what other tests leave idle."""
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        for interpreter, its_libraries, *_ in wanted:
+            _prepared[interpreter.executable] = pool.submit(
+                environment_of, interpreter, its_libraries)
+        try:
+            yield
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def install_package(python, *options):
+    """Installs the checkout with pip alone, which builds in a folder of its own; `options` are pip's."""
+    install = ("install", "--force-reinstall", "--no-deps", *options, ".")
     installed, output = pip(python, *install)
     if not installed:
         with tempfile.TemporaryDirectory() as scratch:
@@ -137,14 +153,17 @@ def cases_of_file(interpreter, python, path, folder, jit):
     return cases
 
 
-def cases_of(interpreter, with_libraries, left_out=(), reason=""):
-    """Installs and runs everything under one interpreter, all but the files that are left out for a
-    reason."""
-    folder, cases = environment_of(interpreter, with_libraries)
+def cases_of(interpreter, wanted, left_out=(), reason=""):
+    """Installs and runs everything under one interpreter, beside the libraries wanted, all but the
+    files that are left out for a reason."""
+    begun = _prepared.pop(interpreter.executable, None)
+    folder, cases = begun.result() if begun else environment_of(interpreter, wanted)
     if folder is None:
         return cases
     python = os.path.join(folder, "bin", "python")
-    cases.append(install_package(python))
+    # Beside all libraries as users get it. Without optimisation it takes half as long to compile.
+    options = () if wanted == libraries() else ("--config-settings=cmake.build-type=Debug",)
+    cases.append(install_package(python, *options))
     if cases[-1].outcome != PASSED:
         return cases
     tests = [(path, False) for path in sorted(glob.glob(TESTS + "/test_*.py"))

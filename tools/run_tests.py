@@ -1,6 +1,7 @@
 # What tools/test does once the packages are there: format check, every interpreter in turn and,
 # with --full, platforms, compilers, sanitizers and fuzzers; then the summary.
 import argparse
+import concurrent.futures
 import os
 import re
 import shutil
@@ -31,22 +32,25 @@ PER_INTERPRETER = "python,headers"
 # Tests that call the compiler themselves: neither its flags nor a second interpreter of the same
 # version make a difference to them. The slowest one is the same for all versions, too.
 NOT_AGAIN = "-compiles,-compiles-once"
-# The slowest to build. What they test is C++ that no version of Python changes, so the usual
-# interpreter, the newest one and those that count references stand for the others.
-SAME_EVERYWHERE = ["//tests/invoker/...", "//tests/loop/..."]
-# What these versions would find again: the ones before and behind them have all that differs.
-BETWEEN = [(3, 10), (3, 12)]
-SEEN_BEFORE = SAME_EVERYWHERE + ["//tests/exactness/...", "//tests/provider/..."]
+# The slowest to build. What they test is C++ that no version of Python changes, so with --full the
+# sanitizers' interpreter stands for all, and otherwise the usual one.
+BY_SANITIZERS = ["//tests/exactness/...", "//tests/loop/..."]
+# The same, but each compiler has registers of its own: the usual one's GCC and the sanitizers' Clang.
+SEEN_BEFORE = [*BY_SANITIZERS, "//tests/invoker/..."]
+# Has some lines for old versions.
+PROVIDER = "//tests/provider/..."
 # The layouts that differ are core's: a sanitizer that has seen what is above it need not again.
 CORE = [f"//tests/{room}/..." for room in (
     "class_data", "class_slots", "core", "foreign_slots", "inheritance", "instance_table", "static_types",
     "type_data", "type_from_metaclass")] + ["//tests/memory:core_test"]
 
-# What threads make a difference to: all that free-threaded CPythons run but the oldest one, which
-# runs everything.
-FREE_THREADED_AGAIN = ["//tests/threads/...", "//tests/core/...", "//tests/resolve/...",
-                       "//tests/provider/...", "//tests/c_provider/...", "//tests/abi/...",
-                       "//tests/abi3/...", "//tests/class_slots/...", "//tests/static_types/..."]
+# What differs between versions is what CPython's own structs are read for. What is above it runs in
+# the package's tests, too.
+IN_BETWEEN = CORE + [f"//tests/{room}/..." for room in ("abi", "abi3", "c_provider", "tag", "typed_method")]
+
+# What threads make a difference to.
+FREE_THREADED = [f"//tests/{room}/..." for room in (
+    "abi", "abi3", "c_provider", "class_slots", "core", "provider", "resolve", "static_types", "threads")]
 # Has abi3t; where it cannot be had, the run says so.
 NEWEST_FREE_THREADED = (3, 15)
 
@@ -161,40 +165,44 @@ def fuzz_all(interpreter, seconds):
     flags = ["--config=fuzz", cache_flag(), "--repo_env=PYTHON_BIN=" + interpreter.executable]
     subprocess.run(["bazel", "build", *BAZEL_FLAGS, "--ui_event_filters=-info", *flags, *targets],
                    check=True)
-    with tempfile.TemporaryDirectory() as scratch:
-        return [fuzz(target, seconds, scratch) for target in targets]
+    # Each is one thread.
+    with tempfile.TemporaryDirectory() as scratch, \
+            concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(lambda target: fuzz(target, seconds, scratch), targets))
 
 
-def package_runs(found, usual, full, quick, partly):
-    """(label, function, arguments): the Python package under one interpreter of each flavour; under
-    those of `partly` without libraries and without what is slow."""
+# Loops over arrays are where threads meet. The other one makes a wheel for many versions.
+FEW_LIBRARIES = ("numpy", "setuptools>=70.1")
+
+
+def package_runs(found, usual, full):
+    """(label, function, arguments): the Python package under one interpreter of each flavour. All of
+    the libraries, which take minutes to install, are the usual one's, as is, with `full`, what is slow."""
     candidates = [usual] + [i for i in found if i is not usual and i.runs_package and not i.debug]
     one_of_each = {}
     for interpreter in candidates:
         kind = interpreter.info["implementation"], interpreter.flavour
         one_of_each.setdefault(kind, interpreter)
-    ordinary = [i for i in one_of_each.values()
+    cpythons = [i for i in one_of_each.values()
                 if i.ordinary and i.info["implementation"] == "CPython"]
-    ordinary.sort(key=lambda i: i.version)
+    oldest, newest = (pick(cpythons, key=lambda i: i.version) for pick in (min, max))
     for interpreter in one_of_each.values():
         label = "package, " + interpreter.label
-        is_newest = interpreter is ordinary[-1]
-        is_free_threaded = interpreter.info["gil_disabled"]
-        in_between = interpreter in ordinary[1:] and interpreter is not usual
-        if not full and (in_between or is_free_threaded):
+        is_first = interpreter in (usual, oldest) or interpreter.info["implementation"] == "PyPy"
+        if not full and not is_first:
             yield label, skipped, ("package", "run by --full")
-        elif interpreter in partly:
-            yield label + ", a part", package_tests.cases_of, (
-                interpreter, False, package_tests.SLOW, "run under the others")
-        else:
-            left_out = ()
-            if quick:
-                left_out = package_tests.SLOW, "--quick"
-            elif in_between or is_free_threaded:
-                left_out = package_tests.SLOW, "run under the usual CPython, the oldest and the newest"
-            # The libraries take minutes to install.
-            yield label, package_tests.cases_of, (
-                interpreter, interpreter is usual or is_newest or is_free_threaded, *left_out)
+            continue
+        left_out = ()
+        if not full:
+            left_out = package_tests.SLOW, "run by --full"
+        elif interpreter is not usual:
+            left_out = package_tests.SLOW, "run under the usual CPython"
+        libraries = ()
+        if interpreter is usual:
+            libraries = package_tests.libraries()
+        elif interpreter is newest or interpreter.info["gil_disabled"]:
+            libraries = FEW_LIBRARIES
+        yield label, package_tests.cases_of, (interpreter, libraries, *left_out)
     if full:
         yield "package, a newer PyPy", checks.script, ("tools/pypy_newer",)
 
@@ -203,7 +211,12 @@ def skipped(name, reason):
     return [Case(name, SKIPPED, reason)]
 
 
-def full_runs(chosen, usual, newest, fuzz_seconds, thread_sanitizer):
+def sanitized(chosen, usual):
+    """The one for the sanitizers: a debug build, whose own checks find at once what they would alone."""
+    return next((i for i in chosen if i.debug), usual)
+
+
+def full_runs(chosen, usual, fuzz_seconds, thread_sanitizer):
     """(label, function, arguments) of what --full adds."""
     free_threaded = [i.version for i in chosen if i.info["gil_disabled"]]
     if not free_threaded:
@@ -213,82 +226,81 @@ def full_runs(chosen, usual, newest, fuzz_seconds, thread_sanitizer):
         # Says why tools/setup has not built it.
         yield "the newest free-threaded", checks.script, (
             "tools/free_threaded python{}.{}".format(*NEWEST_FREE_THREADED),)
-    yield "documentation", checks.script, ("tools/docs",)
     # Its summary has the skips of a second machine.
     yield "the newest CPythons", checks.script, ("tools/newest_pythons", True)
-    yield "clang-tidy", checks.tidy_check, (usual,)
-    yield "platforms", checks.platforms_check, ()
-    for interpreter in [usual] + [i for i in (newest,) if i is not usual]:
-        # Both at once: two runs would take twice as long and find the same.
-        again = interpreter is not usual
-        tags = PER_INTERPRETER + "," + NOT_AGAIN if again else NOT_AGAIN
-        flags = ["--config=asan_ubsan", "--build_tests_only", "--test_tag_filters=" + tags]
-        yield "asan and ubsan, " + interpreter.label, bazel_test, (
-            interpreter, flags, (), CORE if again else ("//...",))
-    # The newest one's only run: what no optimisation changes has been seen under the others.
-    yield "optimised, " + newest.label, bazel_test, (
-        newest, ["-c", "opt", "--test_tag_filters=" + NOT_AGAIN])
+    debug = sanitized(chosen, usual)
+    flags = ["--config=asan_ubsan", "--build_tests_only", "--test_tag_filters=" + NOT_AGAIN]
+    yield "asan and ubsan, " + debug.label, bazel_test, (debug, flags)
     yield "tsan, clang, " + usual.label, bazel_test, (usual, ["--config=tsan", "--config=clang"])
     yield "fuzz, " + usual.label, fuzz_all, (usual, fuzz_seconds)
+    yield "clang-tidy", checks.tidy_check, (usual,)
+    yield "platforms", checks.platforms_check, ()
+    yield "documentation", checks.script, ("tools/docs",)
     if thread_sanitizer:
         yield "thread sanitizer", checks.script, ("tools/thread_sanitizer",)
 
 
-def bazel_runs(order, usual, newest, full, quick, with_clang, partly):
+def sanitized_core(chosen, usual):
+    """(label, function, arguments): the sanitizers on another version's structs."""
+    newest = [i for i in chosen if i.ordinary][-1]
+    tags = PER_INTERPRETER + "," + NOT_AGAIN
+    flags = ["--config=asan_ubsan", "--build_tests_only", "--test_tag_filters=" + tags]
+    if newest is not usual:
+        yield "asan and ubsan, " + newest.label, bazel_test, (newest, flags, (), CORE)
+
+
+def bazel_runs(order, usual, full, with_clang, required):
     """(label, function, arguments): Bazel's tests under each interpreter, `usual` first.
 
-    GCC compiles for the usual interpreter, the newest one and free-threaded ones. With `with_clang`,
-    Clang compiles for the others. With `full` it compiles for one of them all that has an interpreter
-    (the rest with TSan), and the newest one is left to the optimised run. With `quick` all but the
-    usual one run what those in between do. Those of `partly` run a part.
+    With `full` the usual one runs all but BY_SANITIZERS, the oldest all but SEEN_BEFORE, and the first
+    debug build is left to the sanitizers. Free-threaded ones run what threads make a difference to, the
+    others IN_BETWEEN: tools/newest_pythons has newer ones that run more. GCC compiles, but for the
+    sanitizers and, `with_clang`, for the others than the usual one.
     """
-    if full and newest is not usual:
-        order = [i for i in order if i is not newest]
-    clang = [i for i in order
-             if with_clang and i not in (usual, newest) and not i.info["gil_disabled"]]
-    clang_builds_all = clang[0] if clang and full else None
-    seen = set()
+    ordinary = sorted((i for i in order if i.ordinary), key=lambda i: i.version)
+    oldest = ordinary[0]
     for interpreter in order:
-        again = interpreter.version[:2] in seen
-        seen.add(interpreter.version[:2])
-        flags, without = [], ()
-        if interpreter is not usual:
-            versions = [each.version[:2] for each in order]
-            in_between = interpreter.ordinary and (again or quick or (
-                interpreter.version[:2] in BETWEEN
-                and min(versions) < interpreter.version[:2] < max(versions)))
-            calls_compiler = not (again or in_between)
-            tags = "{},{}".format(PER_INTERPRETER, "-compiles-once" if calls_compiler else NOT_AGAIN)
-            flags = ["--build_tests_only", "--test_tag_filters=" + tags]
-            if in_between:
-                without = SEEN_BEFORE
-            elif not interpreter.debug and interpreter not in (newest, clang_builds_all):
-                without = SAME_EVERYWHERE
-        label = interpreter.label
-        if interpreter in clang:
-            flags.append("--config=clang")
-            label += ", clang"
-        if interpreter in partly:
-            yield label + ", a part", bazel_test, (interpreter, flags, without, FREE_THREADED_AGAIN)
+        is_free_threaded = interpreter.info["gil_disabled"]
+        label, flags, without, folders = interpreter.label, [], (), ("//...",)
+        if full and interpreter is sanitized(order, usual) and interpreter is not usual:
             continue
-        yield label, bazel_test, (interpreter, flags, without)
+        if interpreter is not usual:
+            flags = ["--build_tests_only", f"--test_tag_filters={PER_INTERPRETER},{NOT_AGAIN}"]
+            if is_free_threaded and interpreter not in required:
+                folders = FREE_THREADED
+            elif interpreter in required:
+                without = [*SEEN_BEFORE, PROVIDER]
+            elif full and interpreter is oldest:
+                without = SEEN_BEFORE
+            else:
+                folders = IN_BETWEEN
+            if with_clang and not is_free_threaded:
+                flags.append("--config=clang")
+                label += ", clang"
+        elif interpreter in required:
+            without = SEEN_BEFORE
+        elif full:
+            without = BY_SANITIZERS
+        yield label, bazel_test, (interpreter, flags, without, folders)
         if interpreter.info["jit"] and not interpreter.debug:
             # The programs are the same.
             yield label + " with its JIT", bazel_test, (
                 interpreter, flags + ["--test_env=PYTHON_JIT=1"], without, RUN_WITH_JIT)
-    if full and not clang:
-        yield "clang, " + usual.label, bazel_test, (usual, ["--config=clang"])
 
 
-def cross_runs(interpreter, quick):
+def cross_runs(interpreter):
     """(label, function, arguments) on another processor, in the environment of tools/cross."""
     flags = ["--run_under=" + os.environ["TYPEDCALL_RUN_UNDER"], "--test_env=PATH", "--test_env=TYPEDCALL_RUN_UNDER",
              # Emulation takes about ten times as long.
              "--test_timeout=600,1800,3600,7200"]
     yield interpreter.label, bazel_test, (interpreter, flags)
-    left_out = (package_tests.SLOW, "--quick") if quick else ()
     yield "package, " + interpreter.label, package_tests.cases_of, (
-        interpreter, ("cffi",), *left_out)
+        interpreter, ["cffi"], package_tests.SLOW, "too slow there")
+
+
+def rank(part):
+    """Another runtime differs more than another version does, and no GIL more than both."""
+    return next((at for at, kind in enumerate(("PyPy", "free-threaded")) if kind in part[0]), 2)
 
 
 def no_time_left(label, minutes):
@@ -299,19 +311,16 @@ def main():
     parser = argparse.ArgumentParser(
         prog="tools/test", description="Runs every test under every CPython of this machine.")
     parser.add_argument("--full", action="store_true",
-                        help="every interpreter, compilers, sanitizers, fuzzers, platforms")
+                        help="every interpreter, all of its tests, compilers, sanitizers, fuzzers, platforms")
     parser.add_argument("--python", action="append", default=[], metavar="BIN",
                         help="run this interpreter too, and prefer it (repeatable)")
     parser.add_argument("--arch", choices=["arm64"],
                         help="instead, on an emulated processor: all C and C++ tests and the package")
     parser.add_argument("--clang", action="store_true",
-                        help="Clang, if it is installed, compiles for some interpreters, as with --full")
+                        help="Clang, if it is installed, compiles for all interpreters but one")
     parser.add_argument("--only", default="", metavar="REGEX",
                         help="run only the parts whose name has a match: those of the last table")
-    parser.add_argument("--quick", action="store_true",
-                        help="leave out the slowest tests of the Python package, and of Bazel's, but for one "
-                             "interpreter, the slowest to build")
-    parser.add_argument("--last-start", type=int, default=75, metavar="MINUTES",
+    parser.add_argument("--last-start", type=int, default=55, metavar="MINUTES",
                         help="--full begins no part after that, set-up included (default: %(default)s)")
     parser.add_argument("--fuzz-seconds", type=int, default=30, metavar="N",
                         help="how long each fuzzer, and the package's, runs (default: %(default)s)")
@@ -320,7 +329,7 @@ def main():
     options = parser.parse_args()
 
     if options.arch and (options.full or options.clang or options.python):
-        parser.error("--arch goes with --only and --quick alone")
+        parser.error("--arch goes with --only alone")
 
     # With --arch tools/cross has made one.
     found = ([interpreters.probe(os.environ["PYTHON_BIN"])] if options.arch
@@ -335,22 +344,20 @@ def main():
 
     # The usual one first: it also runs what needs no interpreter, and builds every target.
     order = [usual] + [i for i in chosen if i is not usual]
-    newest = [i for i in chosen if i.ordinary][-1]
     if options.arch:
-        plan = list(cross_runs(usual, options.quick))
+        plan = list(cross_runs(usual))
     else:
         plan = [("format", checks.format_check, ()), ("python", checks.python_check, ())]
-        # One that is named on the command line runs everything.
-        partly = [i for i in chosen if i.info["gil_disabled"] and i.path not in options.python]
-        partly = [i for i in partly if i.version[:2] > partly[0].version[:2]]
-        with_clang = options.full or options.clang
-        first, *others = bazel_runs(order, usual, newest, options.full, options.quick, with_clang, partly)
-        package, *packages = package_runs(found, usual, options.full, options.quick, partly)
+        required = [i for i in chosen if i.path in options.python]
+        first, *others = bazel_runs(order, usual, options.full, options.clang, required)
+        package, *packages = package_runs(found, usual, options.full)
         plan += [first, package]
         if options.full:
             # Before what only repeats the first two: there may be no time for all of that.
-            plan += full_runs(chosen, usual, newest, options.fuzz_seconds, options.thread_sanitizer)
-        plan += others + packages
+            plan += full_runs(chosen, usual, options.fuzz_seconds, options.thread_sanitizer)
+        plan += sorted(others + packages, key=rank)
+        if options.full:
+            plan += sanitized_core(chosen, usual)
 
     if options.full:
         # tests/package/test_property_attack.py
@@ -360,12 +367,14 @@ def main():
     if not plan:
         sys.exit(f"no part has a name that matches {options.only}")
 
+    installed = [arguments for _, function, arguments in plan if function is package_tests.cases_of]
     runs = []
-    for label, function, arguments in plan:
-        if options.full and time.time() - began > 60 * options.last_start:
-            progress(label + ": not begun, there is no time left")
-            function, arguments = no_time_left, (label, options.last_start)
-        runs.append(timed(label, function, *arguments))
+    with package_tests.prepared(installed):
+        for label, function, arguments in plan:
+            if options.full and time.time() - began > 60 * options.last_start:
+                progress(label + ": not begun, there is no time left")
+                function, arguments = no_time_left, (label, options.last_start)
+            runs.append(timed(label, function, *arguments))
     results.summary(runs, chosen, left_out, time.monotonic() - started)
     no_tests = () if options.only or options.arch else ("format", "python")
     tests_ran = any(run.count(PASSED) for run in runs if run.label not in no_tests)

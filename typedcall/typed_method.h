@@ -290,15 +290,22 @@ typedef struct PyTypedMethod_Sibling {
 #define PyTypedMethod_Internal_SYMBOL extern
 #endif
 
+// Readers want the struct's exact size, to which Clang's AddressSanitizer would add.
+#ifdef __clang__
+#define PyTypedMethod_Internal_AS_IT_IS __attribute__((used, no_sanitize("address")))
+#else
+#define PyTypedMethod_Internal_AS_IT_IS __attribute__((used))
+#endif
+
 /// Defines the sibling symbol of `def`, an element of a static array that is called `name` (no
 /// quotes), with the table of the metadata `variable`: PyTypedMethod_SIBLING(inc, methods[0],
 /// inc_typed). To be written at file scope, behind the array, outside of C++ namespaces. It is
 /// exported whatever -fvisibility says, but not past a linker's version script. One name a shared
 /// object: two types of a module cannot both have it.
-#define PyTypedMethod_SIBLING(name, def, variable)                        \
-  PyTypedMethod_Internal_SYMBOL __attribute__((visibility("default")))    \
-  const PyTypedMethod_Sibling _PyPyTyped_##name;                          \
-  const PyTypedMethod_Sibling _PyPyTyped_##name __attribute__((used)) = { \
+#define PyTypedMethod_SIBLING(name, def, variable)                                  \
+  PyTypedMethod_Internal_SYMBOL __attribute__((visibility("default")))              \
+  const PyTypedMethod_Sibling _PyPyTyped_##name;                                    \
+  const PyTypedMethod_Sibling _PyPyTyped_##name PyTypedMethod_Internal_AS_IT_IS = { \
       &(def), (const PyNativeCallableTable *)(const void *)&variable##_table}
 
 #ifdef __cplusplus

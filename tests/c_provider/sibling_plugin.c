@@ -70,8 +70,9 @@ static PyNativeCallableTable signature_outside = {1, {{NULL, 0, (void *)twice}}}
 static PyNativeCallableTable copies[2];
 
 #define EXPORTED __attribute__((visibility("default")))
-#define BY_HAND(name, table) \
-  EXPORTED PyTypedMethod_Sibling _PyPyTyped_##name = {&defs[DEF_##name], table}
+#define BY_HAND(name, table)                                                           \
+  EXPORTED PyTypedMethod_Sibling _PyPyTyped_##name PyTypedMethod_Internal_AS_IT_IS = { \
+      &defs[DEF_##name], table}
 BY_HAND(no_table, NULL);
 BY_HAND(no_entries, &no_entries);
 BY_HAND(negative, &negative);

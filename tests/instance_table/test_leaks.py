@@ -10,7 +10,7 @@ import unittest
 import slot_consumer as consumer
 from polynomial import Polynomial
 
-SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
+SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
 
 
 class Plain:

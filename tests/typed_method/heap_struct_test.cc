@@ -108,7 +108,8 @@ TEST(HeapStruct, OfPyPy) {
       half->ret_type = 2;
       half->underlying_func = kAddress;
       int padding = 0;
-      std::memcpy(&padding, half->ml_name - kPadding, sizeof padding);
+      const char *const name = half->ml_name;
+      std::memcpy(&padding, name - kPadding, sizeof padding);
       // With other bytes than zeros in its padding it is called boxed.
       EXPECT_EQ(read_pypy(half.def(convention)).signature, padding == 0 ? "d->d" : "");
       put(half->ml_name, kPadding, 0);

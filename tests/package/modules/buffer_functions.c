@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "addresses.h"
+
 static double norm(const double *x, Py_ssize_t n) {
   double sum = 0;
   for (Py_ssize_t i = 0; i < n; ++i) sum += x[i] * x[i];
@@ -226,13 +228,6 @@ static PyObject *utf8_length_py(PyObject *self, PyObject *object) {
 
 #define METHOD(NAME, FLAGS) {#NAME, NAME##_py, FLAGS, NULL},
 static PyMethodDef methods[] = {FUNCTIONS(METHOD){NULL, NULL, 0, NULL}};
-
-static int put(PyObject *addresses, const char *name, void *address) {
-  PyObject *number = PyLong_FromVoidPtr(address);
-  const int failed = number == NULL || PyDict_SetItemString(addresses, name, number) < 0;
-  Py_XDECREF(number);
-  return failed ? -1 : 0;
-}
 
 static int exec(PyObject *module) {
   PyObject *addresses = PyDict_New();

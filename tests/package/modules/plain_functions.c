@@ -3,6 +3,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "addresses.h"
+
 static long inc_c(long x) { return (long)((unsigned long)x + 1); }
 static double add_c(double a, double b) { return a + b; }
 static double mix_c(double a, long b, double c, long d) { return a * (double)b + c * (double)d; }
@@ -46,13 +48,6 @@ static PyMethodDef methods[] = {{"inc", inc, METH_O, "Add one."},
                                 {"mix", mix, METH_VARARGS, NULL},
                                 {"half", half, METH_O, NULL},
                                 {NULL, NULL, 0, NULL}};
-
-static int put(PyObject *addresses, const char *name, void *address) {
-  PyObject *number = PyLong_FromVoidPtr(address);
-  const int failed = number == NULL || PyDict_SetItemString(addresses, name, number) < 0;
-  Py_XDECREF(number);
-  return failed ? -1 : 0;
-}
 
 static int exec(PyObject *module) {
   PyObject *addresses = PyDict_New();
