@@ -364,7 +364,7 @@ print("ok")
                   "del text, casting")
 
     def test_a_long_chain(self):
-        self.goes("import threading\nthreading.stack_size(1 << 21)\nchain = [c]\n"
+        self.goes("import threading\nthreading.stack_size(1 << 19)\nchain = [c]\n"
                   "for _ in range(150000): chain[0] = typedcall.resolve(chain[0], 'd->d')\n"
                   "thread = threading.Thread(target=chain.clear)\nthread.start(); thread.join()")
 

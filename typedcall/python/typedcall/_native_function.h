@@ -132,11 +132,34 @@ inline int clear_function(PyObject *object) {
   return 0;
 }
 
+#if PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000
+/// Python 3.13 lets 10,000 objects free each other before its trashcan takes one: more than the
+/// stacks of threads may hold. As long as this lives it is 500, and C code that a finalizer calls
+/// recurses no deeper, too.
+class shallow_trashcan {
+ public:
+  shallow_trashcan() : state_(PyThreadState_Get()), withheld_(state_->c_recursion_remaining - 500) {
+    if (withheld_ < 0) withheld_ = 0;
+    state_->c_recursion_remaining -= withheld_;
+  }
+  shallow_trashcan(const shallow_trashcan &) = delete;
+  shallow_trashcan &operator=(const shallow_trashcan &) = delete;
+  ~shallow_trashcan() { state_->c_recursion_remaining += withheld_; }
+
+ private:
+  PyThreadState *state_;
+  int withheld_;
+};
+#else
+struct shallow_trashcan {};
+#endif
+
 inline void free_function(PyObject *object) {
   typed_function *function = function_of(object);
   PyTypeObject *type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
   // Each may be the callable of the next, any number of them.
+  [[maybe_unused]] const shallow_trashcan shallow;
   Py_TRASHCAN_BEGIN(object, free_function);
   if (function->weak_references != nullptr) PyObject_ClearWeakRefs(object);
   clear_function(object);
