@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 from results import Group, NotHere, reason_of
 
@@ -75,6 +76,23 @@ def system():
     return re.search(r'PRETTY_NAME="?(.*?)"?\n', text)[1]
 
 
+def work_of_others(seconds=1.0):
+    """Processors that others keep busy while this process sleeps. The load of the last minute would count
+    what was built for the run."""
+    def times():
+        with open("/proc/stat", encoding="ascii") as file:
+            ticks = [int(field) for field in file.readline().split()[1:9]]
+        return sum(ticks), ticks[3] + ticks[4]  # idle, and waiting for a disk
+
+    try:
+        before = times()
+        time.sleep(seconds)
+        passed, idle = (after - then for after, then in zip(times(), before))
+    except OSError:
+        return os.getloadavg()[0]
+    return os.cpu_count() * (1 - idle / max(passed, 1))
+
+
 class Bench:
     """Runs benchmarks. `python` has the package and the libraries; `pypy` the package, or is None;
     `programs` is the folder of the C++ ones, or None; `cpython` the interpreter that they are built
@@ -85,7 +103,7 @@ class Bench:
         self.quick, self.pypy, self.cpython, self.newest = quick, pypy, cpython, newest
         self.python = python or sys.executable
         self.programs = pathlib.Path(programs) if programs else None
-        self.load = os.getloadavg()[0]
+        self.load = work_of_others()
         # Before a topic's results are written into the tree.
         self.commit = first_line(["git", "describe", "--always", "--dirty"]) or ""
         # What is built for the run.

@@ -5,6 +5,7 @@ import importlib.util
 import io
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -112,6 +113,13 @@ class Results(unittest.TestCase):
         self.assertIsNone(results.finding("{nobody's}", found))
         found, = results.collect(source(GROWS, lambda bench: grown()), None)
         self.assertEqual(results.finding(GROWS.finding, found), "At most 1.50")
+
+    def test_the_work_of_others_is_seen(self):
+        with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other:
+            try:
+                self.assertGreater(machine.work_of_others(2), 0.5)
+            finally:
+                other.kill()
 
     def test_google_benchmark_is_read(self):
         runs = [{"run_name": "call/dd_d/pointer", "run_type": "iteration", "repetition_index": at,

@@ -30,6 +30,13 @@ struct function {
   /// Calls the C function. False: it has no result for these.
   bool run(const overload &chosen, api_table &api, sqlite3_context *context,
            native_value *values) const {
+    if (!chosen.is_plain || chosen.has_status) return run_other(chosen, api, context, values);
+    const native_value result = chosen.call(values);
+    give(api, context, chosen.result, &result);
+    return true;
+  }
+  __attribute__((noinline)) bool run_other(const overload &chosen, api_table &api,
+                                           sqlite3_context *context, native_value *values) const {
     wide_value place;
     native_value result;
     const void *at;

@@ -16,10 +16,9 @@ using api_table = const sqlite3_api_routines;
 
 enum class match { fits, differs, null };
 
-/// One SQL value as the C function gets it: what no conversion of Python's would change.
-inline match convert(api_table &api, sqlite3_value *value, const value_type &type,
-                     native_value *out) {
-  switch (api.value_type(value)) {
+__attribute__((noinline)) inline match convert_other(api_table &api, sqlite3_value *value, int kind,
+                                                     const value_type &type, native_value *out) {
+  switch (kind) {
     case SQLITE_NULL:
       return match::null;
     case SQLITE_INTEGER: {
@@ -57,6 +56,15 @@ inline match convert(api_table &api, sqlite3_value *value, const value_type &typ
   }
 }
 
+/// One SQL value as the C function gets it: what no conversion of Python's would change.
+inline match convert(api_table &api, sqlite3_value *value, const value_type &type,
+                     native_value *out) {
+  const int kind = api.value_type(value);
+  if (kind != SQLITE_FLOAT || !type.is_double) return convert_other(api, value, kind, type, out);
+  out[0] = native_value::of(api.value_double(value));
+  return match::fits;
+}
+
 /// The pending exception becomes the function's error. GIL: held.
 __attribute__((noinline, cold)) inline void set_error(api_table &api, sqlite3_context *context) {
   const error_text said;
@@ -65,14 +73,8 @@ __attribute__((noinline, cold)) inline void set_error(api_table &api, sqlite3_co
   api.result_error(context, said.get(), -1);
 }
 
-/// A C function's result, where it stands.
-inline void give(api_table &api, sqlite3_context *context, const value_type &type,
-                 const void *place) {
-  if (type.is_double) {  // nearly always
-    double real;
-    std::memcpy(&real, place, sizeof(real));
-    return api.result_double(context, real);
-  }
+__attribute__((noinline)) inline void give_other(api_table &api, sqlite3_context *context,
+                                                 const value_type &type, const void *place) {
   const std::uint64_t bits = type.bits_at(place);
   switch (type.kind) {
     case PyNativeKind_SIGNED:
@@ -96,6 +98,15 @@ inline void give(api_table &api, sqlite3_context *context, const value_type &typ
     default:  // `v`: NULL, as the result is already
       return;
   }
+}
+
+/// A C function's result, where it stands.
+inline void give(api_table &api, sqlite3_context *context, const value_type &type,
+                 const void *place) {
+  if (!type.is_double) return give_other(api, context, type, place);
+  double real;
+  std::memcpy(&real, place, sizeof(real));
+  api.result_double(context, real);
 }
 
 /// What Python's function gives. False with an exception. GIL: held.
