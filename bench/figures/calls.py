@@ -151,13 +151,14 @@ SOURCES = [
     Source("class_data", "tools/bench class_data.py", class_data, [
         Comparison(
             "class_data", "Finding a class's C pointer from an instance",
-            "A custom slot takes {custom slot} times a field of the metaclass, a dictionary {dictionary}",
-            "ns", "metaclass's field",
-            {"metaclass's field": "metaclass", "custom slot": "custom slot",
-             "module variable": "module variable", "walk along the MRO": "metaclass, MRO walk",
+            "A custom slot takes {custom slot} times a walk along the MRO, a meta-metaclass {meta-metaclass}",
+            "ns", "walk along the MRO",
+            {"walk along the MRO": "metaclass, MRO walk", "custom slot": "custom slot",
+             "module variable": "module variable", "metaclass's field": "metaclass",
              "meta-metaclass": "meta-metaclass", "dictionary": "dictionary"},
             {"class": "class", "Python subclass": "subclass", "behind 4 mixins": "mixed"},
-            "Each access waits for the one before. What each design gives subclasses, and its memory: "
+            "Each access waits for the one before. A metaclass's field and a dictionary find nothing for "
+            "subclasses. What each design gives them, and its memory: "
             "[examples/class_data](../examples/class_data/README.md).", ours=("custom slot",)),
     ]),
     Source("resolve", "tools/bench resolve", by_program("resolve"), [
