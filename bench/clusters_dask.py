@@ -64,12 +64,15 @@ def main():
 
     clusters = [
         distributed.LocalCluster(
-            count, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", memory_limit=0
+            n_workers=count, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", memory_limit=0
         )
         for count in (1, 2)
     ]
     clients = [distributed.Client(each) for each in clusters]
     for count, client in enumerate(clients, 1):
+        client.wait_for_workers(count)
+        if len(client.nthreads()) != count:
+            raise SystemExit("%d workers instead of %d" % (len(client.nthreads()), count))
         on = " on %d" % count
         add("sum alone" + on, client, None, CHUNKS)
         add("typed" + on, client, curve, CHUNKS)

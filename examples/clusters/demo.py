@@ -8,7 +8,7 @@ import field
 
 if __name__ == "__main__":  # worker processes import this file, too
     with distributed.LocalCluster(
-        2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
     ) as cluster, distributed.Client(cluster) as client:
         distances = dask.array.linspace(0, 4, 1_000_001, chunks=250_000)
         total = typedcall.ufunc(field.strength)(distances).mean().compute()

@@ -26,7 +26,7 @@ if __name__ == "__main__":
 
     typed_half = functions.half
     array = dask.array.arange(8.0, chunks=2)
-    with distributed.LocalCluster(2, threads_per_worker=1, host="127.0.0.1",
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1",
                                   dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL) as cluster:
         with distributed.Client(cluster) as client:
             for work in (lambda: client.submit(typed, 3.0).result(), lambda: half(array).compute()):
