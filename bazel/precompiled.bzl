@@ -29,15 +29,18 @@ def _precompiled_header_impl(ctx):
     variables = cc_common.create_compile_variables(
         feature_configuration = features,
         cc_toolchain = toolchain,
-        source_file = header.path,
+        # Standard input, as Clang writes a file's absolute path into its output, which another
+        # checkout that has the output from Bazel's cache cannot use.
+        source_file = "-",
         output_file = compiled.path,
         # As Bazel does for tests: other options than theirs make the compiler read the header again.
         use_pic = ctx.var["COMPILATION_MODE"] != "opt",
         user_compile_flags = CXX_COPTS + ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts,
     )
-    ctx.actions.run(
-        executable = compiler,
-        arguments = ["-x", "c++-header"] + untimed + cc_common.get_memory_inefficient_command_line(
+    ctx.actions.run_shell(
+        command = 'header=$1; shift; exec "$@" <"$header"',
+        arguments = [header.path, compiler, "-x", "c++-header"] + untimed +
+                    cc_common.get_memory_inefficient_command_line(
             feature_configuration = features,
             action_name = "c++-compile",
             variables = variables,
