@@ -24,27 +24,27 @@ def _precompiled_header_impl(ctx):
     ctx.actions.write(header, "".join(["#include <%s>\n" % name for name in ctx.attr.includes]))
     compiled = ctx.actions.declare_file(header.basename + (".pch" if is_clang else ".gch"))
 
-    # By way of Bazel's cache the header may be older or newer than what came out of it.
+    # By way of Bazel's cache the header may be older or newer than what came out of it. It comes from
+    # standard input: Clang writes a file's absolute path into its output, which would be wrong for
+    # another checkout that has the output from the cache. GCC wants a file.
     untimed = ["-Xclang", "-fno-pch-timestamp"] if is_clang else []
     variables = cc_common.create_compile_variables(
         feature_configuration = features,
         cc_toolchain = toolchain,
-        # Standard input, as Clang writes a file's absolute path into its output, which another
-        # checkout that has the output from Bazel's cache cannot use.
-        source_file = "-",
+        source_file = "-" if is_clang else header.path,
         output_file = compiled.path,
         # As Bazel does for tests: other options than theirs make the compiler read the header again.
         use_pic = ctx.var["COMPILATION_MODE"] != "opt",
         user_compile_flags = CXX_COPTS + ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts,
     )
+    options = cc_common.get_memory_inefficient_command_line(
+        feature_configuration = features,
+        action_name = "c++-compile",
+        variables = variables,
+    )
     ctx.actions.run_shell(
         command = 'header=$1; shift; exec "$@" <"$header"',
-        arguments = [header.path, compiler, "-x", "c++-header"] + untimed +
-                    cc_common.get_memory_inefficient_command_line(
-            feature_configuration = features,
-            action_name = "c++-compile",
-            variables = variables,
-        ),
+        arguments = [header.path, compiler, "-x", "c++-header"] + untimed + options,
         env = cc_common.get_environment_variables(
             feature_configuration = features,
             action_name = "c++-compile",
