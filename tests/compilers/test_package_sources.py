@@ -8,7 +8,9 @@ import subprocess
 import sysconfig
 import unittest
 
-SOURCES = sorted(glob.glob("typedcall/python/typedcall/*.cc"))
+SOURCES = sorted(glob.glob("typedcall/python/typedcall/**/*.cc", recursive=True))
+# The adapter that wants a header of another library: CMake, too, leaves it out where that is missing.
+SQLITE = "typedcall/python/typedcall/sql/_sqlite.cc"
 FLAGS = ["-fsyntax-only", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-I.", "-isystem",
          sysconfig.get_paths()["include"]]
 
@@ -25,11 +27,13 @@ def installed(name):
 
 class PackageSources(unittest.TestCase):
     def check(self, compilers):
-        self.assertTrue(SOURCES)
+        self.assertIn(SQLITE, SOURCES)
         for compiler in compilers:
             for standard in ("c++17", "c++20"):
                 for source in SOURCES:
                     with self.subTest(compiler=compiler, standard=standard, source=source):
+                        if source == SQLITE and not os.path.exists("/usr/include/sqlite3ext.h"):
+                            self.skipTest("no sqlite3ext.h: Debian's libsqlite3-dev has it")
                         done = subprocess.run(
                             [compiler, "-x", "c++", "-std=" + standard, *FLAGS, source],
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
