@@ -134,21 +134,28 @@ inline int clear_function(PyObject *object) {
 
 #if PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000
 /// Python 3.13 lets 10,000 objects free each other before its trashcan takes one: more than the
-/// stacks of threads may hold. As long as this lives it is 500, and C code that a finalizer calls
-/// recurses no deeper, too.
+/// stacks of threads may hold. Where this lives 100 times in one thread it is 500. C code that a
+/// finalizer calls there recurses no deeper, too; elsewhere it does as always.
 class shallow_trashcan {
  public:
-  shallow_trashcan() : state_(PyThreadState_Get()), withheld_(state_->c_recursion_remaining - 500) {
+  shallow_trashcan() {
+    if (++depth != 100) return;
+    state_ = PyThreadState_Get();
+    withheld_ = state_->c_recursion_remaining - 500;
     if (withheld_ < 0) withheld_ = 0;
     state_->c_recursion_remaining -= withheld_;
   }
   shallow_trashcan(const shallow_trashcan &) = delete;
   shallow_trashcan &operator=(const shallow_trashcan &) = delete;
-  ~shallow_trashcan() { state_->c_recursion_remaining += withheld_; }
+  ~shallow_trashcan() {
+    --depth;
+    if (state_ != nullptr) state_->c_recursion_remaining += withheld_;
+  }
 
  private:
-  PyThreadState *state_;
-  int withheld_;
+  static inline thread_local int depth = 0;
+  PyThreadState *state_ = nullptr;
+  int withheld_ = 0;
 };
 #else
 struct shallow_trashcan {};
