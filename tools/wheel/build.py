@@ -18,7 +18,7 @@ import interpreters  # noqa: E402
 
 AUDITWHEEL = os.path.join(os.path.dirname(os.environ["TYPEDCALL_DISK_CACHE"]), "auditwheel/bin")
 # Which of them work is said by check.py: not every Python has wheels of each.
-LIBRARIES = ("numpy", "numba")
+LIBRARIES = ("numpy", "numba", "apsw", "duckdb")
 # manylinux 2.27: libffi asks for that one. What is compiled here must not ask for more.
 NEWEST_GLIBC = 27
 SKIPPED = 77

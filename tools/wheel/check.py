@@ -1,5 +1,5 @@
 # What an installed wheel must do: import, command line, a typed call of a C function through libffi,
-# and with the libraries named as arguments a ufunc and nopython code.
+# a callback, and with the libraries named as arguments a ufunc, nopython code and functions of SQL.
 import ctypes
 import importlib
 import math
@@ -14,6 +14,22 @@ def check(condition, what):
         sys.exit(f"{what}: wrong")
 
 
+def asked(library, cosine):
+    """What an SQL database of that library gives for the typed function."""
+    from typedcall import sql
+
+    if library == "apsw":
+        import apsw
+
+        connection = apsw.Connection(":memory:")
+    else:
+        import duckdb
+
+        connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
+    sql.register(connection, cosine, name="cosine")
+    return connection.execute("select cosine(cast(0.5 as double))").fetchall()
+
+
 def main(libraries):
     check(not any(map(shutil.which, ("cc", "gcc", "g++", "clang"))), "a compiler is in the way")
     import typedcall
@@ -26,7 +42,10 @@ def main(libraries):
         with open("/proc/self/maps", encoding="utf-8") as maps:
             mapped = {line.split()[-1] for line in maps if "libffi" in line}
         check(any("typedcall.libs" in path for path in mapped), "the wheel's own libffi")
-        done.append("a typed call, the wheel's own libffi")
+        with typedcall.callback(cosine, "double (*)(double, void *)") as called:
+            shape = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_void_p)
+            check(shape(called.address)(0.5, called.data) == math.cos(0.5), "a callback")
+        done.append("a typed call, the wheel's own libffi, a callback")
     doctor = subprocess.run([sys.executable, "-m", "typedcall", "doctor"], stdout=subprocess.PIPE,
                             text=True, check=False).stdout
     check("tag, resolve and call work" in doctor or "a ctypes function is read" in doctor,
@@ -47,6 +66,8 @@ def main(libraries):
             import numba
 
             check(numba.njit(lambda x: cosine(x) + 1)(0.5) == math.cos(0.5) + 1, "nopython code")
+        elif library in ("apsw", "duckdb"):
+            check(asked(library, cosine) == [(math.cos(0.5),)], "a function of SQL")
         done.append(library)
     print(f"  {platform.python_implementation()} {platform.python_version()}: {', '.join(done)}")
 
