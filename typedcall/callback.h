@@ -112,8 +112,8 @@ class callback;
 ///   none. Such integers are no arguments. NULL is a span of no elements. What there is elements_of
 ///   for is a span, too;
 /// - everything else is an argument as it is;
-/// - a last pointer that the function has no argument for must be NULL (a gradient that is not
-///   wanted), or, where C returns an integer or nothing, gets the function's one result.
+/// - a last pointer to numbers that the function has no argument for must be NULL (a gradient that
+///   is not wanted), or, where C returns an integer or nothing, gets the function's one result.
 ///
 /// The C function returns what the function does; where that is nothing, 0. After an exception it
 /// returns on_error(), and calls nothing any more, until check() has told of it.

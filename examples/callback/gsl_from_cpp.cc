@@ -8,8 +8,9 @@
 PyObject *integral(PyObject *callable) {
   typedcall::callback<double(double, void *), double(double)> f(PyTypedcall_Import(), callable);
   if (!f) return nullptr;  // the exception of resolve()
-  gsl_set_error_handler_off();
+  gsl_set_error_handler_off();  // it would end the process
   gsl_integration_workspace *const space = gsl_integration_workspace_alloc(1000);
+  if (space == nullptr) return PyErr_NoMemory();
   gsl_function function = {f.function(), f.data()};
   double result = 0, error = 0;
   const int status = gsl_integration_qagi(&function, 0, 1e-9, 1000, space, &result, &error);
