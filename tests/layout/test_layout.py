@@ -125,6 +125,17 @@ class Layout(unittest.TestCase):
                  if target.count("/") > 1 and path not in INSIDERS]
         self.assertEqual(wrong, [])
 
+    def test_adapters_are_small(self):
+        package = os.path.join(ROOT, "typedcall", "python", "typedcall")
+        for folder in ("callbacks", "jax", "sql", "tvm_ffi"):
+            names = [name for name in os.listdir(os.path.join(package, folder))
+                     if name.endswith((".cc", ".h", ".py"))]
+            self.assertGreater(len(names), 2)
+            for name in names:
+                with self.subTest(folder=folder, name=name), \
+                        open(os.path.join(package, folder, name), encoding="utf-8") as file:
+                    self.assertLessEqual(len(file.read().splitlines()), 300)
+
     def test_the_reference_has_every_public_header(self):
         shown = set()
         for page in ("c.md", "cpp.md"):
