@@ -83,6 +83,10 @@ def main():
             raise SystemExit("the sums differ: %r and %r" % (one, other))
     taken = interleaved.measure(contestants, rounds, time.perf_counter)
     each = {name: [spent / counts[name] for spent in times] for name, times in taken.items()}
+    for count, group in ((1, "one process"), (2, "two processes")):
+        interleaved.keep(group, "ns", {
+            name: [spent * 1e9 for spent in each["%s on %d" % (name, count)]]
+            for name in ("sum alone", "typed", "boxed")})
     print("%d elements (%.1f GB) typed, %d boxed, %d rounds"
           % (CHUNKS * CHUNK, CHUNKS * CHUNK * 8 / 1e9, BOXED_CHUNKS * CHUNK, rounds))
     for name, times in each.items():

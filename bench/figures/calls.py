@@ -277,6 +277,17 @@ SOURCES = [
              "PyPy, accelerated": "pypy, accelerated", "Numba": "cpython, numba"}, {"program": ""},
             ours=("PyPy, accelerated", "Numba")),
     ]),
+    Source("clusters", "bench/clusters_dask.py",
+           lambda bench: bench.interleaved("clusters_dask.py", 5, 3), [
+        Comparison(
+            "clusters", "An element of an array on a Dask cluster",
+            "On a Dask cluster numpy.vectorize takes {numpy.vectorize} times a ufunc of a typed function",
+            "ns", "typedcall.ufunc",
+            {"typedcall.ufunc": "typed", "array and sum alone": "sum alone", "numpy.vectorize": "boxed"},
+            {"one process": "one process", "two processes": "two processes"},
+            "The sum of f(x) over 2 GB in chunks, wall clock; by numpy.vectorize over a sixteenth of it.",
+            ours=("typedcall.ufunc",)),
+    ]),
     Source("adopters", "bench/adopters/pyerfa_from_outside.py", adopters, [
         Comparison(
             "adopters", "Modules of others",

@@ -17,8 +17,10 @@ import time
 from results import Group, NotHere, reason_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LIBRARIES = ("apache-tvm-ffi", "apsw", "cffi", "cython", "duckdb", "matplotlib", "nanobind", "numba",
-             "numpy", "pybind11", "pyerfa", "scipy")
+LIBRARIES = ("apache-tvm-ffi", "apsw", "cffi", "cython", "dask", "distributed", "duckdb", "jax", "jaxlib",
+             "matplotlib", "nanobind", "numba", "numpy", "pyarrow", "pybind11", "pyerfa", "scipy")
+#: Libraries of C that call back, as Debian names their packages.
+DEBIAN_LIBRARIES = ("libcubature0", "libgsl27", "libnlopt0", "libsundials-cvode6")
 #: Of one benchmark, after which it is "not here".
 TIME_LIMIT = 600
 
@@ -89,8 +91,9 @@ def work_of_others(seconds=1.0):
         time.sleep(seconds)
         passed, idle = (after - then for after, then in zip(times(), before))
     except OSError:
-        return os.getloadavg()[0]
-    return os.cpu_count() * (1 - idle / max(passed, 1))
+        passed = 0
+    # Some sandboxes count nothing.
+    return os.cpu_count() * (1 - idle / passed) if passed else os.getloadavg()[0]
 
 
 class Bench:
@@ -180,7 +183,9 @@ class Bench:
                 found[name] = importlib.metadata.version(name)
             except importlib.metadata.PackageNotFoundError:
                 continue
-        return found
+        for name in DEBIAN_LIBRARIES:
+            found[name] = first_line(["dpkg-query", "-W", "-f=${Version}", name])
+        return {name: version for name, version in found.items() if version}
 
     def now(self):
         return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
