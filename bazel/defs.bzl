@@ -1,6 +1,6 @@
 """The project's compiler options, and macros for what a plain cc_* rule cannot say."""
 
-load("@python//:version.bzl", "PYTHON_BIN", "PYTHON_GIL_DISABLED")
+load("@python//:version.bzl", "PYTHON_BIN", "PYTHON_DEBUG", "PYTHON_GIL_DISABLED")
 
 _WARNINGS = [
     "-Wall",
@@ -38,11 +38,12 @@ def _sanitized(env, **asan_env):
         # Otherwise a module that does not say that it needs no GIL brings it back.
         env = dict(env, PYTHON_GIL = "0")
     return select({
-        # CPython leaks by design at exit; its own allocator hides faults from the sanitizer.
+        # CPython leaks by design at exit; its own allocator hides faults from the sanitizer, and
+        # a debug build's checks see what that does not: which allocator frees, and with the GIL.
         "//bazel:asan": dict(
             env,
             ASAN_OPTIONS = "detect_leaks=0",
-            PYTHONMALLOC = "malloc",
+            PYTHONMALLOC = "malloc_debug" if PYTHON_DEBUG else "malloc",
             **asan_env
         ),
         "//conditions:default": env,

@@ -19,8 +19,7 @@ BUILDER = "scikit-build-core"
 # What takes longest and is about other programs: build systems, pip, mypy, the pages' code blocks, workers,
 # libraries that call back, pictures.
 OTHER_PROGRAMS = {"test_build_systems", "test_callback_libraries", "test_clusters_dask",
-                  "test_examples_interpreters", "test_examples_package", "test_figures", "test_install",
-                  "test_pages", "test_typing"}
+                  "test_examples_package", "test_figures", "test_install", "test_pages", "test_typing"}
 # For --full: attacks, too, which last as long as they are told to, and a minute of Numba.
 SLOW = OTHER_PROGRAMS | {"test_numba_cache", "test_numba_cache_stale", "test_property_attack"}
 # Run again with CPython's JIT, where it is compiled in: those that need few libraries, or call most.

@@ -46,13 +46,21 @@ CORE = [f"//tests/{room}/..." for room in (
 
 # What differs between versions is what CPython's own structs are read for. What is above it runs in
 # the package's tests, too.
-IN_BETWEEN = CORE + [f"//tests/{room}/..." for room in ("abi", "abi3", "c_provider", "tag", "typed_method")]
+IN_BETWEEN = CORE + [f"//tests/{room}/..." for room in (
+    "abi", "abi3", "c_provider", "rendezvous", "tag", "typed_method")] + ["//tests/resolve:interpreters_test"]
 
 # What threads make a difference to.
-FREE_THREADED = [f"//tests/{room}/..." for room in (
-    "abi", "abi3", "c_provider", "class_slots", "core", "provider", "resolve", "static_types", "threads")]
-# Has abi3t; where it cannot be had, the run says so.
-NEWEST_FREE_THREADED = (3, 15)
+FREE_THREADED = CORE + [f"//tests/{room}/..." for room in (
+    "abi", "abi3", "c_provider", "memory", "provider", "rendezvous", "resolve", "threads")]
+# Where they cannot be had, the run says so. 3.15 has abi3t.
+NEWEST_FREE_THREADED = ((3, 14), (3, 15))
+
+# What the optimiser may make something else of: assembly, casts, what is inlined.
+OPTIMISED = [f"//tests/{room}/..." for room in ("exactness", "ffi", "invoker", "loop", "provider", "resolve")]
+
+# Of the newest debug build what differs between versions. The other runs of tools/newest_pythons have the rest.
+NEWEST_DEBUG = ("tools/newest_pythons tools/test --python /usr/bin/python3.15-dbg --versions-only --clang "
+                "--only debug")
 
 # What calls Python functions in loops, or is called in them.
 RUN_WITH_JIT = ["//tests/resolve/...", "//tests/provider/...", "//tests/c_provider/..."]
@@ -171,13 +179,10 @@ def fuzz_all(interpreter, seconds):
         return list(pool.map(lambda target: fuzz(target, seconds, scratch), targets))
 
 
-# Loops over arrays are where threads meet. The other one makes a wheel for many versions.
-FEW_LIBRARIES = ("numpy", "setuptools>=70.1")
-
-
 def package_runs(found, usual, full):
-    """(label, function, arguments): the Python package under one interpreter of each flavour. All of
-    the libraries, which take minutes to install, are the usual one's, as is, with `full`, what is slow."""
+    """(label, function, arguments): the Python package under one interpreter of each flavour. The
+    libraries, which take minutes to install, are for the usual one, which alone runs what is slow, the
+    newest one and free-threaded ones."""
     candidates = [usual] + [i for i in found if i is not usual and i.runs_package and not i.debug]
     one_of_each = {}
     for interpreter in candidates:
@@ -197,11 +202,8 @@ def package_runs(found, usual, full):
             left_out = package_tests.SLOW, "run by --full"
         elif interpreter is not usual:
             left_out = package_tests.SLOW, "run under the usual CPython"
-        libraries = ()
-        if interpreter is usual:
-            libraries = package_tests.libraries()
-        elif interpreter is newest or interpreter.info["gil_disabled"]:
-            libraries = FEW_LIBRARIES
+        has_libraries = interpreter in (usual, newest) or interpreter.info["gil_disabled"]
+        libraries = package_tests.libraries() if has_libraries else ()
         yield label, package_tests.cases_of, (interpreter, libraries, *left_out)
     if full:
         yield "package, a newer PyPy", checks.script, ("tools/pypy_newer",)
@@ -222,15 +224,18 @@ def full_runs(chosen, usual, fuzz_seconds, thread_sanitizer):
     if not free_threaded:
         yield "free-threaded", skipped, (
             "a free-threaded CPython", "none was found; tools/free_threaded builds one")
-    if max(free_threaded, default=(0,)) < NEWEST_FREE_THREADED:
-        # Says why tools/setup has not built it.
-        yield "the newest free-threaded", checks.script, (
-            "tools/free_threaded python{}.{}".format(*NEWEST_FREE_THREADED),)
+    for version in NEWEST_FREE_THREADED:
+        if max(free_threaded, default=(0,)) < version:
+            # Says why tools/setup has not built it.
+            name = "python{}.{}".format(*version)
+            yield name + " free-threaded", checks.script, ("tools/free_threaded " + name,)
     # Its summary has the skips of a second machine.
     yield "the newest CPythons", checks.script, ("tools/newest_pythons", True)
     debug = sanitized(chosen, usual)
     flags = ["--config=asan_ubsan", "--build_tests_only", "--test_tag_filters=" + NOT_AGAIN]
     yield "asan and ubsan, " + debug.label, bazel_test, (debug, flags)
+    flags = ["--compilation_mode=opt", "--build_tests_only", "--test_tag_filters=" + NOT_AGAIN]
+    yield "optimised, " + usual.label, bazel_test, (usual, flags, (), OPTIMISED)
     yield "tsan, clang, " + usual.label, bazel_test, (usual, ["--config=tsan", "--config=clang"])
     yield "fuzz, " + usual.label, fuzz_all, (usual, fuzz_seconds)
     yield "clang-tidy", checks.tidy_check, (usual,)
@@ -249,13 +254,14 @@ def sanitized_core(chosen, usual):
         yield "asan and ubsan, " + newest.label, bazel_test, (newest, flags, (), CORE)
 
 
-def bazel_runs(order, usual, full, with_clang, required):
+def bazel_runs(order, usual, full, with_clang, required, versions_only):
     """(label, function, arguments): Bazel's tests under each interpreter, `usual` first.
 
     With `full` the usual one runs all but BY_SANITIZERS, the oldest all but SEEN_BEFORE, and the first
-    debug build is left to the sanitizers. Free-threaded ones run what threads make a difference to, the
-    others IN_BETWEEN: tools/newest_pythons has newer ones that run more. GCC compiles, but for the
-    sanitizers and, `with_clang`, for the others than the usual one.
+    debug build is left to the sanitizers. Of the others those that are `required` run all that differs
+    between interpreters (`versions_only`: less what another run has), free-threaded ones what threads
+    make a difference to, the rest IN_BETWEEN: tools/newest_pythons has newer ones that run more. GCC
+    compiles, but for the sanitizers and, `with_clang`, for the others than the usual one.
     """
     ordinary = sorted((i for i in order if i.ordinary), key=lambda i: i.version)
     oldest = ordinary[0]
@@ -269,7 +275,7 @@ def bazel_runs(order, usual, full, with_clang, required):
             if is_free_threaded and interpreter not in required:
                 folders = FREE_THREADED
             elif interpreter in required:
-                without = [*SEEN_BEFORE, PROVIDER]
+                without = [*SEEN_BEFORE, PROVIDER] if versions_only else ()
             elif full and interpreter is oldest:
                 without = SEEN_BEFORE
             else:
@@ -277,7 +283,7 @@ def bazel_runs(order, usual, full, with_clang, required):
             if with_clang and not is_free_threaded:
                 flags.append("--config=clang")
                 label += ", clang"
-        elif interpreter in required:
+        elif versions_only:
             without = SEEN_BEFORE
         elif full:
             without = BY_SANITIZERS
@@ -314,6 +320,9 @@ def main():
                         help="every interpreter, all of its tests, compilers, sanitizers, fuzzers, platforms")
     parser.add_argument("--python", action="append", default=[], metavar="BIN",
                         help="run this interpreter too, and prefer it (repeatable)")
+    parser.add_argument("--versions-only", action="store_true",
+                        help="without what no version of Python changes, for a run beside another one: "
+                             "register images, loops, exactness; the provider but for the first interpreter")
     parser.add_argument("--arch", choices=["arm64"],
                         help="instead, on an emulated processor: all C and C++ tests and the package")
     parser.add_argument("--clang", action="store_true",
@@ -349,7 +358,8 @@ def main():
     else:
         plan = [("format", checks.format_check, ()), ("python", checks.python_check, ())]
         required = [i for i in chosen if i.path in options.python]
-        first, *others = bazel_runs(order, usual, options.full, options.clang, required)
+        first, *others = bazel_runs(
+            order, usual, options.full, options.clang, required, options.versions_only)
         package, *packages = package_runs(found, usual, options.full)
         plan += [first, package]
         if options.full:
@@ -358,6 +368,7 @@ def main():
         plan += sorted(others + packages, key=rank)
         if options.full:
             plan += sanitized_core(chosen, usual)
+        plan.append(("the newest CPython, debug", checks.script, (NEWEST_DEBUG, True)))
 
     if options.full:
         # tests/package/test_property_attack.py
