@@ -94,14 +94,14 @@ WITH_SCIPY = {
 # Without the GIL CPython 3.13 may give a lock to a daemon thread that ends before it can let it go,
 # and the main thread then waits for it for ever: one run in thirty, under load. Its stacks show no
 # frame of the package behind the lock.
-ATTEMPTS = 4 if sysconfig.get_config_var("Py_GIL_DISABLED") else 1
+ATTEMPTS, SECONDS = (4, 40) if sysconfig.get_config_var("Py_GIL_DISABLED") else (1, 300)
 
 
 def run(code):
     for attempt in range(ATTEMPTS):
         try:
             return subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, timeout=300 / ATTEMPTS, check=False)
+                                  stderr=subprocess.STDOUT, timeout=SECONDS, check=False)
         except subprocess.TimeoutExpired:
             if attempt + 1 == ATTEMPTS:
                 raise
