@@ -60,15 +60,20 @@ struct home {
   }
 };
 
+/// False with ImportError, which says `where_else`.
+inline bool is_main_interpreter(const char *where_else) {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return true;
+  PyErr_SetString(PyExc_ImportError, where_else);
+  return false;
+}
+
 /// False with ImportError.
 inline bool is_interpreter_supported() {
 #if PY_VERSION_HEX < 0x030C0000
-  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
-    PyErr_SetString(PyExc_ImportError, "before Python 3.12: in the main interpreter only");
-    return false;
-  }
-#endif
+  return is_main_interpreter("before Python 3.12: in the main interpreter only");
+#else
   return true;
+#endif
 }
 
 /// The state of such a module: its functions' home.
@@ -96,6 +101,8 @@ struct state_with_one_home : module_state {
   static inline home *where = nullptr;
 
   int exec(PyObject *) {
+    // Interpreters that share the main one's GIL are asked nothing by CPython.
+    if (!is_main_interpreter("in the main interpreter only")) return -1;
     if (where == nullptr) where = home::make();
     return where != nullptr ? 0 : -1;
   }

@@ -1,0 +1,189 @@
+"""The extension modules behind typedcall.callback, .sql, .jax and .tvm_ffi in other interpreters than the
+main one: which refuse to be there, in which words, and that what the main interpreter has goes on."""
+
+import importlib
+import sys
+import unittest
+
+import adapter_support
+import support
+import test_api_interpreters as api
+import typedcall
+
+functions = support.build("typed_functions")
+FOLDERS = [support.module_folder(name) for name in ("typed_functions", "fallback_functions")]
+IS_SHARED = sys.version_info < (3, 12)
+ONLY_MAIN = "before Python 3.12: in the main interpreter only"
+
+REFUSED = """
+import sys
+sys.path[:0] = {folders!r}
+import typedcall, typed_functions as functions
+try:
+    {work}
+except ImportError as error:
+    assert any(each in str(error) for each in {texts!r}), error
+else:
+    raise AssertionError("it is there")
+"""
+CALLBACK = """
+import sys
+sys.path[:0] = {folders!r}
+import ctypes, typedcall, fallback_functions, typed_functions
+prototype = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_void_p)
+declaration = "double f(double, void *)"
+with typedcall.callback(typed_functions.half, declaration) as made:
+    for i in range(500):
+        assert prototype(made.address)(i, made.data) == i / 2
+try:
+    with typedcall.callback(fallback_functions.root, declaration) as made:
+        assert prototype(made.address)(4.0, made.data) == 2.0
+        assert prototype(made.address)(-1.0, made.data) != 0
+except ValueError as error:
+    assert "no result for these arguments" in str(error), error
+else:
+    raise AssertionError("nothing raised")
+"""
+SQL = """
+import sys
+sys.path[:0] = {folders!r}
+import sqlite3, typed_functions
+from typedcall import sql
+connection = sqlite3.connect(":memory:")
+for f in (typed_functions.half, typed_functions.div):
+    sql.register(connection, f)
+assert connection.execute("select half(7), div(1, 4)").fetchall() == [(3.5, 0.25)]
+try:
+    connection.execute("select div(1, 0)").fetchall()
+except sqlite3.Error as error:
+    assert "ZeroDivisionError: division by zero" in str(error), error
+else:
+    raise AssertionError("nothing raised")
+connection.close()
+"""
+
+# In a process of its own: another interpreter asks for the module first, and ends.
+FIRST = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import test_adapters_interpreters as own
+own.run_legacy("try: import typedcall.{module}\\nexcept ImportError: pass")
+{work}
+"""
+IN_TVM_FFI = """
+import tvm_ffi_support
+from typedcall import tvm_ffi
+made = tvm_ffi.function(tvm_ffi_support.fallbacks.half_alone)
+print(made(4.0), tvm_ffi_support.call_in_threads(made, -4.0, 100, 4))
+"""
+IN_JAX = """
+import numpy, support
+from typedcall.jax import elementwise
+import jax
+check = jax.jit(elementwise(support.build("typed_functions").check, pure=True))
+print(check(numpy.arange(3)).tolist())
+try:
+    check(numpy.full(3, 13)).block_until_ready()
+except Exception as error:
+    print("thirteen" in str(error))
+"""
+
+
+def run_legacy(source):
+    """Runs it in a new interpreter that has the main one's GIL, as embedding programs make them."""
+    interpreters = api._module()
+    how = {"isolated": False} if sys.version_info < (3, 13) else {"config": "legacy"}
+    made = interpreters.create(**how)
+    path = "import sys\nsys.path[:0] = %r\n" % [each for each in sys.path if each]
+    try:
+        failed = interpreters.run_string(made, path + source)
+        if failed is not None:
+            raise AssertionError(getattr(failed, "formatted", failed))
+    finally:
+        interpreters.destroy(made)
+
+
+def extension(name):
+    """The extension module, here; or a skip where the package was built without."""
+    try:
+        return importlib.import_module("typedcall." + name)
+    except ImportError as error:
+        raise unittest.SkipTest("the package was built without it (%s)" % error) from None
+
+
+class Interpreters(unittest.TestCase):
+    def refuses(self, work, *texts):
+        """With one of these texts, in all kinds of interpreters, again and again."""
+        source = REFUSED.format(folders=FOLDERS, work=work, texts=texts)
+        for run in (api.run, run_legacy):
+            for _ in range(2):
+                with self.subTest(run.__name__):
+                    run(source)
+
+    @unittest.skipUnless(IS_SHARED, "since 3.12 they work in other interpreters")
+    def test_callbacks_and_sql_are_the_main_interpreters(self):
+        self.refuses("typedcall.callback(functions.half, 'double f(double, void *)')",
+                     "typedcall.callback() needs its extension module, which CPython's package has: "
+                     + ONLY_MAIN)
+        for name in ("callbacks._callbacks", "sql._sqlite", "sql._duckdb"):
+            extension(name)
+            self.refuses("import typedcall." + name, ONLY_MAIN)
+
+    @unittest.skipUnless(IS_SHARED, "since 3.12 it works in other interpreters")
+    def test_what_sql_says(self):
+        extension("sql._sqlite")
+        self.refuses("import typedcall.sql; typedcall.sql.register(type('', (), {'load_extension': None}), "
+                     "functions.half)", "(Debian: libsqlite3-dev): " + ONLY_MAIN)
+
+    @unittest.skipIf(IS_SHARED, "before 3.12 in the main interpreter only")
+    def test_callbacks(self):
+        source = CALLBACK.format(folders=FOLDERS)
+        # ctypes is not for those with a GIL of their own before 3.13.
+        for run in (run_legacy, api.run) if sys.version_info >= (3, 13) else (run_legacy,):
+            for _ in range(3):
+                run(source)
+        exec(source, {})
+
+    @unittest.skipIf(IS_SHARED, "before 3.12 in the main interpreter only")
+    def test_sql(self):
+        extension("sql._sqlite")
+        import sqlite3
+
+        if not hasattr(sqlite3.Connection, "load_extension"):
+            self.skipTest("this Python's sqlite3 loads no extensions")
+        source = SQL.format(folders=FOLDERS)
+        for run in (api.run, run_legacy):
+            for _ in range(3):
+                run(source)
+        exec(source, {})
+
+    def test_jax_and_tvm_ffi_are_the_main_interpreters(self):
+        for name in ("jax._jax", "tvm_ffi._tvm_ffi"):
+            extension(name)  # first: what is known here may be all that another interpreter looks at
+            self.refuses("import typedcall." + name, "does not support loading in subinterpreters",
+                         "in the main interpreter only")
+
+    def after_another_interpreter(self, module, work):
+        """What `work` prints where another interpreter has asked for the module first."""
+        extension(module)
+        status, printed, errors = support.python(
+            "-W", "ignore", "-c", FIRST.format(module=module, work=work), support.MODULES.parent, timeout=120)
+        self.assertEqual(status, 0, printed + errors)
+        return printed.split("\n")[:-1]
+
+    def test_tvm_ffi_after_another_interpreter(self):
+        adapter_support.library("tvm_ffi")
+        self.assertEqual(self.after_another_interpreter("tvm_ffi._tvm_ffi", IN_TVM_FFI), ["2.0 400"])
+
+    def test_jax_after_another_interpreter(self):
+        adapter_support.library("jax")
+        self.assertEqual(self.after_another_interpreter("jax._jax", IN_JAX), ["[0, 1, 2]", "True"])
+
+    @unittest.skipUnless(IS_SHARED, "since 3.12 they work in other interpreters")
+    def test_callbacks_after_another_interpreter(self):
+        self.assertEqual(self.after_another_interpreter(
+            "callbacks._callbacks", CALLBACK.format(folders=FOLDERS) + "print('done')"), ["done"])
+
+
+if __name__ == "__main__":
+    unittest.main()
