@@ -42,7 +42,7 @@ def compile_environment():
     flags = "-include " + os.path.join(HERE, "old_glibc.h")
     # Where these functions were before; and auditwheel wants to see which libc it is, whether or not
     # anything of it is used.
-    libraries = "-Wl,--push-state,--no-as-needed,-l:libdl.so.2,-lc,--pop-state"
+    libraries = "-Wl,--push-state,--no-as-needed,-l:libdl.so.2,-l:libpthread.so.0,-lc,--pop-state"
     return dict(os.environ, CXXFLAGS=flags, LDFLAGS=libraries)
 
 
