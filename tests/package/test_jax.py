@@ -25,6 +25,12 @@ fallbacks = support.build("fallback_functions")
 X = numpy.linspace(-3.0, 3.0, 1001)
 
 
+def memory():
+    """The process's own, in kilobytes, now."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+
+
 class With64Bits(unittest.TestCase):
     def setUp(self):
         before = jax.config.jax_enable_x64
@@ -91,6 +97,33 @@ class Values(With64Bits):
             elementwise(functions.inc)(X)
         with self.assertRaisesRegex(TypeError, "takes 2 arrays in JAX"):
             elementwise(functions.add)(X)
+
+    def test_what_is_no_array(self):
+        half, add = elementwise(functions.half), elementwise(functions.add)
+        # JAX's own errors, which name the value or its type.
+        for arguments, message in (((None,), "None"), (("x",), "'x'|'str'|str_?>"), ((b"x",), "'x'|bytes"),
+                                   (([1.0, None],), "None"), ((X, "x"), "'x'|'str'|str_?>"),
+                                   ((X, None), "None"), ((numpy.array(["x"]),), "ndarray|U1")):
+            if message == "None" and tuple(map(int, jax.__version__.split(".")[:2])) < (0, 6):
+                continue  # there it is nan
+            f = half if len(arguments) == 1 else add
+            for call in (f, jax.jit(f)):
+                with self.assertRaisesRegex((TypeError, ValueError), message):
+                    call(*arguments)
+        for f, count, arguments in ((half, 1, ()), (half, 1, (X, X)), (half, 1, (X,) * 40), (add, 2, (X,)),
+                                    (add, 2, (X, X, X))):
+            said = r"takes %d arrays in JAX \(%d given\)" % (count, len(arguments))
+            with self.assertRaisesRegex(TypeError, said):
+                f(*arguments)
+        for call in (jax.jit(half), jax.vmap(half)):
+            with self.assertRaisesRegex(TypeError, r"typed_functions.half takes 1 arrays in JAX \(2 given\)"):
+                call(X, X)
+        with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'x'"):
+            half(x=X)
+        for f in (None, "x", 3, []):
+            with self.assertRaisesRegex(TypeError, "nothing for JAX: it offers no typed function"):
+                elementwise(f)
+        self.same(half(X), X / 2)  # nothing is left behind
 
     def test_nan_and_infinity(self):
         x = numpy.array([numpy.nan, numpy.inf, -0.0])
@@ -234,7 +267,8 @@ class Lifetimes(With64Bits):
 
         def run(times):
             for _ in range(times):
-                half(x).block_until_ready()
+                for _ in range(10):
+                    half(x).block_until_ready()
                 try:
                     check(thirteen).block_until_ready()
                 except Exception:
@@ -242,10 +276,11 @@ class Lifetimes(With64Bits):
 
         run(300)
         gc.collect()
-        blocks = sys.getallocatedblocks()
-        run(1000)  # a million elements
+        blocks, before = sys.getallocatedblocks(), memory()
+        run(2500)  # 25 million elements
         gc.collect()
         self.assertLess(sys.getallocatedblocks() - blocks, 2000)
+        self.assertLess(memory() - before, 4000)  # kilobytes
 
     def test_the_end_of_the_interpreter(self):
         status, output, errors = support.python("-c", END % str(support.MODULES.parent))

@@ -63,14 +63,15 @@ rows = (("d->d", 0, address), ("f->f", 0, address))
 class Callable:
     def __call__(self, x): return x
 
-def sweep(call, undo=lambda result: None, errors=()):
-    # Each ends with its result, with MemoryError, or with an error that it has anyway. Modules are
-    # imported before: the interpreter's own import does not survive it everywhere.
+def sweep(call, undo=lambda result: None, errors=(), after=lambda: None, onwards=True):
+    # Each ends with its result, with MemoryError, or with an error that it has anyway; `after` each
+    # all has to be well. Without `onwards` only one allocation fails. Modules are imported before:
+    # the interpreter's own import does not survive it everywhere.
     try:
         undo(call())
     except errors:
         pass
-    for stop in (lambda first: first + 1, lambda first: 0):
+    for stop in (lambda first: first + 1, lambda first: 0)[:1 + onwards]:
         first = failed = 0
         while True:
             result = error = None
@@ -104,6 +105,7 @@ def sweep(call, undo=lambda result: None, errors=()):
             done = first > failed + 30  # what needs no memory, or can do without
             if result is not None:
                 undo(result)
+            after()
             if done: break
             first += 1
             assert first < 3000, call

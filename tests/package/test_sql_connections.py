@@ -3,7 +3,7 @@
 import contextlib
 import gc
 import importlib
-import resource
+import os
 import sys
 import threading
 import unittest
@@ -16,6 +16,12 @@ import typedcall
 from sql_support import SERIES, buffers, fallbacks, functions
 from typedcall import sql
 from typedcall.sql import _sqlite
+
+
+def memory():
+    """The process's own, in kilobytes, now."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
 class Functions(sql_support.Connection):
@@ -163,21 +169,46 @@ class Functions(sql_support.Connection):
             thread.join()
         self.assertEqual(found, [3.0 * sum(range(20000)) + 15 * 20000] * 4)
 
+    def leaks_nothing(self, run, first, then, blocks=1000):
+        """`run` is called with these numbers, and leaves no memory behind."""
+        run(first)
+        gc.collect()
+        blocks_before, before = sys.getallocatedblocks(), memory()
+        run(then)
+        gc.collect()
+        self.assertLess(sys.getallocatedblocks() - blocks_before, blocks)
+        self.assertLess(memory() - before, 8000)  # kilobytes
+
     def test_a_million_rows_leak_nothing(self):
+        for f in (functions.same_text, functions.inc, functions.invert, buffers.utf8_length,
+                  fallbacks.root):
+            self.register(f)
+        self.register(self.tagged(lambda x: x, "d&d->i", fallbacks.root), name="falls_back")
+        self.register(self.tagged(lambda x: x), name="boxed")
+        text = ("sum(utf8_length(same_text('a text ' || i)) + inc(i) + invert(i + 1) + root(i)"
+                " + falls_back(case when i % 10 = 0 then -1 else 1 end)"
+                " + length(boxed(case when i % 10 = 0 then 'a text that is not short ' || i else 1.0 end))"
+                " + length(boxed(case when i % 10 = 1 then zeroblob(100) else 1.0 end)))")
+        self.leaks_nothing(lambda rows: self.query(SERIES.format(rows, text)), 10**5, 10**6)
+
+    def test_rows_that_raise_leak_nothing(self):
+        def f(x):
+            raise ValueError("a text that is not short, of %s" % x)
+
+        self.register(functions.check, name="typed_check")
+        self.register(fallbacks.root)
+        self.register(self.tagged(f))
         self.register(functions.same_text)
-        self.register(functions.inc)
-        self.register(functions.invert)
-        self.register(buffers.utf8_length)
-        text = "sum(utf8_length(same_text('a text ' || i)) + inc(i) + invert(i + 1))"
+        texts = [SERIES.format(20, each) for each in (
+            "typed_check(i)", "root(5 - i)", "f('x' || i)", "f(case when i = 15 then 'x' else i end)",
+            "same_text(cast(x'61ff' as text))", "same_text(i)")]
 
-        def memory():
-            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        def run(times):
+            for text in texts * times:
+                with self.assertRaises(Exception):
+                    self.query(text)
 
-        self.query(SERIES.format(10**5, text))
-        blocks, before = sys.getallocatedblocks(), memory()
-        self.query(SERIES.format(10**6, text))
-        self.assertLess(sys.getallocatedblocks() - blocks, 1000)
-        self.assertLess(memory() - before, 20000)  # kilobytes
+        self.leaks_nothing(run, 300, 4000, blocks=250)
 
     def test_errors_and_registrations_leak_nothing(self):
         def run(count):

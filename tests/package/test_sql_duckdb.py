@@ -2,6 +2,7 @@
 
 import ctypes
 import math
+import os
 import signal
 import unittest
 
@@ -128,6 +129,45 @@ class Values(sql_duckdb_support.Connection, unittest.TestCase):
         # A NUL is a character where the length says how long the text is.
         self.assertEqual(self.value("utf8_length('a' || chr(0) || 'b')"), 3)
         self.refuses("ValueError: embedded null character", "same_text('a' || chr(0) || 'b')")
+
+    def test_texts_of_every_multi_byte_shape(self):
+        self.register(functions.same_text)
+        self.register(buffers.utf8_length)
+        self.register(tagged(self, lambda x: x, "s->s", functions.same_text), name="boxed")
+        # The first and the last of each length, and those beside what is no character, at each place
+        # of eight bytes, in texts that DuckDB has in the vector (up to 12 bytes) and elsewhere.
+        shapes = ("\x7f", "\x80", "\u07ff", "\u0800", "\ud7ff", "\ue000", "\uffff", "\U00010000",
+                  "\U0010ffff", "\x80\u0800\U00010000", "\U0010ffff\uffff\u07ff")
+        texts = [before * "x" + shape + behind for before in range(17) for shape in shapes
+                 for behind in ("", "y", "a text behind it")]
+        self.assertEqual({len(text.encode()) for text in texts} & set(range(1, 40)), set(range(1, 40)))
+        found = self.query("select same_text(x), utf8_length(x) from (select unnest(?) as x)", texts)
+        self.assertEqual(found, [(text, len(text.encode())) for text in texts])
+        # Python's function gets them, too: where there is a NUL for `s`.
+        found = self.query("select boxed(x || chr(0)) from (select unnest(?) as x)", texts)
+        self.assertEqual(found, [(text + "\0",) for text in texts])
+
+    def test_text_results_that_are_null(self):
+        getenv = ctypes.cast(ctypes.CDLL(None).getenv, ctypes.c_void_p).value
+        self.addCleanup(os.environ.pop, "TYPEDCALL_TEXT", None)
+        os.environ["TYPEDCALL_TEXT"] = "a text that is not short"
+        # In each of the ways in which C functions are called.
+        for name, flags in (("f", 0), ("g", Flags.THREAD_SAFE), ("h", Flags.ACQUIRES_GIL)):
+            def variable(name):
+                return "boxed"
+
+            typedcall.tag(variable, "s->s", getenv, flags=flags)
+            self.addCleanup(typedcall.untag, variable)
+            self.register(variable, name=name)
+            self.assertIsNone(self.value(name + "('TYPEDCALL_NONE')"), flags)
+            self.assertEqual(self.value(name + "('TYPEDCALL_TEXT')"), "a text that is not short")
+            # Beside rows that have one, with and without NULL among the arguments.
+            for names in ("['TYPEDCALL_TEXT', 'TYPEDCALL_NONE', null]",
+                          "['TYPEDCALL_TEXT', 'TYPEDCALL_NONE']"):
+                found = self.query("select n, %s(n) from (select %s[i %% 3 + 1] as n from range(5000) t(i)"
+                                   " where i %% 3 < len(%s))" % (name, names, names))
+                self.assertGreater(len(found), 3000)
+                self.assertEqual(found, [(each, os.environ.get(each or "")) for each, _ in found])
 
     def test_text_that_is_no_utf8(self):
         data = ctypes.create_string_buffer(b"\xff\xfe")

@@ -1,8 +1,12 @@
 """typedcall.tvm_ffi.source: functions of tvm-ffi as typed functions, for values, errors and lifetimes."""
 
+import ctypes
 import gc
+import os
+import signal
 import sys
 import threading
+import time
 import unittest
 import weakref
 
@@ -148,6 +152,118 @@ class Errors(unittest.TestCase):
         # Of another count: tvm-ffi's own error.
         with self.assertRaisesRegex(TypeError, "(?i)argument"):
             typed("testing.add_one", "qq->q")(1, 2)
+
+
+class Interrupts(unittest.TestCase):
+    def setUp(self):
+        # A shell's background job ignores it.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def interrupt(self, loop):
+        """Sends a SIGINT when `loop` has counted its list up to 1000; how far it is behind that."""
+        count = [0]
+        found = threading.Event()
+
+        def send():
+            while count[0] < 1000:
+                if found.wait(0.001):
+                    return
+            os.kill(os.getpid(), signal.SIGINT)
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        try:
+            with self.assertRaises(KeyboardInterrupt):
+                loop(count)
+                time.sleep(10)
+        finally:
+            found.set()
+            thread.join()
+        return count[0]
+
+    def test_in_a_loop_of_calls(self):
+        made = source("testing.add_one", "q->q", flags=FREE)
+        self.assertEqual(typedcall.signatures(made), ["q&q->i", "q->q"])
+        for signature in typedcall.signatures(made):
+            called = typedcall.resolve(made, signature)
+
+            def loop(count, called=called):
+                while count[0] < 10**8:
+                    count[0] = called(count[0])
+
+            reached = self.interrupt(loop)
+            self.assertTrue(1000 <= reached < 10**8)
+            self.assertEqual(called(reached), reached + 1)  # nothing is left behind
+
+    def test_in_loops_of_c(self):
+        numpy = adapter_support.library("numpy")
+        x = numpy.arange(1000)
+        for made in (source("testing.add_one", "q->q"), source(echo, "q->q")):
+            add = typedcall.ufunc(made)
+            expected = add(x).tolist()
+
+            def loop(count, add=add):
+                while count[0] < 10**8:
+                    try:
+                        add(x)
+                    except RuntimeError:  # what tvm-ffi makes of one in a Python function
+                        raise KeyboardInterrupt from None
+                    count[0] += 1000
+
+            self.assertGreaterEqual(self.interrupt(loop), 1000)
+            self.assertEqual(add(x).tolist(), expected)
+
+    def test_of_a_typed_function_within(self):
+        for signature in ("->q", "->i"):
+            called = typed(function(caller.interrupted), signature)
+            with self.assertRaises(KeyboardInterrupt):
+                try:
+                    called()
+                except RuntimeError:
+                    time.sleep(10)
+
+    def test_in_a_function_that_looks_for_signals(self):
+        """And leaves the exception where it is: nothing may be called with it."""
+        names = ("TVMFFIErrorCreate", "TVMFFIErrorSetRaised", "TVMFFIObjectDecRef")
+        create = tvm_ffi.get_global_func("ffi.FunctionFromExternC")
+        for signature in ("d&d->i", "d->d"):
+            parts = caller.signalled(*map(tvm_ffi_support.address, names))
+            f = create(None, *map(ctypes.c_void_p, parts))
+            called = typedcall.resolve(source(f, "d->d", flags=FREE), signature)
+            with self.assertRaises(KeyboardInterrupt):
+                called(2.5)
+                time.sleep(10)
+            self.assertEqual(called(2.5), 2.5)  # nothing is left behind
+
+    def test_in_a_python_function_it_is_what_tvm_ffi_makes_of_it(self):
+        def f(x):
+            calls.append(x)
+            if len(calls) == 5:
+                signal.raise_signal(signal.SIGINT)
+            return x
+
+        def kind_of(call):
+            calls.clear()
+            try:
+                for i in range(10):
+                    call(float(i))
+            except BaseException as error:
+                return type(error)
+
+        calls = []
+        f = tvm_ffi.convert(f)
+        expected = kind_of(f)
+        self.assertIn(expected, (RuntimeError, KeyboardInterrupt))
+        made = source(f, "d->d", flags=FREE)
+        self.assertIs(kind_of(made), expected)
+        self.assertIs(kind_of(typed(f, "d->d")), expected)
+        self.assertEqual(calls, [0.0, 1.0, 2.0, 3.0, 4.0])
+        # The other way says that there was an error, for which a PURE function is called again.
+        free = typedcall.resolve(made, "d&d->i")
+        self.assertTrue(free.flags & Flags.FALLS_BACK)
+        self.assertIsNone(kind_of(free))
+        self.assertEqual(calls, [0.0, 1.0, 2.0, 3.0, 4.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0])
 
 
 class Lifetimes(unittest.TestCase):

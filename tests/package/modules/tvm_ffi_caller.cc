@@ -65,12 +65,52 @@ float third(float x) noexcept { return x / 3; }
 const char *no_text() noexcept { return nullptr; }
 const char *no_utf8() noexcept { return "caf\xe9"; }
 
+struct bytes {
+  const char *data;
+  std::size_t size;
+};
+Py_ssize_t make_error, set_error, let_go_of_error;
+bool is_signalled = false;
+
+// What a function of C++ does that calls TVMFFIEnvCheckSignals(): the first time there is a signal,
+// whose exception it leaves where it is. Later it gives its argument.
+int looks_for_signals(void *, const any *args, std::int32_t, any *result) {
+  if (is_signalled) {
+    *result = args[0];
+    return 0;
+  }
+  is_signalled = true;
+  const PyGILState_STATE before = PyGILState_Ensure();
+  PyErr_SetNone(PyExc_KeyboardInterrupt);
+  PyGILState_Release(before);
+  const bytes kind = {"EnvErrorAlreadySet", 18}, none = {"", 0};
+  void *error = nullptr;
+  reinterpret_cast<int (*)(const bytes *, const bytes *, const bytes *, void **)>(make_error)(
+      &kind, &none, &none, &error);
+  reinterpret_cast<void (*)(void *)>(set_error)(error);
+  reinterpret_cast<int (*)(void *)>(let_go_of_error)(error);
+  return -1;
+}
+void keep(void *) {}
+
+// The functions for ffi.FunctionFromExternC: call, deleter. Of TVMFFIErrorCreate,
+// TVMFFIErrorSetRaised and TVMFFIObjectDecRef.
+PyObject *signalled(Py_ssize_t make, Py_ssize_t set, Py_ssize_t let_go) noexcept {
+  make_error = make;
+  set_error = set;
+  let_go_of_error = let_go;
+  is_signalled = false;
+  return Py_BuildValue("nn", reinterpret_cast<Py_ssize_t>(looks_for_signals),
+                       reinterpret_cast<Py_ssize_t>(keep));
+}
+
 typedcall::method_table methods{
     typedcall::def<interrupted>("interrupted", typedcall::may_raise),
     typedcall::def<truth>("truth", typedcall::pure | typedcall::thread_safe),
     typedcall::def<third>("third", typedcall::pure | typedcall::thread_safe),
     typedcall::def<no_text>("no_text"),
     typedcall::def<no_utf8>("no_utf8"),
+    typedcall::def<signalled>("signalled"),
     typedcall::def<call_in_threads>("call_in_threads", typedcall::may_raise),
 };
 

@@ -195,7 +195,8 @@ void *call_function(const xla_call &call, const element_function &function) {
 void *run_xla(xla_call *call) noexcept {
   if (call->extension != nullptr && call->extension->type == kXlaMetadata) {
     auto &asked = *reinterpret_cast<xla_metadata_extension *>(call->extension)->metadata;
-    const int minor = std::min(kXlaMinor, call->api->version.minor);
+    const int minor =
+        call->api != nullptr ? std::min(kXlaMinor, call->api->version.minor) : kXlaMinorUnasked;
     asked.version = {sizeof(xla_version), nullptr, kXlaMajor, minor};
     asked.traits = 0;
     return nullptr;

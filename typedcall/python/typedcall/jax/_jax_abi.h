@@ -22,6 +22,8 @@ struct xla_version {
 };
 /// The minor version that was read: what is newer is not used.
 constexpr int kXlaMajor = 0, kXlaMinor = 3;
+/// Of those that do not say which they are when they ask for it, as JAX 0.6.
+constexpr int kXlaMinorUnasked = 1;
 
 struct xla_metadata {
   std::size_t size;

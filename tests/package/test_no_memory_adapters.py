@@ -1,0 +1,385 @@
+"""The adapters with C++ parts of their own, typedcall.sql, tvm_ffi and jax, without memory: as
+test_no_memory.py, each allocation fails once, and from there on."""
+
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import sys
+import textwrap
+import unittest
+
+import support
+import test_no_memory
+import typedcall
+from test_no_memory import MAKES_FUNCTIONS
+
+# The first is swept as typedcall.callback.
+OTHERS = {"callbacks", "cli", "sources"}
+# Where each public function of an adapter is swept.
+SWEPT = {
+    "typedcall.jax.elementwise": ("test_jax",),
+    "typedcall.sql.register": ("test_apsw", "test_duckdb", "test_sqlite3"),
+    "typedcall.tvm_ffi.function": ("test_tvm_ffi_function",),
+    "typedcall.tvm_ffi.source": ("test_tvm_ffi_source",),
+}
+
+# For engines that do not survive it themselves: Python's function takes the memory away, and a
+# destructor gives it back, which is C, and needs none.
+WITHIN = """
+import math, sys
+sys.path.insert(0, %r)
+first, stop = 0, 1
+
+class Text(str):
+    __del__ = again
+
+class Raised(ValueError):
+    __del__ = again
+    def __str__(self):
+        refuse(first, stop)
+        return "why"
+
+class Raising:
+    def __call__(self, x):
+        raise Raised
+
+class Giving:
+    def __call__(self, x):
+        result = Text(40 * "\\u00e4")
+        refuse(first, stop)
+        return result
+
+class Short:  # the allocation after it fails
+    def __call__(self, x):
+        refuse(0, 1)
+        return "x"
+
+def steps():
+    # Which allocations fail, and whether those behind it do.
+    global first, stop
+    for first in range(12):
+        for stop in (first + 1, 0):
+            yield
+
+def says(raising):
+    # What an engine says where the text of an exception has no memory, and where it has.
+    said = set()
+    for _ in steps():
+        try:
+            raising()
+        except Exception as error:
+            said.update(text for text in ("Raised: why", "an exception, and no memory for its text")
+                        if text in str(error))
+        else:
+            raise AssertionError
+    assert len(said) == 2, said
+
+def gives(giving, short):
+    # The result comes, or there is no memory for it.
+    found = set()
+    for _ in steps():
+        try:
+            assert giving() == 40 * "\\u00e4"
+            found.add("result")
+        except Exception as error:
+            assert re.search("(?i)nomem|memory", repr(error)), repr(error)
+            found.add("error")
+    assert len(found) == 2, found
+    # Of two calls the second has no memory for its argument.
+    try:
+        short()
+    except Exception as error:
+        assert re.search("(?i)nomem|memory", repr(error)), repr(error)
+    else:
+        raise AssertionError
+
+def tagged(callable, name, signature="d->d"):
+    typedcall.tag(callable, signature, address)
+    callable.__name__ = name
+    return callable
+""" % str(support.MODULES.parent)
+
+
+class WithoutMemory(unittest.TestCase):
+    def setUp(self):
+        if test_no_memory._testcapi is None or sys.implementation.name != "cpython":
+            self.skipTest("this interpreter has no _testcapi, or not CPython's allocators")
+
+    def run_sweep(self, code, library):
+        if importlib.util.find_spec(library) is None:
+            self.skipTest(library + " is not installed")
+        # Imported first, with memory, as the others.
+        code = "import %s\n" % library + WITHIN + textwrap.dedent(code)
+        test_no_memory.WithoutMemory.run_sweep(self, code)
+
+    def test_every_public_function_is_swept(self):
+        names = set()
+        for module in pkgutil.iter_modules(typedcall.__path__):
+            if module.ispkg and module.name not in OTHERS:
+                adapter = importlib.import_module("typedcall." + module.name)
+                names.update("%s.%s" % (adapter.__name__, name) for name in adapter.__all__)
+        self.assertEqual(names, set(SWEPT))
+        for name, tests in SWEPT.items():
+            for test in tests:
+                self.assertIn(name.rpartition(".")[2] + "(", inspect.getsource(getattr(self, test)))
+
+    # What makes an SQL function, which has to be the old one or the new one behind it.
+    SQLITE = """
+    from typedcall import sql
+    from typedcall.sql import _sqlite, _to_sqlite
+
+    connection = {module}.Connection(":memory:")
+    connection.enable_load_extension(False)  # Debian's SQLite allows it from the beginning
+    one = tagged(Callable(), "one")
+    sql.register(connection, one)
+
+    def check():
+        assert list(connection.execute("select one(0.5), one('x')")) == [(math.erf(0.5), "x")]
+        try:
+            connection.load_extension(_sqlite.__file__)
+        except Exception as error:  # nobody may load others
+            assert "not authorized" in str(error), error
+        else:
+            raise AssertionError
+
+    def without(call):
+        try:
+            return call()
+        except {module}.Error as error:
+            if str(error):
+                raise
+            raise MemoryError from None  # there was none for its text
+
+    if not {makes_functions}:
+        sweep(lambda: without(lambda: sql.register(connection, one)), after=check)
+        sweep(lambda: sql.register(connection, tagged(Callable(), "y", "P->P")), errors=TypeError)
+    kept, groups = (one,), ((1, False, (("d->d", 0, address),)),)
+    load = type("Load", (), dict(__call__=lambda self: _to_sqlite._load(connection, _sqlite.__file__)))()
+    _sqlite.install(load, "one", one, kept, groups)
+    gc.collect()
+    before = sys.getrefcount(one)
+    install = lambda: _sqlite.install(load, "one", one, kept, groups)
+    sweep(lambda: without(install), after=check)  # which makes no functions
+    wrong = groups + ((2, False, (("d->d", 0, address),)),)
+    sweep(lambda: _sqlite.install(load, "one", one, kept, wrong), after=check, errors=ValueError)
+    gc.collect()
+    assert sys.getrefcount(one) == before, (sys.getrefcount(one), before)
+
+    for f, name in ((Raising(), "raising"), (Giving(), "giving"), (Short(), "short")):
+        sql.register(connection, tagged(f, name))
+    cursor = connection.cursor()
+    value = lambda text: cursor.execute("select " + text).fetchall()[0][0]
+    says(lambda: value("raising('x')"))
+    gives(lambda: value("giving('x')"), lambda: value("short('a text') || short('a second text')"))
+    """
+
+    def test_apsw(self):
+        """register() and its calls. Of statements only those without errors, for APSW crashes where it has
+        no memory to raise one: with `select abs(-9223372036854775807 - 1)`, too."""
+        code = self.SQLITE.format(module="apsw", makes_functions=MAKES_FUNCTIONS)
+        self.run_sweep(textwrap.dedent(code) + textwrap.dedent("""
+        def right(cursor):
+            assert cursor.fetchall() == [(math.erf(0.5),)]
+        text = "select one(0.5)"
+        sweep(lambda: cursor.execute(text), right)
+        """), "apsw")
+
+    def test_sqlite3(self):
+        """register() and its calls, whose errors are swept, too."""
+        import sqlite3
+
+        if not hasattr(sqlite3.Connection, "load_extension"):
+            self.skipTest("this Python's sqlite3 was built without loadable extensions")
+        code = self.SQLITE.format(module="sqlite3", makes_functions=MAKES_FUNCTIONS)
+        self.run_sweep(textwrap.dedent(code) + textwrap.dedent("""
+        class Failing:
+            def __call__(self, x):
+                raise KeyError("a text that is not short")
+        sql.register(connection, tagged(Failing(), "failing"))
+        long = "a text that is not short"
+        for text, result in (("one(0.5)", math.erf(0.5)), ("one('%s')" % long, long), ("one(x'00')", b"\\0"),
+                             ("one(NULL)", None), ("failing('x')", "KeyError")):
+            text = "select " + text
+            def right(cursor):
+                assert cursor.fetchall() == [(result,)]
+            def call():
+                try:
+                    return cursor.execute(text)
+                except sqlite3.OperationalError as error:
+                    if "KeyError: 'a text" in error.args[0]:
+                        raise
+                    raise MemoryError from None  # there was none for its text
+            sweep(call, right, errors=sqlite3.OperationalError)
+        """), "sqlite3")
+
+    def test_duckdb(self):
+        """What register() does behind DuckDB's cursor(), and calls. DuckDB's module ends the process where it
+        has no memory for cursor() or execute(): with `select 1`, too."""
+        self.run_sweep("""
+        if tuple(map(int, duckdb.__version__.split(".")[:2])) < (1, 5):
+            sys.exit()  # it lets no function take the place of another
+        from typedcall import sql
+        from typedcall._choose import usable, valueless
+        from typedcall.sql import _to_duckdb
+
+        config = {"allow_unsigned_extensions": "true", "threads": "1"}
+        connection = duckdb.connect(config=config)
+        one = tagged(Callable(), "one")
+        sql.register(connection, one)
+        _duckdb = _to_duckdb._extension(None)
+        path = _duckdb.__file__
+        true = ("true",)
+
+        def check():
+            assert connection.execute("select one(0.5), one(NULL)").fetchone() == (math.erf(0.5), None)
+
+        class Cursor:  # DuckDB's, which gets its memory back before it does anything
+            def cursor(self): return self
+            def __enter__(self): return self
+            def __exit__(self, *why): pass
+            def execute(self, text):
+                if text.startswith("load"):
+                    again()
+                    connection.execute(text)
+                return self
+            def fetchone(self): return true
+
+        cursor, entries = Cursor(), typedcall.entries(one)
+        if not %s:
+            # CPython 3.11 never ends where an exception leaves a `with` and there is no memory at all.
+            sweep(lambda: _to_duckdb.register(cursor, one, "one", entries), after=check, onwards=False)
+            sweep(lambda: usable(one, "SQL", lambda entry: valueless(entry, "SQL")))
+        load = type("Load", (), dict(__call__=lambda self: cursor.execute("load '" + path + "'")))()
+        rows, wrong = (((11, 11), ("d->d", 0, address)),), (((11,), ("d->d", 0, address)),)
+        _duckdb.install(load, "one", one, one, rows)
+        gc.collect()
+        before = sys.getrefcount(one)
+        sweep(lambda: _duckdb.install(load, "one", one, one, rows), after=check)
+        sweep(lambda: _duckdb.install(load, "one", one, one, rows + wrong), after=check, errors=ValueError)
+        gc.collect()
+        assert sys.getrefcount(one) == before, (sys.getrefcount(one), before)
+
+        # With a NUL in the text Python's function is called.
+        for f, name in ((Raising(), "raising"), (Giving(), "giving"), (Short(), "short")):
+            sql.register(connection, tagged(f, name, "s->s"))
+        value = lambda text: connection.execute("select " + text).fetchall()[0][0]
+        says(lambda: value("raising(chr(0))"))
+        gives(lambda: value("giving(chr(0))"), lambda: value("short(chr(0) || i) from range(2) t(i)"))
+        """ % MAKES_FUNCTIONS, "duckdb")
+
+    @unittest.skipIf(MAKES_FUNCTIONS, "choosing an entry makes generators")
+    def test_tvm_ffi_function(self):
+        """function() and calls; but with no text for a Python function, where tvm-ffi spoils malloc's memory:
+        in those of tvm_ffi.convert(), too."""
+        self.run_sweep("""
+        from typedcall.tvm_ffi import function
+        functions = __import__("support").build("typed_functions")
+        one = tagged(Callable(), "one")
+
+        def right(made):
+            assert made(0.5) == math.erf(0.5) and made("x") == "x"
+
+        right(function(one))
+        sweep(lambda: function(one), right)
+        sweep(lambda: function(len), errors=TypeError)
+        made, check, same = map(function, (one, functions.check, functions.same_text))
+        sweep(lambda: made(0.5), lambda result: 1 / (result == math.erf(0.5)))
+        sweep(lambda: made(None) is None)
+        sweep(lambda: made(True), lambda result: 1 / (result == math.erf(1.0)))
+        sweep(lambda: same("a text that is not short"), lambda result: 1 / (len(result) == 24))
+
+        def thirteen():
+            try:
+                check(13)
+            except ValueError as error:
+                if error.args[0] == "thirteen":
+                    raise
+                raise MemoryError from None  # there was none for its text
+
+        sweep(thirteen, errors=ValueError)
+        assert check(12) == 12
+        """, "tvm_ffi")
+
+    @unittest.skipIf(MAKES_FUNCTIONS, "reading a signature makes generators")
+    def test_tvm_ffi_source(self):
+        self.run_sweep("""
+        from typedcall.tvm_ffi import source
+        free = typedcall.Flags.PURE | typedcall.Flags.THREAD_SAFE
+
+        def f(x):
+            if x == 13:
+                raise ValueError("thirteen")
+            return x + 1
+
+        f = tvm_ffi.convert(f)
+
+        def without(call):
+            # tvm-ffi may have no memory for the error of a Python function, nor a word; and has what
+            # sweep() knows of CPython's loop as a RuntimeError.
+            try:
+                return call()
+            except (RuntimeError, SystemError) as error:
+                if not re.search("NULL without setting an exc|failed without setting an exc", str(error)):
+                    raise
+                raise MemoryError from None
+
+        def right(made):
+            for signature in typedcall.signatures(made):
+                assert typedcall.resolve(made, signature)(41) == 42
+
+        for made in ("testing.add_one", f):
+            for flags in (0, free):
+                right(source(made, "q->q", flags=flags))
+                sweep(lambda: source(made, "q->q", flags=flags), right)
+        sweep(lambda: source(f, "d->"), errors=ValueError)
+        sweep(lambda: source(len, "d->d"), errors=TypeError)
+        text = typedcall.resolve(source(tvm_ffi.convert(len), "*s->q"), "*s->q")
+        sweep(lambda: without(lambda: text("a text that is not short")), lambda result: 1 / (result == 24))
+        made = source(f, "q->q", flags=free)
+        for signature in typedcall.signatures(made):
+            called = typedcall.resolve(made, signature)
+            sweep(lambda: without(lambda: called(41)), lambda result: 1 / (result == 42))
+            sweep(lambda: without(lambda: called(13)), errors=ValueError)
+        """, "tvm_ffi")
+
+    @unittest.skipIf(MAKES_FUNCTIONS, "choosing an entry makes generators")
+    def test_jax(self):
+        """elementwise(), and an exception in a call; the rest of that is JAX's own, and makes functions."""
+        self.run_sweep("""
+        import os
+        os.environ["JAX_PLATFORMS"] = "cpu"
+        from typedcall import jax as package
+        from typedcall.jax import elementwise
+
+        one, other = tagged(Callable(), "one"), tagged(Callable(), "other", "P->P")
+
+        def right(made):
+            assert abs(float(made(0.5)) - math.erf(0.5)) < 1e-6
+
+        def forget():
+            package._known.pop(id(one), None)
+
+        right(elementwise(one, pure=True))
+        right(elementwise(one, pure=True))
+        sweep(lambda: elementwise(one, pure=True), right)  # known already
+        forget()
+        sweep(lambda: elementwise(one, pure=True), right, after=forget)
+        sweep(lambda: elementwise(one), errors=TypeError)
+        sweep(lambda: elementwise(other), errors=TypeError)
+        _jax, row = package._extension(), ("d->d", 0, address)
+        sweep(lambda: _jax.add("name", row, one, one))
+        sweep(lambda: _jax.add("name", ("x", 0, address), one, one), errors=ValueError)
+        sweep(_jax.target)
+
+        root = __import__("support").build("fallback_functions").root
+        (entry,) = typedcall.entries(root)
+        raising = Raising()
+        typedcall.tag(raising, entry.signature, entry.address, flags=entry.flags)
+        call = jax.jit(elementwise(raising, pure=True))
+        says(lambda: call(-1.0).block_until_ready())
+        """, "jax")
+
+
+if __name__ == "__main__":
+    unittest.main()
