@@ -61,9 +61,12 @@ def function(f: Any) -> Any:
     boxed = functools.partial(f)
     boxed.typed_entries = [entry.keep_alive for entry in entries]  # type: ignore[attr-defined]
     fallback = tvm_ffi.convert(boxed)
-    parts = extension.make_bridge(tuple(map(row_of, entries)), fallback.__chandle__())
     create = tvm_ffi.get_global_func("ffi.FunctionFromExternC")
-    made = create(*map(ctypes.c_void_p, parts))
+    # Nothing in between may fail: only tvm-ffi's function will free the bridge.
+    bridge, call, deleter = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+    bridge.value, call.value, deleter.value = extension.make_bridge(
+        tuple(map(row_of, entries)), fallback.__chandle__())
+    made = create(bridge, call, deleter)
     # The GIL is not let go where it would be taken again, or for a moment only.
     if any(not each.flags.is_thread_safe or each.flags & (Flags.NEEDS_THREAD | Flags.SHORT)
            for each in entries):

@@ -12,6 +12,7 @@
 #include <ffi.h>
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 namespace typedcall::python {
@@ -143,7 +144,10 @@ class tvm_closure {
     if (falls_back_) {
       void *error = nullptr;
       if (failed != 0) api_.take_error(&error);
-      if (error != nullptr) api_.decref(error);
+      if (error != nullptr) {
+        let_go_of_exception(error);
+        api_.decref(error);
+      }
     } else {
       raise(failed, reason);
     }
@@ -174,6 +178,17 @@ class tvm_closure {
     const bool is_real = types_.result.kind == PyNativeKind_FLOATING;
     if (is_real && error != 0) value = types_.result.of_real(error);
     std::memcpy(result, &value.bits, is_real ? types_.result.size : sizeof(value.bits));
+  }
+
+  /// A function of C++ that looks for signals leaves its exception where it is. Python is called
+  /// again, which has to be without one; an interrupt is not lost.
+  __attribute__((noinline, cold)) static void let_go_of_exception(void *error) {
+    const auto &kind = *behind_header<tvm_bytes>(error);
+    if (std::string_view(kind.data, kind.size) != "EnvErrorAlreadySet") return;
+    const PyGILState_STATE before = PyGILState_Ensure();  // as tvm-ffi did for it
+    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
+    PyErr_Clear();
+    PyGILState_Release(before);
   }
 
   /// GIL: held.
