@@ -33,7 +33,12 @@ struct home {
     return is_ending || is_closed.load(std::memory_order_acquire);
   }
 
-  /// Runs `body` with a thread state; what is pending there stays. False: there is none any more.
+  /// Why there is no thread state.
+  const char *why_detached() const {
+    return has_ended() ? "the Python interpreter has ended" : "no memory for a thread of Python";
+  }
+
+  /// Runs `body` with a thread state; what is pending there stays. False: there is none.
   template <class Body>
   __attribute__((noinline)) bool attached(PyObject *callable, const Body &body) const {
     const auto run = [&](bool) {

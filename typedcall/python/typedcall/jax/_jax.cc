@@ -186,7 +186,7 @@ void *call_function(const xla_call &call, const element_function &function) {
         error = "no memory";  // thrown further it would leave the GIL held
       }
     });
-    if (!is_run) error = "the Python interpreter has ended";
+    if (!is_run) error = state::where->why_detached();
   }
   return is_done ? nullptr : fail(call, kXlaInternal, function.name + ": " + error);
 }

@@ -12,8 +12,6 @@
 
 namespace typedcall::python::duckdb {
 
-constexpr const char *kEnded = "the Python interpreter has ended";
-
 /// DuckDB's own functions. Written once, before there is anything that could be called.
 inline api library;
 
@@ -153,7 +151,8 @@ struct vector_call {
       is_done = false;
       set_error();
     };
-    return self.where->attached(self.callable.get(), call, fail) ? is_done : stop(kEnded);
+    return self.where->attached(self.callable.get(), call, fail) ? is_done
+                                                                 : stop(self.where->why_detached());
   }
 
   // An error that is no exception.
@@ -184,7 +183,7 @@ inline void run_sql(handle info, handle chunk, handle output) {
       const bool is_alive = self.where->attached(
           self.callable.get(), [&] { return call.run() || call.has_error; },
           [&] { call.set_error(); });
-      if (!is_alive) library.set_error(info, kEnded);
+      if (!is_alive) library.set_error(info, self.where->why_detached());
       return;
     }
     let_go_for(self.chosen.call.flags(), [&] { call.run(); });

@@ -23,7 +23,7 @@ struct function {
   template <class Body>
   void attached(api_table &api, sqlite3_context *context, const Body &body) const {
     if (!where->attached(callable.get(), body, [&] { set_error(api, context); })) {
-      api.result_error(context, "the Python interpreter has ended", -1);
+      api.result_error(context, where->why_detached(), -1);
     }
   }
 

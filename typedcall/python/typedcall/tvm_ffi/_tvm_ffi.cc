@@ -73,7 +73,7 @@ int run(const overload &chosen, native_value *values, tvm_any *result) {
       found = chosen(values, &place, &returned, &at);
       done = finish();
     });
-    return is_run ? done : api.fail("RuntimeError", "the Python interpreter has ended");
+    return is_run ? done : api.fail("RuntimeError", state::where->why_detached());
   }
   let_go_for(chosen.call.flags(), [&] { found = chosen(values, &place, &returned, &at); });
   return finish();
@@ -88,8 +88,7 @@ struct bridge {
 
 __attribute__((noinline, cold)) int fall_back(const bridge &self, const tvm_any *args,
                                               std::int32_t count, tvm_any *result) {
-  if (state::where->has_ended())
-    return api.fail("RuntimeError", "the Python interpreter has ended");
+  if (state::where->has_ended()) return api.fail("RuntimeError", state::where->why_detached());
   *result = {kTvmNone, 0, {0}};
   return api.call(self.fallback, args, count, result);
 }
