@@ -147,9 +147,9 @@ class WithoutMemory(unittest.TestCase):
         try:
             return call()
         except {module}.Error as error:
-            if str(error) not in ("", "no memory for a thread of Python"):
+            if str(error):
                 raise
-            raise MemoryError from None  # if "", there was none for its text
+            raise MemoryError from None  # there was none for its text
 
     if not {makes_functions}:
         sweep(lambda: without(lambda: sql.register(connection, one)), after=check)
@@ -183,7 +183,8 @@ class WithoutMemory(unittest.TestCase):
         def right(cursor):
             assert cursor.fetchall() == [(math.erf(0.5),)]
         text = "select one(0.5)"
-        sweep(lambda: without(lambda: cursor.execute(text)), right)
+        if sys.version_info < (3, 15):  # from then on a thread is attached with memory only
+            sweep(lambda: cursor.execute(text), right)
         """), "apsw")
 
     def test_sqlite3(self):

@@ -10,9 +10,18 @@ __asm__(".symver dladdr1,dladdr1@GLIBC_2.3.3");
 __asm__(".symver pthread_mutex_trylock,pthread_mutex_trylock@GLIBC_2.2.5");
 #endif
 
-// What containers of GCC 11 and later call; the libstdc++ before has no such function.
+// What containers of GCC 11 and later call, and functions that are noexcept of GCC 13 and later;
+// the libstdc++ before has no such function.
 #ifdef __cplusplus
+#include <cxxabi.h>
+
+#include <exception>
 #include <new>
+extern "C" [[noreturn]] __attribute__((weak, visibility("hidden"))) void __cxa_call_terminate(
+    void *thrown) noexcept {
+  if (thrown != nullptr) abi::__cxa_begin_catch(thrown);
+  std::terminate();
+}
 namespace std {
 [[noreturn]] __attribute__((weak, visibility("hidden"))) void __throw_bad_array_new_length() {
   throw bad_array_new_length();
