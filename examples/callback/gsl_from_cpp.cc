@@ -7,7 +7,7 @@
 
 PyObject *integral(PyObject *callable) {
   typedcall::callback<double(double, void *), double(double)> f(PyTypedcall_Import(), callable);
-  if (!f) return nullptr;  // the exception of resolve()
+  if (!f) return nullptr;       // the exception of resolve()
   gsl_set_error_handler_off();  // it would end the process
   gsl_integration_workspace *const space = gsl_integration_workspace_alloc(1000);
   if (space == nullptr) return PyErr_NoMemory();
