@@ -368,7 +368,7 @@ def main():
         plan += sorted(others + packages, key=rank)
         if options.full:
             plan += sanitized_core(chosen, usual)
-        plan.append(("the newest CPython, debug", checks.script, (NEWEST_DEBUG, True)))
+            plan.append(("the newest CPython, debug", checks.script, (NEWEST_DEBUG, True)))
 
     if options.full:
         # tests/package/test_property_attack.py

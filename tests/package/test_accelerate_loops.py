@@ -106,6 +106,7 @@ Growth().debug()
 
 
 @ON_PYPY
+@unittest.skipUnless(os.path.exists("/proc/self/statm"), "there is no /proc here")
 class Memory(unittest.TestCase):
     def check(self, name, count=1_000_000):
         status, printed, errors = support.python("-c", GROWTH, support.MODULES.parent, name, count)
