@@ -91,16 +91,7 @@ except Exception as error:
 
 def run_legacy(source):
     """Runs it in a new interpreter that has the main one's GIL, as embedding programs make them."""
-    interpreters = api._module()
-    how = {"isolated": False} if sys.version_info < (3, 13) else {"config": "legacy"}
-    made = interpreters.create(**how)
-    path = "import sys\nsys.path[:0] = %r\n" % [each for each in sys.path if each]
-    try:
-        failed = interpreters.run_string(made, path + source)
-        if failed is not None:
-            raise AssertionError(getattr(failed, "formatted", failed))
-    finally:
-        interpreters.destroy(made)
+    api.run(source, **({"isolated": False} if sys.version_info < (3, 13) else {"config": "legacy"}))
 
 
 def extension(name):

@@ -24,13 +24,13 @@ def _module():
     raise unittest.SkipTest("this Python has no interpreters to make")
 
 
-def run(source):
-    """Runs `source` in a new interpreter; AssertionError with what it raised."""
+def run(source, **how):
+    """Runs `source` in a new interpreter, made so; AssertionError with what it raised."""
     interpreters = _module()
     preamble = "import sys\nsys.path[:0] = %r\n" % [
         *[path for path in sys.path if path], support.module_folder("typed_functions"),
         support.module_folder("plain_functions")]
-    made = interpreters.create()
+    made = interpreters.create(**how)
     try:
         # Since 3.13 what went wrong is returned, before that raised.
         failed = interpreters.run_string(made, preamble + source)
