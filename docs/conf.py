@@ -44,15 +44,15 @@ def run_doxygen(app):
 
 def link_files(app, page, source):
     """Links to Markdown files that are no pages of this site become downloads, as MyST does by
-    itself with links to other files of the repository."""
+    itself with links to other files of the repository. A download has no anchors."""
     folder = (pathlib.Path(app.srcdir) / page).parent
 
     def replaced(link):
-        text, target = link.groups()
+        text, target, _ = link.groups()
         is_page = (folder / target).resolve().is_relative_to(pathlib.Path(app.srcdir).resolve())
         return link.group() if is_page else f"{{download}}`{text} <{target}>`"
 
-    source[0] = re.sub(r"\[([^][]+)\]\(([^()\s:#]+\.md)\)", replaced, source[0])
+    source[0] = re.sub(r"\[([^][]+)\]\(([^()\s:#]+\.md)(#[^()\s]*)?\)", replaced, source[0])
 
 
 def setup(app):
