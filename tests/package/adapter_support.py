@@ -105,10 +105,10 @@ class Folder(unittest.TestCase):
 
 
 class Example(Folder):
-    """A test that compiles an example's C++ files and runs its demo.py."""
+    """A test that compiles an example's C++ files and runs its program."""
 
-    def run_example(self, name, flags=(), build=None):
-        """What examples/<name>/demo.py prints."""
+    def run_example(self, name, flags=(), build=None, program="demo.py"):
+        """What examples/<name>/<program> prints."""
         example = EXAMPLES / name
         for source in sorted(example.glob("*.cc")) if build is None else ():
             support.compile_module(source, self.folder, flags=flags)
@@ -116,6 +116,6 @@ class Example(Folder):
             compile_pyx(source, self.folder)
         if build is not None:
             support.run([sys.executable, example / build, self.folder])
-        status, printed, errors = support.python(example / "demo.py", paths=[self.folder])
+        status, printed, errors = support.python(example / program, paths=[self.folder])
         self.assertEqual(status, 0, printed + errors)
         return printed

@@ -267,6 +267,13 @@ class Processes(adapter_support.Folder):
         self.assertEqual(list(pathlib.Path(self.folder).glob("**/*.duckdb_extension")), [])
 
 
+class TheExample(adapter_support.Example):
+    def test_it_runs(self):
+        printed = self.run_example("sql", program="demo_duckdb.py")
+        self.assertIn("Oslo 1341.0 2", printed)
+        self.assertIn("ValueError: no place on the earth", printed)
+
+
 # The connection, and what it keeps, outlive everything.
 END = """
 import sys
