@@ -1,8 +1,9 @@
 """Typed functions called back by numerical libraries, against callbacks written by hand in C and in
-Python: a loop, GSL, NLopt, cubature, CVODE, as there are. python bench/callbacks.py [--rounds N]"""
+Python: a loop, GSL, NLopt, cubature, CVODE, numbalsoda, as there are. python bench/callbacks.py [--rounds N]"""
 
 import ctypes
 import ctypes.util
+import importlib
 import math
 import sys
 
@@ -16,6 +17,7 @@ OF_NUMBER = "double (*)(double x, void *params)"
 OBJECTIVE = "double (*)(unsigned n, const double *x, double *gradient, void *data)"
 INTEGRAND = "int (*)(unsigned ndim, const double *x, void *fdata, unsigned fdim, double *fval)"
 RATE = "int (*)(double t, const double y[2], double dydt[2], void *params)"
+RATE_WITHOUT_STATUS = "void (*)(double t, double y[2], double dydt[2], void *data)"
 RATE_OF_VECTORS = "int (*)(double t, N_Vector y, N_Vector ydot, void *user_data)"
 PYTHONS_SHARE = 50  # of the work
 
@@ -149,15 +151,38 @@ def cvode(callees, cv):
     return None, callees.vectors_address(), run, made, python
 
 
-def compare(title, rounds, calls, by_hand, run, made, python):
+def numbalsoda_dop853(callees, numbalsoda):
+    numpy, scipy = importlib.import_module("numpy"), importlib.import_module("scipy.integrate")
+    tolerances = {"rtol": 1e-9, "atol": 1e-9}
+
+    def way(share):
+        return numpy.array([0, 10_000 / share])
+
+    def run(at, data, share):
+        numbalsoda.solve_ivp(at, way(share), numpy.array([1.0, 0]), way(share)[1:], data=data, **tolerances)
+
+    def solve_ivp(share):
+        scipy.solve_ivp(lambda t, y: (y[1], -y[0]), way(share), (1, 0), "DOP853", way(share)[1:], **tolerances)
+
+    python = ctypes.CFUNCTYPE(None, double, doubles, doubles, pointer)(spring)
+    made = {"typed": typedcall.callback(callees.spring, RATE_WITHOUT_STATUS)}
+    # The status of the one by hand is what its caller does not look at.
+    return None, callees.spring_address(), run, made, python, {"SciPy's solve_ivp, Python function": solve_ivp}
+
+
+def compare(title, rounds, calls, by_hand, run, made, python, others=None):
+    """`others`: name -> run(share), of Python, too."""
     print("\n" + title)
     contestants = {"by hand in C": lambda: run(by_hand, 0, 1)}
     for name, each in made.items():
         contestants[name] = lambda each=each: run(each.address, each.data or 0, 1)
     at = ctypes.cast(python, pointer).value
-    contestants["Python function"] = lambda: run(at, 0, PYTHONS_SHARE)
+    slow = {"Python function": lambda share: run(at, 0, share), **(others or {})}
+    for name, each in slow.items():
+        contestants[name] = lambda each=each: each(PYTHONS_SHARE)
     taken = interleaved.measure(contestants, rounds)
-    taken["Python function"] = [PYTHONS_SHARE * each for each in taken["Python function"]]
+    for name in slow:
+        taken[name] = [PYTHONS_SHARE * each for each in taken[name]]
     for each in made.values():
         each.check()
     held = interleaved.report(taken, calls or 1000, [("typed", "by hand in C", 1.05, "most")], title)
@@ -170,6 +195,10 @@ def compare(title, rounds, calls, by_hand, run, made, python):
 def main():
     rounds = interleaved.rounds(__doc__, 21)
     gsl, nlopt, cubature, cv = map(library, ("gsl", "nlopt", "cubature", "sundials_cvode"))
+    try:
+        numbalsoda = importlib.import_module("numbalsoda")
+    except ImportError:
+        numbalsoda = None
     callees = build_module.load("callback_callees.cc")
     held = [
         compare("A loop, each call waits for the one before", rounds, *numbers(callees, callees.sum, 200_000)),
@@ -181,6 +210,7 @@ def main():
         ("NLopt, Nelder-Mead, two variables", nlopt, nlopt_minimum),
         ("cubature, hcubature over a square", cubature, cubature_integral),
         ("CVODE, Adams (per 1/1000 of the way)", cv, cvode),
+        ("numbalsoda, DOP853 (per 1/1000 of the way)", numbalsoda, numbalsoda_dop853),
     ]:
         if of is None:
             interleaved.skip(title, "the library is not installed")

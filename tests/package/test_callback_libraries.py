@@ -1,5 +1,5 @@
 """typedcall.callback() with the libraries that it is for, each by its example: NLopt, GSL, CVODE,
-cubature, SciPy's C interface; lsoda, which numbalsoda brings."""
+cubature, SciPy's C interface, numbalsoda."""
 
 import ctypes.util
 import os
@@ -76,6 +76,10 @@ class Examples(adapter_support.Folder):
     def test_scipy(self):
         adapter_support.library("scipy.optimize.cython_optimize")
         self.check("scipy_root", "SciPy: root at 2.467401100")
+
+    def test_numbalsoda(self):
+        adapter_support.library("numbalsoda")
+        self.check("numbalsoda_ode", "numbalsoda: states -0.839072, 0.544021 and -0.839072, 0.544021")
 
 
 class SciPy(unittest.TestCase):
@@ -163,11 +167,14 @@ class Failures(unittest.TestCase):
                 self.assertLessEqual(nlopt.nlopt_get_numevals(optimizer), 100)
 
 
-class Lsoda(unittest.TestCase):
-    def test_numbalsoda_takes_the_address(self):
+class Numbalsoda(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.numbalsoda = adapter_support.library("numbalsoda")
+
+    def test_lsoda_takes_the_address(self):
         """Its data is an array, whose elements it passes: here what the data pointer points to."""
-        numpy = adapter_support.library("numpy")
-        numbalsoda = adapter_support.library("numbalsoda")
+        numpy, numbalsoda = adapter_support.library("numpy"), self.numbalsoda
         with typedcall.callback(functions.decay, "void(double t, double u[2], double du[2], void *data)") as f:
             self.assertTrue(f.is_compiled)
             data = numpy.ctypeslib.as_array((ctypes.c_double * 1).from_address(f.data))
@@ -175,6 +182,14 @@ class Lsoda(unittest.TestCase):
             states, is_right = numbalsoda.lsoda(f.address, numpy.array([1.0, 3.0]), times, data, rtol=1e-9, atol=1e-9)
         self.assertTrue(is_right)
         numpy.testing.assert_allclose(states[:, 1], 3 * numpy.exp(-times**2 / 2), rtol=1e-6)
+
+    def test_an_exception_waits_for_its_end(self):
+        numpy = adapter_support.library("numpy")
+        way, y = numpy.array([-1.0, 1]), numpy.array([1.0])
+        with self.assertRaisesRegex(ValueError, "t < 0"):
+            with typedcall.callback(functions.checked_decay, "void(double t, double y[1], double d[1], void *data)") as f:
+                # Its function returns nothing that could stop it.
+                self.assertTrue(self.numbalsoda.solve_ivp(f.address, way, y, data=f.data).success)
 
 
 if __name__ == "__main__":

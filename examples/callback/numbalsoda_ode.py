@@ -1,0 +1,19 @@
+"""numbalsoda (PyPI) solves an ordinary differential equation, as SciPy's solve_ivp does for Python functions."""
+
+import ctypes
+
+import functions
+import numbalsoda
+import numpy
+import typedcall
+
+RATE = "void (*)(double t, double y[2], double dydt[2], void *data)"
+way, y = numpy.array([0.0, 10]), numpy.array([1.0, 0])
+with typedcall.callback(functions.spring, RATE) as spring:
+    solved = numbalsoda.solve_ivp(
+        spring.address, way, y, way[1:], data=spring.data, rtol=1e-9, atol=1e-9
+    )  # DOP853
+    # The others pass an array's elements: here what the data pointer points to.
+    data = numpy.ctypeslib.as_array((ctypes.c_double * 1).from_address(spring.data))
+    states, _ = numbalsoda.lsoda(spring.address, y, way, data, rtol=1e-9, atol=1e-9)
+print("numbalsoda: states %.6f, %.6f and %.6f, %.6f" % (*solved.y[0], *states[1]))
