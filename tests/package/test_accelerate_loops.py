@@ -109,7 +109,9 @@ Growth().debug()
 @unittest.skipUnless(os.path.exists("/proc/self/statm"), "there is no /proc here")
 class Memory(unittest.TestCase):
     def check(self, name, count=1_000_000):
-        status, printed, errors = support.python("-c", GROWTH, support.MODULES.parent, name, count)
+        # Without it the pool for new objects is half the processor's largest cache, which may be hundreds.
+        status, printed, errors = support.python("-c", GROWTH, support.MODULES.parent, name, count,
+                                                 environment={"PYPY_GC_NURSERY": "4MB"})
         self.assertEqual(status, 0, errors)
         # The collector's pools have four megabytes each. Of 16 bytes a call there would be sixteen.
         self.assertLess(int(printed), 8000)
