@@ -133,5 +133,31 @@ class Declarations(adapter_support.Folder):
         self.assertEqual((status, printed.strip()), (0, "True 1000 -65540 18446744073709551615"), errors)
 
 
+@unittest.skipIf(support.IS_PYPY, "CinderX is for CPython")
+class TheExample(adapter_support.Folder):
+    """As its README says, in a folder of its own."""
+
+    def run_demo(self):
+        example = adapter_support.EXAMPLES / "cinderx"
+        support.compile_module(example / "counter.cc", self.folder)
+        status, declarations, errors = support.python("-m", "typedcall", "cinderx", "counter", paths=[self.folder])
+        self.assertEqual((status, errors), (0, ""))
+        pathlib.Path(self.folder, "loop.py").write_text(
+            declarations + (example / "loop_behind_declarations.py").read_text())
+        return support.python(example / "demo.py", paths=[self.folder])
+
+    @unittest.skipUnless(importlib.util.find_spec("cinderx"), "CinderX is not installed")
+    def test_it_runs(self):
+        status, printed, errors = self.run_demo()
+        self.assertEqual(status, 0, errors)
+        self.assertRegex(printed, r"^[\d.]+ ns an iteration in CPython's loop, [\d.]+ ns in CinderX's JIT\n$")
+
+    @unittest.skipIf(importlib.util.find_spec("cinderx"), "CinderX is installed")
+    def test_where_it_cannot_run_it_says_so(self):
+        status, printed, errors = self.run_demo()
+        self.assertEqual((status, printed), (1, ""))
+        self.assertIn("it is for CPython 3.14 and 3.15", errors)
+
+
 if __name__ == "__main__":
     unittest.main()

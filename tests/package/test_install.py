@@ -24,7 +24,7 @@ HAS_REPOSITORY = (ROOT / "pyproject.toml").is_file()
 ROOMS = ("core", "typedcall")
 #: What `pip install typedcall[...]` asks for.
 EXTRAS = {("rich>=10", "cli"), ("apsw", "sql"), ("duckdb>=1.2", "duckdb"), ("apache-tvm-ffi>=0.1", "tvm-ffi"),
-          ("jax>=0.5", "jax")}
+          ("jax>=0.5", "jax"), ("dask[array,distributed]>=2024.5", "dask"), ("cinderx>=2026.11", "cinderx")}
 
 
 def headers(folder, suffix=".h"):

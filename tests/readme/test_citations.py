@@ -13,7 +13,7 @@ ROOMS = ("core", "typedcall", "tests", "tools", "examples", "bench", "docs", "ba
 KINDS = "h|hpp|c|cc|cpp|py|pyi|md|pxd|pyx|bzl|pc|sh"
 # Other people's files, and files that are made.
 ELSEWHERE = {
-    "Python.h", "pyconfig.h", "structmember.h", "sqlite3ext.h", "duckdb_extension.h", "hello.cc", "natives.h", "typedcall_provider.h",
+    "Python.h", "pyconfig.h", "structmember.h", "sqlite3ext.h", "duckdb_extension.h", "hello.cc", "loop.py", "natives.h", "typedcall_provider.h",
     "typedcall_python_config.h", "version.bzl", "typedcall/include",
     "numpy/core/code_generators/numpy_api.py", "Modules/_ctypes/ctypes.h", "tvm/ffi/c_api.h",
     "xla/ffi/api/c_api.h",

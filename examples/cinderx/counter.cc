@@ -1,0 +1,11 @@
+// A function of ints, tagged, with a symbol that others see: by that Static Python calls it.
+#include "typedcall/provider.h"
+
+// Unsigned arithmetic wraps where signed arithmetic is undefined.
+extern "C" __attribute__((visibility("default"))) long counter_inc(long x) noexcept {
+  return static_cast<long>(static_cast<unsigned long>(x) + 1);
+}
+
+static typedcall::method_table methods{
+    typedcall::def<counter_inc>("inc", typedcall::pure, typedcall::arg("x"))};
+TYPEDCALL_MODULE(counter, "A function for a loop.", methods);
