@@ -136,7 +136,9 @@ def cases_of_file(interpreter, python, path, folder, jit):
     label = "package{}:{}".format(" with the JIT" if jit else "", name)
     xml = os.path.join(folder, name + ".xml")
     environment = dict(os.environ, XML_OUTPUT_FILE=xml, PYTHONPATH=os.path.abspath(TESTS),
-                       PYTHONDONTWRITEBYTECODE="1")
+                       PYTHONDONTWRITEBYTECODE="1",
+                       # Or half of the processor's largest cache, in which PyPy's memory seems to grow.
+                       PYPY_GC_NURSERY="4MB")
     if interpreter.info["gil_disabled"]:
         # Otherwise a module that does not say that it needs no GIL brings it back.
         environment["PYTHON_GIL"] = "0"
