@@ -20,7 +20,7 @@ TABLE = {
     "parameters": ("_parameters", "tools record"),
     "sources": ("sources sources.cffi_ sources.ctypes_ sources.cython_ sources.numba_"
                 " sources.numpy_ sources.scipy_", "compiled tools record"),
-    "shims": ("_pypy_buffers _pypy_originals _pypy_shims", "tools record parameters"),
+    "shims": ("_pypy_buffers _pypy_function _pypy_originals _pypy_pointers _pypy_shims", "tools record parameters"),
     "tags": ("_pointers _tagging", "tools record sources"),
     "backends": ("_cpython_backend _pypy_backend", "compiled tools record parameters shims tags"),
     "functions": ("_api _choose sources.resolved_",

@@ -105,7 +105,7 @@ def _home(namespace: Any, function: Any, module: ModuleType) -> Any:
 
 def _why_boxed(entry: Entry) -> str:
     """Why a shim does not call it; nothing if it does."""
-    from typedcall._pypy_shims import says_threads, why_not
+    from typedcall._pypy_pointers import says_threads, why_not
 
     if why_not(entry.with_effects(Flags.THREAD_SAFE)) is not None:
         return why_not(entry) or ""

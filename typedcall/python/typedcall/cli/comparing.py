@@ -221,9 +221,9 @@ def _obstacle(target: Target) -> str | None:
 def _obstacle_on_pypy(entry: Entry) -> str | None:
     if sys.implementation.name != "pypy":
         return None
-    from typedcall import _pypy_shims
+    from typedcall._pypy_pointers import why_not
 
-    reason: Any = _pypy_shims.why_not(replace(entry, flags=entry.flags & ~Flags.DIFFERS))
+    reason: Any = why_not(replace(entry, flags=entry.flags & ~Flags.DIFFERS))
     return None if reason is None else f"on PyPy it is called boxed only: it {reason}"
 
 
