@@ -178,7 +178,9 @@ def main():
         if hope is not None:
             print("%-28s %.1f was hoped for: %s" % (name, hope, "reached" if median >= hope else "not reached"))
     if options.json:
-        options.json.write_text(json.dumps({"rounds": rounds, "ratios": ratios}, indent=1))
+        options.json.write_text(json.dumps(
+            {"pypy": ask(options.pypy, "import sys; print('%d.%d.%d' % sys.pypy_version_info[:3])"),
+             "rounds": rounds, "ratios": ratios}, indent=1))
     return 1 if missed else 0
 
 

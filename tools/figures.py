@@ -35,7 +35,8 @@ def main(arguments):
         sys.exit(f"the package could not be installed for {usual.label}")
     pypy = next((i for i in found if i.info["implementation"] == "PyPy" and i.runs_package), None)
     on_pypy = environment(pypy, ()) if pypy is not None else None
-    newest = max((i for i in found if i.ordinary and not i.reason and i.version >= (3, 12)),
+    newest = max((i for i in ([usual] if os.environ.get("PYTHON_BIN") else found)
+                  if i.ordinary and not i.reason and i.version >= (3, 12)),
                  key=lambda i: i.version, default=None)
     return subprocess.run(
         [cpython, MAIN, *arguments, "--cpython", usual.executable, "--pypy", on_pypy or "",

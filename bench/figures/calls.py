@@ -19,13 +19,13 @@ def peers(bench):
         bench.folder, "--only", *PEERS.values()))
 
 
-def tag_cost(bench):
+def tag_cost(bench, *behind):
     # Its module is for the interpreter that Bazel builds for.
     if bench.programs is None:
         raise NotHere("it is built by Bazel, which is not here")
     return [Group(group["name"], group["samples"]) for group in bench.script(
         "tag_cost.py", "--rounds", bench.rounds(101, 31), "--calls", "30000",
-        python=bench.cpython)["groups"]]
+        python=bench.cpython, behind=behind)["groups"]]
 
 
 def class_data(bench):
@@ -41,8 +41,12 @@ def abi3(bench):
 
 
 def pypy(bench):
-    file = bench.script("pypy_loop.py", "--pypy", bench.need_pypy(), "--cpython", bench.cpython,
-                        "--rounds", bench.rounds(5, 3), "--calls", bench.rounds(5_000_000, 1_000_000))
+    return pypy_groups(bench.script(
+        "pypy_loop.py", "--pypy", bench.need_pypy(), "--cpython", bench.cpython,
+        "--rounds", bench.rounds(5, 3), "--calls", bench.rounds(5_000_000, 1_000_000)))
+
+
+def pypy_groups(file):
     groups = []
     for signature in SHAPES:
         samples = {"PyPy " + way: [on_pypy[signature][way] for on_pypy, _ in file["rounds"]]

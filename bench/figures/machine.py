@@ -107,6 +107,8 @@ class Bench:
         self.python = python or sys.executable
         self.programs = pathlib.Path(programs) if programs else None
         self.load = work_of_others()
+        # Of what a measurement found elsewhere.
+        self.more_versions = {}
         # Before a topic's results are written into the tree.
         self.commit = first_line(["git", "describe", "--always", "--dirty"]) or ""
         # What is built for the run.
@@ -133,9 +135,10 @@ class Bench:
             with open(path, encoding="utf-8") as file:
                 return json.load(file)
 
-    def script(self, name, *arguments, python=None):
+    def script(self, name, *arguments, python=None, behind=()):
         """A script of bench/, by a Python that has the package."""
-        return self.run([python or self.python, ROOT / "bench" / name, *arguments, "--json", "{json}"])
+        return self.run([*behind, python or self.python, ROOT / "bench" / name, *arguments, "--json",
+                         "{json}"])
 
     def interleaved(self, name, usual, quick, *arguments, python=None):
         return read_groups(self.script(name, "--rounds", self.rounds(usual, quick), *arguments,
@@ -161,6 +164,11 @@ class Bench:
             raise NotHere("there is no CPython of 3.12 or later")
         return self.newest
 
+    def is_for(self, name):
+        """Is `cpython` python3.15, or whatever the name is?"""
+        code = "import sys; print('python%d.%d' % sys.version_info[:2])"
+        return first_line([self.cpython, "-c", code]) == name
+
     def describe(self):
         """What stands beside the results."""
         busy = self.load > 0.25 * os.cpu_count()
@@ -185,6 +193,7 @@ class Bench:
                 continue
         for name in DEBIAN_LIBRARIES:
             found[name] = first_line(["dpkg-query", "-W", "-f=${Version}", name])
+        found.update(self.more_versions)
         return {name: version for name, version in found.items() if version}
 
     def now(self):

@@ -17,19 +17,22 @@ import engines  # noqa: E402
 import growth  # noqa: E402
 import machine  # noqa: E402
 import modules  # noqa: E402
+import newest  # noqa: E402
 import page  # noqa: E402
 import results  # noqa: E402
 
 DOCS = machine.ROOT / "docs"
-TOPICS = {"calls": calls.SOURCES + engines.SOURCES, "modules": modules.SOURCES,
-          "start_up": modules.START_UP, "growth": growth.SOURCES + modules.GROWTH}
+TOPICS = {"calls": calls.SOURCES + newest.pypy_sources() + engines.SOURCES, "modules": modules.SOURCES,
+          "start_up": modules.START_UP, "growth": growth.SOURCES + modules.GROWTH,
+          **{python: newest.sources(python) for python in newest.PYTHONS}}
 
 
 def measure(topic, bench, command, only=()):
     """The file of a topic."""
+    if topic in newest.PYTHONS and not bench.is_for(topic):
+        return newest.in_their_root(topic, bench)
     file = {"schema": results.SCHEMA, "topic": topic, "command": command, "date": bench.now(),
-            "quick": bench.quick, "machine": bench.describe(), "versions": bench.versions(),
-            "comparisons": []}
+            "quick": bench.quick, "machine": bench.describe(), "versions": {}, "comparisons": []}
     for source in TOPICS[topic]:
         if only and source.name not in only:
             continue
@@ -40,6 +43,7 @@ def measure(topic, bench, command, only=()):
         for each in found:
             for label, reason in each["missing"].items():
                 print(f"  {each['name']}: not here: {label}: {reason}", flush=True)
+    file["versions"] = bench.versions()
     return file
 
 
@@ -109,7 +113,11 @@ def main(arguments):
         bench = machine.Bench(options.quick, options.pypy or None, options.cpython, options.programs,
                               newest=options.newest or None)
         for topic in options.topics or TOPICS:
-            file = measure(topic, bench, command, options.only)
+            try:
+                file = measure(topic, bench, command, options.only)
+            except results.NotHere as error:
+                print(f"{topic}: not here: {error}", flush=True)
+                continue
             results.write(folder / f"{topic}.json", file)
             if topic in before:
                 compare.report(before[topic], file)

@@ -18,6 +18,7 @@ import compare  # noqa: E402
 import draw  # noqa: E402
 import machine  # noqa: E402
 import main  # noqa: E402
+import newest  # noqa: E402
 import page  # noqa: E402
 import results  # noqa: E402
 
@@ -120,6 +121,17 @@ class Results(unittest.TestCase):
                 self.assertGreater(machine.work_of_others(2), 0.5)
             finally:
                 other.kill()
+
+    def test_a_version_is_measured_where_it_is(self):
+        version = "python%d.%d" % sys.version_info[:2]
+        here = machine.Bench(quick=True)
+        self.assertTrue(here.is_for(version))
+        self.assertFalse(here.is_for("python3.1"))
+        here.more_versions["PyPy of Debian sid"] = "8.0.1"
+        self.assertEqual(here.versions()["PyPy of Debian sid"], "8.0.1")
+        for python in newest.PYTHONS:
+            names = {source.name for source in newest.sources(python)}
+            self.assertLessEqual({*newest.SHOWN, "tag_cost_jit", "cinderx"}, names)
 
     def test_google_benchmark_is_read(self):
         runs = [{"run_name": "call/dd_d/pointer", "run_type": "iteration", "repetition_index": at,

@@ -1,0 +1,74 @@
+"""The same calls on CPythons that are newer than the machine's release has, and on newer PyPys. Where the
+machine itself has none, they are measured in the root that the tests have for them."""
+
+import dataclasses
+import json
+import subprocess
+
+from calls import SOURCES as CALLS
+from calls import by_name, pypy_groups, tag_cost
+from results import Comparison, NotHere, Source
+
+#: Topics: each is an interpreter's name.
+PYTHONS = ("python3.15", "python3.14")
+SHOWN = ("peers", "call", "slots", "tag_cost", "abi3", "sql")
+
+
+def with_jit(bench):
+    return tag_cost(bench, "env", "PYTHON_JIT=1")
+
+
+def sources(python):
+    """A topic's, whose pictures have names of their own."""
+    found = [source for source in CALLS if source.name in SHOWN]
+    tagged = next(source for source in found if source.name == "tag_cost")
+    found.append(Source("tag_cost_jit", tagged.command, with_jit, [
+        dataclasses.replace(each, name="tag_cost_jit", heading=each.heading + ", with CPython's JIT",
+                            note="With `PYTHON_JIT=1`.") for each in tagged.comparisons]))
+    found.append(Source("cinderx", "bench/cinderx_loop.py", by_name("cinderx_loop", 31, 9), [
+        Comparison(
+            "cinderx", "A call in CinderX's JIT",
+            "CPython's loop over the boxed function takes {CPython's loop, boxed} times CinderX's over the "
+            "typed one", "ns", "typedcall, Static Python",
+            {"typedcall, Static Python": "Static Python, by the declaration",
+             "CinderX, boxed": "boxed, compiled by CinderX", "CPython's loop, boxed": "boxed, CPython's loop"},
+            {"l->l": ""}, "`i = next(i)`: each call waits for the one before.",
+            ours=("typedcall, Static Python",))]))
+    suffix = "_" + python.replace(".", "_")
+    version = python.replace("python", "CPython ")
+    return [dataclasses.replace(
+        source, comparisons=[dataclasses.replace(each, name=each.name + suffix,
+                                         heading=f"{each.heading}, {version}")
+                     for each in source.comparisons]) for source in found]
+
+
+def in_their_root(topic, bench):
+    """The file of a topic, measured where the tests run under these CPythons."""
+    command = ["tools/figures", topic, "--output", "/tmp/figures", *["--quick"] * bench.quick]
+    ended = subprocess.run(
+        ["tools/newest_pythons", "env", "PYTHON_BIN=/usr/bin/" + topic, "sh", "-c",
+         f"{' '.join(command)} >&2 && cat /tmp/figures/{topic}.json"], stdout=subprocess.PIPE, check=False)
+    if ended.returncode != 0:
+        raise NotHere(f"tools/newest_pythons ended with status {ended.returncode}")
+    file = json.loads(ended.stdout)
+    # There it is a copy without Git.
+    file["versions"]["typedcall"] = bench.commit
+    return file
+
+
+def newer_pypy(suite):
+    def measure(bench):
+        file = bench.run(["tools/pypy_newer", "--suite", suite, "bench", "{json}", "--rounds",
+                          bench.rounds(5, 3), "--calls", bench.rounds(5_000_000, 1_000_000)])
+        bench.more_versions[f"PyPy of Debian {suite}"] = file["pypy"]
+        return pypy_groups(file)
+    return measure
+
+
+def pypy_sources():
+    usual = next(source for source in CALLS if source.name == "pypy")
+    return [dataclasses.replace(
+        usual, name="pypy_" + suite, command=f"tools/pypy_newer --suite {suite} bench",
+        measure=newer_pypy(suite), comparisons=[dataclasses.replace(
+            each, name=f"{each.name}_{suite}", heading=f"{each.heading} of Debian {suite}")
+            for each in usual.comparisons]) for suite in ("trixie", "sid")]
