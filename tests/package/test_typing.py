@@ -17,7 +17,7 @@ PACKAGE = pathlib.Path(typedcall.__file__).parent
 CONFIGURATION = """\
 [mypy]
 strict = True
-[mypy-numpy.*,scipy.*,numba.*,llvmlite.*,cffi.*,_cffi_backend,rich.*]
+[mypy-numpy.*,scipy.*,numba.*,llvmlite.*,cffi.*,_cffi_backend,rich.*,tvm_ffi.*,jax.*]
 ignore_missing_imports = True
 """
 
