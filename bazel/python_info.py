@@ -32,6 +32,8 @@ def main():
         "library": shared_library(),
         "debug": bool(variable("Py_DEBUG")),
         "gil_disabled": bool(variable("Py_GIL_DISABLED")),
+        # The processor and the C library.
+        "multiarch": variable("MULTIARCH") or "",
         # Compiled in, and off without PYTHON_JIT=1?
         "jit": hasattr(sys, "_jit") and sys._jit.is_available() and not sys._jit.is_enabled(),
     }))

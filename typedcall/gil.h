@@ -1,5 +1,6 @@
 // The end of the interpreter, as other threads meet it: CPython before 3.14 ends a thread that asks
-// for the GIL by unwinding its stack, through all frames, without the GIL.
+// for the GIL by unwinding its stack, through all frames, without the GIL. (musl ends it without
+// unwinding: nothing of its stack is destroyed, and nothing here has anything to do.)
 #ifndef TYPEDCALL_GIL_H_
 #define TYPEDCALL_GIL_H_
 

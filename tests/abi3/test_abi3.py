@@ -40,6 +40,8 @@ class Cases:
                 continue
             if info["gil_disabled"] and not self.without_gil:
                 continue
+            if info["multiarch"] != sysconfig.get_config_var("MULTIARCH"):
+                continue  # another C library
             with self.subTest(each.label):
                 # A free-threaded interpreter may otherwise take the GIL for another module.
                 off = {"PYTHON_GIL": "0"} if info["gil_disabled"] else {}

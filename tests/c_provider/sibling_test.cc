@@ -76,7 +76,12 @@ namespace {
 
 TEST(Sibling, TheOnesThatAreUsed) {
   const Plugin plugin;
+#ifdef __GLIBC__
   const std::set<std::string> used = {"good", "future", "in_both"};
+#else
+  // musl does not say how large a symbol is.
+  const std::set<std::string> used = {"good", "future", "in_both", "large"};
+#endif
   for (const PyMethodDef *def = plugin.defs(); def->ml_name != nullptr; ++def) {
     const std::string name = def->ml_name;
     const bool longest = name.size() == 99;
@@ -147,6 +152,9 @@ TEST(Sibling, AnyAddressInAnObjectMayBeAskedFor) {
 #endif
 
 TEST(Sibling, OfALibraryThatIsGone) {
+#ifndef __GLIBC__
+  GTEST_SKIP() << "musl unloads no library";
+#endif
   Plugin plugin;
   const PyMethodDef *good = plugin.Def("good");
   for (int i = 0; i < 3; ++i) EXPECT_NE(PyTypedMethod_SiblingTable(good), nullptr);

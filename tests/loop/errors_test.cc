@@ -57,7 +57,7 @@ TYPED_TEST_SUITE(Errors, AllTypes);
 
 template <class T>
 bool Same(T a, T b) {
-  if constexpr (std::is_scalar_v<T>) {
+  if constexpr (std::is_arithmetic_v<T> || std::is_pointer_v<T>) {
     return !(a < b) && !(b < a);
   } else {
     return Same(__real__ a, __real__ b) && Same(__imag__ a, __imag__ b);

@@ -91,8 +91,12 @@ inline void LetReturn(PyObject *) {
 inline int HowItWas() { return !may_return ? 2 : is_destroyed ? 1 : 0; }
 
 /// What EndPythonDuring() ends with where a thread is unwound past frames that have nothing to
-/// lose: from 3.14 on it stops by itself.
-constexpr int kPassed = PY_VERSION_HEX < 0x030E0000 ? 1 : 0;
+/// lose: from 3.14 on it stops by itself, and musl ends it without unwinding.
+#if PY_VERSION_HEX < 0x030E0000 && defined(__GLIBC__)
+constexpr int kPassed = 1;
+#else
+constexpr int kPassed = 0;
+#endif
 
 /// Runs `call`, which lets the GIL go around WaitInside(), in another thread, ends the interpreter
 /// meanwhile, and starts and ends one more, in which the thread gets a signal. Then ends the
@@ -121,7 +125,11 @@ template <class Call>
   usleep(100000);
   if (HowItWas() != 0) _exit(HowItWas());
   Py_InitializeEx(0);
+#if PY_VERSION_HEX >= 0x030E0000 || defined(__GLIBC__)
   pthread_kill(id, SIGUSR1);
+#else
+  (void)id;  // There is no such thread any more.
+#endif
   usleep(200000);
   _exit(HowItWas());
 }
