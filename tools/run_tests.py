@@ -65,6 +65,10 @@ NEWEST_DEBUG = ("tools/newest_pythons tools/test --python /usr/bin/python3.15-db
 # What calls Python functions in loops, or is called in them.
 RUN_WITH_JIT = ["//tests/resolve/...", "//tests/provider/...", "//tests/c_provider/..."]
 
+# What includes the C++ library, which musl-gcc has not got. The rest is C99, which C++ reads, too.
+WITH_CXX_LIBRARY = ("//:README.md //bazel:fuzz_replay_main.cc //bazel/system:all //bench:class_data_designs.so "
+                    "//examples/class_data:greetings_cpp.so //typedcall:typedcall")
+
 DISK_CACHE_LIMIT = 4 << 30
 
 started = time.monotonic()
@@ -240,6 +244,7 @@ def full_runs(chosen, usual, fuzz_seconds, thread_sanitizer):
     yield "fuzz, " + usual.label, fuzz_all, (usual, fuzz_seconds)
     yield "clang-tidy", checks.tidy_check, (usual,)
     yield "platforms", checks.platforms_check, ()
+    yield "musl", checks.script, ("tools/musl python3 tools/run_tests.py --arch musl --only gcc", True)
     yield "documentation", checks.script, ("tools/docs",)
     if thread_sanitizer:
         yield "thread sanitizer", checks.script, ("tools/thread_sanitizer",)
@@ -304,6 +309,21 @@ def cross_runs(interpreter):
         interpreter, ["cffi"], package_tests.SLOW, "too slow there")
 
 
+def musl_runs(interpreter):
+    """(label, function, arguments) with musl, in the environment of tools/musl."""
+    flags = ["--build_tests_only", "--test_tag_filters=" + NOT_AGAIN]
+    in_c = query(f"tests(//tests/...) except rdeps(//tests/..., set({WITH_CXX_LIBRARY})) "
+                 "except attr(tags, 'compiles', //tests/...)")
+    yield "musl-gcc, " + interpreter.label, bazel_test, (interpreter, flags, (), in_c)
+    label, cxx = "clang for musl, " + interpreter.label, os.environ["TYPEDCALL_MUSL_CXX"]
+    if not cxx:
+        yield label, skipped, ("C++", "ziglang could not be installed from PyPI")
+        return
+    path = os.pathsep.join([os.path.dirname(cxx), os.environ["PATH"]])
+    flags = [*flags, "--repo_env=CC=" + cxx, "--test_env=PATH=" + path]
+    yield label, bazel_test, (interpreter, flags, in_c, ("//tests/...",))
+
+
 def rank(part):
     """Another runtime differs more than another version does, and no GIL more than both."""
     return next((at for at, kind in enumerate(("PyPy", "free-threaded")) if kind in part[0]), 2)
@@ -323,8 +343,9 @@ def main():
     parser.add_argument("--versions-only", action="store_true",
                         help="without what no version of Python changes, for a run beside another one: "
                              "register images, loops, exactness; the provider but for the first interpreter")
-    parser.add_argument("--arch", choices=["arm64"],
-                        help="instead, on an emulated processor: all C and C++ tests and the package")
+    parser.add_argument("--arch", choices=["arm64", "musl"],
+                        help="instead, on an emulated processor: all C and C++ tests and the package; "
+                             "or with musl: all C and C++ tests")
     parser.add_argument("--clang", action="store_true",
                         help="Clang, if it is installed, compiles for all interpreters but one")
     parser.add_argument("--only", default="", metavar="REGEX",
@@ -340,7 +361,7 @@ def main():
     if options.arch and (options.full or options.clang or options.python):
         parser.error("--arch goes with --only alone")
 
-    # With --arch tools/cross has made one.
+    # With --arch tools/cross or tools/musl has made one.
     found = ([interpreters.probe(os.environ["PYTHON_BIN"])] if options.arch
              else interpreters.find(options.python))
     chosen, left_out = interpreters.choose(found, options.full, options.python)
@@ -354,7 +375,7 @@ def main():
     # The usual one first: it also runs what needs no interpreter, and builds every target.
     order = [usual] + [i for i in chosen if i is not usual]
     if options.arch:
-        plan = list(cross_runs(usual))
+        plan = list((musl_runs if options.arch == "musl" else cross_runs)(usual))
     else:
         plan = [("format", checks.format_check, ()), ("python", checks.python_check, ())]
         required = [i for i in chosen if i.path in options.python]
