@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 
+import address_sanitizer
 import checks
 import interpreters
 import package_tests
@@ -238,6 +239,8 @@ def full_runs(chosen, usual, fuzz_seconds, thread_sanitizer):
     debug = sanitized(chosen, usual)
     flags = ["--config=asan_ubsan", "--build_tests_only", "--test_tag_filters=" + NOT_AGAIN]
     yield "asan and ubsan, " + debug.label, bazel_test, (debug, flags)
+    yield "package, asan and ubsan, " + usual.label, address_sanitizer.cases_of, (
+        usual, package_tests.libraries())
     flags = ["--compilation_mode=opt", "--build_tests_only", "--test_tag_filters=" + NOT_AGAIN]
     yield "optimised, " + usual.label, bazel_test, (usual, flags, (), OPTIMISED)
     yield "tsan, clang, " + usual.label, bazel_test, (usual, ["--config=tsan", "--config=clang"])

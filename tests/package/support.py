@@ -19,6 +19,9 @@ import typedcall
 
 MODULES = pathlib.Path(__file__).resolve().parent / "modules"
 IS_PYPY = sys.implementation.name == "pypy"
+# For tests of how much memory a process has.
+skip_if_freed_memory_stays = unittest.skipIf(
+    "asan" in os.environ.get("LD_PRELOAD", ""), "AddressSanitizer keeps what is freed, to watch it")
 
 
 def compiler(language):

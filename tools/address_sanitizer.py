@@ -1,0 +1,154 @@
+# What tools/address_sanitizer and tools/test --full do: the Python package built with AddressSanitizer and
+# UndefinedBehaviorSanitizer, and the tests of its C++, in an interpreter that is built without.
+import concurrent.futures
+import glob
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import unittest.mock
+
+import interpreters
+import package_tests
+from results import FAILED, PASSED, SKIPPED, Case
+
+# The longest first. What Python alone does is left to the others, as are Numba's tests: no sanitizer looks into what
+# it compiles.
+NAMES = ("jax*", "callback*", "tvm_ffi*", "sql*", "numpy*", "lifetimes", "adapters_interpreters", "no_memory*",
+         "buffers", "clusters_calls", "foreign_objects", "api*", "lists")
+# Each module has its own libubsan: the shared one takes functions of libasan for its own, and writes no file. Vectors
+# are watched, too, between what they hold and what they have room for.
+FLAGS = ("-fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all -static-libubsan "
+         "-Wl,--exclude-libs,libubsan.a -fno-omit-frame-pointer -g1 -D_GLIBCXX_ASSERTIONS -D_GLIBCXX_SANITIZE_VECTOR")
+# That a process crashes shows the Python stack, where a test asks for that.
+OPTIONS = {
+    "UBSAN_OPTIONS": {"abort_on_error": 1, "print_stacktrace": 1},
+    "ASAN_OPTIONS": {
+        "abort_on_error": 1,
+        "detect_stack_use_after_return": 1,
+        # Tests ask for more memory than there is, and want to be told so.
+        "allocator_may_return_null": 1,
+        # CPython and libraries leave some memory at exit: own_leaks() says whose it is.
+        "exitcode": 0,
+    },
+}
+# Kept for good, on purpose: the interface of an interpreter, and what modules make when they are executed
+# (typedcall/python/typedcall/_home.h), which may be a copy of the file that is gone by now, without names.
+KEPT = ("PyTypedcall_Internal_NewCapsule", "PyModule_ExecDef")
+PLANTED = """
+#include <stdlib.h>
+long use_of_freed(long x) { long *volatile at = malloc(8); *at = x; free(at); return *at; }
+long overflow(long x) { return x + __LONG_MAX__; }
+long leak(long x) { for (void *volatile at; x < 9; ++x) at = malloc(8); return x; }
+"""
+# What allocates for others.
+RUNTIME = re.compile(r"lib(sanitizer|asan|stdc\+\+)|/include/c\+\+/")
+
+
+def make_environment(interpreter, libraries, folder):
+    """The Python of a virtual environment that has the libraries, and pip, of another one. Processes that a test starts
+    may leave what they like: most of them end in the middle of something."""
+    subprocess.run([interpreter.executable, "-m", "venv", "--without-pip", folder], check=True)
+    (packages,) = glob.glob(os.path.join(folder, "lib", "python*", "site-packages"))
+    (others,) = glob.glob(os.path.join(libraries, "lib", "python*", "site-packages"))
+    with open(os.path.join(packages, "libraries.pth"), "w", encoding="utf-8") as file:
+        file.write(f"import site; site.addsitedir({others!r})\n"
+                   "import os; os.environ['ASAN_OPTIONS'] = os.environ.get('ASAN_OPTIONS', '') + ':detect_leaks=0'\n")
+    return os.path.join(folder, "bin", "python")
+
+
+def own_leaks(report, folders):
+    """The parts of a report about leaks that are about memory that code in these folders has allocated itself, and that
+    nothing points to. What libraries leave is theirs, with what it points to."""
+    for part in report.split("\n\n"):
+        lines = part.strip().splitlines()
+        frames = [line for line in lines[1:] if not RUNTIME.search(line)]
+        if (lines and lines[0].startswith("Direct leak") and frames
+                and any(" " + folder in frames[0] or "(" + folder in frames[0] for folder in folders)
+                and not any(name in part for name in KEPT)):
+            yield part
+
+
+def take_reports(folder, folders):
+    """What was written since the last time; of leaks own_leaks()."""
+    found = []
+    for path in sorted(glob.glob(os.path.join(folder, "report*"))):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            report = file.read()
+        os.unlink(path)
+        is_of_leaks = "LeakSanitizer: detected memory leaks" in report
+        found += own_leaks(report, folders) if is_of_leaks else [report]
+    return found
+
+
+def find_planted(python, folder, folders):
+    """Cases: is each fault of PLANTED reported, once, by its function?"""
+    source, library = os.path.join(folder, "planted.c"), os.path.join(folder, "planted.so")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(PLANTED)
+    subprocess.run([*shlex.split(os.environ["CC"]), "-shared", "-fPIC", source, "-o", library], check=True)
+    for name in re.findall(r"long (\w+)\(", PLANTED):
+        package_tests.run(python, "-c", f"import ctypes; ctypes.CDLL({library!r}).{name}(1)")
+        found = take_reports(folder, folders)
+        is_found = [f" in {name} " in each for each in found] == [True]
+        yield Case(f"package: a planted {name}", PASSED if is_found else FAILED, "\n".join(found))
+
+
+def cases_of(interpreter, wanted, names=NAMES):
+    """As package_tests.cases_of(), but of the files named."""
+    files = {name: sorted(glob.glob(f"{package_tests.TESTS}/test_{name}.py")) for name in names}
+    if not all(files.values()):
+        return [Case("package:test_" + name, FAILED, "no such file") for name in names if not files[name]]
+    preload = [subprocess.run(["gcc", "-print-file-name=" + name], stdout=subprocess.PIPE, text=True,
+                              check=True).stdout.strip() for name in ("libasan.so", "libstdc++.so.6")]
+    if not all(map(os.path.isabs, preload)):
+        return [Case("package", SKIPPED, "GCC has no libasan")]
+    libraries, cases = package_tests.environment_of(interpreter, wanted)
+    if libraries is None:
+        return cases
+    with tempfile.TemporaryDirectory(prefix="typedcall-") as scratch:
+        own = os.getcwd() + os.sep, scratch + os.sep
+        python = make_environment(interpreter, libraries, os.path.join(scratch, "venv"))
+        with unittest.mock.patch.dict(os.environ, CC="gcc " + FLAGS, CXX="g++ " + FLAGS):
+            cases.append(package_tests.install_package(python, "--config-settings=cmake.build-type=Debug"))
+        if cases[-1].outcome != PASSED:
+            return cases
+        # Files, because tests read what processes print.
+        log = {"log_path": os.path.join(scratch, "report")}
+        environment = {
+            # The compiler itself is not what is looked at.
+            "CC": "env -u LD_PRELOAD gcc " + FLAGS,
+            "CXX": "env -u LD_PRELOAD g++ " + FLAGS,
+            "LD_PRELOAD": " ".join(preload),
+            # CPython's own allocator would hide small blocks.
+            "PYTHONMALLOC": "malloc",
+            # What tests compile once for all is another thing here.
+            "TMPDIR": scratch,
+            **{name: ":".join(f"{option}={value}" for option, value in {**options, **log}.items())
+               for name, options in OPTIONS.items()},
+        }
+        with unittest.mock.patch.dict(os.environ, environment), \
+                concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            cases += find_planted(python, scratch, own)
+            for found in pool.map(lambda path: package_tests.run_file(interpreter, python, path), sum(files.values(), [])):
+                cases += found
+        reports = take_reports(scratch, own)
+    for report in reports:
+        print(report)
+    cases.append(Case("package: reports", FAILED if reports else PASSED,
+                      f"{len(reports)}, printed above" if reports else ""))
+    return cases
+
+
+def main():
+    usual = next(i for i in interpreters.find() if not i.reason and i.ordinary)
+    cases = cases_of(usual, package_tests.libraries(), sys.argv[1:] or NAMES)
+    for case in cases:
+        print(case.outcome, case.name, case.message)
+    return int(any(case.outcome == FAILED for case in cases) or not any(case.outcome == PASSED for case in cases))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
