@@ -122,7 +122,7 @@ class WithoutMemory(unittest.TestCase):
             code = "import " + needs + textwrap.dedent(code)
         done = subprocess.run([sys.executable, "-X", "faulthandler", "-c",
                                SWEEP + textwrap.dedent(code)],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
         if done.returncode != 0:
             self.fail("exit code %d\n%s" % (done.returncode,
                                             done.stdout.decode(errors="replace")[-3000:]))
