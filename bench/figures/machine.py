@@ -17,7 +17,7 @@ import time
 from results import Group, NotHere, reason_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LIBRARIES = ("apache-tvm-ffi", "apsw", "cffi", "cython", "dask", "distributed", "duckdb", "jax", "jaxlib",
+LIBRARIES = ("apache-tvm-ffi", "apsw", "cffi", "cinderx", "cython", "dask", "distributed", "duckdb", "jax", "jaxlib",
              "matplotlib", "nanobind", "numba", "numpy", "pyarrow", "pybind11", "pyerfa", "scipy")
 #: Libraries of C that call back, as Debian names their packages.
 DEBIAN_LIBRARIES = ("libcubature0", "libgsl27", "libnlopt0", "libsundials-cvode6")

@@ -30,7 +30,7 @@ TOPICS = {"calls": calls.SOURCES + newest.pypy_sources() + engines.SOURCES, "mod
 def measure(topic, bench, command, only=()):
     """The file of a topic."""
     if topic in newest.PYTHONS and not bench.is_for(topic):
-        return newest.in_their_root(topic, bench)
+        return newest.in_their_root(topic, bench, only)
     file = {"schema": results.SCHEMA, "topic": topic, "command": command, "date": bench.now(),
             "quick": bench.quick, "machine": bench.describe(), "versions": {}, "comparisons": []}
     for source in TOPICS[topic]:

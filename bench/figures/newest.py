@@ -7,6 +7,7 @@ import subprocess
 
 from calls import SOURCES as CALLS
 from calls import by_name, pypy_groups, tag_cost
+from machine import first_line
 from results import Comparison, NotHere, Source
 
 #: Topics: each is an interpreter's name.
@@ -15,6 +16,8 @@ SHOWN = ("peers", "call", "slots", "tag_cost", "abi3", "sql")
 
 
 def with_jit(bench):
+    if first_line([bench.cpython, "-c", "import sys; print(sys._jit.is_available())"]) != "True":
+        raise NotHere("this CPython has no JIT")
     return tag_cost(bench, "env", "PYTHON_JIT=1")
 
 
@@ -42,22 +45,27 @@ def sources(python):
                      for each in source.comparisons]) for source in found]
 
 
-def in_their_root(topic, bench):
+def in_their_root(topic, bench, only):
     """The file of a topic, measured where the tests run under these CPythons."""
-    command = ["tools/figures", topic, "--output", "/tmp/figures", *["--quick"] * bench.quick]
+    file = f"/tmp/figures/{topic}.json"
+    command = ["tools/figures", topic, "--output", "/tmp/figures", *["--quick"] * bench.quick,
+               *(["--only", *only] if only else [])]
+    # The file decides: pictures are drawn here.
     ended = subprocess.run(
         ["tools/newest_pythons", "env", "PYTHON_BIN=/usr/bin/" + topic, "sh", "-c",
-         f"{' '.join(command)} >&2 && cat /tmp/figures/{topic}.json"], stdout=subprocess.PIPE, check=False)
+         f"rm -f {file}; {' '.join(command)} >&2; cat {file}"], stdout=subprocess.PIPE, check=False)
     if ended.returncode != 0:
         raise NotHere(f"tools/newest_pythons ended with status {ended.returncode}")
-    file = json.loads(ended.stdout)
+    found = json.loads(ended.stdout)
     # There it is a copy without Git.
-    file["versions"]["typedcall"] = bench.commit
-    return file
+    found["versions"]["typedcall"] = bench.commit
+    return found
 
 
 def newer_pypy(suite):
     def measure(bench):
+        # Not in the time of the benchmark.
+        subprocess.run(["tools/pypy_newer", "--suite", suite, "setup"], check=False)
         file = bench.run(["tools/pypy_newer", "--suite", suite, "bench", "{json}", "--rounds",
                           bench.rounds(5, 3), "--calls", bench.rounds(5_000_000, 1_000_000)])
         bench.more_versions[f"PyPy of Debian {suite}"] = file["pypy"]
