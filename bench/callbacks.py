@@ -196,6 +196,7 @@ def main():
     rounds = interleaved.rounds(__doc__, 21)
     gsl, nlopt, cubature, cv = map(library, ("gsl", "nlopt", "cubature", "sundials_cvode"))
     try:
+        importlib.import_module("scipy.integrate")
         numbalsoda = importlib.import_module("numbalsoda")
     except ImportError:
         numbalsoda = None

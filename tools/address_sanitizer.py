@@ -105,6 +105,8 @@ def cases_of(interpreter, wanted, names=NAMES):
                               check=True).stdout.strip() for name in ("libasan.so", "libstdc++.so.6")]
     if not all(map(os.path.isabs, preload)):
         return [Case("package", SKIPPED, "GCC has no libasan")]
+    # What follows changes this process's environment.
+    package_tests.wait_for_prepared()
     libraries, cases = package_tests.environment_of(interpreter, wanted)
     if libraries is None:
         return cases
@@ -147,7 +149,8 @@ def main():
     cases = cases_of(usual, package_tests.libraries(), sys.argv[1:] or NAMES)
     for case in cases:
         print(case.outcome, case.name, case.message)
-    return int(any(case.outcome == FAILED for case in cases) or not any(case.outcome == PASSED for case in cases))
+    outcomes = {case.outcome for case in cases}
+    return 1 if FAILED in outcomes else 0 if PASSED in outcomes else 77
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # The tests that Bazel builds and runs, under one interpreter at a time, and the fuzzers. Used by
 # run_tests.py.
 import concurrent.futures
+import contextlib
 import os
 import shutil
 import subprocess
@@ -30,12 +31,14 @@ def cache_flag():
     files = []
     for where, _, names in os.walk(folder):
         for name in names:
-            status = os.stat(os.path.join(where, name))
-            files.append((status.st_mtime, status.st_size, os.path.join(where, name)))
+            with contextlib.suppress(FileNotFoundError):  # another run's
+                status = os.stat(os.path.join(where, name))
+                files.append((status.st_mtime, status.st_size, os.path.join(where, name)))
     size = sum(size for _, size, _ in files)
     if size > DISK_CACHE_LIMIT:
         for _, removed, path in sorted(files):
-            os.unlink(path)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
             size -= removed
             if size < DISK_CACHE_LIMIT / 2:
                 break

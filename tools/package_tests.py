@@ -104,6 +104,11 @@ def prepared(wanted):
             pool.shutdown(cancel_futures=True)
 
 
+def wait_for_prepared():
+    """Until the environments of prepared() are complete."""
+    concurrent.futures.wait(list(_prepared.values()))
+
+
 def install_package(python, *options):
     """Installs the checkout with pip alone, which builds in a folder of its own; `options` are pip's."""
     install = ("install", "--force-reinstall", "--no-deps", *options, ".")

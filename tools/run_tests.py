@@ -216,7 +216,7 @@ def musl_runs(interpreter):
     yield "musl-gcc, " + interpreter.label, bazel_test, (interpreter, flags, (), in_c)
     label, cxx = "clang for musl, " + interpreter.label, os.environ["TYPEDCALL_MUSL_CXX"]
     if not cxx:
-        yield label, skipped, ("C++", "ziglang could not be installed from PyPI")
+        yield label, skipped, ("C++", "no ziglang (tools/setup musl), or no sources of GoogleTest")
         return
     path = os.pathsep.join([os.path.dirname(cxx), os.environ["PATH"]])
     flags = [*flags, "--repo_env=CC=" + cxx, "--test_env=PATH=" + path]

@@ -1,4 +1,5 @@
-"""DuckDB calls the same functions, for whole columns at once."""
+"""DuckDB calls the same functions as SQLite in demo.py, for whole columns at once, texts and NULLs
+among them; what a function raises is DuckDB's error."""
 
 import duckdb
 from typedcall import sql
