@@ -122,7 +122,7 @@ class WithoutMemory(unittest.TestCase):
             code = "import " + needs + textwrap.dedent(code)
         done = subprocess.run([sys.executable, "-X", "faulthandler", "-c",
                                SWEEP + textwrap.dedent(code)],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
         if done.returncode != 0:
             self.fail("exit code %d\n%s" % (done.returncode,
                                             done.stdout.decode(errors="replace")[-3000:]))
@@ -194,7 +194,9 @@ class WithoutMemory(unittest.TestCase):
         sweep(lambda: typedcall.parse_signature("dd"), errors=ValueError)
         sweep(lambda: typedcall.Entry("d->d", typedcall.Flags(0), address, "object row", None))
         sweep(lambda: repr(typedcall.Flags.PURE | typedcall.Flags.SHORT))
-        sweep(lambda: typedcall.Flags(1 << 40), errors=ValueError)
+        # Without memory enum's own loop has no end there, nor has it with an enum.Flag elsewhere.
+        if not (3, 11) <= sys.version_info[:3] < (3, 11, 7):
+            sweep(lambda: typedcall.Flags(1 << 40), errors=ValueError)
         """)
 
     @unittest.skipIf(MAKES_FUNCTIONS, "the adapters make generators")
