@@ -69,6 +69,8 @@ void EndDuringTheCall() {
   while (!is_inside) std::this_thread::yield();
   Py_END_ALLOW_THREADS;
   Py_FinalizeEx();
+  // It waits for the call, which has yet to tell.
+  for (int i = 0; outcome == 0 && i < 1000; ++i) usleep(10000);
   _exit(outcome);
 }
 
