@@ -1,4 +1,4 @@
-"""The loop `i = next(i)` in CinderX's JIT, by the declaration that `python -m typedcall cinderx` writes and
+"""The loop `i = inc(i)` of examples/cinderx in CinderX's JIT, by the declaration that `python -m typedcall cinderx` writes and
 boxed, and boxed in CPython's own loop. python bench/cinderx_loop.py [--rounds N]
 For CPython 3.14 or later with the packages cinderx and typedcall."""
 
@@ -12,28 +12,17 @@ import tempfile
 import build_module
 import interleaved
 
-MODULE = "cinderx_loop_module"
+# The module, and the loop that goes behind its declarations.
+EXAMPLE = pathlib.Path(__file__).resolve().parent.parent / "examples/cinderx"
 CALLS = 5_000_000
-STATIC = """
-
-from __static__ import box
-
-
-def run(count: int) -> int:
-    end: int64 = int64(count)
-    i: int64 = 0
-    while i < end:
-        i = cinderx_loop_next(i)
-    return box(i)
-"""
 BOXED = """
-from cinderx_loop_module import next
+from counter import inc
 
 
 def run(count):
     i = 0
     while i < count:
-        i = next(i)
+        i = inc(i)
     return i
 """
 JIT = """
@@ -73,9 +62,10 @@ def main():
         if importlib.util.find_spec(needed) is None:
             sys.exit("cinderx_loop: %s has no %s" % (sys.executable, needed))
     with tempfile.TemporaryDirectory() as folder:
-        build_module.build(MODULE + ".cc", folder)
-        declared = python(folder, "-m", "typedcall", "cinderx", MODULE)
-        pathlib.Path(folder, "static_loop.py").write_text(declared + STATIC, encoding="utf-8")
+        build_module.build(EXAMPLE / "counter.cc", folder)
+        declared = python(folder, "-m", "typedcall", "cinderx", "counter")
+        behind = (EXAMPLE / "loop_behind_declarations.py").read_text(encoding="utf-8")
+        pathlib.Path(folder, "static_loop.py").write_text(declared + behind, encoding="utf-8")
         pathlib.Path(folder, "boxed_loop.py").write_text(BOXED, encoding="utf-8")
         taken = {way: [] for way in WAYS}
         for _ in range(rounds):

@@ -19,13 +19,13 @@ def peers(bench):
         bench.folder, "--only", *PEERS.values()))
 
 
-def tag_cost(bench, *behind):
+def tag_cost(bench, *prefix):
     # Its module is for the interpreter that Bazel builds for.
     if bench.programs is None:
         raise NotHere("it is built by Bazel, which is not here")
     return [Group(group["name"], group["samples"]) for group in bench.script(
         "tag_cost.py", "--rounds", bench.rounds(101, 31), "--calls", "30000",
-        python=bench.cpython, behind=behind)["groups"]]
+        python=bench.cpython, prefix=prefix)["groups"]]
 
 
 def class_data(bench):

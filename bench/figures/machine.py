@@ -135,9 +135,9 @@ class Bench:
             with open(path, encoding="utf-8") as file:
                 return json.load(file)
 
-    def script(self, name, *arguments, python=None, behind=()):
+    def script(self, name, *arguments, python=None, prefix=()):
         """A script of bench/, by a Python that has the package."""
-        return self.run([*behind, python or self.python, ROOT / "bench" / name, *arguments, "--json",
+        return self.run([*prefix, python or self.python, ROOT / "bench" / name, *arguments, "--json",
                          "{json}"])
 
     def interleaved(self, name, usual, quick, *arguments, python=None):

@@ -15,6 +15,13 @@ PYTHONS = ("python3.15", "python3.14")
 SHOWN = ("peers", "call", "slots", "tag_cost", "abi3", "sql")
 
 
+def again(source, suffix, heading, **changes):
+    """The same source under other names."""
+    return dataclasses.replace(source, **changes, comparisons=[
+        dataclasses.replace(each, name=each.name + suffix, heading=each.heading + heading)
+        for each in source.comparisons])
+
+
 def with_jit(bench):
     if first_line([bench.cpython, "-c", "import sys; print(sys._jit.is_available())"]) != "True":
         raise NotHere("this CPython has no JIT")
@@ -25,9 +32,8 @@ def sources(python):
     """A topic's, whose pictures have names of their own."""
     found = [source for source in CALLS if source.name in SHOWN]
     tagged = next(source for source in found if source.name == "tag_cost")
-    found.append(Source("tag_cost_jit", tagged.command, with_jit, [
-        dataclasses.replace(each, name="tag_cost_jit", heading=each.heading + ", with CPython's JIT",
-                            note="With `PYTHON_JIT=1`.") for each in tagged.comparisons]))
+    found.append(again(tagged, "_jit", ", with CPython's JIT (`PYTHON_JIT=1`)", name="tag_cost_jit",
+                       measure=with_jit))
     found.append(Source("cinderx", "bench/cinderx_loop.py", by_name("cinderx_loop", 31, 9), [
         Comparison(
             "cinderx", "A call in CinderX's JIT",
@@ -35,14 +41,10 @@ def sources(python):
             "typed one", "ns", "typedcall, Static Python",
             {"typedcall, Static Python": "Static Python, by the declaration",
              "CinderX, boxed": "boxed, compiled by CinderX", "CPython's loop, boxed": "boxed, CPython's loop"},
-            {"l->l": ""}, "`i = next(i)`: each call waits for the one before.",
+            {"l->l": ""}, "`i = inc(i)`: each call waits for the one before.",
             ours=("typedcall, Static Python",))]))
-    suffix = "_" + python.replace(".", "_")
-    version = python.replace("python", "CPython ")
-    return [dataclasses.replace(
-        source, comparisons=[dataclasses.replace(each, name=each.name + suffix,
-                                         heading=f"{each.heading}, {version}")
-                     for each in source.comparisons]) for source in found]
+    return [again(source, "_" + python.replace(".", "_"), python.replace("python", ", CPython "))
+            for source in found]
 
 
 def in_their_root(topic, bench, only):
@@ -75,8 +77,6 @@ def newer_pypy(suite):
 
 def pypy_sources():
     usual = next(source for source in CALLS if source.name == "pypy")
-    return [dataclasses.replace(
-        usual, name="pypy_" + suite, command=f"tools/pypy_newer --suite {suite} bench",
-        measure=newer_pypy(suite), comparisons=[dataclasses.replace(
-            each, name=f"{each.name}_{suite}", heading=f"{each.heading} of Debian {suite}")
-            for each in usual.comparisons]) for suite in ("trixie", "sid")]
+    return [again(usual, "_" + suite, " of Debian " + suite, name="pypy_" + suite,
+                  command=f"tools/pypy_newer --suite {suite} bench", measure=newer_pypy(suite))
+            for suite in ("trixie", "sid")]
