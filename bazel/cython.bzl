@@ -24,7 +24,7 @@ def _candidates(ctx):
         return [environment["CYTHON"]]  # this one or none
     cache = environment.get("XDG_CACHE_HOME") or environment.get("HOME", "") + "/.cache"
     # Where tools/setup puts one, then what the user has installed.
-    return [cache + "/typedcall/cython/bin/cython", "cython", "cython3"]
+    return [cache + "/typedcall/tools/bin/cython", "cython", "cython3"]
 
 def _cython_configure_impl(ctx):
     found, found_version, refused = "", "", ""

@@ -8,11 +8,10 @@ import shlex
 import subprocess
 import sys
 import tempfile
-import unittest.mock
 
 import interpreters
 import package_tests
-from results import FAILED, PASSED, SKIPPED, Case
+from results import FAILED, PASSED, UNAVAILABLE, Case
 
 # The longest first. What Python alone does is left to the others, as are Numba's tests: no sanitizer looks into what
 # it compiles.
@@ -83,20 +82,21 @@ def take_reports(folder, folders):
     return found
 
 
-def find_planted(python, folder, folders):
+def find_planted(python, folder, folders, environment):
     """Cases: is each fault of PLANTED reported, once, by its function?"""
     source, library = os.path.join(folder, "planted.c"), os.path.join(folder, "planted.so")
     with open(source, "w", encoding="utf-8") as file:
         file.write(PLANTED)
-    subprocess.run([*shlex.split(os.environ["CC"]), "-shared", "-fPIC", source, "-o", library], check=True)
+    subprocess.run([*shlex.split(environment["CC"]), "-shared", "-fPIC", source, "-o", library], check=True)
     for name in re.findall(r"long (\w+)\(", PLANTED):
-        package_tests.run(python, "-c", f"import ctypes; ctypes.CDLL({library!r}).{name}(1)")
+        package_tests.run(python, "-c", f"import ctypes; ctypes.CDLL({library!r}).{name}(1)",
+                          env={**os.environ, **environment})
         found = take_reports(folder, folders)
         is_found = [f" in {name} " in each for each in found] == [True]
         yield Case(f"package: a planted {name}", PASSED if is_found else FAILED, "\n".join(found))
 
 
-def cases_of(interpreter, wanted, names=NAMES):
+def cases_of(interpreter, names=NAMES):
     """As package_tests.cases_of(), but of the files named."""
     files = {name: sorted(glob.glob(f"{package_tests.TESTS}/test_{name}.py")) for name in names}
     if not all(files.values()):
@@ -104,17 +104,17 @@ def cases_of(interpreter, wanted, names=NAMES):
     preload = [subprocess.run(["gcc", "-print-file-name=" + name], stdout=subprocess.PIPE, text=True,
                               check=True).stdout.strip() for name in ("libasan.so", "libstdc++.so.6")]
     if not all(map(os.path.isabs, preload)):
-        return [Case("package", SKIPPED, "GCC has no libasan")]
-    # What follows changes this process's environment.
-    package_tests.wait_for_prepared()
-    libraries, cases = package_tests.environment_of(interpreter, wanted)
+        return [Case("package", UNAVAILABLE, "GCC has no libasan")]
+    libraries, reason = package_tests.environment_of(interpreter)
     if libraries is None:
-        return cases
+        return [Case("package", UNAVAILABLE, reason)]
+    cases = []
     with tempfile.TemporaryDirectory(prefix="typedcall-") as scratch:
         own = os.getcwd() + os.sep, scratch + os.sep
         python = make_environment(interpreter, libraries, os.path.join(scratch, "venv"))
-        with unittest.mock.patch.dict(os.environ, CC="gcc " + FLAGS, CXX="g++ " + FLAGS):
-            cases.append(package_tests.install_package(python, "--config-settings=cmake.build-type=Debug"))
+        cases.append(package_tests.install_package(
+            python, "--config-settings=cmake.build-type=Debug",
+            environment={"CC": "gcc " + FLAGS, "CXX": "g++ " + FLAGS}))
         if cases[-1].outcome != PASSED:
             return cases
         # Files, because tests read what processes print.
@@ -131,24 +131,24 @@ def cases_of(interpreter, wanted, names=NAMES):
             **{name: ":".join(f"{option}={value}" for option, value in {**options, **log}.items())
                for name, options in OPTIONS.items()},
         }
-        with unittest.mock.patch.dict(os.environ, environment), \
-                concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            cases += find_planted(python, scratch, own)
-            for found in pool.map(lambda path: package_tests.run_file(interpreter, python, path), sum(files.values(), [])):
+        cases += find_planted(python, scratch, own, environment)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for found in pool.map(lambda path: package_tests.run_file(
+                    interpreter, python, path, environment=environment), sum(files.values(), [])):
                 cases += found
         reports = take_reports(scratch, own)
-    for report in reports:
-        print(report)
-    cases.append(Case("package: reports", FAILED if reports else PASSED,
-                      f"{len(reports)}, printed above" if reports else ""))
+    cases.append(Case("package: reports", FAILED if reports else PASSED, f"{len(reports)}" if reports else "",
+                      "\n".join(reports), is_final=True))
     return cases
 
 
 def main():
     usual = next(i for i in interpreters.find() if not i.reason and i.ordinary)
-    cases = cases_of(usual, package_tests.libraries(), sys.argv[1:] or NAMES)
+    cases = cases_of(usual, sys.argv[1:] or NAMES)
     for case in cases:
         print(case.outcome, case.name, case.message)
+        if case.outcome == FAILED:
+            print(case.log)
     outcomes = {case.outcome for case in cases}
     return 1 if FAILED in outcomes else 0 if PASSED in outcomes else 77
 

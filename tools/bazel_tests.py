@@ -9,17 +9,16 @@ import tempfile
 
 import interpreters
 import results
-from results import FAILED, NO_TESTS, PASSED, Case
+from results import FAILED, PASSED, Case
 
 BAZEL_FLAGS = [
     "--keep_going",
-    # What is reported has run, now.
-    "--nocache_test_results",
-    # Errors and failing tests' output: the summary has the rest.
+    # Errors: the logs have the rest.
     "--noshow_progress",
     "--noshow_loading_progress",
     "--show_result=0",
     "--test_summary=none",
+    "--test_output=summary",
 ]
 
 DISK_CACHE_LIMIT = 4 << 30
@@ -45,25 +44,49 @@ def cache_flag():
     return "--disk_cache=" + folder
 
 
-def bazel_test(interpreter, flags, without=(), folders=("//...",)):
-    """The cases of `bazel test` in folders under one interpreter, less those of some others."""
+def _command(interpreter, flags):
     # A limited-API module is tried under the others, too: tests cannot see the user's environment.
     others = os.pathsep.join(
-        i.executable for i in interpreters.find() if i.info["implementation"] == "CPython")
+        each.executable for each in interpreters.find() if each.info["implementation"] == "CPython")
+    has_limited_api = interpreter.version >= (3, 12) and not interpreter.info["gil_disabled"]
+    return ["bazel", "test", *BAZEL_FLAGS, cache_flag(),
+            "--repo_env=PYTHON_BIN=" + interpreter.executable,
+            "--test_env=TYPEDCALL_PYTHON_STATE=" + interpreter.state,
+            "--test_env=TYPEDCALL_PYTHONS=" + (others if has_limited_api else ""), *flags]
+
+
+def _run(command, targets):
+    """The cases of one command."""
     with tempfile.TemporaryDirectory() as folder:
         events = os.path.join(folder, "events.json")
-        ended = subprocess.run(
-            ["bazel", "test", *BAZEL_FLAGS, cache_flag(),
-             "--build_event_json_file=" + events,
-             "--repo_env=PYTHON_BIN=" + interpreter.executable,
-             "--test_env=TYPEDCALL_PYTHONS=" + others, *flags,
-             "--", *folders, *("-" + folder for folder in without)],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        if ended.returncode not in (0, NO_TESTS):
-            print(ended.stdout.decode(errors="replace"))
+        ended = subprocess.run([*command, "--build_event_json_file=" + events, "--", *targets],
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        output = ended.stdout.decode(errors="replace")
         if not os.path.exists(events):
-            return [Case("bazel", FAILED, f"ended with exit code {ended.returncode}")]
-        return results.cases_of_events(events, ended.returncode)
+            return [Case("bazel", FAILED, f"ended with exit code {ended.returncode}", output, is_final=True)]
+        cases = results.cases_of_events(events, ended.returncode)
+        for case in cases:
+            if case.outcome == FAILED and not case.log:
+                # Why something did not build; once is enough.
+                case.log = output
+                break
+        return cases
+
+
+def bazel_test(interpreter, flags=(), without=(), folders=("//...",)):
+    """The cases of `bazel test` in folders under one interpreter, less those of some others. Results that
+    Bazel has kept count. What fails is run again, alone."""
+    command = _command(interpreter, flags)
+
+    def again(case):
+        # A failing subtest has its parameters behind its name.
+        name = case.name[len(case.target):].partition(" (")[0].strip()
+        only = ["--test_filter=" + name] if name else []
+        return _run([*command, "--nocache_test_results", *only], [case.target])
+
+    cases = _run(command, [*folders, *("-" + folder for folder in without)])
+    results.run_again(cases, again)
+    return cases
 
 
 def query(expression):
@@ -78,7 +101,7 @@ def path_of(label):
     return label[2:].replace(":", "/").lstrip("/")
 
 
-def fuzz(target, seconds, scratch):
+def fuzz(target, seconds, seed, scratch):
     """Runs one fuzzer from a copy of its corpus; what it finds stays in the log."""
     corpus = os.path.join(scratch, path_of(target))
     os.makedirs(corpus)
@@ -92,25 +115,25 @@ def fuzz(target, seconds, scratch):
     artifacts = os.path.join(os.path.dirname(os.environ["TYPEDCALL_DISK_CACHE"]), "fuzz")
     os.makedirs(artifacts, exist_ok=True)
     ended = subprocess.run(
-        [os.path.join("bazel-bin", path_of(target)), f"-max_total_time={seconds}",
+        [os.path.join("bazel-bin", path_of(target)), f"-max_total_time={seconds}", f"-seed={seed}",
          "-artifact_prefix=" + artifacts + "/", corpus],
         env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     log = ended.stdout.decode(errors="replace")
     if not ended.returncode:
-        print(f"  {target}: {log.splitlines()[-1]}")
-        return Case(target, PASSED)
-    print(log[-8000:])
-    return Case(target, FAILED, f"exit {ended.returncode}; its log is above")
+        return Case(target, PASSED, log.splitlines()[-1])
+    return Case(target, FAILED, f"exit {ended.returncode}", log, is_final=True)
 
 
-def fuzz_all(interpreter, seconds):
+def fuzz_all(interpreter, seconds, seed):
     targets = query("attr(tags, '\\bfuzz\\b', kind(cc_binary, //...))")
     if not targets:
         return []
     flags = ["--config=fuzz", cache_flag(), "--repo_env=PYTHON_BIN=" + interpreter.executable]
-    subprocess.run(["bazel", "build", *BAZEL_FLAGS, "--ui_event_filters=-info", *flags, *targets],
-                   check=True)
+    built = subprocess.run(["bazel", "build", *BAZEL_FLAGS, "--ui_event_filters=-info", *flags, *targets],
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if built.returncode:
+        return [Case("fuzzers", FAILED, "did not build", built.stdout, is_final=True)]
     # Each is one thread.
     with tempfile.TemporaryDirectory() as scratch, \
             concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(lambda target: fuzz(target, seconds, scratch), targets))
+        return list(pool.map(lambda target: fuzz(target, seconds, seed, scratch), targets))

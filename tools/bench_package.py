@@ -14,12 +14,12 @@ ALL = ("application", "callbacks", "clusters_dask", "jax_elementwise", "numba_ca
        "tvm_ffi_calls")
 
 
-def environment(interpreter, libraries):
-    """The Python of an environment in which this checkout is installed, or None."""
-    folder, missing = package_tests.environment_of(interpreter, libraries)
-    for case in missing:
-        print(f"{case.name}: {case.message}")
+def environment(interpreter, **options):
+    """The Python of an environment in which this checkout is installed, or None; `options` are those of
+    package_tests.environment_of()."""
+    folder, reason = package_tests.environment_of(interpreter, **options)
     if folder is None:
+        print(f"{interpreter.label}: {reason}")
         return None
     python = os.path.join(folder, "bin", "python")
     installed = package_tests.install_package(python)
@@ -48,11 +48,11 @@ def main():
     names, arguments = read_arguments()
     found = interpreters.find()
     usual = next(i for i in found if not i.reason and i.ordinary)
-    cpython = environment(usual, package_tests.libraries())
+    cpython = environment(usual)
     if cpython is None:
         sys.exit(f"the package could not be installed for {usual.label}")
     pypy = next((i for i in found if i.info["implementation"] == "PyPy" and i.runs_package), None)
-    pypy_python = environment(pypy, ()) if pypy is not None else None
+    pypy_python = environment(pypy, has_libraries=False) if pypy is not None else None
     status = 0
     for name in names:
         command = [cpython, f"bench/{name}.py"]

@@ -1,68 +1,23 @@
-# Checks that need neither Bazel nor a second interpreter: format, types and style, headers, platforms, and
-# scripts that say by their exit status how it went. Used by run_tests.py.
+# Checks that need neither Bazel nor a second interpreter: those of tools/preflight, platforms, and scripts
+# that say by their exit status how it went.
 import os
 import subprocess
 import sys
 
 import package_tests
-from results import FAILED, PASSED, SKIPPED, Case
-
-SOURCES = ("*.h", "*.hpp", "*.c", "*.cc", "*.cpp")
+from results import FAILED, PASSED, SKIPPED, UNAVAILABLE, Case
 
 
-def format_check():
-    """One case per C and C++ file, untracked ones included, with the formatter of tools/setup."""
-    formatter = os.environ.get("CLANG_FORMAT")
-    if not formatter:
-        return [Case("clang-format", SKIPPED, "its version for this project could not be installed")]
-    listed = subprocess.run(
-        # In a container the checkout often belongs to another user.
-        ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others",
-         "--exclude-standard", *SOURCES],
-        stdout=subprocess.PIPE, text=True, check=True)
-    paths = [path for path in sorted(set(listed.stdout.split("\0")) - {""}) if os.path.exists(path)]
-    # All at once: starting it takes longer than a file.
-    checked = subprocess.run([formatter, "--dry-run", "--Werror", *paths],
-                             stderr=subprocess.PIPE, text=True, check=False)
-    said = {path: [] for path in paths}
-    path = None
-    for line in checked.stderr.splitlines(keepends=True):
-        named = line.partition(":")[0]
-        path = named if named in said else path
-        if path is None:
-            raise subprocess.CalledProcessError(checked.returncode, formatter, stderr=line)
-        said[path].append(line)
-    return [Case("clang-format " + path, FAILED if lines else PASSED, "".join(lines))
-            for path, lines in said.items()]
+def command(name, *arguments, **options):
+    """One case: a command that exits with 0, or with 77 where it cannot run."""
+    status, output = package_tests.run(*arguments, **options)
+    outcome = {0: PASSED, 77: UNAVAILABLE}.get(status, FAILED)
+    return Case(name, outcome, package_tests.last_line(output), output, is_final=True)
 
 
-def python_check():
-    """One case for each program that checks the Python code as pyproject.toml says."""
-    cases = []
-    for name, arguments in (("ruff", ["check"]), ("mypy", [])):
-        program = os.environ.get(name.upper())
-        if not program:
-            cases.append(Case(name, SKIPPED, "its version for this project could not be installed"))
-            continue
-        checked = subprocess.run([program, *arguments], stdout=subprocess.PIPE,
-                                 stderr=subprocess.STDOUT, text=True, check=False)
-        if checked.returncode:
-            print(checked.stdout)
-        cases.append(Case(name, FAILED if checked.returncode else PASSED,
-                          package_tests.last_line(checked.stdout)))
-    return cases
-
-
-def tidy_check(interpreter):
-    """tools/clang_tidy on all headers."""
-    program = os.environ.get("CLANG_TIDY")
-    if not program:
-        return [Case("clang-tidy", SKIPPED, "its version for this project could not be installed")]
-    checked = subprocess.run([interpreter.executable, "tools/clang_tidy"], stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, text=True, check=False)
-    if checked.returncode:
-        print(checked.stdout)
-    return [Case("clang-tidy", FAILED if checked.returncode else PASSED)]
+def script(text):
+    """The same of a script of this project, by what one types."""
+    return [command(text, *text.split())]
 
 
 def platforms_check():
@@ -80,12 +35,16 @@ def platforms_check():
     return cases
 
 
-def script(command, show=False):
-    """One case: a script that exits with 77 where it cannot run. What it printed is shown when it
-    failed, or always."""
-    ended = subprocess.run(command.split(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                           text=True, check=False)
-    if show or ended.returncode not in (0, 77):
-        print(ended.stdout)
-    outcome = {0: PASSED, 77: SKIPPED}.get(ended.returncode, FAILED)
-    return [Case(command, outcome, package_tests.last_line(ended.stdout))]
+def preflight():
+    """tools/preflight prints one `outcome name: reason` a line for each check, and more for what failed."""
+    status, output = package_tests.run("tools/preflight", env=dict(os.environ, TYPEDCALL_SET_UP="1"))
+    cases = []
+    for line in output.splitlines():
+        outcome, _, rest = line.partition(" ")
+        if outcome in (PASSED, FAILED, UNAVAILABLE):
+            name, _, reason = rest.partition(": ")
+            cases.append(Case("preflight " + name, outcome, reason, output if outcome == FAILED else "",
+                              is_final=True))
+    if not cases or (status and all(case.outcome == PASSED for case in cases)):
+        cases.append(Case("preflight", FAILED, f"exit status {status}", output, is_final=True))
+    return cases

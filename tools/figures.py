@@ -25,16 +25,16 @@ def programs(python):
 def main(arguments):
     found = interpreters.find([os.environ["PYTHON_BIN"]] if os.environ.get("PYTHON_BIN") else [])
     usual = next(i for i in found if not i.reason and i.ordinary)
-    libraries = package_tests.libraries(REQUIREMENTS)
+    libraries = package_tests.lines_of("tools/pins/runner.in") + package_tests.lines_of(REQUIREMENTS)
     if arguments[:1] in (["draw"], ["compare"]):
-        folder, _ = package_tests.environment_of(usual, libraries)
+        folder, _ = package_tests.environment_of(usual, wanted=libraries)
         python = os.path.join(folder, "bin", "python") if folder else sys.executable
         return subprocess.run([python, MAIN, *arguments], check=False).returncode
-    cpython = environment(usual, libraries)
+    cpython = environment(usual, wanted=libraries)
     if cpython is None:
         sys.exit(f"the package could not be installed for {usual.label}")
     pypy = next((i for i in found if i.info["implementation"] == "PyPy" and i.runs_package), None)
-    on_pypy = environment(pypy, ()) if pypy is not None else None
+    on_pypy = environment(pypy, has_libraries=False) if pypy is not None else None
     newest = max((i for i in ([usual] if os.environ.get("PYTHON_BIN") else found)
                   if i.ordinary and not i.reason and i.version >= (3, 12)),
                  key=lambda i: i.version, default=None)

@@ -1,6 +1,8 @@
 # Finds the Python interpreters of this machine and says which of them the project can use.
 # Run as a program it prints the one to build for: $PYTHON_BIN, or the first usable python3.
+import functools
 import glob
+import hashlib
 import json
 import os
 import re
@@ -37,6 +39,16 @@ class Interpreter:
             return "no shared libpython"
         return ""
 
+    @functools.cached_property
+    def state(self):
+        """A digest of its program and library: another build in the same place differs."""
+        digest = hashlib.sha256(self.label.encode())
+        for path in (self.executable, self.info["library"]):
+            if path:
+                with open(path, "rb") as file:
+                    digest.update(file.read())
+        return f"{self.label} {digest.hexdigest()[:16]}"
+
     @property
     def runs_package(self):
         """Can the Python package be installed there? It needs headers, but no libpython."""
@@ -55,7 +67,7 @@ class Interpreter:
 
     @property
     def flavour(self):
-        """Interpreters of one flavour are alike: one of them is run by default."""
+        """Interpreters of one flavour are alike."""
         return self.version[:2], self.debug, self.info["gil_disabled"]
 
     @property
@@ -104,8 +116,8 @@ def candidates():
                       key=lambda path: [int(n) for n in re.findall(r"\d+", path)])
 
 
-def find(extra=()):
-    """All interpreters, each once, those of `extra` first."""
+@functools.cache
+def _find(extra):
     found = {}
     for path in list(extra) + list(candidates()):
         interpreter = probe(path)
@@ -118,26 +130,9 @@ def find(extra=()):
     return list(found.values())
 
 
-def choose(interpreters, full=False, required=()):
-    """Splits into those to run, by version, and (interpreter, reason) pairs to skip."""
-    chosen, skipped, flavours = [], [], {}
-    for interpreter in interpreters:
-        reason = interpreter.reason
-        if not reason and interpreter.path not in required:
-            if interpreter.debug and not full:
-                reason = "a debug build is run by --full"
-            elif interpreter.info["gil_disabled"] and not full:
-                reason = "a free-threaded build is run by --full"
-            elif interpreter.flavour in flavours:
-                reason = f"{flavours[interpreter.flavour].label} is run"
-        if reason:
-            skipped.append((interpreter, reason))
-        else:
-            flavours.setdefault(interpreter.flavour, interpreter)
-            chosen.append(interpreter)
-    chosen.sort(key=lambda i: (i.version, i.flavour))
-    skipped.sort(key=lambda pair: (pair[0].info["implementation"], pair[0].version))
-    return chosen, skipped
+def find(extra=()):
+    """All interpreters, each once, those of `extra` first."""
+    return _find(tuple(extra))
 
 
 def default():

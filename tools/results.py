@@ -1,28 +1,45 @@
-# Counts test cases, not targets: reads Bazel's build events and the test.xml files they name.
-# A target that did not build, or ended badly without a failing case, counts as one failure.
+# Test cases and what became of them: reads Bazel's build events and JUnit files, decides what a failure
+# is, and prints the summary. Counts cases, not targets.
 import json
 import os
+import re
 import urllib.parse
 from xml.etree import ElementTree
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+# Failed, and passed when it ran again alone.
+FLAKY = "flaky"
+# A part that cannot be set up here: a mirror, a package or an interpreter is missing.
+UNAVAILABLE = "unavailable"
 
 # Bazel's exit code when no test has the tags asked for.
 NO_TESTS = 4
+# Failures that mean the same however often they happen again: a case that shows one is not run again.
+FINAL = re.compile(
+    r"(?:Address|Leak|Thread|UndefinedBehavior)Sanitizer|runtime error: |^leak: |AssertionError: leak: "
+    r"|\bSIG(?:SEGV|ABRT|BUS|FPE|ILL|KILL|TRAP)\b|Segmentation fault|Fatal Python error|TIMEOUT|Timeout \(?>"
+    r"|timed out|took too long|exit(?:ed)? with (?:signal|error code 1[3-9]\d)", re.MULTILINE)
+# More than that are no coincidence.
+MOST_AGAIN = 10
 
 
 class Case:
-    """One test case: its outcome, and the reason or message where there is one."""
+    """One test case: its outcome, the reason or message where there is one, and what it printed.
 
-    def __init__(self, name, outcome, message=""):
+    `target` is what runs it again, `is_final` whether that makes no sense."""
+
+    def __init__(self, name, outcome, message="", log="", target="", is_final=False):
         self.name = name
         self.outcome = outcome
         # One line: GoogleTest puts file and line above the reason.
         self.message = " ".join(message.split())[:240]
+        self.log = log
+        self.target = target
+        self.is_final = is_final or bool(FINAL.search(message) or FINAL.search(log))
 
 
 def cases_of_xml(path, target):
-    """The cases of one test.xml, written by GoogleTest, run_unittest.py or Bazel itself."""
+    """The cases of one test.xml, written by GoogleTest, pytest, run_unittest.py or Bazel itself."""
     cases = []
     for element in ElementTree.parse(path).iter("testcase"):
         group, name = element.get("classname"), element.get("name")
@@ -32,7 +49,8 @@ def cases_of_xml(path, target):
             bad = element.find("error")
         skipped = element.find("skipped")
         if bad is not None:
-            cases.append(Case(full_name, FAILED, bad.get("message") or bad.text or ""))
+            message, text = bad.get("message") or "", bad.text or ""
+            cases.append(Case(full_name, FAILED, message or text, text or message, target))
         elif skipped is not None:
             cases.append(Case(full_name, SKIPPED, skipped.get("message") or ""))
         elif element.get("status") == "notrun":
@@ -42,18 +60,37 @@ def cases_of_xml(path, target):
     return cases
 
 
+def _local_path(output):
+    return urllib.parse.unquote(urllib.parse.urlparse(output.get("uri", "")).path)
+
+
 def cases_of_target(label, result):
     """The cases of one testResult event."""
-    cases = []
+    cases, log = [], ""
     for output in result.get("testActionOutput", []):
-        path = urllib.parse.unquote(urllib.parse.urlparse(output.get("uri", "")).path)
+        path = _local_path(output)
         if output["name"] == "test.xml" and os.path.exists(path):
             try:
                 cases = cases_of_xml(path, label)
             except ElementTree.ParseError:
-                cases = [Case(label, FAILED, "its test.xml cannot be read")]
-    if result.get("status") != "PASSED" and not any(c.outcome == FAILED for c in cases):
-        cases.append(Case(label, FAILED, result.get("status", "no status")))
+                cases = [Case(label, FAILED, "its test.xml cannot be read", is_final=True)]
+        elif output["name"] == "test.log" and os.path.exists(path):
+            with open(path, encoding="utf-8", errors="replace") as file:
+                log = file.read()
+    if result.get("status") == "PASSED":
+        return cases
+    failed = [case for case in cases if case.outcome == FAILED]
+    own_case = label + " " + label[2:].replace(":", "/")
+    if not failed or failed[0].name == own_case:
+        # No case says why: it has crashed, or something was found at its end. Bazel's own test.xml has
+        # one case, the target: a script may just have failed.
+        is_script = bool(failed) and failed[0].message == "exited with error code 1"
+        cases = [case for case in cases if case.outcome != FAILED]
+        message = result.get("status", "no status") + ": " + (log.strip().splitlines() or ["no log"])[-1]
+        cases.append(Case(label, FAILED, message, log, label, is_final=not is_script or bool(cases)))
+    elif FINAL.search(log):
+        for case in failed:
+            case.log, case.is_final = log, True
     return cases
 
 
@@ -70,59 +107,105 @@ def cases_of_events(path, exit_code):
             elif "targetCompleted" in identity:
                 if not event.get("completed", {}).get("success"):
                     unbuilt.add(identity["targetCompleted"]["label"])
-    cases = [Case(label, FAILED, "did not build") for label in sorted(unbuilt)]
+    cases = [Case(label, FAILED, "did not build", is_final=True) for label in sorted(unbuilt)]
     for label in sorted(results):
         cases += cases_of_target(label, results[label])
     if exit_code not in (0, NO_TESTS) and not any(case.outcome == FAILED for case in cases):
-        cases.append(Case("bazel", FAILED, f"ended with exit code {exit_code}"))
+        cases.append(Case("bazel", FAILED, f"ended with exit code {exit_code}", is_final=True))
     return cases
 
 
-class Run:
-    """One line of the summary: a label, its cases and its wall time."""
+def _key(case):
+    # A failing subtest is a case of its own, with its parameters in parentheses.
+    return case.name.partition(" (")[0]
 
-    def __init__(self, label, cases, seconds):
-        self.label = label
+
+def run_again(cases, again):
+    """Runs each failed case again, alone: again(case) gives the cases of that run. Green the second time
+    is FLAKY. What is final stays failed, and so do all where many failed."""
+    failed = [case for case in cases if case.outcome == FAILED and case.target and not case.is_final]
+    if len(failed) > MOST_AGAIN:
+        return
+    for case in failed:
+        second = [found for found in again(case) if _key(found) == _key(case)]
+        log = "\n".join(found.log or found.message for found in second) or "the case was not run"
+        case.log += "\n\n== again, alone ==\n" + (log if any(
+            found.outcome == FAILED for found in second) or not second else "passed\n" + log)
+        if second and all(found.outcome == PASSED for found in second):
+            case.outcome = FLAKY
+
+
+class Run:
+    """One part of a run: its name, its cases and its wall time."""
+
+    def __init__(self, name, cases, seconds, is_kept=False):
+        self.name = name
         self.cases = cases
         self.seconds = seconds
+        # From an earlier run on the same tree.
+        self.is_kept = is_kept
 
     def count(self, outcome):
         return sum(case.outcome == outcome for case in self.cases)
 
+    def log(self):
+        """What there is to read about it, as text."""
+        lines = [f"{self.name}: {self.seconds:.0f} s"]
+        for case in self.cases:
+            lines.append(f"{case.outcome} {case.name}" + (f": {case.message}" if case.message else ""))
+            if case.log and case.outcome != PASSED:
+                lines.append(case.log)
+        return "\n".join(lines) + "\n"
 
-def summary(runs, interpreters, left_out, seconds):
-    """Prints the tables; the last line is the sum, alone."""
-    print("\nInterpreters run")
-    for interpreter in interpreters:
-        print(f"  {interpreter.label:28} {interpreter.executable}")
-    if left_out:
-        print("Interpreters not run")
-        for interpreter, reason in left_out:
-            print(f"  {interpreter.label:28} {interpreter.executable} ({reason})")
 
-    skips = {}
+def _listed(title, runs, outcome):
+    found = {}
     for run in runs:
         for case in run.cases:
-            if case.outcome == SKIPPED:
-                skips.setdefault((case.name, case.message), []).append(run.label)
-    if skips:
-        print("\nSkipped cases")
-        for (name, message), labels in sorted(skips.items()):
-            where = "; ".join(labels) if len(labels) < 4 else f"{len(labels)} runs"
-            print(f"  {name}: {message} [{where}]")
+            if case.outcome == outcome:
+                found.setdefault((case.name, case.message), []).append(run.name)
+    if found:
+        print("\n" + title)
+    for (name, message), names in sorted(found.items()):
+        where = "; ".join(names) if len(names) < 4 else f"{len(names)} parts"
+        print(f"  {name}: {message} [{where}]")
 
-    if any(run.count(FAILED) for run in runs):
-        print("\nFailed cases")
-        for run in runs:
-            for case in run.cases:
-                if case.outcome == FAILED:
-                    print(f"  [{run.label}] {case.name}: {case.message}")
 
-    width = max(len(run.label) for run in runs)
-    print(f"\n{'run':{width}}  passed  failed  skipped  seconds")
+def summary(runs, interpreters, not_run, seconds, log_folder):
+    """Prints the tables; the last lines are the sum, alone, and what was left out."""
+    print("\nInterpreters of this machine")
+    for interpreter in interpreters:
+        print(f"  {interpreter.label:28} {interpreter.executable}"
+              + (f" (not used: {interpreter.reason})" if interpreter.reason else ""))
+    _listed("Skipped cases, and failures, as expected", runs, SKIPPED)
+    _listed("Unavailable", runs, UNAVAILABLE)
+    _listed("Failed cases", runs, FAILED)
+
+    width = max(len(run.name) for run in runs)
+    print(f"\n{'part':{width}}  passed  failed  skipped  seconds")
     for run in runs:
-        passed, failed, skipped = map(run.count, (PASSED, FAILED, SKIPPED))
-        print(f"{run.label:{width}}  {passed:6}  {failed:6}  {skipped:7}  {run.seconds:7.0f}")
+        counts = [run.count(outcome) for outcome in (PASSED, FAILED, SKIPPED)]
+        notes = [f"{run.count(outcome)} {outcome}" for outcome in (FLAKY, UNAVAILABLE) if run.count(outcome)]
+        notes += ["kept"] if run.is_kept else []
+        print(f"{run.name:{width}}  {counts[0]:6}  {counts[1]:6}  {counts[2]:7}  {run.seconds:7.0f}"
+              + "".join("  " + note for note in notes))
     print(f"{'all':{width}}  {seconds:33.0f}\n")
-    print(", ".join(f"{sum(run.count(outcome) for run in runs)} {outcome}"
-                    for outcome in (PASSED, FAILED, SKIPPED)))
+    print("Logs: " + log_folder)
+    for run in runs:
+        for case in run.cases:
+            if case.outcome == FLAKY:
+                print(f"FLAKY {case.name} [{run.name}]: both logs are in {log_of(log_folder, run.name)}")
+    total = {outcome: sum(run.count(outcome) for run in runs)
+             for outcome in (PASSED, FAILED, SKIPPED, FLAKY, UNAVAILABLE)}
+    # A flaky case has passed, the second time.
+    total[PASSED] += total.pop(FLAKY)
+    if not total[UNAVAILABLE]:
+        del total[UNAVAILABLE]
+    print(", ".join(f"{count} {outcome}" for outcome, count in total.items()))
+    if not_run:
+        print("Not run: " + "; ".join(not_run))
+
+
+def log_of(folder, name):
+    """Where the log of a part is."""
+    return os.path.join(folder, re.sub(r"[^\w.]+", "_", name).strip("_") + ".log")

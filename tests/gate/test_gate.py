@@ -1,0 +1,372 @@
+"""What decides: which failures run again, which skips are expected, what is kept for a tree and a machine,
+and what a run prints and ends with."""
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+import unittest.mock
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools"))
+import expected  # noqa: E402
+import kept  # noqa: E402
+import parts  # noqa: E402
+import results  # noqa: E402
+import run_tests  # noqa: E402
+from results import FAILED, FLAKY, PASSED, SKIPPED, UNAVAILABLE, Case  # noqa: E402
+
+
+def outcomes(cases):
+    return [(case.name, case.outcome) for case in cases]
+
+
+class RunAgain(unittest.TestCase):
+    def decided(self, case, *second):
+        asked = []
+
+        def again(case):
+            asked.append(case.name)
+            return list(second)
+
+        results.run_again([case], again)
+        return case, asked
+
+    def test_green_the_second_time_is_flaky_and_has_both_logs(self):
+        case, asked = self.decided(Case("t a.b", FAILED, "1 != 2", "first log", "t"), Case("t a.b", PASSED))
+        self.assertEqual((case.outcome, asked), (FLAKY, ["t a.b"]))
+        self.assertIn("first log", case.log)
+        self.assertIn("again, alone", case.log)
+
+    def test_red_twice_is_failed(self):
+        case, _ = self.decided(Case("t a.b", FAILED, "1 != 2", "first", "t"),
+                               Case("t a.b", FAILED, "1 != 3", "second"))
+        self.assertEqual(case.outcome, FAILED)
+        self.assertRegex(case.log, "(?s)first.*second")
+
+    def test_a_case_that_does_not_run_again_is_failed(self):
+        self.assertEqual(self.decided(Case("t a.b", FAILED, "", "", "t"))[0].outcome, FAILED)
+
+    def test_the_rest_of_the_target_does_not_count(self):
+        case, _ = self.decided(Case("t a.b", FAILED, "", "", "t"), Case("t a.c", PASSED))
+        self.assertEqual(case.outcome, FAILED)
+
+    def test_a_subtest_runs_again_with_its_case(self):
+        case, _ = self.decided(Case("t a.b (n=1)", FAILED, "", "", "t"), Case("t a.b", PASSED))
+        self.assertEqual(case.outcome, FLAKY)
+        case, _ = self.decided(Case("t a.b (n=1)", FAILED, "", "", "t"), Case("t a.b", PASSED),
+                               Case("t a.b (n=2)", FAILED))
+        self.assertEqual(case.outcome, FAILED)
+
+    def test_what_is_final_never_runs_again(self):
+        for text in ("==1==ERROR: AddressSanitizer: heap-use-after-free", "x.cc:1:2: runtime error: overflow",
+                     "WARNING: ThreadSanitizer: data race", "ERROR: LeakSanitizer: detected memory leaks",
+                     "leak: 5 blocks a round", "AssertionError: leak: 5 blocks", "the child ended by SIGSEGV",
+                     "Fatal Python error: Aborted", "TIMEOUT: no log", "Timeout (>300.0s) from pytest-timeout",
+                     "Command 'x' timed out after 3 seconds", "exited with error code 139"):
+            with self.subTest(text=text):
+                case, asked = self.decided(Case("t a.b", FAILED, text, "", "t"), Case("t a.b", PASSED))
+                self.assertEqual((case.outcome, asked), (FAILED, []))
+
+    def test_many_failures_are_no_coincidence(self):
+        cases = [Case(f"t a.b{n}", FAILED, "", "", "t") for n in range(results.MOST_AGAIN + 1)]
+        results.run_again(cases, lambda case: [Case(case.name, PASSED)])
+        self.assertEqual({case.outcome for case in cases}, {FAILED})
+
+
+class BazelEvents(unittest.TestCase):
+    """Of one `bazel test`, written as Bazel writes them."""
+
+    def cases(self, *targets, exit_code=3):
+        with tempfile.TemporaryDirectory() as folder:
+            events = os.path.join(folder, "events.json")
+            with open(events, "w", encoding="utf-8") as file:
+                for label, status, xml, log in targets:
+                    outputs = []
+                    for name, text in (("test.xml", xml), ("test.log", log)):
+                        path = os.path.join(folder, label.strip("/").replace(":", "_") + name)
+                        with open(path, "w", encoding="utf-8") as output:
+                            output.write(text)
+                        outputs.append({"name": name, "uri": "file://" + path})
+                    print(json.dumps({"id": {"testResult": {"label": label}},
+                                      "testResult": {"status": status, "testActionOutput": outputs}}), file=file)
+            return results.cases_of_events(events, exit_code)
+
+    def test_a_case_that_fails_in_a_process_that_lives(self):
+        good, bad = self.cases(("//a:b", "FAILED", """<testsuites><testsuite>
+            <testcase classname="S" name="good"/><testcase classname="S" name="bad"><failure message="1 != 2">more
+            </failure></testcase></testsuite></testsuites>""", "log"))
+        self.assertEqual(outcomes([good, bad]), [("//a:b S.good", PASSED), ("//a:b S.bad", FAILED)])
+        self.assertEqual((bad.target, bad.is_final, bad.message), ("//a:b", False, "1 != 2"))
+
+    def test_a_process_that_dies(self):
+        xml = """<testsuites><testsuite name="a/b"><testcase name="a/b" status="run">
+            <error message="exited with error code %d"></error></testcase></testsuite></testsuites>"""
+        (case,) = self.cases(("//a:b", "FAILED", xml % 139, "what it printed"))
+        self.assertEqual((case.name, case.outcome, case.is_final), ("//a:b", FAILED, True))
+        self.assertIn("what it printed", case.log)
+        # A script that has failed may have had bad luck.
+        (case,) = self.cases(("//a:b", "FAILED", xml % 1, "what it printed"))
+        self.assertEqual((case.target, case.is_final), ("//a:b", False))
+
+    def test_a_report_at_the_end_of_a_process(self):
+        passed, case = self.cases(("//a:b", "FAILED", """<testsuites><testsuite>
+            <testcase classname="S" name="good"/></testsuite></testsuites>""",
+            "ERROR: LeakSanitizer: detected memory leaks"))
+        self.assertEqual((passed.outcome, case.name, case.outcome, case.is_final), (PASSED, "//a:b", FAILED, True))
+
+    def test_a_report_beside_a_failed_case(self):
+        (case,) = self.cases(("//a:b", "FAILED", """<testsuites><testsuite><testcase classname="S" name="bad">
+            <failure message="1 != 2"/></testcase></testsuite></testsuites>""", "x.cc:1:2: runtime error: overflow"))
+        self.assertTrue(case.is_final)
+
+    def test_a_time_limit(self):
+        (case,) = self.cases(("//a:b", "TIMEOUT", "<testsuites/>", "log"))
+        self.assertEqual((case.outcome, case.is_final), (FAILED, True))
+
+    def test_a_run_without_a_word(self):
+        self.assertEqual(outcomes(self.cases(exit_code=1)), [("bazel", FAILED)])
+        self.assertEqual(self.cases(exit_code=results.NO_TESTS), [])
+
+
+class Expected(unittest.TestCase):
+    LISTED = {"skip": [{"case": "a *", "part": "CPython*", "reason": "no gold here"}],
+              "fail": [{"case": "b c.d", "part": "*", "reason": "the engine mends it"}]}
+
+    def decided(self, part, *cases):
+        expected.apply(part, cases, self.LISTED)
+        return [(case.outcome, case.is_final) for case in cases]
+
+    def test_a_skip_that_is_listed(self):
+        self.assertEqual(self.decided("CPython 3.11", Case("a b.c", SKIPPED, "no gold")), [(SKIPPED, False)])
+
+    def test_any_other_skip_is_a_failure(self):
+        self.assertEqual(self.decided("PyPy", Case("a b.c", SKIPPED, "no gold"), Case("x y.z", SKIPPED, "no x")),
+                         [(FAILED, True)] * 2)
+
+    def test_an_expected_failure(self):
+        self.assertEqual(self.decided("PyPy", Case("b c.d", FAILED, "1 != 2")), [(SKIPPED, False)])
+
+    def test_an_expected_failure_that_passes(self):
+        self.assertEqual(self.decided("PyPy", Case("b c.d", PASSED)), [(FAILED, True)])
+
+    def test_an_expected_failure_that_crashes(self):
+        self.assertEqual(self.decided("PyPy", Case("b c.d", FAILED, "SIGSEGV")), [(FAILED, True)])
+
+    def test_the_file_is_well_formed(self):
+        listed = expected.entries(os.path.join(ROOT, expected.PATH))
+        self.assertLess(len(listed["skip"]), 40, "the list of a run has to fit on a screen")
+        for text in ("[[pass]]\ncase = 'a'\n", "[[skip]]\ncase = 'a'\n", "[[skip]]\ncase=1\npart='a'\nreason='b'\n"):
+            with self.subTest(text=text), tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+                file.write(text)
+                file.flush()
+                self.assertRaises(ValueError, expected.entries, file.name)
+
+
+class InAFolder(unittest.TestCase):
+    """A repository of its own, with a cache of its own."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.cache = os.path.join(folder.name, "cache")
+        self.tree = os.path.join(folder.name, "tree")
+        os.makedirs(self.tree)
+        self.enterContext(unittest.mock.patch.dict(
+            os.environ, TYPEDCALL_DISK_CACHE=os.path.join(self.cache, "bazel"), TYPEDCALL_MACHINE="compiler 1"))
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.tree)
+        for command in ("init -q", "config user.name a", "config user.email a@b", "commit -q --allow-empty -m a"):
+            subprocess.run(["git", *command.split()], check=True)
+        self.write("file", "one")
+
+    def write(self, name, text):
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def enterContext(self, manager):  # unittest has it from 3.11 on
+        self.addCleanup(manager.__exit__, None, None, None)
+        return manager.__enter__()
+
+
+class Kept(InAFolder):
+    def interpreter(self, state="CPython 1"):
+        return types.SimpleNamespace(state=state, label="CPython", executable="python", reason="")
+
+    def stored(self, *cases):
+        store = kept.Kept([self.interpreter()])
+        store.store(results.Run("a part", list(cases), 3))
+        return kept.Kept([self.interpreter()]).load("a part")
+
+    def test_what_has_passed(self):
+        run = self.stored(Case("a b", PASSED), Case("a c", SKIPPED, "why"))
+        self.assertEqual(outcomes(run.cases), [("a b", PASSED), ("a c", SKIPPED)])
+        self.assertTrue(run.is_kept)
+
+    def test_what_has_not(self):
+        for outcome in (FAILED, FLAKY, UNAVAILABLE):
+            with self.subTest(outcome=outcome):
+                self.stored(Case("a b", PASSED))
+                self.assertIsNone(self.stored(Case("a b", outcome)))
+        self.assertIsNone(self.stored())
+
+    def test_the_log_is_there_in_any_case(self):
+        self.stored(Case("a b", FAILED, "why", "all of it"))
+        with open(results.log_of(kept.Kept([self.interpreter()]).folder, "a part"), encoding="utf-8") as file:
+            self.assertIn("all of it", file.read())
+
+    def test_another_tree(self):
+        self.assertIsNotNone(self.stored(Case("a b", PASSED)))
+        self.write("file", "two")
+        self.assertIsNone(kept.Kept([self.interpreter()]).load("a part"))
+        self.write("file", "one")
+        self.assertIsNotNone(kept.Kept([self.interpreter()]).load("a part"))
+        self.write("new", "not committed, not ignored")
+        self.assertIsNone(kept.Kept([self.interpreter()]).load("a part"))
+
+    def test_another_machine(self):
+        self.assertIsNotNone(self.stored(Case("a b", PASSED)))
+        self.assertIsNone(kept.Kept([self.interpreter("CPython 2")]).load("a part"))
+        with unittest.mock.patch.dict(os.environ, TYPEDCALL_MACHINE="compiler 2"):
+            self.assertIsNone(kept.Kept([self.interpreter()]).load("a part"))
+
+    def test_without_git_nothing_is_kept(self):
+        with unittest.mock.patch.object(kept, "tree", return_value=""):
+            self.assertIsNone(self.stored(Case("a b", PASSED)))
+
+
+class OtherMachine(unittest.TestCase):
+    """What is no file of the tree and changes results anyway."""
+
+    def test_an_interpreter_of_the_same_name(self):
+        import interpreters
+
+        with tempfile.NamedTemporaryFile("w") as library:
+            info = dict(executable=sys.executable, version="3.11.7", implementation="CPython", include="x",
+                        library=library.name, gil_disabled=False, debug=False)
+            first = interpreters.Interpreter("a", info).state
+            self.assertEqual(interpreters.Interpreter("b", info).state, first)
+            library.write("another build")
+            library.flush()
+            self.assertNotEqual(interpreters.Interpreter("a", info).state, first)
+
+    def test_a_compiler_and_a_library(self):
+        described = self.described()
+        self.assertEqual(self.described(), described)
+        self.assertNotEqual(self.described(compiler="c++ 2"), described)
+        self.assertNotEqual(self.described(packages="installed libgtest-dev 2"), described)
+        self.assertNotEqual(self.described(packages="installed gcc-12 1\ninstalled libgtest-dev 1"), described)
+        self.assertEqual(self.described(packages="installed libgtest-dev 1\ninstalled vim 2"), described)
+
+    def described(self, compiler="c++ 1", packages="installed libgtest-dev 1"):
+        """What tools/setup writes for Bazel, on a machine with this compiler and these of Debian's packages."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in (("c++", compiler), ("cc", "cc 1"), ("clang", "clang 1"), ("dpkg-query", packages)):
+                path = os.path.join(folder, name)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(f"#!/bin/sh\nprintf '%s\\n' '{text}'\n")
+                os.chmod(path, 0o755)
+            with open(os.path.join(ROOT, "tools", "setup"), encoding="utf-8") as file:
+                functions = file.read()
+            begin, end = functions.index("describe_machine() {"), functions.index("# from_pypi FOLDER")
+            subprocess.run(["bash", "-euc", functions[begin:end] + "\nfor_bazel"], check=True, cwd=folder, env={
+                "PATH": folder + ":" + os.environ["PATH"]})
+            with open(os.path.join(folder, ".machine.bazelrc"), encoding="utf-8") as file:
+                return file.read()
+
+
+class Runs(InAFolder):
+    """Runs of parts that are made up."""
+
+    def run_parts(self, *plan, is_kept=False, is_full=False, not_run=()):
+        """(what it printed, its status)"""
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed), \
+                unittest.mock.patch.object(expected, "entries", return_value={"skip": [], "fail": []}):
+            store = kept.Kept([])
+            runs = run_tests.run_all(plan, store, is_kept)
+            results.summary(runs, [], not_run, 1, store.folder)
+        return printed.getvalue(), run_tests.status(runs, is_full)
+
+    def part(self, name, *cases, lane="bazel"):
+        self.ran = []
+
+        def run():
+            self.ran.append(name)
+            return [Case(*case) for case in cases]
+
+        return parts.Part(name, run, lane=lane)
+
+    def test_all_green(self):
+        printed, status = self.run_parts(self.part("one", ("a b", PASSED)),
+                                         self.part("two", ("c d", PASSED), lane="package"))
+        self.assertEqual(status, 0)
+        self.assertEqual(printed.splitlines()[-1], "2 passed, 0 failed, 0 skipped")
+
+    def test_red(self):
+        printed, status = self.run_parts(self.part("one", ("a b", PASSED), ("a c", FAILED, "why", "the log")))
+        self.assertEqual(status, 1)
+        self.assertIn("the log", printed)
+        self.assertIn("a c: why [one]", printed)
+        self.assertEqual(printed.splitlines()[-1], "1 passed, 1 failed, 0 skipped")
+
+    def test_flaky_is_green_and_a_line_at_the_end(self):
+        printed, status = self.run_parts(self.part("one", ("a b", FLAKY, "why", "both logs")))
+        self.assertEqual(status, 0)
+        line, total = printed.splitlines()[-2:]
+        self.assertRegex(line, r"^FLAKY a b \[one\]: both logs are in .*one\.log$")
+        with open(line.split(" in ")[1], encoding="utf-8") as file:
+            self.assertIn("both logs", file.read())
+        self.assertEqual(total, "1 passed, 0 failed, 0 skipped")
+
+    def test_unavailable_is_red_in_the_gate_and_counted_in_full(self):
+        plan = self.part("one", ("a b", PASSED)), parts.missing("two", "no mirror: install one")
+        for is_full, status in ((False, 1), (True, 0)):
+            printed, ended = self.run_parts(*plan, is_full=is_full)
+            self.assertEqual(ended, status)
+            self.assertIn("no mirror: install one", printed)
+            self.assertEqual(printed.splitlines()[-1], "1 passed, 0 failed, 0 skipped, 1 unavailable")
+
+    def test_nothing_ran(self):
+        self.assertEqual(self.run_parts(self.part("one"))[1], 1)
+
+    def test_a_skip_that_nobody_expects(self):
+        printed, status = self.run_parts(self.part("one", ("a b", PASSED), ("a c", SKIPPED, "no x")))
+        self.assertEqual(status, 1)
+        self.assertIn("does not expect: no x", printed)
+
+    def test_what_is_left_out_is_the_last_line(self):
+        printed, _ = self.run_parts(self.part("one", ("a b", PASSED)), not_run=["3.13t (tools/free_threaded)"])
+        self.assertEqual(printed.splitlines()[-1], "Not run: 3.13t (tools/free_threaded)")
+
+    def test_a_runner_that_fails(self):
+        def fails():
+            raise RuntimeError("no disk")
+
+        printed, status = self.run_parts(parts.Part("one", fails))
+        self.assertEqual(status, 1)
+        self.assertIn("no disk", printed)
+
+    def test_a_run_that_is_cut_is_taken_up(self):
+        def is_cut():
+            raise KeyboardInterrupt
+
+        self.run_parts(self.part("one", ("a b", PASSED)), self.part("two", ("c d", FAILED)))
+        again = self.part("one", ("a b", PASSED)), self.part("two", ("c d", PASSED)), self.part("three", ("e f", PASSED))
+        printed, status = self.run_parts(*again, is_kept=True, is_full=True)
+        self.assertEqual((self.ran, status), (["two", "three"], 0))
+        self.assertIn("one: passed before, for the same tree", printed)
+        self.assertEqual(printed.splitlines()[-1], "3 passed, 0 failed, 0 skipped")
+        # The gate does not look at what passed before.
+        self.part("")
+        again = self.part("one", ("a b", PASSED))
+        self.run_parts(again)
+        self.assertEqual(self.ran, ["one"])
+
+
+if __name__ == "__main__":
+    unittest.main()

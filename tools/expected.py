@@ -1,0 +1,45 @@
+# Holds the cases of a part against tests/expected.toml, the list of skips and failures that are expected.
+# Any other skip is a failure, and so is an expected failure that passes.
+import fnmatch
+import functools
+
+import tomllib
+from results import FAILED, PASSED, SKIPPED
+
+PATH = "tests/expected.toml"
+FIELDS = {"case", "part", "reason"}
+
+
+@functools.cache
+def entries(path=PATH):
+    """The tables `skip` and `fail` of the file: lists of {case, part, reason}, whose first two are patterns
+    as in a shell. Raises ValueError for anything else."""
+    with open(path, "rb") as file:
+        listed = tomllib.load(file)
+    for kind, rows in listed.items():
+        if kind not in ("skip", "fail"):
+            raise ValueError(f"{path}: [[skip]] or [[fail]], not [[{kind}]]")
+        for row in rows:
+            if set(row) != FIELDS or not all(isinstance(value, str) and value for value in row.values()):
+                raise ValueError(f"{path}: case, part and reason, not {row}")
+    return {"skip": listed.get("skip", []), "fail": listed.get("fail", [])}
+
+
+def _find(rows, part, case):
+    return next((row for row in rows if fnmatch.fnmatchcase(case.name, row["case"])
+                 and fnmatch.fnmatchcase(part, row["part"])), None)
+
+
+def apply(part, cases, listed=None):
+    """Changes the outcome of each case of the part that is not what the list says."""
+    listed = listed or entries()
+    for case in cases:
+        if case.outcome == SKIPPED and not _find(listed["skip"], part, case):
+            case.outcome, case.is_final = FAILED, True
+            case.message = f"skipped, which {PATH} does not expect: {case.message}"
+        row = _find(listed["fail"], part, case) if case.outcome in (PASSED, FAILED) else None
+        if row and case.outcome == PASSED:
+            case.outcome, case.is_final = FAILED, True
+            case.message = f"passed, but {PATH} expects a failure: {row['reason']}"
+        elif row and not case.is_final:
+            case.outcome, case.message = SKIPPED, "fails, as expected: " + row["reason"]

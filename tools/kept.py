@@ -1,0 +1,73 @@
+# Results of parts, kept in the cache by the tree that they are of and the machine that they ran on: what has
+# passed need not run again for the same tree. Also what else than the tree results depend on.
+import hashlib
+import json
+import os
+import subprocess
+import tempfile
+
+import results
+
+
+def cache():
+    return os.path.dirname(os.environ["TYPEDCALL_DISK_CACHE"])
+
+
+def _git(*arguments, **options):
+    # In a container the checkout often belongs to another user.
+    return subprocess.run(["git", "-c", "safe.directory=*", *arguments], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True, check=True, **options).stdout.strip()
+
+
+def tree():
+    """The name that git would give the working tree, with what is not committed; "" without git."""
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            environment = dict(os.environ, GIT_INDEX_FILE=os.path.join(folder, "index"))
+            _git("read-tree", "HEAD", env=environment)
+            _git("add", "--all", env=environment)
+            return _git("write-tree", env=environment)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def machine(interpreters):
+    """A digest of what no tree names: the compilers and libraries that tools/setup has looked at, and the
+    interpreters."""
+    state = [os.environ.get("TYPEDCALL_MACHINE", ""), *sorted(each.state for each in interpreters)]
+    return hashlib.sha256("\n".join(state).encode()).hexdigest()[:16]
+
+
+class Kept:
+    """The results for one tree on one machine."""
+
+    def __init__(self, interpreters):
+        name = tree()
+        self.folder = os.path.join(cache(), "results", f"{name or 'no-tree'}-{machine(interpreters)}")
+        self.is_useful = bool(name)
+        os.makedirs(self.folder, exist_ok=True)
+
+    def _path(self, part):
+        return results.log_of(self.folder, part)[:-len(".log")] + ".json"
+
+    def load(self, part):
+        """The Run of a part that has passed, or None."""
+        try:
+            with open(self._path(part), encoding="utf-8") as file:
+                seconds, cases = json.load(file)
+        except (FileNotFoundError, ValueError):
+            return None
+        return results.Run(part, [results.Case(*case) for case in cases], seconds, is_kept=True)
+
+    def store(self, run):
+        """Writes the log, and the result if it need not run again: all passed the first time."""
+        with open(results.log_of(self.folder, run.name), "w", encoding="utf-8") as file:
+            file.write(run.log())
+        path = self._path(run.name)
+        good = {results.PASSED, results.SKIPPED}
+        if self.is_useful and run.cases and {case.outcome for case in run.cases} <= good:
+            with open(path + ".new", "w", encoding="utf-8") as file:
+                json.dump([run.seconds, [[c.name, c.outcome, c.message] for c in run.cases]], file)
+            os.replace(path + ".new", path)
+        elif os.path.exists(path):
+            os.unlink(path)
