@@ -1,12 +1,43 @@
-"""headers: a library's headers as files, for tests that run a compiler themselves."""
+"""A library for each header, with what it is made of; and headers as files."""
+
+def header_library(name, folder = None, without = [], hdrs = [], deps = [], **kwargs):
+    """The header <name>.h if there is one, with a folder and others that only it includes.
+
+    A library for each header keeps tests in the cache that do not include what changed. tests/layout
+    checks that deps are what the headers include; it reads the literals of the call.
+
+    Args:
+      name: the target's name.
+      folder: whose headers belong to it.
+      without: names of headers in the folder that have another target.
+      hdrs: more headers.
+      deps: the targets of what the headers include.
+      **kwargs: for cc_library.
+    """
+    patterns = [name + ".h"] + ([folder + "/*.h"] if folder else [])
+    native.cc_library(
+        name = name,
+        hdrs = hdrs + native.glob(
+            patterns,
+            allow_empty = True,
+            exclude = ["%s/%s" % (folder, file) for file in without],
+        ),
+        deps = deps,
+        **kwargs
+    )
 
 def _headers_impl(ctx):
     """The Python headers are the interpreter's own, where its sysconfig says."""
-    headers = ctx.attr.dep[CcInfo].compilation_context.headers.to_list()
-    files = depset([header for header in headers if not header.owner.workspace_name])
+    files = depset([
+        header
+        for dep in ctx.attr.deps
+        for header in dep[CcInfo].compilation_context.headers.to_list()
+        if header.owner.workspace_name == ctx.label.workspace_name
+    ])
     return [DefaultInfo(files = files, runfiles = ctx.runfiles(transitive_files = files))]
 
 headers = rule(
     implementation = _headers_impl,
-    attrs = {"dep": attr.label(mandatory = True, providers = [CcInfo])},
+    attrs = {"deps": attr.label_list(mandatory = True, providers = [CcInfo])},
+    doc = "Libraries' headers as files, for tests that run a compiler themselves.",
 )
