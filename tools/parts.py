@@ -43,7 +43,7 @@ NEWEST_DEBUG = "tools/newest_pythons tools/test --python /usr/bin/python3.15-dbg
 RUN_WITH_JIT = ["//tests/resolve/...", "//tests/provider/...", "//tests/c_provider/..."]
 # What includes the C++ library, which musl-gcc has not got. The rest is C99, which C++ reads, too.
 WITH_CXX_LIBRARY = ("//:README.md //bazel:fuzz_replay_main.cc //bazel/system:all //bench:class_data_designs.so "
-                    "//examples/class_data:greetings_cpp.so //typedcall:typedcall")
+                    "//examples/class_data:greetings_cpp.so //typedcall:namespace")
 
 
 class Part:
