@@ -1,6 +1,8 @@
 """The rooms of the repository and the arrows between them: who may include whom. What people include
-is at the top of core/ and typedcall/; what it is made of is in a folder, for that room alone."""
+is at the top of core/ and typedcall/; what it is made of is in a folder, for that room alone. And Bazel's targets, which follow the includes."""
+import ast
 import collections
+import glob
 import os
 import re
 import unittest
@@ -46,6 +48,9 @@ WITHOUT_REFERENCE = {
     "typedcall/namespace.h": "the inline namespace, which nobody names",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"((?:core|typedcall)/[^"]+)"', re.MULTILINE)
+# What Bazel calls the headers of others.
+SYSTEM_INCLUDE = re.compile(r"^\s*#\s*include\s+<(Python\.h|ffi\.h)>", re.MULTILINE)
+SYSTEM_TARGETS = {"Python.h": "@python//:headers", "ffi.h": "//bazel/system:ffi"}
 # Tests of what is inside: the Python package's tags; register images on platforms without Python.
 INSIDERS = {"tests/old_interfaces/member_today.cc", "tests/invoker/registers_main.cc"}
 
@@ -60,6 +65,24 @@ def sources(*folders):
                     path = os.path.join(where, name)
                     with open(path, encoding="utf-8") as file:
                         yield os.path.relpath(path, ROOT), file.read()
+
+
+def header_libraries(folder):
+    """(label, headers, deps) of each header_library in the folder's BUILD, see bazel/headers.bzl."""
+    with open(os.path.join(ROOT, folder, "BUILD"), encoding="utf-8") as file:
+        calls = [each.value for each in ast.parse(file.read()).body if isinstance(each, ast.Expr)
+                 and isinstance(each.value, ast.Call) and each.value.func.id == "header_library"]
+    for call in calls:
+        said = {each.arg: ast.literal_eval(each.value) for each in call.keywords}
+        names = set(said.get("hdrs", ()))
+        if os.path.exists(os.path.join(ROOT, folder, said["name"] + ".h")):
+            names.add(said["name"] + ".h")
+        if "folder" in said:
+            within = os.path.join(ROOT, folder, said["folder"])
+            inside = {os.path.basename(path) for path in glob.glob(os.path.join(within, "*.h"))}
+            names |= {said["folder"] + "/" + name for name in inside - set(said.get("without", ()))}
+        yield ("//%s:%s" % (folder, said["name"]), {folder + "/" + name for name in names},
+               ["//" + folder + dep if dep.startswith(":") else dep for dep in said.get("deps", ())])
 
 
 def room_of(path):
@@ -124,6 +147,34 @@ class Layout(unittest.TestCase):
                  for target in INCLUDE.findall(text)
                  if target.count("/") > 1 and path not in INSIDERS]
         self.assertEqual(wrong, [])
+
+    def test_each_public_header_has_a_target_of_its_name(self):
+        libraries = [each for folder in ("core", "typedcall") for each in header_libraries(folder)]
+        owners = collections.Counter(path for _, headers, _ in libraries for path in headers)
+        self.assertEqual([path for path, count in owners.items() if count > 1], [])
+        headers = {path for path, _ in sources("core", "typedcall") if path.endswith(".h")}
+        missing = {path for path in headers - set(owners) if not path.startswith("typedcall/python/")}
+        self.assertEqual(missing, set())
+        self.assertEqual(set(owners) - headers, set())
+        named = {label[2:].replace(":", "/") + ".h" for label, _, _ in libraries}
+        self.assertEqual({path for path in headers if path.count("/") == 1} - named, set())
+
+    def test_targets_depend_on_what_their_headers_include(self):
+        libraries = [each for folder in ("core", "typedcall") for each in header_libraries(folder)]
+        owner = {path: label for label, headers, _ in libraries for path in headers}
+        texts = dict(sources("core", "typedcall"))
+        for label, headers, deps in libraries:
+            with self.subTest(label):
+                included = {owner[target] for path in headers for target in INCLUDE.findall(texts[path])}
+                included |= {SYSTEM_TARGETS[name] for path in headers
+                             for name in SYSTEM_INCLUDE.findall(texts[path])}
+                self.assertEqual(sorted(deps), sorted(included - {label}))
+
+    def test_tests_depend_on_headers_not_on_all(self):
+        for folder in ("tests", "bench"):
+            for path in glob.glob(os.path.join(ROOT, folder, "**", "BUILD"), recursive=True):
+                with self.subTest(os.path.relpath(path, ROOT)), open(path, encoding="utf-8") as file:
+                    self.assertEqual(re.findall(r'"//(?:core|typedcall)(?::abi|:bindings)?"', file.read()), [])
 
     def test_adapters_are_small(self):
         package = os.path.join(ROOT, "typedcall", "python", "typedcall")
