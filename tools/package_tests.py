@@ -109,6 +109,19 @@ def environment_of(interpreter, has_libraries=True, wanted=(), is_fresh=False):
     return (None, reason) if reason else (folder, None)
 
 
+def make_editable(interpreter):
+    """Makes .venv for a person: as environment_of(), with an editable installation of this checkout, which
+    compiles what has changed when it is imported. Returns None, or why there is none."""
+    with open(pins_of(interpreter), encoding="utf-8") as file:
+        reason = _make(interpreter, ".venv", ["--no-deps", "-r", file.name])
+    if reason:
+        return reason
+    status, output = pip(".venv/bin/python", "install", "--no-deps", "--no-index", "--no-build-isolation",
+                         "--config-settings=editable.rebuild=true",
+                         "--config-settings=cmake.build-type=Debug", "--editable", ".")
+    return output if status else None
+
+
 def site_packages(folder):
     return glob.glob(os.path.join(folder, "lib*", "py*", "site-packages"))[0]
 

@@ -10,9 +10,9 @@ from results import PASSED, UNAVAILABLE, Case
 
 # Tests that call the compiler themselves: neither its flags nor a second interpreter of the same
 # version make a difference to them. The slowest one is the same for all versions, too.
-NOT_AGAIN = "-compiles,-compiles-once,-preflight"
-# Run by tools/preflight; of time, of resident memory, of threads that must overlap.
-NOT_IN_GATE = "-preflight,-timing"
+NOT_AGAIN = "-compiles,-compiles-once,-preflight,-programs"
+# Run by tools/preflight; of time, of resident memory, of threads that must overlap; of other programs.
+NOT_IN_GATE = "-preflight,-timing,-programs"
 # Tags of the tests that differ from one interpreter to the next.
 PER_INTERPRETER = "python,headers"
 # The slowest to build. What they test is C++ that no version of Python changes, so the sanitizers'
@@ -133,8 +133,14 @@ def full(machine, seconds, seed, thread_sanitizer):
     usual = machine.usual
     yield Part("other programs, " + usual.label, package_tests.cases_of, usual, lane="package",
                chosen=package_tests.SLOW)
-    yield Part("timing, " + usual.label, bazel_test, usual, ["--build_tests_only", "--test_tag_filters=timing"],
-               lane="quiet")
+    yield Part("Bazel as a dependency, " + usual.label, bazel_test, usual, _tags("programs"))
+    yield Part("timing, " + usual.label, bazel_test, usual, _tags("timing"), lane="quiet")
+    if machine.debug:
+        yield Part("timing, asan and ubsan, " + machine.debug.label, bazel_test, machine.debug,
+                   ["--config=asan_ubsan", *_tags("timing", NOT_AGAIN)], lane="quiet")
+    if machine.newest is not usual:
+        yield Part("timing, " + machine.newest.label, bazel_test, machine.newest, _tags("timing", NOT_AGAIN), (),
+                   RECORDS, lane="quiet")
     yield Part("package, timing, " + usual.label, package_tests.cases_of, usual, left_out=package_tests.SLOW,
                marks="timing", lane="quiet")
     yield Part("package, newest libraries, " + usual.label, package_tests.cases_of, usual, lane="package",
@@ -146,7 +152,7 @@ def full(machine, seconds, seed, thread_sanitizer):
     yield Part("package, a newer PyPy", checks.script, "tools/pypy_newer", lane="package")
     yield Part("platforms", checks.platforms_check, lane="package")
     yield Part("optimised, " + usual.label, bazel_test, usual,
-               ["--compilation_mode=opt", *_tags(NOT_AGAIN, "-timing")], (), OPTIMISED)
+               ["--compilation_mode=opt", *_tags(NOT_AGAIN)], (), OPTIMISED)
     yield Part("tsan, clang, " + usual.label, bazel_test, usual, ["--config=tsan", "--config=clang"])
     yield Part("random, " + usual.label, random_seeds, usual, seconds, seed)
     yield Part("fuzz, " + usual.label, fuzz_all, usual, seconds, seed)
