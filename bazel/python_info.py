@@ -19,6 +19,14 @@ def shared_library():
     return path if os.path.isfile(path) else ""
 
 
+def loads_sqlite_extensions():
+    try:
+        import sqlite3
+    except ImportError:
+        return False
+    return hasattr(sqlite3.Connection, "enable_load_extension")
+
+
 def main():
     include = sysconfig.get_paths()["include"]
     print(json.dumps({
@@ -34,6 +42,7 @@ def main():
         "gil_disabled": bool(variable("Py_GIL_DISABLED")),
         # The processor and the C library.
         "multiarch": variable("MULTIARCH") or "",
+        "sqlite": loads_sqlite_extensions(),
         # Compiled in, and off without PYTHON_JIT=1?
         "jit": hasattr(sys, "_jit") and sys._jit.is_available() and not sys._jit.is_enabled(),
     }))

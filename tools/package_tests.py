@@ -26,6 +26,9 @@ OTHER_PROGRAMS = {"test_build_systems", "test_callback_libraries", "test_cluster
                   "test_examples_package", "test_figures", "test_install", "test_pages", "test_typing"}
 # For --full: attacks, too, and a minute of Numba.
 SLOW = OTHER_PROGRAMS | {"test_numba_cache", "test_numba_cache_stale", "test_property_attack"}
+# Of the limited API of 3.12, and of an sqlite3 that loads extensions.
+ABI3 = {"test_examples_abi3"}
+SQLITE = {"test_sql", "test_sql_connections", "test_adapters_interpreters"}
 # By a fixed seed but in --full.
 RANDOM = {"test_property_attack"}
 # Run again with CPython's JIT, where it is compiled in: those that need few libraries, or call most.
@@ -173,7 +176,7 @@ def cases_of(interpreter, has_libraries=True, left_out=(), chosen=(), marks="", 
         return [Case("package", UNAVAILABLE, reason)]
     python = os.path.join(folder, "bin", "python")
     # As users get it beside its libraries. Without optimisation it takes half as long to compile.
-    options = () if has_libraries else ("--config-settings=cmake.build-type=Debug",)
+    options = () if has_libraries and not chosen else ("--config-settings=cmake.build-type=Debug",)
     if folder not in _installed:
         _installed[folder] = install_package(python, *options)
     cases = [_installed[folder]]

@@ -88,6 +88,8 @@ class Machine:
         ordinary = sorted((each for each in usable if each.ordinary), key=lambda each: each.version)
         self.oldest, self.newest = ordinary[0], ordinary[-1]
         self.debug = next((each for each in usable if each.debug and not each.info["gil_disabled"]), None)
+        # One whose sqlite3 loads extensions, the usual one if it does.
+        self.sqlite = next((each for each in [usual, *ordinary] if each.info["sqlite"]), None)
         self.free_threaded = [each for each in usable if each.info["gil_disabled"] and not each.debug]
         self.pypy = next((each for each in found if each.info["implementation"] == "PyPy" and each.runs_package), None)
 
@@ -120,6 +122,16 @@ def gate(machine, demanded):
         not_run.append("a free-threaded CPython (tools/free_threaded builds one)")
     parts.append(Part("package, " + usual.label, package_tests.cases_of, usual, lane="package",
                       left_out=package_tests.SLOW, marks="not timing"))
+    # What the usual one has not got.
+    others = {machine.newest: set()}
+    if machine.newest.version >= (3, 12):
+        others[machine.newest] |= package_tests.ABI3
+    if machine.sqlite:
+        others.setdefault(machine.sqlite, set()).update(package_tests.SQLITE)
+    for interpreter, files in others.items():
+        if files and interpreter is not usual:
+            parts.append(Part("package, some, " + interpreter.label, package_tests.cases_of, interpreter,
+                              lane="package", has_libraries=False, chosen=files, marks="not timing"))
     if machine.pypy:
         parts.append(Part("package, " + machine.pypy.label, package_tests.cases_of, machine.pypy, lane="package",
                           has_libraries=False, left_out=package_tests.SLOW, marks="not timing"))
