@@ -144,13 +144,13 @@ class ToAModule(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "half has 'd->d' in its method metadata, to which"):
                 typedcall.add(typed.half, "f->f", single)
             self.assertEqual(rows(typed.half), before)
-            return
-        typedcall.add(typed.half, "f->f", single)
-        self.assertEqual(rows(typed.half)[: len(before)], before)
-        self.assertEqual(typedcall.resolve(typed.half, "f->f", casting="exact")(3.0), 1.5)
-        self.assertEqual(typedcall.resolve(typed.half, "d->d")(3.0), 1.5)
-        with self.assertRaisesRegex(ValueError, "half is tagged already"):
-            typedcall.add(typed.half, "d->d", address(single))
+        else:
+            typedcall.add(typed.half, "f->f", single)
+            self.assertEqual(rows(typed.half)[: len(before)], before)
+            self.assertEqual(typedcall.resolve(typed.half, "f->f", casting="exact")(3.0), 1.5)
+            self.assertEqual(typedcall.resolve(typed.half, "d->d")(3.0), 1.5)
+            with self.assertRaisesRegex(ValueError, "half is tagged already"):
+                typedcall.add(typed.half, "d->d", address(single))
 
 
 if __name__ == "__main__":

@@ -41,12 +41,14 @@ def has_sqlite():
 
 
 class Installed(unittest.TestCase):
-    def test_the_headers_are_there_and_say_what_the_repository_says(self):
+    def test_the_headers_are_there(self):
         include = pathlib.Path(typedcall.get_include())
         self.assertTrue((include / "typedcall" / "typed_method.h").is_file())
         self.assertTrue((include / "core" / "custom_slots.h").is_file())
-        if not HAS_REPOSITORY:
-            return
+
+    @unittest.skipUnless(HAS_REPOSITORY, "this is not a test of the repository")
+    def test_the_headers_say_what_the_repository_says(self):
+        include = pathlib.Path(typedcall.get_include())
         expected = {path: (ROOT / path).read_bytes() for path in headers(ROOT)}
         found = {path: (include / path).read_bytes() for path in headers(include)}
         self.assertEqual(set(found), set(expected))

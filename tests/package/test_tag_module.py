@@ -31,6 +31,14 @@ typedef struct { int a; } ef_struct;
 """
 
 
+def cffi_module():
+    try:
+        import cffi
+    except ImportError:
+        raise unittest.SkipTest("cffi is not installed") from None
+    return cffi
+
+
 class TagModule(unittest.TestCase):
     def tearDown(self):
         for name in NAMES:
@@ -66,11 +74,9 @@ class TagModule(unittest.TestCase):
                                          prefix="ef_"), ["norm"])
                 self.assertEqual(typedcall.resolve(exported.norm, "dd->d")(3, 4), 25)
                 self.assertTrue(typedcall.untag(exported.norm))
-        try:
-            import cffi
-        except ImportError:
-            return
-        ffi = cffi.FFI()
+
+    def test_a_library_of_cffi(self):
+        ffi = cffi_module().FFI()
         ffi.cdef("double ef_norm(double, double);")
         typedcall.tag_module(exported, {"norm": "dd->d"}, library=ffi.dlopen(exported.__file__),
                              prefix="ef_")
@@ -94,10 +100,7 @@ class TagModule(unittest.TestCase):
             typedcall.tag_module(exported, "struct s { int a; }; struct s ef_gcd(int);", prefix="ef_")
 
     def test_comments_and_conditions_of_a_header(self):
-        try:
-            import cffi  # noqa: F401
-        except ImportError:
-            self.skipTest("cffi is not installed")
+        cffi_module()
         gcd = "int ef_gcd(int a, int b);\n"
         for text in (
             "/* of all\n # kinds */ " + gcd + "/* more */",

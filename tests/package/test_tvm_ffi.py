@@ -16,7 +16,8 @@ import support
 import tvm_ffi_support
 import typedcall
 from tvm_ffi_support import (
-    RAW_BYTES, RAW_TEXT, ByteArray, buffers, call_in_threads, call_raw, caller, fallbacks, functions, tvm_ffi,
+    RAW_BYTES, RAW_TEXT, ByteArray, buffers, call_in_threads, call_raw, caller, fallbacks, functions, raw_result,
+    tvm_ffi,
 )
 from typedcall.tvm_ffi import function
 
@@ -111,10 +112,17 @@ class Values(unittest.TestCase):
         self.refuses(ValueError, "the result is no UTF-8", function(caller.no_utf8))
 
     def test_bytes_by_their_address(self):
-        hash_of = function(buffers.hash)
-        for data in (b"", b"any \xff\0"):
-            self.assertIn(call_raw(hash_of, RAW_BYTES, ctypes.pointer(ByteArray(data, len(data)))),
-                          (1, None))  # an int, or one that is too large
+        hash_of, fits = function(buffers.hash), set()
+        for data in (b"", b"a", b"any \xff\0", b"7 bytes", b"a\0b"):
+            with self.subTest(data):
+                result = raw_result(hash_of, RAW_BYTES, ctypes.pointer(ByteArray(data, len(data))))
+                expected = buffers.hash(data)
+                fits.add(expected < 2**63)
+                if expected < 2**63:
+                    self.assertEqual((result.type, result.pointer), (1, expected))  # an int
+                else:
+                    self.assertIsNone(result)  # too large for one
+        self.assertEqual(fits, {True, False})
 
     def test_bytes_and_tensors(self):
         hash_of, norm, total = map(function, (buffers.hash, buffers.norm, buffers.total))

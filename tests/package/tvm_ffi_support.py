@@ -32,11 +32,17 @@ RAW_TEXT, RAW_BYTES = 8, 9
 
 def call_raw(function, kind, pointer):
     """As a caller in C, which may pass anything: the type of the result; None where it failed."""
+    result = raw_result(function, kind, pointer)
+    return None if result is None else result.type
+
+
+def raw_result(function, kind, pointer):
+    """The same, and the value in `pointer`."""
     argument, result = Any(kind, 0, ctypes.cast(pointer, ctypes.c_void_p)), Any(0, 0, None)
     failed = tvm_ffi.LIB.TVMFFIFunctionCall(
         ctypes.c_void_p(function.__chandle__()), ctypes.byref(argument), 1, ctypes.byref(result))
     if not failed:
-        return result.type
+        return result
     error = ctypes.c_void_p()
     tvm_ffi.LIB.TVMFFIErrorMoveFromRaised(ctypes.byref(error))
     assert error.value

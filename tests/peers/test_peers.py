@@ -77,7 +77,14 @@ class Run(unittest.TestCase):
                 self.assertGreater(min(values), 0)
 
     def test_right_modules_pass(self):
-        run.check_equal({"one": module(), "other": module()})
+        asked = []
+
+        def inc(*arguments):
+            asked.append(arguments)
+            return module().inc(*arguments)
+
+        run.check_equal({"one": module(), "last": module(inc=inc)})
+        self.assertEqual(asked, [each for each, _ in run.EXPECTED["l->l"]] + run.REFUSED["l->l"])
 
     def test_what_is_wrong_is_not_measured(self):
         wrong = {

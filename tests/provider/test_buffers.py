@@ -280,8 +280,11 @@ class GivenBack(unittest.TestCase):
     def check(self):
         gc.collect()
         for each in (self.values, self.other):
-            each.append(1.0)
-            each.pop()
+            try:
+                each.append(1.0)
+            except BufferError as error:
+                self.fail("a call has kept the array: %s" % error)
+            self.assertEqual(each.pop(), 1.0)
 
     def test_after_every_call(self):
         for call in (

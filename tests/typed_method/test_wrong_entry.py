@@ -32,6 +32,15 @@ WRONG = [
     ("nothing", "INT", None),
     ("nothing", "VOID, INT", None),
 ]
+# What is no code or no function, and what the compilers say of it, in C and in C++.
+NOT_A_FUNCTION = (r"invalid type argument of unary|indirection requires pointer operand",
+                  r"invalid .static_cast. from type|cannot cast from type 'int' to pointer type")
+NONE = [
+    ("scale", "DOUBLE, DOUBEL, LONG", ("PyTypedMethod_Internal_TEXT_DOUBEL",) * 2),
+    ("number", "INT", NOT_A_FUNCTION),
+    # One more than are counted: a code stands where the count is expected.
+    ("scale", "DOUBLE" + ", LONG" * 13, ("PyTypedMethod_Internal_(SPELL|PARAMETERS)_LONG",) * 2),
+]
 
 
 def compile_entry(function, codes, kind, language, standard):
@@ -63,12 +72,12 @@ class Entries(unittest.TestCase):
                     self.assertIn(WORDS[language], result.stderr)
 
     def test_what_is_no_code_or_no_function(self):
-        for language, standard in LANGUAGES:
-            for function, codes in (("scale", "DOUBLE, DOUBEL, LONG"), ("number", "INT"),
-                                    ("scale", "DOUBLE" + ", LONG" * 13)):
+        for at, (language, standard) in enumerate(LANGUAGES):
+            for function, codes, words in NONE:
                 with self.subTest(standard=standard, codes=codes):
                     result = compile_entry(function, codes, None, language, standard)
                     self.assertNotEqual(result.returncode, 0)
+                    self.assertRegex(result.stderr, "error: .*(%s)" % words[at])
 
 
 if __name__ == "__main__":
