@@ -299,9 +299,14 @@ class Sink(unittest.TestCase):
         gc.collect()
         self.assertEqual(made(1.0), 2.0)
 
-    def test_a_ufunc_that_dies(self):
-        for _ in range(1000):
-            typedcall.ufunc(functions.half, "short_lived")([1.0])
+    def test_a_ufunc_that_dies_does_not_crash(self):
+        ended = support.python("-c", (
+            "import typed_functions, typedcall\n"
+            "for _ in range(1000):\n"
+            "    made = typedcall.ufunc(typed_functions.half, 'short_lived')\n"
+            "    assert made([1.0]).tolist() == [0.5]\n"
+            "print('ended')"), paths=[support.module_folder("typed_functions")])
+        self.assertEqual(ended, (0, "ended\n", ""))
 
     def test_in_a_dask_array(self):
         dask = adapter_support.library("dask.array")

@@ -2,6 +2,7 @@
 
 import gc
 import itertools
+import subprocess
 import sys
 import unittest
 import warnings
@@ -9,6 +10,18 @@ import weakref
 
 import fromspec_module as fs
 from specs import _testcapi, GOOD, UnrelatedMetaclass, MetaclassWithNew, make
+
+EVERY_STAGE = """
+import gc, itertools
+from specs import GOOD, make
+collections = []
+gc.callbacks.append(lambda phase, info: collections.append(phase))
+kinds = itertools.cycle(GOOD)
+gc.set_threshold(1, 1, 1)
+for _ in range(100):
+    make(next(kinds))
+print(collections.count("stop"))
+"""
 
 
 class Refusals(unittest.TestCase):
@@ -148,15 +161,11 @@ class Lifetime(unittest.TestCase):
         gc.collect()  # `type` does not show the collector its own type, so one after the other
         self.assertEqual([ref() for ref in dead], [None, None])
 
-    def test_collector_sees_every_stage(self):
-        kinds = itertools.cycle(GOOD)
-        threshold = gc.get_threshold()
-        gc.set_threshold(1, 1, 1)
-        try:
-            for _ in range(100):
-                make(next(kinds))
-        finally:
-            gc.set_threshold(*threshold)
+    def test_collector_sees_every_stage_and_does_not_crash(self):
+        ended = subprocess.run([sys.executable, "-c", EVERY_STAGE], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, check=False)
+        self.assertEqual((ended.returncode, ended.stderr), (0, b""))
+        self.assertGreater(int(ended.stdout), 100)  # collections
 
     @unittest.skipUnless(hasattr(_testcapi, "set_nomemory"), "needs _testcapi")
     @unittest.skipIf(sys.version_info >= (3, 12), "CPython's own code: 3.13.0 crashes")
