@@ -1,0 +1,203 @@
+"""Which test methods cannot fail: those that assert nothing, neither by themselves nor in a function
+of the tests that they call, and those that return in the middle, which is a skip that nobody sees."""
+import ast
+import pathlib
+import unittest
+
+# They raise when the child has failed.
+CHECKED_CALLS = {"check_call", "check_output"}
+CASE_METHODS = {name for name in dir(unittest.TestCase) if name.startswith("assert")}
+# They call what they are given in a thread, where a failure is nobody's.
+THREADS = {"Thread", "Timer", "submit", "start_new_thread"}
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class Source:
+    """One file: its functions, classes, and what it imports from other files of the tests."""
+
+    def __init__(self, path, tree, text):
+        self.path, self.tree = path, ast.parse(text, str(path))
+        self.functions, self.classes, self.methods = {}, {}, {}
+        self.aliases, self.imports = {}, {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.ClassDef):
+                self.classes[node.name] = node
+                for inner in node.body:
+                    if isinstance(inner, FUNCTIONS):
+                        self.methods.setdefault(inner.name, []).append(inner)
+                    elif isinstance(inner, ast.Assign) and isinstance(inner.value, ast.Name):
+                        # check = check_answers
+                        self.aliases.update((each.id, inner.value.id) for each in inner.targets
+                                            if isinstance(each, ast.Name))
+            elif isinstance(node, ast.Import):
+                for each in node.names:
+                    self._imported(tree, each.name, each.asname or each.name, None)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                for each in node.names:
+                    self._imported(tree, node.module, each.asname or each.name, each.name)
+        for node in self.tree.body:
+            if isinstance(node, FUNCTIONS):
+                self.functions[node.name] = node
+
+    def _imported(self, tree, module, name, member):
+        found = tree.find(module, self.path)
+        if found is not None:
+            self.imports[name] = found, member
+
+
+class Tree:
+    """The Python files of a folder, read when they are asked for."""
+
+    def __init__(self, folder):
+        self.paths = sorted(pathlib.Path(folder).rglob("*.py"))
+        self._sources, self._answers = {}, {}
+
+    def find(self, module, importer):
+        """The file of a module that `importer` imports: its neighbour first, else the only one."""
+        named = [path for path in self.paths if path.stem == module.rpartition(".")[2]]
+        beside = [path for path in named if path.parent == importer.parent]
+        return (beside or (named if len(named) == 1 else [None]))[0]
+
+    def source(self, path):
+        if path not in self._sources:
+            self._sources[path] = Source(path, self, path.read_text(encoding="utf-8"))
+        return self._sources[path]
+
+    def member(self, source, name):
+        """(source, function or class) that a name of the module `source` means, or None."""
+        if name in source.functions:
+            return source, source.functions[name]
+        if name in source.classes:
+            return source, source.classes[name]
+        path, member = source.imports.get(name, (None, None))
+        return self.member(self.source(path), member) if member else None
+
+    def method(self, source, owner, name):
+        """(source, class, method) by the class or its bases, as far as they are of the tests."""
+        for node in owner.body:
+            if isinstance(node, FUNCTIONS) and node.name == name:
+                return source, owner, node
+        for base in owner.bases:
+            found = None
+            if isinstance(base, ast.Name):
+                found = self.member(source, base.id)
+            elif isinstance(base, ast.Attribute) and isinstance(base.value, ast.Name):
+                path, member = source.imports.get(base.value.id, (None, None))
+                found = self.member(self.source(path), base.attr) if path and not member else None
+            if found and isinstance(found[1], ast.ClassDef) and found[1] is not owner:
+                inherited = self.method(*found, name)
+                if inherited:
+                    return inherited
+        return None
+
+    def asserts(self, source, owner, function, outer=()):
+        """Has a function, whose class is `owner`, an assertion? `outer` are those around it."""
+        if function not in self._answers:
+            self._answers[function] = False  # For one that calls itself.
+            around = (*outer, function)
+            local = {}
+            for node in (node for each in around for node in _own(each)):
+                if isinstance(node, FUNCTIONS):
+                    local[node.name] = [(source, owner, node, around)]
+                elif isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+                    # for run in (in_this_process, in_another)
+                    local[node.target.id] = [
+                        found for each in ast.walk(node.iter)
+                        if isinstance(each, (ast.Name, ast.Attribute))
+                        for found in self._meant(source, owner, each, local)]
+            self._answers[function] = any(
+                self._is_assertion(source, owner, node, local) for node in _own(function))
+        return self._answers[function]
+
+    def _is_assertion(self, source, owner, node, local):
+        if isinstance(node, ast.Assert):
+            return not isinstance(node.test, ast.Constant) or not node.test.value
+        if isinstance(node, ast.Raise):
+            raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+            return _name(raised) in ("AssertionError", "failureException")
+        if not isinstance(node, ast.Call):
+            return False
+        name = _name(node.func)
+        if name in CHECKED_CALLS or name == "run" and any(
+                each.arg == "check" and getattr(each.value, "value", None) is True
+                for each in node.keywords):
+            return True
+        if name in CASE_METHODS and isinstance(node.func, ast.Attribute):
+            # Not what is said of constants: it is always so, or never.
+            return any(not isinstance(each, ast.Constant) for each in node.args)
+        if name == "fail":
+            return True
+        called = self._meant(source, owner, node.func, local)
+        if not called and name and name.startswith("assert_"):
+            return True  # numpy.testing's
+        if name not in THREADS:  # What a function is given, it calls.
+            called += [found for each in node.args if isinstance(each, ast.Name)
+                       for found in local.get(each.id, ())]
+        return any(self.asserts(*found) for found in called)
+
+    def _meant(self, source, owner, node, local):
+        """What `asserts` takes, for every function of the tests that an expression may mean."""
+        if isinstance(node, ast.Name):
+            if node.id in local:
+                return local[node.id]
+            return _runs(self.member(source, node.id))
+        if not isinstance(node, ast.Attribute):
+            return []
+        name, value = node.attr, node.value
+        if isinstance(value, ast.Name) and value.id in source.imports:
+            path, member = source.imports[value.id]
+            if member is None:
+                return _runs(self.member(self.source(path), name))
+        is_self = isinstance(value, ast.Name) and value.id in ("self", "cls")
+        if owner and (is_self or isinstance(value, ast.Call) and _name(value.func) == "super"):
+            found = self.method(source, owner, name)
+            if found:
+                return [found]
+            if name in source.aliases:
+                return _runs(self.member(source, source.aliases[name]))
+        # An object's, or one that the class which is mixed with this brings: by its name.
+        near = [source, *map(self.source, {path for path, _ in source.imports.values()})]
+        return [(each, None, method) for each in near for method in each.methods.get(name, ())]
+
+
+def _own(function):
+    """The nodes of a function without those of functions in it, which are called or not."""
+    waiting = list(function.body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
+            waiting.extend(ast.iter_child_nodes(node))
+
+
+def _name(node):
+    return getattr(node, "attr", getattr(node, "id", None))
+
+
+def _runs(found):
+    """What a call of a function, or of a class, runs: a list for `asserts`, which may be empty."""
+    source, node = found or (None, None)
+    if isinstance(node, ast.ClassDef):
+        return [(source, node, each) for each in node.body
+                if isinstance(each, FUNCTIONS) and each.name == "__init__"]
+    return [(source, None, node)] if node else []
+
+
+def faults(folder):
+    """A line for every test method below a folder that cannot fail, or may end in the middle."""
+    tree, found = Tree(folder), []
+    for path in tree.paths:
+        if not path.name.startswith("test_") and not path.name.endswith("support.py"):
+            continue
+        source = tree.source(path)
+        for owner in source.classes.values():
+            for method in owner.body:
+                if not isinstance(method, FUNCTIONS) or not method.name.startswith("test"):
+                    continue
+                where = "%s:%%d: %s.%s " % (path.relative_to(folder), owner.name, method.name)
+                if not tree.asserts(source, owner, method):
+                    found.append(where % method.lineno + "asserts nothing")
+                found += [where % node.lineno + "returns in the middle: a skip that nobody sees"
+                          for node in _own(method) if isinstance(node, ast.Return)
+                          and node.value is None]
+    return found
