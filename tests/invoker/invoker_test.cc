@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "tests/support/seed.h"
 #include "typedcall/signature_of.h"
 
 namespace {
@@ -27,7 +28,8 @@ const char *Name(way how) {
   return how == way::trampoline ? "trampoline" : how == way::image ? "image" : "ffi";
 }
 
-std::mt19937_64 engine(20261121);
+const auto kSeed = typedcall_test::Seed(20261121);
+std::mt19937_64 engine(kSeed);
 
 /// A value of T with random bits, or an edge of its range.
 template <class T>
@@ -157,7 +159,8 @@ std::vector<way> CheckFunction(const Function &function) {
   for (const way how : kWays) {
     const auto call = invoker::make(function.signature, 0, function.callee, how);
     if (!call) continue;
-    SCOPED_TRACE(std::string(function.signature) + " by " + Name(how));
+    SCOPED_TRACE(std::string(function.signature) + " by " + Name(how) + ", " +
+                 typedcall_test::SeedText(kSeed));
     able.push_back(how);
     EXPECT_EQ(call->how(), how);
     EXPECT_EQ(call->arity(), function.arity);

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "tests/support/seed.h"
 #include "typedcall/invoke/register_image.h"
 #include "typedcall/signature_of.h"
 
@@ -16,7 +17,8 @@ namespace {
 using typedcall::native_value;
 using namespace typedcall::internal;
 
-std::uint64_t state = 20261121;
+const auto kSeed = typedcall_test::Seed(20261121);
+std::uint64_t state = kSeed;
 /// Pseudo-random bits (splitmix64).
 std::uint64_t Bits() {
   std::uint64_t z = (state += 0x9e3779b97f4a7c15);
@@ -152,6 +154,7 @@ int main() {
   Mix<void>();
   Mix<float>();
   Lengths<1>();
-  std::printf("%d calls, %d wrong\n", checked, failures);
+  std::printf("%d calls, %d wrong, %s\n", checked, failures,
+              typedcall_test::SeedText(kSeed).c_str());
   return failures != 0 || checked == 0;
 }

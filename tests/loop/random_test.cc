@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/loop/arrays.h"
+#include "tests/support/seed.h"
 
 namespace loop_test {
 namespace {
@@ -240,7 +241,9 @@ TEST_P(RandomLoops, DoAsTheModelDoes) {
   constexpr std::size_t kMemory = 4096;
   constexpr int kSignatures = 150;
   constexpr std::uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD;
-  Random random(GetParam());
+  const auto seed = typedcall_test::Seed(0);
+  SCOPED_TRACE(typedcall_test::SeedText(seed));
+  Random random(seed + GetParam());
   int compiled = 0, failures = 0;
   for (int number = 0; number < kSignatures; ++number) {
     const bool ordinary = random.Below(2) == 0;

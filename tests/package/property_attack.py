@@ -1,6 +1,7 @@
-"""The lasting attacker of the Python API: random programs, in processes of their own, until the time
-is over. Nothing may crash, hang or leak, and every typed call gives what the boxed one gives.
+"""The lasting attacker of the Python API: random programs, in processes of their own, a few or until
+the time is over. Nothing may crash, hang or leak, and every typed call gives what the boxed one gives.
 
+    python property_attack.py                                   # the same programs each time
     python property_attack.py --seconds 3600 --seed 5
     python property_attack.py --seed 5 --only 1234 --shrink     # a program that failed, made short
 """
@@ -203,8 +204,10 @@ def only(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--seconds", type=float, default=5)
-    parser.add_argument("--seed", default=None, help="default: another one each time")
+    parser.add_argument("--batches", type=int, default=2, help="processes, one after the other")
+    parser.add_argument("--seconds", type=float, help="as many batches as end in this time")
+    parser.add_argument("--seed", default=os.environ.get("TYPEDCALL_SEED", "1"),
+                        help="default: TYPEDCALL_SEED, or 1")
     parser.add_argument("--steps", type=int, default=150, help="of each program")
     parser.add_argument("--first", type=int, help="the number of the first program")
     parser.add_argument("--count", type=int, default=100, help="programs in one process")
@@ -221,8 +224,6 @@ def main():
     parser.add_argument("--log", help=argparse.SUPPRESS)
     parser.add_argument("--until", type=float, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.seed is None:
-        options.seed = str(random.SystemRandom().randrange(10**9))
     if options.child:
         return child(options)
     if options.only is not None:
@@ -230,8 +231,9 @@ def main():
     print("seed %s, %s" % (options.seed, sys.version.split()[0]), flush=True)
     started, first, failures, batches = time.monotonic(), options.first or 0, 0, 0
     totals = [0, 0, 0]
-    until = time.time() + options.seconds
-    while time.time() < until and failures < options.most_failures:
+    until = 0 if options.seconds is None else time.time() + options.seconds
+    while ((time.time() < until if until else batches < options.batches)
+           and failures < options.most_failures):
         turn = environments(options.seed)[batches % 2]
         batch = Batch(options, first, options.count, turn, until=until)
         batches += 1

@@ -17,6 +17,15 @@ import unittest
 
 import typedcall
 
+try:
+    import pytest
+except ImportError:
+    def timing(test):
+        return test
+else:
+    #: A test of time, of the memory that the process has, or of threads that have to meet.
+    timing = pytest.mark.timing
+
 MODULES = pathlib.Path(__file__).resolve().parent / "modules"
 IS_PYPY = sys.implementation.name == "pypy"
 # For tests of how much memory a process has.
@@ -120,6 +129,16 @@ def python(*arguments, paths=(), **options):
                            env=environment, **options)
     return (ended.returncode, ended.stdout.decode(errors="replace"),
             ended.stderr.decode(errors="replace"))
+
+
+def seed(usual):
+    """The test's own seed, or TYPEDCALL_SEED's: the function of tests/support/seeds.py."""
+    path = MODULES.parents[1] / "support" / "seeds.py"
+    spec = importlib.util.spec_from_file_location("seeds", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.seed(usual)
+
 
 @contextlib.contextmanager
 def modules(replaced):

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tests/resolve/call_sites.h"
+#include "tests/support/seed.h"
 
 namespace {
 
@@ -32,7 +33,9 @@ TEST_F(CallSite, ForgetsRatherThanErrs) {
 class Random : public testing::TestWithParam<unsigned> {};
 
 TEST_P(Random, AgreesWithFind) {
-  std::mt19937 random(GetParam());
+  const auto seed = typedcall_test::Seed(0);
+  SCOPED_TRACE(typedcall_test::SeedText(seed));
+  std::mt19937 random(seed + GetParam());
   const auto below = [&random](std::size_t limit) { return random() % limit; };
   struct Subject {
     std::unique_ptr<Block> block;

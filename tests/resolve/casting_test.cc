@@ -9,6 +9,7 @@
 #include <random>
 
 #include "tests/resolve/callables.h"
+#include "tests/support/seed.h"
 #include "typedcall/invoker.h"
 
 namespace {
@@ -278,7 +279,9 @@ TEST(Cast, AroundBuffers) {
 
 // has_widths_of() against the parser, on signatures and on texts that are nearly such.
 TEST(Widths, AgreeWithTheParser) {
-  std::mt19937 random(7);
+  const auto seed = typedcall_test::Seed(7);
+  SCOPED_TRACE(typedcall_test::SeedText(seed));
+  std::mt19937 random(seed);
   const std::string letters = "?bBhHiIlLqQnNfdgZPsO&v->x \x80&*kk";
   const char *const signatures[] = {"l->l",          "ln&q->Zd",  "->v",
                                     "B&I?->N",       "OsPfdg->l", "&Zf->&L",
