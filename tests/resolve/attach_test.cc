@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <optional>
 #include <stdexcept>
 #include <thread>
 
 #include "tests/core/subinterpreter.h"
 #include "tests/resolve/callables.h"
+#include "tests/support/asleep.h"
 #include "typedcall/fallback.h"
 #include "typedcall/provider.h"
 
@@ -21,14 +21,15 @@ using typedcall::def;
 using typedcall::fallback_function;
 using typedcall_test::Subinterpreter;
 
-std::atomic<bool> is_inside{false}, may_call{false};
+std::atomic<bool> is_inside{false}, may_call{false}, is_ending{false};
 std::atomic<int> outcome{0};  // of the thread's call: 1 a failure, 2 a result
 
 std::optional<double> nothing(double) noexcept { return std::nullopt; }
 double wait_without_gil(double x) {
   Py_BEGIN_ALLOW_THREADS;
   is_inside = true;
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  while (!is_ending) std::this_thread::yield();
+  typedcall_test::WaitUntilAsleep(getpid());  // the main thread, which waits for this call
   Py_END_ALLOW_THREADS;
   return x;
 }
@@ -68,9 +69,10 @@ void EndDuringTheCall() {
   Py_BEGIN_ALLOW_THREADS;
   while (!is_inside) std::this_thread::yield();
   Py_END_ALLOW_THREADS;
+  is_ending = true;
   Py_FinalizeEx();
   // It waits for the call, which has yet to tell.
-  for (int i = 0; outcome == 0 && i < 1000; ++i) usleep(10000);
+  for (int i = 0; outcome == 0 && i < 60000; ++i) usleep(1000);
   _exit(outcome);
 }
 
@@ -87,6 +89,7 @@ void CallDuringTheEnd() {
   });
   PyObject_SetAttrString(PyImport_AddModule("__main__"), "at_the_end", capsule);
   Py_DECREF(capsule);
+  is_ending = true;
   Py_FinalizeEx();
   _exit(outcome);
 }

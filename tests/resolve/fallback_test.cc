@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "tests/resolve/callables.h"
+#include "tests/support/asleep.h"
 #include "typedcall/fallback.h"
 #include "typedcall/provider.h"
 
@@ -238,7 +239,9 @@ void FallBackAfterTheEnd() {
   static const fallback_function<double(double)> &f =
       *new fallback_function<double(double)>(Resolved<double(double)>("root"));
   static std::atomic<bool> has_ended{false}, has_called{false};
+  static std::atomic<pid_t> thread{0};
   std::thread([] {
+    thread = typedcall_test::ThisThread();
     while (!has_ended) std::this_thread::yield();
     if (f(4.0) != 2.0) _exit(4);  // the native function has no need of Python
     has_called = true;
@@ -247,7 +250,8 @@ void FallBackAfterTheEnd() {
   Py_FinalizeEx();
   has_ended = true;
   while (!has_called) std::this_thread::yield();
-  std::this_thread::sleep_for(std::chrono::milliseconds(kIsRefused ? 60000 : 200));
+  if (kIsRefused) std::this_thread::sleep_for(std::chrono::minutes(1));  // it ends the process
+  typedcall_test::WaitUntilAsleep(thread);
   _exit(0);
 }
 

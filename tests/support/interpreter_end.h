@@ -11,14 +11,20 @@
 #include <csignal>
 #include <thread>
 
+#include "tests/support/asleep.h"
+
 namespace typedcall_test {
 
-inline std::atomic<bool> is_inside{false}, may_return{false}, is_destroyed{false};
+inline std::atomic<bool> is_inside{false}, may_return{false}, returns{false}, is_destroyed{false};
+inline std::atomic<pid_t> thread_inside{0};
+inline std::atomic<bool> has_signal{false};
 
 /// What the thread calls without the GIL: returns when the interpreter is about to end.
 inline double WaitInside(double x) noexcept {
+  thread_inside = ThisThread();
   is_inside = true;
   while (!may_return) usleep(1000);
+  returns = true;
   return x;
 }
 
@@ -82,10 +88,12 @@ struct Destroyed {
   ~Destroyed() { is_destroyed = true; }
 };
 
-/// Called while the interpreter ends. The thread now asks for the GIL, which this one keeps.
+/// Called while the interpreter ends. The thread now asks for the GIL, which this one keeps: it
+/// waits for that, or has stopped, when this returns.
 inline void LetReturn(PyObject *) {
   may_return = true;
-  usleep(300000);
+  while (!returns) usleep(1000);
+  WaitUntilAsleep(thread_inside);
 }
 
 inline int HowItWas() { return !may_return ? 2 : is_destroyed ? 1 : 0; }
@@ -107,7 +115,7 @@ template <class Call>
   PyObject *const capsule = PyCapsule_New(&may_return, nullptr, LetReturn);
   PyObject_SetAttrString(PyImport_AddModule("__main__"), "at_the_end", capsule);
   Py_DECREF(capsule);
-  std::signal(SIGUSR1, [](int) {});
+  std::signal(SIGUSR1, [](int) { has_signal = true; });
   std::thread thread([&call] {
     const PyGILState_STATE state = PyGILState_Ensure();
     {
@@ -122,15 +130,16 @@ template <class Call>
   while (!is_inside) usleep(1000);
   Py_END_ALLOW_THREADS;
   Py_FinalizeEx();
-  usleep(100000);
+  WaitUntilAsleep(thread_inside);
   if (HowItWas() != 0) _exit(HowItWas());
   Py_InitializeEx(0);
 #if PY_VERSION_HEX >= 0x030E0000 || defined(__GLIBC__)
   pthread_kill(id, SIGUSR1);
+  while (!has_signal) usleep(1000);
 #else
   (void)id;  // There is no such thread any more.
 #endif
-  usleep(200000);
+  WaitUntilAsleep(thread_inside);
   _exit(HowItWas());
 }
 
