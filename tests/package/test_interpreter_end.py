@@ -12,15 +12,16 @@ if support.IS_PYPY:
     raise unittest.SkipTest("for CPython, which unwinds threads")
 
 BEFORE = """
-import ctypes, sys, threading, time
+import ctypes, os, sys, threading, time
 import typedcall
 from typedcall import _native
 
-inside = threading.Event()
+inside = {}
 
-def wait(*args, sleep=time.sleep):
-    inside.set()
-    sleep(0.1)
+def wait(*args, pipe=os.pipe, read=os.read, inside=inside, this=threading.get_native_id):
+    end, begin_end = pipe()
+    inside[this()] = begin_end
+    read(end, 1)  # without the GIL, until the interpreter ends
     return 1.0
 
 class Waiting:
@@ -35,8 +36,27 @@ class Waiting:
         return name
 
 class Late:
-    def __del__(self, sleep=time.sleep):
-        sleep(0.4)  # the others ask for the GIL meanwhile
+    def __del__(self, inside=inside, sleep=time.sleep, write=os.write, open=os.open,
+                read=os.read, close=os.close, error=OSError):
+        # The others ask for the GIL now. Each has done so when it sleeps or is gone, for some
+        # milliseconds, as tests/support/asleep.h says. A minute at most, or it is to be seen.
+        for begin_end in inside.values():
+            write(begin_end, b"x")
+        for thread in inside:
+            asleep = tries = 0
+            while asleep < 10:
+                try:
+                    stat = open("/proc/self/task/%d/stat" % thread, 0)
+                    state = read(stat, 300).rpartition(b") ")[2][:1]
+                    close(stat)
+                except error:
+                    break
+                asleep = asleep + 1 if state == b"S" else 0
+                tries += 1
+                if tries == 60000:
+                    write(2, b"a thread runs on in the state " + state)
+                    break
+                sleep(0.001)
 
 class Dying:
     def __del__(self): wait()
@@ -51,7 +71,12 @@ AFTER = """
 sys.late = Late()  # the variables of a script live as long as its threads
 threads = [threading.Thread(target=body, daemon=True) for _ in range(3)]
 for thread in threads: thread.start()
-assert inside.wait(60), "no Python code was run"
+last = time.monotonic() + 60
+while len(inside) < len(threads) and any(
+        thread.is_alive() and thread.native_id not in inside for thread in threads):
+    assert time.monotonic() < last, "no Python code was run"
+    time.sleep(0.001)
+assert inside, "no Python code was run"
 """
 
 #: What a thread does, by what it needs to be installed.
@@ -117,6 +142,7 @@ class InterpreterEnd(unittest.TestCase):
                 printed = ended.stdout.decode(errors="replace")
                 self.assertEqual(ended.returncode, 0, printed)
                 self.assertNotIn("terminate called", printed)
+                self.assertNotIn("runs on", printed)
 
     def test_the_package(self):
         self.ends(SCENARIOS)

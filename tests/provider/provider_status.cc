@@ -113,11 +113,19 @@ long meet(long seconds) noexcept {
   }
   return waiting.load() > mine || mine % 2 == 0 ? 1 : 0;
 }
-void touch(double *items, long milliseconds) noexcept {
-  const timespec pause = {0, milliseconds * 1000000};
-  nanosleep(&pause, nullptr);
+std::atomic<int> inside{0};
+std::atomic<bool> may_leave{false};
+// Has the buffer until leave() is called, or for a minute.
+void touch(double *items) noexcept {
+  ++inside;
+  for (int i = 0; i < 60000 && !may_leave; ++i) {
+    const timespec millisecond = {0, 1000000};
+    nanosleep(&millisecond, nullptr);
+  }
   *items += 1;
 }
+long touching() noexcept { return inside; }
+void leave() noexcept { may_leave = true; }
 
 typedcall::method_table methods{
     typedcall::def<check>("check", typedcall::returns_status),
@@ -146,6 +154,8 @@ typedcall::method_table methods{
     typedcall::def<holds_gil_with>("holds_gil_with", typedcall::releases_gil),
     typedcall::def<meet>("meet", typedcall::releases_gil),
     typedcall::def<touch>("touch", typedcall::releases_gil),
+    typedcall::def<touching>("touching"),
+    typedcall::def<leave>("leave"),
 };
 
 }  // namespace

@@ -128,17 +128,18 @@ class Gil(unittest.TestCase):
 
     def test_buffer_is_held_meanwhile(self):
         items = array.array("d", [1])
-        threads = [threading.Thread(target=lambda: m.touch(items, 100)) for _ in range(2)]
+        threads = [threading.Thread(target=m.touch, args=(items,)) for _ in range(2)]
         for thread in threads:
             thread.start()
-        refused = 0
-        while any(thread.is_alive() for thread in threads):
-            try:
+        try:
+            while m.touching() < 2:
+                self.assertTrue(all(thread.is_alive() for thread in threads))
+            with self.assertRaises(BufferError):
                 items.append(0)
-                items.pop()
-            except BufferError:
-                refused += 1
-        self.assertGreater(refused, 0)
+        finally:
+            m.leave()
+            for thread in threads:
+                thread.join()
         items.append(0)
         self.assertGreaterEqual(items[0], 2)
 
