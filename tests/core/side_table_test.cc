@@ -7,6 +7,7 @@
 
 #include "core/rendezvous.h"
 #include "gtest/gtest.h"
+#include "tests/support/seed.h"
 
 namespace {
 
@@ -118,7 +119,9 @@ TEST_F(SideTable, ReadersWhileAWriterWorks) {
       }
     });
   }
-  unsigned state = 1;
+  const auto seed = typedcall_test::Seed(1);
+  SCOPED_TRACE(typedcall_test::SeedText(seed));
+  unsigned state = seed;
   for (int turn = 0; turn < 20000 || found == 0; ++turn) {
     state = state * 1103515245u + 12345u;
     auto &key = memory[(state >> 8) % count];

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/support/seed.h"
 #include "typedcall/native_callable_slot.h"
 
 namespace {
@@ -42,7 +43,9 @@ TEST(Publication, ReadersWhileAWriterWorks) {
       }
     });
   }
-  unsigned state = 1;
+  const auto seed = typedcall_test::Seed(1);
+  SCOPED_TRACE(typedcall_test::SeedText(seed));
+  unsigned state = seed;
   std::string even, odd;
   for (unsigned turn = 0; turn < 20000 || whole == 0; ++turn) {
     state = state * 1103515245u + 12345u;

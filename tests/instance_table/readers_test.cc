@@ -1,11 +1,11 @@
 // Threads that never hold the GIL read an instance's table and call what it offers, while the owner
 // replaces, extends and withdraws it. Every look finds one whole table, old or new.
 #include <atomic>
-#include <chrono>
 #include <cstring>
 #include <thread>
 
 #include "tests/instance_table/instance.h"
+#include "tests/support/seed.h"
 
 namespace typedcall_test {
 namespace {
@@ -74,7 +74,9 @@ void ReadOn(PyObject *object, const std::atomic<bool> *stop, Counts *counts) {
 
 TEST_F(InstanceTable, ReadersWithoutTheGIL) {
   Counts counts;
-  unsigned state = 1;
+  const auto seed = Seed(1);
+  SCOPED_TRACE(SeedText(seed));
+  unsigned state = seed;
   long writes = 0;
   // Several instances one after the other, so that tables are also freed.
   for (int round = 0; round < 8; ++round) {
@@ -85,8 +87,9 @@ TEST_F(InstanceTable, ReadersWithoutTheGIL) {
     PyThreadState *thread = PyEval_SaveThread();
     for (int i = 0; i < 3; ++i) readers.emplace_back(ReadOn, object.get(), &stop, &counts);
     PyEval_RestoreThread(thread);
-    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(250);
-    while (std::chrono::steady_clock::now() < end) {
+    // Until the readers have seen what is written beside them.
+    const long changes = counts.changes + 10;
+    for (int turn = 0; turn < 500 || counts.changes < changes; ++turn) {
       state = state * 1103515245u + 12345u;
       const unsigned which = (state >> 8) % 6;
       if (which == 5) {
