@@ -1,16 +1,12 @@
 # Thousands of callables with tables, replaced and refused and dropped, leak no reference and no
-# memory. Tables come from the raw allocator, which sys.getallocatedblocks() does not see: the
-# process's own size shows them.
+# object. Tables come from the raw allocator, which sys.getallocatedblocks() does not see:
+# test_resident.py is for them.
 import gc
-import os
-import resource
 import sys
 import unittest
 
 import slot_consumer as consumer
 from polynomial import Polynomial
-
-SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
 
 
 class Plain:
@@ -60,29 +56,6 @@ class Objects(unittest.TestCase):
             for _ in range(3000):
                 function()
             self.assertLess(self.blocks() - before, 300, function.__name__)
-
-
-@unittest.skipIf(SANITIZED, "the sanitizer keeps freed memory; memory_test counts exactly")
-class Tables(unittest.TestCase):
-    def test_dropped(self):
-        def churn(times):
-            for _ in range(times):
-                use()
-            gc.collect()
-            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-        before = churn(15000)
-        # A table leaked on each of these would be more than five megabytes.
-        self.assertLess(churn(15000) - before, 2500)
-
-    def test_switched(self):
-        p = Polynomial([1])
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        for _ in range(100000):
-            p.offer(1)
-            p.offer(2)
-        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-        self.assertLess(grown, 2000)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 import unittest
 
 import typedcall
@@ -129,6 +130,12 @@ def python(*arguments, paths=(), **options):
                            env=environment, **options)
     return (ended.returncode, ended.stdout.decode(errors="replace"),
             ended.stderr.decode(errors="replace"))
+
+
+def wait_for_interrupt():
+    """What is raised as soon as Python looks for signals is raised here. A minute at most."""
+    for _ in range(6000):
+        time.sleep(0.01)
 
 
 def seed(usual):

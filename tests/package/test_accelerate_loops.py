@@ -106,6 +106,7 @@ Growth().debug()
 """
 
 
+@support.timing
 @ON_PYPY
 @unittest.skipUnless(os.path.exists("/proc/self/statm"), "there is no /proc here")
 class Memory(unittest.TestCase):
@@ -133,6 +134,7 @@ class Memory(unittest.TestCase):
         self.check("falling_back")
 
 
+@support.timing
 @ON_PYPY
 class Interrupts(Loops):
     def setUp(self):

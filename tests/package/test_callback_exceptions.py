@@ -173,6 +173,7 @@ class Lives(unittest.TestCase):
         gc.collect()
         self.assertIsNone(gone())
 
+    @support.timing
     @support.skip_if_freed_memory_stays
     def test_a_million_calls_leave_nothing(self):
         with typedcall.callback(functions.root, OF_NUMBER) as made:

@@ -193,6 +193,7 @@ class WhatOthersMake(CommandLine):
 
 
 class Bench(CommandLine):
+    @support.timing
     def test_ways(self):
         report = self.json("bench", "typed_functions:half", "--rounds", "2", "--milliseconds", "1")
         ways = {way["way"]: way for way in report["ways"]}

@@ -217,6 +217,7 @@ with executor() as pool:
             "KeyboardInterrupt enough", "KeyboardInterrupt", "2.0 LookupError no root of -9.0"])
 
 
+@support.timing
 @support.skip_if_freed_memory_stays
 class Memory(cluster_support.Processes):
     def check(self, run, count):

@@ -191,8 +191,7 @@ class Errors(With64Bits):
                 elementwise(f, pure=True)(-X).block_until_ready()
             except RuntimeError as error:
                 self.assertIn("KeyboardInterrupt", str(error))
-            for _ in range(100):
-                time.sleep(0.01)
+            support.wait_for_interrupt()
 
     def test_a_program_of_another_process(self):
         made = jax.ffi.ffi_call("typedcall_elementwise", jax.ShapeDtypeStruct((1,), "float64"))
@@ -260,6 +259,7 @@ class Lifetimes(With64Bits):
         self.assertEqual(len(set(found)), 1)
         self.assertEqual(len(found), 200)
 
+    @support.timing
     @support.skip_if_freed_memory_stays
     def test_calls_leak_nothing(self):
         half = jax.jit(elementwise(functions.half))

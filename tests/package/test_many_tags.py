@@ -32,6 +32,7 @@ class ManyTags(unittest.TestCase):
         self.assertLess(self.seconds(tag, many_things), 60 * short + 0.2)
         return many_things
 
+    @support.timing
     def test_different_keepers(self):
         from typedcall import _native
 
@@ -41,6 +42,7 @@ class ManyTags(unittest.TestCase):
         self.addCleanup(typedcall.untag, function)
         self.check_time(lambda keeper: _native.tag(function, [("d->d", 0, HALF)], keeper), Keeper)
 
+    @support.timing
     def test_owners_of_one_row(self):
         address = ctypes.cast(ctypes.pythonapi.PyObject_Repr, ctypes.c_void_p).value
 

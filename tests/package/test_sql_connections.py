@@ -183,6 +183,7 @@ class Functions(sql_support.Connection):
         self.assertLess(sys.getallocatedblocks() - blocks_before, blocks)
         self.assertLess(memory() - before, 8000)  # kilobytes
 
+    @support.timing
     @support.skip_if_freed_memory_stays
     def test_a_million_rows_leak_nothing(self):
         for f in (functions.same_text, functions.inc, functions.invert, buffers.utf8_length,
@@ -196,6 +197,7 @@ class Functions(sql_support.Connection):
                 " + length(boxed(case when i % 10 = 1 then zeroblob(100) else 1.0 end)))")
         self.leaks_nothing(lambda rows: self.query(SERIES.format(rows, text)), 10**5, 10**6)
 
+    @support.timing
     @support.skip_if_freed_memory_stays
     def test_rows_that_raise_leak_nothing(self):
         def f(x):

@@ -206,6 +206,7 @@ class Connections(sql_duckdb_support.Connection, adapter_support.Folder):
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             self.assertEqual(list(pool.map(run, range(12))), [[(sum(range(20000)) + 14 * 20000,)]] * 12)
 
+    @support.timing
     def test_a_million_rows_leak_nothing(self):
         for f in (functions.inc, functions.invert, functions.same_text, buffers.utf8_length,
                   fallbacks.root):

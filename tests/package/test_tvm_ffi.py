@@ -191,8 +191,7 @@ class Errors(unittest.TestCase):
             try:
                 function(caller.interrupted)()
             except RuntimeError:
-                for _ in range(100):
-                    time.sleep(0.01)
+                support.wait_for_interrupt()
 
 
 class Threads(unittest.TestCase):
@@ -248,6 +247,7 @@ class Lifetimes(unittest.TestCase):
         gc.collect()
         self.assertIsNone(reference())
 
+    @support.timing
     @support.skip_if_freed_memory_stays
     def test_a_million_calls_leak_nothing(self):
         same, norm = function(functions.same_text), function(buffers.utf8_length)

@@ -177,7 +177,7 @@ class Interrupts(unittest.TestCase):
         try:
             with self.assertRaises(KeyboardInterrupt):
                 loop(count)
-                time.sleep(10)
+                support.wait_for_interrupt()
         finally:
             found.set()
             thread.join()
@@ -222,7 +222,7 @@ class Interrupts(unittest.TestCase):
                 try:
                     called()
                 except RuntimeError:
-                    time.sleep(10)
+                    support.wait_for_interrupt()
 
     def test_in_a_function_that_looks_for_signals(self):
         """And leaves the exception where it is: nothing may be called with it."""
@@ -234,7 +234,7 @@ class Interrupts(unittest.TestCase):
             called = typedcall.resolve(source(f, "d->d", flags=FREE), signature)
             with self.assertRaises(KeyboardInterrupt):
                 called(2.5)
-                time.sleep(10)
+                support.wait_for_interrupt()
             self.assertEqual(called(2.5), 2.5)  # nothing is left behind
 
     def test_in_a_python_function_it_is_what_tvm_ffi_makes_of_it(self):
@@ -295,6 +295,7 @@ class Lifetimes(unittest.TestCase):
             thread.join()
         self.assertEqual(found, [sum(range(1, 5001))] * 4)
 
+    @support.timing
     @support.skip_if_freed_memory_stays
     def test_a_million_calls_leak_nothing(self):
         add, length = typed("testing.add_one", "q->q"), typed(echo, "*sq->q")

@@ -143,6 +143,7 @@ class Verify(CommandLine):
         verdict = self.differences(1)
         self.assertIn("the boxed call does not repeat itself", verdict["explained"])
 
+    @support.timing
     @unittest.skipIf(support.IS_PYPY, "a wrong address cannot be tagged so on PyPy")
     def test_isolated_functions_take_only_themselves_along(self):
         self.tagged(
