@@ -18,14 +18,14 @@ import unittest
 
 import typedcall
 
-try:
-    import pytest
-except ImportError:
-    def timing(test):
-        return test
-else:
-    #: A test of time, of the memory that the process has, or of threads that have to meet.
-    timing = pytest.mark.timing
+
+def timing(test):
+    """Marks a test of time, of the memory that the process has, or of threads that have to meet."""
+    # Only where pytest runs it: the processes that tests start import this file, too, and are not
+    # to import pytest.
+    pytest = sys.modules.get("pytest")
+    return test if pytest is None else pytest.mark.timing(test)
+
 
 MODULES = pathlib.Path(__file__).resolve().parent / "modules"
 IS_PYPY = sys.implementation.name == "pypy"
