@@ -3,14 +3,24 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import tempfile
+import time
 
 import results
 
 
 def cache():
     return os.path.dirname(os.environ["TYPEDCALL_DISK_CACHE"])
+
+
+def is_used(folder):
+    """Marks a folder of the cache, and removes its neighbours that nothing has used for a month."""
+    os.utime(folder)
+    for neighbour in os.scandir(os.path.dirname(folder)):
+        if neighbour.stat(follow_symlinks=False).st_mtime < time.time() - 30 * 86400:
+            shutil.rmtree(neighbour.path, ignore_errors=True)
 
 
 def _git(*arguments, **options):
@@ -46,6 +56,7 @@ class Kept:
         self.folder = os.path.join(cache(), "results", f"{name or 'no-tree'}-{machine(interpreters)}")
         self.is_useful = bool(name)
         os.makedirs(self.folder, exist_ok=True)
+        is_used(self.folder)
 
     def _path(self, part):
         return results.log_of(self.folder, part)[:-len(".log")] + ".json"

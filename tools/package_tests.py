@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -24,13 +25,15 @@ NEWEST = [PINS + "/runner.in", PINS + "/libraries.in"]
 # libraries that call back, pictures.
 OTHER_PROGRAMS = {"test_build_systems", "test_callback_libraries", "test_clusters_dask",
                   "test_examples_package", "test_figures", "test_install", "test_pages", "test_typing"}
+# Installs somebody's module from PyPI.
+NEEDS_NETWORK = {"test_examples_tags_for_others"}
 # For --full: attacks, too, and a minute of Numba.
-SLOW = OTHER_PROGRAMS | {"test_numba_cache", "test_numba_cache_stale", "test_property_attack"}
+SLOW = OTHER_PROGRAMS | NEEDS_NETWORK | {"test_numba_cache", "test_numba_cache_stale", "test_property_attack"}
 # Of the limited API of 3.12, and of an sqlite3 that loads extensions.
 ABI3 = {"test_examples_abi3"}
 SQLITE = {"test_sql", "test_sql_connections", "test_adapters_interpreters"}
 # By a fixed seed but in --full.
-RANDOM = {"test_property_attack"}
+RANDOM = {"test_numpy_buffers", "test_property_attack"}
 # Run again with CPython's JIT, where it is compiled in: those that need few libraries, or call most.
 WITH_JIT = ["test_api", "test_api_calls", "test_ctypes", "test_cffi", "test_lifetimes", "test_numpy"]
 # Seconds. Files compile modules, and Numba functions.
@@ -55,14 +58,19 @@ def lines_of(path):
         return [line for line in lines if line]
 
 
-def run(*command, **options):
-    """(status, what it printed). A time limit that is reached is no status."""
-    try:
-        ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                               check=False, **options)
-    except subprocess.TimeoutExpired as error:
-        return None, (error.stdout or b"").decode(errors="replace") + "\ntook too long"
-    return ended.returncode, ended.stdout.decode(errors="replace")
+def run(*command, timeout=None, **options):
+    """(status, what it printed). A time limit that is reached is no status, and ends all that it has started."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+                          **options) as process:
+        try:
+            output, _ = process.communicate(timeout=timeout)
+        except BaseException as error:
+            os.killpg(process.pid, signal.SIGKILL)
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            output, _ = process.communicate()
+            return None, output.decode(errors="replace") + "\ntook too long"
+    return process.returncode, output.decode(errors="replace")
 
 
 def last_line(text):
@@ -109,6 +117,8 @@ def environment_of(interpreter, has_libraries=True, wanted=(), is_fresh=False):
         # The newest versions of last time may not be those of today.
         is_there = os.path.exists(os.path.join(folder, "complete")) and (not is_fresh or folder in _installed)
         reason = None if is_there else _make(interpreter, folder, install)
+        if not reason:
+            kept.is_used(folder)
     return (None, reason) if reason else (folder, None)
 
 
@@ -147,6 +157,8 @@ def run_file(interpreter, python, path, marks="", jit=False, only="", environmen
         environment = dict({**os.environ, **dict(environment)}, PYTHONPATH=os.path.abspath(TESTS), PYTHONDONTWRITEBYTECODE="1",
                            # Or half of the processor's largest cache, in which PyPy's memory seems to grow.
                            PYPY_GC_NURSERY="4MB")
+        if name not in NEEDS_NETWORK:
+            environment["PIP_NO_INDEX"] = "1"
         if interpreter.info["gil_disabled"]:
             # Otherwise a module that does not say that it needs no GIL brings it back.
             environment["PYTHON_GIL"] = "0"

@@ -41,6 +41,11 @@ OPTIMISED = [f"//tests/{room}/..." for room in ("exactness", "ffi", "invoker", "
 NEWEST_DEBUG = "tools/newest_pythons tools/test --python /usr/bin/python3.15-dbg --clang --only debug"
 # What calls Python functions in loops, or is called in them.
 RUN_WITH_JIT = ["//tests/resolve/...", "//tests/provider/...", "//tests/c_provider/..."]
+# What has random numbers: tests/support/seed.h and seeds.py.
+RANDOM = [f"//tests/{test}" for test in (
+    "core:readers_test", "core:side_table_test", "inheritance:test_random_hierarchies", "instance_table:publication_test",
+    "instance_table:readers_test", "invoker/...", "loop:random_test", "resolve:call_site_random_test",
+    "resolve:casting_test")]
 # What includes the C++ library, which musl-gcc has not got. The rest is C99, which C++ reads, too.
 WITH_CXX_LIBRARY = ("//:README.md //bazel:fuzz_replay_main.cc //bazel/system:all //bench:class_data_designs.so "
                     "//examples/class_data:greetings_cpp.so //typedcall:namespace")
@@ -212,7 +217,7 @@ def _free_threaded(machine):
 def random_seeds(usual, seconds, seed):
     """What is random, by a seed that is new each time: the log has it."""
     cases = [Case(f"random seed {seed}", PASSED)]
-    cases += bazel_test(usual, ["--build_tests_only", "--test_tag_filters=random", f"--test_env=TYPEDCALL_SEED={seed}"])
+    cases += bazel_test(usual, ["--build_tests_only", f"--test_env=TYPEDCALL_SEED={seed}"], (), RANDOM)
     environment = {"TYPEDCALL_SEED": str(seed), "TYPEDCALL_ATTACK_SECONDS": str(seconds)}
     return cases + package_tests.cases_of(usual, chosen=package_tests.RANDOM, environment=environment)
 
