@@ -8,6 +8,7 @@ import sys
 import unittest
 from types import ModuleType
 
+from collected import only_if
 import c_provider
 import c_provider_cc
 import c_provider_flagged
@@ -151,7 +152,7 @@ class WhatConsumersSee(unittest.TestCase):
             self.assertEqual(look.call(module.Counter.of_class, None, "->l"), 42)
 
 
-@unittest.skipIf(BITS_ARE_FREE, "defs carry the bits and need no side table")
+@only_if(not BITS_ARE_FREE)  # there defs carry the bits and need no side table
 class HowLongTagsLive(unittest.TestCase):
     def collect(self):
         while gc.collect():

@@ -7,6 +7,7 @@ import resource
 import sys
 import unittest
 
+from collected import only_if
 import slot_consumer as consumer
 from polynomial import Polynomial
 
@@ -62,7 +63,7 @@ class Objects(unittest.TestCase):
             self.assertLess(self.blocks() - before, 300, function.__name__)
 
 
-@unittest.skipIf(SANITIZED, "the sanitizer keeps freed memory; memory_test counts exactly")
+@only_if(not SANITIZED)  # the sanitizer keeps freed memory; memory_test counts exactly
 class Tables(unittest.TestCase):
     def test_dropped(self):
         def churn(times):

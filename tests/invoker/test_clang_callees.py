@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
+from collected import only_if
 import narrow_caller
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "clang_callees.c")
@@ -66,7 +67,7 @@ class ClangCallees(unittest.TestCase):
                     expected = (value - low) % (high - low + 1) + low
                 self.check("result_" + name, letter, "l->" + letter, value, expected)
 
-    @unittest.skipUnless(platform.machine() == "x86_64", "callees of AAPCS64 extend themselves")
+    @only_if(platform.machine() == "x86_64")  # callees of AAPCS64 extend themselves
     def test_clang_relies_on_its_caller(self):
         # Else the tests above could not fail.
         got = narrow_caller.call_with_register(self.address("one_uchar"), 0x1ff)

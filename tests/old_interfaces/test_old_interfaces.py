@@ -9,8 +9,10 @@ import sysconfig
 import textwrap
 import unittest
 
-if sysconfig.get_config_var("Py_GIL_DISABLED"):
-    raise unittest.SkipTest("version 1.0 came before free-threaded builds, and 1.1 has races there")
+from collected import module_only_if
+
+module_only_if(not sysconfig.get_config_var("Py_GIL_DISABLED"),
+               "version 1.0 came before free-threaded builds, and 1.1 has races there")
 
 import member_today
 

@@ -17,11 +17,22 @@ import unittest
 
 import typedcall
 
+try:
+    import sqlite3
+except ImportError:
+    sqlite3 = None
+
+# Here, as conftest.py does for pytest, because the tests are run as scripts, too.
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from collected import module_only_if, only_if  # noqa: E402
+
 MODULES = pathlib.Path(__file__).resolve().parent / "modules"
 IS_PYPY = sys.implementation.name == "pypy"
-# For tests of how much memory a process has.
-skip_if_freed_memory_stays = unittest.skipIf(
-    "asan" in os.environ.get("LD_PRELOAD", ""), "AddressSanitizer keeps what is freed, to watch it")
+# Python may be built without.
+SQLITE3_LOADS = hasattr(getattr(sqlite3, "Connection", None), "load_extension")
+ON_CPYTHON, ON_PYPY = only_if(not IS_PYPY), only_if(IS_PYPY)
+# For tests of how much memory a process has: AddressSanitizer keeps what is freed, to watch it.
+WHERE_FREED_MEMORY_GOES = only_if("asan" not in os.environ.get("LD_PRELOAD", ""))
 
 
 def compiler(language):

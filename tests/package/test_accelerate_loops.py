@@ -106,8 +106,7 @@ Growth().debug()
 """
 
 
-@ON_PYPY
-@unittest.skipUnless(os.path.exists("/proc/self/statm"), "there is no /proc here")
+@support.only_if(support.IS_PYPY and os.path.exists("/proc/self/statm"))
 class Memory(unittest.TestCase):
     def check(self, name, count=1_000_000):
         # Without it the pool for new objects is half the processor's largest cache, which may be hundreds.

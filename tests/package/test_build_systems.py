@@ -191,8 +191,8 @@ class Setuptools(Building):
         self.check()
 
 
+@support.ON_CPYTHON  # consumers in C are for CPython
 @unittest.skipIf(importlib.util.find_spec("Cython") is None, "Cython is not installed")
-@unittest.skipIf(support.IS_PYPY, "consumers in C are for CPython")
 class Cython(Building):
     def build(self, name):
         source = self.folder / (name + ".pyx")

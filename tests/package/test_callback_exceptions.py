@@ -173,7 +173,7 @@ class Lives(unittest.TestCase):
         gc.collect()
         self.assertIsNone(gone())
 
-    @support.skip_if_freed_memory_stays
+    @support.WHERE_FREED_MEMORY_GOES
     def test_a_million_calls_leave_nothing(self):
         with typedcall.callback(functions.root, OF_NUMBER) as made:
             prototype = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_void_p)(made.address)

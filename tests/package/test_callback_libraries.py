@@ -11,8 +11,7 @@ import adapter_support
 import support
 import typedcall
 
-if support.IS_PYPY:
-    raise unittest.SkipTest("typedcall.callback is CPython's")
+support.module_only_if(not support.IS_PYPY, "typedcall.callback is CPython's")
 
 functions = support.build("callback_functions")
 FOLDER = adapter_support.EXAMPLES / "callback"

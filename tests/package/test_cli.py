@@ -161,20 +161,20 @@ class Arguments(unittest.TestCase):
 
 
 class WhatOthersMake(CommandLine):
+    @support.ON_CPYTHON
     def test_what_is_exported_to_cython(self):
         self.module("exporting", """
             import typed_functions, typedcall
             half = typed_functions.half
             typedcall.export_to_cython(__import__(__name__))
             """)
-        if support.IS_PYPY:
-            self.skipTest("CPython only")
         for target in ("exporting", "exporting:__pyx_capi__", "exporting:__pyx_capi__.half"):
             found = {entry["name"]: entry for entry in self.json("show", target)["entries"]}
             self.assertEqual(found["__pyx_capi__.half"]["signature"], "d->d", target)
             self.assertEqual("half" in found, target == "exporting")
         self.error("show", "exporting:__pyx_capi__.nothing")
 
+    @support.ON_CPYTHON
     def test_the_functions_of_a_cffi_library(self):
         adapter_support.library("cffi")
         self.module("of_libm", """
@@ -228,7 +228,7 @@ class Bench(CommandLine):
                            "--arguments", "-2.5", "--rounds", "1", "--milliseconds", "1")
         self.assertEqual((report["signature"], report["arguments"]), ("d->d", ["-2.5"]))
 
-    @unittest.skipIf(support.IS_PYPY, "status functions are not called on PyPy")
+    @support.ON_CPYTHON  # status functions are not called on PyPy
     def test_a_method_a_status_and_nothing(self):
         self.module("objects", "import typed_functions\nscaler = typed_functions.Scaler(2.0)")
         for target in ("objects:scaler.scale", "typed_functions:invert", "typed_functions:count"):

@@ -19,9 +19,9 @@ fallbacks = support.build("fallback_functions")
 buffers = support.build("buffer_provider")
 PATHS = [FOLDER, support.module_folder("fallback_functions"), support.module_folder("buffer_provider")]
 
-# That of PyPy 7.3.11 calls a method that it has not.
+# That of PyPy 7.3.11 calls a method that it has not, and so starts no processes.
 HAS_EXECUTOR = hasattr(concurrent.futures.ProcessPoolExecutor, "_adjust_process_count")
-WITH_EXECUTOR = unittest.skipUnless(HAS_EXECUTOR, "this Python's ProcessPoolExecutor starts no processes")
+WITH_EXECUTOR = support.only_if(HAS_EXECUTOR)
 
 # What hangs is ended, with its workers, and is a failure.
 SCRIPT = """
@@ -151,7 +151,7 @@ with get_context("spawn").Pool(1) as pool, executor() as other:
     def test_calls(self):
         self.check_calls(CALLS)
 
-    @unittest.skipIf(support.IS_PYPY, "PyPy calls functions boxed that raise or take objects or texts")
+    @support.ON_CPYTHON  # PyPy calls functions boxed that raise or take objects or texts
     def test_calls_of_what_raises_and_of_texts(self):
         self.check_calls(OF_CPYTHON)
 
@@ -217,7 +217,7 @@ with executor() as pool:
             "KeyboardInterrupt enough", "KeyboardInterrupt", "2.0 LookupError no root of -9.0"])
 
 
-@support.skip_if_freed_memory_stays
+@support.WHERE_FREED_MEMORY_GOES
 class Memory(cluster_support.Processes):
     def check(self, run, count):
         """`run` leaves nothing, neither objects nor other memory."""

@@ -10,8 +10,7 @@ import unittest
 import support
 import typedcall
 
-if support.IS_PYPY:
-    raise unittest.SkipTest("for CPython")
+support.module_only_if(not support.IS_PYPY, "for CPython")
 
 typed = support.build("typed_functions")
 plain = support.build("plain_functions")
@@ -83,7 +82,7 @@ class Threads(unittest.TestCase):
         self.assertTrue(typedcall.untag(function))
 
 
-@unittest.skipUnless(sysconfig.get_config_var("Py_GIL_DISABLED"), "this CPython has the GIL")
+@support.only_if(sysconfig.get_config_var("Py_GIL_DISABLED"))
 class NoGil(unittest.TestCase):
     def says(self, code):
         environment = {name: value for name, value in os.environ.items() if name != "PYTHON_GIL"}

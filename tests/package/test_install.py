@@ -172,7 +172,7 @@ class Distributions(unittest.TestCase):
         self.assertEqual([path.name for path in self.source.rglob("*.so")
                           if ".build" not in path.parts], [])
 
-    @unittest.skipIf(support.IS_PYPY, "there the modules need no more than a C compiler")
+    @support.ON_CPYTHON  # there the modules need no more than a C compiler
     def test_what_is_missing_is_named(self):
         expected = ("typedcall: the extension module could not be built. It needs a C++17 compiler "
                     "and, on CPython, the headers of libffi (Debian: libffi-dev).\n")

@@ -8,8 +8,7 @@ import unittest
 
 import support
 
-if support.IS_PYPY:
-    raise unittest.SkipTest("for CPython, which unwinds threads")
+support.module_only_if(not support.IS_PYPY, "for CPython, which unwinds threads")
 
 BEFORE = """
 import ctypes, sys, threading, time

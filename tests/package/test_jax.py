@@ -260,7 +260,7 @@ class Lifetimes(With64Bits):
         self.assertEqual(len(set(found)), 1)
         self.assertEqual(len(found), 200)
 
-    @support.skip_if_freed_memory_stays
+    @support.WHERE_FREED_MEMORY_GOES
     def test_calls_leak_nothing(self):
         half = jax.jit(elementwise(functions.half))
         check = jax.jit(elementwise(functions.check, pure=True))

@@ -8,8 +8,7 @@ import unittest
 
 import support
 
-if support.IS_PYPY:
-    raise unittest.SkipTest("for CPython: on PyPy tags live with their functions")
+support.module_only_if(not support.IS_PYPY, "for CPython: on PyPy tags live with their functions")
 
 try:
     import numpy

@@ -17,7 +17,7 @@ class Keeper:
     pass
 
 
-@unittest.skipIf(support.IS_PYPY, "CPython's")
+@support.ON_CPYTHON  # CPython's
 class ManyTags(unittest.TestCase):
     def seconds(self, tag, things):
         started = time.process_time()

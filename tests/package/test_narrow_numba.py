@@ -7,10 +7,12 @@ import sys
 import unittest
 
 import adapter_support
+import support
 from narrow_support import LIMITS, functions, outcome
 import typedcall
 
 
+@support.ON_CPYTHON
 class Numba(adapter_support.NumbaCalls):
     module = functions
 

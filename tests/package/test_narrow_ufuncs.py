@@ -8,10 +8,12 @@ import sys
 import unittest
 
 import adapter_support
+import support
 from narrow_support import LIMITS, functions, outcome
 import typedcall
 
 
+@support.ON_CPYTHON
 class Ufuncs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -2,6 +2,7 @@
 out as they were set, also without the GIL, and none is left behind."""
 
 import concurrent.futures
+import ctypes
 import gc
 import signal
 import sys
@@ -18,6 +19,7 @@ numba = adapter_support.library("numba")
 numpy = adapter_support.library("numpy")
 functions = support.build("narrow_functions")
 others = support.build("typed_functions")
+LIBC = ctypes.CDLL(None)  # of which not every one has C11's threads
 
 
 def outcome(function, *arguments):
@@ -257,22 +259,18 @@ class Raising(adapter_support.NumbaCalls):
         fill(values, out)
         self.assertEqual(out.tolist(), values.tolist())
 
+    @support.only_if(hasattr(LIBC, "thrd_create"))
     def test_a_thread_that_python_does_not_know(self):
-        import ctypes
-
         raises = functions.raises
         functions.keep(KeyError("lost"))
         seen = []
         self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
         sys.unraisablehook = lambda unraisable: seen.append(unraisable.exc_type)
-        libc = ctypes.CDLL(None)
-        if not hasattr(libc, "thrd_create"):
-            self.skipTest("no C11 threads")
         thread = ctypes.c_void_p()
         once = numba.cfunc("int32(voidptr)")(lambda _: int(raises(-1.0)))
         self.assertEqual(
-            libc.thrd_create(ctypes.byref(thread), ctypes.c_void_p(once.address), None), 0)
-        libc.thrd_join(thread, None)
+            LIBC.thrd_create(ctypes.byref(thread), ctypes.c_void_p(once.address), None), 0)
+        LIBC.thrd_join(thread, None)
         self.assertIn(KeyError, seen)
 
     def test_exceptions_do_not_leak(self):

@@ -14,14 +14,14 @@ class Attack(unittest.TestCase):
     def attack(self, *arguments):
         return support.python(ATTACK, "--seconds", SECONDS, *arguments)
 
-    @unittest.skipIf(support.IS_PYPY, "its objects are CPython's")
+    @support.ON_CPYTHON  # its objects are CPython's
     def test_random_programs(self):
         status, output, errors = self.attack()
         self.assertEqual((status, errors), (0, ""), output)
         self.assertRegex(output, r"seed \d+: [1-9]\d* programs, [1-9]\d* typed calls compared")
         print(output.splitlines()[-1], file=sys.stderr)
 
-    @unittest.skipIf(support.IS_PYPY, "its objects are CPython's")
+    @support.ON_CPYTHON  # its objects are CPython's
     def test_a_seed_gives_the_same_program(self):
         shown = [support.python(ATTACK, "--child", "--log", os.devnull, "--seed", "5", "--first", "7",
                                 "--count", "1", "--no-threads", "--verbose",

@@ -16,7 +16,7 @@ import typedcall
 from typedcall import Flags
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ON_PYPY = unittest.skipUnless(support.IS_PYPY, "for PyPy's C API")
+ON_PYPY = support.ON_PYPY  # whose C API it is about
 if support.IS_PYPY:
     from typedcall import _native as reader
     from typedcall._pypy_backend import own_entries
@@ -123,7 +123,7 @@ class Buffers(unittest.TestCase):
                 support.compile_module(source, folder, name,
                                        ["-std=c++%d" % standard, "-O1", "-DNAME=" + name])
             support.run([sys.executable, source.with_name("test_buffers.py")],
-                        env=dict(os.environ, PYTHONPATH=folder))
+                        env=dict(os.environ, PYTHONPATH=os.pathsep.join([folder, str(ROOT / "tests" / "support")])))
 
 
 @ON_PYPY

@@ -112,9 +112,6 @@ class Functions(sql_support.Connection):
         self.assertEqual(self.value("inc(5)"), 2.5)
 
     def test_closed_by_the_function_itself(self):
-        if self.module.__name__ == "sqlite3":
-            self.skipTest("crashes in CPython's sqlite3, with its own create_function(), too")
-
         def f(x):
             self.connection.close()
             return 1
@@ -179,7 +176,7 @@ class Functions(sql_support.Connection):
         self.assertLess(sys.getallocatedblocks() - blocks_before, blocks)
         self.assertLess(memory() - before, 8000)  # kilobytes
 
-    @support.skip_if_freed_memory_stays
+    @support.WHERE_FREED_MEMORY_GOES
     def test_a_million_rows_leak_nothing(self):
         for f in (functions.same_text, functions.inc, functions.invert, buffers.utf8_length,
                   fallbacks.root):
@@ -192,7 +189,7 @@ class Functions(sql_support.Connection):
                 " + length(boxed(case when i % 10 = 1 then zeroblob(100) else 1.0 end)))")
         self.leaks_nothing(lambda rows: self.query(SERIES.format(rows, text)), 10**5, 10**6)
 
-    @support.skip_if_freed_memory_stays
+    @support.WHERE_FREED_MEMORY_GOES
     def test_rows_that_raise_leak_nothing(self):
         def f(x):
             raise ValueError("a text that is not short, of %s" % x)
@@ -231,6 +228,7 @@ class Functions(sql_support.Connection):
         self.assertEqual(sys.getrefcount(functions.inc), references)
 
 
+@support.only_if(support.SQLITE3_LOADS)
 class OfPython(sql_support.OfPython, Functions, unittest.TestCase):
     pass
 
@@ -249,11 +247,10 @@ class TheExample(adapter_support.Example):
 
 
 class Both(unittest.TestCase):
+    @support.only_if(support.SQLITE3_LOADS)
     def test_two_libraries_in_one_process(self):
         apsw = adapter_support.library("apsw")
         sqlite3 = importlib.import_module("sqlite3")
-        if not hasattr(sqlite3.Connection, "load_extension"):
-            self.skipTest("this Python's sqlite3 was built without loadable extensions")
         connections = apsw.Connection(":memory:"), sqlite3.connect(":memory:")
         for connection in connections * 2:
             sql.register(connection, functions.inc)
@@ -263,10 +260,9 @@ class Both(unittest.TestCase):
             with self.assertRaisesRegex(Exception, "thirteen"):
                 list(connection.execute("select typed_check(13)"))
 
+    @support.only_if(not support.SQLITE3_LOADS)
     def test_sqlite3_that_loads_nothing_is_named(self):
         sqlite3 = importlib.import_module("sqlite3")
-        if hasattr(sqlite3.Connection, "load_extension"):
-            self.skipTest("this Python's sqlite3 loads extensions")
         connection = sqlite3.connect(":memory:")
         self.addCleanup(connection.close)
         with self.assertRaisesRegex(TypeError, "'sqlite3.Connection' loads no extensions"):

@@ -295,7 +295,7 @@ class Lifetimes(unittest.TestCase):
             thread.join()
         self.assertEqual(found, [sum(range(1, 5001))] * 4)
 
-    @support.skip_if_freed_memory_stays
+    @support.WHERE_FREED_MEMORY_GOES
     def test_a_million_calls_leak_nothing(self):
         add, length = typed("testing.add_one", "q->q"), typed(echo, "*sq->q")
         free = typedcall.resolve(source(function(caller.third), "d->d", flags=FREE), "d&d->i")

@@ -4,6 +4,7 @@ import importlib.util
 import sys
 import unittest
 
+from collected import only_if
 import provider_state
 
 
@@ -99,12 +100,12 @@ class State(unittest.TestCase):
         del module
         self.assertEqual(self.states(), 0)
 
-    @unittest.skipIf(sys.version_info < (3, 15), "it came with 3.15")
+    @only_if(sys.version_info >= (3, 15))  # with which it came
     def test_the_collector_is_shown_it_by_what_m_traverse_may_call(self):
         with open(provider_state.__file__, "rb") as file:
             self.assertIn(b"PyModule_GetState_DuringGC\0", file.read())
 
-    @unittest.skipUnless(hasattr(sys, "gettotalrefcount"), "counts references of debug builds")
+    @only_if(hasattr(sys, "gettotalrefcount"))  # those of debug builds
     def test_nothing_leaks(self):
         for _ in range(3):
             load().kept().append(load())

@@ -10,7 +10,7 @@ a comment above it mean:
     <!-- test: not run: REASON --> counted by the tests
 
 and, anywhere in a page, `<!-- page: needs NAME ... -->`: the page is skipped without these
-(`cpython` and `pypy` are interpreters). Without a comment a `c` or `cpp` block is
+(but `cpython` and `pypy` are interpreters, and there is no test of the page under others). Without a comment a `c` or `cpp` block is
 compiled, a `python` block is run (`>>>`: as a doctest), and so is each line of an `sh` block. Behind
 `print(...)` or a command a comment, three spaces away, is what it prints."""
 import contextlib
@@ -32,6 +32,7 @@ COMMENT = re.compile(r"(?s)<!-- test: (.*?)\s*-->")
 PAGE_NEEDS = re.compile(r"<!-- page: needs ([^>]*?) -->")
 #: Their blocks are tested as they are; blocks in other languages are files, output or not run.
 LANGUAGES = {"c": ".c", "cpp": ".cc", "python": ".py", "sh": ".sh"}
+IMPLEMENTATIONS = ("cpython", "pypy")
 #: Of the environment of the interpreter that runs this.
 PROGRAMS = os.path.dirname(sys.executable)
 FLAGS = {"c": ["-std=c99"], "cpp": ["-std=c++17"]}
@@ -87,15 +88,24 @@ def blocks_of(text, path):
     return found
 
 
+def _needs(path):
+    text = path.read_text(encoding="utf-8")
+    return [name for needed in PAGE_NEEDS.findall(text) for name in needed.split()]
+
+
+def is_for_this_python(path):
+    """Or is the page for another implementation?"""
+    return all(name == sys.implementation.name for name in _needs(path) if name in IMPLEMENTATIONS)
+
+
 def missing(path):
     """What the page needs and is not here, or an empty text."""
-    text = path.read_text(encoding="utf-8")
-    return missing_of(name for needed in PAGE_NEEDS.findall(text) for name in needed.split())
+    return missing_of(_needs(path))
 
 
 def missing_of(names):
     for name in names:
-        if name in ("cpython", "pypy"):
+        if name in IMPLEMENTATIONS:
             if sys.implementation.name != name:
                 return "the page is for %s" % name
         elif importlib.util.find_spec(name) is None and shutil.which(

@@ -7,6 +7,7 @@ import unittest
 import warnings
 import weakref
 
+from collected import only_if
 import fromspec_module as fs
 from specs import _testcapi, GOOD, UnrelatedMetaclass, MetaclassWithNew, make
 
@@ -63,7 +64,7 @@ class Refusals(unittest.TestCase):
         self.check(TypeError, "too small", "bad_small")
         self.check(TypeError, "out of bounds", "bad_offset")
 
-    @unittest.skipIf(sys.version_info >= (3, 12), "CPython can")
+    @only_if(sys.version_info < (3, 12))  # from then on CPython can
     def test_negative_basicsize(self):
         self.check(SystemError, "needs Python 3.12", "pep697")
 
@@ -158,8 +159,8 @@ class Lifetime(unittest.TestCase):
         finally:
             gc.set_threshold(*threshold)
 
-    @unittest.skipUnless(hasattr(_testcapi, "set_nomemory"), "needs _testcapi")
-    @unittest.skipIf(sys.version_info >= (3, 12), "CPython's own code: 3.13.0 crashes")
+    # From 3.12 on it is CPython's own code, in which 3.13.0 crashes.
+    @only_if(hasattr(_testcapi, "set_nomemory") and sys.version_info < (3, 12))
     def test_every_failing_allocation(self):
         def attempt(kind, metaclass, base, first, last):
             _testcapi.set_nomemory(first, last)
