@@ -5,6 +5,7 @@ import sys
 import unittest
 
 from collected import only_if
+import leaks
 import provider_state
 
 
@@ -105,16 +106,9 @@ class State(unittest.TestCase):
         with open(provider_state.__file__, "rb") as file:
             self.assertIn(b"PyModule_GetState_DuringGC\0", file.read())
 
-    @only_if(hasattr(sys, "gettotalrefcount"))  # those of debug builds
+    @only_if(leaks.COUNTS_REFERENCES)
     def test_nothing_leaks(self):
-        for _ in range(3):
-            load().kept().append(load())
-        gc.collect()
-        before = sys.gettotalrefcount()
-        for _ in range(50):
-            load().kept().append(load())
-        gc.collect()
-        self.assertLess(sys.gettotalrefcount() - before, 50)
+        leaks.check(lambda: load().kept().append(load()), 50, warm_up=3, references=50)
 
 
 if __name__ == "__main__":

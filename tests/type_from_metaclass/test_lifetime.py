@@ -9,7 +9,11 @@ import weakref
 
 from collected import only_if
 import fromspec_module as fs
+import leaks
 from specs import _testcapi, GOOD, UnrelatedMetaclass, MetaclassWithNew, make
+
+# Without Py_DEBUG, a debug build's total misses what the extension module does.
+COUNTS_REFERENCES = fs.COUNTS_REFERENCES
 
 
 class Refusals(unittest.TestCase):
@@ -90,24 +94,10 @@ class Lifetime(unittest.TestCase):
         finally:
             gc.enable()
 
-    def count(self):
-        # Without the GIL memory comes back some collections later.
-        for _ in range(5):
-            gc.collect()
-        # Without Py_DEBUG, a debug build's total misses what the extension module does.
-        total = sys.gettotalrefcount() if fs.COUNTS_REFERENCES else 0
-        return total, sys.getallocatedblocks()
-
     def assert_no_leak(self, function, times):
-        for _ in range(300):
-            function()
-        before = self.count()
-        for _ in range(times):
-            function()
-        after = self.count()
         # Caches of names and versions make a few; a leak makes one per call.
-        self.assertLess(after[0] - before[0], times // 10)
-        self.assertLess(after[1] - before[1], times // 10)
+        leaks.check(function, times, warm_up=300, blocks=times // 10,
+                    references=times // 10 if COUNTS_REFERENCES else None)
 
     def test_no_leak(self):
         kinds = itertools.cycle(GOOD)
@@ -194,12 +184,8 @@ class Lifetime(unittest.TestCase):
                     # and 3.9 always.
                     if sys.version_info < (3, 10):
                         continue
-                    before = self.count()
-                    for _ in range(6):
-                        every_allocation(kind, type, only_one)
-                    after = self.count()
-                    self.assertLess(after[0] - before[0], 5)
-                    self.assertLess(after[1] - before[1], 5)
+                    leaks.check(lambda: every_allocation(kind, type, only_one), 6, warm_up=0,
+                                blocks=5, references=5 if COUNTS_REFERENCES else None)
 
 
 if __name__ == "__main__":
