@@ -90,9 +90,10 @@ def child(options):
 
 def resident():
     """Kilobytes."""
+    from support import leaks
+
     try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+        return leaks.resident()
     except OSError:
         return 0
 

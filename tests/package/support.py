@@ -24,6 +24,7 @@ except ImportError:
 
 # Here, as conftest.py does for pytest, because the tests are run as scripts, too.
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import leaks  # noqa: E402
 from collected import module_only_if, only_if  # noqa: E402
 
 MODULES = pathlib.Path(__file__).resolve().parent / "modules"

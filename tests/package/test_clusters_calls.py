@@ -3,9 +3,7 @@ that end or are interrupted in the middle, and that pickles leave nothing behind
 
 import ast
 import concurrent.futures
-import gc
 import importlib
-import os
 import pickle
 import sys
 import unittest
@@ -14,6 +12,7 @@ import cluster_support
 import support
 import typedcall
 from cluster_support import FOLDER, functions
+from support import leaks
 
 fallbacks = support.build("fallback_functions")
 buffers = support.build("buffer_provider")
@@ -107,12 +106,6 @@ OF_CPYTHON = [
     ("buffer_provider", "utf8_length", "*s->l", [
         ("('h\\xe4',)", ("int", "3")), ("('\\ud800',)", SURROGATE)]),
 ]
-
-
-def memory():
-    """The process's own, in kilobytes, now."""
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
 class Workers(cluster_support.Processes):
@@ -223,16 +216,9 @@ class Memory(cluster_support.Processes):
         """`run` leaves nothing, neither objects nor other memory."""
         if support.IS_PYPY:
             count //= 10  # where a pickle takes ten times as long
-        run(count // 5)
-        gc.collect()
-        blocks = 0 if support.IS_PYPY else sys.getallocatedblocks()
-        before = memory()
-        run(count)
-        gc.collect()
-        if not support.IS_PYPY:
-            self.assertLess(sys.getallocatedblocks() - blocks, 1000)
         # PyPy's own collector and compiler take some.
-        self.assertLess(memory() - before, 20000 if support.IS_PYPY else 2000)
+        leaks.check(run, count, warm_up=count // 5, takes_count=True, blocks=1000,
+                    kilobytes=20000 if support.IS_PYPY else 2000)
 
     def test_hundred_thousand_pickles_leak_nothing(self):
         f = typedcall.resolve(functions.half, "d->d")

@@ -13,6 +13,7 @@ import unittest
 import adapter_support
 import support
 import typedcall
+from support import leaks
 from typedcall import Flags
 
 functions = support.build("fallback_functions")
@@ -127,14 +128,7 @@ class TypedFunctions(unittest.TestCase):
     @support.ON_CPYTHON  # CPython's collector
     def test_nothing_leaks(self):
         typed = typedcall.resolve(functions.root, "d->d")
-        for count in (100, 2000):
-            gc.collect()
-            before = sys.getallocatedblocks()
-            for _ in range(count):
-                outcome(typed, (-1.0,))
-                typed(4.0)
-        gc.collect()
-        self.assertLess(sys.getallocatedblocks() - before, 1000)
+        leaks.check(lambda: (outcome(typed, (-1.0,)), typed(4.0)), 2000, warm_up=100, blocks=1000)
 
 
 @support.ON_PYPY  # PyPy only

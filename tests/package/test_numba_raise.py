@@ -3,7 +3,6 @@ out as they were set, also without the GIL, and none is left behind."""
 
 import concurrent.futures
 import ctypes
-import gc
 import signal
 import sys
 import threading
@@ -13,6 +12,7 @@ import adapter_support
 import support
 import typedcall
 from adapter_support import nopython_call as compiled
+from support import leaks
 from typedcall import Flags
 
 numba = adapter_support.library("numba")
@@ -275,14 +275,7 @@ class Raising(adapter_support.NumbaCalls):
 
     def test_exceptions_do_not_leak(self):
         call, status = compiled(functions.checked_i), compiled(functions.status)
-        for count in (100, 2000):
-            gc.collect()
-            before = sys.getallocatedblocks()
-            for _ in range(count):
-                outcome(call, 13)
-                outcome(status, 14)
-        gc.collect()
-        self.assertLess(sys.getallocatedblocks() - before, 500)
+        leaks.check(lambda: (outcome(call, 13), outcome(status, 14)), 2000, warm_up=100, blocks=500)
 
     def test_a_thread_of_its_own(self):
         call, seen = compiled(functions.checked_i, nogil=True), []

@@ -3,8 +3,6 @@
 import contextlib
 import gc
 import importlib
-import os
-import sys
 import threading
 import unittest
 import weakref
@@ -14,14 +12,9 @@ import sql_support
 import support
 import typedcall
 from sql_support import SERIES, buffers, fallbacks, functions
+from support import leaks
 from typedcall import sql
 from typedcall.sql import _sqlite
-
-
-def memory():
-    """The process's own, in kilobytes, now."""
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
 class Functions(sql_support.Connection):
@@ -168,13 +161,7 @@ class Functions(sql_support.Connection):
 
     def leaks_nothing(self, run, first, then, blocks=1000):
         """`run` is called with these numbers, and leaves no memory behind."""
-        run(first)
-        gc.collect()
-        blocks_before, before = sys.getallocatedblocks(), memory()
-        run(then)
-        gc.collect()
-        self.assertLess(sys.getallocatedblocks() - blocks_before, blocks)
-        self.assertLess(memory() - before, 8000)  # kilobytes
+        leaks.check(run, then, warm_up=first, blocks=blocks, kilobytes=8000, takes_count=True)
 
     @support.WHERE_FREED_MEMORY_GOES
     def test_a_million_rows_leak_nothing(self):
@@ -210,22 +197,14 @@ class Functions(sql_support.Connection):
         self.leaks_nothing(run, 300, 4000, blocks=250)
 
     def test_errors_and_registrations_leak_nothing(self):
-        def run(count):
-            for _ in range(count):
-                self.register(functions.inc)
-                self.register(fallbacks.root)
-                for text in ("inc('x')", "root(-1)"):
-                    with contextlib.suppress(Exception):
-                        self.value(text)
+        def run():
+            self.register(functions.inc)
+            self.register(fallbacks.root)
+            for text in ("inc('x')", "root(-1)"):
+                with contextlib.suppress(Exception):
+                    self.value(text)
 
-        run(20)
-        gc.collect()
-        blocks = sys.getallocatedblocks()
-        references = sys.getrefcount(functions.inc)
-        run(500)
-        gc.collect()
-        self.assertLess(sys.getallocatedblocks() - blocks, 250)
-        self.assertEqual(sys.getrefcount(functions.inc), references)
+        leaks.check(run, 500, warm_up=20, blocks=250, unchanged=[functions.inc])
 
 
 @support.only_if(support.SQLITE3_LOADS)

@@ -4,7 +4,6 @@ import ctypes
 import gc
 import os
 import signal
-import sys
 import threading
 import time
 import unittest
@@ -14,6 +13,7 @@ import adapter_support
 import support
 import tvm_ffi_support
 import typedcall
+from support import leaks
 from tvm_ffi_support import caller, fallbacks, functions, tvm_ffi
 from typedcall import Flags
 from typedcall.tvm_ffi import function, source
@@ -314,13 +314,7 @@ class Lifetimes(unittest.TestCase):
                         pass
                     typed("testing.add_one", "q->q")
 
-        run(20000)
-        gc.collect()
-        blocks, before = sys.getallocatedblocks(), tvm_ffi_support.memory()
-        run(400_000)
-        gc.collect()
-        self.assertLess(sys.getallocatedblocks() - blocks, 1000)
-        self.assertLess(tvm_ffi_support.memory() - before, 10000)
+        leaks.check(run, 400_000, warm_up=20000, takes_count=True, blocks=1000, kilobytes=10000)
 
 
 if __name__ == "__main__":
