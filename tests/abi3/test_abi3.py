@@ -4,13 +4,13 @@
 import importlib.util
 import os
 import re
-import subprocess
 import sys
 import sysconfig
 import unittest
 
 from collected import only_if
 import interpreters
+import processes
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCENARIO = os.path.join(HERE, "scenario.py")
@@ -26,8 +26,7 @@ STABLE_PRIVATE = {
 
 
 def run(*command, **environment):
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          check=False, env=dict(os.environ, **environment))
+    return processes.run(command, check=False, together=True, environment=environment)
 
 
 class Cases:
@@ -50,9 +49,9 @@ class Cases:
                 # A free-threaded interpreter may otherwise take the GIL for another module.
                 off = {"PYTHON_GIL": "0"} if info["gil_disabled"] else {}
                 done = run(each.executable, SCENARIO, self.name, **off)
-                self.assertEqual(done.returncode, 0, done.stdout)
-                self.assertRegex(done.stdout, r"\A%s offset \d+\n\Z" % self.name)
-                ran.append("%s (%s)" % (each.label, done.stdout.split()[-1]))
+                self.assertEqual(done.status, 0, done.out)
+                self.assertRegex(done.out, r"\A%s offset \d+\n\Z" % self.name)
+                ran.append("%s (%s)" % (each.label, done.out.split()[-1]))
         print("one binary ran under", ", ".join(ran))
         self.assertTrue(ran)
 
@@ -60,7 +59,7 @@ class Cases:
         for names in (self.name + ",full", "full," + self.name, *self.other_orders):
             with self.subTest(names):
                 done = run(sys.executable, SCENARIO, names)
-                self.assertEqual(done.returncode, 0, done.stdout)
+                self.assertEqual(done.status, 0, done.out)
 
     @only_if(HAS_LIBPYTHON)
     def test_what_debug_builds_assert(self):
@@ -71,11 +70,11 @@ class Cases:
                  "f = pythonapi.PyObject_GetTypeData\n"
                  "f.argtypes = [py_object, py_object]\n"
                  "f(int, module.Metaclass)\n" % self.module)
-        self.assertIn("is no instance", run(sys.executable, "-c", wrong, LD_PRELOAD=preload).stdout)
+        self.assertIn("is no instance", run(sys.executable, "-c", wrong, LD_PRELOAD=preload).out)
         for names in (self.name, self.name + ",full", "full," + self.name):
             with self.subTest(names):
                 done = run(sys.executable, SCENARIO, names, LD_PRELOAD=preload)
-                self.assertEqual(done.returncode, 0, done.stdout)
+                self.assertEqual(done.status, 0, done.out)
 
     def test_squatters_are_an_import_error(self):
         for squatter, words in (
@@ -87,14 +86,13 @@ class Cases:
             with self.subTest(squatter):
                 done = run(sys.executable, "-c",
                            "import sys; %s\nimport %s" % (squatter, self.module))
-                self.assertEqual(done.returncode, 1, done.stdout)
-                self.assertRegex(done.stdout, "ImportError: .*" + words)
+                self.assertEqual(done.status, 1, done.out)
+                self.assertRegex(done.out, "ImportError: .*" + words)
 
     def test_it_needs_the_stable_abi_only(self):
         path = importlib.util.find_spec(self.module).origin
         self.assertTrue(path.endswith(self.suffix), path)
-        listed = subprocess.run(["nm", "-D", "--undefined-only", path], stdout=subprocess.PIPE,
-                                text=True, check=True).stdout
+        listed = processes.run(["nm", "-D", "--undefined-only", path]).out
         needed = set(re.findall(r"\bU (_?Py\w+)", listed))
         self.assertIn(self.needs, needed)
         private = {name for name in needed if name.startswith("_")}

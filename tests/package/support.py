@@ -9,7 +9,6 @@ import os
 import pathlib
 import shlex
 import shutil
-import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -25,6 +24,7 @@ except ImportError:
 # Here, as conftest.py does for pytest, because the tests are run as scripts, too.
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import leaks  # noqa: E402
+import processes  # noqa: E402
 from collected import module_only_if, only_if  # noqa: E402
 
 MODULES = pathlib.Path(__file__).resolve().parent / "modules"
@@ -45,17 +45,19 @@ def compiler(language):
     return command
 
 
+def has_header(language, name):
+    """Does the compiler of `language` find the header?"""
+    return processes.run([*compiler(language), "-E", "-x", language, "-", "-o", os.devnull], check=False,
+                         input="#include <%s>\n" % name).status == 0
+
+
 def python_include():
     return sysconfig.get_path("include")
 
 
 def run(command, **options):
-    """Runs `command`; a failure shows what it printed."""
-    ended = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE,
-                           stderr=subprocess.STDOUT, check=False, **options)
-    if ended.returncode != 0:
-        raise AssertionError("%s failed:\n%s" % (command, ended.stdout.decode(errors="replace")))
-    return ended.stdout.decode(errors="replace")
+    """Runs `command`, and returns what it printed; a failure shows that."""
+    return processes.run(command, together=True, **options).out
 
 
 def compile_module(source, folder, name=None, flags=(), include=None):
@@ -122,16 +124,10 @@ def build(name, flags=()):
     return load(name, pathlib.Path(folder, name + sysconfig.get_config_var("EXT_SUFFIX")))
 
 
-def python(*arguments, paths=(), **options):
-    """Runs this interpreter in a process of its own: (exit status, stdout, stderr)."""
-    environment = dict(os.environ, **options.pop("environment", {}))
-    if paths:
-        environment["PYTHONPATH"] = os.pathsep.join(str(path) for path in paths)
-    ended = subprocess.run([sys.executable, *[str(part) for part in arguments]],
-                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
-                           env=environment, **options)
-    return (ended.returncode, ended.stdout.decode(errors="replace"),
-            ended.stderr.decode(errors="replace"))
+def python(*arguments, check=False, **options):
+    """Runs this interpreter in a process of its own: (exit status, stdout, stderr), whatever that is."""
+    return processes.python(*arguments, check=check, **options)
+
 
 @contextlib.contextmanager
 def modules(replaced):

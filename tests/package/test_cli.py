@@ -1,9 +1,7 @@
 """The command line: what each command prints, as a table and as JSON, and errors in one line."""
 import json
-import os
 import pathlib
 import re
-import subprocess
 import sys
 import unittest
 
@@ -88,10 +86,8 @@ class Show(CommandLine):
 
     def test_a_closed_pipe_is_no_traceback(self):
         command = "%s -m typedcall show typed_functions --json" % sys.executable
-        environment = dict(os.environ, PYTHONPATH=MODULES[0])
-        ended = subprocess.run(["sh", "-c", command + " | true"], stderr=subprocess.PIPE,
-                               stdout=subprocess.DEVNULL, env=environment, check=False)
-        self.assertNotIn(b"Traceback", ended.stderr)
+        ended = support.processes.run(["sh", "-c", command + " | true"], paths=[MODULES[0]], check=False)
+        self.assertNotIn("Traceback", ended.err)
 
 
 class Errors(CommandLine):

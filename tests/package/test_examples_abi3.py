@@ -6,7 +6,6 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -51,7 +50,7 @@ class Wheel:
         shutil.copytree(EXAMPLE, source, ignore=shutil.ignore_patterns("build", "*.egg-info"))
         pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
         support.run([*pip, "wheel", "--no-build-isolation", "--no-deps", "--no-index",
-                     "-w", cls.folder, source], env=dict(os.environ, ABI3T=cls.abi3t))
+                     "-w", cls.folder, source], environment={"ABI3T": cls.abi3t})
         (cls.wheel,) = cls.folder.glob("*.whl")
         support.run([*pip, "install", "--no-index", "--target", cls.installed, cls.wheel])
 
@@ -91,10 +90,8 @@ class Wheel:
                     (without_gil and not self.without_gil)):
                 continue
             with self.subTest(each.label):
-                printed = subprocess.run(
-                    [each.executable, "-c", LOOK], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                    text=True, check=False, cwd=self.folder,
-                    env={"PYTHONPATH": str(self.installed)}).stdout
+                printed = support.run([each.executable, "-c", LOOK], cwd=self.folder, paths=[self.installed],
+                                      environment=dict.fromkeys(os.environ))
                 self.assertEqual(printed, f"730.0 20.0 1 dl->d 730.0 {not without_gil}\n")
                 ran.append(each.label)
         print("one wheel ran under", ", ".join(ran))

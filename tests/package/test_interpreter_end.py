@@ -1,7 +1,6 @@
 """Daemon threads that run Python code inside the package when the interpreter ends: CPython before
 3.14 unwinds their stacks, through every frame of C++, and that must not end the process."""
 import importlib.util
-import subprocess
 import sys
 import sysconfig
 import unittest
@@ -99,9 +98,8 @@ ATTEMPTS, SECONDS = (4, 40) if sysconfig.get_config_var("Py_GIL_DISABLED") else 
 def run(code):
     for attempt in range(ATTEMPTS):
         try:
-            return subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, timeout=SECONDS, check=False)
-        except subprocess.TimeoutExpired:
+            return support.python("-c", code, together=True, timeout=SECONDS)
+        except support.processes.Hung:
             if attempt + 1 == ATTEMPTS:
                 raise
             print("hung, and is run again", file=sys.stderr)
@@ -113,9 +111,8 @@ class InterpreterEnd(unittest.TestCase):
             with self.subTest(name):
                 code = "%s\n%s\ndef body():\n    %s\n%s" % (BEFORE, imports, does, AFTER)
                 ended = run(code)
-                printed = ended.stdout.decode(errors="replace")
-                self.assertEqual(ended.returncode, 0, printed)
-                self.assertNotIn("terminate called", printed)
+                self.assertEqual(ended.status, 0, ended.out)
+                self.assertNotIn("terminate called", ended.out)
 
     def test_the_package(self):
         self.ends(SCENARIOS)

@@ -6,7 +6,6 @@
 import ast
 import importlib.util
 import inspect
-import subprocess
 import sys
 import textwrap
 import unittest
@@ -125,12 +124,9 @@ class WithoutMemory(unittest.TestCase):
             if importlib.util.find_spec(needs) is None:
                 self.skipTest(needs + " is not installed")
             code = "import " + needs + textwrap.dedent(code)
-        done = subprocess.run([sys.executable, "-X", "faulthandler", "-c",
-                               SWEEP + textwrap.dedent(code)],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
-        if done.returncode != 0:
-            self.fail("exit code %d\n%s" % (done.returncode,
-                                            done.stdout.decode(errors="replace")[-3000:]))
+        status, said, _ = support.python("-X", "faulthandler", "-c", SWEEP + textwrap.dedent(code),
+                                         together=True, timeout=300)
+        self.assertEqual(status, 0, said[-3000:])
 
     def test_tags(self):
         self.run_sweep("""

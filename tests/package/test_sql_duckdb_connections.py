@@ -5,7 +5,6 @@ import concurrent.futures
 import gc
 import os
 import pathlib
-import subprocess
 import sys
 import threading
 import unittest
@@ -238,17 +237,14 @@ class Processes(adapter_support.Folder):
         self.assertEqual((status, output.strip()), (0, "2"), errors)
 
     def test_a_destructor_that_uses_the_database(self):
-        ended = subprocess.run([sys.executable, "-c", DESTRUCTOR % str(support.MODULES.parent)], check=False,
-                               text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
-        self.assertEqual((ended.returncode, ended.stdout.split("\n")[:2]),
-                         (0, ["[(1.0, 2.0)]", "[(1.0,)]"]), ended.stderr)
+        ended = support.python("-c", DESTRUCTOR % str(support.MODULES.parent), timeout=120)
+        self.assertEqual((ended.status, ended.out.split("\n")[:2]),
+                         (0, ["[(1.0, 2.0)]", "[(1.0,)]"]), ended.err)
 
     def test_the_file_is_removed_by_the_process_that_made_it(self):
         text = FORK % str(support.MODULES.parent)
-        environment = dict(os.environ, TMPDIR=self.folder)
-        ended = subprocess.run([sys.executable, "-c", text], env=environment, check=False, text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.assertEqual((ended.returncode, ended.stdout.split()), (0, ["True", "2"]), ended.stderr)
+        ended = support.python("-c", text, environment={"TMPDIR": self.folder})
+        self.assertEqual((ended.status, ended.out.split()), (0, ["True", "2"]), ended.err)
         self.assertEqual(list(pathlib.Path(self.folder).glob("**/*.duckdb_extension")), [])
 
 

@@ -1,14 +1,13 @@
 """Where a condition is false there is no case, whether it stands at a method, a class or a whole file; and
 the runner takes only such a file without cases for whole."""
 import os
-import subprocess
-import sys
 import tempfile
 import textwrap
 import unittest
 from xml.etree import ElementTree
 
 import collected
+import processes
 from collected import only_if
 
 RUNNER = os.path.abspath("bazel/run_unittest.py")
@@ -73,12 +72,10 @@ class Runner(unittest.TestCase):
                 file.write("import unittest\n" + textwrap.dedent(text))
             xml = os.path.join(folder, "test.xml")
             path = [folder, os.path.dirname(os.path.abspath(collected.__file__))]
-            ended = subprocess.run(
-                [sys.executable, RUNNER, file.name], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                env=dict(os.environ, PYTHONPATH=os.pathsep.join(path), XML_OUTPUT_FILE=xml),
-                check=False)
+            ended = processes.python(RUNNER, file.name, paths=path, environment={"XML_OUTPUT_FILE": xml},
+                                     check=False)
             cases = [case.get("name") for case in ElementTree.parse(xml).iter("testcase")]
-        return ended.returncode, cases, ended.stderr.decode()
+        return ended.status, cases, ended.err
 
     def test_a_file_of_another_runtime(self):
         status, cases, said = self.run_file("""
