@@ -104,15 +104,6 @@ class Functions(sql_support.Connection):
         self.register(functions.half, name="inc")
         self.assertEqual(self.value("inc(5)"), 2.5)
 
-    def test_closed_by_the_function_itself(self):
-        def f(x):
-            self.connection.close()
-            return 1
-
-        self.register(self.tagged(f))
-        with contextlib.suppress(Exception):  # as the engine says
-            self.value("f('x')")
-
     def test_interrupted(self):
         def f(x):
             self.connection.interrupt()
@@ -213,7 +204,15 @@ class OfPython(sql_support.OfPython, Functions, unittest.TestCase):
 
 
 class OfApsw(sql_support.OfApsw, Functions, unittest.TestCase):
-    pass
+    # It crashes in CPython's sqlite3, with its own create_function(), too.
+    def test_closed_by_the_function_itself(self):
+        def f(x):
+            self.connection.close()
+            return 1
+
+        self.register(self.tagged(f))
+        with contextlib.suppress(Exception):  # as the engine says
+            self.value("f('x')")
 
 
 class TheExample(adapter_support.Example):
