@@ -84,7 +84,8 @@ def extension_module(name, srcs, deps = [], copts = [], linkopts = [], testonly 
 def python_test(name, src, modules = [], imports = [], data = [], env = {}, size = "small", tags = [], **kwargs):
     """Runs the unittest cases of one Python file under the interpreter PYTHON_BIN.
 
-    Cases and skips, with their reasons, go to Bazel's test.xml, where tools/test counts them.
+    Cases and skips, with their reasons, go to Bazel's test.xml, where tools/test counts them. The
+    modules of //tests/support:python can be imported.
 
     Args:
       name: the test's name.
@@ -104,9 +105,13 @@ def python_test(name, src, modules = [], imports = [], data = [], env = {}, size
             "$(rootpath //bazel:run_unittest.py)",
             "$(rootpath %s)" % src,
         ] + ["$(rootpath %s)" % module for module in modules],
-        data = ["//bazel:run_unittest.py", src] + modules + data,
+        data = [
+            "//bazel:run_unittest.py",
+            "//tests/support:python",
+            src,
+        ] + modules + data,
         env = _sanitized(
-            dict(env, PYTHON_BIN = PYTHON_BIN, TYPEDCALL_IMPORTS = ":".join(imports)),
+            dict(env, PYTHON_BIN = PYTHON_BIN, TYPEDCALL_IMPORTS = ":".join(["tests/support"] + imports)),
             # The interpreter is not instrumented: the runtime must be loaded ahead of it,
             # and the C++ library with it, or the runtime cannot see exceptions.
             TYPEDCALL_PRELOAD = "libasan.so libstdc++.so.6",

@@ -58,7 +58,7 @@ def docs(name):
 def tests(*paths):
     """Python tests that need nothing built, and read the sources."""
     def check(name):
-        path = os.pathsep.join(["tools", os.path.dirname(paths[0])])
+        path = os.pathsep.join(["tools", "tests/support", os.path.dirname(paths[0])])
         for test in paths:
             case = checks.command(name, sys.executable, "bazel/run_unittest.py", test,
                                   env=dict(os.environ, PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1"))

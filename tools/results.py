@@ -18,7 +18,7 @@ NO_TESTS = 4
 FINAL = re.compile(
     r"(?:Address|Leak|Thread|UndefinedBehavior)Sanitizer|runtime error: |^leak: |AssertionError: leak: "
     r"|\bSIG(?:SEGV|ABRT|BUS|FPE|ILL|KILL|TRAP)\b|Segmentation fault|Fatal Python error|TIMEOUT|Timeout \(?>"
-    r"|timed out|took too long|exit(?:ed)? with (?:signal|error code 1[3-9]\d)", re.MULTILINE)
+    r"|timed out|took too long|has not ended after|exit(?:ed)? with (?:signal|error code 1[3-9]\d)", re.MULTILINE)
 # More than that are no coincidence.
 MOST_AGAIN = 10
 

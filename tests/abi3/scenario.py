@@ -3,13 +3,14 @@
 # Usage: scenario.py NAME[,NAME...], of `limited`, `abi3t` and `full`, in the order of imports; put through
 # it is the first of the limited ones
 import abc
-import array
 import enum
 import gc
 import sys
 import threading
 import typing
 import weakref
+
+import leaks
 
 MODULES = {"limited": "limited_slots", "abi3t": "abi3t_slots", "full": "slot_tools"}
 A, B, C = 0x01000101, 0x01000201, 0x01000301
@@ -183,17 +184,13 @@ def freed(m):
 
 def nothing_leaks(m):
     """Blocks of Python's allocators after ever the same work; abc and typing have caches that vary."""
-    times, blocks = 20, array.array("q", [0] * 12)  # ints in a list would be counted, too
-    for i in range(len(blocks)):
-        for _ in range(times):
-            during_creation(m)
-            foreign(m)
-            refused(m)
-        gc.collect()
-        blocks[i] = sys.getallocatedblocks()
-    # The first rounds fill caches. An object lost each time would be `times` blocks or more.
-    grown = min(later - earlier for earlier, later in zip(blocks[2:], blocks[3:]))
-    assert grown < times, blocks
+    def work():
+        during_creation(m)
+        foreign(m)
+        refused(m)
+
+    # An object lost each time would be as many blocks or more.
+    leaks.check(work, 20, warm_up=60, rounds=9, blocks=20)
 
 
 def both(limited, full):

@@ -3,24 +3,24 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
+
+import processes
 
 #: In the repository, not in Bazel's copy of the test.
 PROJECT = pathlib.Path(__file__).resolve().parent / "project"
 BAZEL = shutil.which("bazel")
 #: Bazel finds out the name of a machine's compiler by the PATH of its server.
-ENVIRONMENT = dict(os.environ, USER=os.environ.get("USER", "nobody"))
+ENVIRONMENT = {"USER": os.environ.get("USER", "nobody")}
 
 
 def version():
     """Bazel's major version, 0 where there is none."""
     if not BAZEL:
         return 0
-    printed = subprocess.run([BAZEL, "--version"], stdout=subprocess.PIPE, text=True, check=False)
-    found = re.search(r"\d+", printed.stdout)
+    found = re.search(r"\d+", processes.run([BAZEL, "--version"], check=False).out)
     # Debian 12's 4.2.3 says "no_version".
     return int(found.group()) if found else 4
 
@@ -35,18 +35,14 @@ class TestDependency(unittest.TestCase):
                 file = pathlib.Path(project, name)
                 file.write_text(file.read_text(encoding="utf-8").replace(
                     '"../../..', '"%s' % PROJECT.parents[2]), encoding="utf-8")
-            built = subprocess.run(
+            processes.run(
                 [BAZEL, "--batch", "--output_user_root=" + output, "--nohome_rc", "build",
                  "--symlink_prefix=" + os.path.join(output, "links-"), "--noshow_progress",
                  "--spawn_strategy=local", "--repo_env=PYTHON_BIN=" + sys.executable, *flags,
                  "//:tiny.so"],
-                cwd=project, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                text=True, check=False)
-            self.assertEqual(built.returncode, 0, built.stdout)
-            return subprocess.run(
-                [sys.executable, "-c", "import tiny; print(tiny.half(3.0))"],
-                env=dict(os.environ, PYTHONPATH=os.path.join(output, "links-bin")),
-                stdout=subprocess.PIPE, text=True, check=True).stdout
+                cwd=project, environment=ENVIRONMENT)
+            return processes.python(code="import tiny; print(tiny.half(3.0))",
+                                    paths=[os.path.join(output, "links-bin")]).out
 
     @unittest.skipUnless(version() >= 7, "no Bazel 7, which reads MODULE.bazel")
     def test_by_bazel_dep(self):

@@ -8,9 +8,11 @@ import sys
 import unittest
 from types import ModuleType
 
+from collected import only_if
 import c_provider
 import c_provider_cc
 import c_provider_flagged
+import leaks
 import look
 
 BITS_ARE_FREE = sys.version_info < (3, 11)
@@ -151,7 +153,7 @@ class WhatConsumersSee(unittest.TestCase):
             self.assertEqual(look.call(module.Counter.of_class, None, "->l"), 42)
 
 
-@unittest.skipIf(BITS_ARE_FREE, "defs carry the bits and need no side table")
+@only_if(not BITS_ARE_FREE)  # there defs carry the bits and need no side table
 class HowLongTagsLive(unittest.TestCase):
     def collect(self):
         while gc.collect():
@@ -184,18 +186,9 @@ class HowLongTagsLive(unittest.TestCase):
 
 
 class References(unittest.TestCase):
-    def count(self, use, times):
-        for _ in range(times):
-            use()
-        gc.collect()
-        # Under the sanitizers' PYTHONMALLOC=malloc no blocks are counted.
-        return sys.getallocatedblocks() + len(gc.get_objects())
-
     def check(self, use):
-        self.count(use, 600)  # caches and free lists fill up first
-        counts = [self.count(use, 100) for _ in range(6)]
-        # Something lost each time is lost in every round; caches that grow are not.
-        self.assertLess(min(later - earlier for earlier, later in zip(counts, counts[1:])), 50)
+        # Under the sanitizers' PYTHONMALLOC=malloc no blocks are counted.
+        leaks.check(use, 100, warm_up=700, rounds=5, blocks=25, objects=25)
 
     def test_imports_and_types(self):
         for module in MODULES:
@@ -209,7 +202,7 @@ class References(unittest.TestCase):
 
     def test_the_count_sees_a_leak(self):
         kept = []
-        with self.assertRaises(AssertionError):
+        with self.assertRaisesRegex(AssertionError, "^leak: "):
             self.check(lambda: kept.append(c_provider.make_type()))
 
 

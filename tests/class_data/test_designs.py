@@ -1,11 +1,11 @@
 """What subclasses of the six designs of bench/class_data_designs.cc find: the claims of the example's
 table. Nothing here follows the NULL that two of them find."""
 
-import subprocess
 import sys
 import unittest
 
 import class_data_designs as designs
+import processes
 
 DYNAMIC = [name for name in designs.designs if name not in ("plain", "module variable")]
 INHERITED = ["metaclass, MRO walk", "meta-metaclass", "custom slot"]
@@ -83,12 +83,10 @@ class Designs(unittest.TestCase):
             designs.find("no such design", cls())
 
     def test_the_table(self):
-        ended = subprocess.run(
-            [sys.executable, "bench/class_data.py", "--rounds=3", "--accesses=100", "--classes=20"],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        self.assertEqual(ended.returncode, 0, ended.stdout)
-        rows = table_rows(ended.stdout)
-        self.assertEqual(list(rows), designs.designs, ended.stdout)
+        said = processes.python("bench/class_data.py", "--rounds=3", "--accesses=100", "--classes=20",
+                                together=True).out
+        rows = table_rows(said)
+        self.assertEqual(list(rows), designs.designs, said)
         for name, cells in rows.items():
             self.assertRegex(cells[0], r"^\d+\.\d+ ± \d+\.\d+$")
             if name in DYNAMIC:

@@ -1,18 +1,18 @@
 """Using and deriving from the modules' classes a thousand times leaks nothing: no reference, no block
 of memory; nor, in C++, does importing and dropping the module."""
 
-import gc
 import importlib
 import pickle
 import sys
 import unittest
 
+import leaks
 from both_modules import NO_CYTHON
 
 CYCLES = 1000
 # A leak shows as CYCLES or more. References are exact but for what the interpreter itself keeps; the
-# count of memory blocks, all that release builds have, wanders by hundreds with its free lists.
-SLACK = 100 if hasattr(sys, "gettotalrefcount") else CYCLES - 100
+# count of memory blocks wanders by hundreds with its free lists.
+REFERENCES, BLOCKS = 100, CYCLES - 100
 
 
 def use(module):
@@ -44,27 +44,11 @@ class Base:
     pass
 
 
-def count():
-    # Without the GIL memory comes back some collections later.
-    for _ in range(5):
-        gc.collect()
-    counter = getattr(sys, "gettotalrefcount", sys.getallocatedblocks)
-    return counter()
-
-
 class Leaks(unittest.TestCase):
     def check(self, cycle):
-        for _ in range(50):
-            cycle()
-        # Caches fill up in the first rounds, or empty: 3.14's debug build gives half as many references
-        # back in each round. A leak is there in every one, as large as in the first.
-        lost = []
-        while not lost or (abs(lost[-1]) >= SLACK and len(lost) < 6):
-            before = count()
-            for _ in range(CYCLES):
-                cycle()
-            lost.append(count() - before)
-        self.assertLess(abs(lost[-1]), SLACK, lost)
+        # So many rounds, because 3.14's debug build gives half as many references back in each.
+        leaks.check(cycle, CYCLES, warm_up=50, rounds=6, both_ways=True,
+                    blocks=BLOCKS, references=REFERENCES)
 
     def test_a_thousand_imports_in_cpp(self):
         self.check(import_use_and_drop)

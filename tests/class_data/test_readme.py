@@ -3,11 +3,12 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 import sysconfig
 import tempfile
 import unittest
+
+import processes
 
 FOLDER = "examples/class_data"
 NO_CYTHON = os.environ.get("TYPEDCALL_NO_CYTHON", "")
@@ -29,13 +30,8 @@ class Readme(unittest.TestCase):
                             " ".join("-I" + path for path in sorted(includes)))
         text = re.sub(r"^(PYTHONPATH=\w+) python3 ", r"\1 %s " % sys.executable, text)
         text = re.sub(r"^cython\b", os.environ["TYPEDCALL_CYTHON"], text, flags=re.MULTILINE)
-        # Compilers must not be preloaded with a sanitizer's runtime.
-        environment = {key: value for key, value in os.environ.items()
-                       if key not in ("LD_PRELOAD", "PYTHONPATH")}
-        ended = subprocess.run(["sh", "-e", "-c", text], cwd=self.root, env=environment, text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        self.assertEqual(ended.returncode, 0, text + ended.stdout)
-        return ended.stdout
+        return processes.run(["sh", "-e", "-c", text], cwd=self.root, together=True,
+                             environment=dict(processes.UNSANITIZED, PYTHONPATH=None)).out
 
     def setUp(self):
         # Where `build` may be made, with nothing in it but what an adopter has.

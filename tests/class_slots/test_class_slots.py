@@ -9,6 +9,11 @@ import sys
 import types
 import unittest
 
+try:
+    import _testcapi
+except ImportError:
+    _testcapi = None
+from collected import only_if
 from slot_tools import Metaclass, address, capsule, find, live_capsules, make, table, touch
 
 
@@ -129,10 +134,8 @@ class Adding(unittest.TestCase):
         self.assertEqual(seen, [[(A, 1), (B, 2), (C, 3)], [(A, 1), (B, 2), (C, 30)]])
         self.assertEqual(table(Y()), [(A, 1), (B, 2), (C, 30)])
 
+    @only_if(sys.version_info >= (3, 10))  # with which dataclass(slots=True) came
     def test_dataclass_with_slots_is_made_twice(self):
-        if sys.version_info < (3, 10):
-            self.skipTest("dataclass(slots=True) came with 3.10")
-
         @dataclasses.dataclass(slots=True)
         class X(self.Base):
             __customslots__ = {C: 3}
@@ -305,11 +308,8 @@ class Refused(unittest.TestCase):
         with self.assertRaises(TypeError):
             Metaclass.__init__(X, "X", (), {})
 
+    @only_if(_testcapi)
     def test_memory_errors_leave_nothing_behind(self):
-        try:
-            import _testcapi
-        except ImportError:
-            self.skipTest("needs _testcapi")
         Base = make({A: 1})
         gc.collect()
         before = live_capsules()

@@ -11,6 +11,7 @@ import typing
 import unittest
 import weakref
 
+from collected import only_if
 from slot_tools import Metaclass, combined, make, table
 
 import _extensibletype  # there since someone imported the metaclass
@@ -118,7 +119,7 @@ class Cached(unittest.TestCase):
         self.assertEqual(one.__module__, "_extensibletype")
         self.assertEqual(one.__name__, "ABCMeta_extensibletype_v2")
 
-    @unittest.skipIf(CLASSES_LIVE_FOR_EVER, "this interpreter keeps its classes")
+    @only_if(not CLASSES_LIVE_FOR_EVER)
     def test_unused_ones_go(self):
         class Meta(type):
             pass
@@ -282,7 +283,7 @@ class Used(unittest.TestCase):
 
         self.assertIn(Derived, combined_metaclass(Derived, Other).__mro__)
 
-    @unittest.skipIf(CLASSES_LIVE_FOR_EVER, "this interpreter keeps its classes")
+    @only_if(not CLASSES_LIVE_FOR_EVER)
     def test_many_classes_are_freed(self):
         meta = combined_metaclass(abc.ABCMeta)
         gone = [weakref.ref(types.new_class("X", (Base, abc.ABC), {"metaclass": meta}))

@@ -5,12 +5,13 @@ import gc
 import sys
 import unittest
 
+from collected import only_if
 from slot_tools import Metaclass, find, table
 
 A, B, C = (0x01000001 | idea << 8 for idea in (1, 2, 3))
 
 
-@unittest.skipIf(sys.version_info < (3, 14), "PyType_Freeze came with 3.14")
+@only_if(sys.version_info >= (3, 14))  # with which PyType_Freeze came
 class Frozen(unittest.TestCase):
     def setUp(self):
         self.freeze = ctypes.pythonapi.PyType_Freeze

@@ -4,9 +4,10 @@ import glob
 import os
 import re
 import shutil
-import subprocess
 import sysconfig
 import unittest
+
+import processes
 
 SOURCES = sorted(glob.glob("typedcall/python/typedcall/**/*.cc", recursive=True))
 # The adapter that wants a header of another library: CMake, too, leaves it out where that is missing.
@@ -26,8 +27,8 @@ def installed(name):
 
 
 def has_sqlite(compiler):
-    return subprocess.run([compiler, "-E", "-x", "c", "-include", "sqlite3ext.h", os.devnull],
-                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
+    return processes.run([compiler, "-E", "-x", "c", "-include", "sqlite3ext.h", os.devnull],
+                         check=False).status == 0
 
 
 class PackageSources(unittest.TestCase):
@@ -39,11 +40,7 @@ class PackageSources(unittest.TestCase):
                     with self.subTest(compiler=compiler, standard=standard, source=source):
                         if source == SQLITE and not has_sqlite(compiler):
                             self.skipTest("no sqlite3ext.h: Debian's libsqlite3-dev has it")
-                        done = subprocess.run(
-                            [compiler, "-x", "c++", "-std=" + standard, *FLAGS, source],
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-                            universal_newlines=True)
-                        self.assertEqual(done.returncode, 0, done.stdout)
+                        processes.run([compiler, "-x", "c++", "-std=" + standard, *FLAGS, source])
 
     def test_compiler_of_this_build(self):
         self.check([shutil.which(os.environ["CC"])])

@@ -1,34 +1,19 @@
 # Nothing is left of types, subclasses and instances that are dropped: a thousand of each leave as
 # many objects and blocks as there were, and the metaclass as many references.
-import gc
-import sys
 import unittest
 
+import leaks
 import provider_a
 from extensible_types import Metaclass, make, slots
 
 TIMES = 1000
 
 
-def count():
-    for _ in range(3):
-        gc.collect()
-    references = getattr(sys, "gettotalrefcount", lambda: 0)()
-    return references, sys.getallocatedblocks(), sys.getrefcount(Metaclass)
-
-
 class Leaks(unittest.TestCase):
     def check(self, function):
         # Caches of names, versions and free lists fill up first.
-        for _ in range(TIMES):
-            function()
-        before = count()
-        for _ in range(TIMES):
-            function()
-        references, blocks, metaclass = (b - a for a, b in zip(before, count()))
-        self.assertLess(references, TIMES // 10)
-        self.assertLess(blocks, TIMES // 10)
-        self.assertEqual(metaclass, 0)
+        leaks.check(function, TIMES, warm_up=TIMES, blocks=TIMES // 10, references=TIMES // 10,
+                    unchanged=[Metaclass])
 
     def test_types(self):
         self.check(lambda: make({1: 11}))
@@ -114,7 +99,7 @@ class Leaks(unittest.TestCase):
 
     def test_the_count_sees_a_leak(self):
         kept = []
-        with self.assertRaises(AssertionError):
+        with self.assertRaisesRegex(AssertionError, "^leak: "):
             self.check(lambda: kept.append(make({1: 11})))
 
 

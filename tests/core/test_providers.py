@@ -2,12 +2,12 @@
 # they come; a module's rows live as long as one of its module objects does.
 import gc
 import importlib.util
-import subprocess
 import sys
 import types
 import unittest
 from unittest import mock
 
+import processes
 import provider_a
 import provider_b
 
@@ -22,7 +22,7 @@ def load_again(module):
 
 def run(code):
     """Runs code in a process of its own, where nothing has been imported."""
-    subprocess.run([sys.executable, "-c", code], check=True)
+    processes.python(code=code)
 
 
 class TwoProviders(unittest.TestCase):

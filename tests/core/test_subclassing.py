@@ -13,6 +13,7 @@ import typing
 import unittest
 import weakref
 
+from collected import only_if
 from extensible_types import Metaclass, make, slots
 
 Base = make({1: 11, 2: 22})
@@ -133,7 +134,7 @@ class Subclassing(unittest.TestCase):
         self.check(C)
         self.assertEqual(C(7), C(7))
 
-    @unittest.skipIf(sys.version_info < (3, 10), "slots=True came with 3.10")
+    @only_if(sys.version_info >= (3, 10))  # with which slots=True came
     def test_dataclass_with_slots_is_made_twice(self):
         @dataclasses.dataclass(slots=True)
         class C(Base):
@@ -254,7 +255,7 @@ class LikeOtherClasses(unittest.TestCase):
         gc.collect()
         self.assertEqual([ref() for ref in dead], [None, None])
 
-    @unittest.skipIf(sys.version_info < (3, 10), "match came with 3.10")
+    @only_if(sys.version_info >= (3, 10))  # with which match came
     def test_match_is_as_for_other_classes(self):
         # SEP 200's flag bit would have made the first position match the object itself.
         space = {"C": Picklable}
@@ -263,7 +264,7 @@ class LikeOtherClasses(unittest.TestCase):
         exec("match C(3):\n  case C(x=y): pass", space)
         self.assertEqual(space["y"], 3)
 
-    @unittest.skipIf(sys.version_info < (3, 10), "immutable types came with 3.10")
+    @only_if(sys.version_info >= (3, 10))  # with which immutable types came
     def test_metaclass_is_immutable(self):
         for change in (lambda: setattr(Metaclass, "x", 1), lambda: delattr(Metaclass, "__init__"),
                        lambda: setattr(Metaclass, "__init__", None)):

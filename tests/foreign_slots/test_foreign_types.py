@@ -37,6 +37,8 @@ class ForeignTypes(unittest.TestCase):
         self.assertIsNone(find("a", A))
 
     def test_numpy(self):
+        import libraries  # noqa: F401
+
         try:
             import numpy
         except ImportError:

@@ -5,6 +5,7 @@ import sys
 import unittest
 import weakref
 
+from collected import only_if
 import foreign_classes as foreign
 from slot_ids import bare, check_answers, slots
 from slot_probe import Metaclass, make
@@ -81,7 +82,7 @@ class ForeignClasses(unittest.TestCase):
                     self.assertRaises(TypeError, function, bases)
         check_answers(self, Base(), BASE)
 
-    @unittest.skipIf(sys.version_info < (3, 12), "before 3.12 they take no notice of metaclasses")
+    @only_if(sys.version_info >= (3, 12))  # before, they take no notice of metaclasses
     def test_specs(self):
         for name, function in SPECS.items():
             with self.subTest(name):
@@ -89,7 +90,7 @@ class ForeignClasses(unittest.TestCase):
                 self.check(function, (Plain, Base), BASE)
                 self.check(function, (Base, Other), BASE_OTHER)
 
-    @unittest.skipIf(sys.version_info >= (3, 12), "since 3.12 they take the bases' metaclass")
+    @only_if(sys.version_info < (3, 12))  # since then they take the bases' metaclass
     def test_specs_whose_classes_get_type_as_their_metaclass(self):
         """Such a class has no room for slots, and says so. A class below it that has our metaclass
         again inherits all of them."""

@@ -15,13 +15,14 @@ import typing
 import unittest
 import weakref
 
+from collected import only_if
 from slot_ids import bare, check_answers, slots
 from slot_probe import Metaclass, make
 
 Base = make(slots(None, (1, 11), (2, 22)))
 BASE = slots(None, (1, 11), (2, 22))
 T = typing.TypeVar("T")
-since_310 = unittest.skipIf(sys.version_info < (3, 10), "slots=True came with 3.10")
+since_310 = only_if(sys.version_info >= (3, 10))  # with which slots=True came
 
 
 class ABCMeta(abc.ABCMeta, Metaclass):

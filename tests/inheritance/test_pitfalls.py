@@ -54,6 +54,7 @@ import typing
 import unittest
 import warnings
 
+from collected import only_if
 import foreign_classes as foreign
 from slot_ids import ID, SKIP, bare, check_answers, slots
 from slot_probe import Metaclass, check, count, find, make, table
@@ -62,7 +63,7 @@ Base = make(slots((1, 11), (2, 22)))
 BASE = slots((1, 11), (2, 22))
 T = typing.TypeVar("T")
 MATCH_SELF = 1 << 22
-since_310 = unittest.skipIf(sys.version_info < (3, 10), "match and the flag came with 3.10")
+since_310 = only_if(sys.version_info >= (3, 10))  # with which match and the flag came
 
 # CPython gives the flag to these and to their subclasses.
 MATCHED_BY_THEMSELVES = [5, True, 1.5, "text", b"bytes", bytearray(), (), [], {}, set(),

@@ -1,10 +1,9 @@
 # Thousands of callables with tables, replaced and refused and dropped, leak no reference and no
 # object. Tables come from the raw allocator, which sys.getallocatedblocks() does not see:
 # test_resident.py is for them.
-import gc
-import sys
 import unittest
 
+import leaks
 import slot_consumer as consumer
 from polynomial import Polynomial
 
@@ -42,20 +41,9 @@ def refuse():
 
 
 class Objects(unittest.TestCase):
-    def blocks(self):
-        # Without the GIL memory comes back some collections later.
-        for _ in range(5):
-            gc.collect()
-        return sys.getallocatedblocks()
-
     def test_objects(self):
         for function in (use, refuse):
-            for _ in range(300):
-                function()
-            before = self.blocks()
-            for _ in range(3000):
-                function()
-            self.assertLess(self.blocks() - before, 300, function.__name__)
+            leaks.check(function, 3000, warm_up=300, blocks=300)
 
 
 if __name__ == "__main__":

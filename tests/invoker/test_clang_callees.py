@@ -4,16 +4,15 @@ import ctypes
 import os
 import platform
 import shutil
-import subprocess
 import tempfile
 import unittest
 
+from collected import only_if
 import narrow_caller
+import processes
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "clang_callees.c")
 CLANG = shutil.which("clang")
-# Of the test's own sanitizer, which is not for compilers.
-ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
 WAYS = ("direct", "trampoline", "image", "ffi")
 # Letter, name, smallest and largest value.
 TYPES = [("?", "bool", 0, 1), ("b", "schar", -2**7, 2**7 - 1), ("B", "uchar", 0, 2**8 - 1),
@@ -28,8 +27,8 @@ class ClangCallees(unittest.TestCase):
         folder = tempfile.mkdtemp()
         cls.addClassCleanup(shutil.rmtree, folder)
         library = os.path.join(folder, "clang_callees.so")
-        subprocess.run([CLANG, "-std=c99", "-O2", "-shared", "-fPIC", SOURCE, "-o", library],
-                       check=True, env=ENVIRONMENT)
+        processes.run([CLANG, "-std=c99", "-O2", "-shared", "-fPIC", SOURCE, "-o", library],
+                      environment=processes.UNSANITIZED)
         cls.library = ctypes.CDLL(library)
 
     def address(self, name):
@@ -66,7 +65,7 @@ class ClangCallees(unittest.TestCase):
                     expected = (value - low) % (high - low + 1) + low
                 self.check("result_" + name, letter, "l->" + letter, value, expected)
 
-    @unittest.skipUnless(platform.machine() == "x86_64", "callees of AAPCS64 extend themselves")
+    @only_if(platform.machine() == "x86_64")  # callees of AAPCS64 extend themselves
     def test_clang_relies_on_its_caller(self):
         # Else the tests above could not fail.
         got = narrow_caller.call_with_register(self.address("one_uchar"), 0x1ff)

@@ -19,6 +19,10 @@
 #include "typedcall/tag.h"
 #include "typedcall/tag_array.h"
 
+// dict.setdefault of free-threaded CPythons does not survive it: it says that it has added what it
+// has not.
+#ifndef Py_GIL_DISABLED
+
 namespace typedcall_test {
 namespace {
 
@@ -56,9 +60,6 @@ class Consumers : public testing::Test {
  protected:
   Consumers() : interface_(PyTypedcall_Import()) {}
   void SetUp() override {
-#ifdef Py_GIL_DISABLED
-    GTEST_SKIP() << "dict.setdefault of free-threaded CPythons does not survive it";
-#endif
     module_ = NewModule();
     ASSERT_TRUE(module_) << TakeError();
     scope_.Set("m", module_.get());
@@ -401,3 +402,5 @@ TEST_F(Consumers, FallingBack) {
 
 }  // namespace
 }  // namespace typedcall_test
+
+#endif

@@ -14,13 +14,6 @@ inline PyTypedcall_Internal_State *State() {
 
 class WithoutMemory : public Rows {
  protected:
-#ifdef Py_GIL_DISABLED
-  void SetUp() override {
-    GTEST_SKIP()
-        << "dict.setdefault of free-threaded CPythons does not survive it: it says that it "
-           "has added what it has not";
-  }
-#endif
   static int Equal(const void *, const void *) { return 1; }
   // Counts in the value itself: the map that the others have needs memory.
   static void Ended(const void *value) { ++*static_cast<int *>(const_cast<void *>(value)); }

@@ -2,15 +2,16 @@
 # today, in every order of import: the first one's interface is everybody's.
 import importlib.util
 import itertools
-import os
-import subprocess
 import sys
 import sysconfig
 import textwrap
 import unittest
 
-if sysconfig.get_config_var("Py_GIL_DISABLED"):
-    raise unittest.SkipTest("version 1.0 came before free-threaded builds, and 1.1 has races there")
+import processes
+from collected import module_only_if
+
+module_only_if(not sysconfig.get_config_var("Py_GIL_DISABLED"),
+               "version 1.0 came before free-threaded builds, and 1.1 has races there")
 
 import member_today
 
@@ -61,12 +62,10 @@ def start(names, share_symbols=False):
 
 def run(code):
     """In a process that overwrites what is freed."""
-    done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code],
-                          env=dict(os.environ, PYTHONMALLOC="malloc", MALLOC_PERTURB_="165"),
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
-    if done.returncode != 0 or done.stdout:
-        raise AssertionError("exit code %d from\n%s\n%s" % (
-            done.returncode, code, done.stdout.decode(errors="replace")))
+    said = processes.python("-X", "faulthandler", code=code, together=True, timeout=120,
+                            environment={"PYTHONMALLOC": "malloc", "MALLOC_PERTURB_": "165"}).out
+    if said:
+        raise AssertionError("%s\nsaid\n%s" % (code, said))
 
 
 class InEveryOrder(unittest.TestCase):

@@ -5,7 +5,7 @@ import unittest
 import support
 from typedcall.pypy import accelerate, restore
 
-ON_PYPY = unittest.skipUnless(support.IS_PYPY, "accelerate() replaces functions on PyPy only")
+ON_PYPY = support.ON_PYPY  # accelerate() replaces functions there only
 
 
 class Index:

@@ -1,12 +1,10 @@
 """What the tests of typedcall.callback() share: native functions, C types of libraries, and calls by these."""
 
 import ctypes
-import unittest
 
 import support
 
-if support.IS_PYPY:
-    raise unittest.SkipTest("typedcall.callback is CPython's")
+support.module_only_if(not support.IS_PYPY, "typedcall.callback is CPython's")
 
 functions = support.build("callback_functions")
 

@@ -10,11 +10,12 @@ import faulthandler
 import gc
 import os
 import random
-import subprocess
 import sys
 import sysconfig
 import tempfile
 import time
+
+from support import leaks, processes
 
 #: Kilobytes by which a process may grow while it runs one program, on the average of many: what
 #: untag() has let go of stays until the interpreter ends.
@@ -92,8 +93,7 @@ def child(options):
 def resident():
     """Kilobytes."""
     try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+        return leaks.resident()
     except OSError:
         return 0
 
@@ -115,13 +115,10 @@ class Batch:
         command += ["--no-threads"] if options.no_threads else []
         command += ["--verbose"] if verbose else []
         try:
-            ended = subprocess.run(command, env=dict(os.environ, **environment), check=False,
-                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                   timeout=max(600, 10 * count))
-            self.status, self.output = ended.returncode, ended.stdout.decode(errors="replace")
-        except subprocess.TimeoutExpired as error:
-            self.status = "no end"
-            self.output = (error.stdout or b"").decode(errors="replace")
+            self.status, self.output, _ = processes.run(command, environment=environment, check=False,
+                                                        together=True, timeout=max(600, 10 * count))
+        except processes.Hung as error:
+            self.status, self.output = "no end", error.out
         with open(log, encoding="ascii", errors="replace") as file:
             self.last = file.read().split()
         os.unlink(log)

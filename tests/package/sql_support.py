@@ -7,8 +7,7 @@ import adapter_support
 import support
 import typedcall
 
-if support.IS_PYPY:
-    raise unittest.SkipTest("typedcall.sql is CPython's")
+support.module_only_if(not support.IS_PYPY, "typedcall.sql is CPython's")
 from typedcall import sql  # noqa: E402
 
 try:
@@ -54,11 +53,11 @@ class Connection:
 
 
 class OfPython:
+    """For classes that are only_if(support.SQLITE3_LOADS)."""
+
     @classmethod
     def setUpClass(cls):
         cls.module = importlib.import_module("sqlite3")
-        if not hasattr(cls.module.Connection, "load_extension"):
-            raise unittest.SkipTest("this Python's sqlite3 was built without loadable extensions")
 
     def connect(self):
         return self.module.connect(":memory:", check_same_thread=False)

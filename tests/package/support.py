@@ -9,7 +9,6 @@ import os
 import pathlib
 import shlex
 import shutil
-import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -18,20 +17,33 @@ import unittest
 
 import typedcall
 
+try:
+    import sqlite3
+except ImportError:
+    sqlite3 = None
+
+# Here, as conftest.py does for pytest, because the tests are run as scripts, too.
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import leaks  # noqa: E402
+import processes  # noqa: E402
+import seeds  # noqa: E402
+from collected import module_only_if, only_if  # noqa: E402
+
+MODULES = pathlib.Path(__file__).resolve().parent / "modules"
+IS_PYPY = sys.implementation.name == "pypy"
+# Python may be built without.
+SQLITE3_LOADS = hasattr(getattr(sqlite3, "Connection", None), "load_extension")
+ON_CPYTHON, ON_PYPY = only_if(not IS_PYPY), only_if(IS_PYPY)
+# For tests of how much memory a process has: AddressSanitizer keeps what is freed, to watch it.
+WHERE_FREED_MEMORY_GOES = only_if("asan" not in os.environ.get("LD_PRELOAD", ""))
+
 
 def timing(test):
     """Marks a test of time, of the memory that the process has, or of threads that have to meet."""
     # Only where pytest runs it: the processes that tests start import this file, too, and are not
     # to import pytest.
     pytest = sys.modules.get("pytest")
-    return test if pytest is None else pytest.mark.timing(test)
-
-
-MODULES = pathlib.Path(__file__).resolve().parent / "modules"
-IS_PYPY = sys.implementation.name == "pypy"
-# For tests of how much memory a process has.
-skip_if_freed_memory_stays = unittest.skipIf(
-    "asan" in os.environ.get("LD_PRELOAD", ""), "AddressSanitizer keeps what is freed, to watch it")
+    return test if pytest is None or test is None else pytest.mark.timing(test)
 
 
 def compiler(language):
@@ -43,17 +55,19 @@ def compiler(language):
     return command
 
 
+def has_header(language, name):
+    """Does the compiler of `language` find the header?"""
+    return processes.run([*compiler(language), "-E", "-x", language, "-", "-o", os.devnull], check=False,
+                         input="#include <%s>\n" % name).status == 0
+
+
 def python_include():
     return sysconfig.get_path("include")
 
 
 def run(command, **options):
-    """Runs `command`; a failure shows what it printed."""
-    ended = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE,
-                           stderr=subprocess.STDOUT, check=False, **options)
-    if ended.returncode != 0:
-        raise AssertionError("%s failed:\n%s" % (command, ended.stdout.decode(errors="replace")))
-    return ended.stdout.decode(errors="replace")
+    """Runs `command`, and returns what it printed; a failure shows that."""
+    return processes.run(command, together=True, **options).out
 
 
 def compile_module(source, folder, name=None, flags=(), include=None):
@@ -120,31 +134,16 @@ def build(name, flags=()):
     return load(name, pathlib.Path(folder, name + sysconfig.get_config_var("EXT_SUFFIX")))
 
 
-def python(*arguments, paths=(), **options):
-    """Runs this interpreter in a process of its own: (exit status, stdout, stderr)."""
-    environment = dict(os.environ, **options.pop("environment", {}))
-    if paths:
-        environment["PYTHONPATH"] = os.pathsep.join(str(path) for path in paths)
-    ended = subprocess.run([sys.executable, *[str(part) for part in arguments]],
-                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
-                           env=environment, **options)
-    return (ended.returncode, ended.stdout.decode(errors="replace"),
-            ended.stderr.decode(errors="replace"))
+def python(*arguments, check=False, **options):
+    """Runs this interpreter in a process of its own: (exit status, stdout, stderr), whatever that is."""
+    return processes.python(*arguments, check=check, **options)
+
 
 
 def wait_for_interrupt():
     """What is raised as soon as Python looks for signals is raised here. A minute at most."""
     for _ in range(6000):
         time.sleep(0.01)
-
-
-def seed(usual):
-    """The test's own seed, or TYPEDCALL_SEED's: the function of tests/support/seeds.py."""
-    path = MODULES.parents[1] / "support" / "seeds.py"
-    spec = importlib.util.spec_from_file_location("seeds", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.seed(usual)
 
 
 @contextlib.contextmanager

@@ -26,7 +26,7 @@ class OnEveryInterpreter(unittest.TestCase):
         with self.assertRaises(TypeError):
             accelerate_imports(3)
 
-    @unittest.skipIf(support.IS_PYPY, "what CPython does")
+    @support.ON_CPYTHON  # what CPython does
     def test_nothing_on_cpython(self):
         before = list(sys.meta_path)
         with accelerate_imports("*") as hook:

@@ -14,12 +14,6 @@ from accelerated import ON_PYPY, Accelerated, outcome
 TEXTS = ["", "h\u00e4", "\u20ac" * 1000, "\U0001f40d", "a\0b", "\ud800", "x\udcff", None, b"bytes", 1, 1.5]
 
 
-def memory():
-    """The process's own, in kilobytes, now."""
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
-
-
 class Loops(Accelerated):
     """Also what falls back, and what has buffers."""
 
@@ -90,33 +84,28 @@ class Loops(Accelerated):
 
 # In a process of its own: what other tests have let go of would be taken again, and nothing would grow.
 GROWTH = """
-import gc, sys
+import sys
 sys.path.insert(0, sys.argv[1])
-from test_accelerate_loops import Loops, memory
+from test_accelerate_loops import Loops
+from support import leaks
 class Growth(Loops):
     def runTest(self):
         run, count = getattr(self, sys.argv[2]), int(sys.argv[3])
-        run(count // 2)  # the compiler has done its part, and the collector has its pools
-        gc.collect()
-        before = memory()
-        run(count)
-        gc.collect()
-        print(memory() - before)
+        # At first the compiler does its part, and the collector makes its pools, which have four megabytes
+        # each. Of 16 bytes a call there would be sixteen.
+        leaks.check(run, count, warm_up=count // 2, kilobytes=8000, takes_count=True)
 Growth().debug()
 """
 
 
 @support.timing
-@ON_PYPY
-@unittest.skipUnless(os.path.exists("/proc/self/statm"), "there is no /proc here")
+@support.only_if(support.IS_PYPY and os.path.exists("/proc/self/statm"))
 class Memory(unittest.TestCase):
     def check(self, name, count=1_000_000):
         # Without it the pool for new objects is half the processor's largest cache, which may be hundreds.
-        status, printed, errors = support.python("-c", GROWTH, support.MODULES.parent, name, count,
-                                                 environment={"PYPY_GC_NURSERY": "4MB"})
+        status, _, errors = support.python("-c", GROWTH, support.MODULES.parent, name, count,
+                                           environment={"PYPY_GC_NURSERY": "4MB"})
         self.assertEqual(status, 0, errors)
-        # The collector's pools have four megabytes each. Of 16 bytes a call there would be sixteen.
-        self.assertLess(int(printed), 8000)
 
     def test_a_million_native_calls_leave_nothing(self):
         self.check("native", 4_000_000)

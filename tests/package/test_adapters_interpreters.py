@@ -111,7 +111,7 @@ class Interpreters(unittest.TestCase):
                 with self.subTest(run.__name__):
                     run(source)
 
-    @unittest.skipUnless(IS_SHARED, "since 3.12 they work in other interpreters")
+    @support.only_if(IS_SHARED)  # since 3.12 they work in other interpreters
     def test_callbacks_and_sql_are_the_main_interpreters(self):
         self.refuses("typedcall.callback(functions.half, 'double f(double, void *)')",
                      "typedcall.callback() needs its extension module, which CPython's package has: "
@@ -120,13 +120,13 @@ class Interpreters(unittest.TestCase):
             extension(name)
             self.refuses("import typedcall." + name, ONLY_MAIN)
 
-    @unittest.skipUnless(IS_SHARED, "since 3.12 it works in other interpreters")
+    @support.only_if(IS_SHARED)
     def test_what_sql_says(self):
         extension("sql._sqlite")
         self.refuses("import typedcall.sql; typedcall.sql.register(type('', (), {'load_extension': None}), "
                      "functions.half)", "(Debian: libsqlite3-dev): " + ONLY_MAIN)
 
-    @unittest.skipIf(IS_SHARED, "before 3.12 in the main interpreter only")
+    @support.only_if(not IS_SHARED)  # before 3.12 in the main interpreter only
     def test_callbacks(self):
         source = CALLBACK.format(folders=FOLDERS)
         # ctypes is not for those with a GIL of their own before 3.13.
@@ -135,13 +135,9 @@ class Interpreters(unittest.TestCase):
                 run(source)
         exec(source, {})
 
-    @unittest.skipIf(IS_SHARED, "before 3.12 in the main interpreter only")
+    @support.only_if(not IS_SHARED and support.SQLITE3_LOADS)
     def test_sql(self):
         extension("sql._sqlite")
-        import sqlite3
-
-        if not hasattr(sqlite3.Connection, "load_extension"):
-            self.skipTest("this Python's sqlite3 loads no extensions")
         source = SQL.format(folders=FOLDERS)
         for run in (api.run, run_legacy):
             for _ in range(3):
@@ -170,7 +166,7 @@ class Interpreters(unittest.TestCase):
         adapter_support.library("jax")
         self.assertEqual(self.after_another_interpreter("jax._jax", IN_JAX), ["[0, 1, 2]", "True"])
 
-    @unittest.skipUnless(IS_SHARED, "since 3.12 they work in other interpreters")
+    @support.only_if(IS_SHARED)
     def test_callbacks_after_another_interpreter(self):
         self.assertEqual(self.after_another_interpreter(
             "callbacks._callbacks", CALLBACK.format(folders=FOLDERS) + "print('done')"), ["done"])

@@ -119,9 +119,8 @@ class Add(unittest.TestCase):
             gc.collect()
         self.assertEqual([each() for each in gone], [None, None])
 
+    @support.ON_CPYTHON  # objects go later on PyPy
     def test_what_it_depends_on_is_kept(self):
-        if support.IS_PYPY:
-            self.skipTest("objects go later there")
         f = self.f
         typedcall.tag(f, "d->d", self.double)
         typedcall.add(f, "f->f", self.float)
@@ -133,7 +132,7 @@ class Add(unittest.TestCase):
         self.assertEqual(typedcall.resolve(f, "f->f")(-2.0), 2.0)
 
 
-@unittest.skipIf(support.IS_PYPY, "PyPy tags objects only")
+@support.ON_CPYTHON  # PyPy tags objects only
 class ToAModule(unittest.TestCase):
     def test_what_a_module_brings(self):
         typed = support.build("typed_functions")

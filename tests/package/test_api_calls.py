@@ -11,8 +11,7 @@ import support
 import typedcall
 from typedcall import Flags
 
-if support.IS_PYPY:
-    raise unittest.SkipTest("for CPython; PyPy has test_pypy_api")
+support.module_only_if(not support.IS_PYPY, "for CPython; PyPy has test_pypy_api")
 
 from typedcall import _native  # PyPy has none
 

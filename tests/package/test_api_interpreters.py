@@ -1,5 +1,7 @@
 """The package in several interpreters of one process, one after the other and at once: each has its
 own tags, its own types, and leaves nothing behind."""
+import importlib
+import importlib.util
 import sys
 import threading
 import unittest
@@ -7,26 +9,19 @@ import unittest
 import support
 import typedcall
 
-if support.IS_PYPY:
-    raise unittest.SkipTest("for CPython; PyPy has test_pypy_api")
+support.module_only_if(not support.IS_PYPY, "for CPython; PyPy has one interpreter, and test_pypy_api")
+
+# CPython's private module for interpreters, whatever it is called here.
+names = [name for name in ("_interpreters", "_xxsubinterpreters") if importlib.util.find_spec(name)]
+support.module_only_if(names, "this Python has no interpreters to make")
+interpreters = importlib.import_module(names[0])
 
 typed = support.build("typed_functions")
 plain = support.build("plain_functions")
 
 
-def _module():
-    """CPython's private module for interpreters, whatever it is called here."""
-    for name in ("_interpreters", "_xxsubinterpreters"):
-        try:
-            return __import__(name)
-        except ImportError:
-            pass
-    raise unittest.SkipTest("this Python has no interpreters to make")
-
-
 def run(source, **how):
     """Runs `source` in a new interpreter, made so; AssertionError with what it raised."""
-    interpreters = _module()
     preamble = "import sys\nsys.path[:0] = %r\n" % [
         *[path for path in sys.path if path], support.module_folder("typed_functions"),
         support.module_folder("plain_functions")]
@@ -61,7 +56,6 @@ assert typedcall.resolve(half, "d->d")(3.0) == 1.5
 """
 
 
-@unittest.skipIf(support.IS_PYPY, "PyPy has one interpreter")
 class Interpreters(unittest.TestCase):
     def test_everything_works_again_and_again(self):
         for _ in range(3):

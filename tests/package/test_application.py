@@ -2,9 +2,10 @@
 ways it took."""
 import importlib.util
 import pathlib
-import subprocess
 import sys
 import unittest
+
+import support
 
 RUN = pathlib.Path(__file__).resolve().parents[2] / "bench" / "application" / "run.py"
 IS_PYPY = sys.implementation.name == "pypy"
@@ -12,10 +13,7 @@ IS_PYPY = sys.implementation.name == "pypy"
 
 class Application(unittest.TestCase):
     def run_it(self, *arguments):
-        ended = subprocess.run(
-            [sys.executable, str(RUN), "--pypy", "", "--rounds", "1", *arguments],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        return ended.returncode, ended.stdout.decode(errors="replace")
+        return support.python(RUN, "--pypy", "", "--rounds", "1", *arguments, together=True)[:2]
 
     def test_every_way_agrees(self):
         # It ends with an error when two results differ.

@@ -84,6 +84,7 @@ class Calls(unittest.TestCase):
     def test_equal_to_the_boxed_call(self):
         self.assertGreater(self.check(buffer_support.exporters()), 6000)
 
+    @support.ON_CPYTHON
     def test_arrays_of_numpy(self):
         numpy = adapter_support.library("numpy")
         self.assertGreater(self.check(buffer_support.numpy_exporters(numpy)), 3000)
@@ -238,6 +239,7 @@ class OtherLibraries(unittest.TestCase):
         values = doubles(3.0, 4.0)
         self.assertEqual(made(ffi.from_buffer("double[]", values), 2), 5.0)
 
+    @support.ON_CPYTHON
     def test_cython_passes_memoryviews(self):
         adapter_support.library("Cython")
         folder = pathlib.Path(tempfile.mkdtemp(prefix="typedcall-"))
@@ -266,7 +268,7 @@ class OtherLibraries(unittest.TestCase):
         self.assertEqual(y, doubles(6.0, 8.0))
         self.assertEqual(consumer.bytes_and_text(b"abc"), (module.hash(b"abc"), 3))
 
-    @unittest.skipIf(support.IS_PYPY, "for CPython")
+    @support.ON_CPYTHON  # for CPython
     def test_scipy_refuses(self):
         adapter_support.library("scipy")
         with self.assertRaisesRegex(TypeError, "has a buffer, and SciPy's callbacks"):

@@ -15,6 +15,7 @@ import weakref
 import support
 import typedcall
 from callback_support import OF_NUMBER, NLOPT, GSL_ODE, MONTE, call, doubles, functions
+from support import leaks
 
 
 class Exceptions(unittest.TestCase):
@@ -174,25 +175,20 @@ class Lives(unittest.TestCase):
         self.assertIsNone(gone())
 
     @support.timing
-    @support.skip_if_freed_memory_stays
+    @support.WHERE_FREED_MEMORY_GOES
     def test_a_million_calls_leave_nothing(self):
         with typedcall.callback(functions.root, OF_NUMBER) as made:
             prototype = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_void_p)(made.address)
             data = made.data
-            for _ in range(1000):
+
+            def run():
+                for _ in range(200):
+                    prototype(4.0, data)
                 prototype(-1.0, data)
                 self.assertRaises(ValueError, made.check)
-            before = support_memory()
-            for _ in range(1_000_000):
-                prototype(4.0, data)
-            for _ in range(5_000):
-                prototype(-1.0, data)
-                try:
-                    made.check()
-                except ValueError:
-                    pass
                 typedcall.callback(functions.product, NLOPT)
-            self.assertLess(support_memory() - before, 2000)
+
+            leaks.check(run, 5000, warm_up=1000, kilobytes=2000)
 
     def test_threads(self):
         class Flaw(Exception):
@@ -218,12 +214,6 @@ class Lives(unittest.TestCase):
         self.assertRaises(Flaw, made.check)
         made.check()
         self.assertTrue(all(isinstance(each, Flaw) for each in others))
-
-
-def support_memory():
-    """Kilobytes of this process."""
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * 4
 
 
 if __name__ == "__main__":

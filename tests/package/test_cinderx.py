@@ -68,7 +68,7 @@ def most() -> int:
 """
 
 
-@unittest.skipIf(support.IS_PYPY, "CinderX is for CPython")
+@support.ON_CPYTHON  # CinderX is for CPython
 class Declarations(adapter_support.Folder):
     @classmethod
     def setUpClass(cls):
@@ -133,7 +133,7 @@ class Declarations(adapter_support.Folder):
         self.assertEqual((status, printed.strip()), (0, "True 1000 -65540 18446744073709551615"), errors)
 
 
-@unittest.skipIf(support.IS_PYPY, "CinderX is for CPython")
+@support.ON_CPYTHON  # CinderX is for CPython
 class TheExample(adapter_support.Folder):
     """As its README says, in a folder of its own."""
 
@@ -152,7 +152,7 @@ class TheExample(adapter_support.Folder):
         self.assertEqual(status, 0, errors)
         self.assertRegex(printed, r"^[\d.]+ ns an iteration in CPython's loop, [\d.]+ ns in CinderX's JIT\n$")
 
-    @unittest.skipIf(importlib.util.find_spec("cinderx"), "CinderX is installed")
+    @support.only_if(not importlib.util.find_spec("cinderx"))
     def test_where_it_cannot_run_it_says_so(self):
         status, printed, errors = self.run_demo()
         self.assertEqual((status, printed), (1, ""))

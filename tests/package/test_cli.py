@@ -1,9 +1,7 @@
 """The command line: what each command prints, as a table and as JSON, and errors in one line."""
 import json
-import os
 import pathlib
 import re
-import subprocess
 import sys
 import unittest
 
@@ -88,10 +86,8 @@ class Show(CommandLine):
 
     def test_a_closed_pipe_is_no_traceback(self):
         command = "%s -m typedcall show typed_functions --json" % sys.executable
-        environment = dict(os.environ, PYTHONPATH=MODULES[0])
-        ended = subprocess.run(["sh", "-c", command + " | true"], stderr=subprocess.PIPE,
-                               stdout=subprocess.DEVNULL, env=environment, check=False)
-        self.assertNotIn(b"Traceback", ended.stderr)
+        ended = support.processes.run(["sh", "-c", command + " | true"], paths=[MODULES[0]], check=False)
+        self.assertNotIn("Traceback", ended.err)
 
 
 class Errors(CommandLine):
@@ -161,20 +157,20 @@ class Arguments(unittest.TestCase):
 
 
 class WhatOthersMake(CommandLine):
+    @support.ON_CPYTHON
     def test_what_is_exported_to_cython(self):
         self.module("exporting", """
             import typed_functions, typedcall
             half = typed_functions.half
             typedcall.export_to_cython(__import__(__name__))
             """)
-        if support.IS_PYPY:
-            self.skipTest("CPython only")
         for target in ("exporting", "exporting:__pyx_capi__", "exporting:__pyx_capi__.half"):
             found = {entry["name"]: entry for entry in self.json("show", target)["entries"]}
             self.assertEqual(found["__pyx_capi__.half"]["signature"], "d->d", target)
             self.assertEqual("half" in found, target == "exporting")
         self.error("show", "exporting:__pyx_capi__.nothing")
 
+    @support.ON_CPYTHON
     def test_the_functions_of_a_cffi_library(self):
         adapter_support.library("cffi")
         self.module("of_libm", """
@@ -229,7 +225,7 @@ class Bench(CommandLine):
                            "--arguments", "-2.5", "--rounds", "1", "--milliseconds", "1")
         self.assertEqual((report["signature"], report["arguments"]), ("d->d", ["-2.5"]))
 
-    @unittest.skipIf(support.IS_PYPY, "status functions are not called on PyPy")
+    @support.ON_CPYTHON  # status functions are not called on PyPy
     def test_a_method_a_status_and_nothing(self):
         self.module("objects", "import typed_functions\nscaler = typed_functions.Scaler(2.0)")
         for target in ("objects:scaler.scale", "typed_functions:invert", "typed_functions:count"):

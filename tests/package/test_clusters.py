@@ -123,9 +123,8 @@ class Functions(cluster_support.Processes):
         differs = typedcall.resolve(functions.half_long, "g->g", capabilities=Flags.DIFFERS)
         self.assertEqual(self.read(differs, "found.signature"), "g->g")
 
+    @support.ON_CPYTHON  # nothing is converted on PyPy
     def test_casting_travels(self):
-        if support.IS_PYPY:
-            self.skipTest("nothing is converted on PyPy")
         wide = typedcall.resolve(functions.half, "f->d", casting="safe")
         self.assertEqual(self.read(wide, "found(5.0)"), "2.5")
 
@@ -149,6 +148,7 @@ class Functions(cluster_support.Processes):
                    "[typedcall_tags]\nuntagged = tags_for_untagged:tag\n")
         self.assertEqual(self.read(typed, "found(5.0)"), "2.5")
 
+    @support.ON_CPYTHON
     def test_a_function_that_is_pickled_by_value_has_no_tag(self):
         cloudpickle = adapter_support.library("cloudpickle")
 
@@ -168,6 +168,7 @@ class Functions(cluster_support.Processes):
             self.assertIsInstance(made, typedcall.TypedFunction)
 
 
+@support.ON_CPYTHON
 class Ufuncs(cluster_support.Processes):
     @classmethod
     def setUpClass(cls):
@@ -229,12 +230,14 @@ class Spawned(cluster_support.Processes):
             self.spawn("print(pool.map(typedcall.resolve(typed_functions.half, 'd->d'), [1.0, 3.0]))"),
             ["[0.5, 1.5]"])
 
+    @support.ON_CPYTHON
     def test_a_ufunc(self):
         adapter_support.library("numpy")
         self.assertEqual(
             self.spawn("print(pool.apply(typedcall.ufunc(typed_functions.half), ([1.0, 3.0],)))"),
             ["[0.5 1.5]"])
 
+    @support.ON_CPYTHON
     def test_numba_code(self):
         adapter_support.library("numba")
         self.write("compiled.py", """
@@ -260,6 +263,7 @@ class Spawned(cluster_support.Processes):
         self.assertRegex(printed[0], "^typed_functions typed_functions.half comes from a pickle")
 
 
+@support.ON_CPYTHON
 class Compiled(cluster_support.Processes):
     def test_numba_code_is_compiled_where_it_runs(self):
         adapter_support.library("numba")

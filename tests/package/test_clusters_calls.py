@@ -3,9 +3,7 @@ that end or are interrupted in the middle, and that pickles leave nothing behind
 
 import ast
 import concurrent.futures
-import gc
 import importlib
-import os
 import pickle
 import sys
 import unittest
@@ -14,14 +12,15 @@ import cluster_support
 import support
 import typedcall
 from cluster_support import FOLDER, functions
+from support import leaks
 
 fallbacks = support.build("fallback_functions")
 buffers = support.build("buffer_provider")
 PATHS = [FOLDER, support.module_folder("fallback_functions"), support.module_folder("buffer_provider")]
 
-# That of PyPy 7.3.11 calls a method that it has not.
+# That of PyPy 7.3.11 calls a method that it has not, and so starts no processes.
 HAS_EXECUTOR = hasattr(concurrent.futures.ProcessPoolExecutor, "_adjust_process_count")
-WITH_EXECUTOR = unittest.skipUnless(HAS_EXECUTOR, "this Python's ProcessPoolExecutor starts no processes")
+WITH_EXECUTOR = support.only_if(HAS_EXECUTOR)
 
 # What hangs is ended, with its workers, and is a failure.
 SCRIPT = """
@@ -109,12 +108,6 @@ OF_CPYTHON = [
 ]
 
 
-def memory():
-    """The process's own, in kilobytes, now."""
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
-
-
 class Workers(cluster_support.Processes):
     def spawn(self, work, imports=""):
         """The lines that a script prints whose `work` has processes of its own."""
@@ -151,7 +144,7 @@ with get_context("spawn").Pool(1) as pool, executor() as other:
     def test_calls(self):
         self.check_calls(CALLS)
 
-    @unittest.skipIf(support.IS_PYPY, "PyPy calls functions boxed that raise or take objects or texts")
+    @support.ON_CPYTHON  # PyPy calls functions boxed that raise or take objects or texts
     def test_calls_of_what_raises_and_of_texts(self):
         self.check_calls(OF_CPYTHON)
 
@@ -218,22 +211,15 @@ with executor() as pool:
 
 
 @support.timing
-@support.skip_if_freed_memory_stays
+@support.WHERE_FREED_MEMORY_GOES
 class Memory(cluster_support.Processes):
     def check(self, run, count):
         """`run` leaves nothing, neither objects nor other memory."""
         if support.IS_PYPY:
             count //= 10  # where a pickle takes ten times as long
-        run(count // 5)
-        gc.collect()
-        blocks = 0 if support.IS_PYPY else sys.getallocatedblocks()
-        before = memory()
-        run(count)
-        gc.collect()
-        if not support.IS_PYPY:
-            self.assertLess(sys.getallocatedblocks() - blocks, 1000)
         # PyPy's own collector and compiler take some.
-        self.assertLess(memory() - before, 20000 if support.IS_PYPY else 2000)
+        leaks.check(run, count, warm_up=count // 5, takes_count=True, blocks=1000,
+                    kilobytes=20000 if support.IS_PYPY else 2000)
 
     def test_hundred_thousand_pickles_leak_nothing(self):
         f = typedcall.resolve(functions.half, "d->d")

@@ -23,7 +23,7 @@ def entry_of(pointer):
     return found[0]
 
 
-@unittest.skipIf(support.IS_PYPY, "for CPython")
+@support.ON_CPYTHON  # for CPython
 class Source(unittest.TestCase):
     def setUp(self):
         self.libm = ctypes.CDLL(ctypes.util.find_library("m"))
@@ -228,7 +228,7 @@ class Callbacks(unittest.TestCase):
         self.assertEqual(entry_of(prototype(lambda x: 1)).flags, Flags.ACQUIRES_GIL)
 
 
-@unittest.skipIf(support.IS_PYPY, "for CPython")
+@support.ON_CPYTHON  # for CPython
 class Sink(unittest.TestCase):
     def test_types_and_results(self):
         add = typedcall.ctypes_function(functions.add)
@@ -313,7 +313,7 @@ class Sink(unittest.TestCase):
 
 
 class TheExample(adapter_support.Example):
-    @unittest.skipIf(support.IS_PYPY, "the example is for CPython")
+    @support.ON_CPYTHON  # the example is for CPython
     def test_it_runs(self):
         printed = self.run_example("ctypes_cffi")
         self.assertIn("ctypes raised: not positive", printed)

@@ -131,6 +131,7 @@ class Table(unittest.TestCase):
         """Is an int among them that neither NumPy nor Numba has a type for?"""
         return any(type(value) is int and not -(2**63) <= value < 2**64 for value in arguments)
 
+    @support.ON_CPYTHON
     def test_ufuncs(self):
         numpy = adapter_support.library("numpy")
         made = {}
@@ -155,6 +156,7 @@ class Table(unittest.TestCase):
         VALUES[:] = [value for value in VALUES if value != ()]
         self.compare(call, is_refused, skipped)
 
+    @support.ON_CPYTHON
     def test_numba(self):
         numba, numpy = adapter_support.library("numba"), adapter_support.library("numpy")
         made = {}
@@ -317,6 +319,7 @@ class Named(unittest.TestCase):
 
         self.compare(call, is_refused)
 
+    @support.ON_CPYTHON
     def test_numba(self):
         numba = adapter_support.library("numba")
         made = {}
@@ -342,9 +345,8 @@ class Named(unittest.TestCase):
         self.compare(call, is_refused, ["root"], least=100)
         self.assertGreater(defaults.calls(), before)
 
+    @support.ON_PYPY  # CPython calls no functions through cffi
     def test_accelerated_functions(self):
-        if not support.IS_PYPY:
-            self.skipTest("CPython calls no functions through cffi")
         originals = {name: self.function(name) for name in NAMED}
         module = types.ModuleType("tagged")
         vars(module).update(originals)

@@ -6,7 +6,6 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -16,6 +15,8 @@ import adapter_support
 import support
 
 EXAMPLE = adapter_support.EXAMPLES / "abi3"
+HAS_ABI3T = not support.IS_PYPY and sys.version_info >= (3, 15)
+LIMITED, ABI3T = "-DPy_LIMITED_API=0x030C0000", "-DPy_TARGET_ABI3T=0x030F0000"
 # Run by interpreters without typedcall: what a symbol says, as a consumer reads it.
 LOOK = """
 import angles, ctypes, sys, walk
@@ -49,7 +50,7 @@ class Wheel:
         shutil.copytree(EXAMPLE, source, ignore=shutil.ignore_patterns("build", "*.egg-info"))
         pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
         support.run([*pip, "wheel", "--no-build-isolation", "--no-deps", "--no-index",
-                     "-w", cls.folder, source], env=dict(os.environ, ABI3T=cls.abi3t))
+                     "-w", cls.folder, source], environment={"ABI3T": cls.abi3t})
         (cls.wheel,) = cls.folder.glob("*.whl")
         support.run([*pip, "install", "--no-index", "--target", cls.installed, cls.wheel])
 
@@ -89,10 +90,8 @@ class Wheel:
                     (without_gil and not self.without_gil)):
                 continue
             with self.subTest(each.label):
-                printed = subprocess.run(
-                    [each.executable, "-c", LOOK], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                    text=True, check=False, cwd=self.folder,
-                    env={"PYTHONPATH": str(self.installed)}).stdout
+                printed = support.run([each.executable, "-c", LOOK], cwd=self.folder, paths=[self.installed],
+                                      environment=dict.fromkeys(os.environ))
                 self.assertEqual(printed, f"730.0 20.0 1 dl->d 730.0 {not without_gil}\n")
                 ran.append(each.label)
         print("one wheel ran under", ", ".join(ran))
@@ -115,25 +114,23 @@ class Wheel:
                          (0, line[2] + "\n", ""))
 
 
-@unittest.skipIf(support.IS_PYPY or sys.version_info < (3, 12) or
-                 sysconfig.get_config_var("Py_GIL_DISABLED"),
-                 "the limited API of 3.12 is CPython's, from 3.12 on, with the GIL")
+@support.only_if(not support.IS_PYPY and sys.version_info >= (3, 12) and
+                 not sysconfig.get_config_var("Py_GIL_DISABLED"))
 class WithTheGil(Wheel, unittest.TestCase):
     abi3t, tag, oldest, without_gil = "0", "cp312-abi3", (3, 12), False
-    option = "-DPy_LIMITED_API=0x030C0000"
+    option = LIMITED
     # From 3.15 on it may name the platform, too, which older versions do not look for.
     suffix = r"abi3(-[a-z0-9_-]+)?" if sys.version_info >= (3, 15) else "abi3"
 
 
-@unittest.skipIf(support.IS_PYPY or sys.version_info < (3, 15),
-                 "abi3t is CPython's, from 3.15 on")
+@support.only_if(HAS_ABI3T)
 class WithAndWithoutTheGil(Wheel, unittest.TestCase):
     abi3t, tag, oldest, without_gil = "1", r"cp315-abi3\.abi3t", (3, 15), True
     suffix = "abi3t"
-    option = "-DPy_TARGET_ABI3T=0x030F0000"
+    option = ABI3T
 
 
-@unittest.skipIf(support.IS_PYPY, "PyPy has no limited API")
+@support.ON_CPYTHON  # PyPy has no limited API
 class Refusals(unittest.TestCase):
     def refused(self, words, source, *flags):
         with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(AssertionError, words):
@@ -142,19 +139,19 @@ class Refusals(unittest.TestCase):
                 source.write_text(text, encoding="utf-8")
             support.compile_module(source, folder, flags=flags)
 
-    @unittest.skipIf(sys.version_info >= (3, 15), "this CPython has abi3t")
+    @support.only_if(not HAS_ABI3T)
     def test_abi3t_before_3_15(self):
         self.refused("typedcall: abi3t is supported from 3.15 on", EXAMPLE / "angles.c",
-                     WithAndWithoutTheGil.option)
+                     ABI3T)
 
-    @unittest.skipIf(sys.version_info < (3, 15), "abi3t is CPython's, from 3.15 on")
+    @support.only_if(HAS_ABI3T)
     def test_abi3t_with_an_older_limited_api(self):
         self.refused("typedcall: abi3t is supported from 3.15 on", EXAMPLE / "angles.c",
-                     WithTheGil.option, WithAndWithoutTheGil.option)
+                     LIMITED, ABI3T)
 
     def test_what_needs_the_full_api(self):
         for header in ("provider.h", "resolve.h", "tag.h"):
-            for option in (WithTheGil.option, WithAndWithoutTheGil.option):
+            for option in (LIMITED, ABI3T):
                 with self.subTest(header=header, option=option):
                     self.refused(f"typedcall/{header} needs the full API",
                                  f'#include "typedcall/{header}"\n', option)

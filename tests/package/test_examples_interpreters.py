@@ -13,8 +13,7 @@ import adapter_support
 import support
 import typedcall
 
-if support.IS_PYPY:
-    raise unittest.SkipTest("for CPython: PyPy has one interpreter, and no consumers in C++")
+support.module_only_if(not support.IS_PYPY, "for CPython: PyPy has one interpreter, and no consumers in C++")
 
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 try:
@@ -69,7 +68,7 @@ class FreeThreading(Example):
         with unittest.mock.patch.dict(os.environ, PYTHONWARNINGS="error"):
             self.check(self.run_example("free_threading"), with_gil=not FREE_THREADED)
 
-    @unittest.skipUnless(FREE_THREADED, "this CPython has the GIL in any case")
+    @support.only_if(FREE_THREADED)  # others have the GIL in any case
     def test_a_module_that_does_not_say_so_brings_the_gil_back(self):
         status, printed, errors = self.run_changed(
             "free_threading", "primes.cc", "TYPEDCALL_MODULE_WITHOUT_GIL(", "TYPEDCALL_MODULE("
@@ -102,7 +101,7 @@ class FreeThreading(Example):
             primes.count(untold, 0, 10)
 
 
-@unittest.skipIf(interpreters is None, "this Python has no interpreters to make")
+@support.only_if(interpreters)
 class Subinterpreters(Example):
     def test_the_demo(self):
         with unittest.mock.patch.dict(os.environ, PYTHONWARNINGS="error"):
@@ -120,7 +119,7 @@ class Subinterpreters(Example):
             gil = "which share the GIL"
         self.assertEqual(lines[7:], ["three at once, " + gil])
 
-    @unittest.skipIf(sys.version_info < (3, 12), "interpreters share the GIL before 3.12")
+    @support.only_if(sys.version_info >= (3, 12))  # before, interpreters share the GIL
     def test_an_interpreter_with_its_own_gil_refuses_a_module_that_does_not_say_so(self):
         status, _, errors = self.run_changed(
             "subinterpreters",

@@ -8,7 +8,6 @@ import pathlib
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -125,19 +124,16 @@ class TheModule(Copied):
         stubs = self.folder / "stubs"
         stubs.mkdir()
         shutil.copy(self.source / "geodesy-stubs" / "__init__.pyi", stubs / "geodesy.pyi")
-        environment = dict(os.environ, MYPYPATH=str(stubs), PYTHONPATH=str(self.installed))
+        environment = {"MYPYPATH": str(stubs), "PYTHONPATH": str(self.installed)}
         command = [sys.executable, "-m", "mypy.stubtest", "geodesy"]
-        self.assertIn("no issues", support.run(command, env=environment, cwd=self.folder))
+        self.assertIn("no issues", support.run(command, environment=environment, cwd=self.folder))
 
         user = self.folder / "user.py"
         user.write_text("import geodesy\nx: float = geodesy.distance(0, 0, 0, lon2=1)\n"
                         "y: str = geodesy.bearing(0, 0, 0, 1)\ngeodesy.utm_zone()\n")
-        checked = subprocess.run(
-            [sys.executable, "-m", "mypy", "--strict", "--cache-dir", os.devnull, str(user)],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-            env=environment, cwd=self.folder,
-        )
-        self.assertEqual(re.findall(r"user\.py:(\d+): error", checked.stdout.decode()), ["3", "4"])
+        checked = support.python("-m", "mypy", "--strict", "--cache-dir", os.devnull, user,
+                                 environment=environment, cwd=self.folder, together=True)
+        self.assertEqual(re.findall(r"user\.py:(\d+): error", checked.out), ["3", "4"])
 
 
 @unittest.skipIf(SETUPTOOLS < (64, 0), "setuptools 64 is not installed")
@@ -175,13 +171,11 @@ class Pip(Copied):
         self.assertNotIn("Requires-Dist", metadata.read_text())
 
 
+@support.ON_CPYTHON  # CMake's FindPython names modules by SOABI, which on PyPy is not their suffix
 @unittest.skipIf(shutil.which("cmake") is None, "CMake is not installed")
 class CMake(Copied):
     @classmethod
     def build(cls):
-        # Its FindPython names modules by SOABI, which on PyPy is not their suffix.
-        if support.IS_PYPY:
-            raise unittest.SkipTest("CMake gives modules for PyPy a name that PyPy does not import")
         support.run(["cmake", "-S", cls.source, "-B", cls.installed,
                      "-DPython_EXECUTABLE=" + sys.executable, "-DCMAKE_BUILD_TYPE=Release"])
         support.run(["cmake", "--build", cls.installed])

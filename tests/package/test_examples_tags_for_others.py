@@ -3,8 +3,6 @@ pip have them."""
 
 import pathlib
 import shutil
-import subprocess
-import sys
 import unittest
 
 import adapter_support
@@ -15,20 +13,18 @@ EXAMPLE = adapter_support.EXAMPLES / "tags_for_others"
 
 class TheExample(adapter_support.Folder):
     def install(self, *what):
-        return subprocess.run(
-            [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "install", "--no-deps",
-             "--target", str(self.folder), *map(str, what)],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        return support.python("-m", "pip", "-q", "--disable-pip-version-check", "install", "--no-deps",
+                              "--target", self.folder, *what, together=True)
 
     def test_noise_has_tags(self):
         support.compiler("c")
         ended = self.install("noise==1.2.2")
-        if ended.returncode:
-            self.skipTest("noise cannot be installed: " + ended.stdout.strip()[-200:])
+        if ended.status:
+            self.skipTest("noise cannot be installed: " + ended.out.strip()[-200:])
         source = pathlib.Path(self.folder, "source")
         shutil.copytree(EXAMPLE, source)  # it is built in place
         ended = self.install(source)
-        self.assertEqual(ended.returncode, 0, ended.stdout)
+        self.assertEqual(ended.status, 0, ended.out)
         status, printed, errors = support.python(EXAMPLE / "demo.py", paths=[self.folder])
         self.assertEqual((status, errors), (0, ""), printed)
         self.assertIn("tags for noise._simplex\n", printed)

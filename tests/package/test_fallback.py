@@ -13,6 +13,7 @@ import unittest
 import adapter_support
 import support
 import typedcall
+from support import leaks
 from typedcall import Flags
 
 functions = support.build("fallback_functions")
@@ -79,19 +80,19 @@ class TypedFunctions(unittest.TestCase):
             typedcall.resolve(functions.root, "d&d->i",
                               capabilities=Flags.NEEDS_THREAD | Flags.RETURNS_STATUS)
 
-    @unittest.skipIf(support.IS_PYPY, "nothing is converted")
+    @support.ON_CPYTHON  # nothing is converted
     def test_safe_casting(self):
         for asked in ("f&d->i", "f->d"):
             typed = typedcall.resolve(functions.root, asked, casting="safe")
             self.assertEqual(typed(4.0), 2.0)
             self.assertEqual(outcome(typed, (-1.0,)), outcome(functions.root, (-1.0,)))
 
-    @unittest.skipIf(support.IS_PYPY, "nothing is converted")
+    @support.ON_CPYTHON  # nothing is converted
     def test_the_very_types_come_before_a_cast(self):
         typed = typedcall.resolve(functions.exact_or_cast, "i->d", casting="safe")
         self.assertEqual((typed(3), functions.exact_or_cast(3)), (3.5, 3.5))
 
-    @unittest.skipIf(support.IS_PYPY, "cffi passes no pointers")
+    @support.ON_CPYTHON  # cffi passes no pointers
     def test_without_a_value(self):
         typed = typedcall.resolve(functions.check, "dP->i")
         self.assertIsNone(typed(1.0, None))
@@ -112,7 +113,7 @@ class TypedFunctions(unittest.TestCase):
         typed = typedcall.resolve(mine, "d->d")
         self.assertEqual((typed(4.0), typed(-1.0)), (2.0, "Python's"))
 
-    @unittest.skipIf(support.IS_PYPY, "cffi says first what it does not take")
+    @support.ON_CPYTHON  # cffi says first what it does not take
     def test_what_only_the_python_function_takes(self):
         def mine(x):
             return str(x)
@@ -124,20 +125,13 @@ class TypedFunctions(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "mine.. missing 1 required"):
             typed()
 
-    @unittest.skipIf(support.IS_PYPY, "CPython's collector")
+    @support.ON_CPYTHON  # CPython's collector
     def test_nothing_leaks(self):
         typed = typedcall.resolve(functions.root, "d->d")
-        for count in (100, 2000):
-            gc.collect()
-            before = sys.getallocatedblocks()
-            for _ in range(count):
-                outcome(typed, (-1.0,))
-                typed(4.0)
-        gc.collect()
-        self.assertLess(sys.getallocatedblocks() - before, 1000)
+        leaks.check(lambda: (outcome(typed, (-1.0,)), typed(4.0)), 2000, warm_up=100, blocks=1000)
 
 
-@unittest.skipUnless(support.IS_PYPY, "PyPy only")
+@support.ON_PYPY  # PyPy only
 class Accelerated(unittest.TestCase):
     def test_give_what_the_function_gives(self):
         originals = {name: getattr(functions, name) for name, _, _ in CASES}
@@ -178,12 +172,12 @@ class WhoRefusesThem(unittest.TestCase):
                                         "and %s cannot call .* \\(nan, say\\)" % ((consumer,) * 2)):
                 make(functions.root)
 
+    @support.ON_CPYTHON
     def test_cython(self):
-        if support.IS_PYPY:
-            self.skipTest("CPython only")
         self.assertNotIn("root", typedcall.cython_declarations(functions))
 
 
+@support.ON_CPYTHON
 class Ufuncs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -256,6 +250,7 @@ class Ufuncs(unittest.TestCase):
         self.assertIsNone(gone())
 
 
+@support.ON_CPYTHON
 class Numba(adapter_support.NumbaCalls):
     module = functions
 

@@ -140,6 +140,7 @@ class Attributes(unittest.TestCase):
                 except unittest.SkipTest:
                     continue
 
+    @support.ON_CPYTHON  # for which alone there is Numba
     def test_addresses(self):
         need("numba", "numpy")
         import numpy

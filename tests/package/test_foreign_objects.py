@@ -121,7 +121,7 @@ class Objects(unittest.TestCase):
                 with self.subTest(kind=kind), self.assertRaises(kind):
                     ask()
 
-    @unittest.skipIf(support.IS_PYPY, "read-only there")
+    @support.ON_CPYTHON  # read-only there
     def test_the_module_of_a_builtin_function(self):
         known = plain.half.__module__
         self.addCleanup(setattr, plain.half, "__module__", known)
@@ -208,7 +208,7 @@ class Messages(unittest.TestCase):
                 with self.subTest(text=text[:9]), self.assertRaises(ValueError):
                     ask(Hostile(text))
 
-    @unittest.skipIf(support.IS_PYPY, "it has no allocators to choose from")
+    @support.ON_CPYTHON  # it has no allocators to choose from
     def test_a_type_that_gets_another_name_meanwhile(self):
         source = """
 import gc, typedcall, plain_functions as plain
@@ -236,7 +236,7 @@ for threshold in range(1, 40):
         self.assertEqual((status, errors), (0, ""))
 
 
-@unittest.skipIf(support.IS_PYPY, "CPython's")
+@support.ON_CPYTHON  # CPython's
 class Ufuncs(unittest.TestCase):
     def test_names_and_documentation(self):
         try:

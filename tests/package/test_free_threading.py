@@ -1,8 +1,6 @@
 """On a free-threaded CPython nothing of the package brings the GIL back, and threads can resolve,
 call, tag and let go at once. The same threads run where there is a GIL."""
 import os
-import subprocess
-import sys
 import sysconfig
 import threading
 import unittest
@@ -10,8 +8,7 @@ import unittest
 import support
 import typedcall
 
-if support.IS_PYPY:
-    raise unittest.SkipTest("for CPython")
+support.module_only_if(not support.IS_PYPY, "for CPython")
 
 typed = support.build("typed_functions")
 plain = support.build("plain_functions")
@@ -83,15 +80,13 @@ class Threads(unittest.TestCase):
         self.assertTrue(typedcall.untag(function))
 
 
-@unittest.skipUnless(sysconfig.get_config_var("Py_GIL_DISABLED"), "this CPython has the GIL")
+@support.only_if(sysconfig.get_config_var("Py_GIL_DISABLED"))
 class NoGil(unittest.TestCase):
     def says(self, code):
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHON_GIL"}
-        environment["PYTHONPATH"] = os.pathsep.join(
-            [os.path.dirname(typed.__file__), environment.get("PYTHONPATH", "")])
-        ended = subprocess.run([sys.executable, "-W", "error", "-c", code], env=environment,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        return ended.returncode, ended.stdout.decode(errors="replace").strip()
+        status, said, _ = support.python(
+            "-W", "error", "-c", code, environment={"PYTHON_GIL": None}, together=True,
+            paths=[os.path.dirname(typed.__file__), os.environ.get("PYTHONPATH", "")])
+        return status, said.strip()
 
     def test_the_package_needs_none(self):
         self.assertEqual(self.says("import sys, typedcall, typedcall._numpy_bridge\n"

@@ -2,12 +2,9 @@
 a build needs. The latter needs the repository and scikit-build-core."""
 import importlib.metadata
 import importlib.util
-import os
 import pathlib
 import re
 import shutil
-import subprocess
-import sys
 import sysconfig
 import tarfile
 import tempfile
@@ -35,9 +32,7 @@ def headers(folder, suffix=".h"):
 
 def has_sqlite():
     """Are SQLite's headers there, with which the package has its extension for SQLite?"""
-    asked = subprocess.run([*support.compiler("c"), "-E", "-x", "c", "-", "-o", os.devnull], check=False,
-                           input=b"#include <sqlite3ext.h>\n", stderr=subprocess.DEVNULL)
-    return asked.returncode == 0
+    return support.has_header("c", "sqlite3ext.h")
 
 
 class Installed(unittest.TestCase):
@@ -122,10 +117,9 @@ class Distributions(unittest.TestCase):
         """What scikit-build-core prints, and whether it succeeds. Not optimised: compiling takes
         the time that this takes."""
         code = "import scikit_build_core.build as build; build.%s(%r, {'cmake.build-type': ''})"
-        ended = subprocess.run([sys.executable, "-c", code % (function, str(self.folder))],
-                               cwd=source, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                               check=False, **options)
-        return ended.returncode == 0, ended.stdout.decode(errors="replace")
+        status, printed, _ = support.python("-c", code % (function, str(self.folder)), cwd=source,
+                                            together=True, **options)
+        return status == 0, printed
 
     def made(self, function, source, pattern):
         """The file that was built of `source`."""
@@ -174,13 +168,13 @@ class Distributions(unittest.TestCase):
         self.assertEqual([path.name for path in self.source.rglob("*.so")
                           if ".build" not in path.parts], [])
 
-    @unittest.skipIf(support.IS_PYPY, "there the modules need no more than a C compiler")
+    @support.ON_CPYTHON  # there the modules need no more than a C compiler
     def test_what_is_missing_is_named(self):
         expected = ("typedcall: the extension module could not be built. It needs a C++17 compiler "
                     "and, on CPython, the headers of libffi (Debian: libffi-dev).\n")
         for environment in ({"CXX": "/no/such/compiler"}, {"CMAKE_ARGS": "-DFFI_HEADERS="}):
             succeeded, output = self.build("build_wheel", self.source,
-                                           env=dict(os.environ, **environment))
+                                           environment=environment)
             self.assertFalse(succeeded)
             self.assertIn(expected, output)
 

@@ -1,15 +1,13 @@
 """Daemon threads that run Python code inside the package when the interpreter ends: CPython before
 3.14 unwinds their stacks, through every frame of C++, and that must not end the process."""
 import importlib.util
-import subprocess
 import sys
 import sysconfig
 import unittest
 
 import support
 
-if support.IS_PYPY:
-    raise unittest.SkipTest("for CPython, which unwinds threads")
+support.module_only_if(not support.IS_PYPY, "for CPython, which unwinds threads")
 
 BEFORE = """
 import ctypes, os, sys, threading, time
@@ -125,9 +123,8 @@ ATTEMPTS, SECONDS = (4, 40) if sysconfig.get_config_var("Py_GIL_DISABLED") else 
 def run(code):
     for attempt in range(ATTEMPTS):
         try:
-            return subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, timeout=SECONDS, check=False)
-        except subprocess.TimeoutExpired:
+            return support.python("-c", code, together=True, timeout=SECONDS)
+        except support.processes.Hung:
             if attempt + 1 == ATTEMPTS:
                 raise
             print("hung, and is run again", file=sys.stderr)
@@ -139,10 +136,9 @@ class InterpreterEnd(unittest.TestCase):
             with self.subTest(name):
                 code = "%s\n%s\ndef body():\n    %s\n%s" % (BEFORE, imports, does, AFTER)
                 ended = run(code)
-                printed = ended.stdout.decode(errors="replace")
-                self.assertEqual(ended.returncode, 0, printed)
-                self.assertNotIn("terminate called", printed)
-                self.assertNotIn("runs on", printed)
+                self.assertEqual(ended.status, 0, ended.out)
+                self.assertNotIn("terminate called", ended.out)
+                self.assertNotIn("runs on", ended.out)
 
     def test_the_package(self):
         self.ends(SCENARIOS)

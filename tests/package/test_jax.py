@@ -3,7 +3,6 @@
 import gc
 import os
 import signal
-import sys
 import threading
 import time
 import unittest
@@ -18,17 +17,12 @@ numpy = adapter_support.library("numpy")
 jnp = jax.numpy
 if not hasattr(jax, "ffi"):
     raise unittest.SkipTest("jax.ffi came with JAX 0.5, this is %s" % jax.__version__)
+from support import leaks  # noqa: E402
 from typedcall.jax import elementwise  # noqa: E402
 
 functions = support.build("typed_functions")
 fallbacks = support.build("fallback_functions")
 X = numpy.linspace(-3.0, 3.0, 1001)
-
-
-def memory():
-    """The process's own, in kilobytes, now."""
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
 class With64Bits(unittest.TestCase):
@@ -260,28 +254,21 @@ class Lifetimes(With64Bits):
         self.assertEqual(len(found), 200)
 
     @support.timing
-    @support.skip_if_freed_memory_stays
+    @support.WHERE_FREED_MEMORY_GOES
     def test_calls_leak_nothing(self):
         half = jax.jit(elementwise(functions.half))
         check = jax.jit(elementwise(functions.check, pure=True))
         x, thirteen = numpy.zeros(1000), numpy.full(3, 13)
 
-        def run(times):
-            for _ in range(times):
-                for _ in range(10):
-                    half(x).block_until_ready()
-                try:
-                    check(thirteen).block_until_ready()
-                except Exception:
-                    pass
+        def run():
+            for _ in range(10):
+                half(x).block_until_ready()
+            try:
+                check(thirteen).block_until_ready()
+            except Exception:
+                pass
 
-        run(300)
-        gc.collect()
-        blocks, before = sys.getallocatedblocks(), memory()
-        run(2500)  # 25 million elements
-        gc.collect()
-        self.assertLess(sys.getallocatedblocks() - blocks, 2000)
-        self.assertLess(memory() - before, 4000)  # kilobytes
+        leaks.check(run, 2500, warm_up=300, blocks=2000, kilobytes=4000)  # 25 million elements
 
     def test_the_end_of_the_interpreter(self):
         status, output, errors = support.python("-c", END % str(support.MODULES.parent))

@@ -1,15 +1,11 @@
 """What a consumer holds keeps what it calls, whoever else lets go; and what a callable holds of
 itself is collected. Each case runs in a process of its own, in which freed memory is overwritten."""
-import os
-import subprocess
-import sys
 import sysconfig
 import unittest
 
 import support
 
-if support.IS_PYPY:
-    raise unittest.SkipTest("for CPython: on PyPy tags live with their functions")
+support.module_only_if(not support.IS_PYPY, "for CPython: on PyPy tags live with their functions")
 
 try:
     import numpy
@@ -39,14 +35,12 @@ def churn():  # over what was freed
 class Process(unittest.TestCase):
     def runs(self, code, expected="ok"):
         # What is freed is overwritten, also by a C library that keeps small pieces as they are.
-        environment = dict(os.environ, MALLOC_PERTURB_="165",
-                           GLIBC_TUNABLES="glibc.malloc.tcache_count=0")
+        environment = {"MALLOC_PERTURB_": "165", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
         if not sysconfig.get_config_var("Py_GIL_DISABLED"):  # which has an allocator of its own
             environment["PYTHONMALLOC"] = "malloc"
-        ended = subprocess.run([sys.executable, "-X", "faulthandler", "-c", COMMON + code],
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                               env=environment, timeout=300, check=False)
-        self.assertEqual((ended.returncode, ended.stdout.strip()), (0, expected))
+        status, said, _ = support.python("-X", "faulthandler", "-c", COMMON + code, together=True,
+                                         environment=environment, timeout=300)
+        self.assertEqual((status, said.strip()), (0, expected))
 
 
 class Alive(Process):

@@ -1,13 +1,13 @@
 """The same tag again and again: time and memory grow no faster than what is tagged."""
 import ctypes
 import gc
-import sys
 import time
 import unittest
 import weakref
 
 import support
 import typedcall
+from support import leaks
 
 plain = support.build("plain_functions")
 HALF = plain.addresses["half"]
@@ -17,7 +17,7 @@ class Keeper:
     pass
 
 
-@unittest.skipIf(support.IS_PYPY, "CPython's")
+@support.ON_CPYTHON  # CPython's
 class ManyTags(unittest.TestCase):
     def seconds(self, tag, things):
         started = time.process_time()
@@ -65,13 +65,7 @@ class ManyTags(unittest.TestCase):
         pointer = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(HALF)
         room = (type(pointer) * 2)(pointer, pointer)
         for each in (pointer, room[1]):  # the second one shares the memory of the array
-            counts = []
-            for _ in range(6):
-                for _ in range(500):
-                    typedcall.tag(function, "d->d", each)
-                gc.collect()
-                counts.append(sys.getallocatedblocks())
-            self.assertLess(counts[-1] - counts[1], 200, counts)
+            leaks.check(lambda: typedcall.tag(function, "d->d", each), 2000, warm_up=1000, blocks=200)
 
     def test_what_is_in_a_tuple_is_kept(self):
         from typedcall import _native

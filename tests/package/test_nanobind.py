@@ -6,6 +6,7 @@ import adapter_support
 import support
 
 
+@support.ON_CPYTHON
 class TheExample(adapter_support.Example):
     def test_it_runs(self):
         adapter_support.library("nanobind")

@@ -2,15 +2,16 @@
 of the range that raises the wrapper's OverflowError, doubles rounded to float."""
 
 import ctypes
-import gc
-import sys
 import unittest
 
 import adapter_support
+import support
 from narrow_support import LIMITS, functions, outcome
 import typedcall
+from support import leaks
 
 
+@support.ON_CPYTHON
 class Numba(adapter_support.NumbaCalls):
     module = functions
 
@@ -183,13 +184,7 @@ class Numba(adapter_support.NumbaCalls):
 
     def test_exceptions_do_not_leak(self):
         compiled = self.compiled("same_b")
-        for count in (100, 2000):
-            gc.collect()
-            before = sys.getallocatedblocks()
-            for _ in range(count):
-                outcome(compiled, 128)
-        gc.collect()
-        self.assertLess(sys.getallocatedblocks() - before, 500)
+        leaks.check(lambda: outcome(compiled, 128), 2000, warm_up=100, blocks=500)
 
     def test_pointers_cannot_go_to_the_python_function(self):
         def mine(values, count):

@@ -4,14 +4,16 @@ of the range that raises the wrapper's OverflowError, doubles rounded to float."
 import concurrent.futures
 import ctypes
 import gc
-import sys
 import unittest
 
 import adapter_support
+import support
 from narrow_support import LIMITS, functions, outcome
 import typedcall
+from support import leaks
 
 
+@support.ON_CPYTHON
 class Ufuncs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -205,13 +207,7 @@ class Ufuncs(unittest.TestCase):
 
     def test_nothing_leaks(self):
         made = typedcall.ufunc(functions.same_b)
-        for count in (100, 2000):
-            gc.collect()
-            before = sys.getallocatedblocks()
-            for _ in range(count):
-                outcome(made, [1, 128])
-        gc.collect()
-        self.assertLess(sys.getallocatedblocks() - before, 500)
+        leaks.check(lambda: outcome(made, [1, 128]), 2000, warm_up=100, blocks=500)
 
     def test_the_collector_sees_the_function(self):
         import weakref

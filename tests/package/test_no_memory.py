@@ -3,9 +3,9 @@
 # what NumPy does, which crashes when it has no memory to make one. Python functions made on the way
 # (generators, lambdas) are not to be seen here: CPython 3.12 and 3.13 let go of their code twice
 # when that fails, so what makes them is swept elsewhere only.
+import ast
 import importlib.util
 import inspect
-import subprocess
 import sys
 import textwrap
 import unittest
@@ -44,13 +44,11 @@ SWEPT = {
     "untag": "test_python_api",
 }
 MAKES_FUNCTIONS = sys.version_info[:2] in ((3, 12), (3, 13))
+NO_FUNCTIONS_MADE = support.only_if(not MAKES_FUNCTIONS)
 
-if support.IS_PYPY:
-    raise unittest.SkipTest("for CPython, whose allocators can be told to refuse")
-try:
-    import _testcapi
-except ImportError:
-    _testcapi = None
+support.module_only_if(sys.implementation.name == "cpython",
+                       "for CPython, whose allocators can be told to refuse")
+support.module_only_if(importlib.util.find_spec("_testcapi"), "this interpreter has no _testcapi")
 
 SWEEP = """
 import ctypes, ctypes.util, gc, pickle, re, sys, _testcapi
@@ -112,20 +110,23 @@ def sweep(call, undo=lambda result: None, errors=(), after=lambda: None, onwards
 """
 
 
-@unittest.skipIf(_testcapi is None, "this interpreter has no _testcapi")
-@unittest.skipIf(sys.implementation.name != "cpython", "CPython's allocators")
+def source_of(test, name):
+    """The source of the method of that name, which may be left out here."""
+    source = inspect.getsource(sys.modules[type(test).__module__])
+    method, = (each for each in ast.walk(ast.parse(source))
+               if isinstance(each, ast.FunctionDef) and each.name == name)
+    return ast.get_source_segment(source, method)
+
+
 class WithoutMemory(unittest.TestCase):
     def run_sweep(self, code, needs=None):
         if needs is not None:
             if importlib.util.find_spec(needs) is None:
                 self.skipTest(needs + " is not installed")
             code = "import " + needs + textwrap.dedent(code)
-        done = subprocess.run([sys.executable, "-X", "faulthandler", "-c",
-                               SWEEP + textwrap.dedent(code)],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
-        if done.returncode != 0:
-            self.fail("exit code %d\n%s" % (done.returncode,
-                                            done.stdout.decode(errors="replace")[-3000:]))
+        status, said, _ = support.python("-X", "faulthandler", "-c", SWEEP + textwrap.dedent(code),
+                                         together=True, timeout=300)
+        self.assertEqual(status, 0, said[-3000:])
 
     def test_tags(self):
         self.run_sweep("""
@@ -169,7 +170,7 @@ class WithoutMemory(unittest.TestCase):
         assert f(0.5) == libm_erf(0.5)
         """.replace("libm_erf(0.5)", "__import__('math').erf(0.5)"))
 
-    @unittest.skipIf(MAKES_FUNCTIONS, "what says that arguments do not fit makes generators")
+    @NO_FUNCTIONS_MADE  # what says that arguments do not fit makes generators
     def test_arguments_that_do_not_fit(self):
         self.run_sweep("""
         one = Callable()
@@ -185,7 +186,7 @@ class WithoutMemory(unittest.TestCase):
         self.assertEqual(sorted(SWEPT), sorted(typedcall.__all__))
         for name, where in SWEPT.items():
             if where.startswith("test_"):
-                sweep = inspect.getsource(getattr(self, where))
+                sweep = source_of(self, where)
                 self.assertIn(name, sweep.replace("make_function", "TypedFunction"))
 
     def test_records(self):
@@ -199,7 +200,7 @@ class WithoutMemory(unittest.TestCase):
             sweep(lambda: typedcall.Flags(1 << 40), errors=ValueError)
         """)
 
-    @unittest.skipIf(MAKES_FUNCTIONS, "the adapters make generators")
+    @NO_FUNCTIONS_MADE  # the adapters make generators
     def test_adopting(self):
         self.run_sweep("""
         one = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(address)
@@ -209,7 +210,7 @@ class WithoutMemory(unittest.TestCase):
         sweep(lambda: typedcall.adopt(Callable()))
         """)
 
-    @unittest.skipIf(MAKES_FUNCTIONS, "choosing an entry makes generators")
+    @NO_FUNCTIONS_MADE  # choosing an entry makes generators
     def test_for_ctypes(self):
         self.run_sweep("""
         one = Callable()
@@ -219,7 +220,7 @@ class WithoutMemory(unittest.TestCase):
         sweep(lambda: typedcall.ctypes_function(one, "l->l"), errors=TypeError)
         """)
 
-    @unittest.skipIf(MAKES_FUNCTIONS, "finding the way makes generators")
+    @NO_FUNCTIONS_MADE  # finding the way makes generators
     def test_for_callbacks(self):
         self.run_sweep("""
         one = Callable()
@@ -231,7 +232,7 @@ class WithoutMemory(unittest.TestCase):
         sweep(lambda: typedcall.callback(one, "double(spam)"), errors=ValueError)
         """)
 
-    @unittest.skipIf(MAKES_FUNCTIONS, "choosing an entry makes generators")
+    @NO_FUNCTIONS_MADE  # choosing an entry makes generators
     def test_for_cffi(self):
         self.run_sweep("""
         one = Callable()
@@ -240,7 +241,7 @@ class WithoutMemory(unittest.TestCase):
         sweep(lambda: typedcall.cffi_function(one))
         """, needs="cffi")
 
-    @unittest.skipIf(MAKES_FUNCTIONS, "choosing an entry makes generators")
+    @NO_FUNCTIONS_MADE  # choosing an entry makes generators
     def test_for_cython(self):
         self.run_sweep("""
         import types
@@ -268,7 +269,7 @@ class WithoutMemory(unittest.TestCase):
         sweep(lambda: typedcall.tag_pyx_capi(other), lambda result: typedcall.untag(one))
         """)
 
-    @unittest.skipIf(MAKES_FUNCTIONS, "choosing an entry makes generators")
+    @NO_FUNCTIONS_MADE  # choosing an entry makes generators
     def test_for_scipy(self):
         self.run_sweep("""
         one = Callable()
@@ -302,7 +303,7 @@ class WithoutMemory(unittest.TestCase):
         assert sys.getrefcount(one) == before
         """, needs="numpy")
 
-    @unittest.skipIf(MAKES_FUNCTIONS, "choosing an entry makes generators")
+    @NO_FUNCTIONS_MADE  # choosing an entry makes generators
     def test_what_numpy_cannot_use(self):
         self.run_sweep("""
         one = Callable()

@@ -3,16 +3,14 @@ test_no_memory.py, each allocation fails once, and from there on."""
 
 import importlib
 import importlib.util
-import inspect
 import pkgutil
-import sys
 import textwrap
 import unittest
 
 import support
 import test_no_memory
 import typedcall
-from test_no_memory import MAKES_FUNCTIONS
+from test_no_memory import MAKES_FUNCTIONS, NO_FUNCTIONS_MADE, source_of
 
 # The first is swept as typedcall.callback.
 OTHERS = {"callbacks", "cli", "sources"}
@@ -102,10 +100,6 @@ def tagged(callable, name, signature="d->d"):
 
 
 class WithoutMemory(unittest.TestCase):
-    def setUp(self):
-        if test_no_memory._testcapi is None or sys.implementation.name != "cpython":
-            self.skipTest("this interpreter has no _testcapi, or not CPython's allocators")
-
     def run_sweep(self, code, library):
         if importlib.util.find_spec(library) is None:
             self.skipTest(library + " is not installed")
@@ -122,7 +116,7 @@ class WithoutMemory(unittest.TestCase):
         self.assertEqual(names, set(SWEPT))
         for name, tests in SWEPT.items():
             for test in tests:
-                self.assertIn(name.rpartition(".")[2] + "(", inspect.getsource(getattr(self, test)))
+                self.assertIn(name.rpartition(".")[2] + "(", source_of(self, test))
 
     # What makes an SQL function, which has to be the old one or the new one behind it.
     SQLITE = """
@@ -187,12 +181,9 @@ class WithoutMemory(unittest.TestCase):
             sweep(lambda: cursor.execute(text), right)
         """), "apsw")
 
+    @support.only_if(support.SQLITE3_LOADS)
     def test_sqlite3(self):
         """register() and its calls, whose errors are swept, too."""
-        import sqlite3
-
-        if not hasattr(sqlite3.Connection, "load_extension"):
-            self.skipTest("this Python's sqlite3 was built without loadable extensions")
         code = self.SQLITE.format(module="sqlite3", makes_functions=MAKES_FUNCTIONS)
         self.run_sweep(textwrap.dedent(code) + textwrap.dedent("""
         class Failing:
@@ -270,7 +261,7 @@ class WithoutMemory(unittest.TestCase):
         gives(lambda: value("giving(chr(0))"), lambda: value("short(chr(0) || i) from range(2) t(i)"))
         """ % MAKES_FUNCTIONS, "duckdb")
 
-    @unittest.skipIf(MAKES_FUNCTIONS, "choosing an entry makes generators")
+    @NO_FUNCTIONS_MADE  # choosing an entry makes generators
     def test_tvm_ffi_function(self):
         """function() and calls; but with no text for a Python function, where tvm-ffi spoils malloc's memory:
         in those of tvm_ffi.convert(), too."""
@@ -303,7 +294,7 @@ class WithoutMemory(unittest.TestCase):
         assert check(12) == 12
         """, "tvm_ffi")
 
-    @unittest.skipIf(MAKES_FUNCTIONS, "reading a signature makes generators")
+    @NO_FUNCTIONS_MADE  # reading a signature makes generators
     def test_tvm_ffi_source(self):
         self.run_sweep("""
         from typedcall.tvm_ffi import source
@@ -345,7 +336,7 @@ class WithoutMemory(unittest.TestCase):
             sweep(lambda: without(lambda: called(13)), errors=ValueError)
         """, "tvm_ffi")
 
-    @unittest.skipIf(MAKES_FUNCTIONS, "choosing an entry makes generators")
+    @NO_FUNCTIONS_MADE  # choosing an entry makes generators
     def test_jax(self):
         """elementwise(), and an exception in a call; the rest of that is JAX's own, and makes functions."""
         self.run_sweep("""

@@ -2,7 +2,7 @@
 out as they were set, also without the GIL, and none is left behind."""
 
 import concurrent.futures
-import gc
+import ctypes
 import signal
 import sys
 import threading
@@ -12,12 +12,14 @@ import adapter_support
 import support
 import typedcall
 from adapter_support import nopython_call as compiled
+from support import leaks
 from typedcall import Flags
 
 numba = adapter_support.library("numba")
 numpy = adapter_support.library("numpy")
 functions = support.build("narrow_functions")
 others = support.build("typed_functions")
+LIBC = ctypes.CDLL(None)  # of which not every one has C11's threads
 
 
 def outcome(function, *arguments):
@@ -257,34 +259,23 @@ class Raising(adapter_support.NumbaCalls):
         fill(values, out)
         self.assertEqual(out.tolist(), values.tolist())
 
+    @support.only_if(hasattr(LIBC, "thrd_create"))
     def test_a_thread_that_python_does_not_know(self):
-        import ctypes
-
         raises = functions.raises
         functions.keep(KeyError("lost"))
         seen = []
         self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
         sys.unraisablehook = lambda unraisable: seen.append(unraisable.exc_type)
-        libc = ctypes.CDLL(None)
-        if not hasattr(libc, "thrd_create"):
-            self.skipTest("no C11 threads")
         thread = ctypes.c_void_p()
         once = numba.cfunc("int32(voidptr)")(lambda _: int(raises(-1.0)))
         self.assertEqual(
-            libc.thrd_create(ctypes.byref(thread), ctypes.c_void_p(once.address), None), 0)
-        libc.thrd_join(thread, None)
+            LIBC.thrd_create(ctypes.byref(thread), ctypes.c_void_p(once.address), None), 0)
+        LIBC.thrd_join(thread, None)
         self.assertIn(KeyError, seen)
 
     def test_exceptions_do_not_leak(self):
         call, status = compiled(functions.checked_i), compiled(functions.status)
-        for count in (100, 2000):
-            gc.collect()
-            before = sys.getallocatedblocks()
-            for _ in range(count):
-                outcome(call, 13)
-                outcome(status, 14)
-        gc.collect()
-        self.assertLess(sys.getallocatedblocks() - before, 500)
+        leaks.check(lambda: (outcome(call, 13), outcome(status, 14)), 2000, warm_up=100, blocks=500)
 
     def test_a_thread_of_its_own(self):
         call, seen = compiled(functions.checked_i, nogil=True), []

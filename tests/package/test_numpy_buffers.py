@@ -46,7 +46,7 @@ class Values(unittest.TestCase):
                 self.assertTrue(numpy.array_equal(found, expected.reshape(array.shape[:-1])), each)
 
     def test_two_rows(self):
-        x, y = numpy.random.default_rng(support.seed(1)).normal(size=(2, 5, 7))
+        x, y = numpy.random.default_rng(support.seeds.seed(1)).normal(size=(2, 5, 7))
         expected = [module.dot(a.copy(), b.copy()) for a, b in zip(x, y)]
         for signature in (None, "(n),(n)->()"):
             dot = typedcall.ufunc(module.dot, signature=signature)

@@ -59,7 +59,8 @@ NOT_RUN = 17
 def add_tests():
     """A test for each page that has blocks."""
     for page in code_blocks.pages():
-        if any(block.is_tested for block in code_blocks.blocks(page)):
+        if code_blocks.is_for_this_python(page) and any(
+                block.is_tested for block in code_blocks.blocks(page)):
             words = page.relative_to(ROOT).with_suffix("").as_posix()
             name = "test_" + "".join(c if c.isalnum() else "_" for c in words.lower())
             setattr(Pages, name, lambda self, page=page: self.check(page))

@@ -139,7 +139,7 @@ class Tag(unittest.TestCase):
             gc.collect()
         self.assertIsNone(gone())
 
-    @unittest.skipIf(support.IS_PYPY, "the functions are Python's there")
+    @support.ON_CPYTHON  # the functions are Python's there
     def test_a_default_that_leads_back(self):
         def alive():
             gc.collect()
@@ -176,7 +176,7 @@ class Names(unittest.TestCase):
             with self.assertRaises(TypeError):
                 f(1, 2, **{name: 0.0})
 
-    @unittest.skipUnless(support.IS_PYPY, "nothing is accelerated elsewhere")
+    @support.ON_PYPY  # nothing is accelerated elsewhere
     def test_names_that_are_others_in_code(self):
         class Text(str):
             def __format__(self, spec):
@@ -208,6 +208,7 @@ class Names(unittest.TestCase):
         self.assertEqual(typedcall.resolve(functions.with_nan, "d->d")(1.0), functions.with_nan(1.0))
 
 
+@support.ON_CPYTHON
 class Numba(unittest.TestCase):
     def test_what_is_refused(self):
         numba = adapter_support.library("numba")

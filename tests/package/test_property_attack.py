@@ -14,27 +14,27 @@ HOW_LONG = ["--batches", "3", "--count", "35"] if SECONDS is None else ["--secon
 
 
 class Attack(unittest.TestCase):
-    @unittest.skipIf(support.IS_PYPY, "its objects are CPython's")
+    @support.ON_CPYTHON  # its objects are CPython's
     def test_random_programs(self):
         programs = self.attack(*HOW_LONG)
         if SECONDS is None:
             self.assertEqual(programs, 105)
 
     @support.timing
-    @unittest.skipIf(support.IS_PYPY, "its objects are CPython's")
+    @support.ON_CPYTHON
     def test_random_programs_leave_no_memory(self):
         self.assertEqual(self.attack("--batches", "1", "--count", "100"), 100)
 
     def attack(self, *arguments):
         """How many programs were run, without a failure."""
-        status, output, errors = support.python(ATTACK, *arguments, "--seed", support.seed(1))
+        status, output, errors = support.python(ATTACK, *arguments, "--seed", support.seeds.seed(1))
         self.assertEqual((status, errors), (0, ""), output)
         self.assertRegex(output, r"seed \d+: [1-9]\d* programs, [1-9]\d* typed calls compared")
         last = output.splitlines()[-1]
         print(last, file=sys.stderr)
         return int(last.split()[2])
 
-    @unittest.skipIf(support.IS_PYPY, "its objects are CPython's")
+    @support.ON_CPYTHON  # its objects are CPython's
     def test_a_seed_gives_the_same_program(self):
         shown = [support.python(ATTACK, "--child", "--log", os.devnull, "--seed", "5", "--first", "7",
                                 "--count", "1", "--no-threads", "--verbose",

@@ -5,7 +5,6 @@ import gc
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 import types
@@ -16,7 +15,7 @@ import typedcall
 from typedcall import Flags
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ON_PYPY = unittest.skipUnless(support.IS_PYPY, "for PyPy's C API")
+ON_PYPY = support.ON_PYPY  # whose C API it is about
 if support.IS_PYPY:
     from typedcall import _native as reader
     from typedcall._pypy_backend import own_entries
@@ -123,7 +122,7 @@ class Buffers(unittest.TestCase):
                 support.compile_module(source, folder, name,
                                        ["-std=c++%d" % standard, "-O1", "-DNAME=" + name])
             support.run([sys.executable, source.with_name("test_buffers.py")],
-                        env=dict(os.environ, PYTHONPATH=folder))
+                        paths=[folder, ROOT / "tests" / "support"])
 
 
 @ON_PYPY
@@ -193,13 +192,11 @@ class Refused(unittest.TestCase):
     def compile(self, text, *flags, language="c"):
         source = self.folder / ("refused." + ("c" if language == "c" else "cc"))
         source.write_text(text)
-        ended = subprocess.run(
+        return support.processes.run(
             support.compiler(language)
             + ["-std=c99" if language == "c" else "-std=c++17", "-fsyntax-only", *flags,
-               "-I" + support.python_include(), "-I" + typedcall.get_include(), str(source)],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-            env=dict(os.environ, LC_ALL="C"))
-        return ended.returncode, ended.stdout.decode(errors="replace")
+               "-I" + support.python_include(), "-I" + typedcall.get_include(), source],
+            check=False, together=True, environment={"LC_ALL": "C"})[:2]
 
     def test_slots_and_consumers(self):
         for header in ("core/custom_slots.h", "core/extensible_type.h", "core/foreign_slots.h",

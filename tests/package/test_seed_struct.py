@@ -35,7 +35,7 @@ class SeedStruct(unittest.TestCase):
                     "typedcall.signatures(seed.%s), seed.%s(1)" % (name, name)),
                                  "([], 2)\n")
 
-    @unittest.skipIf(support.IS_PYPY, "a function that needs the GIL is called boxed on PyPy")
+    @support.ON_CPYTHON  # a function that needs the GIL is called boxed on PyPy
     def test_calls(self):
         self.assertEqual(self.ask("typedcall.resolve(seed.inc, 'l->l')(41), "
                                   "typedcall.resolve(seed.heap, 'q->q')(41), "

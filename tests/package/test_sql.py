@@ -7,6 +7,7 @@ import signal
 import unittest
 
 import sql_support
+import support
 import typedcall
 from sql_support import SERIES, buffers, fallbacks, functions
 from typedcall import Flags
@@ -254,6 +255,7 @@ class Functions(sql_support.Connection):
         self.query("create index right on t(inc(x))")
 
 
+@support.only_if(support.SQLITE3_LOADS)
 class OfPython(sql_support.OfPython, Functions, unittest.TestCase):
     pass
 

@@ -3,8 +3,6 @@
 import contextlib
 import gc
 import importlib
-import os
-import sys
 import threading
 import unittest
 import weakref
@@ -14,14 +12,9 @@ import sql_support
 import support
 import typedcall
 from sql_support import SERIES, buffers, fallbacks, functions
+from support import leaks
 from typedcall import sql
 from typedcall.sql import _sqlite
-
-
-def memory():
-    """The process's own, in kilobytes, now."""
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
 class Functions(sql_support.Connection):
@@ -118,12 +111,6 @@ class Functions(sql_support.Connection):
         self.assertEqual(status, 0, errors)
         return output
 
-    def test_closed_by_the_function_itself_does_not_crash(self):
-        if self.module.__name__ == "sqlite3":
-            self.skipTest("crashes in CPython's sqlite3, with its own create_function(), too")
-        # Whether there is a result or an exception, the engine says.
-        self.assertEqual(self.in_a_process(CLOSED_BY_ITSELF), "closing\nended\n")
-
     def test_the_end_of_the_interpreter(self):
         self.assertEqual(self.in_a_process(OUTLIVES_EVERYTHING), "2\n")
 
@@ -175,16 +162,10 @@ class Functions(sql_support.Connection):
 
     def leaks_nothing(self, run, first, then, blocks=1000):
         """`run` is called with these numbers, and leaves no memory behind."""
-        run(first)
-        gc.collect()
-        blocks_before, before = sys.getallocatedblocks(), memory()
-        run(then)
-        gc.collect()
-        self.assertLess(sys.getallocatedblocks() - blocks_before, blocks)
-        self.assertLess(memory() - before, 8000)  # kilobytes
+        leaks.check(run, then, warm_up=first, blocks=blocks, kilobytes=8000, takes_count=True)
 
     @support.timing
-    @support.skip_if_freed_memory_stays
+    @support.WHERE_FREED_MEMORY_GOES
     def test_a_million_rows_leak_nothing(self):
         for f in (functions.same_text, functions.inc, functions.invert, buffers.utf8_length,
                   fallbacks.root):
@@ -198,7 +179,7 @@ class Functions(sql_support.Connection):
         self.leaks_nothing(lambda rows: self.query(SERIES.format(rows, text)), 10**5, 10**6)
 
     @support.timing
-    @support.skip_if_freed_memory_stays
+    @support.WHERE_FREED_MEMORY_GOES
     def test_rows_that_raise_leak_nothing(self):
         def f(x):
             raise ValueError("a text that is not short, of %s" % x)
@@ -219,30 +200,26 @@ class Functions(sql_support.Connection):
         self.leaks_nothing(run, 300, 4000, blocks=250)
 
     def test_errors_and_registrations_leak_nothing(self):
-        def run(count):
-            for _ in range(count):
-                self.register(functions.inc)
-                self.register(fallbacks.root)
-                for text in ("inc('x')", "root(-1)"):
-                    with contextlib.suppress(Exception):
-                        self.value(text)
+        def run():
+            self.register(functions.inc)
+            self.register(fallbacks.root)
+            for text in ("inc('x')", "root(-1)"):
+                with contextlib.suppress(Exception):
+                    self.value(text)
 
-        run(20)
-        gc.collect()
-        blocks = sys.getallocatedblocks()
-        references = sys.getrefcount(functions.inc)
-        run(500)
-        gc.collect()
-        self.assertLess(sys.getallocatedblocks() - blocks, 250)
-        self.assertEqual(sys.getrefcount(functions.inc), references)
+        leaks.check(run, 500, warm_up=20, blocks=250, unchanged=[functions.inc])
 
 
+@support.only_if(support.SQLITE3_LOADS)
 class OfPython(sql_support.OfPython, Functions, unittest.TestCase):
     pass
 
 
 class OfApsw(sql_support.OfApsw, Functions, unittest.TestCase):
-    pass
+    # It crashes in CPython's sqlite3, with its own create_function(), too.
+    def test_closed_by_the_function_itself_does_not_crash(self):
+        # Whether there is a result or an exception, the engine says.
+        self.assertEqual(self.in_a_process(CLOSED_BY_ITSELF), "closing\nended\n")
 
 
 class TheExample(adapter_support.Example):
@@ -255,11 +232,10 @@ class TheExample(adapter_support.Example):
 
 
 class Both(unittest.TestCase):
+    @support.only_if(support.SQLITE3_LOADS)
     def test_two_libraries_in_one_process(self):
         apsw = adapter_support.library("apsw")
         sqlite3 = importlib.import_module("sqlite3")
-        if not hasattr(sqlite3.Connection, "load_extension"):
-            self.skipTest("this Python's sqlite3 was built without loadable extensions")
         connections = apsw.Connection(":memory:"), sqlite3.connect(":memory:")
         for connection in connections * 2:
             sql.register(connection, functions.inc)
@@ -269,10 +245,9 @@ class Both(unittest.TestCase):
             with self.assertRaisesRegex(Exception, "thirteen"):
                 list(connection.execute("select typed_check(13)"))
 
+    @support.only_if(not support.SQLITE3_LOADS)
     def test_sqlite3_that_loads_nothing_is_named(self):
         sqlite3 = importlib.import_module("sqlite3")
-        if hasattr(sqlite3.Connection, "load_extension"):
-            self.skipTest("this Python's sqlite3 loads extensions")
         connection = sqlite3.connect(":memory:")
         self.addCleanup(connection.close)
         with self.assertRaisesRegex(TypeError, "'sqlite3.Connection' loads no extensions"):

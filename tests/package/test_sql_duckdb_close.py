@@ -2,8 +2,6 @@
 and by another thread meanwhile. In processes of their own, with a limit: DuckDB may wait for ever."""
 
 import gc
-import subprocess
-import sys
 import unittest
 import weakref
 
@@ -57,15 +55,11 @@ class Before(sql_duckdb_support.Connection, unittest.TestCase):
 class Meanwhile(unittest.TestCase):
     def check(self, closer):
         text = PROGRAM % (str(support.MODULES.parent), closer)
-        try:
-            ended = subprocess.run([sys.executable, "-X", "faulthandler", "-c", text], check=False, text=True,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
-        except subprocess.TimeoutExpired:
-            self.fail("it waits for ever")
+        ended = support.python("-X", "faulthandler", "-c", text, timeout=120)
         # DuckDB 2 refuses to close it; before, it did so behind the query.
         closed = "ResourceInUseException" if VERSION >= (2, 0) else "closed"
-        self.assertEqual((ended.returncode, ended.stdout.split("\n")[:3]),
-                         (0, [closed, "[(1.0,), (1.0,), (1.0,)]", "gone"]), ended.stderr[-3000:])
+        self.assertEqual((ended.status, ended.out.split("\n")[:3]),
+                         (0, [closed, "[(1.0,), (1.0,), (1.0,)]", "gone"]), ended.err[-3000:])
 
     def test_by_the_function_itself(self):
         self.check("itself")

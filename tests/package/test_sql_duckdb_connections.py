@@ -5,8 +5,6 @@ import concurrent.futures
 import gc
 import os
 import pathlib
-import resource
-import subprocess
 import sys
 import threading
 import unittest
@@ -17,6 +15,7 @@ import sql_duckdb_support
 import support
 import typedcall
 from sql_duckdb_support import buffers, duckdb, fallbacks, functions, tagged
+from support import leaks
 from typedcall import sql
 
 
@@ -215,35 +214,20 @@ class Connections(sql_duckdb_support.Connection, adapter_support.Folder):
         text = ("select sum(utf8_length(same_text('a text that is not short ' || i)) + inc(i)"
                 " + invert(i + 1) + root(i) + python(if(i % 10 = 0, -1, 1))) from range({}) t(i)")
 
-        def memory():
-            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
         self.query("set threads = 1")  # each has buffers of its own
-        self.query(text.format(2 * 10**5))
-        gc.collect()
-        blocks, before = sys.getallocatedblocks(), memory()
-        self.query(text.format(10**6))
-        gc.collect()
-        self.assertLess(sys.getallocatedblocks() - blocks, 1000)
-        self.assertLess(memory() - before, 20000)  # kilobytes
+        leaks.check(lambda rows: self.query(text.format(rows)), 10**6, warm_up=2 * 10**5, takes_count=True,
+                    blocks=1000, kilobytes=20000, kilobytes_of=leaks.peak)
 
     def test_errors_and_registrations_leak_nothing(self):
-        def run(count):
-            for _ in range(count):
-                self.register(functions.check)
-                self.register(fallbacks.root)
-                for text in ("check(13)", "root(-1)"):
-                    with self.assertRaises(duckdb.Error):
-                        self.value("typed_" + text if text.startswith("check") else text)
+        def run():
+            self.register(functions.check)
+            self.register(fallbacks.root)
+            for text in ("check(13)", "root(-1)"):
+                with self.assertRaises(duckdb.Error):
+                    self.value("typed_" + text if text.startswith("check") else text)
 
         self.register(functions.check, name="typed_check")
-        run(20)
-        gc.collect()
-        blocks, references = sys.getallocatedblocks(), sys.getrefcount(functions.check)
-        run(200)
-        gc.collect()
-        self.assertLess(sys.getallocatedblocks() - blocks, 250)
-        self.assertEqual(sys.getrefcount(functions.check), references)
+        leaks.check(run, 200, warm_up=20, blocks=250, unchanged=[functions.check])
 
 
 class Processes(adapter_support.Folder):
@@ -254,17 +238,14 @@ class Processes(adapter_support.Folder):
         self.assertEqual((status, output.strip()), (0, "2"), errors)
 
     def test_a_destructor_that_uses_the_database(self):
-        ended = subprocess.run([sys.executable, "-c", DESTRUCTOR % str(support.MODULES.parent)], check=False,
-                               text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
-        self.assertEqual((ended.returncode, ended.stdout.split("\n")[:2]),
-                         (0, ["[(1.0, 2.0)]", "[(1.0,)]"]), ended.stderr)
+        ended = support.python("-c", DESTRUCTOR % str(support.MODULES.parent), timeout=120)
+        self.assertEqual((ended.status, ended.out.split("\n")[:2]),
+                         (0, ["[(1.0, 2.0)]", "[(1.0,)]"]), ended.err)
 
     def test_the_file_is_removed_by_the_process_that_made_it(self):
         text = FORK % str(support.MODULES.parent)
-        environment = dict(os.environ, TMPDIR=self.folder)
-        ended = subprocess.run([sys.executable, "-c", text], env=environment, check=False, text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.assertEqual((ended.returncode, ended.stdout.split()), (0, ["True", "2"]), ended.stderr)
+        ended = support.python("-c", text, environment={"TMPDIR": self.folder})
+        self.assertEqual((ended.status, ended.out.split()), (0, ["True", "2"]), ended.err)
         self.assertEqual(list(pathlib.Path(self.folder).glob("**/*.duckdb_extension")), [])
 
 

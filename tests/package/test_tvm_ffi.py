@@ -5,7 +5,6 @@ import ctypes
 import gc
 import math
 import signal
-import sys
 import threading
 import time
 import unittest
@@ -13,8 +12,8 @@ import weakref
 
 import adapter_support
 import support
-import tvm_ffi_support
 import typedcall
+from support import leaks
 from tvm_ffi_support import (
     RAW_BYTES, RAW_TEXT, ByteArray, buffers, call_in_threads, call_raw, caller, fallbacks, functions, raw_result,
     tvm_ffi,
@@ -248,7 +247,7 @@ class Lifetimes(unittest.TestCase):
         self.assertIsNone(reference())
 
     @support.timing
-    @support.skip_if_freed_memory_stays
+    @support.WHERE_FREED_MEMORY_GOES
     def test_a_million_calls_leak_nothing(self):
         same, norm = function(functions.same_text), function(buffers.utf8_length)
         root, inc = function(fallbacks.root), function(functions.inc)
@@ -267,13 +266,7 @@ class Lifetimes(unittest.TestCase):
                             pass
                     function(functions.half)
 
-        run(20000)
-        gc.collect()
-        blocks, before = sys.getallocatedblocks(), tvm_ffi_support.memory()
-        run(250_000)
-        gc.collect()
-        self.assertLess(sys.getallocatedblocks() - blocks, 1000)
-        self.assertLess(tvm_ffi_support.memory() - before, 10000)
+        leaks.check(run, 250_000, warm_up=20000, takes_count=True, blocks=1000, kilobytes=10000)
 
     def test_the_end_of_the_interpreter(self):
         status, output, errors = support.python("-c", END % str(support.MODULES.parent))

@@ -4,7 +4,6 @@ import ctypes
 import gc
 import os
 import signal
-import sys
 import threading
 import time
 import unittest
@@ -14,6 +13,7 @@ import adapter_support
 import support
 import tvm_ffi_support
 import typedcall
+from support import leaks
 from tvm_ffi_support import caller, fallbacks, functions, tvm_ffi
 from typedcall import Flags
 from typedcall.tvm_ffi import function, source
@@ -296,7 +296,7 @@ class Lifetimes(unittest.TestCase):
         self.assertEqual(found, [sum(range(1, 5001))] * 4)
 
     @support.timing
-    @support.skip_if_freed_memory_stays
+    @support.WHERE_FREED_MEMORY_GOES
     def test_a_million_calls_leak_nothing(self):
         add, length = typed("testing.add_one", "q->q"), typed(echo, "*sq->q")
         free = typedcall.resolve(source(function(caller.third), "d->d", flags=FREE), "d&d->i")
@@ -315,13 +315,7 @@ class Lifetimes(unittest.TestCase):
                         pass
                     typed("testing.add_one", "q->q")
 
-        run(20000)
-        gc.collect()
-        blocks, before = sys.getallocatedblocks(), tvm_ffi_support.memory()
-        run(400_000)
-        gc.collect()
-        self.assertLess(sys.getallocatedblocks() - blocks, 1000)
-        self.assertLess(tvm_ffi_support.memory() - before, 10000)
+        leaks.check(run, 400_000, warm_up=20000, takes_count=True, blocks=1000, kilobytes=10000)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
 """The package under `mypy --strict`, and what a user's code sees of its types."""
 import importlib.util
 import pathlib
-import subprocess
-import sys
 import tempfile
 import textwrap
 import unittest
 
+import support
 import typedcall
 
 PACKAGE = pathlib.Path(typedcall.__file__).parent
@@ -26,12 +25,8 @@ def mypy(*arguments, folder):
     """(status, what mypy printed)."""
     configuration = pathlib.Path(folder, "mypy.ini")
     configuration.write_text(CONFIGURATION)
-    ended = subprocess.run([sys.executable, "-m", "mypy", "--no-error-summary", "--config-file",
-                            str(configuration), "--cache-dir",
-                            str(pathlib.Path(folder, "cache")), *arguments],
-                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-                           cwd=folder)
-    return ended.returncode, ended.stdout.decode()
+    return support.python("-m", "mypy", "--no-error-summary", "--config-file", configuration, "--cache-dir",
+                          pathlib.Path(folder, "cache"), *arguments, cwd=folder, together=True)[:2]
 
 
 @unittest.skipIf(importlib.util.find_spec("mypy") is None, "mypy is not installed")

@@ -22,7 +22,7 @@ class Verify(CommandLine):
         skipped = {verdict["name"]: verdict["skipped"] for verdict in verdicts}
         self.assertIn("needs an instance", skipped["Scaler.scale"])
 
-    @unittest.skipIf(support.IS_PYPY, "calls with pointers are CPython's")
+    @support.ON_CPYTHON  # calls with pointers are CPython's
     def test_pointers_are_skipped_and_results_by_pointer_are_not(self):
         verdicts = {verdict["name"]: verdict for verdict in self.json(
             "verify", "typed_functions", "--count", "100")["verdicts"]}
@@ -144,7 +144,7 @@ class Verify(CommandLine):
         self.assertIn("the boxed call does not repeat itself", verdict["explained"])
 
     @support.timing
-    @unittest.skipIf(support.IS_PYPY, "a wrong address cannot be tagged so on PyPy")
+    @support.ON_CPYTHON  # a wrong address cannot be tagged so on PyPy
     def test_isolated_functions_take_only_themselves_along(self):
         self.tagged(
             "import os, signal, threading, time",
@@ -203,7 +203,7 @@ class Verify(CommandLine):
         self.assertEqual(kinds["half d->d"], [])
         self.assertRegex(verdicts["crashes"]["examples"][0][2], "^died of SIG")
 
-    @unittest.skipIf(support.IS_PYPY, "callbacks that take the GIL cannot be tagged so on PyPy")
+    @support.ON_CPYTHON  # callbacks that take the GIL cannot be tagged so on PyPy
     def test_objects_are_compared_in_depth(self):
         numpy = adapter_support.library("numpy")
         del numpy
@@ -243,7 +243,7 @@ class Verify(CommandLine):
             self.assertIn("by Python", errors)
             self.assertIn("by C", errors)
 
-    @unittest.skipIf(support.IS_PYPY, "a wrong address cannot be tagged so on PyPy")
+    @support.ON_CPYTHON  # a wrong address cannot be tagged so on PyPy
     def test_a_crash_while_a_process_of_the_functions_own_goes_on(self):
         self.tagged(
             "import os, time",
@@ -360,6 +360,7 @@ class Verify(CommandLine):
         self.assertIn("cannot import 'nonsense'",
                       self.error("show", "-m", "nonsense", "typed_functions"))
 
+    @support.ON_CPYTHON
     def test_numpy_scalars_are_the_numbers_that_they_hold(self):
         adapter_support.library("numpy")
         for made, status in (("float64", 0), ("longdouble", 1), ("int64", 1)):

@@ -59,9 +59,3 @@ def call_in_threads(function, x, times=1, threads=1):
     return caller.call_in_threads(
         address("TVMFFIFunctionCall"), function.__chandle__(), address("TVMFFIErrorMoveFromRaised"),
         address("TVMFFIObjectDecRef"), x, times, threads)
-
-
-def memory():
-    """The process's own, in kilobytes, now."""
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * 4

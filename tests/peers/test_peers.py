@@ -6,7 +6,6 @@ import io
 import json
 import os
 import platform
-import subprocess
 import sys
 import tempfile
 import types
@@ -14,6 +13,7 @@ import unittest
 
 import module_text
 import peers
+import processes
 import run
 
 # On AArch64 the linker puts up to a page of 64 KB in front of the data, elsewhere one of 4 KB.
@@ -22,11 +22,8 @@ PADDING = 0x10000 - 0x1000 if platform.machine() == "aarch64" else 0
 
 def script(name, *arguments):
     # Without site-packages: no peer is installed. The compiler is not to be instrumented.
-    environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
-    done = subprocess.run([sys.executable, "-S", os.path.join(peers.HERE, name)] + list(arguments),
-                          env=environment, text=True, check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    return done.returncode, done.stdout
+    return processes.python("-S", os.path.join(peers.HERE, name), *arguments, check=False, together=True,
+                            environment=processes.UNSANITIZED)[:2]
 
 
 def module(**functions):

@@ -1,6 +1,6 @@
 # Runs code in new interpreters, where the Python can make them from Python: what the tests of modules
 # that several interpreters load share.
-import unittest
+from collected import only_if
 
 try:
     import _interpreters as interpreters
@@ -10,8 +10,7 @@ except ImportError:
     except ImportError:
         interpreters = None
 
-needs_interpreters = unittest.skipIf(interpreters is None,
-                                     "this Python cannot make interpreters from Python")
+needs_interpreters = only_if(interpreters)
 
 
 def check_in_others(test, code, still):

@@ -6,6 +6,8 @@ import gc
 import sys
 import unittest
 
+from collected import only_if
+import libraries  # noqa: F401
 import provider_buffers_17
 import provider_buffers_20
 
@@ -189,7 +191,7 @@ class Refused(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "^the buffer's items are not aligned to 8 bytes$"):
             m.norm(odd)
 
-    @unittest.skipIf(IS_PYPY, "its exceptions of C code have tracebacks")
+    @only_if(not IS_PYPY)  # whose exceptions of C code have tracebacks
     def test_the_argument_is_named(self):
         with self.assertRaisesRegex(
             TypeError, r"^scale\(\) argument 'values': a buffer of 'd' items is needed, not 'int'$"
@@ -312,7 +314,7 @@ class GivenBack(unittest.TestCase):
                     pass
                 self.check()
 
-    @unittest.skipIf(IS_PYPY, "its arrays may be resized")
+    @only_if(not IS_PYPY)  # whose arrays may be resized
     def test_exported_during_the_call(self):
         with self.assertRaises(BufferError):
             view = memoryview(self.values)

@@ -9,6 +9,7 @@ import sys
 import sysconfig
 import unittest
 
+from collected import only_if
 import provider_direct as m
 from other_interpreters import check_in_others, needs_interpreters
 
@@ -65,7 +66,7 @@ def fresh_copy():
 
 
 class Which(unittest.TestCase):
-    @unittest.skipIf(sysconfig.get_config_var("Py_GIL_DISABLED"), "none are, without a GIL")
+    @only_if(not sysconfig.get_config_var("Py_GIL_DISABLED"))  # without a GIL none are
     def test_only_those_that_cannot_reach_python_code(self):
         for name in DIRECT:
             function = getattr(m, name)

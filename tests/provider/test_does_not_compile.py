@@ -1,10 +1,11 @@
 # What no Python caller could use, or consumers could not call safely, does not compile, and the
 # compiler says why in plain words. Each mistake is next to its correction, which compiles.
 import os
-import subprocess
 import sysconfig
 import tempfile
 import unittest
+
+import processes
 
 CONVERSIONS = "typedcall: Python callers can pass and get bool"
 NO_ERROR_VALUE = "typedcall: a function whose result is bool, void or complex cannot say by it"
@@ -293,14 +294,11 @@ CASES_SINCE_20 = {
 }
 
 
-def compiler(standard, *arguments, text=None):
-    # The test's own sanitizers are not for the compiler.
-    env = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+def compiler(standard, *arguments, text=""):
     command = [
         os.environ["CC"], "-Wall", "-Wextra", "-Wconversion", "-Werror", "-std=" + standard, "-I.",
         "-isystem", sysconfig.get_paths()["include"], *arguments]
-    return subprocess.run(command, env=env, input=text, stderr=subprocess.PIPE,
-                          universal_newlines=True)
+    return processes.run(command, environment=processes.UNSANITIZED, input=text, check=False)
 
 
 class DoesNotCompile(unittest.TestCase):
@@ -314,7 +312,7 @@ class DoesNotCompile(unittest.TestCase):
             file.write(PREAMBLE)
         # Precompiled once: a compiler spends its time on the headers.
         result = compiler(standard, "-x", "c++-header", header, "-o", header + ".gch")
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual((result.status, result.err), (0, ""))
 
         def compile_text(text):
             return compiler(standard, "-fsyntax-only", "-Winvalid-pch", "-include", header,
@@ -323,12 +321,12 @@ class DoesNotCompile(unittest.TestCase):
         together = "".join("namespace correction_%d { %s }\n" % (number, correction)
                            for number, (_, _, correction) in enumerate(cases.values()))
         result = compile_text(together)
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual((result.status, result.err), (0, ""))
         for name, (mistake, words, _) in cases.items():
             with self.subTest(name, standard=standard):
                 result = compile_text(mistake)
-                self.assertNotEqual(result.returncode, 0)
-                self.assertIn(words, result.stderr)
+                self.assertNotEqual(result.status, 0)
+                self.assertIn(words, result.err)
 
     def test_17(self):
         self.check(CASES, "c++17")

@@ -1,11 +1,11 @@
 # What Python gets of functions that fall back: the value, what they throw, what otherwise<> gives, or
 # a ValueError. What consumers get is in fallback_entries_test.cc.
-import gc
 import inspect
 import math
 import sys
 import unittest
 
+import leaks
 import provider_fallback as m
 
 
@@ -87,14 +87,7 @@ class WithoutAResult(unittest.TestCase):
                 except (ValueError, LookupError):
                     pass
 
-        for _ in range(100):
-            run()
-        gc.collect()
-        before = sys.getallocatedblocks()
-        for _ in range(1000):
-            run()
-        gc.collect()
-        self.assertLess(sys.getallocatedblocks() - before, 500)
+        leaks.check(run, 1000, warm_up=100, blocks=500)
 
 
 class Appearance(unittest.TestCase):

@@ -8,6 +8,7 @@ import sys
 import types
 import unittest
 
+import leaks
 import provider_identity as m
 from other_interpreters import check_in_others, needs_interpreters
 
@@ -93,16 +94,8 @@ def use_and_drop():
 
 class Leaks(unittest.TestCase):
     def test_thousand_times(self):
-        count = getattr(sys, "gettotalrefcount", sys.getallocatedblocks)
-        counts = []
-        # The first two only fill the interpreter's caches and free lists.
-        for _ in range(4):
-            for _ in range(1000):
-                use_and_drop()
-            gc.collect()
-            counts.append(count())
         # A leak of one object or reference for every module is 1000.
-        self.assertLess(min(counts[2] - counts[1], counts[3] - counts[2]), 300, counts)
+        leaks.check(use_and_drop, 1000, warm_up=2000, rounds=2, blocks=300, references=300)
 
 
 if __name__ == "__main__":

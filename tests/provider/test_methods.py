@@ -7,6 +7,7 @@ import sys
 import types
 import unittest
 
+import leaks
 import provider_methods as m
 from other_interpreters import check_in_others, needs_interpreters
 
@@ -207,14 +208,7 @@ def use_and_drop():
 
 class Leaks(unittest.TestCase):
     def test_thousand_times(self):
-        count = getattr(sys, "gettotalrefcount", sys.getallocatedblocks)
-        counts = []
-        for _ in range(4):
-            for _ in range(500):
-                use_and_drop()
-            gc.collect()
-            counts.append(count())
-        self.assertLess(min(counts[2] - counts[1], counts[3] - counts[2]), 200, counts)
+        leaks.check(use_and_drop, 500, warm_up=1000, rounds=2, blocks=200, references=200)
 
 
 if __name__ == "__main__":

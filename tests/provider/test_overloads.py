@@ -5,6 +5,7 @@ import decimal
 import sys
 import unittest
 
+from collected import only_if
 import provider_overloads as m
 
 BOOL, INT, FLOAT, OBJECT, COMPLEX, TEXT, DOUBLES, FLOATS = 1, 2, 3, 4, 5, 6, 7, 8
@@ -269,7 +270,7 @@ class Refusals(unittest.TestCase):
             m.float_then_object(Int(1))
         self.assertEqual(m.float_then_int(Int(1)), INT)
 
-    @unittest.skipIf(sys.version_info < (3, 12), "Python 3.12 has __buffer__")
+    @only_if(sys.version_info >= (3, 12))  # which has __buffer__
     def test_exceptions_of_buffers(self):
         for error in (KeyboardInterrupt, TypeError, ValueError, LookupError, MemoryError):
             for function in (m.doubles_or_object, m.doubles_or_floats, m.floats_or_doubles):

@@ -4,6 +4,8 @@ import importlib.util
 import sys
 import unittest
 
+from collected import only_if
+import leaks
 import provider_state
 
 
@@ -99,21 +101,14 @@ class State(unittest.TestCase):
         del module
         self.assertEqual(self.states(), 0)
 
-    @unittest.skipIf(sys.version_info < (3, 15), "it came with 3.15")
+    @only_if(sys.version_info >= (3, 15))  # with which it came
     def test_the_collector_is_shown_it_by_what_m_traverse_may_call(self):
         with open(provider_state.__file__, "rb") as file:
             self.assertIn(b"PyModule_GetState_DuringGC\0", file.read())
 
-    @unittest.skipUnless(hasattr(sys, "gettotalrefcount"), "counts references of debug builds")
+    @only_if(leaks.COUNTS_REFERENCES)
     def test_nothing_leaks(self):
-        for _ in range(3):
-            load().kept().append(load())
-        gc.collect()
-        before = sys.gettotalrefcount()
-        for _ in range(50):
-            load().kept().append(load())
-        gc.collect()
-        self.assertLess(sys.gettotalrefcount() - before, 50)
+        leaks.check(lambda: load().kept().append(load()), 50, warm_up=3, references=50)
 
 
 if __name__ == "__main__":

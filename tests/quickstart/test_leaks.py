@@ -1,11 +1,12 @@
 """Importing, using and dropping the quickstart modules a thousand times leaks nothing: no reference,
 no block of memory, no row of the side table."""
 
-import gc
 import importlib
 import math
 import sys
 import unittest
+
+import leaks
 
 MODULES = (
     "quickstart_c",
@@ -16,8 +17,8 @@ MODULES = (
 )
 CYCLES = 1000
 # A leak shows as CYCLES or more. References are exact but for what the interpreter itself keeps; the
-# count of memory blocks, all that release builds have, wanders by hundreds with its free lists.
-SLACK = 100 if hasattr(sys, "gettotalrefcount") else CYCLES - 100
+# count of memory blocks wanders by hundreds with its free lists.
+REFERENCES, BLOCKS = 100, CYCLES - 100
 
 
 def import_use_and_drop():
@@ -43,26 +44,10 @@ def import_use_and_drop():
         del sys.modules[name]
 
 
-def count():
-    # Without the GIL memory comes back some collections later.
-    for _ in range(5):
-        gc.collect()
-    counter = getattr(sys, "gettotalrefcount", sys.getallocatedblocks)
-    return counter()
-
-
 class Leaks(unittest.TestCase):
     def test_a_thousand_imports(self):
-        for _ in range(50):
-            import_use_and_drop()
-        # Caches fill up in the first rounds; a leak is there in every one.
-        lost = []
-        while not lost or (abs(lost[-1]) >= SLACK and len(lost) < 3):
-            before = count()
-            for _ in range(CYCLES):
-                import_use_and_drop()
-            lost.append(count() - before)
-        self.assertLess(abs(lost[-1]), SLACK, lost)
+        leaks.check(import_use_and_drop, CYCLES, warm_up=50, rounds=3, both_ways=True,
+                    blocks=BLOCKS, references=REFERENCES)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ a comment above it mean:
     <!-- test: not run: REASON --> counted by the tests
 
 and, anywhere in a page, `<!-- page: needs NAME ... -->`: the page is skipped without these
-(`cpython` and `pypy` are interpreters). Without a comment a `c` or `cpp` block is
+(but `cpython` and `pypy` are interpreters, and there is no test of the page under others). Without a comment a `c` or `cpp` block is
 compiled, a `python` block is run (`>>>`: as a doctest), and so is each line of an `sh` block. Behind
 `print(...)` or a command a comment, three spaces away, is what it prints."""
 import contextlib
@@ -22,16 +22,19 @@ import pathlib
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import sysconfig
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests" / "support"))  # for the package's tests, which run pages by themselves
+import processes  # noqa: E402
+
 FENCE = re.compile(r"(?ms)((?:^<!-- test:.*?-->\s*?\n\s*)*)^```([\w{}:-]*)[^\n]*\n(.*?)^```$")
 COMMENT = re.compile(r"(?s)<!-- test: (.*?)\s*-->")
 PAGE_NEEDS = re.compile(r"<!-- page: needs ([^>]*?) -->")
 #: Their blocks are tested as they are; blocks in other languages are files, output or not run.
 LANGUAGES = {"c": ".c", "cpp": ".cc", "python": ".py", "sh": ".sh"}
+IMPLEMENTATIONS = ("cpython", "pypy")
 #: Of the environment of the interpreter that runs this.
 PROGRAMS = os.path.dirname(sys.executable)
 FLAGS = {"c": ["-std=c99"], "cpp": ["-std=c++17"]}
@@ -87,15 +90,24 @@ def blocks_of(text, path):
     return found
 
 
+def _needs(path):
+    text = path.read_text(encoding="utf-8")
+    return [name for needed in PAGE_NEEDS.findall(text) for name in needed.split()]
+
+
+def is_for_this_python(path):
+    """Or is the page for another implementation?"""
+    return all(name == sys.implementation.name for name in _needs(path) if name in IMPLEMENTATIONS)
+
+
 def missing(path):
     """What the page needs and is not here, or an empty text."""
-    text = path.read_text(encoding="utf-8")
-    return missing_of(name for needed in PAGE_NEEDS.findall(text) for name in needed.split())
+    return missing_of(_needs(path))
 
 
 def missing_of(names):
     for name in names:
-        if name in ("cpython", "pypy"):
+        if name in IMPLEMENTATIONS:
             if sys.implementation.name != name:
                 return "the page is for %s" % name
         elif importlib.util.find_spec(name) is None and shutil.which(
@@ -144,8 +156,7 @@ class Folder:
             (programs / name).chmod(0o755)
         path = [str(programs), PROGRAMS, os.environ.get("PATH", "")]
         # A sanitizer that is loaded ahead is for this process alone.
-        self.environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
-        self.environment.update(PATH=os.pathsep.join(path), PYTHONPATH=str(self.folder))
+        self.environment = dict(processes.UNSANITIZED, PATH=os.pathsep.join(path), PYTHONPATH=str(self.folder))
 
     def run(self, block):
         """AssertionError if the block does not do what it says."""
@@ -171,16 +182,15 @@ class Folder:
         for command, expected in commands(block.text):
             command = re.sub(r"(^|\s)-I\.(?=\s|$)",
                              r"\1-I" + shlex.quote(self.include_root), command)
-            ended = subprocess.run(["bash", "-c", command], cwd=self.folder, env=self.environment,
-                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                   check=False)
-            if ended.returncode != 0:
-                raise AssertionError("%s: %s\n%s" % (block, command, ended.stdout))
+            ended = processes.run(["bash", "-c", command], cwd=self.folder, together=True, check=False,
+                                  environment=self.environment)
+            if ended.status != 0:
+                raise AssertionError("%s: %s\n%s" % (block, command, ended.out))
             if command.startswith("cd ") and " " not in command[3:]:
                 self.folder = self.folder / command[3:]
             if expected is not None:
-                self.compare(block, expected + "\n", ended.stdout.strip() + "\n")
-            self.printed += ended.stdout
+                self.compare(block, expected + "\n", ended.out.strip() + "\n")
+            self.printed += ended.out
 
     def run_python(self, block):
         self.scope.pop("__builtins__", None)
@@ -226,10 +236,9 @@ class Folder:
         variable, usual = ("CC", "cc") if block.language == "c" else ("CXX", "c++")
         command = [*shlex.split(os.environ.get(variable, usual)), *FLAGS[block.language], "-Wall",
                    "-Wextra", "-Werror", "-fsyntax-only", *self.flags, str(source)]
-        ended = subprocess.run(command, cwd=self.folder, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True, check=False)
-        if ended.returncode != 0:
-            raise AssertionError("%s\n%s" % (block, ended.stdout))
+        ended = processes.run(command, cwd=self.folder, together=True, check=False)
+        if ended.status != 0:
+            raise AssertionError("%s\n%s" % (block, ended.out))
 
     def compare(self, block, expected, printed):
         flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

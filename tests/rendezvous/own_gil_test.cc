@@ -59,12 +59,6 @@ TEST(OwnGil, ProvidersInManyInterpretersAtOnce) {
   EXPECT_TRUE(scope.Run(kWork));
 }
 
-#else
-
-TEST(OwnGil, ProvidersInManyInterpretersAtOnce) {
-  GTEST_SKIP() << "interpreters with a GIL of their own came with 3.12";
-}
-
 #endif
 
 }  // namespace

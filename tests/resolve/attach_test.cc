@@ -14,6 +14,9 @@
 #include "typedcall/fallback.h"
 #include "typedcall/provider.h"
 
+// With which views of interpreters came.
+#if PY_VERSION_HEX >= 0x030F0000
+
 namespace {
 
 using namespace resolve_test;
@@ -94,22 +97,15 @@ void CallDuringTheEnd() {
   _exit(outcome);
 }
 
-class AttachTest : public testing::Test {
- protected:
-  void SetUp() override {
-    if (PY_VERSION_HEX < 0x030F0000) GTEST_SKIP() << "views of interpreters came with 3.15";
-  }
-};
-
-TEST_F(AttachTest, TheInterpreterWaitsForACall) {
+TEST(AttachTest, TheInterpreterWaitsForACall) {
   EXPECT_EXIT(EndDuringTheCall(), testing::ExitedWithCode(2), "");
 }
 
-TEST_F(AttachTest, ACallWhileItEndsFails) {
+TEST(AttachTest, ACallWhileItEndsFails) {
   EXPECT_EXIT(CallDuringTheEnd(), testing::ExitedWithCode(1), "");
 }
 
-TEST_F(AttachTest, AnInterpreterThatHasEnded) {
+TEST(AttachTest, AnInterpreterThatHasEnded) {
   const function *f = nullptr;
   {
     const Subinterpreter inner;
@@ -128,7 +124,7 @@ TEST_F(AttachTest, AnInterpreterThatHasEnded) {
 }
 
 // The callable runs in the interpreter that the function is of, wherever it is called.
-TEST_F(AttachTest, OfAnotherInterpreter) {
+TEST(AttachTest, OfAnotherInterpreter) {
   const function &outer_id = Resolved("interpreter_id");
   Subinterpreter inner;
   ASSERT_TRUE(inner.Entered());
@@ -149,7 +145,7 @@ TEST_F(AttachTest, OfAnotherInterpreter) {
 }
 
 // A thread of that interpreter that has let the GIL go.
-TEST_F(AttachTest, AnExceptionWaitsInAnyInterpreter) {
+TEST(AttachTest, AnExceptionWaitsInAnyInterpreter) {
   const Subinterpreter inner;
   ASSERT_TRUE(inner.Entered());
   const function &f = Resolved("raise");
@@ -161,3 +157,5 @@ TEST_F(AttachTest, AnExceptionWaitsInAnyInterpreter) {
 }
 
 }  // namespace
+
+#endif

@@ -115,12 +115,6 @@ TEST(Interpreters, EndOfOneLeavesTheOthersRows) {
   EXPECT_EQ(function(1), 2);
 }
 
-#else
-
-TEST(Interpreters, SeveralAtOnceWithTheirOwnGil) {
-  GTEST_SKIP() << "interpreters with a GIL of their own came with 3.12";
-}
-
 #endif
 
 }  // namespace

@@ -4,15 +4,16 @@ import os
 import platform
 import re
 import shutil
-import subprocess
 import sys
 import sysconfig
 import tempfile
 import unittest
 
+import processes
+
 CC = os.environ["CC"]
 # The test's own sanitizers are not for compilers, nor for interpreters that load what they made.
-ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+ENVIRONMENT = processes.UNSANITIZED
 SOURCE = os.path.join("tests", "resolve", "bounds.cc")
 # What starts programs of another processor: tools/cross.
 RUN_UNDER = os.environ.get("TYPEDCALL_RUN_UNDER", "").split()
@@ -35,15 +36,14 @@ SEEN = "index 2 out of bounds"
 RUN = "import bounds; bounds.run(bounds.f)"
 
 
-def run(command, **kwargs):
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          universal_newlines=True, **kwargs)
+def run(command, paths=()):
+    return processes.run(command, check=False, together=True, environment=ENVIRONMENT, paths=paths)
 
 
 def runtime_of(compiler):
     """What clang needs beside: it leaves the runtime to the program that loads a shared object."""
     library = "libclang_rt.ubsan_standalone-%s.so" % platform.machine()
-    path = run([compiler, "-print-file-name=" + library]).stdout.strip()
+    path = run([compiler, "-print-file-name=" + library]).out.strip()
     found = os.path.isabs(path)  # gcc has none, and repeats the name
     return ["-shared-libsan", "-Wl,-rpath," + os.path.dirname(path)] if found else []
 
@@ -58,13 +58,12 @@ class Bounds(unittest.TestCase):
         source, program = (os.path.join(self.folder, name) for name in ("canary.cc", "canary"))
         with open(source, "w", encoding="utf-8") as file:
             file.write(CANARY)
-        made = run([compiler, *options, *runtime_of(compiler), source, "-o", program],
-                   env=ENVIRONMENT)
-        if made.returncode != 0:
+        made = run([compiler, *options, *runtime_of(compiler), source, "-o", program])
+        if made.status != 0:
             return "cannot use them"
-        ended = run([*RUN_UNDER, program], env=ENVIRONMENT)
-        self.assertIn(ended.returncode, (0, 1), ended.stdout)  # else it has not run
-        return "" if SEEN in ended.stdout else "sees nothing with them"
+        ended = run([*RUN_UNDER, program])
+        self.assertIn(ended.status, (0, 1), ended.out)  # else it has not run
+        return "" if SEEN in ended.out else "sees nothing with them"
 
     def found(self, compiler, options):
         """What is said of a program that loads the module compiled so. Other arrays of one, such as
@@ -72,11 +71,11 @@ class Bounds(unittest.TestCase):
         module = os.path.join(self.folder, "bounds.so")
         done = run([compiler, "-std=c++17", "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror",
                     *options, *runtime_of(compiler), "-I.", "-isystem", sysconfig.get_paths()["include"],
-                    SOURCE, "-o", module, "-lstdc++"], env=ENVIRONMENT)
-        self.assertEqual(done.returncode, 0, done.stdout)
-        done = run([sys.executable, "-c", RUN], env=dict(ENVIRONMENT, PYTHONPATH=self.folder))
-        self.assertEqual(done.returncode, 0, done.stdout)
-        return [line for line in done.stdout.splitlines()
+                    SOURCE, "-o", module, "-lstdc++"])
+        self.assertEqual(done.status, 0, done.out)
+        done = run([sys.executable, "-c", RUN], paths=[self.folder])
+        self.assertEqual(done.status, 0, done.out)
+        return [line for line in done.out.splitlines()
                 if re.search(r"for type '(const )?PyNativeCallableEntry\b", line)]
 
     def check(self, name):

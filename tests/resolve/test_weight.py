@@ -1,12 +1,12 @@
 """A consumer has the interface and not the providers' half: what one resolve<double(double)> weighs."""
 import os
 import platform
-import subprocess
 import sys
 import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.getcwd(), "bench"))
+import processes
 import weight
 
 
@@ -30,8 +30,7 @@ class Headers(unittest.TestCase):
                 source = os.path.join(folder, "included.cc")
                 with open(source, "w", encoding="utf-8") as file:
                     file.write('#include "typedcall/%s.h"\n' % header)
-                said = subprocess.run(weight.command(os.getcwd(), "-M", source), check=True,
-                                      stdout=subprocess.PIPE, text=True).stdout
+                said = processes.run(weight.command(os.getcwd(), "-M", source)).out
                 names = {os.path.basename(path) for path in said.split()}
                 self.assertIn("utility", names)
                 self.assertEqual(sorted(names & self.HEAVY), [])

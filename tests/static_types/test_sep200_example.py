@@ -4,6 +4,7 @@ import sys
 import typing
 import unittest
 
+from collected import only_if
 import sep200_example
 import sep200_example_cxx
 
@@ -60,10 +61,9 @@ class Example(unittest.TestCase):
             for ordinary in (5, None, "a", [], object(), m.Provider, type(m.Provider), m):
                 self.assertIsNone(m.call(ordinary))
 
+    @only_if(sys.version_info >= (3, 10))  # with which the match statement came
     def test_match_statements_bind_as_ever(self):
         """SEP 200's flag bit would have told `match` that one positional pattern is allowed."""
-        if sys.version_info < (3, 10):
-            self.skipTest("the match statement came with 3.10")
         scope = {"Provider": sep200_example.Provider}
         exec("def f(x):\n match x:\n  case Provider(y): return y\n", scope)
         with self.assertRaisesRegex(TypeError, "accepts 0 positional sub-patterns"):

@@ -1,39 +1,26 @@
 """Ten thousand types made, used and dropped leak no reference and no block of memory."""
 
-import gc
 import itertools
-import sys
 import unittest
 
 import class_data_module as cd
 import foreign_module as foreign
+import leaks
 import type_data_module as td
 
 SPECIAL = td.READONLY | td.RELATIVE
 MEMBERS = [("a", td.T_INT, 0, td.RELATIVE), ("b", td.T_OBJECT_EX, 8, td.RELATIVE),
            ("__weaklistoffset__", td.T_PYSSIZET, 16, SPECIAL)]
+# Without Py_DEBUG, a debug build's total misses what the extension module does.
+COUNTS_REFERENCES = td.COUNTS_REFERENCES
 BASES = [object, list, dict, set, Exception, foreign.Odd, foreign.Static]
 
 
 class Leaks(unittest.TestCase):
-    def count(self):
-        # Without the GIL memory comes back some collections later.
-        for _ in range(5):
-            gc.collect()
-        # Without Py_DEBUG, a debug build's total misses what the extension module does.
-        total = sys.gettotalrefcount() if td.COUNTS_REFERENCES else 0
-        return total, sys.getallocatedblocks()
-
     def assert_no_leak(self, function, times):
-        for _ in range(300):
-            function()
-        before = self.count()
-        for _ in range(times):
-            function()
-        after = self.count()
         # Caches of names and versions make a few; a leak makes one per call.
-        self.assertLess(after[0] - before[0], times // 10)
-        self.assertLess(after[1] - before[1], times // 10)
+        leaks.check(function, times, warm_up=300, blocks=times // 10,
+                    references=times // 10 if COUNTS_REFERENCES else None)
 
     def test_types(self):
         bases = itertools.cycle(BASES)

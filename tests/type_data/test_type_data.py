@@ -7,6 +7,7 @@ import sys
 import unittest
 import weakref
 
+from collected import only_if
 import foreign_module as foreign
 import type_data_module as td
 
@@ -324,7 +325,7 @@ class Uses(unittest.TestCase):
 
 
 class DuringACollection(unittest.TestCase):
-    @unittest.skipIf(sys.version_info < (3, 15), "it came with 3.15")
+    @only_if(sys.version_info >= (3, 15))  # with which it came
     def test_data_are_found_by_what_tp_traverse_may_call(self):
         with open(td.__file__, "rb") as file:
             names = set(re.findall(rb"PyObject_GetTypeData\w*(?=\0)", file.read()))

@@ -8,9 +8,14 @@ import unittest
 import warnings
 import weakref
 
+from collected import only_if
 import fromspec_module as fs
+import leaks
+import processes
 from specs import _testcapi, GOOD, UnrelatedMetaclass, MetaclassWithNew, make
 
+# Without Py_DEBUG, a debug build's total misses what the extension module does.
+COUNTS_REFERENCES = fs.COUNTS_REFERENCES
 EVERY_STAGE = """
 import gc, itertools
 from specs import GOOD, make
@@ -76,7 +81,7 @@ class Refusals(unittest.TestCase):
         self.check(TypeError, "too small", "bad_small")
         self.check(TypeError, "out of bounds", "bad_offset")
 
-    @unittest.skipIf(sys.version_info >= (3, 12), "CPython can")
+    @only_if(sys.version_info < (3, 12))  # from then on CPython can
     def test_negative_basicsize(self):
         self.check(SystemError, "needs Python 3.12", "pep697")
 
@@ -102,24 +107,10 @@ class Lifetime(unittest.TestCase):
         finally:
             gc.enable()
 
-    def count(self):
-        # Without the GIL memory comes back some collections later.
-        for _ in range(5):
-            gc.collect()
-        # Without Py_DEBUG, a debug build's total misses what the extension module does.
-        total = sys.gettotalrefcount() if fs.COUNTS_REFERENCES else 0
-        return total, sys.getallocatedblocks()
-
     def assert_no_leak(self, function, times):
-        for _ in range(300):
-            function()
-        before = self.count()
-        for _ in range(times):
-            function()
-        after = self.count()
         # Caches of names and versions make a few; a leak makes one per call.
-        self.assertLess(after[0] - before[0], times // 10)
-        self.assertLess(after[1] - before[1], times // 10)
+        leaks.check(function, times, warm_up=300, blocks=times // 10,
+                    references=times // 10 if COUNTS_REFERENCES else None)
 
     def test_no_leak(self):
         kinds = itertools.cycle(GOOD)
@@ -162,13 +153,12 @@ class Lifetime(unittest.TestCase):
         self.assertEqual([ref() for ref in dead], [None, None])
 
     def test_collector_sees_every_stage_and_does_not_crash(self):
-        ended = subprocess.run([sys.executable, "-c", EVERY_STAGE], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, check=False)
-        self.assertEqual((ended.returncode, ended.stderr), (0, b""))
-        self.assertGreater(int(ended.stdout), 100)  # collections
+        ended = processes.python(code=EVERY_STAGE)
+        self.assertEqual(ended.err, "")
+        self.assertGreater(int(ended.out), 100)  # collections
 
-    @unittest.skipUnless(hasattr(_testcapi, "set_nomemory"), "needs _testcapi")
-    @unittest.skipIf(sys.version_info >= (3, 12), "CPython's own code: 3.13.0 crashes")
+    # From 3.12 on it is CPython's own code, in which 3.13.0 crashes.
+    @only_if(hasattr(_testcapi, "set_nomemory") and sys.version_info < (3, 12))
     def test_every_failing_allocation(self):
         def attempt(kind, metaclass, base, first, last):
             _testcapi.set_nomemory(first, last)
@@ -202,12 +192,8 @@ class Lifetime(unittest.TestCase):
                     # and 3.9 always.
                     if sys.version_info < (3, 10):
                         continue
-                    before = self.count()
-                    for _ in range(6):
-                        every_allocation(kind, type, only_one)
-                    after = self.count()
-                    self.assertLess(after[0] - before[0], 5)
-                    self.assertLess(after[1] - before[1], 5)
+                    leaks.check(lambda: every_allocation(kind, type, only_one), 6, warm_up=0,
+                                blocks=5, references=5 if COUNTS_REFERENCES else None)
 
 
 if __name__ == "__main__":

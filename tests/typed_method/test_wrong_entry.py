@@ -1,9 +1,10 @@
 # An entry whose function has not the type that the names of its codes say does not compile, and the
 # compiler says so. With the right codes it does.
 import os
-import subprocess
 import sysconfig
 import unittest
+
+import processes
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LANGUAGES = [("c", "c99"), ("c++", "c++11")]
@@ -44,15 +45,13 @@ NONE = [
 
 
 def compile_entry(function, codes, kind, language, standard):
-    # The test's own sanitizers are not for the compiler.
-    env = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     command = [
         os.environ["CC"], "-fsyntax-only", "-Wall", "-Wextra", "-Wconversion", "-Werror",
         "-x", language, "-std=" + standard, "-I.", "-isystem", sysconfig.get_paths()["include"],
         "-DFUNCTION=" + function, "-DCODES=" + codes, os.path.join(HERE, "wrong_entry.c")]
     if kind is not None:
         command.insert(1, "-DKIND=" + kind)
-    return subprocess.run(command, env=env, stderr=subprocess.PIPE, universal_newlines=True)
+    return processes.run(command, environment=processes.UNSANITIZED, check=False)
 
 
 class Entries(unittest.TestCase):
@@ -61,23 +60,23 @@ class Entries(unittest.TestCase):
             for case in RIGHT:
                 with self.subTest(standard=standard, case=case):
                     result = compile_entry(*case, language, standard)
-                    self.assertEqual((result.returncode, result.stderr), (0, ""))
+                    self.assertEqual((result.status, result.err), (0, ""))
 
     def test_wrong(self):
         for language, standard in LANGUAGES:
             for case in WRONG:
                 with self.subTest(standard=standard, case=case):
                     result = compile_entry(*case, language, standard)
-                    self.assertNotEqual(result.returncode, 0)
-                    self.assertIn(WORDS[language], result.stderr)
+                    self.assertNotEqual(result.status, 0)
+                    self.assertIn(WORDS[language], result.err)
 
     def test_what_is_no_code_or_no_function(self):
         for at, (language, standard) in enumerate(LANGUAGES):
             for function, codes, words in NONE:
                 with self.subTest(standard=standard, codes=codes):
                     result = compile_entry(function, codes, None, language, standard)
-                    self.assertNotEqual(result.returncode, 0)
-                    self.assertRegex(result.stderr, "error: .*(%s)" % words[at])
+                    self.assertNotEqual(result.status, 0)
+                    self.assertRegex(result.err, "error: .*(%s)" % words[at])
 
 
 if __name__ == "__main__":

@@ -5,13 +5,13 @@ import platform
 import re
 import shutil
 import stat
-import subprocess
 import sys
 import sysconfig
 import tempfile
 import unittest
 
 import look
+import processes
 import vendored_consumer
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -21,13 +21,11 @@ CC = os.environ["CC"]
 STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Werror"]
 LANGUAGES = [("c", "c99"), ("c", "c11"), ("c++", "c++11"), ("c++", "c++14"), ("c++", "c++17"),
              ("c++", "c++20")]
-# The test's own sanitizers are not for compilers, nor for interpreters that load what they made.
-ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
 
 
-def run(command, **kwargs):
-    return subprocess.run(command, env=kwargs.pop("env", ENVIRONMENT), stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, universal_newlines=True, **kwargs)
+def run(command, **options):
+    return processes.run(command, **dict({"environment": processes.UNSANITIZED}, **options), check=False,
+                         together=True)
 
 
 def compile_with(options, *sources, **kwargs):
@@ -62,7 +60,7 @@ class Vendored(InAFolder):
         return shutil.copy(source, self.folder)
 
     def check_compiles(self, ended):
-        self.assertEqual((ended.returncode, ended.stdout), (0, ""))
+        self.assertEqual((ended.status, ended.out), (0, ""))
 
     def load(self, name):
         sys.path.insert(0, self.folder)
@@ -73,7 +71,7 @@ class Vendored(InAFolder):
     def test_generated_twice_is_the_same(self):
         for name in ("first.h", "second.h"):
             ended = run([sys.executable, "tools/amalgamate.py", "--output", self.path(name)])
-            self.assertEqual((ended.returncode, ended.stdout), (0, ""))
+            self.assertEqual((ended.status, ended.out), (0, ""))
         self.assertEqual(read(self.path("first.h")), read(self.path("second.h")))
         self.assertEqual(read(self.path("first.h")), read(SINGLE))
 
@@ -126,7 +124,7 @@ class Vendored(InAFolder):
         self.check_compiles(compile_with(
             ["-std=c99", "-shared", "-fPIC", "-o", self.path("geometry.so")], source))
         listed = run(["nm", "-D", "--defined-only", self.path("geometry.so")])
-        names = {line.split()[-1] for line in listed.stdout.splitlines()}
+        names = {line.split()[-1] for line in listed.out.splitlines()}
         self.assertEqual({name for name in names if not name.startswith("_") or "Typed" in name},
                          {"PyInit_geometry", "_PyPyTyped_gcd"})
 
@@ -180,9 +178,9 @@ class Vendored(InAFolder):
             script = self.write(os.path.join("bin", name), "#!/bin/sh\n%s\n" % command)
             os.chmod(script, stat.S_IRWXU)
         block = re.search(r"```sh\n(.*?)```", read(os.path.join(EXAMPLE, "README.md")), re.DOTALL)
-        environment = dict(ENVIRONMENT, PATH=self.path("bin") + ":" + os.environ["PATH"])
-        ended = run(["sh", "-e", "-c", block.group(1)], cwd=self.folder, env=environment)
-        self.assertEqual((ended.returncode, ended.stdout), (0, "6 7.0\n"))
+        environment = dict(processes.UNSANITIZED, PATH=self.path("bin") + ":" + os.environ["PATH"])
+        ended = run(["sh", "-e", "-c", block.group(1)], cwd=self.folder, environment=environment)
+        self.assertEqual((ended.status, ended.out), (0, "6 7.0\n"))
 
 
 class OnPyPy(InAFolder):
@@ -215,7 +213,7 @@ class OnPyPy(InAFolder):
             self.skipTest("there is no pypy3")
         asked = run([self.pypy, "-c", "import sysconfig\nprint(sysconfig.get_path('include'))\n"
                                       "print(sysconfig.get_config_var('EXT_SUFFIX'))"])
-        self.include, self.suffix = asked.stdout.split()
+        self.include, self.suffix = asked.out.split()
         if not os.path.exists(os.path.join(self.include, "Python.h")):
             self.skipTest("PyPy's headers (pypy3-dev) are not installed")
         if platform.machine() not in self.suffix:
@@ -225,7 +223,7 @@ class OnPyPy(InAFolder):
     def compile(self, source, language, standard, *options):
         ended = run([CC, *STRICT, "-x", language, "-std=" + standard, "-isystem", self.include,
                      "-I", self.folder, *options, source])
-        self.assertEqual((ended.returncode, ended.stdout), (0, ""))
+        self.assertEqual((ended.status, ended.out), (0, ""))
 
     def test_a_module_that_has_only_that_file(self):
         self.write("reader.c", self.READER)
@@ -238,7 +236,7 @@ class OnPyPy(InAFolder):
                 "print(gcd(12, -18), clamp(3.0, high=2.0), line.at(3.0), Line.slope(0, 0, 1, 2))\n"
                 "print(offered(gcd), offered(clamp), offered(Line.__dict__['at']), offered(len))")
         ended = run([self.pypy, "-c", code], cwd=self.folder)
-        self.assertEqual(ended.stdout, "6 2.0 7.0 2.0\nll->l ddd->d d->d None\n")
+        self.assertEqual(ended.out, "6 2.0 7.0 2.0\nll->l ddd->d d->d None\n")
 
     def test_every_standard_and_twice(self):
         source = self.write("unit.c", '#include "typedcall_provider.h"\n' * 2 + (
@@ -263,14 +261,14 @@ class Refusals(InAFolder):
 
     def test_no_guard(self):
         ended = self.amalgamate(platform="#include <Python.h>\n")
-        self.assertEqual((ended.returncode, ended.stdout), (
+        self.assertEqual((ended.status, ended.out), (
             1, "amalgamate.py: core/platform.h has no include guard around all of it\n"))
 
     def test_an_include_in_a_circle(self):
         ended = self.amalgamate(platform='#ifndef A_\n#define A_\n#include "core/slot_id.h"\n'
                                          '#endif  // A_\n')
-        self.assertEqual(ended.returncode, 1)
-        self.assertRegex(ended.stdout, r"core/\w+\.h includes itself: typedcall/tag_array\.h -> .*"
+        self.assertEqual(ended.status, 1)
+        self.assertRegex(ended.out, r"core/\w+\.h includes itself: typedcall/tag_array\.h -> .*"
                                        r"core/slot_id\.h -> core/platform\.h")
 
 
