@@ -72,6 +72,17 @@ class Tree:
         path, member = source.imports.get(name, (None, None))
         return self.member(self.source(path), member) if member else None
 
+    def _module(self, source, node):
+        """The source of the module that an expression means, also by way of another one, or None."""
+        if isinstance(node, ast.Attribute):
+            source, name = self._module(source, node.value), node.attr
+        else:
+            name = _name(node)
+        path, member = source.imports.get(name, (None, None)) if source else (None, None)
+        if member is None:
+            return self.source(path) if path else None
+        return self._module(self.source(path), ast.Name(member))
+
     def method(self, source, owner, name):
         """(source, class, method) by the class or its bases, as far as they are of the tests."""
         for node in owner.body:
@@ -144,10 +155,9 @@ class Tree:
         if not isinstance(node, ast.Attribute):
             return []
         name, value = node.attr, node.value
-        if isinstance(value, ast.Name) and value.id in source.imports:
-            path, member = source.imports[value.id]
-            if member is None:
-                return _runs(self.member(self.source(path), name))
+        module = self._module(source, value)
+        if module:
+            return _runs(self.member(module, name))
         is_self = isinstance(value, ast.Name) and value.id in ("self", "cls")
         if owner and (is_self or isinstance(value, ast.Call) and _name(value.func) == "super"):
             found = self.method(source, owner, name)

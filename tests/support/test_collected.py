@@ -22,11 +22,11 @@ class OnlyIf(unittest.TestCase):
         class Cases(unittest.TestCase):
             @only_if(True)
             def test_here(self):
-                pass
+                self.fail("only its name counts")
 
             @only_if(False)
             def test_elsewhere(self):
-                pass
+                self.fail("only its name counts")
 
         self.assertEqual(names(Cases), ["test_here"])
         self.assertTrue(collected.LEFT_OUT[__name__][-1].endswith("Cases.test_elsewhere"))
@@ -34,22 +34,22 @@ class OnlyIf(unittest.TestCase):
     def test_a_method_in_the_place_of_an_inherited_one(self):
         class Mixin:
             def test_this(self):
-                pass
+                self.fail("only its name counts")
 
             def test_that(self):
-                pass
+                self.fail("only its name counts")
 
         class Cases(Mixin, unittest.TestCase):
             @only_if(False)
             def test_this(self):
-                pass
+                self.fail("only its name counts")
 
         self.assertEqual(names(Cases), ["test_that"])
 
     def test_a_class(self):
         class Cases(unittest.TestCase):
             def test_it(self):
-                pass
+                self.fail("only its name counts")
 
         before = len(collected.LEFT_OUT.get(__name__, ()))
         self.assertIs(only_if(True)(Cases), Cases)
