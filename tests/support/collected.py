@@ -19,7 +19,8 @@ def _is_case(decorated):
 def only_if(condition):
     """Decorates a TestCase class or a test method: where the condition is false there is none.
 
-    Classes are decorated that others do not derive from: what is left in their place is None."""
+    What is left in the place of it is None: no other class derives from a class that is decorated, and other
+    decorators stand below this one, as a skip of unittest's would make a function of the None."""
     def decorate(decorated):
         if condition:
             return decorated

@@ -32,8 +32,8 @@ class Processes(unittest.TestCase):
         code = "import os, signal, sys; print('said before'); sys.stdout.flush(); os.kill(os.getpid(), signal.%s)"
         for name in ("SIGSEGV", "SIGKILL", "SIGABRT"):
             with self.assertRaisesRegex(AssertionError, r"(?s)ended with -\d+ \(%s\):\nsaid before" % name):
-                processes.python(code=code % name)
-            status = processes.python(code=code % name, check=False).status
+                processes.python(code=code % name, environment=processes.UNSANITIZED)
+            status = processes.python(code=code % name, environment=processes.UNSANITIZED, check=False).status
             self.assertLess(status, 0)
             with self.assertRaisesRegex(AssertionError, name):
                 self.assertEqual(status, 0)
