@@ -52,7 +52,7 @@ def main():
     if cpython is None:
         sys.exit(f"the package could not be installed for {usual.label}")
     pypy = next((i for i in found if i.info["implementation"] == "PyPy" and i.runs_package), None)
-    pypy_python = environment(pypy, has_libraries=False) if pypy is not None else None
+    pypy_python = environment(pypy, libraries=()) if pypy is not None else None
     status = 0
     for name in names:
         command = [cpython, f"bench/{name}.py"]

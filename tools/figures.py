@@ -34,7 +34,7 @@ def main(arguments):
     if cpython is None:
         sys.exit(f"the package could not be installed for {usual.label}")
     pypy = next((i for i in found if i.info["implementation"] == "PyPy" and i.runs_package), None)
-    on_pypy = environment(pypy, has_libraries=False) if pypy is not None else None
+    on_pypy = environment(pypy, libraries=()) if pypy is not None else None
     newest = max((i for i in ([usual] if os.environ.get("PYTHON_BIN") else found)
                   if i.ordinary and not i.reason and i.version >= (3, 12)),
                  key=lambda i: i.version, default=None)

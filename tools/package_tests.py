@@ -20,6 +20,7 @@ TESTS = "tests/package"
 PINS = "tools/pins"
 # Divides what every interpreter's tests need from the rest.
 LIBRARIES = "# Libraries"
+ALL = object()
 NEWEST = [PINS + "/runner.in", PINS + "/libraries.in"]
 # What takes longest and is about other programs: build systems, pip, mypy, the pages' code blocks, workers,
 # libraries that call back, pictures.
@@ -31,7 +32,8 @@ NEEDS_NETWORK = {"test_examples_tags_for_others"}
 SLOW = OTHER_PROGRAMS | NEEDS_NETWORK | {"test_numba_cache", "test_numba_cache_stale", "test_property_attack"}
 # Of the limited API of 3.12, and of an sqlite3 that loads extensions.
 ABI3 = {"test_examples_abi3"}
-SQLITE = {"test_sql", "test_sql_connections", "test_adapters_interpreters"}
+SQLITE = {"test_sql", "test_sql_connections", "test_adapters_interpreters",
+          "test_no_memory_adapters::WithoutMemory::test_sqlite3"}
 # By a fixed seed but in --full.
 RANDOM = {"test_numpy_buffers", "test_property_attack"}
 # Run again with CPython's JIT, where it is compiled in: those that need few libraries, or call most.
@@ -95,17 +97,19 @@ def _make(interpreter, folder, install):
     return reason + " (it needs venv, pip and a mirror of PyPI)"
 
 
-def environment_of(interpreter, has_libraries=True, wanted=(), is_fresh=False):
+def environment_of(interpreter, libraries=ALL, wanted=(), is_fresh=False):
     """(the folder of the interpreter's virtual environment in the cache, None), or (None, why there is
-    none). It has what the interpreter's file of pins names, with or without the libraries; or what is
-    `wanted`, in the newest versions if it `is_fresh`, less what has no wheel."""
+    none). It has what the interpreter's file of pins names, with these libraries; or what is `wanted`,
+    in the newest versions if it `is_fresh`, less what has no wheel."""
     pins = pins_of(interpreter)
     if not os.path.exists(pins):
         return None, f"no {pins}: tools/update_pins makes it"
     with open(pins, encoding="utf-8") as file:
         text = file.read()
-    pinned = text if has_libraries else text.partition(LIBRARIES)[0]
-    install = ["--no-deps", *(line for line in pinned.splitlines() if not line.startswith("#"))]
+    runner, _, rest = text.partition(LIBRARIES)
+    lines = runner.splitlines() + [line for line in rest.splitlines()
+                                   if libraries is ALL or line.partition("==")[0] in libraries]
+    install = ["--no-deps", *(line for line in lines if line and not line.startswith("#"))]
     if wanted:
         missing = re.findall("(?m)^# no wheel: (.*)$", text)
         install = [line for line in wanted if line not in missing]
@@ -154,7 +158,8 @@ def run_file(interpreter, python, path, marks="", jit=False, only="", environmen
     label = "package{}:{}".format(" with the JIT" if jit else "", name)
     with tempfile.TemporaryDirectory() as folder:
         xml = os.path.join(folder, name + ".xml")
-        environment = dict({**os.environ, **dict(environment)}, PYTHONPATH=os.path.abspath(TESTS), PYTHONDONTWRITEBYTECODE="1",
+        environment = dict({**os.environ, **dict(environment)}, PYTHONPATH=os.path.abspath(TESTS),
+                           PYTHONDONTWRITEBYTECODE="1",
                            # Or half of the processor's largest cache, in which PyPy's memory seems to grow.
                            PYPY_GC_NURSERY="4MB")
         if name not in NEEDS_NETWORK:
@@ -178,31 +183,33 @@ def run_file(interpreter, python, path, marks="", jit=False, only="", environmen
     return found
 
 
-def cases_of(interpreter, has_libraries=True, left_out=(), chosen=(), marks="", newest=False,
-             environment=()):
+def cases_of(interpreter, libraries=ALL, left_out=(), chosen=(), marks="", newest=False, environment=()):
     """Installs and runs the tests under one interpreter, all files but those `left_out`, or those that
-    are `chosen`. What fails is run again, alone."""
+    are `chosen`, a node of pytest's each. What fails is run again, alone."""
     wanted = [line for path in NEWEST for line in lines_of(path)] if newest else ()
-    folder, reason = environment_of(interpreter, has_libraries, wanted, is_fresh=newest)
+    folder, reason = environment_of(interpreter, libraries, wanted, is_fresh=newest)
     if folder is None:
         return [Case("package", UNAVAILABLE, reason)]
     python = os.path.join(folder, "bin", "python")
     # As users get it beside its libraries. Without optimisation it takes half as long to compile.
-    options = () if has_libraries and not chosen else ("--config-settings=cmake.build-type=Debug",)
+    options = () if libraries is ALL else ("--config-settings=cmake.build-type=Debug",)
     if folder not in _installed:
         _installed[folder] = install_package(python, *options)
     cases = [_installed[folder]]
     if cases[0].outcome != PASSED:
         return cases
-    tests = [(path, False) for path in sorted(glob.glob(TESTS + "/test_*.py"))
-             if os.path.basename(path)[:-len(".py")] not in left_out]
-    if chosen:
-        tests = [(path, jit) for path, jit in tests if os.path.basename(path)[:-len(".py")] in chosen]
-    elif interpreter.info["jit"]:
-        tests += [(f"{TESTS}/{name}.py", True) for name in WITH_JIT]
+    files = sorted(os.path.basename(path)[:-len(".py")] for path in glob.glob(TESTS + "/test_*.py"))
+    tests = [(name, False) for name in sorted(chosen) or files if name not in left_out]
+    if not chosen and interpreter.info["jit"]:
+        tests += [(name, True) for name in WITH_JIT]
+
+    def run_one(test):
+        name, _, node = test[0].partition("::")
+        return run_file(interpreter, python, f"{TESTS}/{name}.py", marks, test[1], "::" + node if node else "",
+                        environment)
+
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for found in pool.map(lambda test: run_file(interpreter, python, test[0], marks, test[1],
-                                                    environment=environment), tests):
+        for found in pool.map(run_one, tests):
             cases += found
 
     def again(case):

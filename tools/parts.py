@@ -128,18 +128,15 @@ def gate(machine, demanded):
     parts.append(Part("package, " + usual.label, package_tests.cases_of, usual, lane="package",
                       left_out=package_tests.SLOW, marks="not timing"))
     # What the usual one has not got.
-    others = {machine.newest: set()}
-    if machine.newest.version >= (3, 12):
-        others[machine.newest] |= package_tests.ABI3
-    if machine.sqlite:
-        others.setdefault(machine.sqlite, set()).update(package_tests.SQLITE)
-    for interpreter, files in others.items():
-        if files and interpreter is not usual:
-            parts.append(Part("package, some, " + interpreter.label, package_tests.cases_of, interpreter,
-                              lane="package", has_libraries=False, chosen=files, marks="not timing"))
+    if machine.newest is not usual and machine.newest.version >= (3, 12):
+        parts.append(Part("abi3 wheels, " + machine.newest.label, package_tests.cases_of, machine.newest,
+                          lane="package", libraries=["setuptools"], chosen=package_tests.ABI3, marks="not timing"))
+    if machine.sqlite not in (None, usual):
+        parts.append(Part("sqlite3, " + machine.sqlite.label, package_tests.cases_of, machine.sqlite,
+                          lane="package", libraries=["apsw"], chosen=package_tests.SQLITE, marks="not timing"))
     if machine.pypy:
         parts.append(Part("package, " + machine.pypy.label, package_tests.cases_of, machine.pypy, lane="package",
-                          has_libraries=False, left_out=package_tests.SLOW, marks="not timing"))
+                          libraries=(), left_out=package_tests.SLOW, marks="not timing"))
     else:
         parts.append(missing("package, PyPy", "no PyPy with headers (Debian: pypy3, pypy3-dev, pypy3-venv)"))
     return parts, not_run
@@ -182,7 +179,7 @@ def full(machine, seconds, seed, thread_sanitizer):
             yield Part(interpreter.label, bazel_test, interpreter, _tags(PER_INTERPRETER, NOT_AGAIN), without, folders)
         if interpreter is not usual:
             yield Part("package, " + interpreter.label, package_tests.cases_of, interpreter, lane="package",
-                       has_libraries=interpreter is machine.newest, left_out=package_tests.SLOW)
+                       libraries=package_tests.ALL if interpreter is machine.newest else (), left_out=package_tests.SLOW)
     if machine.newest is not usual:
         yield Part("asan and ubsan, " + machine.newest.label, bazel_test, machine.newest,
                    ["--config=asan_ubsan", *_tags(PER_INTERPRETER, NOT_AGAIN)], (), CORE)
@@ -241,10 +238,10 @@ def by_name(machine, required, with_clang):
                        [*flags, "--test_env=PYTHON_JIT=1"], without, RUN_WITH_JIT)
         if not interpreter.debug:
             yield Part("package, " + interpreter.label, package_tests.cases_of, interpreter, lane="package",
-                       has_libraries=is_first, left_out=package_tests.SLOW)
+                       libraries=package_tests.ALL if is_first else (), left_out=package_tests.SLOW)
     if machine.pypy:
         yield Part("package, " + machine.pypy.label, package_tests.cases_of, machine.pypy, lane="package",
-                   has_libraries=False, left_out=package_tests.SLOW)
+                   libraries=(), left_out=package_tests.SLOW)
 
 
 def cross(interpreter):
@@ -253,7 +250,7 @@ def cross(interpreter):
              # Emulation takes about ten times as long.
              "--test_timeout=600,1800,3600,7200"]
     yield Part(interpreter.label, bazel_test, interpreter, flags)
-    yield Part("package, " + interpreter.label, package_tests.cases_of, interpreter, has_libraries=False,
+    yield Part("package, " + interpreter.label, package_tests.cases_of, interpreter, libraries=(),
                left_out=package_tests.SLOW)
 
 

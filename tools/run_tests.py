@@ -69,8 +69,8 @@ def run_all(plan, store, is_kept):
 def make_environments(usual, pypy):
     """What pip installs is no part of a run: before it, for both at once."""
     progress("environments of the package's tests")
-    threads = [threading.Thread(target=package_tests.environment_of, args=(interpreter, has_libraries))
-               for interpreter, has_libraries in ((usual, True), (pypy, False)) if interpreter]
+    threads = [threading.Thread(target=package_tests.environment_of, args=(interpreter, libraries))
+               for interpreter, libraries in ((usual, package_tests.ALL), (pypy, ())) if interpreter]
     for thread in threads:
         thread.start()
     for thread in threads:

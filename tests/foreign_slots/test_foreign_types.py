@@ -4,7 +4,9 @@ import datetime
 import enum
 import unittest
 
+from collected import only_if
 from foreign_tools import find, register
+import libraries
 
 A, B = 0x01000101, 0x01000201
 
@@ -36,13 +38,9 @@ class ForeignTypes(unittest.TestCase):
         Virtual.register(str)
         self.assertIsNone(find("a", A))
 
+    @only_if(libraries.is_expected("numpy"))
     def test_numpy(self):
-        import libraries  # noqa: F401
-
-        try:
-            import numpy
-        except ImportError:
-            self.skipTest("numpy is not installed for this interpreter")
+        import numpy
         register(numpy.ndarray, {A: 5})
         register(numpy.float64, {B: 6})
 

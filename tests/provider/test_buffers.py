@@ -7,7 +7,7 @@ import sys
 import unittest
 
 from collected import only_if
-import libraries  # noqa: F401
+import libraries
 import provider_buffers_17
 import provider_buffers_20
 
@@ -107,13 +107,11 @@ class Elements(unittest.TestCase):
         self.assertEqual(floats.tolist(), [1.5] * 3)
 
 
-try:
+if libraries.is_expected("numpy"):
     import numpy
-except ImportError:
-    numpy = None
 
 
-@unittest.skipIf(numpy is None, "no NumPy")
+@only_if(libraries.is_expected("numpy"))
 class NumPy(unittest.TestCase):
     def test_complex_and_long(self):
         for letters, dtype in (("Zf", "complex64"), ("Zd", "complex128"), ("Zg", "clongdouble"),
