@@ -193,8 +193,9 @@ def cases_of(interpreter, libraries=ALL, left_out=(), chosen=(), marks="", newes
     python = os.path.join(folder, "bin", "python")
     # As users get it beside its libraries. Without optimisation it takes half as long to compile.
     options = () if libraries is ALL else ("--config-settings=cmake.build-type=Debug",)
-    if folder not in _installed:
-        _installed[folder] = install_package(python, *options)
+    with _made[folder]:  # another part may want the same
+        if folder not in _installed:
+            _installed[folder] = install_package(python, *options)
     cases = [_installed[folder]]
     if cases[0].outcome != PASSED:
         return cases

@@ -52,8 +52,8 @@ WITH_CXX_LIBRARY = ("//:README.md //bazel:fuzz_replay_main.cc //bazel/system:all
 
 
 class Part:
-    """A name, and what gives its cases. Parts of one lane run one after the other, and those of the lane
-    `quiet` when nothing else runs."""
+    """A name, and what gives its cases. The lane `bazel` has parts that Bazel runs, one after the other;
+    `package` others, which run beside them; `quiet` those that run when nothing else does."""
 
     def __init__(self, name, function, *arguments, lane="bazel", **options):
         self.name = name

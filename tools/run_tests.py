@@ -1,6 +1,7 @@
 # What tools/test does once the packages are there: makes the environments, runs the parts of the gate (or
 # more), holds their cases against tests/expected.toml, and prints what became of them.
 import argparse
+import collections
 import os
 import re
 import sys
@@ -20,7 +21,9 @@ started = time.monotonic()
 
 
 def progress(text):
-    print(f"[{time.monotonic() - started:4.0f} s] {text}", flush=True)
+    # In one piece: there are two threads.
+    sys.stdout.write(f"[{time.monotonic() - started:4.0f} s] {text}\n")
+    sys.stdout.flush()
 
 
 def run_part(part):
@@ -42,26 +45,35 @@ def run_part(part):
 
 
 def run_all(plan, store, is_kept):
-    """Runs the parts, two lanes at once, and gives their Runs in the order of the plan. With `is_kept` what has
+    """Runs the parts, two at once, and gives their Runs in the order of the plan. With `is_kept` what has
     passed before is not run again."""
     found = {}
+    waiting = {lane: collections.deque(part for part in plan if part.lane == lane)
+               for lane in ("bazel", "package", "quiet")}
 
-    def run_lane(lane):
-        for part in plan:
-            if part.lane == lane:
-                run = store.load(part.name) if is_kept else None
-                if run is None:
-                    run = run_part(part)
-                    store.store(run)
-                else:
-                    progress(f"{part.name}: passed before, for the same tree")
-                found[part.name] = run
+    lock = threading.Lock()
 
-    lanes = [threading.Thread(target=run_lane, args=(lane,), daemon=True) for lane in ("bazel", "package")]
-    for lane in lanes:
-        lane.start()
-    for lane in lanes:
-        lane.join()
+    def take(lanes):
+        with lock:
+            return next((waiting[lane].popleft() for lane in lanes if waiting[lane]), None)
+
+    def run_lane(*lanes):
+        while part := take(lanes):
+            run = store.load(part.name) if is_kept else None
+            if run is None:
+                run = run_part(part)
+                store.store(run)
+            else:
+                progress(f"{part.name}: passed before, for the same tree")
+            found[part.name] = run
+
+    # Bazel runs one command at a time, so its parts do. When they are done, both take what is left.
+    threads = [threading.Thread(target=run_lane, args=lanes, daemon=True)
+               for lanes in (("bazel", "package"), ("package",))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     run_lane("quiet")
     return [found[part.name] for part in plan]
 
