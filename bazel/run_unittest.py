@@ -77,9 +77,11 @@ def main(test_file):
     # The runner's own folder is not the test's business.
     sys.path.pop(0)
     name = os.path.splitext(os.path.basename(test_file))[0]
+    # Bazel's --test_filter: one case, module.Class.method.
+    chosen = os.environ.get("TESTBRIDGE_TEST_ONLY") or name
     print("%s under %s" % (test_file, sys.version), file=sys.stderr)
     try:
-        suite = unittest.defaultTestLoader.loadTestsFromName(name)
+        suite = unittest.defaultTestLoader.loadTestsFromName(chosen)
     except unittest.SkipTest as reason:
         # Raised while the file was imported: it is all one skip, or there are no cases here.
         cases = []

@@ -1,6 +1,5 @@
 # What tools/address_sanitizer and tools/test --full do: the Python package built with AddressSanitizer and
 # UndefinedBehaviorSanitizer, and the tests of its C++, in an interpreter that is built without.
-import concurrent.futures
 import glob
 import os
 import re
@@ -9,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 
+import commands
 import interpreters
 import package_tests
 from results import FAILED, PASSED, UNAVAILABLE, Case
@@ -89,7 +89,7 @@ def find_planted(python, folder, folders, environment):
         file.write(PLANTED)
     subprocess.run([*shlex.split(environment["CC"]), "-shared", "-fPIC", source, "-o", library], check=True)
     for name in re.findall(r"long (\w+)\(", PLANTED):
-        package_tests.run(python, "-c", f"import ctypes; ctypes.CDLL({library!r}).{name}(1)",
+        commands.run(python, "-c", f"import ctypes; ctypes.CDLL({library!r}).{name}(1)",
                           env={**os.environ, **environment})
         found = take_reports(folder, folders)
         is_found = [f" in {name} " in each for each in found] == [True]
@@ -132,10 +132,9 @@ def cases_of(interpreter, names=NAMES):
                for name, options in OPTIONS.items()},
         }
         cases += find_planted(python, scratch, own, environment)
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            for found in pool.map(lambda path: package_tests.run_file(
-                    interpreter, python, path, environment=environment), sum(files.values(), [])):
-                cases += found
+        for found in commands.pool.map(lambda path: package_tests.run_file(
+                interpreter, python, path, environment=environment), sum(files.values(), [])):
+            cases += found
         reports = take_reports(scratch, own)
     cases.append(Case("package: reports", FAILED if reports else PASSED, f"{len(reports)}" if reports else "",
                       "\n".join(reports), is_final=True))

@@ -1,12 +1,12 @@
 # The tests that Bazel builds and runs, under one interpreter at a time, and the fuzzers. Used by
 # run_tests.py.
-import concurrent.futures
 import contextlib
 import os
 import shutil
 import subprocess
 import tempfile
 
+import commands
 import interpreters
 import results
 from results import FAILED, PASSED, Case
@@ -46,25 +46,22 @@ def cache_flag():
 
 def _command(interpreter, flags):
     # A limited-API module is tried under the others, too: tests cannot see the user's environment.
-    others = os.pathsep.join(
-        each.executable for each in interpreters.find() if each.info["implementation"] == "CPython")
     has_limited_api = interpreter.version >= (3, 12) and not interpreter.info["gil_disabled"]
+    others = [each for each in interpreters.find() if has_limited_api and each.info["implementation"] == "CPython"]
     return ["bazel", "test", *BAZEL_FLAGS, cache_flag(),
             "--repo_env=PYTHON_BIN=" + interpreter.executable,
-            "--test_env=TYPEDCALL_PYTHON_STATE=" + interpreter.state,
-            "--test_env=TYPEDCALL_PYTHONS=" + (others if has_limited_api else ""), *flags]
+            "--test_env=TYPEDCALL_PYTHON_STATE=" + " ".join(each.state for each in [interpreter, *others]),
+            "--test_env=TYPEDCALL_PYTHONS=" + os.pathsep.join(each.executable for each in others), *flags]
 
 
 def _run(command, targets):
     """The cases of one command."""
     with tempfile.TemporaryDirectory() as folder:
         events = os.path.join(folder, "events.json")
-        ended = subprocess.run([*command, "--build_event_json_file=" + events, "--", *targets],
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        output = ended.stdout.decode(errors="replace")
+        status, output = commands.run(*command, "--build_event_json_file=" + events, "--", *targets)
         if not os.path.exists(events):
-            return [Case("bazel", FAILED, f"ended with exit code {ended.returncode}", output, is_final=True)]
-        cases = results.cases_of_events(events, ended.returncode)
+            return [Case("bazel", FAILED, f"ended with exit code {status}", output, is_final=True)]
+        cases = results.cases_of_events(events, status)
         for case in cases:
             if case.outcome == FAILED and not case.log:
                 # Why something did not build; once is enough.
@@ -114,14 +111,12 @@ def fuzz(target, seconds, seed, scratch):
     # Outlives the run: what crashed the target is needed to mend it.
     artifacts = os.path.join(os.path.dirname(os.environ["TYPEDCALL_DISK_CACHE"]), "fuzz")
     os.makedirs(artifacts, exist_ok=True)
-    ended = subprocess.run(
-        [os.path.join("bazel-bin", path_of(target)), f"-max_total_time={seconds}", f"-seed={seed}",
-         "-artifact_prefix=" + artifacts + "/", corpus],
-        env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    log = ended.stdout.decode(errors="replace")
-    if not ended.returncode:
-        return Case(target, PASSED, log.splitlines()[-1])
-    return Case(target, FAILED, f"exit {ended.returncode}", log, is_final=True)
+    status, log = commands.run(
+        os.path.join("bazel-bin", path_of(target)), f"-max_total_time={seconds}", f"-seed={seed}",
+        "-artifact_prefix=" + artifacts + "/", corpus, env=environment)
+    if status == 0:
+        return Case(target, PASSED, commands.last_line(log))
+    return Case(target, FAILED, f"exit status {status}", log, is_final=True)
 
 
 def fuzz_all(interpreter, seconds, seed):
@@ -129,11 +124,9 @@ def fuzz_all(interpreter, seconds, seed):
     if not targets:
         return []
     flags = ["--config=fuzz", cache_flag(), "--repo_env=PYTHON_BIN=" + interpreter.executable]
-    built = subprocess.run(["bazel", "build", *BAZEL_FLAGS, "--ui_event_filters=-info", *flags, *targets],
-                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if built.returncode:
-        return [Case("fuzzers", FAILED, "did not build", built.stdout, is_final=True)]
+    status, output = commands.run("bazel", "build", *BAZEL_FLAGS, "--ui_event_filters=-info", *flags, *targets)
+    if status:
+        return [Case("fuzzers", FAILED, "did not build", output, is_final=True)]
     # Each is one thread.
-    with tempfile.TemporaryDirectory() as scratch, \
-            concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(lambda target: fuzz(target, seconds, seed, scratch), targets))
+    with tempfile.TemporaryDirectory() as scratch:
+        return list(commands.pool.map(lambda target: fuzz(target, seconds, seed, scratch), targets))

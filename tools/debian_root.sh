@@ -1,12 +1,12 @@
 # Sourced by the scripts that run something under another release of Debian: where the machine's apt
 # gets its packages, and a folder with that release in it, which debootstrap fills once.
 
-# Exit status of what cannot be had on this machine: callers count it as skipped.
-readonly SKIPPED=77
+# Exit status of what cannot be had on this machine: callers count it as unavailable.
+readonly UNAVAILABLE=77
 
 skip() {
-  echo "$(basename "$0"): skipped, $*" >&2
-  exit "$SKIPPED"
+  echo "$(basename "$0"): unavailable, $*" >&2
+  exit "$UNAVAILABLE"
 }
 
 # The mirror that the machine uses.

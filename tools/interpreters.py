@@ -44,7 +44,8 @@ class Interpreter:
         """A digest of its program and library: another build in the same place differs."""
         digest = hashlib.sha256(self.label.encode())
         for path in (self.executable, self.info["library"]):
-            if path:
+            # An emulated one's are not where it sees them.
+            if path and os.path.exists(path):
                 with open(path, "rb") as file:
                     digest.update(file.read())
         return f"{self.label} {digest.hexdigest()[:16]}"

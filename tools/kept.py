@@ -1,5 +1,6 @@
 # Results of parts, kept in the cache by the tree that they are of and the machine that they ran on: what has
 # passed need not run again for the same tree. Also what else than the tree results depend on.
+import contextlib
 import hashlib
 import json
 import os
@@ -19,8 +20,9 @@ def is_used(folder):
     """Marks a folder of the cache, and removes its neighbours that nothing has used for a month."""
     os.utime(folder)
     for neighbour in os.scandir(os.path.dirname(folder)):
-        if neighbour.stat(follow_symlinks=False).st_mtime < time.time() - 30 * 86400:
-            shutil.rmtree(neighbour.path, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):  # another thread's
+            if neighbour.stat(follow_symlinks=False).st_mtime < time.time() - 30 * 86400:
+                shutil.rmtree(neighbour.path, ignore_errors=True)
 
 
 def _git(*arguments, **options):
@@ -49,12 +51,13 @@ def machine(interpreters):
 
 
 class Kept:
-    """The results for one tree on one machine."""
+    """The results for one tree on one machine. Those of the gate and of everything count as each other's; a
+    run of another `kind` has logs only, as its parts have the same names."""
 
-    def __init__(self, interpreters):
+    def __init__(self, interpreters, kind=""):
         name = tree()
-        self.folder = os.path.join(cache(), "results", f"{name or 'no-tree'}-{machine(interpreters)}")
-        self.is_useful = bool(name)
+        self.folder = os.path.join(cache(), "results", f"{name or 'no-tree'}-{machine(interpreters)}{kind}")
+        self.is_useful = bool(name) and not kind
         os.makedirs(self.folder, exist_ok=True)
         is_used(self.folder)
 

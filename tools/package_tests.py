@@ -1,19 +1,18 @@
 # The Python package as a user gets it: pip installs it into a virtual environment, beside the libraries
 # that tools/pins names for the interpreter, and pytest runs the tests of tests/package there, each file in
 # a process of its own.
-import concurrent.futures
 import glob
 import hashlib
 import os
 import re
 import shutil
-import signal
-import subprocess
 import tempfile
 import threading
 
+import commands
 import kept
 import results
+from commands import last_line, run
 from results import FAILED, PASSED, UNAVAILABLE, Case
 
 TESTS = "tests/package"
@@ -30,10 +29,6 @@ OTHER_PROGRAMS = {"test_build_systems", "test_callback_libraries", "test_cluster
 NEEDS_NETWORK = {"test_examples_tags_for_others"}
 # For --full: attacks, too, and a minute of Numba.
 SLOW = OTHER_PROGRAMS | NEEDS_NETWORK | {"test_numba_cache", "test_numba_cache_stale", "test_property_attack"}
-# Of the limited API of 3.12, and of an sqlite3 that loads extensions.
-ABI3 = {"test_examples_abi3"}
-SQLITE = {"test_sql", "test_sql_connections", "test_adapters_interpreters",
-          "test_no_memory_adapters::WithoutMemory::test_sqlite3"}
 # By a fixed seed but in --full.
 RANDOM = {"test_numpy_buffers", "test_property_attack"}
 # Run again with CPython's JIT, where it is compiled in: those that need few libraries, or call most.
@@ -41,7 +36,8 @@ WITH_JIT = ["test_api", "test_api_calls", "test_ctypes", "test_cffi", "test_life
 # Seconds. Files compile modules, and Numba functions.
 FILE_LIMIT = 900
 
-_made, _installed = {}, {}
+# By folder: what happens there once a run.
+_made, _reasons, _installed = {}, {}, {}
 _lock = threading.Lock()
 
 
@@ -58,26 +54,6 @@ def lines_of(path):
     with open(path, encoding="utf-8") as file:
         lines = (line.partition("#")[0].strip() for line in file)
         return [line for line in lines if line]
-
-
-def run(*command, timeout=None, **options):
-    """(status, what it printed). A time limit that is reached is no status, and ends all that it has started."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-                          **options) as process:
-        try:
-            output, _ = process.communicate(timeout=timeout)
-        except BaseException as error:
-            os.killpg(process.pid, signal.SIGKILL)
-            if not isinstance(error, subprocess.TimeoutExpired):
-                raise
-            output, _ = process.communicate()
-            return None, output.decode(errors="replace") + "\ntook too long"
-    return process.returncode, output.decode(errors="replace")
-
-
-def last_line(text):
-    lines = [line for line in text.splitlines() if line.strip() and "[notice]" not in line]
-    return lines[-1] if lines else "nothing was printed"
 
 
 def pip(python, *arguments, **options):
@@ -119,11 +95,12 @@ def environment_of(interpreter, libraries=ALL, wanted=(), is_fresh=False):
         made = _made.setdefault(folder, threading.Lock())
     with made:
         # The newest versions of last time may not be those of today.
-        is_there = os.path.exists(os.path.join(folder, "complete")) and (not is_fresh or folder in _installed)
-        reason = None if is_there else _make(interpreter, folder, install)
-        if not reason:
+        is_there = os.path.exists(os.path.join(folder, "complete")) and not is_fresh
+        if folder not in _reasons:
+            _reasons[folder] = None if is_there else _make(interpreter, folder, install)
+        if not _reasons[folder]:
             kept.is_used(folder)
-    return (None, reason) if reason else (folder, None)
+    return (None, _reasons[folder]) if _reasons[folder] else (folder, None)
 
 
 def make_editable(interpreter):
@@ -176,8 +153,9 @@ def run_file(interpreter, python, path, marks="", jit=False, only="", environmen
         found = results.cases_of_xml(xml, label) if os.path.exists(xml) else []
     for case in found:
         case.target = path
-    # 5: no test was collected.
-    if status not in (0, 5) and not any(case.outcome == FAILED for case in found):
+    # 5: no test ran, which is so where the file itself is a skip. tests/package/conftest.py has more.
+    explained = {0: True, 1: any(case.outcome == FAILED for case in found), 5: bool(found)}
+    if not explained.get(status):
         how = f"exit status {status}" if status is None or status >= 0 else f"signal {-status}"
         found.append(Case(label, FAILED, f"{how}: {last_line(output)}", output, is_final=True))
     return found
@@ -199,7 +177,8 @@ def cases_of(interpreter, libraries=ALL, left_out=(), chosen=(), marks="", newes
     cases = [_installed[folder]]
     if cases[0].outcome != PASSED:
         return cases
-    files = sorted(os.path.basename(path)[:-len(".py")] for path in glob.glob(TESTS + "/test_*.py"))
+    files = sorted(os.path.basename(path)[:-len(".py")] for path in glob.glob(TESTS + "/test_*.py")
+                   if marks != "timing" or "@support.timing" in open(path, encoding="utf-8").read())
     tests = [(name, False) for name in sorted(chosen) or files if name not in left_out]
     if not chosen and interpreter.info["jit"]:
         tests += [(name, True) for name in WITH_JIT]
@@ -209,9 +188,8 @@ def cases_of(interpreter, libraries=ALL, left_out=(), chosen=(), marks="", newes
         return run_file(interpreter, python, f"{TESTS}/{name}.py", marks, test[1], "::" + node if node else "",
                         environment)
 
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for found in pool.map(run_one, tests):
-            cases += found
+    for found in commands.pool.map(run_one, tests):
+        cases += found
 
     def again(case):
         # label file.Class.test

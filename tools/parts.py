@@ -11,7 +11,7 @@ from results import PASSED, UNAVAILABLE, Case
 # Tests that call the compiler themselves: neither its flags nor a second interpreter of the same
 # version make a difference to them. The slowest one is the same for all versions, too.
 NOT_AGAIN = "-compiles,-compiles-once,-preflight,-programs"
-# Run by tools/preflight; of time, of resident memory, of threads that must overlap; of other programs.
+# tools/preflight runs the first. The others depend on the clock and on other programs: --full runs them.
 NOT_IN_GATE = "-preflight,-timing,-programs"
 # Tags of the tests that differ from one interpreter to the next.
 PER_INTERPRETER = "python,headers"
@@ -37,6 +37,11 @@ FREE_THREADED = CORE + [f"//tests/{room}/..." for room in (
 NEWEST_FREE_THREADED = ((3, 14), (3, 15))
 # What the optimiser may make something else of: assembly, casts, what is inlined.
 OPTIMISED = [f"//tests/{room}/..." for room in ("exactness", "ffi", "invoker", "loop", "provider", "resolve")]
+# What the usual CPython may not have: the limited API of 3.12, and an sqlite3 that loads extensions.
+ABI3 = dict(libraries=["setuptools"], chosen={"test_examples_abi3"})
+SQLITE = dict(libraries=["apsw"], chosen={
+    "test_sql", "test_sql_connections", "test_adapters_interpreters",
+    "test_no_memory_adapters::WithoutMemory::test_sqlite3"})
 # Of the newest debug build what differs between versions. The other runs of tools/newest_pythons have the rest.
 NEWEST_DEBUG = "tools/newest_pythons tools/test --python /usr/bin/python3.15-dbg --clang --only debug"
 # What calls Python functions in loops, or is called in them.
@@ -55,9 +60,11 @@ class Part:
     """A name, and what gives its cases. The lane `bazel` has parts that Bazel runs, one after the other;
     `package` others, which run beside them; `quiet` those that run when nothing else does."""
 
-    def __init__(self, name, function, *arguments, lane="bazel", **options):
+    def __init__(self, name, function, *arguments, lane="bazel", is_random=False, **options):
         self.name = name
         self.lane = lane
+        # It asks for a seed, which is new in each run.
+        self.is_random = is_random
         self._call = function, arguments, options
 
     def cases(self):
@@ -69,19 +76,25 @@ def missing(name, reason, lane="package"):
     return Part(name, lambda: [Case(name, UNAVAILABLE, reason)], lane=lane)
 
 
-def _tags(*tags):
+def _only(*tags):
+    """Builds and runs the tests with one of these tags, and without those that have a minus."""
     return ["--build_tests_only", "--test_tag_filters=" + ",".join(tags)]
 
 
-def _usual(interpreter, debug, site_packages):
+def _package(title, interpreter, lane="package", left_out=package_tests.SLOW, **options):
+    if options.get("libraries") == ():
+        title += " alone"
+    return Part(f"{title}, {interpreter.label}", package_tests.cases_of, interpreter, lane=lane, left_out=left_out,
+                **options)
+
+
+def _usual(interpreter, debug):
     """Bazel's tests under the usual one, beside the libraries of its environment."""
-    flags = ["--test_tag_filters=" + NOT_IN_GATE, "--test_env=TYPEDCALL_LIBRARIES=" + site_packages]
-    return bazel_test(interpreter, flags, BY_SANITIZERS if debug else ())
-
-
-def _libraries_of(interpreter):
-    folder, _ = package_tests.environment_of(interpreter)
-    return package_tests.site_packages(folder) if folder else ""
+    folder, reason = package_tests.environment_of(interpreter)
+    libraries = package_tests.site_packages(folder) if folder else ""
+    flags = ["--test_tag_filters=" + NOT_IN_GATE, "--test_env=TYPEDCALL_LIBRARIES=" + libraries]
+    cases = bazel_test(interpreter, flags, BY_SANITIZERS if debug else ())
+    return cases + ([Case("libraries", UNAVAILABLE, reason)] if reason else [])
 
 
 class Machine:
@@ -89,13 +102,19 @@ class Machine:
 
     def __init__(self, found, usual):
         self.found, self.usual = found, usual
-        usable = [each for each in found if not each.reason]
-        ordinary = sorted((each for each in usable if each.ordinary), key=lambda each: each.version)
+        # One of each version and kind, the usual one first.
+        usable = {}
+        for each in [usual, *found]:
+            if not each.reason:
+                usable.setdefault(each.flavour, each)
+        self.cpythons = [usable[flavour] for flavour in sorted(usable)]
+        ordinary = [each for each in self.cpythons if each.ordinary]
         self.oldest, self.newest = ordinary[0], ordinary[-1]
-        self.debug = next((each for each in usable if each.debug and not each.info["gil_disabled"]), None)
+        self.debug = next((each for each in self.cpythons if each.debug and not each.info["gil_disabled"]), None)
+        self.free_threaded = [each for each in self.cpythons if each.info["gil_disabled"] and not each.debug]
         # One whose sqlite3 loads extensions, the usual one if it does.
-        self.sqlite = next((each for each in [usual, *ordinary] if each.info["sqlite"]), None)
-        self.free_threaded = [each for each in usable if each.info["gil_disabled"] and not each.debug]
+        self.sqlite = next((each for each in [usual, *found]
+                            if each.ordinary and not each.reason and each.info["sqlite"]), None)
         self.pypy = next((each for each in found if each.info["implementation"] == "PyPy" and each.runs_package), None)
 
 
@@ -103,40 +122,40 @@ def gate(machine, demanded):
     """What decides: (parts, what is left out on this machine). `demanded` are versions of CPython that must be
     there."""
     usual, not_run = machine.usual, []
-    parts = [Part("preflight", checks.preflight, lane="package"),
-             Part(usual.label, lambda: _usual(usual, machine.debug, _libraries_of(usual)))]
+    parts = [Part("preflight", checks.preflight, lane="package"), Part(usual.label, _usual, usual, machine.debug)]
     if machine.debug:
         parts.append(Part("asan and ubsan, " + machine.debug.label, bazel_test, machine.debug,
-                          ["--config=asan_ubsan", *_tags(NOT_AGAIN, "-timing")]))
+                          ["--config=asan_ubsan", *_only(NOT_AGAIN, "-timing")]))
     else:
         parts.append(missing("asan and ubsan", "no debug build of CPython (Debian: python3-dbg)"))
     for version in demanded:
-        if not any(each.ordinary and not each.reason and each.version[:2] == version for each in machine.found):
+        if version not in [each.version[:2] for each in machine.cpythons if each.ordinary]:
             name = "CPython {}.{}".format(*version)
             parts.append(missing(name, "none with headers and a shared libpython was found"))
-    for interpreter in sorted({machine.oldest, machine.newest} - {usual}, key=lambda each: each.version):
-        parts.append(Part("records, " + interpreter.label, bazel_test, interpreter,
-                          _tags(PER_INTERPRETER, NOT_AGAIN, "-timing"), (), RECORDS))
+    for interpreter in (machine.oldest, machine.newest):
+        if interpreter is not usual:
+            parts.append(Part("records, " + interpreter.label, bazel_test, interpreter,
+                              _only(PER_INTERPRETER, NOT_AGAIN, "-timing"), (), RECORDS))
     if machine.oldest is machine.newest:
         not_run.append(f"another CPython than {usual.label}, as there is none")
     if machine.free_threaded:
         interpreter = machine.free_threaded[0]
         parts.append(Part("threads, " + interpreter.label, bazel_test, interpreter,
-                          _tags(PER_INTERPRETER, NOT_AGAIN, "-timing"), (), ["//tests/threads/..."]))
+                          _only(PER_INTERPRETER, NOT_AGAIN, "-timing"), (), ["//tests/threads/..."]))
     else:
         not_run.append("a free-threaded CPython (tools/free_threaded builds one)")
-    parts.append(Part("package, " + usual.label, package_tests.cases_of, usual, lane="package",
-                      left_out=package_tests.SLOW, marks="not timing"))
+    parts.append(_package("package", usual, marks="not timing"))
     # What the usual one has not got.
-    if machine.newest is not usual and machine.newest.version >= (3, 12):
-        parts.append(Part("abi3 wheels, " + machine.newest.label, package_tests.cases_of, machine.newest,
-                          lane="package", libraries=["setuptools"], chosen=package_tests.ABI3, marks="not timing"))
-    if machine.sqlite not in (None, usual):
-        parts.append(Part("sqlite3, " + machine.sqlite.label, package_tests.cases_of, machine.sqlite,
-                          lane="package", libraries=["apsw"], chosen=package_tests.SQLITE, marks="not timing"))
+    if machine.newest.version < (3, 12):
+        not_run.append("wheels for the limited API, which a CPython from 3.12 on has")
+    elif machine.newest is not usual:
+        parts.append(_package("abi3 wheels", machine.newest, **ABI3))
+    if not machine.sqlite:
+        not_run.append("sqlite3's own connections, as no CPython's load extensions")
+    elif machine.sqlite is not usual:
+        parts.append(_package("sqlite3", machine.sqlite, marks="not timing", **SQLITE))
     if machine.pypy:
-        parts.append(Part("package, " + machine.pypy.label, package_tests.cases_of, machine.pypy, lane="package",
-                          libraries=(), left_out=package_tests.SLOW, marks="not timing"))
+        parts.append(_package("package", machine.pypy, libraries=(), marks="not timing"))
     else:
         parts.append(missing("package, PyPy", "no PyPy with headers (Debian: pypy3, pypy3-dev, pypy3-venv)"))
     return parts, not_run
@@ -145,62 +164,24 @@ def gate(machine, demanded):
 def full(machine, seconds, seed, thread_sanitizer):
     """What --full adds to the gate."""
     usual = machine.usual
-    yield Part("other programs, " + usual.label, package_tests.cases_of, usual, lane="package",
-               chosen=package_tests.SLOW)
-    yield Part("Bazel as a dependency, " + usual.label, bazel_test, usual, _tags("programs"))
-    yield Part("timing, " + usual.label, bazel_test, usual, _tags("timing"), lane="quiet")
-    if machine.debug:
-        yield Part("timing, asan and ubsan, " + machine.debug.label, bazel_test, machine.debug,
-                   ["--config=asan_ubsan", *_tags("timing", NOT_AGAIN)], lane="quiet")
-    if machine.newest is not usual:
-        yield Part("timing, " + machine.newest.label, bazel_test, machine.newest, _tags("timing", NOT_AGAIN), (),
-                   RECORDS, lane="quiet")
-    yield Part("package, timing, " + usual.label, package_tests.cases_of, usual, left_out=package_tests.SLOW,
-               marks="timing", lane="quiet")
-    yield Part("package, newest libraries, " + usual.label, package_tests.cases_of, usual, lane="package",
-               left_out=package_tests.SLOW, marks="not timing", newest=True)
+    yield _package("other programs", usual, left_out=(), chosen=package_tests.SLOW)
+    yield _package("package, newest libraries", usual, marks="not timing", newest=True)
+    yield Part("the newest CPythons", checks.scripts, "tools/newest_pythons", NEWEST_DEBUG, lane="package")
     yield Part("package, asan and ubsan, " + usual.label, address_sanitizer.cases_of, usual, lane="package")
-    # Its summary has the skips of a second machine.
-    yield Part("the newest CPythons", checks.script, "tools/newest_pythons", lane="package")
-    yield Part("the newest CPython, debug", checks.script, NEWEST_DEBUG, lane="package")
-    yield Part("package, a newer PyPy", checks.script, "tools/pypy_newer", lane="package")
+    yield Part("package, a newer PyPy", checks.scripts, "tools/pypy_newer", lane="package")
     yield Part("platforms", checks.platforms_check, lane="package")
+    yield Part("musl", checks.scripts, "tools/musl python3 tools/run_tests.py --arch musl --only gcc")
+    yield Part("Bazel as a dependency, " + usual.label, bazel_test, usual, _only("programs"))
+    yield Part("random, " + usual.label, random_seeds, usual, seconds, seed, is_random=True)
+    yield Part("fuzz, " + usual.label, fuzz_all, usual, seconds, seed, is_random=True)
     yield Part("optimised, " + usual.label, bazel_test, usual,
-               ["--compilation_mode=opt", *_tags(NOT_AGAIN)], (), OPTIMISED)
+               ["--compilation_mode=opt", *_only(NOT_AGAIN, "-timing")], (), OPTIMISED)
     yield Part("tsan, clang, " + usual.label, bazel_test, usual, ["--config=tsan", "--config=clang"])
-    yield Part("random, " + usual.label, random_seeds, usual, seconds, seed)
-    yield Part("fuzz, " + usual.label, fuzz_all, usual, seconds, seed)
-    yield Part("musl", checks.script, "tools/musl python3 tools/run_tests.py --arch musl --only gcc")
-    yield from _free_threaded(machine)
-    for interpreter in _one_of_each(machine):
-        without = SEEN_BEFORE if interpreter is machine.oldest else ()
-        folders = ("//...",) if interpreter is machine.oldest else RECORDS
-        if interpreter not in (usual, machine.newest):
-            yield Part(interpreter.label, bazel_test, interpreter, _tags(PER_INTERPRETER, NOT_AGAIN), without, folders)
-        if interpreter is not usual:
-            yield Part("package, " + interpreter.label, package_tests.cases_of, interpreter, lane="package",
-                       libraries=package_tests.ALL if interpreter is machine.newest else (), left_out=package_tests.SLOW)
     if machine.newest is not usual:
         yield Part("asan and ubsan, " + machine.newest.label, bazel_test, machine.newest,
-                   ["--config=asan_ubsan", *_tags(PER_INTERPRETER, NOT_AGAIN)], (), CORE)
-    if thread_sanitizer:
-        yield Part("thread sanitizer", checks.script, "tools/thread_sanitizer", lane="quiet")
-
-
-def _one_of_each(machine):
-    """The ordinary CPythons, one of each version, with the usual, the oldest and the newest one."""
-    chosen = {each.version[:2]: each for each in (machine.oldest, machine.newest, machine.usual)}
-    for each in machine.found:
-        if each.ordinary and not each.reason:
-            chosen.setdefault(each.version[:2], each)
-    return [chosen[version] for version in sorted(chosen)]
-
-
-def _free_threaded(machine):
-    for interpreter in machine.free_threaded:
-        yield Part(interpreter.label, bazel_test, interpreter, _tags(PER_INTERPRETER, NOT_AGAIN), (), FREE_THREADED)
-        yield Part("package, " + interpreter.label, package_tests.cases_of, interpreter, lane="package",
-                   left_out=package_tests.SLOW)
+                   ["--config=asan_ubsan", *_only(PER_INTERPRETER, NOT_AGAIN, "-timing")], (), CORE)
+    for interpreter in machine.cpythons:
+        yield from _others(machine, interpreter)
     if not machine.free_threaded:
         yield missing("free-threaded", "no free-threaded CPython was found; tools/free_threaded builds one")
     newest = max((each.version for each in machine.free_threaded), default=(0,))
@@ -208,7 +189,43 @@ def _free_threaded(machine):
         if newest < version:
             # Says why tools/setup has not built it.
             name = "python{}.{}".format(*version)
-            yield Part(name + " free-threaded", checks.script, "tools/free_threaded " + name)
+            yield Part(name + " free-threaded", checks.scripts, "tools/free_threaded " + name, lane="package")
+    yield from _timing(machine)
+    if thread_sanitizer:
+        yield Part("thread sanitizer", checks.scripts, "tools/thread_sanitizer", lane="quiet")
+
+
+def _others(machine, interpreter):
+    """What --full runs under one CPython, beside the gate: Bazel's tests and the package's."""
+    is_newest = interpreter is machine.newest
+    flags, without, folders = _only(PER_INTERPRETER, NOT_AGAIN, "-timing"), (), RECORDS
+    if interpreter is machine.oldest:
+        without, folders = SEEN_BEFORE, ["//..."]
+    elif interpreter.info["gil_disabled"]:
+        folders = FREE_THREADED
+    if interpreter not in (machine.usual, machine.debug) and not is_newest:
+        yield Part(interpreter.label, bazel_test, interpreter, flags, without, folders)
+    if interpreter.info["jit"] and not interpreter.debug:
+        # The programs are the same.
+        yield Part(interpreter.label + " with its JIT", bazel_test, interpreter,
+                   [*flags, "--test_env=PYTHON_JIT=1"], (), RUN_WITH_JIT)
+    if interpreter is not machine.usual and not interpreter.debug:
+        has_libraries = is_newest or interpreter.info["gil_disabled"]
+        yield _package("package", interpreter, libraries=package_tests.ALL if has_libraries else (),
+                       marks="not timing")
+
+
+def _timing(machine):
+    """What looks at time, resident memory or threads that have to overlap, when nothing else runs."""
+    for interpreter in machine.cpythons:
+        config = ["--config=asan_ubsan"] if interpreter is machine.debug else []
+        yield Part("timing, " + interpreter.label, bazel_test, interpreter, config + _only("timing", NOT_AGAIN),
+                   lane="quiet")
+    yield _package("package, timing", machine.usual, lane="quiet", marks="timing")
+    if machine.pypy:
+        yield _package("package, timing", machine.pypy, lane="quiet", libraries=(), marks="timing")
+    if machine.sqlite not in (None, machine.usual):
+        yield _package("sqlite3, timing", machine.sqlite, lane="quiet", marks="timing", **SQLITE)
 
 
 def random_seeds(usual, seconds, seed):
@@ -227,21 +244,19 @@ def by_name(machine, required, with_clang):
         label, flags = interpreter.label, ["--test_tag_filters=-preflight"]
         without = SEEN_BEFORE if len(required) > 1 else ()
         if not is_first:
-            flags, without = _tags(PER_INTERPRETER, NOT_AGAIN), [*SEEN_BEFORE, PROVIDER]
+            flags, without = _only(PER_INTERPRETER, NOT_AGAIN), [*SEEN_BEFORE, PROVIDER]
             if with_clang:
                 label, flags = label + ", clang", [*flags, "--config=clang"]
-        folders = FREE_THREADED if interpreter.info["gil_disabled"] else ("//...",)
+        folders = FREE_THREADED if interpreter.info["gil_disabled"] else ["//..."]
         yield Part(label, bazel_test, interpreter, flags, without, folders)
         if interpreter.info["jit"] and not interpreter.debug:
             # The programs are the same.
             yield Part(label + " with its JIT", bazel_test, interpreter,
                        [*flags, "--test_env=PYTHON_JIT=1"], without, RUN_WITH_JIT)
         if not interpreter.debug:
-            yield Part("package, " + interpreter.label, package_tests.cases_of, interpreter, lane="package",
-                       libraries=package_tests.ALL if is_first else (), left_out=package_tests.SLOW)
+            yield _package("package", interpreter, libraries=package_tests.ALL if is_first else ())
     if machine.pypy:
-        yield Part("package, " + machine.pypy.label, package_tests.cases_of, machine.pypy, lane="package",
-                   libraries=(), left_out=package_tests.SLOW)
+        yield _package("package", machine.pypy, libraries=())
 
 
 def cross(interpreter):
@@ -249,14 +264,13 @@ def cross(interpreter):
     flags = ["--run_under=" + os.environ["TYPEDCALL_RUN_UNDER"], "--test_env=PATH", "--test_env=TYPEDCALL_RUN_UNDER",
              # Emulation takes about ten times as long.
              "--test_timeout=600,1800,3600,7200"]
-    yield Part(interpreter.label, bazel_test, interpreter, flags)
-    yield Part("package, " + interpreter.label, package_tests.cases_of, interpreter, libraries=(),
-               left_out=package_tests.SLOW)
+    yield Part(interpreter.label, bazel_test, interpreter, ["--test_tag_filters=-preflight", *flags])
+    yield _package("package alone", interpreter, libraries=["cffi", "pycparser"])
 
 
 def musl(interpreter):
     """With musl, in the environment of tools/musl."""
-    flags = _tags(NOT_AGAIN)
+    flags = _only(NOT_AGAIN)
     in_c = query(f"tests(//tests/...) except rdeps(//tests/..., set({WITH_CXX_LIBRARY})) "
                  "except attr(tags, 'compiles', //tests/...)")
     yield Part("musl-gcc, " + interpreter.label, bazel_test, interpreter, flags, (), in_c)

@@ -12,13 +12,14 @@ FLAKY = "flaky"
 # A part that cannot be set up here: a mirror, a package or an interpreter is missing.
 UNAVAILABLE = "unavailable"
 
-# Bazel's exit code when no test has the tags asked for.
-NO_TESTS = 4
+# Bazel's exit codes; the last one when no test has the tags asked for.
+BUILD_FAILED, TESTS_FAILED, NO_TESTS = 1, 3, 4
 # Failures that mean the same however often they happen again: a case that shows one is not run again.
 FINAL = re.compile(
     r"(?:Address|Leak|Thread|UndefinedBehavior)Sanitizer|runtime error: |^leak: |AssertionError: leak: "
     r"|\bSIG(?:SEGV|ABRT|BUS|FPE|ILL|KILL|TRAP)\b|Segmentation fault|Fatal Python error|TIMEOUT|Timeout \(?>"
-    r"|timed out|took too long|has not ended after|exit(?:ed)? with (?:signal|error code 1[3-9]\d)", re.MULTILINE)
+    r"|timed out|took too long|has not ended after|exit(?:ed)? with (?:signal|error code 1[3-9]\d)"
+    r"|exit status 1[3-9]\d|core dumped|terminate called|-(?:4|6|7|8|11) != 0|0 != -(?:4|6|7|8|11)\b", re.MULTILINE)
 # More than that are no coincidence.
 MOST_AGAIN = 10
 
@@ -26,7 +27,7 @@ MOST_AGAIN = 10
 class Case:
     """One test case: its outcome, the reason or message where there is one, and what it printed.
 
-    `target` is what runs it again, `is_final` whether that makes no sense."""
+    `target` runs it again, unless it is final: then it fails for good."""
 
     def __init__(self, name, outcome, message="", log="", target="", is_final=False):
         self.name = name
@@ -110,7 +111,9 @@ def cases_of_events(path, exit_code):
     cases = [Case(label, FAILED, "did not build", is_final=True) for label in sorted(unbuilt)]
     for label in sorted(results):
         cases += cases_of_target(label, results[label])
-    if exit_code not in (0, NO_TESTS) and not any(case.outcome == FAILED for case in cases):
+    has_failed = any(case.outcome == FAILED for case in cases)
+    explained = {0: True, NO_TESTS: True, BUILD_FAILED: bool(unbuilt), TESTS_FAILED: has_failed}
+    if not explained.get(exit_code):
         cases.append(Case("bazel", FAILED, f"ended with exit code {exit_code}", is_final=True))
     return cases
 
@@ -127,7 +130,10 @@ def run_again(cases, again):
     if len(failed) > MOST_AGAIN:
         return
     for case in failed:
-        second = [found for found in again(case) if _key(found) == _key(case)]
+        ran = again(case)
+        second = [found for found in ran if _key(found) == _key(case)]
+        # What it ends with has a name of its own.
+        second += [found for found in ran if found not in second and found.outcome == FAILED and found.is_final]
         log = "\n".join(found.log or found.message for found in second) or "the case was not run"
         case.log += "\n\n== again, alone ==\n" + (log if any(
             found.outcome == FAILED for found in second) or not second else "passed\n" + log)
@@ -153,7 +159,7 @@ class Run:
         lines = [f"{self.name}: {self.seconds:.0f} s"]
         for case in self.cases:
             lines.append(f"{case.outcome} {case.name}" + (f": {case.message}" if case.message else ""))
-            if case.log and case.outcome != PASSED:
+            if case.log:
                 lines.append(case.log)
         return "\n".join(lines) + "\n"
 
@@ -195,6 +201,11 @@ def summary(runs, interpreters, not_run, seconds, log_folder):
         for case in run.cases:
             if case.outcome == FLAKY:
                 print(f"FLAKY {case.name} [{run.name}]: both logs are in {log_of(log_folder, run.name)}")
+            if case.outcome == PASSED:
+                # A run inside of this one, in a script.
+                for line in case.log.splitlines():
+                    if line.startswith(("FLAKY ", "Not run: ")):
+                        print(f"{line} [{run.name}]")
     total = {outcome: sum(run.count(outcome) for run in runs)
              for outcome in (PASSED, FAILED, SKIPPED, FLAKY, UNAVAILABLE)}
     # A flaky case has passed, the second time.

@@ -4,11 +4,13 @@ import argparse
 import collections
 import os
 import re
+import signal
 import sys
 import threading
 import time
 import traceback
 
+import commands
 import expected
 import interpreters
 import kept
@@ -31,9 +33,9 @@ def run_part(part):
     begin = time.monotonic()
     try:
         cases = part.cases()
+        expected.apply(part.name, cases)
     except Exception:
         cases = [Case(part.name, FAILED, "the runner failed", traceback.format_exc(), is_final=True)]
-    expected.apply(part.name, cases)
     run = Run(part.name, cases, time.monotonic() - begin)
     counts = ((outcome, run.count(outcome)) for outcome in (PASSED, FAILED, SKIPPED, FLAKY, UNAVAILABLE))
     progress(f"{part.name}: " + ", ".join(
@@ -45,8 +47,8 @@ def run_part(part):
 
 
 def run_all(plan, store, is_kept):
-    """Runs the parts, two at once, and gives their Runs in the order of the plan. With `is_kept` what has
-    passed before is not run again."""
+    """Runs the parts, two at once, and gives their Runs in the order of the plan. A part for which is_kept()
+    is not run again if it has passed before."""
     found = {}
     waiting = {lane: collections.deque(part for part in plan if part.lane == lane)
                for lane in ("bazel", "package", "quiet")}
@@ -59,13 +61,13 @@ def run_all(plan, store, is_kept):
 
     def run_lane(*lanes):
         while part := take(lanes):
-            run = store.load(part.name) if is_kept else None
+            run = store.load(part.name) if is_kept(part) else None
             if run is None:
                 run = run_part(part)
                 store.store(run)
             else:
                 progress(f"{part.name}: passed before, for the same tree")
-            found[part.name] = run
+            found[part] = run
 
     # Bazel runs one command at a time, so its parts do. When they are done, both take what is left.
     threads = [threading.Thread(target=run_lane, args=lanes, daemon=True)
@@ -75,7 +77,7 @@ def run_all(plan, store, is_kept):
     for thread in threads:
         thread.join()
     run_lane("quiet")
-    return [found[part.name] for part in plan]
+    return [found[part] for part in plan]
 
 
 def make_environments(usual, pypy):
@@ -115,9 +117,9 @@ def read_options():
                              "or with musl: all C and C++ tests")
     parser.add_argument("--only", default="", metavar="REGEX",
                         help="run only the parts whose name has a match: those of the last table")
-    parser.add_argument("--seconds", type=int, default=30, metavar="N",
-                        help="with --full: how long each fuzzer, and the package's, runs (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=time.time_ns() % (1 << 31), metavar="N",
+    parser.add_argument("--seconds", type=int, metavar="N",
+                        help="with --full: how long each fuzzer, and the package's, runs (default: 30)")
+    parser.add_argument("--seed", type=int, metavar="N",
                         help="with --full: of all that is random (default: a new one; it is printed)")
     parser.add_argument("--thread-sanitizer", action="store_true",
                         help="with --full: also tools/thread_sanitizer, which takes half an hour")
@@ -136,8 +138,9 @@ def plan_of(options, machine):
         return list(parts.by_name(machine, required, options.clang)), []
     plan, not_run = parts.gate(machine, options.demand)
     if options.full:
-        progress(f"the seed of all that is random: {options.seed}")
-        plan += parts.full(machine, options.seconds, options.seed, options.thread_sanitizer)
+        seed = time.time_ns() % (1 << 31) if options.seed is None else options.seed
+        progress(f"the seed of all that is random: {seed}")
+        plan += parts.full(machine, options.seconds or 30, seed, options.thread_sanitizer)
         not_run = []
     return plan, not_run
 
@@ -151,6 +154,7 @@ def status(runs, is_full):
 
 def main():
     options = read_options()
+    expected.entries()  # or it says what is wrong with the file
     # With --arch tools/cross or tools/musl has made one.
     found = ([interpreters.probe(os.environ["PYTHON_BIN"])] if options.arch
              else interpreters.find(options.python))
@@ -163,17 +167,34 @@ def main():
     machine = parts.Machine(found, usual)
     plan, not_run = plan_of(options, machine)
     plan = [part for part in plan if re.search(options.only, part.name)]
+    names = [part.name for part in plan]
+    if len(set(names)) < len(names):
+        sys.exit("two parts have one name: " + ", ".join(sorted(names)))
     if not plan:
         sys.exit(f"no part has a name that matches {options.only}")
     if any(part.lane == "package" for part in plan) and not options.arch:
         make_environments(usual, machine.pypy)
         progress("set-up is complete")
     begin = time.monotonic()
-    store = kept.Kept(found)
-    runs = run_all(plan, store, options.full and not options.again)
+    # The gate runs all of it; Bazel alone keeps results there.
+    is_gate = not options.arch and not options.python
+    store = kept.Kept(found, "" if is_gate else "-other")
+    asks_for_chance = options.seed is not None or options.seconds is not None
+    runs = run_all(plan, store, lambda part: options.full and not options.again and not (
+        part.is_random and asks_for_chance))
     results.summary(runs, found, not_run, time.monotonic() - begin, store.folder)
     return status(runs, options.full)
 
 
+def main_that_can_be_cut():
+    """main(); what it has started ends with it."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        return main()
+    except BaseException:
+        commands.end_all()
+        raise
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main_that_can_be_cut())

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import types
 import unittest
 import unittest.mock
@@ -62,12 +63,18 @@ class RunAgain(unittest.TestCase):
                                Case("t a.b (n=2)", FAILED))
         self.assertEqual(case.outcome, FAILED)
 
+    def test_a_crash_the_second_time_is_failed(self):
+        case, _ = self.decided(Case("t a.b", FAILED, "1 != 2", "", "t"), Case("t a.b", PASSED),
+                               Case("t", FAILED, "signal 11", is_final=True))
+        self.assertEqual(case.outcome, FAILED)
+
     def test_what_is_final_never_runs_again(self):
         for text in ("==1==ERROR: AddressSanitizer: heap-use-after-free", "x.cc:1:2: runtime error: overflow",
                      "WARNING: ThreadSanitizer: data race", "ERROR: LeakSanitizer: detected memory leaks",
                      "leak: 5 blocks a round", "AssertionError: leak: 5 blocks", "the child ended by SIGSEGV",
                      "Fatal Python error: Aborted", "TIMEOUT: no log", "Timeout (>300.0s) from pytest-timeout",
-                     "Command 'x' timed out after 3 seconds", "exited with error code 139"):
+                     "Command 'x' timed out after 3 seconds", "exited with error code 139", "exit status 134",
+                     "-11 != 0", "['x'] has not ended after 600 s:", "Aborted (core dumped)"):
             with self.subTest(text=text):
                 case, asked = self.decided(Case("t a.b", FAILED, text, "", "t"), Case("t a.b", PASSED))
                 self.assertEqual((case.outcome, asked), (FAILED, []))
@@ -130,11 +137,23 @@ class BazelEvents(unittest.TestCase):
 
     def test_a_run_without_a_word(self):
         self.assertEqual(outcomes(self.cases(exit_code=1)), [("bazel", FAILED)])
+
+    def test_bazel_that_ends_in_the_middle(self):
+        bad = ("//a:b", "FAILED", """<testsuites><testsuite><testcase classname="S" name="bad">
+            <failure message="1 != 2"/></testcase></testsuite></testsuites>""", "log")
+        self.assertEqual(outcomes(self.cases(bad)), [("//a:b S.bad", FAILED)])
+        for code in (1, 8, 37, None):
+            with self.subTest(code=code):
+                self.assertEqual(outcomes(self.cases(bad, exit_code=code)),
+                                 [("//a:b S.bad", FAILED), ("bazel", FAILED)])
+
+    def test_nothing_to_do(self):
         self.assertEqual(self.cases(exit_code=results.NO_TESTS), [])
 
 
 class Expected(unittest.TestCase):
-    LISTED = {"skip": [{"case": "a *", "part": "CPython*", "reason": "no gold here"}],
+    LISTED = {"skip": [{"case": "a *", "part": "CPython*", "reason": "no gold here"},
+                       {"case": "*", "part": "bare", "reason": "no libraries", "says": "* is not installed*"}],
               "fail": [{"case": "b c.d", "part": "*", "reason": "the engine mends it"}]}
 
     def decided(self, part, *cases):
@@ -143,6 +162,11 @@ class Expected(unittest.TestCase):
 
     def test_a_skip_that_is_listed(self):
         self.assertEqual(self.decided("CPython 3.11", Case("a b.c", SKIPPED, "no gold")), [(SKIPPED, False)])
+
+    def test_what_it_says(self):
+        self.assertEqual(self.decided("bare", Case("x y.z", SKIPPED, "NumPy is not installed (why)")),
+                         [(SKIPPED, False)])
+        self.assertEqual(self.decided("bare", Case("x y.z", SKIPPED, "no compiler")), [(FAILED, True)])
 
     def test_any_other_skip_is_a_failure(self):
         self.assertEqual(self.decided("PyPy", Case("a b.c", SKIPPED, "no gold"), Case("x y.z", SKIPPED, "no x")),
@@ -282,19 +306,17 @@ class OtherMachine(unittest.TestCase):
 class Runs(InAFolder):
     """Runs of parts that are made up."""
 
-    def run_parts(self, *plan, is_kept=False, is_full=False, not_run=()):
+    def run_parts(self, *plan, is_kept=False, is_full=False, not_run=(), kind=""):
         """(what it printed, its status)"""
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), \
                 unittest.mock.patch.object(expected, "entries", return_value={"skip": [], "fail": []}):
-            store = kept.Kept([])
-            runs = run_tests.run_all(plan, store, is_kept)
+            store, self.ran = kept.Kept([], kind), []
+            runs = run_tests.run_all(plan, store, lambda part: is_kept)
             results.summary(runs, [], not_run, 1, store.folder)
         return printed.getvalue(), run_tests.status(runs, is_full)
 
     def part(self, name, *cases, lane="bazel"):
-        self.ran = []
-
         def run():
             self.ran.append(name)
             return [Case(*case) for case in cases]
@@ -351,21 +373,47 @@ class Runs(InAFolder):
         self.assertEqual(status, 1)
         self.assertIn("no disk", printed)
 
-    def test_a_run_that_is_cut_is_taken_up(self):
-        def is_cut():
-            raise KeyboardInterrupt
-
+    def test_a_part_that_has_failed_runs_again(self):
         self.run_parts(self.part("one", ("a b", PASSED)), self.part("two", ("c d", FAILED)))
         again = self.part("one", ("a b", PASSED)), self.part("two", ("c d", PASSED)), self.part("three", ("e f", PASSED))
         printed, status = self.run_parts(*again, is_kept=True, is_full=True)
         self.assertEqual((self.ran, status), (["two", "three"], 0))
         self.assertIn("one: passed before, for the same tree", printed)
         self.assertEqual(printed.splitlines()[-1], "3 passed, 0 failed, 0 skipped")
-        # The gate does not look at what passed before.
-        self.part("")
-        again = self.part("one", ("a b", PASSED))
-        self.run_parts(again)
+        # The gate does not look at what passed before, nor anyone at what a run of another kind has.
+        self.run_parts(self.part("one", ("a b", PASSED)))
         self.assertEqual(self.ran, ["one"])
+        self.run_parts(self.part("four", ("a b", PASSED)), kind="-other")
+        self.run_parts(self.part("four", ("a b", PASSED)), is_kept=True)
+        self.assertEqual(self.ran, ["four"])
+
+    def test_a_run_that_is_cut_is_taken_up(self):
+        ready = os.path.join(self.cache, "ready")
+        code = f"""
+import sys
+sys.path.insert(0, {os.path.join(ROOT, "tools")!r})
+import commands, expected, kept, parts, run_tests
+from results import Case
+expected.entries = lambda: {{"skip": [], "fail": []}}
+plan = [parts.Part("one", lambda: [Case("a b", "passed")]),
+        parts.Part("two", lambda: commands.run("sh", "-c", "echo $$ >{ready}.new; mv {ready}.new {ready}; sleep 60"))]
+run_tests.main = lambda: run_tests.run_all(plan, kept.Kept([]), lambda part: True)
+run_tests.main_that_can_be_cut()
+"""
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+            while not os.path.exists(ready) and process.poll() is None:
+                time.sleep(0.01)
+            process.terminate()
+            process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 143)
+        with open(ready, encoding="utf-8") as file:
+            child = int(file.read())
+        # What it had started has ended with it; init may not have looked yet.
+        with contextlib.suppress(FileNotFoundError), open(f"/proc/{child}/stat", encoding="utf-8") as file:
+            self.assertEqual(file.read().rpartition(")")[2].split()[0], "Z")
+        again = self.part("one", ("a b", PASSED)), self.part("two", ("c d", PASSED))
+        self.run_parts(*again, is_kept=True, is_full=True)
+        self.assertEqual(self.ran, ["two"])
 
 
 if __name__ == "__main__":

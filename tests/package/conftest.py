@@ -1,5 +1,6 @@
 """For pytest: a file whose cases are all for other runtimes (tests/support/collected.py) is empty, which is
-neither a skip nor an error. Other files without cases still end pytest with status 5."""
+neither a skip nor an error; nor is one whose cases -m leaves to another run. Other files without cases
+still end pytest with status 5."""
 import pathlib
 import sys
 
@@ -34,7 +35,12 @@ def pytest_collection_modifyitems(session, items):
 
 
 def pytest_sessionfinish(session, exitstatus):
-    are_elsewhere = session.stash.get(_are_elsewhere, [])
-    if (exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and are_elsewhere and all(are_elsewhere)
-            and not session.stash.get(_has_cases, True)):
+    if exitstatus != pytest.ExitCode.NO_TESTS_COLLECTED:
+        return
+    if session.stash.get(_has_cases, True):
+        is_good = session.config.option.markexpr and not session.config.option.keyword
+    else:
+        are_elsewhere = session.stash.get(_are_elsewhere, [])
+        is_good = are_elsewhere and all(are_elsewhere)
+    if is_good:
         session.exitstatus = pytest.ExitCode.OK

@@ -56,6 +56,13 @@ class Collected(unittest.TestCase):
             "    def test_two(self): pass\n", "-k", "test_one")
         self.assertEqual(status, 5, said)
 
+    def test_cases_that_are_left_to_another_run(self):
+        text = "class Some(unittest.TestCase):\n    def test_one(self): pass\n"
+        status, said = self.run_pytest(text, "-m", "timing")
+        self.assertEqual(status, 0, said)
+        status, said = self.run_pytest("", "-m", "timing")
+        self.assertEqual(status, 5, said)
+
     def test_a_file_that_is_skipped_still_says_why(self):
         status, said = self.run_pytest("raise unittest.SkipTest('no such library')\n")
         self.assertEqual(status, 5, said)
