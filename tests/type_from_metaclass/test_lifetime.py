@@ -192,7 +192,7 @@ class Lifetime(unittest.TestCase):
                     # and 3.9 always.
                     if sys.version_info < (3, 10):
                         continue
-                    leaks.check(lambda: every_allocation(kind, type, only_one), 6, warm_up=0,
+                    leaks.check(lambda: every_allocation(kind, type, only_one), 6, warm_up=6,
                                 blocks=5, references=5 if COUNTS_REFERENCES else None)
 
 
