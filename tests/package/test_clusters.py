@@ -3,6 +3,7 @@ and callable, which the other process imports and asks; what it says where these
 
 import copy
 import importlib
+import pathlib
 import pickle
 import sys
 import unittest
@@ -99,6 +100,28 @@ class Functions(cluster_support.Processes):
         self.assertEqual(self.read(typed, "found(1.0)"), "RuntimeError: no licence")
         self.write("versions.py", "def g(x): return x")
         self.assertIn("has no 'f' in 'versions'", self.read(typed, "found(1.0)"))
+
+    def test_a_module_that_ends_its_process(self):
+        typed = typedcall.resolve(self.here(), "d->d")
+        for raised in ("SystemExit(3)", "GeneratorExit(3)", "type('Own', (BaseException,), {})(3)"):
+            name = raised.split("(")[0].replace("type", "Own")
+            self.write("versions.py", "raise " + raised)
+            for expression in ("found(1.0)", "pickle.loads(pickle.dumps(found))(1.0)"):
+                self.assertEqual(
+                    self.read(typed, expression),
+                    "ImportError: versions.f comes from a pickle, and this process cannot import 'versions' "
+                    "(%s: 3): put the file of 'versions' on the path here" % name)
+            self.write("versions.py", "def __getattr__(name): raise " + raised)
+            self.assertIn("and this process ends in %s: 3 when it asks for it" % name,
+                          self.read(typed, "found(1.0)"))
+
+    def test_an_interrupt_is_the_users(self):
+        data = pickle.dumps(typedcall.resolve(self.here(), "d->d"))
+        self.write("versions.py", "raise KeyboardInterrupt")
+        status, _, errors = support.python(
+            "-c", cluster_support.READ, data.hex(), "found", paths=[FOLDER, self.folder])
+        self.assertNotEqual(status, 0)
+        self.assertIn("KeyboardInterrupt", errors)
 
     def test_a_new_version_is_asked_anew(self):
         typed = typedcall.resolve(self.here(), "d->d")
@@ -261,6 +284,19 @@ class Spawned(cluster_support.Processes):
             "        try: pool.map(typedcall.resolve(typed_functions.half, 'd->d'), [1.0])\n"
             "        except ImportError as error: print(error.name, error)" % FOLDER, "", ())
         self.assertRegex(printed[0], "^typed_functions typed_functions.half comes from a pickle")
+
+    def test_a_provider_that_ends_the_worker(self):
+        # Another module in the workers: they take this one's place on the path.
+        self.write("versions.py", PROVIDER.format(native="half", signature="d->d", flags=0))
+        self.write("ends/versions.py", "import sys; sys.exit(3)")
+        printed = self.spawn(
+            "sys.path.insert(0, %r); f = typedcall.resolve(versions.f, 'd->d')\n"
+            "        try: pool.map_async(f, [1.0]).get(60)\n"
+            "        except ImportError as error: print(error.name, error)" % self.folder,
+            "import typedcall\nif __name__ == '__main__': import versions\n"
+            "else: sys.path.insert(0, %r)" % str(pathlib.Path(self.folder, "ends")),
+            (FOLDER, self.folder))
+        self.assertRegex(printed[0], "^versions versions.f comes from a pickle.*SystemExit: 3")
 
 
 @support.ON_CPYTHON

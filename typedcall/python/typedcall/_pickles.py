@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from typedcall._api import entries, resolve
-from typedcall._foreign import import_path
+from typedcall._foreign import import_path, show, type_name
 from typedcall._tag_modules import load_tags_of
 
 __all__ = ["Provider", "Unavailable", "ask_again", "in_pickle", "read", "reduce_function"]
@@ -29,15 +29,19 @@ class Provider(NamedTuple):
         try:
             found: Any = sys.modules.get(self.module) or importlib.import_module(self.module)
         except ImportError as error:
-            raise self._lack(f"cannot import '{self.module}' ({error})") from error
+            raise self.lack(f"cannot import '{self.module}' ({error})") from error
+        except BaseException as error:
+            if is_for_us(error):
+                raise
+            raise self.lack(f"cannot import '{self.module}' ({_one_line(error)})") from error
         try:
             for step in self.path.split("."):
                 found = getattr(found, step)
         except AttributeError as error:
-            raise self._lack(f"has no '{self.path}' in '{self.module}'") from error
+            raise self.lack(f"has no '{self.path}' in '{self.module}'") from error
         return found
 
-    def _lack(self, what: str) -> ImportError:
+    def lack(self, what: str) -> ImportError:
         return ImportError(
             f"{self.module}.{self.path} comes from a pickle, and this process {what}: "
             f"{self._what_to_do()}",
@@ -50,6 +54,16 @@ class Provider(NamedTuple):
         if self.requirement:
             return f"install {self.requirement} here"
         return f"put the file of '{self.module}' on the path here"
+
+
+def is_for_us(error: BaseException) -> bool:
+    """Does it go on as it is? What is no Exception, sys.exit() in a module, ends a worker process wherever
+    it comes out, and who waits for its result waits for ever. An interrupt is the user's."""
+    return isinstance(error, (Exception, KeyboardInterrupt))
+
+
+def _one_line(error: BaseException) -> str:
+    return f"{type_name(error)}: {show(error.args[0] if error.args else None)}"
 
 
 @functools.cache
@@ -119,7 +133,7 @@ class Unavailable:
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         if self._found is None:
-            self._found = self._make(*self._question)
+            self._found = _make(self._make, self._question)
         return self._found(*args, **keywords)
 
     def __getattr__(self, name: str) -> Any:
@@ -134,10 +148,23 @@ class Unavailable:
         return read, (self._make, *self._question)
 
 
+def _make(make: Callable[..., Any], question: tuple[Any, ...]) -> Any:
+    """The answer. ImportError for what is no Exception, whatever code of others raised it."""
+    try:
+        return make(*question)
+    except BaseException as error:
+        if is_for_us(error):
+            raise
+        pickled, said = question[0], _one_line(error)
+        if isinstance(pickled, Provider):
+            raise pickled.lack(f"ends in {said} when it asks for it") from error
+        raise ImportError(f"{show(pickled)} comes from a pickle, and to ask it ends in {said}") from error
+
+
 def read(make: Callable[..., Any], *question: Any) -> Any:
     """What pickles call."""
     try:
-        return make(*question)
+        return _make(make, question)
     except MemoryError:
         raise
     except Exception as error:
