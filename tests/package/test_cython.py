@@ -68,10 +68,23 @@ class Source(unittest.TestCase):
         with self.assertRaises(TypeError):
             typedcall.resolve(exports.by_five, "l->l")
 
-    def test_objects(self):
+    def test_objects_of_a_type_that_the_capsule_does_not_show(self):
+        # A list, which only Python's own call checks; an object looks the same.
+        for function, signature in ((exports.first, "O->O"), (exports.same, "O->O"), (exports.x_of, "P->d"),
+                                    (exports.moved, "d->P")):
+            (entry,) = typedcall.entries(function)
+            self.assertEqual((entry.signature, entry.flags), (signature, UNKNOWN))
+            with self.assertRaisesRegex(TypeError, "differs from the Python callable"):
+                typedcall.resolve(function, signature)
+        self.assertEqual(resolve(exports.first, "O->O")([7]), 7)
+        self.assertIs(resolve(exports.same, "O->O")(self), self)
+        capsule = exports.__pyx_capi__["first_in_c"]
+        self.assertEqual(typedcall.entries(capsule)[0].flags, UNKNOWN)
+
+    def test_a_result_is_an_object_whatever_its_type(self):
         # NULL is the only error value that Cython has for them.
-        self.assertEqual(typedcall.entries(exports.same)[0].flags, USUAL)
-        self.assertIs(typedcall.resolve(exports.same, "O->O")(self), self)
+        self.assertEqual(typedcall.entries(exports.made)[0].flags, USUAL)
+        self.assertEqual(typedcall.resolve(exports.made, "l->O")(3), [3])
 
     def test_fused_functions_are_overloads(self):
         self.assertEqual(typedcall.signatures(exports.twice), ["l->l", "d->d"])
@@ -112,7 +125,7 @@ class Source(unittest.TestCase):
 
 class Tagging(unittest.TestCase):
     def untag(self):
-        names = "scale checked by_five by_two same twice turn nothing optional"
+        names = "scale checked by_five by_two same first made x_of moved twice turn nothing optional"
         for name in names.split():
             function = getattr(exports, name)
             for variant in getattr(function, "__signatures__", {}).values():
@@ -124,7 +137,8 @@ class Tagging(unittest.TestCase):
 
     def test_one_call_tags_a_module(self):
         tagged = typedcall.tag_pyx_capi(exports)
-        expected = ["by_five", "by_two", "checked", "optional", "same", "scale", "twice"]
+        expected = ["by_five", "by_two", "checked", "first", "made", "moved", "optional", "same", "scale", "twice",
+                    "x_of"]
         self.assertEqual(tagged, expected)
         entry = typedcall.entries(exports.scale)[0]
         self.assertEqual((entry.signature, entry.flags), ("di->d", UNKNOWN))
@@ -148,7 +162,10 @@ class Tagging(unittest.TestCase):
         tagged = typedcall.tag_pyx_capi(exports, flags=int(Flags.THREAD_SAFE))
         self.assertIn("turn", tagged)
         self.assertEqual(typedcall.resolve(exports.turn, "Zd->Zd", capabilities=0)(2 + 1j), -1 + 2j)
-        self.assertTrue(typedcall.entries(exports.same)[0].flags & Flags.NEEDS_THREAD)
+        self.assertEqual(typedcall.entries(exports.made)[0].flags, Flags.NEEDS_THREAD)
+        # A promise about exceptions is none about types.
+        for function in (exports.same, exports.first, exports.x_of, exports.moved):
+            self.assertTrue(typedcall.entries(function)[0].flags & Flags.DIFFERS)
 
     def test_why_nothing_was_tagged(self):
         capsule = typedcall._capsules.make_capsule

@@ -213,6 +213,12 @@ class Source(unittest.TestCase):
         self.assertEqual(typedcall.signatures(made), ["d->d"])
         self.assertEqual(typedcall.resolve(made, "d->d")(0.0), 1.0)
 
+    def test_of_cython_s_functions_of_objects(self):
+        # `list` looks the same as `object`, which nobody checks then.
+        made = scipy.LowLevelCallable(make_capsule(4096, "PyObject *(PyObject *)"))
+        (entry,) = typedcall.entries(made)
+        self.assertEqual(entry.flags, Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.DIFFERS)
+
     def test_user_data_is_an_argument(self):
         made = typedcall.low_level_callable(callbacks.with_data, user_data=pointer_to(5.0))
         self.assertEqual(typedcall.signatures(made), ["dP->d"])

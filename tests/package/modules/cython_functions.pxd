@@ -8,6 +8,15 @@ cpdef long checked(long x) except? -1
 cpdef long by_five(long x) except 5
 cpdef double by_two(double x) except? -2.0
 cpdef object same(object x)
+cpdef object first(list values)
+cpdef object made(long x)
+
+cdef class Point:
+    cdef double x
+
+cpdef double x_of(Point point) except? -1
+cpdef Point moved(double x)
+cdef object first_in_c(list values)
 cpdef number twice(number x) noexcept
 cpdef double complex turn(double complex z) noexcept
 cpdef void nothing(double x) noexcept

@@ -1,5 +1,7 @@
 # cython: language_level=3
 # Functions that Cython exports in `__pyx_capi__`, of every kind, for test_cython.py.
+cimport cython
+
 cpdef double scale(double x, int times) noexcept nogil:
     return x * times
 
@@ -21,6 +23,28 @@ cpdef double by_two(double x) except? -2.0:
 
 cpdef object same(object x):
     return x
+
+# What is no list would be read as one.
+@cython.boundscheck(False)
+@cython.wraparound(False)
+cpdef object first(list values):
+    return values[0]
+
+cdef object first_in_c(list values):
+    return values[0]
+
+cpdef object made(long x):
+    return [x]
+
+cdef class Point:
+    def __init__(self, x):
+        self.x = x
+
+cpdef double x_of(Point point) except? -1:
+    return point.x
+
+cpdef Point moved(double x):
+    return Point(x)
 
 cpdef number twice(number x) noexcept:
     return 2 * x

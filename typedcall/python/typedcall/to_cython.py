@@ -129,7 +129,8 @@ def tag_pyx_capi(module: ModuleType | str, flags: int | None = None) -> list[str
     DIFFERS, and are found by `resolve(..., capabilities=...)` with DIFFERS in it. `flags` is a promise
     for all of them: `NEEDS_THREAD | MAY_RAISE` that what raises does so by -1 or NULL (in Cython 3
     everything without an `except` of its own), 0 that nothing raises or needs the GIL. Without the
-    latter, functions are left out whose result cannot report an exception (void, complex).
+    latter, functions are left out whose result cannot report an exception (void, complex). Functions of
+    objects have DIFFERS always: no capsule says of which class, and no C function checks it.
 
     ImportError for a name that is no module's, TypeError for what is no module, exports nothing, or
     nothing that could be tagged, with the reasons."""

@@ -4,7 +4,9 @@ the `cpdef` functions that they belong to, fused ones with all their variants.
 The text of a capsule says nothing about exceptions: neither that there are none (`noexcept`) nor
 which value reports one. That is -1 or NULL by default, but `except 5` is Cython, too, and who looks
 for -1 misses it. So unless a module has documented what it exports, its functions count as raising,
-and those that return no object have DIFFERS, by which only those find them who ask for it."""
+and those that return no object have DIFFERS, by which only those find them who ask for it. So do,
+whoever promises what, functions of objects: `list xs` and `object xs` are the same text, and it is the
+Python function that checks what it was given."""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ import re
 import sys
 from typing import Any
 
-from typedcall._c_text import parse_declaration
+from typedcall._c_text import Declaration, parse_declaration
 from typedcall._capsules import capsule_address, capsule_name, is_capsule
 from typedcall._codes import CODES, has_error_value, pointee
 from typedcall._foreign import (
@@ -41,7 +43,7 @@ _WITHOUT_GIL = (
 # The name of one variant of a fused function: a number for each fused type, then its own.
 _VARIANT = re.compile(r"__pyx_fuse_((?:\d+_)*\d+)([A-Za-z_]\w*)")
 _SKIP_DISPATCH = "int __pyx_skip_dispatch"
-_OPTIONAL_ARGUMENTS = "__pyx_optional_args"
+_OPTIONAL_ARGUMENTS = "__pyx_opt_args_"
 
 
 def documented_flags(module_name: str, name: str = "") -> Flags:
@@ -99,9 +101,21 @@ def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Entr
         flags &= ~Flags.THREAD_SAFE
     if flags == UNKNOWN and declared.result == "O":
         flags &= ~Flags.DIFFERS  # Cython has no other error value for objects than NULL
+    if _takes_objects(declared, text or ""):
+        flags |= Flags.DIFFERS
     address = capsule_address(capsule)
     keep = capsule if keep_alive is None else keep_alive
     return Entry(signature, flags, address, "Cython", keep)
+
+
+def _takes_objects(declared: Declaration, text: str) -> bool:
+    """Does the C function trust that an argument is of some class, which Python's call checks; or gives
+    it an instance as a pointer to its struct, which nobody would own?"""
+    pointers = [given for given, letters in zip(declared.texts, declared.arguments) if letters == "P"]
+    pointers += [text.split("(")[0]] if declared.result == "P" else []
+    # A pointer to optional arguments is no object.
+    is_class = ["void" not in each and _OPTIONAL_ARGUMENTS not in each for each in pointers]
+    return "O" in declared.arguments or _is_cpdef_text(text) and any(is_class)
 
 
 def capsules_of(module: Any) -> dict[str, Any]:
@@ -146,7 +160,12 @@ def exported(function: Any) -> list[tuple[str, Any]]:
 
 def is_cpdef(capsule: Any) -> bool:
     """Is it of a function that Python calls, too?"""
-    return _SKIP_DISPATCH in (capsule_name(capsule) or "")
+    return _is_cpdef_text(capsule_name(capsule) or "")
+
+
+def _is_cpdef_text(text: str) -> bool:
+    """The same of what the capsule is called."""
+    return _SKIP_DISPATCH in text
 
 
 def _name_of_variant(function: Any, capsules: dict[str, Any]) -> str:

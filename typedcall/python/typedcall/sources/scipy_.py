@@ -53,7 +53,11 @@ def entries(obj: Any) -> list[Entry] | None:
         entry = cython_.entry_of_capsule(capsule, _flags_of(obj, text), obj)
         return [] if entry is None else [entry]
     try:
-        signature = parse_declaration(text).signature
+        declared = parse_declaration(text)
     except ValueError:
         return []
-    return [Entry(signature, _flags_of(obj, text), capsule_address(capsule), "SciPy", obj)]
+    flags = _flags_of(obj, text)
+    if "O" in (*declared.arguments, declared.result):
+        # Only Cython's cdef functions have such, of classes that the text does not show.
+        flags |= Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.DIFFERS
+    return [Entry(declared.signature, flags, capsule_address(capsule), "SciPy", obj)]
