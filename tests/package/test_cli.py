@@ -34,6 +34,12 @@ class Paths(CommandLine):
 
 
 class Show(CommandLine):
+    def test_it_says_what_scipy_s_c_functions_do_not_follow(self):
+        adapter_support.library("scipy.special")
+        self.assertIn("float32", self.json("show", "scipy.special:j0")["note"])
+        self.assertIn("special.seterr", self.output("show", "scipy.special:j0"))
+        self.assertNotIn("note", self.json("show", "typed_functions:half"))
+
     def test_a_module(self):
         rows = self.json("show", "typed_functions")["entries"]
         by_name = {}

@@ -24,6 +24,12 @@ class Source(unittest.TestCase):
         self.assertEqual(typedcall.resolve(numpy.hypot, "dd->d")(3.0, 4.0), 5.0)
         self.assertEqual(typedcall.resolve(numpy.hypot, "ff->f")(3.0, 4.0), 5.0)
 
+    def test_what_a_loop_for_complex_numbers_calls_is_not_what_the_ufunc_does(self):
+        # It writes through a pointer: numpy.sin takes a number and gives one.
+        for ufunc in (numpy.sin, numpy.sqrt, numpy.power, numpy.negative, numpy.float_power):
+            listed = typedcall.signatures(ufunc)
+            self.assertEqual([text for text in listed if "&" in text], [], ufunc)
+
     def test_other_loops_are_not_taken_for_one(self):
         self.assertEqual(typedcall.signatures(numpy.add), [])
         self.assertEqual(typedcall.signatures(typedcall.ufunc(functions.half)), [])

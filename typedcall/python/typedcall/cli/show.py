@@ -6,13 +6,16 @@ from typing import Any
 
 from typedcall.cli.report import print_json, print_table
 from typedcall.cli.targets import find_targets
+from typedcall.sources import numpy_
 
 __all__ = ["run"]
 
 
 def run(options: argparse.Namespace) -> int:
     rows: list[dict[str, Any]] = []
-    for target in find_targets(options.target, options.modules, exports=True):
+    targets = find_targets(options.target, options.modules, exports=True)
+    is_special = any(numpy_.is_special(target.function, target.entries) for target in targets)
+    for target in targets:
         for entry in target.entries:
             rows.append(
                 {
@@ -25,7 +28,8 @@ def run(options: argparse.Namespace) -> int:
                 }
             )
     if options.json:
-        print_json({"target": options.target, "entries": rows})
+        note = {"note": numpy_.NOT_FOLLOWED} if is_special else {}
+        print_json({"target": options.target, "entries": rows, **note})
         return 0
     print_table(
         options.target,
@@ -41,4 +45,6 @@ def run(options: argparse.Namespace) -> int:
             for row in rows
         ],
     )
+    if is_special:
+        print(f"Note: {numpy_.NOT_FOLLOWED}.")
     return 0

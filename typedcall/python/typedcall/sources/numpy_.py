@@ -11,9 +11,19 @@ from typedcall._codes import CODES, pointee
 from typedcall._foreign import attribute, imported_class, is_a
 from typedcall._records import Entry, Flags, parse_signature
 
-__all__ = ["dtype_of", "entries", "ufunc_api"]
+__all__ = ["NOT_FOLLOWED", "dtype_of", "entries", "is_special", "ufunc_api"]
 
 _KINDS = {"bool": "?", "signed": "i", "unsigned": "u", "floating": "f", "complex": "c"}
+
+
+#: What a ufunc of scipy.special does, and the C function behind it does not.
+NOT_FOLLOWED = ("the C functions behind ufuncs of scipy.special do not follow special.seterr(): they raise nothing and warn of "
+                "nothing. Most have no float32: they give float64 where the ufunc gives float32")
+
+
+def is_special(obj: Any, found: list[Entry]) -> bool:
+    """Are the entries those of a ufunc of scipy.special?"""
+    return is_a(obj, imported_class("numpy", "ufunc")) and any(each.place == "SciPy" for each in found)
 
 
 def ufunc_api() -> Any:
@@ -31,8 +41,8 @@ def ufunc_api() -> Any:
 
 
 def entries(obj: Any) -> list[Entry] | None:
-    """What a ufunc offers; None for anything else. A complex function takes pointers to its
-    argument and its result (`&Zd&Zd->v`): NumPy's generic loops for complex numbers want it so."""
+    """What a ufunc offers; None for anything else. Nothing of complex numbers: the functions in NumPy's
+    generic loops for these take pointers to their arguments and their result, as no ufunc does."""
     if not is_a(obj, imported_class("numpy", "ufunc")):
         return None
     from typedcall._numpy_bridge import scalar_functions
