@@ -1,6 +1,8 @@
 # The Python package as a user gets it: pip installs it into a virtual environment, beside the libraries
 # that tools/pins names for the interpreter, and pytest runs the tests of tests/package there, each file in
 # a process of its own.
+import contextlib
+import fcntl
 import glob
 import hashlib
 import os
@@ -8,6 +10,7 @@ import re
 import shutil
 import tempfile
 import threading
+import time
 
 import commands
 import kept
@@ -36,6 +39,8 @@ WITH_JIT = ["test_api", "test_api_calls", "test_ctypes", "test_cffi", "test_life
 # Seconds. Files compile modules, and Numba functions.
 FILE_LIMIT = 900
 
+# Of this run, and of no other.
+RUN = f"{os.getpid()} {time.time_ns()}"
 # By folder: what happens there once a run.
 _made, _reasons, _installed = {}, {}, {}
 _lock = threading.Lock()
@@ -161,6 +166,20 @@ def run_file(interpreter, python, path, marks="", jit=False, only="", environmen
     return found
 
 
+@contextlib.contextmanager
+def installed(folder, options):
+    """Gives the case of an installation of this checkout in an environment, which nothing else installs into
+    meanwhile: neither another part of this run nor another run on this machine."""
+    with open(folder + ".lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        mark = os.path.join(folder, "installed_by")
+        if folder not in _installed or open(mark, encoding="utf-8").read() != RUN:
+            _installed[folder] = install_package(os.path.join(folder, "bin", "python"), *options)
+            with open(mark, "w", encoding="utf-8") as file:
+                file.write(RUN)
+        yield _installed[folder]
+
+
 def cases_of(interpreter, libraries=ALL, left_out=(), chosen=(), marks="", newest=False, environment=()):
     """Installs and runs the tests under one interpreter, all files but those `left_out`, or those that
     are `chosen`, a node of pytest's each. What fails is run again, alone."""
@@ -168,15 +187,16 @@ def cases_of(interpreter, libraries=ALL, left_out=(), chosen=(), marks="", newes
     folder, reason = environment_of(interpreter, libraries, wanted, is_fresh=newest)
     if folder is None:
         return [Case("package", UNAVAILABLE, reason)]
-    python = os.path.join(folder, "bin", "python")
     # As users get it beside its libraries. Without optimisation it takes half as long to compile.
     options = () if libraries is ALL else ("--config-settings=cmake.build-type=Debug",)
-    with _made[folder]:  # another part may want the same
-        if folder not in _installed:
-            _installed[folder] = install_package(python, *options)
-    cases = [_installed[folder]]
-    if cases[0].outcome != PASSED:
-        return cases
+    with installed(folder, options) as installation:
+        if installation.outcome != PASSED:
+            return [installation]
+        return [installation] + _run_files(interpreter, folder, left_out, chosen, marks, environment)
+
+
+def _run_files(interpreter, folder, left_out, chosen, marks, environment):
+    python = os.path.join(folder, "bin", "python")
     files = sorted(os.path.basename(path)[:-len(".py")] for path in glob.glob(TESTS + "/test_*.py")
                    if marks != "timing" or "@support.timing" in open(path, encoding="utf-8").read())
     tests = [(name, False) for name in sorted(chosen) or files if name not in left_out]
@@ -188,8 +208,7 @@ def cases_of(interpreter, libraries=ALL, left_out=(), chosen=(), marks="", newes
         return run_file(interpreter, python, f"{TESTS}/{name}.py", marks, test[1], "::" + node if node else "",
                         environment)
 
-    for found in commands.pool.map(run_one, tests):
-        cases += found
+    cases = [case for found in commands.pool.map(run_one, tests) for case in found]
 
     def again(case):
         # label file.Class.test
