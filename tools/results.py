@@ -53,7 +53,10 @@ def cases_of_xml(path, target):
             message, text = bad.get("message") or "", bad.text or ""
             cases.append(Case(full_name, FAILED, message or text, text or message, target))
         elif skipped is not None:
-            cases.append(Case(full_name, SKIPPED, skipped.get("message") or ""))
+            # Of a file that pytest could not import it is the text that says why.
+            message = skipped.get("message") or ""
+            text = (skipped.text or "").partition("Skipped: ")[2] if message == "collection skipped" else ""
+            cases.append(Case(full_name, SKIPPED, text or message))
         elif element.get("status") == "notrun":
             cases.append(Case(full_name, SKIPPED, "disabled"))
         else:

@@ -18,6 +18,13 @@ long Times() {
   return times != nullptr ? std::atol(times) : 1;
 }
 
+// Without the GIL the world is stopped for each turn, and who looks keeps the processors busy.
+#ifdef Py_GIL_DISABLED
+constexpr long kTurns = 30, kRounds = 10;
+#else
+constexpr long kTurns = 150, kRounds = 50;
+#endif
+
 // What a look-up of slots 1, 2 and 3 may give on an object, whoever asks.
 struct Watched {
   PyObject *object;
@@ -117,8 +124,8 @@ TEST_F(BasesWhileReading, NobodyCrashesAndNobodyIsWrong) {
   readers.emplace_back([this] { ReadAttached(); });
   // Until all have done enough beside each other.
   bool failed = false;
-  for (; !failed &&
-         (turns_ < 150 * Times() || looks_ < 100000 * Times() || attached_rounds_ < 50 * Times());
+  for (; !failed && (turns_ < kTurns * Times() || looks_ < 100000 * Times() ||
+                     attached_rounds_ < kRounds * Times());
        ++turns_) {
     failed = !Ref::Steal(PyObject_CallFunction(toggle.get(), "l", turns_.load()));
     Py_BEGIN_ALLOW_THREADS;

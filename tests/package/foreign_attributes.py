@@ -106,7 +106,7 @@ def need(*names):
         for name in names:
             importlib.import_module(name)
     except ImportError as error:
-        raise unittest.SkipTest(str(error)) from None
+        raise unittest.SkipTest("%s is not installed (%s)" % (name, error)) from None
 
 
 def importable(name):

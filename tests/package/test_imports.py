@@ -34,7 +34,7 @@ TABLE = {
     "package": ("typedcall", "tools record functions acceleration adapters"),
     "command line": ("__main__ cli cli.arguments cli.bench cli.buffers cli.cinderx cli.comparing cli.doctor cli.isolation"
                      " cli.report cli.show cli.targets cli.verify cli.ways",
-                     "compiled tools record parameters shims backends package"),
+                     "compiled tools record parameters sources shims backends package"),
 }
 GROUP_OF = {module: group for group, (modules, _) in TABLE.items()
             for module in (modules.split() if isinstance(modules, str) else modules)}

@@ -143,11 +143,11 @@ class InterpreterEnd(unittest.TestCase):
     def test_the_package(self):
         self.ends(SCENARIOS)
 
-    @unittest.skipUnless(importlib.util.find_spec("numpy"), "needs NumPy")
+    @unittest.skipUnless(importlib.util.find_spec("numpy"), "NumPy is not installed")
     def test_numpy(self):
         self.ends(WITH_NUMPY, "import numpy")
 
-    @unittest.skipUnless(importlib.util.find_spec("scipy"), "needs SciPy")
+    @unittest.skipUnless(importlib.util.find_spec("scipy"), "SciPy is not installed")
     def test_scipy(self):
         self.ends(WITH_SCIPY, "from scipy import integrate")
 

@@ -2,8 +2,8 @@
 
 import gc
 import itertools
-import subprocess
 import sys
+import sysconfig
 import unittest
 import warnings
 import weakref
@@ -25,6 +25,7 @@ kinds = itertools.cycle(GOOD)
 gc.set_threshold(1, 1, 1)
 for _ in range(100):
     make(next(kinds))
+    gc.collect()
 print(collections.count("stop"))
 """
 
@@ -155,7 +156,10 @@ class Lifetime(unittest.TestCase):
     def test_collector_sees_every_stage_and_does_not_crash(self):
         ended = processes.python(code=EVERY_STAGE)
         self.assertEqual(ended.err, "")
-        self.assertGreater(int(ended.out), 100)  # collections
+        # Besides those that are asked for. Without the GIL there are none when the threshold is met,
+        # only when memory has grown.
+        has_gil = not sysconfig.get_config_var("Py_GIL_DISABLED")
+        self.assertGreater(int(ended.out), 200 if has_gil else 99)
 
     # From 3.12 on it is CPython's own code, in which 3.13.0 crashes.
     @only_if(hasattr(_testcapi, "set_nomemory") and sys.version_info < (3, 12))
