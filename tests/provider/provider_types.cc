@@ -134,6 +134,8 @@ typedcall::method_table methods{
     typedcall::def<is_null<void *>>("is_null_void"),
     typedcall::def<address<double *>>("address"),
     typedcall::def<address<const double *>>("address_const"),
+    typedcall::def<address<bool *>>("address_bool"),
+    typedcall::def<address<const bool *>>("address_const_bool"),
     typedcall::def<address<void *>>("address_void"),
     typedcall::def<address<const void *>>("address_const_void"),
     typedcall::def<first<signed char>>("first_b"),

@@ -71,6 +71,14 @@ class Elements(unittest.TestCase):
                                 function(given)
                         self.assertEqual(given.tolist(), list(ELEMENTS[other][1]) * 2)
 
+    def test_bytes_that_are_no_bools(self):
+        for given in (b"\x00\x03", b"\xff\x01", b"\x02"):
+            with self.assertRaisesRegex(ValueError, r"^item \d of the buffer is no bool: its byte is "):
+                m.last_bool(memoryview(given).cast("?"))
+        memory = bytearray(b"\x03\x00\xff\x01\x00")
+        self.assertEqual(m.reverse_bool(memoryview(memory).cast("?")), 5)
+        self.assertEqual(memory, b"\x00\x01\x01\x00\x01")
+
     def test_ctypes_and_arrays(self):
         self.assertEqual(m.last_d((ctypes.c_double * 3)(1, 2, 3)), 3.0)
         self.assertEqual(m.last_d(array.array("d", [1, 2])), 2.0)

@@ -302,6 +302,36 @@ class Capsules(unittest.TestCase):
         for name in (b"P", b"&Zd", b"&O", b"&?"):
             self.assertEqual(m.address_void(capsule(name, number)), ctypes.addressof(number))
 
+    def test_pointers_to_bools(self):
+        memory = bytearray(b"\x03\x00\xff")
+        self.assertNotEqual(m.address_bool(memoryview(memory).cast("?")), 0)
+        self.assertEqual(memory, b"\x01\x00\x01")
+        self.assertNotEqual(m.address_const_bool(memoryview(b"\x01\x00").cast("?")), 0)
+        with self.assertRaisesRegex(ValueError, "item 1 of the buffer is no bool: its byte is 2"):
+            m.address_const_bool(memoryview(b"\x01\x02").cast("?"))
+
+    def test_pointer_objects_of_ctypes_are_their_pointers(self):
+        numbers = (ctypes.c_double * 3)(1, 2, 3)
+        at = ctypes.addressof(numbers)
+        function = ctypes.CFUNCTYPE(None)(lambda: None)
+        kept = ctypes.py_object(numbers)
+        for pointer, wanted in [
+                (ctypes.c_void_p(at), at), (ctypes.cast(numbers, ctypes.POINTER(ctypes.c_double)), at),
+                (ctypes.pointer(numbers), at), (kept, id(numbers)),
+                (function, ctypes.cast(function, ctypes.c_void_p).value)]:
+            for call in (m.address_void, m.address_const_void):
+                self.assertEqual(call(pointer), wanted, pointer)
+        self.assertTrue(m.is_null_void(ctypes.c_void_p()))
+        for text in (ctypes.c_char_p(b"x"), ctypes.c_wchar_p("x")):
+            self.assertEqual(m.address_const_void(text), ctypes.cast(text, ctypes.c_void_p).value)
+            with self.assertRaisesRegex(TypeError, "points to a constant"):
+                m.address_void(text)
+        # What is memory: arrays of pointers, and who asks for that of a pointer.
+        pointer = ctypes.c_void_p(at)
+        self.assertEqual(m.address_void(memoryview(pointer)), ctypes.addressof(pointer))
+        for array_of in (numbers, (ctypes.c_void_p * 2)()):
+            self.assertEqual(m.address_void(array_of), ctypes.addressof(array_of))
+
     def test_pointers_to_pointers_are_capsules_only(self):
         for call in (m.points_to_none, m.first_name, m.points_to_numbers):
             for value in (b"12345678", array.array("l", [0]), 0, "x", m.get_numbers()):

@@ -1,6 +1,6 @@
 // What a Python caller can pass for a C pointer, and what it gets for one: a buffer whose items are
-// of the type that the pointer points to, or a capsule named by the pointer's code; None for NULL.
-// Never an int: no number from Python becomes an address.
+// of the type that the pointer points to, or a capsule named by the pointer's code; None for NULL;
+// for a void * also a pointer object of ctypes. Never an int: no number becomes an address.
 #ifndef TYPEDCALL_CONVERT_POINTER_H_
 #define TYPEDCALL_CONVERT_POINTER_H_
 
@@ -92,6 +92,23 @@ inline bool capsule_fits(const char *name, const pointer_wanted &wanted) {
          PyNativeType_Equivalent({static_cast<unsigned char>(code), 1}, wanted.type);
 }
 
+/// A C bool has one of two bytes, a buffer's item any: compilers add the byte as it is. What may be
+/// written to is made right where it is, for it may be memory that nobody has filled yet; the rest
+/// is a ValueError.
+__attribute__((noinline)) inline bool make_bools(const Py_buffer &view, bool is_const) {
+  auto *const bytes = static_cast<unsigned char *>(view.buf);
+  for (Py_ssize_t i = 0; i < view.len; ++i) {
+    if (bytes[i] <= 1) continue;
+    if (is_const) {
+      PyErr_Format(PyExc_ValueError, "item %zd of the buffer is no bool: its byte is %d", i,
+                   static_cast<int>(bytes[i]));
+      return false;
+    }
+    bytes[i] = 1;
+  }
+  return true;
+}
+
 inline bool buffer_fits(const Py_buffer &view, const pointer_wanted &wanted) {
   const PyNativeType item = {wanted.type.code, 0};
   if (wanted.type.is_pointer &&
@@ -115,7 +132,24 @@ inline bool buffer_fits(const Py_buffer &view, const pointer_wanted &wanted) {
     PyErr_Format(PyExc_ValueError, "the buffer's items are not aligned to %zu bytes", alignment);
     return false;
   }
-  return true;
+  return wanted.type.code != PyNativeType_BOOL || make_bools(view, wanted.is_const);
+}
+
+/// Is this the memory of a pointer object of ctypes: c_void_p, c_char_p, c_wchar_p, py_object,
+/// POINTER(...) or a function? Arrays of pointers have a dimension, and are memory like any other.
+/// Source: ctypes, `stgdict->format`.
+inline bool is_pointer_object(const Py_buffer &view) {
+  const char *format = view.format;
+  if (view.ndim != 0 || format == nullptr || view.itemsize != sizeof(void *)) return false;
+  if (*format == '&' || std::strncmp(format, "X{", 2) == 0) return true;
+  if (std::strcmp(format, "<O") == 0) return true;  // without "<" it is NumPy's
+  if (*format == '<') ++format;
+  return (*format == 'P' || *format == 'z' || *format == 'Z') && format[1] == '\0';
+}
+
+/// May what a pointer object points to be no one's to write to: a bytes or a str?
+inline bool points_to_text(const char *format) {
+  return *format != '&' && std::strpbrk(format, "zZ") != nullptr;
 }
 
 /// The pointer that `object` stands for. If `view->obj` is not NULL afterwards, the buffer is to be
@@ -158,6 +192,16 @@ __attribute__((noinline)) inline bool pointer_from_python(PyObject *object,
     return false;
   }
   *pointer = view->buf;
+  // As ctypes passes it. A memoryview of such an object is asked for the memory itself.
+  if (!wanted.type.is_pointer && is_pointer_object(*view) && !PyMemoryView_Check(object)) {
+    if (!wanted.is_const && points_to_text(view->format)) {
+      PyErr_Format(PyExc_TypeError, "'%.100s' points to a constant, and this may be written to",
+                   Py_TYPE(object)->tp_name);
+      PyBuffer_Release(view);
+      return false;
+    }
+    std::memcpy(pointer, view->buf, sizeof(*pointer));
+  }
   return true;
 }
 
