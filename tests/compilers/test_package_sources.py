@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import sysconfig
+import tempfile
 import unittest
 
 import processes
@@ -47,6 +48,21 @@ class PackageSources(unittest.TestCase):
 
     def test_clang(self):
         self.check(installed("clang++") or self.skipTest("no clang here"))
+
+    def test_module_at_og(self):
+        # GCC inlines least there, and so sees least of what is set.
+        module = """
+            #include "typedcall/provider.h"
+            int twice(int x) noexcept { return 2 * x; }
+            static typedcall::method_table methods{typedcall::def<twice>("twice")};
+            TYPEDCALL_MODULE(twice, "A module.", methods);"""
+        with tempfile.NamedTemporaryFile("w", suffix=".cc") as source:
+            source.write(module)
+            source.flush()
+            made = processes.run([shutil.which(os.environ["CC"]), "-x", "c++", "-std=c++17", "-Og",
+                                  "-Wall", "-Wextra", "-Werror", "-S", "-o", os.devnull, *FLAGS[4:],
+                                  source.name])
+        self.assertEqual(made.status, 0)
 
 
 if __name__ == "__main__":

@@ -149,7 +149,7 @@ template <class T>
 __attribute__((always_inline)) inline bool integer_from_python(PyObject *object, T *value) {
   using limits = std::numeric_limits<T>;
   constexpr bool holds_short_ints = sizeof(T) >= sizeof(int);
-  long small;
+  long small = 0;  // for compilers that do not see that it is read only where it is set (gcc -Og)
   if (__builtin_expect(PyLong_CheckExact(object) && short_int(object, &small), 1)) {
     bool fits = true;
     if constexpr (!std::is_signed_v<T>) fits = small >= 0;
