@@ -34,6 +34,7 @@ class Paths(CommandLine):
 
 
 class Show(CommandLine):
+    @support.ON_CPYTHON  # the adapter is
     def test_it_says_what_scipy_s_c_functions_do_not_follow(self):
         adapter_support.library("scipy.special")
         self.assertIn("float32", self.json("show", "scipy.special:j0")["note"])
