@@ -55,8 +55,8 @@ def cases_of_xml(path, target):
         elif skipped is not None:
             # Of a file that pytest could not import it is the text that says why.
             message = skipped.get("message") or ""
-            text = (skipped.text or "").partition("Skipped: ")[2] if message == "collection skipped" else ""
-            cases.append(Case(full_name, SKIPPED, text or message))
+            why = re.search(r"(?:Skipped|SkipTest): (.*?)['\"]?\)?$", skipped.text or "", re.DOTALL)
+            cases.append(Case(full_name, SKIPPED, why[1] if why and message == "collection skipped" else message))
         elif element.get("status") == "notrun":
             cases.append(Case(full_name, SKIPPED, "disabled"))
         else:

@@ -151,6 +151,20 @@ class BazelEvents(unittest.TestCase):
         self.assertEqual(self.cases(exit_code=results.NO_TESTS), [])
 
 
+class JUnit(unittest.TestCase):
+    def test_a_file_that_pytest_skips_says_why(self):
+        for text in ("('a.py', 2, \"unittest.case.SkipTest: x is not installed (No module named 'x')\")",
+                     "('a.py', 2, 'Skipped: x is not installed (why)')"):
+            with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
+                file.write('<testsuites><testsuite><testcase classname="" name="test_a">'
+                           f'<skipped message="collection skipped">{text}</skipped></testcase>'
+                           "</testsuite></testsuites>")
+                file.flush()
+                (case,) = results.cases_of_xml(file.name, "package:test_a")
+            self.assertEqual((case.name, case.outcome), ("package:test_a test_a", SKIPPED))
+            self.assertRegex(case.message, r"^x is not installed \((No module named 'x'|why)\)$")
+
+
 class Expected(unittest.TestCase):
     LISTED = {"skip": [{"case": "a *", "part": "CPython*", "reason": "no gold here"},
                        {"case": "*", "part": "bare", "reason": "no libraries", "says": "* is not installed*"}],
