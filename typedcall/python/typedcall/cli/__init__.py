@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import io
 import os
 import shlex
 import sys
+import traceback
 from typing import Any, NoReturn
 
 from typedcall._foreign import printable
+from typedcall.cli import streams
 
 __all__ = ["CommandError", "main"]
 
@@ -115,17 +116,18 @@ def _print_path(options: argparse.Namespace) -> bool:
     from typedcall import includes
 
     if options.includes:
-        print(" ".join(shlex.quote(flag) for flag in includes.include_flags()))
+        shown = " ".join(shlex.quote(flag) for flag in includes.include_flags())
     elif options.cmakedir:
-        print(includes.get_cmake_dir())
+        shown = includes.get_cmake_dir()
     elif options.pkgconfigdir:
-        print(includes.get_pkgconfig_dir())
+        shown = includes.get_pkgconfig_dir()
     elif options.version:
         import typedcall
 
-        print(typedcall.__version__)
+        shown = typedcall.__version__
     else:
         return False
+    print(shown, file=streams.report())
     return True
 
 
@@ -143,20 +145,22 @@ def _run(options: argparse.Namespace) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line; returns the exit status."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A name that the terminal's encoding lacks is shown by its number.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    streams.open_closed()
+    options = _parser().parse_args(arguments)
     try:
-        status = _run(_parser().parse_args(arguments))
-        sys.stdout.flush()
-        return status
+        with streams.report_apart(to_the_end=arguments is None):
+            return _run(options)
     except KeyboardInterrupt:
-        print("typedcall: interrupted", file=sys.stderr)
+        streams.say("typedcall: interrupted")
         return 130
-    except BrokenPipeError:
-        # Whoever read our output has enough of it; what is still buffered goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # whoever read our output has enough of it
         return 141
-    except (CommandError, OSError) as error:
-        print(f"typedcall: {printable(str(error), 10000)}", file=sys.stderr)
-        return error.status if isinstance(error, CommandError) else ERROR
+    except CommandError as error:
+        streams.say(f"typedcall: {printable(str(error), 10000)}")
+        return error.status
+    except OSError as error:
+        streams.say(f"typedcall: {printable(str(error), 10000)}")
+        return ERROR
+    except BaseException:  # Python's own status would be that of differences
+        streams.say("typedcall: an error of its own\n" + traceback.format_exc())
+        return ERROR

@@ -13,6 +13,7 @@ from typedcall.cli import CommandError
 from typedcall.cli.arguments import as_buffers, read_arguments, why_not
 from typedcall.cli.buffers import make_buffer
 from typedcall.cli.report import print_json, print_table, progress
+from typedcall.cli.streams import report
 from typedcall.cli.targets import Target, describe, find_targets
 from typedcall.cli.ways import WAYS, Way, all_ways
 
@@ -138,9 +139,10 @@ def run(options: argparse.Namespace) -> int:
     )
     for row in rows:
         if "ratio" not in row:
-            print(f"not measured: {row['way']}: {printable(row['note'])}")
+            print(f"not measured: {row['way']}: {printable(row['note'])}", file=report())
     if not _agrees(rows):
-        print("Something else ran meanwhile: the medians and the ratios of the rounds disagree.")
+        print("Something else ran meanwhile: the medians and the ratios of the rounds disagree.",
+              file=report())
     return 0
 
 

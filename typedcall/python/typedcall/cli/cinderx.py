@@ -13,6 +13,7 @@ from typedcall._parameters import parameters_of
 from typedcall._records import Entry
 from typedcall.cli import NOTHING, CommandError
 from typedcall.cli.report import print_json
+from typedcall.cli.streams import report
 from typedcall.cli.targets import Target, find_targets
 
 __all__ = ["run"]
@@ -122,5 +123,5 @@ def run(options: argparse.Namespace) -> int:
     text += "".join(
         f"# {row['name']} '{row['signature']}': {printable(row['obstacle'], 1000)}\n" for row in left_out
     )
-    print(text, end="")
+    print(text, end="", file=report())
     return 0

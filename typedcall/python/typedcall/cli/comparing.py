@@ -187,7 +187,10 @@ class _Comparison:
         shown = show_arguments(arguments)
         self._marker.set(call, "boxed call with " + shown)
         boxed = _outcome(self._boxed, arguments, self._letters)
-        self._marker.set(call, "unboxed call with " + shown)
+        # What it did stands in the marker: where the other call ends the process nobody else knows.
+        self._marker.set(call, "comparison")
+        did = _show(boxed)
+        self._marker.set(call, f"unboxed call with {shorten(shown)}\n{did}")
         unboxed = _outcome(self._unboxed, arguments, self._letters)
         self._marker.set(call, "comparison")
         verdict.calls += 1
@@ -207,7 +210,7 @@ class _Comparison:
                 verdict.unexplained += 1
             else:
                 verdict.explained[explanation] = verdict.explained.get(explanation, 0) + 1
-        verdict.show((shorten(shown), _show(boxed), _show(unboxed), reason))
+        verdict.show((shorten(shown), did, _show(unboxed), reason))
 
 
 def _obstacle(target: Target) -> str | None:

@@ -3,20 +3,20 @@ along; and what it was doing then."""
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import math
 import mmap
 import multiprocessing
 import os
 import signal
 import struct
-import sys
 import time
-from collections.abc import Iterator
 from typing import Any, Callable
 
 from typedcall._foreign import type_name
 from typedcall.cli import CommandError
 
-__all__ = ["Marker", "isolated", "printing_to_stderr"]
+__all__ = ["Marker", "isolated"]
 
 _ROOM = 4096
 
@@ -30,10 +30,14 @@ class Marker:
     def __init__(self, call: int = 0) -> None:
         self._memory = mmap.mmap(-1, _ROOM)
         self._steps = 0
+        #: Seconds after which a step ends its process.
+        self.limit = math.inf
         self.set(call, "first call")
 
     def set(self, call: int, text: str) -> None:
         self._steps += 1
+        if self.limit < math.inf:
+            signal.setitimer(signal.ITIMER_REAL, self.limit)
         encoded = text.encode(errors="replace")[: _ROOM - self._HEAD.size - 1]
         self._memory.seek(0)
         self._memory.write(self._HEAD.pack(self._steps, call) + encoded + b"\0")
@@ -48,25 +52,21 @@ class Marker:
         return int(self._HEAD.unpack_from(self._memory)[1]), text.decode(errors="replace")
 
 
-@contextlib.contextmanager
-def printing_to_stderr() -> Iterator[None]:
-    """Whatever prints to stdout meanwhile, also in C: that is for reports, which programs read."""
-    stdout = sys.stdout
-    stdout.flush()
-    own = os.dup(1)
-    os.dup2(2, 1)
-    try:
-        yield
-    finally:
-        sys.stdout = stdout
-        with contextlib.suppress(OSError, ValueError):
-            stdout.flush()
-        os.dup2(own, 1)
-        os.close(own)
+def _end_with(parent: int, seconds: float, marker: Marker) -> None:
+    """Has this process end when its parent does, however that is ended; and by itself a while after
+    the parent should have ended it."""
+    with contextlib.suppress(AttributeError):  # Linux has it
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+    if os.getppid() != parent:
+        os._exit(1)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    if seconds < 1e7:  # a timer may not have more
+        marker.limit = 1.5 * seconds + 5
+        marker.set(*marker.get())
 
 
-def _send(work: Callable[[], Any], to: Any) -> None:
-    os.dup2(2, 1)  # as printing_to_stderr(), and to the process's end
+def _send(work: Callable[[], Any], to: Any, parent: int, seconds: float, marker: Marker) -> None:
+    _end_with(parent, seconds, marker)
     try:
         to.send((True, work(), ""))
     except Exception as error:  # it is the parent who says so
@@ -106,7 +106,7 @@ def isolated(
     what is one step of it may take `seconds`."""
     fork = multiprocessing.get_context("fork")
     receiver, sender = fork.Pipe(duplex=False)
-    child = fork.Process(target=_send, args=(work, sender))
+    child = fork.Process(target=_send, args=(work, sender, os.getpid(), seconds, marker))
     child.start()
     sender.close()
     with receiver:
@@ -123,6 +123,8 @@ def isolated(
             code = child.exitcode or 0
             if code >= 0:
                 return None, f"ended its process with exit code {code}"
+            if code == -signal.SIGALRM:  # it was quicker than this process, which had been stopped
+                return None, f"did not end within {seconds:g} s"
             return None, "died of " + _signal_name(-code)
     # Threads that the work has started may keep it from ending.
     child.join(1)

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Callable
 
 from typedcall._foreign import printable
+from typedcall.cli.streams import report
 
 __all__ = ["print_json", "print_table", "progress", "write_junit"]
 
 
 def print_json(value: Any) -> None:
-    json.dump(value, sys.stdout, indent=2)
-    sys.stdout.write("\n")
+    print(json.dumps(value, indent=2), file=report())
 
 
 def write_junit(path: str, suite: str, cases: Sequence[tuple[str, str, str, str]]) -> None:
@@ -49,7 +49,7 @@ def print_table(
 ) -> None:
     """A table; the columns named in `right` are numbers."""
     title, lines = printable(title), [[printable(cell) for cell in row] for row in rows]
-    console = _console()
+    console = _console(file=report())
     if console is None:
         _print_plain(title, columns, lines, right)
         return
@@ -74,13 +74,13 @@ def _print_plain(
     title: str, columns: Sequence[str], lines: Sequence[Sequence[str]], right: Sequence[str]
 ) -> None:
     widths = [max(map(len, cells)) for cells in zip(columns, *lines)]
-    print(title)
+    print(title, file=report())
     for line in (columns, ["-" * width for width in widths], *lines):
         cells = (
             cell.rjust(width) if column in right else cell.ljust(width)
             for cell, column, width in zip(line, columns, widths)
         )
-        print("  ".join(cells).rstrip())
+        print("  ".join(cells).rstrip(), file=report())
 
 
 @contextlib.contextmanager

@@ -3,6 +3,8 @@ and reports every difference."""
 from __future__ import annotations
 
 import argparse
+import contextlib
+import math
 from dataclasses import asdict
 from typing import Callable
 
@@ -10,7 +12,7 @@ from typedcall._records import Entry
 from typedcall.cli import CRASHED, FOUND, NOTHING, CommandError
 from typedcall.cli.arguments import read_arguments, read_ranges
 from typedcall.cli.comparing import MOST_SHOWN, Calls, Verdict, shorten, verify_entry
-from typedcall.cli.isolation import Marker, isolated, printing_to_stderr
+from typedcall.cli.isolation import Marker, isolated
 from typedcall.cli.report import print_json, print_table, progress, write_junit
 from typedcall.cli.targets import Target, find_targets
 
@@ -49,12 +51,13 @@ def _verify_isolated(
             if again is None:
                 verdict.add(made)
         first = crash + 1
+        doing, _, boxed = doing.partition("\n")
         doing = shorten(doing)
         hangs = fault.startswith("did not end")
         if doing.startswith("unboxed"):
             verdict.calls, verdict.unexplained = verdict.calls + 1, verdict.unexplained + 1
             verdict.crashes += not hangs
-            verdict.show((doing.partition(" with ")[2], "returns", fault, ""))
+            verdict.show((doing.partition(" with ")[2], boxed, fault, ""))
         if hangs or not doing.startswith("unboxed"):
             verdict.stopped = f"{fault} in its {doing}"
             break
@@ -123,7 +126,22 @@ def _calls(options: argparse.Namespace) -> Calls:
     return Calls(options.count, options.seed, options.largest, ranges, given, options.strict)
 
 
+def _try_import(options: argparse.Namespace) -> None:
+    """What ends the process when it is imported would end this one, with a status of its own: that of
+    "all is well", perhaps. CommandError says so."""
+
+    def look() -> None:
+        with contextlib.suppress(BaseException):  # that comes once more
+            find_targets(options.target, options.modules)
+
+    fault = isolated(look, math.inf, Marker(), lambda call: None)[1]
+    if fault:
+        raise CommandError(f"cannot import '{options.target}': it {fault}")
+
+
 def run(options: argparse.Namespace) -> int:
+    if not options.in_process:
+        _try_import(options)
     targets = find_targets(options.target, options.modules)
     calls = _calls(options)
     work = [(target, entry) for target in targets for entry in target.entries]
@@ -131,8 +149,7 @@ def run(options: argparse.Namespace) -> int:
     with progress("verifying", len(work) * calls.number) as done:
         for target, entry in work:
             if options.in_process:
-                with printing_to_stderr():
-                    verdicts.append(verify_entry(target, entry, calls, Marker()))
+                verdicts.append(verify_entry(target, entry, calls, Marker()))
                 done(calls.number)
             else:
                 verdicts.append(_verify_isolated(target, entry, calls, options.time_limit, done))

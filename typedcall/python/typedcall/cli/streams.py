@@ -1,0 +1,96 @@
+"""The standard streams of a command: stdout is for its report alone, what others print there, also in C,
+goes to stderr; and what was closed when the process began leads nowhere."""
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+__all__ = ["open_closed", "report", "report_apart", "say"]
+
+_reports: list[TextIO] = []
+
+
+def report() -> TextIO:
+    """Where a command's report goes."""
+    return _reports[-1] if _reports else sys.stdout
+
+
+def open_closed() -> None:
+    """Opens the standard streams that are closed: whatever file came next would take their place."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != number:
+                os.dup2(null, number)
+                os.close(null)
+            os.set_inheritable(number, True)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w" if number else "r"))
+
+
+def _is_stdout(stream: Any) -> bool:
+    try:
+        return bool(stream.fileno() == 1)
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+@contextlib.contextmanager
+def report_apart(to_the_end: bool) -> Iterator[None]:
+    """Has report() for itself, and stdout lead to stderr. `to_the_end`: of the process, for a module may
+    print when that ends, too."""
+    stdout = sys.stdout
+    if not _is_stdout(stdout):  # a program's own, which has called us
+        with contextlib.redirect_stdout(sys.stderr):
+            _reports.append(stdout)
+            try:
+                yield
+            finally:
+                _reports.pop()
+        return
+    stdout.flush()
+    own = os.dup(1)
+    # A name that the terminal's encoding lacks is shown by its number.
+    _reports.append(open(own, "w", encoding=stdout.encoding, errors="backslashreplace"))
+    os.dup2(2, 1)
+    try:
+        yield
+        _reports[-1].flush()
+    finally:
+        _flush(_reports[-1])
+        _flush(stdout)
+        if not to_the_end:
+            sys.stdout = stdout
+            os.dup2(own, 1)
+            _reports.pop().close()
+
+
+def _flush(stream: TextIO) -> None:
+    """Also where that fails: it would do so once more at the end, and decide the status."""
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError):  # a module may have closed it
+            _discard(stream)
+
+
+def _discard(stream: TextIO) -> None:
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)
+    with contextlib.suppress(OSError, ValueError):
+        stream.flush()
+
+
+def say(text: str) -> None:
+    """On stderr, if that takes it."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except (AttributeError, OSError, ValueError):
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            _discard(sys.stderr)
