@@ -116,7 +116,8 @@ def make_editable(interpreter):
     if reason:
         return reason
     status, output = pip(".venv/bin/python", "install", "--no-deps", "--no-index", "--no-build-isolation",
-                         "--config-settings=editable.rebuild=true",
+                         # Silent: tests read what a module prints.
+                         "--config-settings=editable.rebuild=true", "--config-settings=editable.verbose=false",
                          "--config-settings=cmake.build-type=Debug", "--editable", ".")
     return output if status else None
 
