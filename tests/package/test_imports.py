@@ -33,7 +33,7 @@ TABLE = {
                  "compiled tools record parameters sources tags functions"),
     "package": ("typedcall", "tools record functions acceleration adapters"),
     "command line": ("__main__ cli cli.arguments cli.bench cli.buffers cli.cinderx cli.comparing cli.doctor cli.isolation"
-                     " cli.report cli.show cli.targets cli.verify cli.ways",
+                     " cli.report cli.show cli.streams cli.targets cli.verify cli.ways",
                      "compiled tools record parameters sources shims backends package"),
 }
 GROUP_OF = {module: group for group, (modules, _) in TABLE.items()

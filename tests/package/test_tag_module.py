@@ -187,7 +187,7 @@ class LoadTags(command_line.CommandLine):
         self.assertEqual((ended, errors, output), (
             0, "", "[]\ntags for exported_functions\n['exported_functions'] [] ['ii->i']\n"))
         ended, output, errors = self.run_it("-m", "typedcall", "show", "exported_functions")
-        self.assertEqual((ended, errors), (0, ""))
+        self.assertEqual((ended, errors), (0, "tags for exported_functions\n"))
         self.assertIn("ii->i", output)
 
     def test_what_fails_hides_nothing(self):

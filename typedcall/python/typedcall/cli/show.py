@@ -5,6 +5,7 @@ import argparse
 from typing import Any
 
 from typedcall.cli.report import print_json, print_table
+from typedcall.cli.streams import report
 from typedcall.cli.targets import find_targets
 from typedcall.sources import numpy_
 
@@ -46,5 +47,5 @@ def run(options: argparse.Namespace) -> int:
         ],
     )
     if is_special:
-        print(f"Note: {numpy_.NOT_FOLLOWED}.")
+        print(f"Note: {numpy_.NOT_FOLLOWED}.", file=report())
     return 0
