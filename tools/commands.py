@@ -5,9 +5,12 @@ import contextlib
 import os
 import signal
 import subprocess
+import threading
 
 # All parts share it: two of them at once are no more processes than one.
 pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
+# Held while a process is started: who ends all of them finds it.
+_starting = threading.Lock()
 _running = set()
 _has_ended = False
 
@@ -20,19 +23,26 @@ def _end(process):
 def end_all():
     """Ends what runs. Nothing can be started afterwards."""
     global _has_ended
-    _has_ended = True
     pool.shutdown(wait=False, cancel_futures=True)
-    for process in list(_running):
-        _end(process)
+    with _starting:
+        _has_ended = True
+        for process in _running:
+            _end(process)
+
+
+def _start(command, options):
+    with _starting:
+        if _has_ended:
+            raise RuntimeError("the run has ended")
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   start_new_session=True, **options)
+        _running.add(process)
+    return process
 
 
 def run(*command, timeout=None, **options):
     """(status, what it printed). A time limit that is reached is no status."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-                          **options) as process:
-        _running.add(process)
-        if _has_ended:
-            _end(process)
+    with _start(command, options) as process:
         try:
             output, _ = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
@@ -40,7 +50,8 @@ def run(*command, timeout=None, **options):
             output, _ = process.communicate()
             return None, output.decode(errors="replace") + "\ntook too long"
         finally:
-            _running.discard(process)
+            with _starting:
+                _running.discard(process)
     return process.returncode, output.decode(errors="replace")
 
 

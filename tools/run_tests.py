@@ -69,14 +69,14 @@ def run_all(plan, store, is_kept):
                 progress(f"{part.name}: passed before, for the same tree")
             found[part] = run
 
-    # Bazel runs one command at a time, so its parts do. When they are done, both take what is left.
-    threads = [threading.Thread(target=run_lane, args=lanes, daemon=True)
-               for lanes in (("bazel", "package"), ("package",))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    run_lane("quiet")
+    # Bazel runs one command at a time, so its parts do. When they are done, both take what is left. None in
+    # this thread, which a signal ends wherever it is.
+    for together in [("bazel", "package"), ("package",)], [("quiet",)]:
+        threads = [threading.Thread(target=run_lane, args=lanes, daemon=True) for lanes in together]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
     return [found[part] for part in plan]
 
 
