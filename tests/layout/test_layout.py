@@ -27,7 +27,7 @@ ARROWS = {
     "typedcall base": ["core"],
     "typedcall/tag": ["core", "typedcall base"],
     "typedcall/convert": ["typedcall base"],
-    "typedcall/provider": ["typedcall base", "typedcall/convert"],
+    "typedcall/provider": ["core", "typedcall base", "typedcall/convert"],
     "typedcall/resolve": ["core", "typedcall base", "typedcall/tag"],
     "typedcall/invoke": ["typedcall base"],
     "typedcall/callback": ["typedcall base"],

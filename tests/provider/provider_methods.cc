@@ -1,9 +1,18 @@
 // A type with methods that take self, a class method and a static one, and a module whose functions
 // take the module.
 
+#include <cmath>
+
 #include "typedcall/provider.h"
 
 namespace {
+
+struct methods_state : typedcall::module_state {
+  long calls = 0;
+  const PyTypedcall_Interface *interface = nullptr;
+
+  int exec(PyObject *module);
+};
 
 // --- The type ---
 
@@ -36,6 +45,16 @@ double scaled(vector *self, double factor, bool negate) noexcept {
   return self->x * (negate ? -factor : factor);
 }
 
+// The state of the module that made the class, of which self may be an instance of a subclass.
+long counted(vector *self) { return ++typedcall::state_of<methods_state>(self).calls; }
+long counted_more(vector *self, long more) {
+  return typedcall::state_of<methods_state>(self).calls += more;
+}
+long counted_double(vector *self, double more) { return counted_more(self, std::lround(more)); }
+long counted_by_class(PyTypeObject *type) {
+  return ++typedcall::state_of<methods_state>(type).calls;
+}
+
 PyObject *unit(PyTypeObject *type, double x, double y) noexcept {
   return PyObject_CallFunction(reinterpret_cast<PyObject *>(type), "dd", x, y);
 }
@@ -52,6 +71,11 @@ typedcall::type_method_table vector_methods{
     typedcall::def<itself>("itself", typedcall::takes_self),
     typedcall::def<scaled>("scaled", typedcall::takes_self, typedcall::positional("factor"),
                            typedcall::positional("negate") = false),
+    typedcall::def<counted>("counted", typedcall::takes_self),
+    typedcall::def<counted_more>("counted_more", typedcall::takes_self, typedcall::arg("more") = 1),
+    typedcall::def<counted_more, counted_double>("counted_either", typedcall::takes_self),
+    typedcall::def<counted_by_class>("counted_by_class",
+                                     typedcall::takes_self | typedcall::class_method),
     typedcall::def<unit>("unit", typedcall::takes_self | typedcall::class_method),
     typedcall::def<answer>("answer", typedcall::class_method),
     typedcall::def<sum>("sum", typedcall::static_method),
@@ -82,17 +106,16 @@ PyType_Spec vector_spec = {"provider_methods.vector", sizeof(vector), 0,
 
 // --- The module ---
 
-struct methods_state : typedcall::module_state {
-  long calls = 0;
-  const PyTypedcall_Interface *interface = nullptr;
-
-  int exec(PyObject *module);
-};
-
 methods_state *state_of(PyObject *module) { return &typedcall::state_of<methods_state>(module); }
 
 long count(PyObject *module) noexcept { return ++state_of(module)->calls; }
 void add_to_count(PyObject *module, long more) noexcept { state_of(module)->calls += more; }
+long calls_of(PyObject *, PyObject *object) {
+  return typedcall::state_of<methods_state>(object).calls;
+}
+long calls_of_maker(PyObject *, PyObject *object) {
+  return typedcall::state_of<methods_state>(PyType_GetModule(Py_TYPE(object))).calls;
+}
 PyObject *me(PyObject *module) noexcept { return itself(module); }
 
 // [(signature, flags, address)] of a callable, or of what has the defs in its type.
@@ -139,6 +162,8 @@ PyObject *native_dot(PyObject *module, PyObject *instance, double x, double y) n
 typedcall::method_table methods{
     typedcall::def<count>("count", typedcall::takes_self),
     typedcall::def<add_to_count>("add_to_count", typedcall::takes_self, typedcall::arg("more") = 1),
+    typedcall::def<calls_of>("calls_of", typedcall::takes_self),
+    typedcall::def<calls_of_maker>("calls_of_maker", typedcall::takes_self),
     typedcall::def<me>("me", typedcall::takes_self),
     typedcall::def<entries>("entries", typedcall::takes_self),
     typedcall::def<native_dot>("native_dot", typedcall::takes_self),

@@ -111,6 +111,41 @@ class Modules(unittest.TestCase):
         self.assertIs(copy.me(), copy)
         self.assertIs(m.me(), m)
 
+    def test_methods_reach_the_state(self):
+        copy = fresh_copy()
+
+        class Subclass(copy.vector):
+            pass
+
+        class Late(Subclass):
+            __slots__ = ()
+
+        for owner in (copy.vector, Subclass, Late):
+            v = owner(1, 2)
+            before = copy.count()
+            self.assertEqual((v.counted(), v.counted_more(more=3), v.counted_more()),
+                             (before + 1, before + 4, before + 5), owner)
+            self.assertEqual((v.counted_either(2), v.counted_either(2.0)), (before + 7, before + 9), owner)
+            self.assertEqual((owner.counted_by_class(), v.counted_by_class()), (before + 10, before + 11), owner)
+            self.assertEqual((copy.calls_of(v), copy.calls_of(owner), copy.calls_of(copy)), (before + 11,) * 3)
+        # Not that of another module object.
+        self.assertLess(m.calls_of(m), copy.count() - 20)
+        self.assertEqual(m.calls_of(v), copy.calls_of(copy))
+
+    def test_objects_without_the_state(self):
+        class Class:
+            pass
+
+        for wrong, words in (
+                (5, "a 'int' object leads to no module with this state"), (None, "a 'NoneType' object"),
+                (int, "a 'type' object"), (Class(), "a 'Class' object"), (Class, "a 'type' object"),
+                (types, "this module has another state, or none"), (gc, "this module has another state"),
+                (types.ModuleType("new"), "this module has another state")):
+            with self.assertRaisesRegex(TypeError, "^typedcall::state_of: " + words):
+                m.calls_of(wrong)
+        self.assertEqual(m.calls_of_maker(m.vector(1, 2)), m.calls_of(m))
+        with self.assertRaisesRegex(TypeError, "NULL instead of an object; .* passes its own self"):
+            m.calls_of_maker(Derived(1, 2))
 
     @needs_interpreters
     def test_other_interpreters(self):

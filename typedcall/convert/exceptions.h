@@ -45,6 +45,11 @@ __attribute__((visibility("hidden"))) inline void set_exception_translator(void 
 
 namespace internal {
 
+/// Becomes TypeError: an object that is of another kind than is wanted.
+struct __attribute__((visibility("hidden"))) wrong_object : std::logic_error {
+  using std::logic_error::logic_error;
+};
+
 /// PyErr_SetString for text in any encoding: what is no UTF-8 must not cost the exception.
 __attribute__((noinline, cold)) inline void set_error_from_text(PyObject *type, const char *text) {
   if (text == nullptr) text = "";
@@ -69,6 +74,8 @@ __attribute__((visibility("hidden"), noinline, cold)) inline void set_error_from
     set_error_from_text(PyExc_IndexError, error.what());
   } catch (const std::overflow_error &error) {
     set_error_from_text(PyExc_OverflowError, error.what());
+  } catch (const wrong_object &error) {
+    set_error_from_text(PyExc_TypeError, error.what());
   } catch (const std::logic_error &error) {
     // invalid_argument, domain_error and length_error: the caller's values are wrong.
     set_error_from_text(PyExc_ValueError, error.what());

@@ -11,8 +11,12 @@
 #include <type_traits>
 #include <utility>
 
+#ifndef PYPY_VERSION
+#include "core/type_access.h"
+#endif
 #include "typedcall/convert/exceptions.h"
 #include "typedcall/namespace.h"
+#include "typedcall/object_ref.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -49,6 +53,75 @@ struct module_state {
 };
 
 namespace internal {
+
+/// Is it a module whose def has this m_free?
+inline bool is_freed_by(PyObject *module, freefunc free) {
+  const PyModuleDef *const def = PyModule_GetDef(module);
+  return def != nullptr && def->m_free == free;
+}
+
+/// The module with this m_free that made the class; null if another one did, or none.
+inline PyObject *maker_of(PyTypeObject *type, freefunc free) {
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  PyObject *const module = reinterpret_cast<PyHeapTypeObject *>(type)->ht_module;
+  return module != nullptr && is_freed_by(module, free) ? module : nullptr;
+}
+
+/// The same of the first class in the MRO of `type` that has one, which is that of a method even
+/// where `type` was made in Python.
+inline PyObject *maker_in_mro(PyTypeObject *type, freefunc free) {
+  if (PyObject *const module = maker_of(type, free)) return module;
+#ifdef PYPY_VERSION
+  const object_ref mro = object_ref::borrow(type->tp_mro);
+#else
+  const object_ref mro = object_ref::steal(PyTypedcall_Internal_Mro(type));
+#endif
+  if (!mro && PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    throw std::bad_alloc();
+  }
+  for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro.get()); ++i) {
+    auto *const base = reinterpret_cast<PyTypeObject *>(PyTuple_GET_ITEM(mro.get(), i));
+    if (PyObject *const module = maker_of(base, free)) return module;
+  }
+  return nullptr;
+}
+
+__attribute__((noinline, cold, noreturn)) inline void throw_no_state(PyObject *object) {
+  char text[300];
+  const char *const name = object != nullptr ? Py_TYPE(object)->tp_name : "";
+  if (object == nullptr) {
+    // That of a PyType_GetModule which was tried.
+    if (PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Clear();
+    PyOS_snprintf(text, sizeof(text),
+                  "typedcall::state_of: NULL instead of an object; a function or method passes its "
+                  "own self, which leads to the module of a subclass, too");
+  } else if (PyModule_Check(object)) {
+    PyOS_snprintf(
+        text, sizeof(text),
+        "typedcall::state_of: this module has another state, or none: name the class that "
+        "is in its TYPEDCALL_MODULE_STATE");
+  } else {
+    PyOS_snprintf(text, sizeof(text),
+                  "typedcall::state_of: a '%.100s' object leads to no module with this state: make "
+                  "its class by PyType_FromModuleAndSpec(module, ...)",
+                  name);
+  }
+  throw wrong_object(text);
+}
+
+/// The module with this m_free that `self` is, or is of a class of. Borrowed from `self`.
+__attribute__((noinline)) inline PyObject *module_of(PyObject *self, freefunc free) {
+  PyObject *module = nullptr;
+  if (self != nullptr && PyType_Check(self)) {  // a class method's
+    module = maker_in_mro(reinterpret_cast<PyTypeObject *>(self), free);
+  } else if (self != nullptr && PyModule_Check(self) && is_freed_by(self, free)) {
+    module = self;
+  }
+  if (module == nullptr && self != nullptr) module = maker_in_mro(Py_TYPE(self), free);
+  if (module == nullptr) throw_no_state(self);
+  return module;
+}
 
 /// A module's state as CPython keeps it: zero bytes until the module is executed.
 template <class State>
@@ -114,13 +187,25 @@ class __attribute__((visibility("hidden"))) module_memory {
 
 }  // namespace internal
 
-/// The state of `module`, which is what a module's function gets as self (typedcall::takes_self).
-/// Throws std::runtime_error, in Python RuntimeError, for one that has been made but not executed.
+/// The state of the module that `self` leads to: the self that a function or method gets which says
+/// typedcall::takes_self. That is the module; or an object, or for a class method a class, whose
+/// class was made by PyType_FromModuleAndSpec for the module or derives from one that was, in
+/// Python or in C. Of several such modules it is that of the first class in the MRO.
+///
+/// Throws, so that Python gets TypeError for any other object, and RuntimeError for a module that
+/// has been made but not executed. GIL: held.
 template <class State>
-__attribute__((visibility("hidden"))) State &state_of(PyObject *module) {
-  State *const state = internal::module_memory<State>::state_of(module);
+__attribute__((visibility("hidden"))) State &state_of(PyObject *self) {
+  using memory = internal::module_memory<State>;
+  State *const state = memory::state_of(internal::module_of(self, memory::free));
   if (state == nullptr) throw std::runtime_error("the module has not been executed");
   return *state;
+}
+
+/// The same for self as a pointer to the object's own struct.
+template <class State, class Object>
+__attribute__((visibility("hidden"))) State &state_of(Object *self) {
+  return state_of<State>(reinterpret_cast<PyObject *>(self));
 }
 
 }  // namespace TYPEDCALL_LAYOUT
