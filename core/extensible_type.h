@@ -113,10 +113,12 @@ static inline int PyExtensibleType_Ready(PyHeapExtensibleTypeObject *type,
 ///
 /// Their __new__ and __init__ run as they would alone, in the order of their names (of one name: in
 /// an order that is the same for the life of the process); a metaclass's
-/// __init__ that forgets super().__init__ does no harm.
+/// __init__ that forgets super().__init__ does no harm. So does the tp_dealloc of one that is
+/// written in C.
 ///
-/// New reference, or NULL: TypeError when one is no metaclass, or has C fields of its own that
-/// leave no room for ours; else what making a class raises. GIL: held; for the calling interpreter.
+/// New reference, or NULL: TypeError when one is no metaclass; or is written in C and has what
+/// CPython has no place for beside ours: fields, a tp_new, a second tp_dealloc (in a module of the
+/// limited API any); else what making a class raises. GIL: held; for the calling interpreter.
 static inline PyTypeObject *PyExtensibleType_CombinedMetaclass(PyObject *metaclasses) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   return interface != NULL ? interface->combined_metaclass(interface->state, metaclasses) : NULL;

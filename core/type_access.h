@@ -35,21 +35,27 @@ static inline PyObject *PyTypedcall_Internal_TypeAttribute(PyTypeObject *type, c
   return value;
 }
 
+// tp_basicsize; -1 with an exception.
+static inline Py_ssize_t PyTypedcall_Internal_BasicSize(PyTypeObject *type) {
+#ifdef Py_LIMITED_API
+  PyObject *basicsize = PyTypedcall_Internal_TypeAttribute(type, "__basicsize__");
+  if (basicsize == NULL) return -1;
+  const Py_ssize_t size = PyLong_AsSsize_t(basicsize);
+  Py_DECREF(basicsize);
+  return size;
+#else
+  return type->tp_basicsize;
+#endif
+}
+
 #if PY_VERSION_HEX >= 0x030C0000
 
 // Bytes from the start of a type to the data that `metaclass` adds to it (PEP 697); -1 with an
 // exception. Not by PyObject_GetTypeData, which wants a type that has this metaclass already:
 // CPython's debug builds abort for any other.
 static inline Py_ssize_t PyTypedcall_Internal_TypeDataOffset(PyTypeObject *metaclass) {
-#ifdef Py_LIMITED_API
-  PyObject *basicsize = PyTypedcall_Internal_TypeAttribute(metaclass, "__basicsize__");
-  if (basicsize == NULL) return -1;
-  const Py_ssize_t size = PyLong_AsSsize_t(basicsize);
-  Py_DECREF(basicsize);
+  const Py_ssize_t size = PyTypedcall_Internal_BasicSize(metaclass);
   if (size < 0) return -1;
-#else
-  const Py_ssize_t size = metaclass->tp_basicsize;
-#endif
   const Py_ssize_t added = PyType_GetTypeDataSize(metaclass);
   return added < 0 ? -1 : size - added;
 }

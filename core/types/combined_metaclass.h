@@ -3,7 +3,7 @@
 #ifndef TYPEDCALL_CORE_TYPES_COMBINED_METACLASS_H_
 #define TYPEDCALL_CORE_TYPES_COMBINED_METACLASS_H_
 
-#include "core/types/metaclass.h"
+#include "core/types/c_metaclass.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -257,6 +257,7 @@ static inline int PyExtensibleType_Internal_DerivesFrom(PyTypeObject *ours, PyOb
 
 // A new metaclass with these bases. New reference, or NULL with an exception.
 static inline PyObject *PyExtensibleType_Internal_NewCombined(PyTypeObject *ours, PyObject *bases) {
+  if (PyExtensibleType_Internal_CheckForeign(ours, bases) < 0) return NULL;
   char name[PyTypedcall_Internal_NAME_SIZE];
   PyObject *full_name = PyUnicode_FromString("");
   for (Py_ssize_t i = 0; full_name != NULL && i < PyList_Size(bases); ++i) {
@@ -289,7 +290,10 @@ static inline PyObject *PyExtensibleType_Internal_NewCombined(PyTypeObject *ours
   }
   PyObject *init =
       PyDescr_NewMethod((PyTypeObject *)combined, &PyExtensibleType_Internal_CombinedInitDef);
-  if (init == NULL || PyObject_SetAttrString(combined, "__init__", init) < 0) Py_CLEAR(combined);
+  if (init == NULL || PyObject_SetAttrString(combined, "__init__", init) < 0 ||
+      PyExtensibleType_Internal_TakeDealloc(ours, (PyTypeObject *)combined) < 0) {
+    Py_CLEAR(combined);
+  }
   Py_XDECREF(init);
   return combined;
 }
