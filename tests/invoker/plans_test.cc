@@ -3,6 +3,11 @@
 #include "typedcall/invoker.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
 
 namespace {
 
@@ -51,6 +56,30 @@ TEST(Plans, OutliveTheCache) {
   }
   const native_value x = native_value::of(21.0);
   EXPECT_EQ((*call)(&x).get<double>(), 42.0);
+}
+
+// One that another thread looks for while the process forks, and the child hangs at it.
+TEST(Plans, AreFoundInTheChildOfAFork) {
+  using typedcall::internal::call_plan;
+  std::atomic<bool> is_over{false};
+  const auto look = [] { return call_plan::get("dd->d", false, std::nullopt, nullptr); };
+  const auto plan = look();
+  std::thread other([&] {
+    while (!is_over) look();
+  });
+  int exited = 0;
+  for (int i = 0; i < 200 && exited == i; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      _exit(look() == plan ? 0 : 1);
+    }
+    int status = -1;
+    if (child > 0 && waitpid(child, &status, 0) == child && status == 0) ++exited;
+  }
+  is_over = true;
+  other.join();
+  EXPECT_EQ(exited, 200);
 }
 
 TEST(Copies, CallTheSame) {

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -133,8 +134,15 @@ class call_plan {
   // Never destroyed: another static object's destructor may still make an invoker. Hidden, so that
   // modules made with different versions of this header have one each.
   __attribute__((visibility("hidden"))) static cache &kept() {
-    static cache *const made = new cache;
+    static cache *const made = make_cache();
     return *made;
+  }
+  // The mutex is held over a fork: a thread without the GIL that had it would not be in the child.
+  __attribute__((visibility("hidden"))) static cache *make_cache() {
+    const auto lock = [] { pthread_mutex_lock(&kept().mutex); };
+    const auto unlock = [] { pthread_mutex_unlock(&kept().mutex); };
+    if (pthread_atfork(lock, unlock, unlock) != 0) throw std::bad_alloc();
+    return new cache;
   }
 
   bool prepare(const char *signature, bool takes_self, std::optional<way> asked,

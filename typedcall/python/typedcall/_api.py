@@ -3,14 +3,13 @@ looked at first, then the adapters. What differs between interpreters is in _cpy
 _pypy_backend.py, which have the same names."""
 from __future__ import annotations
 
-import os
 import sys
-import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Callable
 
 from typedcall._codes import are_equivalent
 from typedcall._foreign import name_of
+from typedcall._locks import RenewedLock
 from typedcall._parameters import Parameters, check_known, forget, read_parameters, remember
 from typedcall._records import Entry, Flags, falling_back, row_of
 from typedcall._tagging import OF_TAGS, Row, kept_by_tag, read_flags, read_rows, read_texts
@@ -27,21 +26,12 @@ else:
 __all__ = ["TypedFunction", "add", "adopt", "entries", "resolve", "signatures", "tag", "untag"]
 
 # Held while tags change: add() takes the old one away before it gives the new one.
-_changing = threading.RLock()
-
-
-def _unlock_after_fork() -> None:
-    """Who held it is not in the child."""
-    global _changing
-    _changing = threading.RLock()
-
-
-os.register_at_fork(after_in_child=_unlock_after_fork)
+_changing = RenewedLock()
 
 
 def _alone(change: Callable[..., Any], *arguments: Any) -> Any:
     # In long functions CPython 3.11 does not come out of a `with` when there is no memory at all.
-    with _changing:
+    with _changing.lock:
         return change(*arguments)
 
 

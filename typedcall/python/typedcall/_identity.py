@@ -2,9 +2,10 @@
 matter, and an object of any module may be looked up."""
 from __future__ import annotations
 
-import threading
 import weakref
 from typing import Any, Callable, Generic, TypeVar
+
+from typedcall._locks import RenewedLock
 
 __all__ = ["IdentityTable"]
 
@@ -12,12 +13,13 @@ Value = TypeVar("Value")
 
 
 class IdentityTable(Generic[Value]):
-    """A value goes with its object; what has no weak references is kept alive until pop()."""
+    """A value goes with its object; what has no weak references is kept alive until pop(). For a module's
+    own use: its lock is never freed."""
 
     def __init__(self) -> None:
         self._rows: dict[int, tuple[Callable[[], Any], Value]] = {}
-        # A callback of a weak reference may come at any time, and while the lock is held.
-        self._lock = threading.RLock()
+        # Re-entrant: a callback of a weak reference may come at any time, and while the lock is held.
+        self._lock = RenewedLock()
 
     def get(self, key: Any) -> Value | None:
         row = self._rows.get(id(key))
@@ -28,7 +30,7 @@ class IdentityTable(Generic[Value]):
         number = id(key)
 
         def drop(dead: Any) -> None:
-            with self._lock:
+            with self._lock.lock:
                 row = self._rows.get(number)
                 if row is not None and row[0] is dead:
                     del self._rows[number]
@@ -38,11 +40,11 @@ class IdentityTable(Generic[Value]):
             reference = weakref.ref(key, drop)
         except TypeError:
             reference = lambda: key  # noqa: E731
-        with self._lock:
+        with self._lock.lock:
             self._rows[number] = reference, value
 
     def pop(self, key: Any) -> Value | None:
-        with self._lock:
+        with self._lock.lock:
             value = self.get(key)
             if value is not None:
                 del self._rows[id(key)]

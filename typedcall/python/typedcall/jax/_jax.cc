@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -28,7 +27,6 @@ struct element_function {
 };
 
 using state = state_with_one_home;
-std::mutex adding;
 constexpr std::size_t kMost = 1 << 16;
 std::atomic<element_function *> all[kMost];
 std::atomic<std::size_t> count_of_all{0};
@@ -242,14 +240,14 @@ Py_ssize_t add(const char *name, PyObject *row, PyObject *kept, PyObject *callab
                          std::move(options));
   if (!made) return -1;
   auto owned = std::make_unique<element_function>(element_function{name, std::move(*made)});
-  const std::lock_guard<std::mutex> lock(adding);
-  const std::size_t at = count_of_all.load();
-  if (at == kMost) {
-    PyErr_SetString(PyExc_RuntimeError, "JAX has 65536 typed functions already");
-    return -1;
-  }
+  std::size_t at = count_of_all.load();
+  do {
+    if (at == kMost) {
+      PyErr_SetString(PyExc_RuntimeError, "JAX has 65536 typed functions already");
+      return -1;
+    }
+  } while (!count_of_all.compare_exchange_weak(at, at + 1));
   all[at].store(owned.release(), std::memory_order_release);
-  count_of_all.store(at + 1);
   return static_cast<Py_ssize_t>(at);
 }
 

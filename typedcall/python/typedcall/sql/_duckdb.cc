@@ -2,8 +2,9 @@
 // loaded into a database it adds the functions that install() has made ready.
 #include "_duckdb_call.h"
 
+#include <pthread.h>
+
 #include <atomic>
-#include <mutex>
 #include <utility>
 
 namespace {
@@ -14,10 +15,11 @@ using duckdb::handle;
 using typedcall::object_ref;
 duckdb::api &api = duckdb::library;
 
-// The extension is loaded in whichever thread.
+// The extension is loaded in whichever thread; one at a time, as _to_duckdb.py sees to.
 using order = order_of<function>;
-std::mutex ordering;
-std::atomic<order *> current{nullptr};  // of who has `ordering`
+std::atomic<order *> current{nullptr};
+// In the child of a fork nobody is loading it.
+const int forgets = pthread_atfork(nullptr, nullptr, [] { current = nullptr; });
 
 std::atomic<function *> unneeded{nullptr};
 
@@ -104,15 +106,9 @@ PyObject *install(PyObject *module, PyObject *load, const char *name, PyObject *
     if (!add_function(&wanted, where, callable, kept, PyTuple_GET_ITEM(rows, i))) return nullptr;
   }
   if (PyErr_Occurred() != nullptr) return nullptr;
-  std::unique_lock<std::mutex> lock(ordering, std::try_to_lock);
-  if (!lock) {
-    PyThreadState *const thread = PyEval_SaveThread();
-    lock.lock();
-    typedcall::internal::restore_thread(thread);
-  }
-  current = &wanted;
+  order *const outer = current.exchange(&wanted);  // whose load() runs this one
   const object_ref result = object_ref::steal(PyObject_CallObject(load, nullptr));
-  current = nullptr;
+  current = outer;
   if (wanted.is_done) {
     // An interrupt is nobody's to clear.
     if (!result && !PyErr_ExceptionMatches(PyExc_Exception)) return nullptr;

@@ -11,9 +11,9 @@ import shutil
 import struct
 import sys
 import tempfile
-import threading
 from typing import Any
 
+from typedcall._locks import RenewedLock
 from typedcall._records import Entry, row_of
 
 _MODULE = "typedcall.sql._duckdb"
@@ -21,7 +21,8 @@ _MODULE = "typedcall.sql._duckdb"
 #: VARCHAR, BLOB, SQLNULL.
 _LETTERS = {"?": 1, "f": 10, "d": 11, "s": 17, "*s": 17, "*kB": 18, "v": 36}
 _SIGNED = {1: 2, 2: 3, 4: 4, 8: 5}  # TINYINT to BIGINT; the unsigned ones are four further on
-_lock = threading.Lock()
+# DuckDB loads the extension in whichever thread, and finds there what one register() has made ready.
+_registering = RenewedLock()
 
 
 def is_connection(connection: Any) -> bool:
@@ -46,26 +47,25 @@ def _footer(platform: str) -> bytes:
 def _extension(cursor: Any) -> Any:
     """The extension module, from a file that DuckDB loads, too. There is one file for the process,
     for it has to be the same library."""
-    with _lock:
-        made = sys.modules.get(_MODULE)
-        if made is not None:
-            return made
-        found = importlib.util.find_spec(_MODULE)
-        if found is None or found.origin is None:
-            raise ImportError("typedcall.sql needs its extension module, which CPython's package has")
-        (platform,) = cursor.execute("pragma platform").fetchone()
-        folder = tempfile.mkdtemp(prefix="typedcall-")
-        atexit.register(_remove, folder, os.getpid())
-        path = pathlib.Path(folder, "typedcall_sql.duckdb_extension")
-        path.write_bytes(pathlib.Path(found.origin).read_bytes() + _footer(platform))
-        loader = importlib.machinery.ExtensionFileLoader(_MODULE, str(path))
-        spec = importlib.util.spec_from_file_location(_MODULE, str(path), loader=loader)
-        assert spec is not None
-        module = importlib.util.module_from_spec(spec)
-        loader.exec_module(module)
-        sys.modules[_MODULE] = module
-        atexit.register(module.end)
-        return module
+    made = sys.modules.get(_MODULE)
+    if made is not None:
+        return made
+    found = importlib.util.find_spec(_MODULE)
+    if found is None or found.origin is None:
+        raise ImportError("typedcall.sql needs its extension module, which CPython's package has")
+    (platform,) = cursor.execute("pragma platform").fetchone()
+    folder = tempfile.mkdtemp(prefix="typedcall-")
+    atexit.register(_remove, folder, os.getpid())
+    path = pathlib.Path(folder, "typedcall_sql.duckdb_extension")
+    path.write_bytes(pathlib.Path(found.origin).read_bytes() + _footer(platform))
+    loader = importlib.machinery.ExtensionFileLoader(_MODULE, str(path))
+    spec = importlib.util.spec_from_file_location(_MODULE, str(path), loader=loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    sys.modules[_MODULE] = module
+    atexit.register(module.end)
+    return module
 
 
 def _remove(folder: str, process: int) -> None:
@@ -88,6 +88,7 @@ def register(connection: Any, f: Any, name: str, entries: list[Entry]) -> None:
             types = tuple(map(_sql_type, arguments))
             rows.setdefault(types, ((*types, _sql_type(result)), row_of(entry)))
         kept = tuple(entry.keep_alive for entry in entries)
-        extension = _extension(cursor)
-        path = extension.__file__.replace("'", "''")
-        extension.install(lambda: cursor.execute(f"load '{path}'"), name, f, kept, tuple(rows.values()))
+        with _registering.lock:
+            extension = _extension(cursor)
+            path = extension.__file__.replace("'", "''")
+            extension.install(lambda: cursor.execute(f"load '{path}'"), name, f, kept, tuple(rows.values()))

@@ -1,0 +1,105 @@
+"""A process forks while a thread is in the middle of the package's code: the child, in which the thread is not, does
+the same from the beginning. It is tried at each line. Each case runs in a process of its own."""
+import unittest
+
+import support
+
+support.module_only_if(not support.IS_PYPY, "for CPython: it traces threads")
+
+try:
+    import duckdb
+except ImportError:
+    duckdb = None
+
+COMMON = """
+import itertools, os, pathlib, signal, sys, threading
+import typedcall
+PACKAGE = str(pathlib.Path(typedcall.__file__).parent)
+
+def stopped(work, at):
+    # A thread that waits at that line of the package's, and what lets it go on; None if there are fewer.
+    inside, go = threading.Event(), threading.Event()
+    lines = 0
+
+    def trace(frame, event, _):
+        nonlocal lines
+        if not frame.f_code.co_filename.startswith(PACKAGE):
+            return None
+        lines += event == "line"
+        if event == "line" and lines == at:
+            inside.set()
+            go.wait()
+        return trace
+
+    def run():
+        sys.settrace(trace)
+        try:
+            work()
+        finally:
+            sys.settrace(None)
+            inside.set()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    inside.wait()
+    if lines < at:
+        thread.join()
+        return None
+    return thread, go
+
+def forks(work):
+    work()  # imports
+    for at in itertools.count(1):
+        found = stopped(work, at)
+        if found is None:
+            return at > 10
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            work()
+            os._exit(0)
+        thread, go = found
+        status = os.waitpid(child, 0)[1]
+        go.set()
+        thread.join()
+        assert status == 0, (at, status)
+"""
+
+
+class Forks(unittest.TestCase):
+    def runs(self, code, **options):
+        status, said, _ = support.python("-X", "faulthandler", "-c", COMMON + code, together=True, **options)
+        self.assertEqual((status, said.strip()), (0, "True"))
+
+    def test_while_it_tags(self):
+        self.runs("""
+def work():
+    function = lambda x: x
+    typedcall.tag(function, "d->d", 4096, defaults=(1.0,))
+    assert typedcall.untag(function)
+    typedcall.add(function, "d->d", 4096)
+    assert typedcall.signatures(function) == ["d->d"]
+    typedcall.tag(function, "d->d", 4096, defaults=(1.0,))
+
+print(forks(work))
+""")
+
+    @unittest.skipIf(duckdb is None, "duckdb is not installed")
+    def test_while_duckdb_loads(self):
+        self.runs("""
+import duckdb, typed_functions
+from typedcall import sql
+PACKAGE += "/sql/"
+config = {"allow_unsigned_extensions": "true", "threads": 1}
+
+def work():
+    with duckdb.connect(config=config) as connection:
+        sql.register(connection, typed_functions.inc)
+        assert connection.execute("select inc(1)").fetchall() == [(2,)]
+
+print(forks(work))
+""", paths=[support.module_folder("typed_functions")])
+
+
+if __name__ == "__main__":
+    unittest.main()
