@@ -92,6 +92,23 @@ class Values(With64Bits):
         with self.assertRaisesRegex(TypeError, "takes 2 arrays in JAX"):
             elementwise(functions.add)(X)
 
+    def test_integers_do_not_wrap_round(self):
+        # Python's, which JAX gives the other's type, are looked at where the program runs.
+        for f, fits, dtype, others in ((functions.next_char, [-128, 126], "int8", [128, 300, -129]),
+                                       (functions.next_byte, [0, 254], "uint8", [256, -1, 2**40]),
+                                       (functions.next_size, [0, 2**62], "uint64", [-1])):
+            call = elementwise(f)
+            for form in (call, jax.jit(call), jax.jit(jax.vmap(call, axis_size=2, in_axes=None))):
+                for value in fits:
+                    self.same(numpy.ravel(form(value))[0], value + 1, dtype)
+                for value in others:
+                    with self.assertRaisesRegex(Exception, "OverflowError: argument 1 does not fit '%s'"
+                                                % typedcall.entries(f)[0].python_types()[0][0]):
+                        jax.block_until_ready(form(value))
+        mix = elementwise(functions.mix)
+        bools = numpy.array([0, 3], "uint8").view("bool")
+        self.same(mix(0.0, bools, 0.0, 0), [mix(0.0, 0, 0.0, 0), mix(0.0, 1, 0.0, 0)])
+
     def test_what_is_no_array(self):
         half, add = elementwise(functions.half), elementwise(functions.add)
         # JAX's own errors, which name the value or its type.
@@ -294,6 +311,15 @@ class Without64Bits(With64Bits):
         self.same(inc(numpy.array([1, -1], "int32")), [2, 0], "int32")
         with self.assertRaisesRegex(Exception, "OverflowError: a result needs JAX's 64 bits"):
             inc(numpy.array([2**31 - 1], "int32")).block_until_ready()
+        eager = elementwise(functions.inc)
+        self.same(eager(numpy.array([5, -5])), [6, -4], "int32")
+        for value in (numpy.array([2**40]), numpy.int64(-2**31 - 1), [0, 2**40], numpy.array([2**63], "uint64")):
+            with self.assertRaisesRegex(OverflowError, "too large|out of bounds"):
+                eager(value)
+        # What JAX's promotion gives the function is not converted by it, which would wrap round.
+        for call in (inc, eager):
+            with self.assertRaisesRegex(Exception, "OverflowError: a result needs JAX's 64 bits"):
+                call(numpy.array([2**31], "uint32")).block_until_ready()
 
 
 class TheExample(adapter_support.Example):

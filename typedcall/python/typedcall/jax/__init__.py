@@ -101,13 +101,34 @@ def _choose(f: Any, loops: list[_Loop], given: Any) -> tuple[_Loop, list[Any]]:
     raise TypeError(f"{name_of(f)} has nothing in JAX for ({shown}): {known}")
 
 
+def _exact(value: Any, array: Any) -> Any:
+    """The array that JAX makes of a value. OverflowError where an integer wrapped round: without its 64
+    bits it keeps the low 32 of NumPy's."""
+    import jax
+    import numpy
+
+    if array.dtype.kind in "iu" and not isinstance(value, jax.Array):
+        exact = numpy.asarray(value)
+        if exact.dtype.kind in "iu" and not numpy.array_equal(exact.astype(array.dtype), exact):
+            raise OverflowError(f"an {exact.dtype} is too large for an array of {array.dtype}: "
+                                "JAX needs its 64 bits (jax_enable_x64)")
+    return array
+
+
+def _converted(array: Any, dtype: Any) -> Any:
+    """An argument of a program: integers as they are, since astype() wraps round, and the program looks
+    at each value, also those of jit and vmap, which are not known here."""
+    return array if dtype.kind in "iu" else array.astype(dtype)
+
+
 def elementwise(f: Any, *, pure: bool = False) -> Any:
     """A function of JAX's arrays that calls the typed function `f` for each element: what XLA calls in
     jit, vmap and without both, on the CPU, in whatever thread it likes.
 
     Arrays are broadcast, and one overload is chosen by their types: the first that has them, else the
     first to which JAX converts them. Without JAX's 64 bits an overload of doubles takes and gives float32,
-    and one of 64-bit integers int32, converted for each call; an integer that does not fit is an error.
+    and one of 64-bit integers int32, converted for each call. An integer that does not fit is an error in
+    jit and without, and never wraps round.
     Exceptions are errors of JAX's with their text. Functions that are THREAD_SAFE and need no thread state run
     without the GIL; for others it is taken once for each array, and where one falls back `f` is called.
 
@@ -122,9 +143,9 @@ def elementwise(f: Any, *, pure: bool = False) -> Any:
         import jax.numpy as jnp
         import numpy
 
-        given = [jnp.asarray(each) for each in arrays]
+        given = [_exact(each, jnp.asarray(each)) for each in arrays]
         loop, types = _choose(f, loops, given)
-        given = jnp.broadcast_arrays(*(each.astype(dtype) for each, dtype in zip(given, types)))
+        given = jnp.broadcast_arrays(*map(_converted, given, types))
         untyped: Any = jax.ShapeDtypeStruct  # in some versions of JAX, as what ffi_call() gives
         result = untyped(given[0].shape, jax.dtypes.canonicalize_dtype(loop.output))
         made: Any = jax.ffi.ffi_call(_TARGET, result, vmap_method="broadcast_all")

@@ -7,6 +7,7 @@
 #include "../_error_text.h"
 #include "../_home.h"
 #include "_jax_abi.h"
+#include "_jax_convert.h"
 
 #include <algorithm>
 #include <atomic>
@@ -31,65 +32,9 @@ constexpr std::size_t kMost = 1 << 16;
 std::atomic<element_function *> all[kMost];
 std::atomic<std::size_t> count_of_all{0};
 
-/// XLA's type; 0: it has none.
-int type_of(PyNativeType type) {
-  const auto power = [&](int first) {  // of types of 1, 2, 4 and 8 bytes that are in a row
-    return first + __builtin_ctz(static_cast<unsigned>(PyNativeType_Size(type)));
-  };
-  if (type.is_pointer != 0) return 0;
-  switch (PyNativeType_Kind(type)) {
-    case PyNativeKind_BOOL:
-      return kXlaBool;
-    case PyNativeKind_SIGNED:
-      return power(2);
-    case PyNativeKind_UNSIGNED:
-      return power(6);
-    case PyNativeKind_FLOATING:
-      return PyNativeType_Size(type) > 8 ? 0 : power(kXlaF32 - 2);
-    default:
-      return 0;
-  }
-}
-
 void *fail(const xla_call &call, int code, const std::string &message) {
   xla_error_request request = {sizeof(request), nullptr, message.c_str(), code};
   return call.api->make_error(&request);
-}
-
-template <class From, class To>
-void copy_as(const char *from, char *to, std::intptr_t count) {
-  for (std::intptr_t i = 0; i < count; ++i) {
-    const To value =
-        static_cast<To>(typedcall::internal::load_as<From>(from + i * std::intptr_t{sizeof(From)}));
-    std::memcpy(to + i * std::intptr_t{sizeof(To)}, &value, sizeof(value));
-  }
-}
-template <class From, class To>
-bool narrow_as(const char *from, char *to, std::intptr_t count) {
-  for (std::intptr_t i = 0; i < count; ++i) {
-    const From value = typedcall::internal::load_as<From>(from + i * std::intptr_t{sizeof(From)});
-    if (static_cast<From>(static_cast<To>(value)) != value) return false;
-  }
-  copy_as<From, To>(from, to, count);
-  return true;
-}
-
-/// Without JAX's 64 bits there are arrays of 32 for the function's 64: -1: it is no such type.
-int narrow_type(int type) {
-  return type == kXlaF64 ? kXlaF32 : type == kXlaS64 ? 4 : type == 9 ? 8 : -1;
-}
-
-void widen(int type, const char *from, char *to, std::intptr_t count) {
-  if (type == kXlaF64) copy_as<float, double>(from, to, count);
-  if (type == kXlaS64) copy_as<std::int32_t, std::int64_t>(from, to, count);
-  if (type == 9) copy_as<std::uint32_t, std::uint64_t>(from, to, count);
-}
-/// False where an integer does not fit.
-bool narrow(int type, const char *from, char *to, std::intptr_t count) {
-  if (type == kXlaS64) return narrow_as<std::int64_t, std::int32_t>(from, to, count);
-  if (type == 9) return narrow_as<std::uint64_t, std::uint32_t>(from, to, count);
-  copy_as<double, float>(from, to, count);
-  return true;
 }
 
 /// The arrays of one call: the arguments', then the result's.
@@ -97,8 +42,10 @@ struct arrays {
   static constexpr std::intptr_t block = 512;
 
   std::vector<char *> data;
-  std::vector<std::intptr_t> steps;  // as the function has them
-  std::vector<int> wide;             // its type where the array's is narrower, else 0
+  std::vector<std::intptr_t> steps;   // as the function has them
+  std::vector<int> types, given;      // the function's types and those of the arrays
+  std::vector<const char *> letters;  // of the function's types
+  bool is_converted = false;
   std::intptr_t count = 0;
 
   /// "" or what is wrong.
@@ -116,14 +63,17 @@ struct arrays {
       const PyNativeType type =
           is_result ? over.output() : over.inputs()[static_cast<std::size_t>(i)];
       const int wanted = type_of(type);
-      const bool is_narrow = each.type == narrow_type(wanted);
-      if (each.type != wanted && !is_narrow)
-        return "an array of another type than the function has";
+      const bool is_known =
+          is_result ? converts_result(wanted, each.type) : converts_argument(each.type, wanted);
+      if (!is_known) return "an array of another type than the function has";
       if (i > 0 && each.count() != count) return "arrays of different sizes";
       count = each.count();
       data.push_back(static_cast<char *>(each.data));
       steps.push_back(static_cast<std::intptr_t>(PyNativeType_Size(type)));
-      wide.push_back(is_narrow ? wanted : 0);
+      types.push_back(wanted);
+      letters.push_back(PyNativeCode_Letters(type.code));
+      given.push_back(each.type);
+      is_converted |= each.type != wanted;
     }
     return "";
   }
@@ -131,24 +81,24 @@ struct arrays {
   /// Runs the loop by `run`, which is given the arrays and how many elements; false as that.
   template <class Run>
   bool apply(const Run &run, std::string *error) {
-    if (std::all_of(wide.begin(), wide.end(), [](int each) { return each == 0; })) {
-      return run(data.data(), count);
-    }
+    if (!is_converted) return run(data.data(), count);
     std::vector<char> room(data.size() * block * 8);
     std::vector<char *> blocks(data);
+    const std::size_t last = data.size() - 1;
     for (std::intptr_t done = 0; done < count; done += block) {
       const std::intptr_t now = std::min(block, count - done);
-      for (std::size_t i = 0; i < data.size(); ++i) {
-        const std::intptr_t size = wide[i] != 0 ? steps[i] / 2 : steps[i];
-        blocks[i] = data[i] + done * size;
-        if (wide[i] == 0) continue;
-        char *const own = room.data() + i * block * 8;
-        if (i + 1 < data.size()) widen(wide[i], blocks[i], own, now);
-        blocks[i] = own;
+      for (std::size_t i = 0; i <= last; ++i) {
+        char *const there = data[i] + done * size_of(given[i]);
+        blocks[i] = given[i] == types[i] ? there : room.data() + i * block * 8;
+        if (i < last && blocks[i] != there && !convert(given[i], there, types[i], blocks[i], now)) {
+          *error = "OverflowError: argument " + std::to_string(i + 1) + " does not fit '" +
+                   letters[i] + "'";
+          return false;
+        }
       }
       if (!run(blocks.data(), now)) return false;
-      if (wide.back() != 0 &&
-          !narrow(wide.back(), blocks.back(), data.back() + done * (steps.back() / 2), now)) {
+      if (given[last] != types[last] && !convert(types[last], blocks[last], given[last],
+                                                 data[last] + done * size_of(given[last]), now)) {
         *error = "OverflowError: a result needs JAX's 64 bits (jax_enable_x64)";
         return false;
       }

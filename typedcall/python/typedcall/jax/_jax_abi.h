@@ -36,7 +36,15 @@ struct xla_metadata_extension {
 };
 
 /// XLA_FFI_DataType
-enum xla_type : int { kXlaBool = 1, kXlaS64 = 5, kXlaF32 = 11, kXlaF64 = 12 };
+enum xla_type : int {
+  kXlaBool = 1,
+  kXlaS8 = 2,  // then those of 2, 4 and 8 bytes
+  kXlaS64 = 5,
+  kXlaU8 = 6,
+  kXlaU64 = 9,
+  kXlaF32 = 11,
+  kXlaF64 = 12
+};
 
 struct xla_buffer {
   std::size_t size;
