@@ -15,7 +15,7 @@ COMPILED = ("_native", "_numpy_bridge", "callbacks._callbacks", "jax._jax", "sql
 # commands by `cli`.
 TABLE = {
     "compiled": (COMPILED, ""),
-    "tools": ("_cffi _foreign _identity _libraries includes", ""),
+    "tools": ("_cffi _foreign _identity _libraries _locks includes", ""),
     "record": ("_buffers _c_text _capsules _codes _records", "compiled"),
     "parameters": ("_parameters", "tools record"),
     "sources": ("sources sources.cffi_ sources.ctypes_ sources.cython_ sources.numba_"
