@@ -1,0 +1,17 @@
+"""A list and an array with C data of their own, also in subclasses that Python makes."""
+import states
+
+
+class Named(states.SubList):
+    """Its instances have a __dict__, too, and the C data stay where they are."""
+
+
+numbers = Named([1, 2])
+numbers.name = "primes"
+numbers.append(numbers.bump().bump().state)
+print(numbers, numbers.name, "state", numbers.state)
+
+lengths = states.UnitArray("d", [1.0, 2.5])
+lengths.unit = 0.3048
+lengths.append(4.0)
+print("%d feet are %.4f metres" % (lengths[2], lengths[2] * lengths.unit))
