@@ -5,6 +5,11 @@
 #ifndef TYPEDCALL_TYPED_METHOD_H_
 #define TYPEDCALL_TYPED_METHOD_H_
 
+#ifdef TYPEDCALL_METH_TYPED_H_
+#error \
+    "typedcall/meth_typed.h: its PyPyTypedMethodMetadata is not typedcall/typed_method.h's: use one"
+#endif
+
 #include "typedcall/native_callable.h"
 #include "typedcall/signature.h"
 // Behind Python.h.

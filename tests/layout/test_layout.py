@@ -45,6 +45,7 @@ ARROWS = {
 WITHOUT_REFERENCE = {
     "core/type_access.h": "private functions",
     "typedcall/attach.h": "private functions",
+    "typedcall/meth_typed.h": "the names of typed_method.h",
     "typedcall/namespace.h": "the inline namespace, which nobody names",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"((?:core|typedcall)/[^"]+)"', re.MULTILINE)

@@ -1,0 +1,11 @@
+# The loop of the post, as it is printed there.
+import mytypedmod
+
+def main():
+    i = 0
+    while i < 10_000_000:
+        i = mytypedmod.inc(i)
+    return i
+
+if __name__ == "__main__":
+    main()

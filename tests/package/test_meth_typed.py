@@ -1,0 +1,54 @@
+"""examples/meth_typed: the module of the post that METH_TYPED comes from, as it is printed, and the header
+with the post's names. On PyPy accelerate() is what the post's patch was."""
+import unittest
+
+import adapter_support
+import support
+import typedcall
+
+EXAMPLE = adapter_support.EXAMPLES / "meth_typed"
+HEADERS = ('#include "typedcall/meth_typed.h"\n', '#include "typedcall/typed_method.h"\n')
+
+
+class TheExample(adapter_support.Example):
+    def test_it_runs(self):
+        support.compile_module(EXAMPLE / "mytypedmod.c", self.folder, flags=["-Wall", "-Werror"])
+        printed = self.run_example("meth_typed")
+        self.assertIn("mytypedmod.inc offers l->l\n", printed)
+        self.assertRegex(printed, r"the loop: \d+ ms\n")
+        self.assertRegex(printed, r"accelerated: \d+ ms\n" if support.IS_PYPY else "a consumer in C calls 0x")
+
+    def test_what_inc_does(self):
+        module = support.load("mytypedmod", support.compile_module(EXAMPLE / "mytypedmod.c", self.folder))
+        entry, = typedcall.entries(module.inc)
+        # PyPy keeps the GIL around such a call, so the function may count on it.
+        self.assertEqual((entry.signature, entry.flags), ("l->l", typedcall.Flags.NEEDS_THREAD))
+        resolved = typedcall.resolve(module.inc, "l->l", capabilities=typedcall.Flags.NEEDS_THREAD)
+        self.assertEqual([f(41) for f in (module.inc, resolved)], [42, 42])
+        with self.assertRaises(TypeError):
+            module.inc("41")
+        done = typedcall.accelerate(module, trust=["inc"])
+        self.addCleanup(typedcall.restore, module)
+        self.assertEqual(list(done.accelerated), ["inc"] if support.IS_PYPY else [])
+        self.assertEqual(module.inc(41), 42)
+
+
+class TheHeader(adapter_support.Folder):
+    def test_it_does_not_go_with_the_other_one(self):
+        # Each has a PyPyTypedMethodMetadata: whichever comes second says so, and nothing else does.
+        for number, order in enumerate((HEADERS, HEADERS[::-1])):
+            with self.subTest(order=order):
+                with self.assertRaisesRegex(AssertionError, '#error "typedcall/meth_typed.h: its PyPyTyped'):
+                    self._compile(number, *order)
+        self._compile(2, HEADERS[0])
+        self._compile(3, HEADERS[1])
+
+    def _compile(self, number, *lines):
+        source = self.folder + "/unit%d.c" % number
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("#include <Python.h>\n" + "".join(lines))
+        return support.compile_module(source, self.folder)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,5 @@
+// The names of METH_TYPED's post in C++.
+// All checks are in meth_typed_standards.h.
+#include "tests/typed_method/meth_typed_standards.h"
+
+int main() { return meth_typed_standards_check(); }

@@ -1,0 +1,55 @@
+// METH_TYPED by the names of the post that proposed it, with the struct that is printed there: its
+// module compiles and runs unchanged, and typedcall's readers find its type information. Stands
+// alone: whoever writes a new module includes typedcall/typed_method.h. Source: M. Bernstein, "Type
+// information for faster Python C extensions"; docs/ABI.md, section 4.
+#ifndef TYPEDCALL_METH_TYPED_H_
+#define TYPEDCALL_METH_TYPED_H_
+
+#ifdef TYPEDCALL_TYPED_METHOD_H_
+#error \
+    "typedcall/meth_typed.h: its PyPyTypedMethodMetadata is not typedcall/typed_method.h's: use one"
+#else
+
+#include <Python.h>
+// Behind Python.h.
+#include <assert.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// In `ml_flags`: `ml_name` points into a PyPyTypedMethodMetadata. For METH_O.
+#define METH_TYPED 0x1000
+
+// The type codes: a long, a double, an object.
+#ifndef T_C_LONG
+#define T_C_LONG 1
+#define T_C_DOUBLE 2
+#define T_PY_OBJECT 3
+#endif
+
+// The post's struct: one argument. The same memory as typed_method.h's
+// PyTypedMethod_OneArgMetadata.
+typedef struct PyPyTypedMethodMetadata {
+  int arg_type;           // a T_* code
+  int ret_type;           // a T_* code, never 0
+  void *underlying_func;  // does not take `self`
+  const char ml_name[100];
+} PyPyTypedMethodMetadata;
+
+// The struct that a def's name is in. `def->ml_flags` must have METH_TYPED, and the struct must be
+// this one: typedcall's own readers, which check that, are in typed_method.h. GIL: none; sets no
+// exception.
+static inline PyPyTypedMethodMetadata *GetTypedSignature(PyMethodDef *def) {
+  assert(def->ml_flags & METH_TYPED);
+  const char *start = def->ml_name - offsetof(PyPyTypedMethodMetadata, ml_name);
+  return (PyPyTypedMethodMetadata *)(uintptr_t)start;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
+#endif  // TYPEDCALL_METH_TYPED_H_
