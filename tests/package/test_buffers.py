@@ -206,9 +206,10 @@ class Tagging(unittest.TestCase):
                 self.assertEqual(self.tag(text), [signature])
 
     def test_a_pointer_and_a_number_stay_what_they_are(self):
-        self.assertEqual(self.tag("double (const double *, Py_ssize_t)"), ["&dn->d"])
-        self.assertEqual(self.tag("double (const double *x, Py_ssize_t n)"), ["&dn->d"])
-        self.assertEqual(self.tag("double (const double x[3], Py_ssize_t n)"), ["Pn->d"])
+        self.assertEqual(self.tag("double (const double *, Py_ssize_t)"), ["&kdn->d"])
+        self.assertEqual(self.tag("double (const double *x, Py_ssize_t n)"), ["&kdn->d"])
+        self.assertEqual(self.tag("double (double *x, int n)"), ["&di->d"])
+        self.assertEqual(self.tag("double (const double x[3], Py_ssize_t n)"), ["&kdn->d"])
 
     def test_a_length_of_another_type(self):
         with self.assertRaisesRegex(ValueError, "Py_ssize_t, not 'int n'"):

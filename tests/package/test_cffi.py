@@ -2,6 +2,7 @@
 
 import gc
 import pathlib
+import platform
 import sys
 import sysconfig
 import unittest
@@ -13,6 +14,8 @@ from typedcall import Flags
 
 cffi = adapter_support.library("cffi")
 functions = support.build("typed_functions")
+# Plain char has a sign on x86 and none on Arm.
+CHARS = "&b" if platform.machine() in ("x86_64", "i686") else "&B"
 
 
 def entry_of(pointer):
@@ -42,9 +45,20 @@ class Source(adapter_support.Folder):
         self.assertEqual(entry.flags, Flags.THREAD_SAFE)
         self.assertEqual(entry_of(self.libm.fabsl).signature, "g->g")
         self.assertEqual(entry_of(self.libm.frexp).signature, "d&i->d")
-        self.assertEqual(entry_of(self.libc.strlen).signature, "s->N")
+        self.assertEqual(entry_of(self.libc.strlen).signature, f"{CHARS}->N")
         self.assertEqual(typedcall.resolve(self.libm.hypot, "dd->d")(3.0, 4.0), 5.0)
-        self.assertEqual(typedcall.resolve(self.libc.strlen, "s->N")("four"), 4)
+
+    def test_cffi_forgets_const_and_a_tag_says_it(self):
+        function = self.libc.strlen
+        with self.assertRaisesRegex(TypeError, "'s->N'; .*cffi.*forget.*const char \\*.*tag\\(f, 's->N', f\\)"):
+            typedcall.resolve(function, "s->N")
+        self.addCleanup(typedcall.untag, function)
+        typedcall.tag(function, "size_t (const char *)", function)
+        self.assertEqual(typedcall.resolve(function, "s->N")("four"), 4)
+        # Nothing else is said to be so.
+        for text in ("size_t (const double *)", "size_t (double)", "size_t (const char *, int)"):
+            with self.assertRaisesRegex(TypeError, "is no C function of"):
+                typedcall.tag(len, text, self.ffi.cast("size_t(*)(char *)", 4096))
 
     def test_every_integer_type(self):
         text = (
@@ -52,7 +66,7 @@ class Source(adapter_support.Folder):
             "long, uint64_t, intptr_t, size_t, float, void *, char *, int **, pair *)"
         )
         pointer = self.ffi.cast(text, 4096)
-        self.assertEqual(entry_of(pointer).signature, "?bBhHiIlLnNfPsPP->d")
+        self.assertEqual(entry_of(pointer).signature, f"?bBhHiIlLnNfP{CHARS}PP->d")
 
     def test_what_has_no_signature_is_refused(self):
         self.assertEqual(typedcall.signatures(self.libc.printf), [])

@@ -16,7 +16,7 @@ COMPILED = ("_native", "_numpy_bridge", "callbacks._callbacks", "jax._jax", "sql
 TABLE = {
     "compiled": (COMPILED, ""),
     "tools": ("_cffi _foreign _identity _libraries _locks includes", ""),
-    "record": ("_buffers _c_text _capsules _codes _records", "compiled"),
+    "record": ("_buffers _c_header _c_parser _c_text _capsules _codes _records", "compiled"),
     "parameters": ("_parameters", "tools record"),
     "sources": ("sources sources.cffi_ sources.ctypes_ sources.cython_ sources.numba_"
                 " sources.numpy_ sources.scipy_", "compiled tools record"),

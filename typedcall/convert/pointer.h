@@ -178,8 +178,12 @@ __attribute__((noinline)) inline bool pointer_from_python(PyObject *object,
       !wanted.type.is_pointer ||
       (kind != PyNativeKind_OBJECT && kind != PyNativeKind_STRING && kind != PyNativeKind_POINTER);
   if (!has_items || !PyObject_CheckBuffer(object)) {
-    PyErr_Format(PyExc_TypeError, "%sa capsule named '%s' or None is needed, not '%.100s'",
-                 has_items ? "a buffer, " : "", wanted.name, Py_TYPE(object)->tp_name);
+    const bool is_text = PyUnicode_Check(object) && wanted.type.is_pointer &&
+                         (kind == PyNativeKind_SIGNED || kind == PyNativeKind_UNSIGNED) &&
+                         PyNativeCode_Size(wanted.type.code) == 1;
+    PyErr_Format(PyExc_TypeError, "%sa capsule named '%s' or None is needed, not '%.100s'%s",
+                 has_items ? "a buffer, " : "", wanted.name, Py_TYPE(object)->tp_name,
+                 is_text ? "; a str is passed for const char * only" : "");
     return false;
   }
   const int writable = wanted.is_const ? 0 : PyBUF_WRITABLE;

@@ -11,6 +11,7 @@ from typedcall._codes import are_equivalent
 from typedcall._foreign import name_of
 from typedcall._locks import RenewedLock
 from typedcall._parameters import Parameters, check_known, forget, read_parameters, remember
+from typedcall._pointers import is_of
 from typedcall._records import Entry, Flags, falling_back, row_of
 from typedcall._tagging import OF_TAGS, Row, kept_by_tag, read_flags, read_rows, read_texts
 from typedcall.sources import foreign_entries
@@ -102,11 +103,14 @@ def _resolve_falling_back(
 
 
 def _refusal(f: Any, signature: str, can: int) -> str:
-    offered = []
+    offered, way_out = [], ""
     for entry in entries(f):
         obstacle = backend.obstacle(entry, can)
         offered.append(f"'{entry.signature}'" + (f" ({obstacle})" if obstacle else ""))
-    return f"{name_of(f)} does not offer '{signature}'; it offers {', '.join(offered)}"
+        if is_of(entry, signature) and not are_equivalent(entry.signature, signature):
+            way_out = (f"; {entry.place} forgets const: if the C function takes const char * and the like, "
+                       f"typedcall.tag(f, '{signature}', f) says so")
+    return f"{name_of(f)} does not offer '{signature}'; it offers {', '.join(offered)}{way_out}"
 
 
 def tag(

@@ -6,13 +6,14 @@ import sys
 from typing import Any, Callable
 
 from typedcall import _cffi
+from typedcall._c_text import letters_of
 from typedcall._capsules import capsule_address, is_capsule
 from typedcall._codes import are_equivalent, has_error_value
 from typedcall._foreign import attribute, imported_class, is_a, is_address, show
 from typedcall._records import PROMISES, Entry, Flags, parse_signature
 from typedcall.sources.ctypes_ import FUNCFLAG_PYTHONAPI, address_of
 
-__all__ = ["read_pointer"]
+__all__ = ["is_of", "read_pointer"]
 
 _KINDS = (
     "an int, a ctypes function or c_void_p, a cffi function pointer or void *, a capsule, a "
@@ -48,9 +49,24 @@ def _checked(address: int, pointer: Any) -> int:
     raise ValueError(f"{show(pointer)} is not the address of a C function")
 
 
+# What tells nothing of const.
+_WITHOUT_CONST = ("cffi", "ctypes", "Numba")
+
+
+def is_of(entry: Entry, signature: str) -> bool:
+    """Is the entry's C function one of this signature, as far as its source can tell?"""
+    if are_equivalent(entry.signature, signature):
+        return True
+    if entry.place not in _WITHOUT_CONST:
+        return False
+    char = letters_of("char *")
+    plain = signature.replace("&k", "&")
+    return any(are_equivalent(entry.signature, each) for each in (plain, plain.replace("s", char)))
+
+
 def _of_entries(pointer: Any, signature: str, found: list[Entry], told: int) -> _Read:
     for entry in found:
-        if not are_equivalent(entry.signature, signature):
+        if not is_of(entry, signature):
             continue
         if entry.flags & Flags.TAKES_SELF:
             raise TypeError(

@@ -7,13 +7,13 @@ import functools
 import importlib.machinery
 import importlib.metadata
 import os
-import re
 import sys
 from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import Any, Callable
 
 from typedcall._api import entries, tag, untag
+from typedcall._c_header import functions_of
 from typedcall._c_text import parse_declaration
 from typedcall._foreign import exact_text, is_a, members, name_of, read_module, show, text_attribute
 from typedcall._records import parse_signature
@@ -23,9 +23,6 @@ __all__ = ["load_tags", "load_tags_of", "tag_module"]
 
 #: What a package says in its metadata: the module that the tags are for, and a function that tags.
 _GROUP = "typedcall_tags"
-_COMMENT_OR_TEXT = r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|' r"'(?:\\.|[^'\\\n])*'"
-_DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(\w*)(.*)")
-_ASKS_FOR_CXX = re.compile(r"(!?)[ \t]*\bdefined[ \t]*\(?[ \t]*__cplusplus\b")
 # Module names that load_tags() has been through, with the module itself: one that is imported again is
 # another one.
 _loaded: dict[tuple[str, str], ModuleType] = {}
@@ -44,21 +41,21 @@ def tag_module(
     `signatures` says for each Python name which signature its C function has: "ii->i", or as in C,
     "int(int, int)". A name in the C text is the C function's, "int gcd_of_ints(int a, int b)";
     otherwise that is `prefix` and the Python name. Overloads are a list. Or `signatures` is the text
-    of a C header: every function in it whose name, less `prefix`, the module has is tagged. That
-    needs cffi, which parses it; lines of the preprocessor are left out, and conditions not looked at
-    but for __cplusplus, which is not defined.
+    of a C header: every function in it whose name, less `prefix`, the module has is tagged. Of the
+    preprocessor's lines only conditions are looked at that constants, __cplusplus, which is not defined,
+    and macros of the header decide; of others both branches are read.
 
-    `library`: the path of the shared library, or what ctypes or, beside a table, cffi opened; usually
+    `library`: the path of the shared library, or what ctypes or cffi opened; usually
     the module's own file. `flags` are those of all of them, as for tag(): a promise, like the signatures.
 
     All are tagged or none. TypeError for what is no function of the module, a module that is no
     shared library, and what the C text says of no type code; ValueError for a faulty signature, a
     name that the library does not have, and another tag that is there already; OSError for a
-    library that cannot be opened; ImportError where a header's text would need cffi."""
+    library that cannot be opened."""
     module = read_module(module)
     table: Any = signatures
     if is_a(table, str):
-        table = _declared(module, exact_text(table), _path(module, library), prefix)
+        table = _declared(module, exact_text(table), prefix)
     elif not isinstance(table, Mapping):
         raise TypeError(f"signatures are a dict or a C header's text, not {show(table)}")
     symbol = _symbols(module, library)
@@ -107,19 +104,14 @@ def _overloads(
 
 def _path(module: ModuleType, library: Any) -> str:
     """The shared library's file, as it can be opened."""
-    if library is None:
-        path = text_attribute(module, "__file__") or ""
-        if not path.endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES)):
-            raise TypeError(
-                f"{name_of(module)} is no shared library: library= says where its C functions are"
-            )
-        return path
-    if isinstance(library, (str, os.PathLike)):
-        return os.fspath(library)
-    name = text_attribute(library, "_name")  # a ctypes.CDLL's
-    if not name:
-        raise TypeError(f"needed is the path of the shared library, not {show(library)}")
-    return name
+    if library is not None:
+        return str(os.fspath(library))
+    path = text_attribute(module, "__file__") or ""
+    if not path.endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES)):
+        raise TypeError(
+            f"{name_of(module)} is no shared library: library= says where its C functions are"
+        )
+    return path
 
 
 def _symbols(module: ModuleType, library: Any) -> Callable[[str], Any]:
@@ -141,68 +133,16 @@ def _symbols(module: ModuleType, library: Any) -> Callable[[str], Any]:
     return symbol
 
 
-def _declared(module: ModuleType, text: str, path: str, prefix: str) -> dict[str, str]:
-    """Python's names for what a C header declares, with the signatures as cffi reads them."""
-    try:
-        import cffi
-    except ImportError:
-        raise ImportError("a C header's text is read by cffi, which is not installed") from None
-    ffi = cffi.FFI()
-    try:
-        ffi.cdef(_preprocessed(text))
-    except (cffi.CDefError, cffi.FFIError, NotImplementedError) as error:
-        raise ValueError(f"cffi cannot read this C text: {error}") from error
-    opened = ffi.dlopen(path)
+def _declared(module: ModuleType, text: str, prefix: str) -> dict[str, str]:
+    """Python's names for what a C header declares, with the signatures."""
     known = {name for name, value in members(module) if callable(value)}
-    found = {}
-    for c_name in dir(opened):
-        name = c_name[len(prefix):]
-        if not c_name.startswith(prefix) or name not in known:
-            continue
-        try:
-            if is_a(getattr(opened, c_name), int):  # of an enum, or a macro
-                continue
-            # Of a variable that holds a function's address this is no function, but where that is.
-            pointer = ffi.addressof(opened, c_name)
-        except AttributeError as error:
-            raise ValueError(f"{path} has no C function '{c_name}'") from error
-        if ffi.typeof(pointer).kind != "function":
-            continue
-        offered = entries(pointer)
-        if not offered:
-            raise TypeError(f"'{ffi.typeof(pointer).cname}' has no signature; leave {c_name} out")
-        found[name] = offered[0].signature
-    return found
-
-
-def _preprocessed(text: str) -> str:
-    """As cffi takes it: without comments, directives, and what only C++ sees."""
-    text = text.replace("\r\n", "\n").replace("\\\n", "")
-    text = re.sub(_COMMENT_OR_TEXT, lambda found: " " if found[0][0] == "/" else found[0], text,
-                  flags=re.DOTALL)
-    kept: list[str] = []
-    # Of each condition around a line: does C see it? None: a condition that is not looked at.
-    seen: list[bool | None] = []
-    for line in text.split("\n"):
-        directive = _DIRECTIVE.match(line)
-        if directive is None:
-            kept += [] if False in seen else [line]
-            continue
-        word, rest = directive.groups()
-        if word in ("if", "ifdef", "ifndef"):
-            seen.append(_is_seen_by_c(word, rest))
-        elif word == "endif" and seen:
-            seen.pop()
-        elif word in ("else", "elif") and seen and seen[-1] is not None:
-            seen[-1] = not seen[-1]
-    return re.sub(r'\bextern\s+"C"', "extern", "\n".join(kept))
-
-
-def _is_seen_by_c(word: str, condition: str) -> bool | None:
-    if word != "if":
-        return word == "ifndef" if condition.strip() == "__cplusplus" else None
-    asked = _ASKS_FOR_CXX.search(condition)
-    return None if asked is None or "||" in condition else asked.group(1) == "!"
+    try:
+        found = functions_of(
+            text, lambda name: name.startswith(prefix) and name[len(prefix) :] in known
+        )
+    except ValueError as error:
+        raise ValueError(f"cannot read this C text: {error}") from None
+    return {name[len(prefix) :]: signature for name, signature in found.items()}
 
 
 def load_tags_of(function: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from typedcall._c_text import parse_declaration
 from typedcall._capsules import make_capsule, need_capsules
 from typedcall._choose import choose, offered
-from typedcall._codes import are_equivalent
+from typedcall._codes import answers
 from typedcall._records import Entry, Flags, has_buffers, parse_signature
 
 __all__ = ["SIGNATURES", "low_level_callable"]
@@ -35,7 +35,7 @@ SIGNATURES: dict[str, str] = {
 
 def _text_of(signature: str) -> str | None:
     for known, text in SIGNATURES.items():
-        if are_equivalent(known, signature):
+        if answers(signature, known):
             return text
     return None
 

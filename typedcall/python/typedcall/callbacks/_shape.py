@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import accumulate
 
-from typedcall._c_text import letters_of, name_in, split
+from typedcall import _c_parser as c
+from typedcall._c_text import letters_of_type, parameters_of, parse_function
 from typedcall._codes import CODES, is_const, letters_for, pointee
 
 __all__ = ["Parameter", "Shape", "Way", "parse", "ways"]
@@ -17,7 +17,9 @@ __all__ = ["Parameter", "Shape", "Way", "parse", "ways"]
 Views = dict[str, tuple[int, int]]
 
 _DATA_NAMES = re.compile(r"(?:user_?|f_?|func_?)?data|params?|p|args?|ctx|context|opaque")
-_LIBRARY_TYPES = {"sunrealtype": "double", "realtype": "double", "sunindextype": "int64_t"}
+_LIBRARY_TYPES = {
+    "sunrealtype": c.Type("double"), "realtype": c.Type("double"), "sunindextype": c.Type("int64"),
+}  # fmt: skip
 _INTEGERS = ("signed", "unsigned")
 
 
@@ -85,39 +87,26 @@ class Way:
     text: str
 
 
-def _plain(text: str) -> str:
-    for name, known in _LIBRARY_TYPES.items():
-        text = re.sub(rf"\b{name}\b", known, text)
-    return text
-
-
-def _parameter(text: str, views: Views) -> tuple[Parameter, str | None]:
+def _parameter(given: c.Parameter, views: Views) -> tuple[Parameter, str | None]:
     """The parameter, and the text of its length: "" where it is an array of unknown length."""
+    of, text = given.type, given.text
     length = None
-    array = re.fullmatch(r"(.*?)\[(?:static\s)?([^\[\]]*)\]\s*", text, re.DOTALL)
-    if array is not None:
-        length = array.group(2).strip()
-        text = array.group(1).rstrip()
-        name = name_in(text)
-        text = f"{text[: len(text) - len(name)]} *{name}"
-    name = name_in(text)  # which may be that of a type, too: `double v`
-    for known in views:
-        if re.search(rf"\b{re.escape(known)}\b", text[: len(text) - len(name)]):
-            if length is not None:
-                raise ValueError(f"an array of arrays: {text!r}")
-            const = re.search(rf"\bconst\b.*\b{re.escape(known)}\b", text) is not None
-            return Parameter(name, "P", (), views[known], const), None
-    letters = letters_of(_plain(text))
+    if of.layers and isinstance(of.layers[0], c.Array):
+        length = of.layers[0].length
+    view = views.get(of.base) or views.get(of.base.rpartition(" ")[2])
+    if view is not None:
+        if length is not None:
+            raise ValueError(f"an array of arrays: {text!r}")
+        return Parameter(given.name, "P", (), view, of.is_const), None
+    letters = letters_of_type(of, text)
     if letters == "v" or letters == "O":
         raise ValueError(f"a callback has no parameter {text!r}")
     is_number = letters.startswith("&")
-    if is_number and "const" in text.partition("*")[0].split():
-        letters = "&k" + letters[1:]
     if length is None and is_number:
         length = ""
     if length is not None and not is_number:
         raise ValueError(f"an array of no numbers: {text!r}")
-    return Parameter(name_in(_plain(text)), letters), length
+    return Parameter(given.name, letters), length
 
 
 def _factors(text: str, names: dict[str, int], parameters: list[Parameter]) -> tuple[int, ...]:
@@ -151,31 +140,18 @@ def _nearest(at: int, parameters: list[Parameter]) -> tuple[int, ...]:
     return (before[-1],) if before else ()
 
 
-def _is_balanced(text: str) -> bool:
-    depths = list(accumulate({"(": 1, ")": -1}.get(letter, 0) for letter in text))
-    return not depths or (min(depths) >= 0 and depths[-1] == 0)
-
-
 def parse(text: str, views: Views) -> Shape:
     """`double (*)(double x, void *params)`. ValueError for what is no such text."""
-    # No two parts of it match the same blanks: long texts would take for ever.
-    found = re.fullmatch(
-        r"([^()]+)(?:\(\s*\*\s*(?:\w+\s*)?\)\s*)?\((.*)\)\s*(?:;\s*)?", text.strip(), re.DOTALL
-    )
-    texts = [] if found is None or found.group(2).strip() in ("", "void") else split(found.group(2))
-    if found is None or not all(texts) or not _is_balanced(found.group(2)):
-        raise ValueError(f"not the type of a C function: {text!r}")
-    if "..." in texts:
-        raise ValueError(f"a function with variable arguments is no callback: {text!r}")
-    result = letters_of(_plain(found.group(1)))
+    of, _ = parse_function(text, _LIBRARY_TYPES, or_pointer=True)
+    given = parameters_of(of, text)
+    result = letters_of_type(of._replace(layers=of.layers[1:]), text)
     if result in ("O", "g") or CODES.get(result, CODES["v"]).kind == "complex":
-        raise ValueError(f"a callback has no result {found.group(1)!r}")
-    parts = [_parameter(each, views) for each in texts]
+        raise ValueError(f"a callback has no result as in {text!r}")
+    parts = [_parameter(each, views) for each in given]
     parameters = [each for each, _ in parts]
     names = {each.name: i for i, each in enumerate(parameters) if each.name}
-    data = [i for i, each in enumerate(parameters)
-            if each.letters == "P" and each.view is None and "(" not in texts[i]
-            and texts[i].count("*") == 1 and "void" in texts[i].split("*")[0].split()]  # fmt: skip
+    data = [i for i, each in enumerate(given)
+            if each.type.base == "void" and len(each.type.layers) == 1]  # fmt: skip
     data = [i for i in data if _DATA_NAMES.fullmatch(parameters[i].name)] or data
     for i, (each, length) in enumerate(parts):
         if length:

@@ -17,11 +17,11 @@ __all__ = ["entries", "letters_of"]
 
 
 def letters_of(ctype: Any) -> str:
-    """The letters of a cffi type. ValueError for structs by value and what else has none."""
-    if ctype.kind in ("primitive", "void"):
+    """The letters of a cffi type, of which cffi has forgotten what is const: `char *` is no string.
+    ValueError for structs by value and what else has none."""
+    is_pointer = ctype.kind == "pointer" and ctype.item.kind in ("primitive", "void")
+    if is_pointer or ctype.kind in ("primitive", "void"):
         return letters_of_text(ctype.cname)
-    if ctype.kind == "pointer" and ctype.item.kind in ("primitive", "void"):
-        return letters_of_text(ctype.cname, string_of_char=True)
     if ctype.kind in ("pointer", "function", "array"):
         return letters_of_text("void *")
     raise ValueError(f"no type code for the C type {ctype.cname!r} of cffi")

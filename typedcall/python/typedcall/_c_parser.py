@@ -1,0 +1,388 @@
+"""C declarations, read token by token in linear time: specifiers in whatever order, pointers, arrays,
+functions. What is not understood is a ValueError: nothing is guessed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple, Union
+
+__all__ = ["Array", "Function", "Layer", "Parameter", "Parser", "Pointer", "Type", "spliced", "tokens_of"]
+
+# What is no name of C's own, by one that is. `intptr_t` and `size_t` stand for "n" and "N".
+_ALIASES = {
+    "intptr_t": "intptr_t",
+    "size_t": "size_t",
+    "Py_ssize_t": "intptr_t",
+    "Py_hash_t": "intptr_t",
+    "ssize_t": "intptr_t",
+    "ptrdiff_t": "intptr_t",
+    "npy_intp": "intptr_t",
+    "uintptr_t": "size_t",
+    "npy_uintp": "size_t",
+    "npy_float": "float",
+    "npy_double": "double",
+    "npy_longdouble": "long double",
+    "__pyx_t_float_complex": "float _Complex",
+    "__pyx_t_double_complex": "double _Complex",
+    "__pyx_t_long_double_complex": "long double _Complex",
+    "_cffi_float_complex_t": "float _Complex",
+    "_cffi_double_complex_t": "double _Complex",
+}
+# BLAS and LAPACK in SciPy: `ctypedef double d` and its like, which Cython writes with the module.
+_BLAS_TYPE = re.compile(r"__pyx_t_5scipy_6linalg_\d+cython_(?:blas|lapack)_([sdcz])")
+_BLAS_TYPES = {"s": "float", "d": "double", "c": "float _Complex", "z": "double _Complex"}
+_FIXED_WIDTH = re.compile(r"(?:npy_)?(u?int(?:8|16|32|64))(?:_t)?")
+
+# Other spellings of C's keywords.
+_SAME = {
+    "__const": "const", "__const__": "const", "__volatile": "volatile", "__volatile__": "volatile",
+    "__restrict": "restrict", "__restrict__": "restrict", "__inline": "inline", "__inline__": "inline",
+    "__signed": "signed", "__signed__": "signed", "_Bool": "bool", "complex": "_Complex",
+    "__complex__": "_Complex",
+}  # fmt: skip
+_QUALIFIERS = {"const", "volatile", "restrict"}
+_STORAGE = {"extern", "static", "inline", "register", "typedef", "_Noreturn", "__extension__"}
+_TAGS = {"struct", "union", "enum"}
+_BASIC = {
+    "void", "bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "_Complex",
+}  # fmt: skip
+# No names either, and nothing that is understood here.
+_OTHERS = {
+    "__attribute", "__attribute__", "__declspec", "__asm", "__asm__", "__int128", "__typeof",
+    "__typeof__", "__thread", "__alignof__", "alignas", "alignof", "asm", "auto", "break", "case",
+    "constexpr", "continue", "default", "do", "else", "for", "goto", "if", "return", "sizeof", "switch",
+    "thread_local", "typeof", "typeof_unqual", "while",
+}  # fmt: skip
+
+
+def _spellings() -> dict[tuple[str, ...], str]:
+    """C's types, by their words in alphabetical order."""
+    made = {}
+    for name in ("void", "bool", "char", "float", "double", "long double", "signed char", "unsigned char",
+                 "float _Complex", "double _Complex", "long double _Complex"):  # fmt: skip
+        made[tuple(sorted(name.split()))] = name
+    for size in ("", "short", "long", "long long"):
+        for sign in ("", "signed", "unsigned"):
+            for least in ("", "int"):
+                words = f"{sign} {size} {least}".split()
+                unsigned = "unsigned " if sign == "unsigned" else ""
+                if words:
+                    made[tuple(sorted(words))] = unsigned + (size or "int")
+    return made
+
+
+_SPELLINGS = _spellings()
+# C promises its programs 63 levels of brackets, 12 of declarators.
+_DEEPEST = 63
+
+
+def _standard(name: str) -> str | None:
+    """The name in C, or "int32" and the like, of a type that others have named: `Py_ssize_t`, `uint8_t`."""
+    fixed = _FIXED_WIDTH.fullmatch(name)
+    if fixed is not None:
+        return fixed.group(1)
+    blas = _BLAS_TYPE.fullmatch(name)
+    return _ALIASES.get(name) if blas is None else _BLAS_TYPES[blas.group(1)]
+
+
+class Pointer(NamedTuple):
+    """Of a type: it points to what follows."""
+
+    is_const: bool
+
+
+class Array(NamedTuple):
+    """Of a type: an array of what follows."""
+
+    #: As the text has it, without `static` and qualifiers; "" where there is none.
+    length: str
+
+
+class Function(NamedTuple):
+    """Of a type: a function that returns what follows."""
+
+    #: None where the text does not say: `double f()`.
+    parameters: tuple[Parameter, ...] | None
+    is_variadic: bool
+
+
+Layer = Union[Pointer, Array, Function]
+
+
+class Type(NamedTuple):
+    """`const double *x[3]` is an array (layers[0]) of pointers (layers[1]) to `double`, which is const."""
+
+    base: str  # "unsigned long", "int32", "struct x", or a name that is not known
+    is_const: bool = False
+    layers: tuple[Layer, ...] = ()
+
+    def qualified(self) -> Type:
+        """The same with `const` in front of its name. An array's elements are what is const."""
+        for at, layer in enumerate(self.layers):
+            if isinstance(layer, Pointer):
+                layers = (*self.layers[:at], Pointer(True), *self.layers[at + 1:])
+                return self._replace(layers=layers)
+            if isinstance(layer, Function):
+                return self
+        return self._replace(is_const=True)
+
+
+class Parameter(NamedTuple):
+    """One parameter of a function, or what else is declared."""
+
+    type: Type
+    name: str  # or ""
+    text: str
+
+
+class Token(NamedTuple):
+    text: str
+    start: int
+    end: int
+
+
+# Each place of a text matches one of these, and none looks at the same characters again.
+_TOKEN = re.compile(
+    r"(?P<blank>\s+|//[^\n]*|/\*.*?\*/)|(?P<open>/\*.*)"
+    r"|(?:[^\W\d]\w*(?:::\w+)*|\.?\d[\w.]*|\.\.\."
+    r'|"(?:[^"\\\n]|\\.)*"|' r"'(?:[^'\\\n]|\\.)*'" r"|(?P<quote>[\"'])|.)",
+    re.DOTALL,
+)
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+
+def spliced(text: str) -> str:
+    """With the lines together that a backslash continues."""
+    return text.replace("\r\n", "\n").replace("\\\n", "")
+
+
+def tokens_of(text: str) -> list[Token]:
+    """Without comments and blanks. ValueError for a comment or a literal without an end."""
+    found = []
+    for match in _TOKEN.finditer(text):
+        if match["open"] or match["quote"]:
+            raise ValueError(f"what {match[0][:20]!r} opens has no end")
+        if not match["blank"]:
+            found.append(Token(match[0], match.start(), match.end()))
+    return found
+
+
+def _pairs(tokens: list[Token]) -> dict[int, int]:
+    """Where each bracket is closed."""
+    found, opened = {}, []
+    for at, token in enumerate(tokens):
+        if token.text in _CLOSING:
+            opened.append(at)
+        elif token.text in _CLOSING.values():
+            if not opened or _CLOSING[tokens[opened[-1]].text] != token.text:
+                raise ValueError(f"nothing opens {token.text!r}")
+            found[opened.pop()] = at
+        if len(opened) > _DEEPEST:
+            raise ValueError(f"more than {_DEEPEST} brackets in each other")
+    if opened:
+        raise ValueError(f"nothing closes {tokens[opened[-1]].text!r}")
+    return found
+
+
+class Parser:
+    """Reads a text from its start: `at` is the token that comes next. `types` are names of types and
+    what they stand for, which may grow on the way."""
+
+    def __init__(self, text: str, types: Mapping[str, Type] | None = None) -> None:
+        self._text = spliced(text)
+        self._types = {} if types is None else types
+        self._tokens = tokens_of(self._text)
+        self._end_of = _pairs(self._tokens)
+        self.at = 0
+
+    @property
+    def next(self) -> str:
+        """The token that comes next; "" at the end."""
+        return self._word(self.at)
+
+    def _word(self, at: int) -> str:
+        text = self._tokens[at].text if at < len(self._tokens) else ""
+        return _SAME.get(text, text)
+
+    def take(self, text: str) -> bool:
+        """True, and behind it, if that comes next."""
+        if self.next != text:
+            return False
+        self.at += 1
+        return True
+
+    def skip(self) -> None:
+        """Passes over the next token, with all that it opens."""
+        self.at = self._end_of.get(self.at, self.at) + 1
+
+    def text_from(self, start: int) -> str:
+        """What was read from that token on."""
+        if start >= self.at:
+            return ""
+        return self._text[self._tokens[start].start:self._tokens[self.at - 1].end]
+
+    def words_from(self, start: int) -> list[str]:
+        """The tokens that were read from there on, but those in braces and square brackets."""
+        found, at = [], start
+        while at < self.at:
+            found.append(self._tokens[at].text)
+            at = self._end_of[at] if found[-1] in ("[", "{") else at + 1
+        return found
+
+    def refuse(self, what: str = "") -> ValueError:
+        """An exception that says where."""
+        what = what or (f"{self.next!r} is not understood" if self.next else "something is missing")
+        around = self._tokens[max(self.at - 6, 0):self.at + 6]
+        near = self._text[around[0].start:around[-1].end] if around else ""
+        return ValueError(f"{what}, in {near!r}")
+
+    def specifiers(self) -> tuple[Type, set[str]]:
+        """A type without its stars, and the storage classes in front of it."""
+        basic: list[str] = []
+        named: Type | None = None
+        is_const, storage = False, set()
+        while True:
+            word = self.next
+            if word in _QUALIFIERS:
+                is_const = is_const or word == "const"
+            elif word in _STORAGE:
+                storage.add(word)
+                if word == "extern" and self._word(self.at + 1) == '"C"':
+                    self.at += 1
+            elif word in _BASIC:
+                basic.append(word)
+            elif not self._is_name(word) or (basic or named) and word not in _TAGS:
+                break
+            elif basic or named:
+                raise self.refuse("two types")
+            else:
+                named = self._named()
+                continue
+            self.at += 1
+        if named is None:
+            name = _SPELLINGS.get(tuple(sorted(basic)))
+            if name is None:
+                raise self.refuse(f"no type of C's is {' '.join(basic)!r}" if basic else "")
+            named = Type(name)
+        elif basic:
+            raise self.refuse("two types")
+        return (named.qualified() if is_const else named), storage
+
+    def _named(self) -> Type:
+        """A struct, or what a name stands for."""
+        word = self.next
+        self.at += 1
+        if word in _TAGS:
+            name = self.next if self._is_name(self.next) else ""
+            self.at += bool(name)
+            if self.next == "{":
+                self.skip()
+            elif not name:
+                raise self.refuse()
+            return Type(f"{word} {name}".rstrip())
+        if self.next == "<":  # of C++: what is behind it is part of the name
+            depth = 0
+            while depth or self.next == "<":
+                depth += {"<": 1, ">": -1}.get(self.next, 0)
+                if self.next in ("", ";", "{"):
+                    raise self.refuse()
+                self.skip()
+            return Type(word + "<>")
+        known = self._types.get(word)
+        return Type(_standard(word) or word) if known is None else known
+
+    def _is_name(self, word: str) -> bool:
+        """Not of what C keeps for itself, like `_Atomic`, but `_Noreturn` is known."""
+        is_reserved = word[:1] == "_" and word[1:2].isupper() or word in _OTHERS
+        return word[:1].isidentifier() and not is_reserved
+
+    def _is_type(self, word: str) -> bool:
+        known = word in _BASIC or word in _QUALIFIERS or word in _TAGS or word in _STORAGE
+        return known or word in self._types or _standard(word) is not None
+
+    def _is_group(self, at: int, is_parameter: bool) -> bool:
+        """Is the parenthesis around a part of the declarator, not around parameters?"""
+        word = self._word(at + 1)
+        if word in ("*", "[", "("):
+            return word != "(" or self._is_group(at + 1, is_parameter)
+        if not self._is_name(word) or self._is_type(word):
+            return False
+        is_alone = self._word(at + 2) == ")"
+        if is_alone and self._word(at + 3) in ("(", "["):
+            return True
+        if is_parameter and is_alone or self._word(at + 2) in ("(", "["):
+            raise self.refuse(f"is {word!r} in parentheses a name or a type? Without them it is a name")
+        return False
+
+    def declarator(self, of: Type, is_parameter: bool = False) -> tuple[Type, str]:
+        """Stars, name, and what is behind the name; the type that it makes of that one."""
+        layers, name = self._layers(is_parameter)
+        layers += of.layers
+        for one, other in zip(layers, layers[1:]):
+            if isinstance(one, Function) and not isinstance(other, Pointer):
+                raise self.refuse("a function returns no array and no function")
+            if isinstance(one, Array) and isinstance(other, Function):
+                raise self.refuse("no array has functions")
+        if layers and isinstance(layers[-1], Array) and of.base == "void":
+            raise self.refuse("no array has elements of void")
+        return of._replace(layers=layers), name
+
+    def _layers(self, is_parameter: bool) -> tuple[tuple[Layer, ...], str]:
+        pointers: list[Pointer] = []
+        inner: tuple[Layer, ...] = ()
+        name = ""
+        while self.take("*"):
+            is_const = False
+            while self.next in _QUALIFIERS:
+                is_const = is_const or self.next == "const"
+                self.at += 1
+            pointers.append(Pointer(is_const))
+        if self.next == "(" and self._is_group(self.at, is_parameter):
+            self.at += 1
+            inner, name = self._layers(is_parameter)
+            if not self.take(")"):
+                raise self.refuse()
+        elif self._is_name(self.next) and self.next not in _TAGS:
+            name = self.next
+            if self._is_type(name) and name not in self._types:
+                raise self.refuse("two types")
+            self.at += 1
+        behind: list[Layer] = []
+        while self.next in ("(", "["):
+            behind.append(self._array() if self.next == "[" else self._function())
+        return (*inner, *behind, *reversed(pointers)), name
+
+    def _array(self) -> Array:
+        end = self._end_of[self.at]
+        words = [self._word(at) for at in range(self.at + 1, end)]
+        self.at = end + 1
+        return Array(" ".join(each for each in words if each not in _QUALIFIERS and each != "static"))
+
+    def _function(self) -> Function:
+        end = self._end_of[self.at]
+        self.at += 1
+        if self.take(")"):
+            return Function(None, False)
+        if self.next == "void" and self.at + 1 == end:
+            self.at = end + 1
+            return Function((), False)
+        parameters: list[Parameter] = []
+        while True:
+            if parameters and self.next == "..." and self.at + 1 == end:
+                self.at = end + 1
+                return Function(tuple(parameters), True)
+            parameters.append(self._parameter())
+            if self.at == end:
+                self.at += 1
+                return Function(tuple(parameters), False)
+            if not self.take(","):
+                raise self.refuse()
+
+    def _parameter(self) -> Parameter:
+        start = self.at
+        of, storage = self.specifiers()
+        if storage - {"register"}:
+            raise self.refuse(f"no parameter is {min(storage)!r}")
+        made, name = self.declarator(of, is_parameter=True)
+        return Parameter(made, name, self.text_from(start))
