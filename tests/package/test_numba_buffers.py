@@ -2,6 +2,7 @@
 Numba has a type for, or refused with the reason when it is compiled."""
 
 import array
+import ctypes
 import unittest
 
 import adapter_support
@@ -121,6 +122,41 @@ class Calls(unittest.TestCase):
         ):
             with self.subTest(text), self.assertRaisesRegex(numba.TypingError, text):
                 nopython_call(getattr(module, name))(given)
+
+    def test_what_is_no_bool_does_not_get_into_one(self):
+        def count(flags):
+            raise NotImplementedError
+
+        made = ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_void_p, ctypes.c_ssize_t)(
+            lambda at, n: sum(ctypes.string_at(at, n)))
+        typedcall.tag(count, "*k?->l", ctypes.cast(made, ctypes.c_void_p))
+        call = nopython_call(count)
+        self.assertEqual(call(numpy.array([True, False, True])), 2)
+        self.assertEqual(call(numpy.zeros(0, bool)), 0)
+        for position in (0, 1, 99):
+            flags = numpy.zeros(100, "u1")
+            flags[position] = 2
+            with self.assertRaisesRegex(ValueError, "bytes other than 0 and 1"):
+                call(flags.view(bool))
+
+    def test_a_pointer_to_bools_is_an_array_of_bools(self):
+        def first(flags):
+            raise NotImplementedError
+
+        made = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(lambda at: ctypes.string_at(at, 1)[0])
+        for signature in ("&?->i", "&k?->i"):
+            typedcall.tag(first, signature, ctypes.cast(made, ctypes.c_void_p))
+            call = nopython_call(first)
+            self.assertEqual((call(numpy.array([True])), call(numpy.array([False, True]))), (1, 0))
+            with self.assertRaisesRegex(ValueError, "bytes other than 0 and 1"):
+                call(numpy.array([1, 2], "u1").view(bool))
+            # Behind its address nobody knows how many there are; that of a float's array was taken, too.
+            for values in (numpy.array([0.5]), numpy.array([True])):
+                with self.assertRaisesRegex(numba.TypingError, "pass the array itself"):
+                    numba.njit(lambda x: first(x.ctypes))(values)
+            with self.assertRaisesRegex(numba.TypingError, "its elements are float64, not '\\?'"):
+                call(numpy.array([0.5]))
+            typedcall.untag(first)
 
     def test_complex_numbers(self):
         def function(x):

@@ -8,7 +8,13 @@ from typing import Any
 
 from typedcall._codes import CODES, is_buffer, is_const, pointee
 
-__all__ = ["check_alignment", "check_elements", "is_copied", "parts_of", "why_not_buffer"]
+__all__ = ["check_elements", "check_items", "is_copied", "parts_of", "takes_array", "why_not_array"]
+
+
+def takes_array(letters: str) -> bool:
+    """Does nopython code pass an array for it? For a buffer; and for a pointer to bools, whose bytes are
+    looked at: nobody knows how many there are behind `.ctypes`."""
+    return is_buffer(letters) or letters in ("&?", "&k?")
 
 
 def check_elements(letters: str) -> None:
@@ -21,12 +27,14 @@ def check_elements(letters: str) -> None:
         raise ValueError(f"Numba has no arrays for {letters!r} ({code.c_type})")
 
 
-def why_not_buffer(given: Any, letters: str) -> str:
-    """Why a value of a Numba type does not suit a buffer; empty: it does. Arrays are one-dimensional
+def why_not_array(given: Any, letters: str) -> str:
+    """Why a value of a Numba type does not suit what takes an array; empty: it does. Arrays are one-dimensional
     and contiguous by their types; bytes, bytearrays and memoryviews are arrays to Numba, too."""
     from numba import types
 
     code = CODES[pointee(letters)]
+    if isinstance(given, types.ArrayCTypes):
+        return "pass the array itself, of which is known how long it is"
     if not isinstance(given, types.Buffer):
         return f"{given} is no array"
     element = given.dtype
@@ -63,12 +71,14 @@ def parts_of(context: Any, builder: Any, given: Any, value: Any) -> tuple[Any, A
     return array.data, array.nitems
 
 
-def check_alignment(
-    context: Any, builder: Any, letters: str, pointer: Any, count: Any
-) -> None:
-    """Numba's types do not say it, and compilers take it for granted: ValueError as in the wrapper."""
+def check_items(context: Any, builder: Any, letters: str, pointer: Any, count: Any) -> None:
+    """Numba's types do not say it, and compilers take it for granted: ValueError as in the wrapper where
+    items are not aligned, or a bool is a byte other than 0 and 1."""
     from llvmlite import ir
 
+    if CODES[pointee(letters)].kind == "bool":
+        _check_bools(context, builder, pointer, count)
+        return
     alignment = CODES[pointee(letters)].alignment
     if alignment == 1:
         return
@@ -79,4 +89,23 @@ def check_alignment(
                        builder.icmp_unsigned("!=", count, ir.Constant(count.type, 0)))
     with builder.if_then(bad, likely=False):
         text = f"the buffer's items are not aligned to {alignment} bytes"
+        context.call_conv.return_user_exc(builder, ValueError, (text,))
+
+
+def _check_bools(context: Any, builder: Any, pointer: Any, count: Any) -> None:
+    """A view of other bytes is an array of bools to Numba, and C code may do anything with 2."""
+    from llvmlite import ir
+    from numba.core import cgutils
+
+    byte = ir.IntType(8)
+    bytes_ = builder.bitcast(pointer, byte.as_pointer())
+    together = cgutils.alloca_once_value(builder, ir.Constant(byte, 0))
+    # In the entry block the place is made; what an earlier turn of a loop has left is not of this array.
+    builder.store(ir.Constant(byte, 0), together)
+    with cgutils.for_range(builder, count) as loop:
+        each = builder.load(builder.gep(bytes_, [loop.index]))
+        builder.store(builder.or_(builder.load(together), each), together)
+    bad = builder.icmp_unsigned(">", builder.load(together), ir.Constant(byte, 1))
+    with builder.if_then(bad, likely=False):
+        text = "the buffer has bytes other than 0 and 1, which are no bools"
         context.call_conv.return_user_exc(builder, ValueError, (text,))

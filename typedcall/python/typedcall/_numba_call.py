@@ -8,7 +8,7 @@ from typing import Any
 
 from typedcall._codes import CODES, is_const, kind_of, range_of
 from typedcall._numba_arguments import given_of, names_of
-from typedcall._numba_buffers import check_alignment, parts_of
+from typedcall._numba_buffers import check_items, parts_of, takes_array
 from typedcall._numba_cache import address
 from typedcall._numba_fall_back import FallBack, place_of
 from typedcall._numba_overloads import (
@@ -131,10 +131,11 @@ class Call:
             case.letters, case.arguments, site.signature.args, site.values
         ):
             kind = kind_of_letters(letters)
-            if kind == "buffer":
-                passed += parts_of(context, builder, given, value)
-                check_alignment(context, builder, letters, *passed[-2:])
-                types += [passed[-2].type, passed[-1].type]
+            if takes_array(letters):
+                parts = parts_of(context, builder, given, value)
+                check_items(context, builder, letters, *parts)
+                passed += parts if kind == "buffer" else parts[:1]
+                types += [each.type for each in passed[len(types):]]
                 continue
             value = _converted(context, builder, value, given, own, letters)
             if kind == "complex":

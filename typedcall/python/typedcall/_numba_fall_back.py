@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from typedcall._codes import CODES, c_letters, is_buffer
-from typedcall._numba_buffers import check_alignment, parts_of
+from typedcall._numba_buffers import check_items, parts_of
 from typedcall._numba_cache import address, helper
 from typedcall._numba_overloads import numba_type
 from typedcall._records import Entry
@@ -73,7 +73,7 @@ class FallBack:
             own = numba_type(letters)
             if is_buffer(letters):
                 pointer, count = parts_of(context, builder, given, value)
-                check_alignment(context, builder, letters, pointer, count)
+                check_items(context, builder, letters, pointer, count)
                 parts = [("P", pointer), ("n", count)]
             else:
                 parts = [(letters,

@@ -14,7 +14,7 @@ from typedcall._codes import (
     pointee,
     range_of,
 )
-from typedcall._numba_buffers import check_elements, is_copied, why_not_buffer
+from typedcall._numba_buffers import check_elements, is_copied, takes_array, why_not_array
 from typedcall._parameters import constant_of
 from typedcall._records import Entry, Flags
 
@@ -68,7 +68,9 @@ class Case:
         self.result = result
         #: Is what C returns an int that says whether there is a result? That is behind a last argument.
         self.returns_status = bool(entry.flags & (Flags.FALLS_BACK | Flags.RETURNS_STATUS))
-        self.arguments = [numba_type(letters) for letters in arguments]
+        #: None for an array.
+        self.arguments = [None if takes_array(each) and not is_buffer(each) else numba_type(each)
+                          for each in arguments]
         self.result_type = numba_type(result)
         registers = [CODES[letters].kind for letters in arguments if letters[0] not in "&*"]
         if "complex" in registers and 2 * len(registers) > 8:
@@ -186,8 +188,8 @@ def _rank(context: Any, given: Any, letters: str) -> int | None:
         return _EXACT
     if wanted == "object":
         return _SAFE
-    if wanted == "buffer":
-        return None if why_not_buffer(given, letters) else _EXACT
+    if takes_array(letters):
+        return None if why_not_array(given, letters) else _EXACT
     if not kind:
         try:
             conversion = context.can_convert(given, numba_type(letters))
@@ -286,8 +288,8 @@ def _why_no_buffer(overloads: list[Overload], arguments: tuple[Any, ...]) -> str
         if len(overload.letters) != len(arguments) or overload.case is None:
             continue
         for at, (given, letters) in enumerate(zip(arguments, overload.letters), 1):
-            reason = why_not_buffer(given, letters) if is_buffer(letters) else ""
-            if reason and isinstance(given, types.Buffer):
+            reason = why_not_array(given, letters) if takes_array(letters) else ""
+            if reason and isinstance(given, (types.Buffer, types.ArrayCTypes)):
                 return f"argument {at} does not suit '{letters}': {reason}"
     return ""
 
