@@ -310,6 +310,27 @@ class Loading(unittest.TestCase):
         )
         self.assertEqual((status, printed.strip()), (0, "1.5"), errors)
 
+    HALF = """if True:
+        import numba, typed_functions as f
+        try:
+            print(numba.njit(lambda x: f.half(x))(3.0))
+        except numba.TypingError as error:
+            print("Unknown attribute 'half'" in str(error))
+        """
+
+    def test_the_entry_point_turned_off(self):
+        for code, settings, wanted in (
+            (self.HALF, {"TYPEDCALL_NUMBA": "0"}, "True"),
+            (self.HALF, {"TYPEDCALL_NUMBA": "1"}, "1.5"),
+            (self.HALF + "import typedcall.to_numba as t\n        t.unregister(); t.unregister()\n"
+             + self.HALF[8:] + "t.register()\n" + self.HALF[8:], {}, "1.5\nTrue\n1.5"),
+        ):
+            with self.subTest(settings=settings):
+                status, printed, errors = support.python(
+                    "-c", code, paths=[support.module_folder("typed_functions")],
+                    environment=settings)
+                self.assertEqual((status, printed.strip()), (0, wanted), errors)
+
 
 class Source(unittest.TestCase):
     def test_a_callback(self):

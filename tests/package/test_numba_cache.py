@@ -63,7 +63,7 @@ def bare(x):
             pathlib.Path(self.folder, "program.py"), environment={
                 "NUMBA_CACHE_DIR": str(pathlib.Path(self.folder, "other cache"))})
         self.assertEqual(status, 1)
-        self.assertIn("the tags for untagged (brought:tag) failed: 'no such library'", errors)
+        self.assertIn("the tags for untagged (brought:tag) failed: KeyError: 'no such library'", errors)
 
     def test_without_typedcall_nothing_crashes(self):
         self.run_program("from kernels import *\nprint_all([outcome(bare, 3.0)])")

@@ -5,6 +5,7 @@ import pathlib
 import types
 import unittest
 
+import adapter_support
 import command_line
 import support
 import typedcall
@@ -202,6 +203,83 @@ class LoadTags(command_line.CommandLine):
         ended, output, errors = self.run_it("-m", "typedcall", "show", "json")
         self.assertEqual((ended, output), (2, ""))
         self.assertRegex(errors, "typedcall: RuntimeError: the tags for json .* not today")
+
+    BROKEN = """
+        import signal
+        interrupts = []
+        print("entered")
+        def raises(module): raise ValueError("not today")
+        def exits(module): raise SystemExit(3)
+        def interrupted(module):
+            if len(interrupts) < 2:
+                interrupts.append(1)
+                signal.raise_signal(signal.SIGINT)
+            print("tagged")
+        def uses_numba(module):
+            print("tagging")
+            import numba
+            numba.njit(lambda x: module.gcd(x, x))
+            try:
+                numba.njit(lambda x: module.gcd(x, x))(4)
+            except numba.TypingError:
+                print("not yet")
+        """
+    CALLS = """if True:
+        import warnings
+        import numba, math, exported_functions as e
+        print(numba.njit(lambda x: math.sin(x))(0.0))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                try:
+                    numba.njit(lambda x: e.gcd(x, x))(4)
+                except numba.TypingError:
+                    print("refused")
+            print(len([each for each in caught if "the tags for" in str(each.message)]))
+        """
+
+    def test_what_fails_stops_no_compiler(self):
+        adapter_support.library("numba")
+        for function in ("raises", "exits", "no_such"):
+            with self.subTest(function):
+                self.setUp()
+                self.install(f"math = bringing:{function}\nexported_functions = bringing:{function}\n",
+                             self.BROKEN)
+                ended, output, errors = self.run_it("-c", self.CALLS)
+                self.assertEqual((ended, errors, output), (0, "", "0.0\nentered\nrefused\nrefused\n1\n"))
+
+    def test_a_hook_that_compiles_is_run_once(self):
+        adapter_support.library("numba")
+        self.install("exported_functions = bringing:uses_numba\n", self.BROKEN)
+        ended, output, errors = self.run_it("-c", self.CALLS)
+        self.assertEqual((ended, errors, output), (
+            0, "", "0.0\nentered\ntagging\nnot yet\nrefused\nrefused\n0\n"))
+
+    def test_load_tags_says_what_has_failed_before(self):
+        self.install("exported_functions = bringing:exits\n", self.BROKEN)
+        ended, output, errors = self.run_it("-c", """if True:
+            import typedcall, exported_functions
+            for _ in range(2):
+                try:
+                    typedcall.load_tags()
+                except RuntimeError as error:
+                    print(error, repr(error.__cause__))""")
+        self.assertEqual((ended, errors), (0, ""))
+        self.assertEqual(output.count("(bringing:exits) failed: SystemExit: 3 SystemExit(3)"), 2)
+
+    def test_an_interrupt_comes_out(self):
+        adapter_support.library("numba")
+        self.install("exported_functions = bringing:interrupted\n", self.BROKEN)
+        ended, output, errors = self.run_it("-c", """if True:
+            import numba, typedcall, exported_functions as e
+            compiled = numba.njit(lambda x: e.gcd(x, x))
+            for call in (typedcall.load_tags, lambda: compiled(4), typedcall.load_tags):
+                try:
+                    print(call())
+                except KeyboardInterrupt:
+                    print("interrupted")""")
+        self.assertEqual((ended, errors, output), (
+            0, "", "entered\ninterrupted\ninterrupted\ntagged\n['exported_functions']\n"))
 
 
 if __name__ == "__main__":

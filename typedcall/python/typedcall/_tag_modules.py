@@ -8,6 +8,7 @@ import importlib.machinery
 import importlib.metadata
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import Any, Callable
@@ -15,7 +16,7 @@ from typing import Any, Callable
 from typedcall._api import entries, tag, untag
 from typedcall._c_header import functions_of
 from typedcall._c_text import parse_declaration
-from typedcall._foreign import exact_text, is_a, members, name_of, read_module, show, text_attribute
+from typedcall._foreign import exact_text, is_a, members, name_of, read_module, show, text_attribute, type_name
 from typedcall._records import parse_signature
 from typedcall._tagging import OF_TAGS
 
@@ -23,9 +24,11 @@ __all__ = ["load_tags", "load_tags_of", "tag_module"]
 
 #: What a package says in its metadata: the module that the tags are for, and a function that tags.
 _GROUP = "typedcall_tags"
-# Module names that load_tags() has been through, with the module itself: one that is imported again is
+# What has been run, or runs, by the module's name, with the module itself: one that is imported again is
 # another one.
 _loaded: dict[tuple[str, str], ModuleType] = {}
+# Of these what has failed: load_tags() runs it again, nobody else does.
+_failed: set[tuple[str, str]] = set()
 
 
 def tag_module(
@@ -148,13 +151,19 @@ def _declared(module: ModuleType, text: str, prefix: str) -> dict[str, str]:
 def load_tags_of(function: Any) -> bool:
     """The same for the module that `function` says it is of, and the packages that this is in. Was
     anything run? Costs next to nothing where no package brings tags for them; what packages there
-    are is looked up once."""
+    are is looked up once. What fails is a RuntimeWarning, once: who asks about a function has not
+    asked for these packages."""
     name = text_attribute(function, "__module__") or ""
     points: list[importlib.metadata.EntryPoint] = []
     while name:
         points += _points_by_name().get(name, ())
         name = name.rpartition(".")[0]
-    return bool(points and _load(points))
+    if not points:
+        return False
+    ran, failures = _load(points)
+    for point, cause in failures:
+        warnings.warn(f"{_failure(point, cause)}; typedcall goes on without them", RuntimeWarning, stacklevel=2)
+    return bool(ran or failures)
 
 
 @functools.cache
@@ -174,30 +183,47 @@ def load_tags() -> list[str]:
         [project.entry-points.typedcall_tags]
         noise = "noise_tags:tag"
 
-    Numba's compiler asks for the tags of a function that offers nothing by itself. RuntimeError, from
-    the first one's exception, when some have failed and all have been called."""
-    return _load(_entry_points())
+    Numba's compiler asks for the tags of a function that offers nothing by itself, and so does what reads a
+    pickle; there a function that fails is a RuntimeWarning, and is not run again. Here it is a RuntimeError,
+    from the first one's exception, when all have been called; and the next call runs it again."""
+    ran, failures = _load(_entry_points(), again=True)
+    if failures:
+        point, cause = failures[0]
+        raise RuntimeError(_failure(point, cause)) from cause
+    return sorted(set(ran))
 
 
-def _load(points: Iterable[importlib.metadata.EntryPoint]) -> list[str]:
-    ran, failures = [], []
+def _failure(point: importlib.metadata.EntryPoint, cause: BaseException) -> str:
+    text = f"{type_name(cause)}: {cause}" if str(cause) else type_name(cause)
+    return f"the tags for {point.name} ({point.value}) failed: {text}"
+
+
+def _load(
+    points: Iterable[importlib.metadata.EntryPoint], again: bool = False
+) -> tuple[list[str], list[tuple[importlib.metadata.EntryPoint, BaseException]]]:
+    """The modules whose tags were made, and what has failed. `again`: also what has failed before."""
+    ran: list[str] = []
+    failures: list[tuple[importlib.metadata.EntryPoint, BaseException]] = []
     for point in points:
         module = sys.modules.get(point.name)
         key = point.name, point.value
-        if not is_a(module, ModuleType) or _loaded.get(key) is module:
+        if not is_a(module, ModuleType) or _loaded.get(key) is module and not (again and key in _failed):
             continue
         assert module is not None
+        # Before it runs: it may use Numba, which asks for tags.
+        _loaded[key] = module
+        _failed.discard(key)
         try:
             point.load()(module)
-        except Exception as error:
+        except KeyboardInterrupt:  # of who sits there: it comes out, and the tags are made another time
+            del _loaded[key]
+            raise
+        except BaseException as error:  # exit() in others' code is no reason to end a compilation
+            _failed.add(key)
             failures.append((point, error))
             continue
-        _loaded[key] = module
         ran.append(point.name)
-    if failures:
-        point, cause = failures[0]
-        raise RuntimeError(f"the tags for {point.name} ({point.value}) failed: {cause}") from cause
-    return sorted(set(ran))
+    return ran, failures
 
 
 def _entry_points() -> Iterable[importlib.metadata.EntryPoint]:

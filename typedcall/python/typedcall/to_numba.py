@@ -1,10 +1,12 @@
 """Typed functions in Numba's nopython code, where a call of one compiles to a direct call of its C
-function. Numba loads this by the entry point `numba_extensions`; nobody has to import it."""
+function. Numba loads this by the entry point `numba_extensions`; nobody has to import it, and
+TYPEDCALL_NUMBA=0 in the environment turns it off."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
 
 import functools
+import os
 import types as python_types
 from typing import Any
 
@@ -15,7 +17,7 @@ from typedcall._numba_call import Call
 from typedcall._numba_overloads import Overload, overloads_of
 from typedcall._records import Entry, Flags
 
-__all__ = ["register"]
+__all__ = ["register", "unregister"]
 
 #: Compiled code can lose the GIL for a while, takes it where it may not have it (`nogil=True`, prange)
 #: or a function falls back, and lets exceptions out.
@@ -72,13 +74,14 @@ def _typeof(fallback: Any, function: Any, context: Any) -> Any:
     found = fallback(function, context)
     if found is not None or is_a(function, type) or not callable(function):
         return found
-    entries = offered(function)
-    if not entries:
-        return None
     from numba import types
     from numba.core.registry import cpu_target
 
+    # Before anything else: what others bring for math is not run for a function that Numba has.
     if _is_known_to_numba(cpu_target.typing_context, function):
+        return None
+    entries = offered(function)
+    if not entries:
         return None
     existing = _known.get(id(function))
     if existing is None or existing.entries != entries:
@@ -127,11 +130,41 @@ def _type_class() -> Any:
     return TypedFunctionType
 
 
+# What Numba asked before register(), by the type of what it asks about; empty where it does not ask us.
+_before: dict[Any, Any] = {}
+
+
 def register() -> None:
-    """Tells Numba about typed functions. Called by Numba, once."""
+    """Tells Numba about typed functions, unless TYPEDCALL_NUMBA=0 is in the environment. Numba calls it;
+    after unregister() it is for whoever wants them back."""
+    if _before or os.environ.get("TYPEDCALL_NUMBA") == "0":
+        return
+    from numba.extending import typeof_impl
+
+    _define()
+    for handled in (object, python_types.BuiltinFunctionType):
+        known = typeof_impl.registry.get(handled)
+        if known is not None:
+            _before[handled] = known
+            typeof_impl.register(handled, functools.partial(_typeof, known))
+
+
+def unregister() -> None:
+    """Numba is as it is without typedcall, for what it compiles from now on. Compiled code stays."""
+    if not _before:
+        return
+    from numba.extending import typeof_impl
+
+    for handled, known in _before.items():
+        typeof_impl.register(handled, known)
+    _before.clear()
+
+
+def _define() -> None:
+    """What Numba is told once."""
     if _classes:
         return
-    from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
+    from numba.extending import NativeValue, models, register_model, unbox
 
     install()
     made = _type_class()
@@ -140,8 +173,3 @@ def register() -> None:
     @unbox(made)
     def unbox_typed_function(numba_type: Any, obj: Any, c: Any) -> Any:
         return NativeValue(c.context.get_dummy_value())
-
-    for handled in (object, python_types.BuiltinFunctionType):
-        known = typeof_impl.registry.get(handled)
-        if known is not None:
-            typeof_impl.register(handled, functools.partial(_typeof, known))
