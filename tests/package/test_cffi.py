@@ -101,14 +101,30 @@ class Source(adapter_support.Folder):
     def test_functions_of_a_compiled_module(self):
         ffi = cffi.FFI()
         ffi.cdef("""
+            typedef enum { LOW = -1, HIGH } level;
+            typedef enum { RED, BLUE } color;
             long twice(long);
             double const_value(void);
+            double _Complex turned(double _Complex);
+            float _Complex turned_float(float _Complex, int(*)(const char *, ...));
+            color other(color, level);
+            double sum(int, ...);
             extern "Python" double in_python(double);
         """)
         ffi.set_source(
             "compiled_by_cffi",
             """
+            #include <complex.h>
+            typedef enum { LOW = -1, HIGH } level;
+            typedef enum { RED, BLUE } color;
             static long twice(long x) { return 2 * x; }
+            static double complex turned(double complex x) { return x * I; }
+            static float complex turned_float(float complex x, int (*f)(const char *, ...)) {
+              (void)f;
+              return x * I;
+            }
+            static color other(color x, level y) { return y == LOW ? RED : (color)(BLUE - x); }
+            static double sum(int count, ...) { return count; }
             static double const_value(void) { return 2.5; }
         """,
         )
@@ -128,6 +144,12 @@ class Source(adapter_support.Folder):
         self.assertEqual(typedcall.resolve(lib.const_value, "->d")(), 2.5)
         self.assertEqual(entry_of(lib.twice).flags, Flags.THREAD_SAFE)
         self.assertEqual(entry_of(lib.in_python).flags, Flags.ACQUIRES_GIL)
+        # Of what libffi cannot call for cffi, cffi says the same as of variable arguments.
+        self.assertEqual(typedcall.resolve(lib.turned, "Zd->Zd")(2 + 1j), -1 + 2j)
+        self.assertEqual(typedcall.resolve(lib.turned_float, "ZfP->Zf")(2 + 1j, None), -1 + 2j)
+        self.assertEqual(typedcall.resolve(lib.other, "Ii->I")(0, 5), 1)
+        self.assertEqual(typedcall.resolve(lib.other, "Ii->I")(0, -1), 0)
+        self.assertEqual(typedcall.signatures(lib.sum), [])
 
 
 class Sink(unittest.TestCase):

@@ -69,9 +69,10 @@ TEST_F(Await, WhoCameFirstFindsWhatIsTaggedLater) {
   EXPECT_FALSE(Finds(sin.get()));
   EXPECT_FALSE(Finds(one.get()));
   EXPECT_FALSE(typedcall::resolve<double(double)>(waiting_, sin.get()));
-  EXPECT_EQ(TakeError(),
-            "TypeError: sin offers no native signature; 'd->d' was asked for: nobody has tagged it "
-            "(typedcall/tag.h)");
+  EXPECT_EQ(
+      TakeError(),
+      "TypeError: sin offers no native signature; 'd->d' was asked for: nobody has tagged it: "
+      "typedcall.tag() does in Python, typedcall/tag.h in C");
   const PyTypedcall_Interface *installed = Install();
   ASSERT_EQ(TagWith(installed, sin.get(), &kTwice), 1) << TakeError();
   ASSERT_EQ(TagWith(installed, one.get(), &kTwice), 1) << TakeError();

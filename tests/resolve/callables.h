@@ -98,7 +98,8 @@ inline const PyTypedcall_Interface *Interface() {
 // What resolve() says of callables that can have no table; see typedcall/resolve/diagnostics.h.
 constexpr char kPythonFunction[] =
     ": it is a Python function, which has no C function behind it; call it boxed";
-constexpr char kUntagged[] = ": nobody has tagged it (typedcall/tag.h)";
+constexpr char kUntagged[] =
+    ": nobody has tagged it: typedcall.tag() does in Python, typedcall/tag.h in C";
 
 // "signature number place" of what find() finds, or "nothing". An exception is a failure.
 inline std::string Find(const PyTypedcall_Interface *interface, PyObject *callable,

@@ -140,9 +140,9 @@ __attribute__((cold)) inline std::string advice(const PyTypedcall_Interface *int
     return std::string("it is a ") + type->tp_name + " object; resolve what a class gives for it";
   }
   if (def_of(callable) != nullptr) {
-    return interface != nullptr ? "nobody has tagged it (typedcall/tag.h)"
-                                : "only its flag bits and symbol were looked at, without an "
-                                  "interface";
+    return interface != nullptr
+               ? "nobody has tagged it: typedcall.tag() does in Python, typedcall/tag.h in C"
+               : "only its flag bits and symbol were looked at, without an interface";
   }
   if (PyCustomSlots_Find(callable, PYCUSTOMSLOT_NATIVECALLABLE_ID,
                          PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS) != nullptr) {

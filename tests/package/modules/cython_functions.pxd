@@ -3,6 +3,15 @@ ctypedef fused number:
     long
     double
 
+# Types of its own, which a capsule shows by their names alone.
+ctypedef unsigned long cell
+
+cpdef enum color:
+    red
+    blue
+
+cpdef cell parent(cell of) noexcept nogil
+cpdef int paint(color of) noexcept nogil
 cpdef double scale(double x, int times) noexcept nogil
 cpdef long checked(long x) except? -1
 cpdef long by_five(long x) except 5

@@ -5,6 +5,12 @@ cimport cython
 cpdef double scale(double x, int times) noexcept nogil:
     return x * times
 
+cpdef cell parent(cell of) noexcept nogil:
+    return of >> 1
+
+cpdef int paint(color of) noexcept nogil:
+    return of
+
 cpdef long checked(long x) except? -1:
     if x == 13:
         raise ValueError("thirteen")

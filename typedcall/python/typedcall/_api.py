@@ -12,9 +12,9 @@ from typedcall._foreign import name_of
 from typedcall._locks import RenewedLock
 from typedcall._parameters import Parameters, check_known, forget, read_parameters, remember
 from typedcall._pointers import is_of
-from typedcall._records import Entry, Flags, falling_back, row_of
+from typedcall._records import EVERYTHING, Entry, Flags, falling_back, matching, row_of
 from typedcall._tagging import OF_TAGS, Row, kept_by_tag, read_flags, read_rows, read_texts
-from typedcall.sources import foreign_entries
+from typedcall.sources import foreign_entries, why_not
 
 # To a type checker PyPy's functions are CPython's.
 if TYPE_CHECKING or sys.implementation.name != "pypy":
@@ -48,7 +48,8 @@ def entries(f: Any) -> list[Entry]:
 
 
 def signatures(f: Any) -> list[str]:
-    """The signatures that `f` offers, in the order in which they are tried; often none."""
+    """The signatures that `f` offers, in the order in which they are tried; often none. Why there are none,
+    the TypeError of resolve() says."""
     # A list: where CPython 3.12 has no memory for a generator's function it crashes.
     return list(dict.fromkeys([entry.signature for entry in entries(f)]))
 
@@ -85,9 +86,11 @@ def resolve(
     entry = backend.select(found, signature, can, casting)
     if entry is not None:
         return backend.make_function(f, entry, signature, can, casting)
-    if not found:
+    reasons = why_not(f)
+    how = _how_to_ask(f, signature, can, casting)
+    if not found and not reasons and not how:
         backend.refuse(f, signature, can, casting)
-    raise TypeError(_refusal(f, signature, can))
+    raise TypeError(_refusal(f, signature, can, "; ".join(reasons)) + how)
 
 
 def _resolve_falling_back(
@@ -102,7 +105,7 @@ def _resolve_falling_back(
     return found if found is not None and found.flags & Flags.FALLS_BACK else None
 
 
-def _refusal(f: Any, signature: str, can: int) -> str:
+def _refusal(f: Any, signature: str, can: Any, reasons: str) -> str:
     offered, way_out = [], ""
     for entry in entries(f):
         obstacle = backend.obstacle(entry, can)
@@ -110,7 +113,20 @@ def _refusal(f: Any, signature: str, can: int) -> str:
         if is_of(entry, signature) and not are_equivalent(entry.signature, signature):
             way_out = (f"; {entry.place} forgets const: if the C function takes const char * and the like, "
                        f"typedcall.tag(f, '{signature}', f) says so")
-    return f"{name_of(f)} does not offer '{signature}'; it offers {', '.join(offered)}{way_out}"
+    if not offered:
+        return f"{name_of(f)} offers no native signature; '{signature}' was asked for: {reasons}"
+    listed = f"{name_of(f)} does not offer '{signature}'; it offers {', '.join(offered)}{way_out}"
+    return f"{listed}; {reasons}" if reasons else listed
+
+
+def _how_to_ask(f: Any, signature: str, can: Any, casting: str) -> str:
+    """What to write where flags alone keep an entry back. (PyPy's own calls know no flags: None.)"""
+    for entry in [] if can is None else matching(entries(f), signature, casting):
+        flags = Flags(int(entry.flags) & EVERYTHING)
+        if flags.asks(can) and not entry.flags.asks(EVERYTHING):
+            asked = " | ".join(f"Flags.{name}" for name in flags.names)
+            return f"; a caller that handles this asks with capabilities={asked}"
+    return ""
 
 
 def tag(

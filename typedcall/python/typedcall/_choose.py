@@ -10,8 +10,9 @@ from typing import Any, Callable
 from typedcall._api import entries as offered
 from typedcall._foreign import name_of
 from typedcall._records import Entry, Flags, matching, parse_signature
+from typedcall.sources import why_not
 
-__all__ = ["HANDLED", "NUMBERS", "VALUES", "choose", "extension_of", "offered", "usable", "valueless"]
+__all__ = ["HANDLED", "NUMBERS", "VALUES", "choose", "extension_of", "nothing_offered", "offered", "usable", "valueless"]
 
 _RAISES = Flags.MAY_RAISE | Flags.RETURNS_STATUS
 #: What the extension modules see to for libraries that call in any thread, and know no exceptions.
@@ -22,6 +23,12 @@ HANDLED = _RAISES | (
 NUMBERS = frozenset("?bBhHiIlLqQnNfd")
 VALUES = NUMBERS | {"s", "*s", "*kB"}
 _RESULTS = NUMBERS | {"s", "v"}
+
+
+def nothing_offered(function: Any) -> str:
+    """What to say of a function without entries, and why it has none."""
+    reasons = "; ".join(why_not(function))
+    return f"offers no typed function: {reasons}" if reasons else "offers no typed function; tag it with typedcall.tag"
 
 
 def choose(
@@ -42,9 +49,7 @@ def choose(
         if not entry.flags.asks(capabilities) and not accepts(entry):
             return entry
     if not found:
-        raise TypeError(
-            f"{name_of(function)} offers no typed function; tag it with typedcall.tag"
-        )
+        raise TypeError(f"{name_of(function)} {nothing_offered(function)}")
     reasons = []
     for entry in found:
         reason = entry.flags.asks(capabilities)
@@ -73,7 +78,7 @@ def usable(function: Any, consumer: str, obstacle: Callable[[Entry], str]) -> li
     if not kept:
         reasons = "; ".join(f"'{entry.signature}' {obstacle(entry)}" for entry in found)
         raise TypeError(
-            f"{name_of(function)} has nothing for {consumer}: {reasons or 'it offers no typed function'}"
+            f"{name_of(function)} has nothing for {consumer}: {reasons or 'it ' + nothing_offered(function)}"
         )
     return kept
 

@@ -92,7 +92,7 @@ def refuse(f: Any, asked: str, can: int | None, casting: str) -> None:
     if not callable(f):
         raise TypeError(f"{show(f)} is not callable")
     if not own_entries(f):
-        raise TypeError(f"{name_of(f)} offers no typed function: nobody has tagged it")
+        raise TypeError(f"{name_of(f)} offers no typed function: nobody has tagged it (typedcall.tag())")
 
 
 def make_function(f: Any, entry: Entry, asked: str, can: int | None, casting: str) -> TypedFunction:

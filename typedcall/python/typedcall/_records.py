@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Optional, Union
 
 from typedcall._codes import (
     ABI_MASK,
@@ -16,7 +16,7 @@ from typedcall._codes import (
     pointee,
 )
 
-__all__ = ["BARE_LAYOUT", "EVERYTHING", "PROMISES", "Entry", "Flags", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
+__all__ = ["BARE_LAYOUT", "EVERYTHING", "PROMISES", "Entry", "Flags", "Found", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
 
 #: Handles whatever an entry may ask of its caller.
 EVERYTHING = MANDATORY_MASK
@@ -106,6 +106,11 @@ class Entry:
         if self.place == BARE_LAYOUT and not flags & Flags.MAY_RAISE:
             flags &= ~Flags.NEEDS_THREAD
         return replace(self, flags=flags)
+
+
+#: What an adapter finds, None where the object is not its library's: entries, and for what it leaves out a
+#: text that says why. A name goes in front of it: "its argtypes are not set".
+Found = Optional[list[Union[Entry, str]]]
 
 
 def row_of(entry: Entry) -> tuple[str, int, int]:

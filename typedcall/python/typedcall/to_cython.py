@@ -4,12 +4,13 @@ about exceptions, the tag's flags do: see tag_pyx_capi()."""
 
 from __future__ import annotations
 
+import warnings
 from types import ModuleType
 from typing import Any
 
 from typedcall._api import tag
 from typedcall._c_text import c_text, c_types
-from typedcall._capsules import capsule_name, make_capsule, need_capsules
+from typedcall._capsules import make_capsule, need_capsules
 from typedcall._choose import offered
 from typedcall._codes import kind_of, pointee
 from typedcall._foreign import (
@@ -132,6 +133,9 @@ def tag_pyx_capi(module: ModuleType | str, flags: int | None = None) -> list[str
     latter, functions are left out whose result cannot report an exception (void, complex). Functions of
     objects have DIFFERS always: no capsule says of which class, and no C function checks it.
 
+    A RuntimeWarning names the cpdef functions that are left out, and why: those, and those with types of
+    Cython's (typedefs, enums, structs), which you may tag one by one: `tag(f, "L->L", capsule)`.
+
     ImportError for a name that is no module's, TypeError for what is no module, exports nothing, or
     nothing that could be tagged, with the reasons."""
     module = read_module(module)
@@ -151,22 +155,30 @@ def tag_pyx_capi(module: ModuleType | str, flags: int | None = None) -> list[str
         tagged += [name] if found else []
     if not tagged:
         raise TypeError(_why_nothing(module, known))
+    left_out = _left_out(module, known)
+    if left_out:
+        warnings.warn(printable(f"{name_of(module)} has cpdef functions that are not tagged: {left_out}", 2000),
+                      RuntimeWarning, stacklevel=2)
     return sorted(tagged)
+
+
+def _left_out(module: ModuleType, flags: Flags) -> str:
+    """Which cpdef functions have no entry, and why."""
+    cpdef = [(name, capsule) for name, capsule in cython_.capsules_of(module).items() if cython_.is_cpdef(capsule)]
+    made = [(name, cython_.entry_of_capsule(capsule, flags)) for name, capsule in sorted(cpdef)]
+    return "; ".join(f"{name}: {reason}" for name, reason in made if isinstance(reason, str))
 
 
 def _why_nothing(module: ModuleType, flags: Flags) -> str:
     """Of each exported function why it was not tagged."""
     reasons = []
     for name, capsule in sorted(cython_.capsules_of(module).items()):
-        text = capsule_name(capsule) or ""
         if not callable(attribute(module, name)) or not cython_.is_cpdef(capsule):
             reason = "it is cdef, not cpdef, so no Python function calls it"
-        elif cython_.entry_of_capsule(capsule, flags) is not None:
-            reason = "the Python function of its name is of another module"
-        elif cython_.entry_of_capsule(capsule, Flags(0)) is not None:
-            reason = "its result cannot report an exception; flags= may say that it raises none"
         else:
-            reason = f"its type has no signature: {text}"
+            entry = cython_.entry_of_capsule(capsule, flags)
+            is_entry = isinstance(entry, Entry)
+            reason = "the Python function of its name is of another module" if is_entry else str(entry)
         reasons.append(f"{name}: {reason}")
     found = "; ".join(reasons) or "its __pyx_capi__ has no capsules"
     return printable(f"{name_of(module)} exports nothing that could be tagged: {found}", 2000)
@@ -174,7 +186,7 @@ def _why_nothing(module: ModuleType, flags: Flags) -> str:
 
 def _tag(function: Any, flags: Flags) -> list[Entry]:
     made = [cython_.entry_of_capsule(capsule, flags) for _, capsule in cython_.exported(function)]
-    found = [entry for entry in made if entry is not None]
+    found = [entry for entry in made if isinstance(entry, Entry)]
     if found:
         # One for all variants: what any of them demands, and only what all of them promise.
         of_all = Flags(0)

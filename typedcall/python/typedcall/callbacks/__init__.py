@@ -9,7 +9,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from typedcall._choose import HANDLED, extension_of, offered
+from typedcall._choose import HANDLED, extension_of, nothing_offered, offered
 from typedcall._codes import CODES
 from typedcall._foreign import name_of
 from typedcall._records import Entry, Flags, row_of
@@ -118,8 +118,8 @@ def callback(
         )
         wanted = " or ".join(dict.fromkeys(f"'{way.asked}'" for way in ways(shape)))
         raise TypeError(
-            f"{name_of(f)} has nothing for '{declaration}', which asks for {wanted}; it offers "
-            f"{listed or 'no typed function; tag it with typedcall.tag'}"
+            f"{name_of(f)} has nothing for '{declaration}', which asks for {wanted}; it "
+            f"{'offers ' + listed if listed else nothing_offered(f)}"
         )
     entry, way, signature = found
     how = (

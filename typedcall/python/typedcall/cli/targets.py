@@ -9,6 +9,7 @@ import typedcall
 from typedcall._foreign import attribute, is_a, members, printable, text_attribute, type_name
 from typedcall._records import Entry
 from typedcall.cli import NOTHING, CommandError
+from typedcall.sources import why_not
 
 __all__ = ["Target", "describe", "find_targets"]
 
@@ -80,7 +81,8 @@ def find_targets(
     except BaseException as error:  # of a protocol that is written in Python
         raise CommandError(f"cannot ask '{text}': {describe(error)}") from None
     if not entries:
-        raise CommandError(f"{text} offers no native signature", NOTHING)
+        reasons = "; ".join(why_not(function))
+        raise CommandError(f"{text} offers no native signature" + (f": {reasons}" if reasons else ""), NOTHING)
     return [Target(name, function, entries)]
 
 

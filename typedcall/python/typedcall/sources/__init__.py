@@ -8,42 +8,52 @@ import importlib
 from typing import Any, Callable
 
 from typedcall._foreign import is_address
-from typedcall._records import Entry, parse_signature
+from typedcall._records import Entry, Found, parse_signature
 
-__all__ = ["foreign_entries"]
+__all__ = ["foreign_entries", "why_not"]
 
 #: In the order in which they are asked.
 _MODULES = ("resolved_", "ctypes_", "cffi_", "cython_", "numba_", "numpy_", "scipy_")
 
 
 @functools.cache
-def _adapters() -> tuple[Callable[[Any], list[Entry] | None], ...]:
+def _adapters() -> tuple[Callable[[Any], Found], ...]:
     return tuple(importlib.import_module(__name__ + "." + name).entries for name in _MODULES)
 
 
-def _is_sound(entry: Entry) -> bool:
-    """Can it be an entry? What its words are made of, an object of a library has said."""
+def _fault(entry: Entry) -> str:
+    """Why it can be no entry, or "". What its words are made of, an object of a library has said."""
     if type(entry.address) is not int or not is_address(entry.address):
-        return False
+        return "its address is none of a C function"
     if not 0 <= int(entry.flags) < 1 << 32:
-        return False
+        return "its flags are none"
     try:
         parse_signature(entry.signature)
-    except ValueError:  # void among the arguments, or more of them than there can be
-        return False
-    return True
+    except ValueError as error:  # void among the arguments, or more of them than there can be
+        return str(error)
+    return ""
 
 
-def foreign_entries(obj: Any) -> list[Entry]:
+def _found(obj: Any) -> list[Entry | str]:
     """What the first adapter that knows the object finds. The rule of _foreign.py holds for all that
     adapters do with it: what raises, or answers nonsense, has none."""
     for adapter in _adapters():
         try:
             found = adapter(obj)
             if found is not None:
-                return [entry for entry in found if _is_sound(entry)]
+                return [each if isinstance(each, str) else _fault(each) or each for each in found]
         except MemoryError:
             raise
         except Exception:
             continue
     return []
+
+
+def foreign_entries(obj: Any) -> list[Entry]:
+    """What an adapter offers of the object."""
+    return [each for each in _found(obj) if isinstance(each, Entry)]
+
+
+def why_not(obj: Any) -> list[str]:
+    """Why an adapter that knows the object does not offer it, or not all of it; empty where none does."""
+    return list(dict.fromkeys(each for each in _found(obj) if isinstance(each, str)))

@@ -9,9 +9,10 @@ from typing import Any
 
 from typedcall import _cffi
 from typedcall._c_text import letters_of as letters_of_text
+from typedcall._codes import letters_for
 from typedcall._foreign import exact_text, imported_class, is_a
 from typedcall._libraries import library_of
-from typedcall._records import Entry, Flags
+from typedcall._records import Entry, Flags, Found
 
 __all__ = ["entries", "letters_of"]
 
@@ -24,7 +25,17 @@ def letters_of(ctype: Any) -> str:
         return letters_of_text(ctype.cname)
     if ctype.kind in ("pointer", "function", "array"):
         return letters_of_text("void *")
-    raise ValueError(f"no type code for the C type {ctype.cname!r} of cffi")
+    if ctype.kind == "enum":
+        ffi = _cffi.ffi()
+        kind = "signed" if int(ffi.cast(ctype, -1)) < 0 else "unsigned"
+        return letters_for(kind, ffi.sizeof(ctype))
+    raise ValueError(f"no type code for the C type {ctype.cname!r} of cffi; structs and unions go by pointer")
+
+
+def _is_variadic(declared: Any) -> bool:
+    """`ellipsis` is also said of a function that libffi cannot call for cffi: of complex numbers."""
+    parameters = ", ".join(each.cname for each in declared.args)
+    return declared.ellipsis and f"({parameters}, ...)" in declared.cname
 
 
 def _may_call_python(address: int, is_data: bool, lib_type: type) -> bool:
@@ -42,9 +53,9 @@ def _may_call_python(address: int, is_data: bool, lib_type: type) -> bool:
     return any(is_a(file, str) and exact_text(file) == library for file in files)
 
 
-def entries(obj: Any) -> list[Entry] | None:
-    """What a cffi function offers; None for what is none, an empty list where its type has no
-    signature: variable arguments, structs by value."""
+def entries(obj: Any) -> Found:
+    """What a cffi function offers; None for what is none. Nothing where its type has no signature:
+    variable arguments, structs by value."""
     if "_cffi_backend" not in sys.modules:
         return None
     is_data = is_a(obj, imported_class("_cffi_backend", "_CDataBase"))
@@ -59,13 +70,16 @@ def entries(obj: Any) -> list[Entry] | None:
     declared = ffi.typeof(pointer)
     if declared.kind != "function":
         return None
-    if declared.ellipsis or not pointer:
-        return []
+    if not pointer:
+        return ["it is a NULL pointer"]
+    if _is_variadic(declared):
+        return [f"a function with variable arguments has no signature: {declared.cname!r}; cast it to the type "
+                "of the call that you mean, ffi.cast('int(*)(const char *, double)', f)"]
     try:
         arguments = "".join(map(letters_of, declared.args))
         signature = arguments + "->" + letters_of(declared.result)
-    except ValueError:
-        return []
+    except ValueError as error:
+        return [str(error)]
     address = int(ffi.cast("uintptr_t", pointer))
     callback = _may_call_python(address, is_data, sys.modules["_cffi_backend"].Lib)
     flags = Flags.ACQUIRES_GIL if callback else Flags.THREAD_SAFE

@@ -9,7 +9,7 @@ from typing import Any
 from typedcall._codes import CODES, has_error_value, letters_for
 from typedcall._foreign import attribute, imported_class, is_a, show, type_name
 from typedcall._libraries import library_of
-from typedcall._records import Entry, Flags
+from typedcall._records import Entry, Flags, Found
 
 __all__ = ["FUNCFLAG_PYTHONAPI", "address_of", "entries", "letters_of"]
 
@@ -45,7 +45,7 @@ def letters_of(ctypes_type: Any) -> str:
         return letters_for("pointer", ctypes.sizeof(ctypes.c_void_p))
     if isinstance(ctypes_type, type) and issubclass(ctypes_type, _function_pointer()):
         return letters_for("pointer", ctypes.sizeof(ctypes.c_void_p))
-    raise ValueError(f"no type code for the ctypes type {ctypes_type!r}")
+    raise ValueError(f"no type code for the ctypes type {ctypes_type!r}; structs and unions go by pointer")
 
 
 def _simple_letters(ctypes_type: Any) -> str | None:
@@ -181,7 +181,7 @@ def _flags_of(pointer: Any, address: int, result: str) -> Flags | None:
     return flags
 
 
-def entries(obj: Any) -> list[Entry] | None:
+def entries(obj: Any) -> Found:
     """What a ctypes function pointer offers; None for anything else. Nothing where `argtypes` was
     not set: ctypes would guess, and a guess is no signature."""
     if not is_a(obj, imported_class("_ctypes", "CFuncPtr")):
@@ -190,16 +190,19 @@ def entries(obj: Any) -> list[Entry] | None:
     argtypes = obj.argtypes
     # ctypes has read the argument types when they were set: an iterator is empty since then.
     if not is_a(argtypes, tuple) and not is_a(argtypes, list):
-        return []
+        return ["its argtypes are not set: set argtypes and restype to the types of the C function"]
     try:
         result = letters_of(obj.restype)
-        signature = "".join(map(letters_of, argtypes)) + "->" + result
-    except ValueError:
-        return []
-    if "v" in signature.split("->")[0]:
-        return []
+        arguments = [letters_of(each) for each in argtypes]
+    except ValueError as error:
+        return [str(error)]
+    signature = "".join(arguments) + "->" + result
+    if "v" in arguments:
+        return ["None among its argtypes stands for void, which no argument is"]
     address, keep_alive = address_of(obj)
-    flags = _flags_of(obj, address, result) if address else None
+    if not address:
+        return ["it is a NULL pointer"]
+    flags = _flags_of(obj, address, result)
     if flags is None:
-        return []
+        return [f"it may raise, being a PYFUNCTYPE, which a result '{result}' cannot report"]
     return [Entry(signature, flags, address, "ctypes", keep_alive)]

@@ -23,10 +23,12 @@ from typedcall._foreign import (
     is_mapping,
     members,
     module_of,
+    name_of,
+    printable,
     text_attribute,
     type_name,
 )
-from typedcall._records import Entry, Flags
+from typedcall._records import Entry, Flags, Found
 
 __all__ = ["capsules_of", "documented_flags", "entries", "entry_of_capsule", "exported", "is_cpdef",
            "variants_of"]
@@ -75,9 +77,9 @@ def _may_truncate(capsules: dict[str, Any], name: str) -> bool:
     return False
 
 
-def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Entry | None:
-    """The entry of one capsule; None where its declaration has no signature, or where it may raise
-    without a result that can say so.
+def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Entry | str:
+    """The entry of one capsule; a text that says why there is none where its declaration has no
+    signature, or where it may raise without a result that can say so.
 
     A `cpdef` function has a last parameter `int __pyx_skip_dispatch`, which functions of modules
     (and only these are exported) do not read. It is left out, because it is no argument of the
@@ -88,14 +90,14 @@ def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Entr
     try:
         declared = parse_declaration(text or "")
     except ValueError:
-        return None
+        return f"its type has no signature: {printable(text or '')}"
     arguments = declared.arguments
     if declared.texts and declared.texts[-1] == _SKIP_DISPATCH:
         arguments = arguments[:-1]
     signature = "".join(arguments) + "->" + declared.result
     raises = flags & Flags.MAY_RAISE and not flags & Flags.RETURNS_STATUS
     if raises and not has_error_value(declared.result):
-        return None
+        return "its result cannot report an exception; flags= may say that it raises none"
     if "O" in signature:
         flags |= Flags.NEEDS_THREAD
         flags &= ~Flags.THREAD_SAFE
@@ -183,24 +185,48 @@ def _name_of_variant(function: Any, capsules: dict[str, Any]) -> str:
     return name
 
 
-def entries(obj: Any) -> list[Entry] | None:
-    """What a capsule named by a C declaration, or a Cython function, offers; None for anything
-    else."""
+_IF_KNOWN = "; if you know what the names in it stand for, tag a function with it: typedcall.tag(f, 'L->L', {})"
+_OPTIONAL = ("the last two parameters of '{}' are Cython's own: pass 0 and None for them, and the optional "
+             "arguments have their defaults")
+
+
+def _left_out(reason: str, where: str, flags: str) -> str:
+    """The reason of one capsule, and what to write instead."""
+    if reason.startswith("its type"):
+        return reason + _IF_KNOWN.format(where)
+    return reason.replace("flags=", flags)
+
+
+def entries(obj: Any) -> Found:
+    """What a capsule, or a Cython function, offers; None for anything else."""
     if is_capsule(obj):
         text = capsule_name(obj) or ""
-        entry = entry_of_capsule(obj, _flags_of(obj)) if "(" in text else None
-        return [entry] if entry is not None else [] if "(" in text else None
+        if "(" not in text:
+            return [f"it is a capsule whose name, '{printable(text)}', is no C declaration; if it holds a C function, "
+                    "tag a Python function with it: typedcall.tag(f, 'd->d', capsule)"]
+        entry = entry_of_capsule(obj, _flags_of(obj))
+        return [_left_out(entry, "capsule", "tag()") if isinstance(entry, str) else entry]
     kind = type_name(obj)
     if kind not in ("cython_function_or_method", "fused_cython_function"):
         if kind != "builtin_function_or_method" or not exported(obj):
             return None
     module = text_attribute(obj, "__module__") or ""
-    found = [
-        entry_of_capsule(capsule, documented_flags(module, name), obj)
-        for name, capsule in exported(obj)
-    ]
+    found: list[Entry] = []
+    others: list[Entry | str] = []
+    for name, capsule in exported(obj):
+        entry = entry_of_capsule(capsule, documented_flags(module, name), obj)
+        if isinstance(entry, str):
+            where = f"{module}.__pyx_capi__['{name}']"
+            others.append(_left_out(entry, where, "typedcall.tag_pyx_capi(module, flags=...)"))
+            continue
+        found.append(entry)
+        if _OPTIONAL_ARGUMENTS in (capsule_name(capsule) or ""):
+            others.append(_OPTIONAL.format(entry.signature))
+    if not found and not others:
+        others = ["Cython exports the C function of a cpdef function that a .pxd file declares, and "
+                  f"{module}.__pyx_capi__ has none for {name_of(obj)}"]
     # Where a real and a complex variant would do, the real one.
-    return sorted(filter(None, found), key=lambda entry: entry.signature.count("Z"))
+    return [*sorted(found, key=lambda entry: entry.signature.count("Z")), *others]
 
 
 def _flags_of(capsule: Any) -> Flags:

@@ -8,7 +8,7 @@ from typing import Any
 
 from typedcall._codes import letters_for
 from typedcall._foreign import exact_int, imported_class, is_a
-from typedcall._records import Entry, Flags
+from typedcall._records import Entry, Flags, Found
 
 __all__ = ["entries", "letters_of"]
 
@@ -47,7 +47,7 @@ def letters_for_any(numba_type: Any) -> str:
     return letters_of(numba_type)
 
 
-def entries(obj: Any) -> list[Entry] | None:
+def entries(obj: Any) -> Found:
     """What a `@cfunc` or a first-class function offers; None for anything else. An exception in it
     is printed, for which it takes the GIL."""
     if "numba" not in sys.modules:
@@ -56,13 +56,15 @@ def entries(obj: Any) -> list[Entry] | None:
         address, signature = obj.address, obj._sig
     elif is_a(obj, imported_class("numba.core.types.function_type", "WrapperAddressProtocol")):
         address, signature = obj.__wrapper_address__(), obj.signature()
+    elif is_a(obj, imported_class("numba.core.registry", "CPUDispatcher")):
+        return ["a function of numba.njit has no C function with plain arguments; numba.cfunc makes one of it"]
     else:
         return None
     address, arguments = exact_int(address), signature.args
     if address is None or not is_a(arguments, tuple):
-        return []
+        return ["its address is no int, or its arguments are no tuple"]
     try:
         text = "".join(map(letters_of, arguments)) + "->" + letters_of(signature.return_type)
-    except ValueError:
-        return []
+    except ValueError as error:
+        return [str(error)]
     return [Entry(text, Flags.ACQUIRES_GIL | Flags.THREAD_SAFE, address, "Numba", obj)]

@@ -9,7 +9,7 @@ from typing import Any
 
 from typedcall._codes import CODES, pointee
 from typedcall._foreign import attribute, imported_class, is_a
-from typedcall._records import Entry, Flags, parse_signature
+from typedcall._records import Entry, Flags, Found, parse_signature
 
 __all__ = ["NOT_FOLLOWED", "dtype_of", "entries", "is_special", "ufunc_api"]
 
@@ -40,19 +40,20 @@ def ufunc_api() -> Any:
     raise ImportError("this NumPy has no module _multiarray_umath")
 
 
-def entries(obj: Any) -> list[Entry] | None:
+def entries(obj: Any) -> Found:
     """What a ufunc offers; None for anything else. Nothing of complex numbers: the functions in NumPy's
     generic loops for these take pointers to their arguments and their result, as no ufunc does."""
     if not is_a(obj, imported_class("numpy", "ufunc")):
         return None
     from typedcall._numpy_bridge import scalar_functions
 
-    made: list[Entry] = []
+    made: list[Entry | str] = []
     for signature, address in scalar_functions(ufunc_api(), obj):
-        if all(entry.signature != signature for entry in made):
+        if all(isinstance(each, str) or each.signature != signature for each in made):
             # NumPy lets the GIL go around its loops.
             made.append(Entry(signature, Flags.THREAD_SAFE, address, "NumPy", obj))
-    return made or _special_entries(obj)
+    made = made or [*_special_entries(obj)]
+    return made or ["the loops of this ufunc call no C function of one element that is known"]
 
 
 def _special_entries(ufunc: Any) -> list[Entry]:
@@ -67,9 +68,9 @@ def _special_entries(ufunc: Any) -> list[Entry]:
 
     made: dict[str, Entry] = {}
     for entry in cython_.entries(getattr(cython_special, name, None)) or []:
-        types = _types_of(entry.signature)
+        types = "" if isinstance(entry, str) else _types_of(entry.signature)
         # SciPy's fused types have combinations that no ufunc has, which return nan.
-        if types in ufunc.types:
+        if not isinstance(entry, str) and types in ufunc.types:
             keep = Entry(entry.signature, entry.flags, entry.address, "SciPy", ufunc)
             made.setdefault(types, keep)
     return list(made.values())

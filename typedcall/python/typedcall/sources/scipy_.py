@@ -10,7 +10,7 @@ from typing import Any
 from typedcall._c_text import parse_declaration
 from typedcall._capsules import capsule_address, capsule_name, is_capsule
 from typedcall._foreign import attribute, imported_class, is_a
-from typedcall._records import Entry, Flags
+from typedcall._records import Entry, Flags, Found
 
 __all__ = ["entries"]
 
@@ -30,32 +30,31 @@ def _flags_of(obj: Any, text: str) -> Flags:
         # One may be made of another.
         items = itertools.islice(tuple.__iter__(made_of), 1, None)
         made_of = None if is_typed else next(items, None)
-    found = ctypes_.entries(made_of) or cffi_.entries(made_of)
-    if found:
-        return found[0].flags
+    for each in [*(ctypes_.entries(made_of) or []), *(cffi_.entries(made_of) or [])]:
+        if isinstance(each, Entry):
+            return each.flags
     # SciPy's contract for callbacks that return an int: 0, with an exception set, is an error. It
     # holds the GIL for that. Those that return a double cannot report one.
     return flags | Flags.NEEDS_THREAD | Flags.DIFFERS if text.startswith("int (") else flags
 
 
-def entries(obj: Any) -> list[Entry] | None:
+def entries(obj: Any) -> Found:
     """What a LowLevelCallable offers; None for anything else. A pointer to user data is an argument
     like the others: pass `obj.user_data`."""
     if not _is_low_level_callable(obj):
         return None
     capsule: Any = next(tuple.__iter__(obj), None)
     if not is_capsule(capsule):
-        return []
+        return ["its first item is no capsule"]
     text = capsule_name(capsule) or ""
     if "__pyx_skip_dispatch" in text:
         from typedcall.sources import cython_
 
-        entry = cython_.entry_of_capsule(capsule, _flags_of(obj, text), obj)
-        return [] if entry is None else [entry]
+        return [cython_.entry_of_capsule(capsule, _flags_of(obj, text), obj)]
     try:
         declared = parse_declaration(text)
-    except ValueError:
-        return []
+    except ValueError as error:
+        return [str(error)]
     flags = _flags_of(obj, text)
     if "O" in (*declared.arguments, declared.result):
         # Only Cython's cdef functions have such, of classes that the text does not show.
