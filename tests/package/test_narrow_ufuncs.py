@@ -83,6 +83,55 @@ class Ufuncs(unittest.TestCase):
             with self.assertRaises(TypeError):
                 typedcall.ufunc(functions.same_i)(value)
 
+    def check_truth(self, ask, given):
+        """`ask` of arrays of all kinds of numbers is what it is of the truth of each."""
+        numpy = self.numpy
+        for dtype in "?bBhHiIlLefdFD":
+            values = numpy.array(given, "D" if dtype in "FD" else "d").astype(dtype)
+            with self.subTest(dtype=dtype):
+                self.assertEqual(ask(values[::-1]).tolist(), ask(values.astype(bool)[::-1]).tolist())
+
+    def test_all_numbers_for_a_bool(self):
+        negate = support.build("typed_functions").negate
+        made = typedcall.ufunc(negate)
+        self.check_truth(made, [0, 1, 2, 77, 0] * 100)
+        for value in (0, 1, -1, 2**63, 0.0, -0.0, 0.25, float("nan"), 5e-324, 0j, 1e-9j):
+            self.assertEqual(made(value), negate(value))
+        self.assertEqual(made([1.5, 0]).dtype, bool)
+        with self.assertRaises(TypeError):
+            made("x")
+
+    def test_all_numbers_for_a_bool_among_others(self):
+        mixed = support.build("default_functions").mixed
+        self.check_truth(lambda flags: typedcall.ufunc(mixed)(2.0, 3, flags, 4.0), [0, 1, 3, 0])
+        self.assertEqual(outcome(typedcall.ufunc(mixed), 2.0, 2**15, 1, 4.0), outcome(mixed, 2.0, 2**15, 1, 4.0))
+
+    def test_all_numbers_for_a_bool_beside_a_buffer(self):
+        double, size = ctypes.c_double, ctypes.c_ssize_t
+        made = ctypes.CFUNCTYPE(double, ctypes.POINTER(double), size, ctypes.c_bool)(
+            lambda values, count, sign: values[0] if sign else -values[0])
+
+        def first(values, sign):
+            return made(values, len(values), sign)
+
+        typedcall.tag(first, "*kd?->d", ctypes.cast(made, ctypes.c_void_p), flags=typedcall.Flags.ACQUIRES_GIL)
+        self.addCleanup(typedcall.untag, first)
+        self.check_truth(lambda flags: typedcall.ufunc(first)([5.0], flags), [0, 1, 3, 0])
+
+    def test_no_bool_from_a_number_among_overloads(self):
+        def overloaded(x):
+            return x
+
+        same = functions.same_b
+        byte = typedcall.entries(same)[0]
+        negate = typedcall.entries(support.build("typed_functions").negate)[0]
+        typedcall.tag(overloaded, ["?->?", byte.signature], [negate.address, byte.address])
+        self.addCleanup(typedcall.untag, overloaded)
+        self.assertEqual(typedcall.ufunc(overloaded)([True, False]).tolist(), [False, True])
+        self.assertEqual(typedcall.ufunc(overloaded)([0, 2]).tolist(), [0, 2])
+        with self.assertRaises(TypeError):
+            typedcall.ufunc(overloaded)([0.5])
+
     def test_long_and_strided_arrays(self):
         numpy = self.numpy
         for name in ("larger_b", "larger_H", "larger_i", "larger_L", "larger_f"):

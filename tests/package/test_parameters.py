@@ -1,6 +1,7 @@
 """Names and defaults of parameters that Python code states: what tag() takes, what it refuses, and what
 who calls the C function does with them."""
 
+import ctypes
 import gc
 import inspect
 import types
@@ -14,6 +15,7 @@ from typedcall.pypy import accelerate
 
 functions = support.build("default_functions")
 ADDRESS = typedcall.entries(functions.plain)[0].address
+CTYPES = {"d": ctypes.c_double, "f": ctypes.c_float, "l": ctypes.c_long, "i": ctypes.c_int, "B": ctypes.c_ubyte}
 
 
 
@@ -52,6 +54,22 @@ class Tag(unittest.TestCase):
         self.assertEqual(f(2.0), -1.0)
         with self.assertRaisesRegex(TypeError, "takes no keyword arguments"):
             f(x=1.0)
+
+    def test_defaults_that_python_converts(self):
+        """As a call converts them: a bool is a number, and of a bool counts the truth."""
+        for signature, default, made in (("dd->d", True, 1.0), ("dd->d", False, 0.0), ("ff->f", True, 1.0),
+                                         ("ll->l", True, 1), ("ii->i", False, 0), ("BB->B", True, 1)):
+            own = ctypes.CFUNCTYPE(*map(CTYPES.get, signature[-1] + signature[:2]))(lambda x, y: x - y)
+            function = fresh()
+            typedcall.tag(function, signature, own, parameters=f"(x, y={default})")
+            self.assertEqual(typedcall.resolve(function, signature)(3), 3 - made)
+        for default in (0, 1, 2, -1, 0.0, 0.5, 1j, None, "", "a", b"", True):
+            own = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_bool)(lambda x: not x)
+            for options in ({"parameters": f"(x={default!r})"}, {"defaults": (default,)}):
+                function = fresh("(x)")
+                typedcall.tag(function, "?->?", own, **options)
+                with self.subTest(options=options):
+                    self.assertEqual(typedcall.resolve(function, "?->?")(), not default)
 
     def test_what_contradicts(self):
         for text, options, words in (

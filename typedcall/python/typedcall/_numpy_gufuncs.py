@@ -12,11 +12,13 @@ from typedcall._codes import CODES, is_buffer, is_const, kind_of, pointee
 from typedcall._records import Entry
 from typedcall.sources.numpy_ import dtype_of
 
-__all__ = ["RowLoop", "core_of", "read_core", "row_loops", "why_no_rows"]
+__all__ = ["TRUTHS", "RowLoop", "core_of", "read_core", "row_loops", "why_no_rows"]
 
 _TUPLES = re.compile(r"\s*\([^()]*\)\s*(,\s*\([^()]*\)\s*)*")
 _NAMES = "nmpqrstuvw"
 _MOST_WIDE_LOOPS = 64
+#: What NumPy casts other numbers to that stand for a bool: their truth stays.
+TRUTHS = ["d", "Zd"]
 
 #: The names of the dimensions inside each input and output, "" for a number.
 Core = tuple[tuple[str, ...], tuple[str, ...]]
@@ -135,9 +137,9 @@ def _row_maker(letters: str) -> Callable[[Any], Any]:
     return lambda data: numpy.ndarray((len(data) // dtype.itemsize,), dtype, data)
 
 
-def row_loops(entries: list[Entry], core: Core | None, may_raise: bool) -> list[RowLoop]:
+def row_loops(entries: list[Entry], core: Core | None, may_raise: bool, is_alone: bool) -> list[RowLoop]:
     """Of all of these, which have a loop over the arrays of the first; `may_raise`: also over wider
-    numbers, whose check may raise."""
+    numbers, whose check may raise. `is_alone`: the function has no overloads."""
     made, wide = [], []
     first = core or core_of(entries[0])
     for entry in entries:
@@ -150,16 +152,17 @@ def row_loops(entries: list[Entry], core: Core | None, may_raise: bool) -> list[
         outputs = [pointee(each) for each in written] + ([] if result == "v" else [result])
         own = tuple(map(pointee, read))
         made.append(RowLoop(entry, first, (*own, *outputs)))
-        options = [_options(letters) for letters in read]
+        options = [_options(letters, is_alone) for letters in read]
         if may_raise and 1 < math.prod(map(len, options)) <= _MOST_WIDE_LOOPS:
             wide += [RowLoop(entry, first, (*each, *outputs))
                      for each in itertools.product(*options) if each != own]
     return made + wide
 
 
-def _options(letters: str) -> list[str]:
+def _options(letters: str, is_alone: bool) -> list[str]:
     """The numbers that a number of the arguments is made of: a buffer has those of its own type."""
     if is_buffer(letters) or CODES[letters].size > 8:
         return [pointee(letters)]
-    by_kind = {"signed": ["l", "L"], "unsigned": ["L", "l"], "floating": ["d"]}
+    by_kind = {"signed": ["l", "L"], "unsigned": ["L", "l"], "floating": ["d"],
+               "bool": TRUTHS if is_alone else []}
     return list(dict.fromkeys([letters, *by_kind.get(kind_of(letters), [])]))

@@ -8,6 +8,7 @@
 #include "typedcall/narrowing.h"
 // These come first, because of Python.h.
 #include <algorithm>
+#include <complex>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -68,11 +69,26 @@ converter converter_to(PyNativeType to) {
   }
 }
 
+/// To bool: all fit. A nan is true, as it is in Python.
+template <class From>
+std::intptr_t to_truth(const char *from, std::intptr_t step, std::intptr_t count, char *to) {
+  for (std::intptr_t i = 0; i < count; ++i) {
+    From value;
+    std::memcpy(&value, from + i * step, sizeof(value));
+    to[i] = value != From{};
+  }
+  return count;
+}
+
 /// Null where there is none. From the widest types alone, to which NumPy casts, and from bool,
 /// which may be another overload's.
 inline converter converter_between(PyNativeType from, PyNativeType to) {
   if (from.is_pointer || to.is_pointer) return nullptr;
   if (PyNativeType_Kind(from) == PyNativeKind_BOOL) return converter_to<bool>(to);
+  if (PyNativeType_Kind(to) == PyNativeKind_BOOL) {
+    if (from.code == PyNativeType_DOUBLE) return &to_truth<double>;
+    return from.code == PyNativeType_CDOUBLE ? &to_truth<std::complex<double>> : nullptr;
+  }
   if (PyNativeType_Size(from) != sizeof(std::int64_t)) return nullptr;
   switch (PyNativeType_Kind(from)) {
     case PyNativeKind_SIGNED:

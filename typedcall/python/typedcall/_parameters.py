@@ -146,12 +146,14 @@ if sys.implementation.name == "pypy":
     _UNBOUND = None
 # Of their very types: what else there is may be anything when it is asked for its value.
 _KNOWN_DEFAULTS: dict[str, tuple[type, ...]] = {
-    "bool": (bool,),
-    "signed": (int,),
-    "unsigned": (int,),
-    "floating": (int, float),
-    "complex": (int, float, complex),
+    # Of a bool counts the truth.
+    "bool": (bool, int, float, complex, str, bytes, type(None)),
+    "signed": (bool, int),
+    "unsigned": (bool, int),
+    "floating": (bool, int, float),
+    "complex": (bool, int, float, complex),
 }
+_MADE_BY: dict[str, type] = {"bool": bool, "floating": float, "complex": complex}
 
 
 def constant_of(letters: str, default: Any) -> Any:
@@ -164,7 +166,7 @@ def constant_of(letters: str, default: Any) -> Any:
         if not least <= default <= most:
             raise ValueError(f"{default!r} does not fit {CODES[letters].c_type}")
     try:
-        return {"floating": float, "complex": complex}.get(kind, type(default))(default)
+        return _MADE_BY.get(kind, int)(default)
     except OverflowError:
         raise ValueError(f"{default!r} does not fit {CODES[letters].c_type}") from None
 

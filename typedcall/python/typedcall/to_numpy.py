@@ -14,6 +14,7 @@ from typedcall._choose import choose, offered
 from typedcall._codes import CODES, kind_of
 from typedcall._foreign import import_path, name_of, text_attribute
 from typedcall._numpy_gufuncs import (
+    TRUTHS,
     Core,
     RowLoop,
     core_of,
@@ -96,11 +97,14 @@ _EXACT, _SUBCLASS, _SAFE = range(3)
 _MOST_WIDE_LOOPS = 64
 
 
-def _rank(given: str, wanted: str) -> int | None:
-    """None: it is not converted here."""
+def _rank(given: str, wanted: str, is_alone: bool) -> int | None:
+    """None: it is not converted here. A function of bools that is no overload takes all numbers for their
+    truth."""
     kind, size = kind_of(wanted), CODES[wanted].size
     if given == wanted:
         return _EXACT
+    if kind == "bool":
+        return _SAFE if is_alone and given in TRUTHS else None
     if given not in ("?", "l", "L", "d") or size > 8:
         return None
     if kind in ("signed", "unsigned"):
@@ -110,7 +114,7 @@ def _rank(given: str, wanted: str) -> int | None:
     return None
 
 
-def _wide_types(entries: list[Entry]) -> list[tuple[str, ...]]:
+def _wide_types(entries: list[Entry], is_alone: bool) -> list[tuple[str, ...]]:
     """The arrays that stand for what Python passes: of 64-bit ints and of doubles. Of an int for a
     floating parameter NumPy makes a double; with a float among several overloads it must not become
     one on the way to another, so ints have loops of their own there."""
@@ -121,7 +125,8 @@ def _wide_types(entries: list[Entry]) -> list[tuple[str, ...]]:
             kind = kind_of(letters) if CODES[letters].size <= 8 else ""
             is_beside = len(entries) > 1 and CODES[letters].size < 8
             floats = ["d", "l", "L"] if is_beside else ["d"]
-            options.append({"signed": ["l", "L"], "unsigned": ["L", "l"], "floating": floats}
+            truths = TRUTHS if is_alone else [letters]
+            options.append({"signed": ["l", "L"], "unsigned": ["L", "l"], "floating": floats, "bool": truths}
                            .get(kind, [letters]))
         if math.prod(map(len, options)) <= _MOST_WIDE_LOOPS:
             made.update(dict.fromkeys(itertools.product(*options)))
@@ -140,18 +145,18 @@ def _wide_result(entry: Entry) -> str:
     return "d" if kind == "floating" and size < 8 else letters
 
 
-def _wide_loops(entries: list[Entry]) -> list[_Loop]:
+def _wide_loops(entries: list[Entry], is_alone: bool) -> list[_Loop]:
     """Loops over wider numbers than the overloads take, as far as these have none of their own: each
     of the overload that the boxed call would try first. Where the results of several would have
     different types, of the one that takes most values."""
     own = {_Loop(entry, tuple(_arrays(entry))).inputs for entry in entries}
     loops = []
-    for given in _wide_types(entries):
+    for given in _wide_types(entries, is_alone):
         if tuple(map(dtype_of, given)) in own:
             continue
         ranked: dict[int, list[Entry]] = {}
         for entry in entries:
-            ranks = [_rank(*pair) for pair in zip(given, _arrays(entry))]
+            ranks = [_rank(*pair, is_alone) for pair in zip(given, _arrays(entry))]
             if None not in ranks:
                 ranked.setdefault(max(rank or 0 for rank in ranks), []).append(entry)
         if ranked:
@@ -206,13 +211,16 @@ def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
         if not entry.flags.asks(capabilities) and has_buffers(entry) == has_buffers(first)
         if not unusable(entry)
     ]
+    # Those with fewer arguments leave out defaults.
+    count = len(core_of(first)[0])
+    is_alone = sum(len(core_of(each)[0]) == count for each in offered(function)) == 1
     if has_buffers(first):
-        return _in_order(row_loops(entries, core, bool(capabilities & _RAISES)))
+        return _in_order(row_loops(entries, core, bool(capabilities & _RAISES), is_alone))
     entries = [entry for entry in entries if len(_arrays(entry)) == len(_arrays(first))]
     loops = [_Loop(entry, tuple(_arrays(entry))) for entry in entries]
     # The check of an int may raise.
     if capabilities & _RAISES:
-        loops = sorted(loops + _wide_loops(entries), key=lambda loop: entries.index(loop.entry))
+        loops = sorted(loops + _wide_loops(entries, is_alone), key=lambda loop: entries.index(loop.entry))
     return _in_order(loops)
 
 
@@ -225,8 +233,8 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
     there, or the loops have other types, a call says so: ImportError, TypeError.
 
     The loops are in the order of the overloads, as Python tries them, but narrow types before those that
-    they can be cast to. There are also loops over 64-bit ints for narrower ones, and over doubles for
-    floats: they convert as `function` does, call it for an int that does not fit, which raises its
+    they can be cast to. There are also loops over 64-bit ints for narrower ones, over doubles for
+    floats, and over doubles and complex numbers for the bools of a function without overloads: they convert as `function` does, call it for an int that does not fit, which raises its
     OverflowError, and give int64 and float64, as NumPy makes of Python's numbers. A ufunc has one number
     of arguments: that of the first overload, or of `signature`, `(),()->()`.
 
