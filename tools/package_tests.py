@@ -13,6 +13,7 @@ import threading
 import time
 
 import commands
+import expected
 import kept
 import results
 from commands import last_line, run
@@ -33,7 +34,7 @@ NEEDS_NETWORK = {"test_examples_tags_for_others"}
 # For --full: attacks, too, and a minute of Numba.
 SLOW = OTHER_PROGRAMS | NEEDS_NETWORK | {"test_numba_cache", "test_numba_cache_stale", "test_property_attack"}
 # By a fixed seed but in --full.
-RANDOM = {"test_numpy_buffers", "test_property_attack"}
+RANDOM = {"test_numpy_buffers", "test_overload_choice", "test_property_attack"}
 # Run again with CPython's JIT, where it is compiled in: those that need few libraries, or call most.
 WITH_JIT = ["test_api", "test_api_calls", "test_ctypes", "test_cffi", "test_lifetimes", "test_numpy"]
 # Seconds. Files compile modules, and Numba functions.
@@ -217,5 +218,5 @@ def _run_files(interpreter, folder, left_out, chosen, marks, environment):
         return run_file(interpreter, python, case.target, jit="with the JIT" in case.name, only=only,
                         environment=environment)
 
-    results.run_again(cases, again)
+    results.run_again([case for case in cases if not expected.is_expected(case)], again)
     return cases

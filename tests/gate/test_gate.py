@@ -190,6 +190,10 @@ class Expected(unittest.TestCase):
     def test_an_expected_failure(self):
         self.assertEqual(self.decided("PyPy", Case("b c.d", FAILED, "1 != 2")), [(SKIPPED, False)])
 
+    def test_an_expected_failure_is_not_run_again(self):
+        for name, is_expected in (("b c.d", True), ("b c.e", False), ("a b.c", False)):
+            self.assertEqual(expected.is_expected(Case(name, FAILED, "1 != 2"), self.LISTED), is_expected)
+
     def test_an_expected_failure_that_passes(self):
         self.assertEqual(self.decided("PyPy", Case("b c.d", PASSED)), [(FAILED, True)])
 

@@ -1,0 +1,77 @@
+// Functions of every one and two of `d`, `l`, `i` and `?`, whose results say which of them was
+// called, for sets of overloads that are made at run time; and a few sets as the wrappers choose
+// among them.
+#include "typedcall/provider.h"
+
+// Behind Python.h.
+#include <type_traits>
+
+namespace {
+
+constexpr auto simple = typedcall::pure | typedcall::thread_safe | typedcall::does_not_block;
+
+template <class T>
+constexpr long number_of = std::is_same_v<T, double> ? 1
+                           : std::is_same_v<T, long> ? 2
+                           : std::is_same_v<T, int>  ? 3
+                                                     : 4;
+
+/// The sum of the arguments and of a number for their types, which wraps round in integers.
+template <class... A>
+auto sum(A... values) noexcept {
+  using R = std::common_type_t<A...>;
+  long mark = 0;
+  ((mark = 5 * mark + number_of<A>), ...);
+  if constexpr (std::is_same_v<R, double>) {
+    return (static_cast<double>(values) + ... + (static_cast<double>(mark) / 64));
+  } else if constexpr (std::is_same_v<R, bool>) {
+    return (static_cast<int>(values) + ... + 1) % 2 != 0;
+  } else {
+    return static_cast<R>(
+        (static_cast<unsigned long>(values) + ... + static_cast<unsigned long>(100 * mark)));
+  }
+}
+
+template <class A>
+constexpr auto one = &sum<A>;
+template <class A, class B>
+constexpr auto two = &sum<A, B>;
+
+using typedcall::def;
+
+typedcall::method_table methods{
+    def<one<double>>("d", simple),
+    def<one<long>>("l", simple),
+    def<one<int>>("i", simple),
+    def<one<bool>>("?", simple),
+    def<two<double, double>>("dd", simple),
+    def<two<double, long>>("dl", simple),
+    def<two<double, int>>("di", simple),
+    def<two<double, bool>>("d?", simple),
+    def<two<long, double>>("ld", simple),
+    def<two<long, long>>("ll", simple),
+    def<two<long, int>>("li", simple),
+    def<two<long, bool>>("l?", simple),
+    def<two<int, double>>("id", simple),
+    def<two<int, long>>("il", simple),
+    def<two<int, int>>("ii", simple),
+    def<two<int, bool>>("i?", simple),
+    def<two<bool, double>>("?d", simple),
+    def<two<bool, long>>("?l", simple),
+    def<two<bool, int>>("?i", simple),
+    def<two<bool, bool>>("??", simple),
+    // Chosen by the wrappers.
+    def<one<double>, one<long>>("of d l"),
+    def<one<int>, one<double>>("of i d"),
+    def<one<int>, one<long>, one<double>>("of i l d"),
+    def<one<long>, one<bool>>("of l ?"),
+    def<one<double>, one<bool>>("of d ?"),
+    def<two<int, double>, two<double, int>>("of id di"),
+    def<two<int, int>, two<long, double>, two<double, double>>("of ii ld dd"),
+    def<two<int, bool>, two<bool, long>, two<int, long>>("of i? ?l il"),
+};
+
+}  // namespace
+
+TYPEDCALL_MODULE(overload_functions, "Functions of every type, whose results say which was called.",
+                 methods);
