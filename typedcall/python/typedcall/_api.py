@@ -257,6 +257,6 @@ def adopt(f: Any) -> list[str]:
         existing = foreign_entries(f)
         if existing and backend.HAS_SIDE_TABLE:
             kept = kept_by_tag(f, [entry.keep_alive for entry in existing])
-            backend.tag(f, list(map(row_of, existing)), kept)
+            _alone(backend.tag, f, list(map(row_of, existing)), kept)
             existing = backend.own_entries(f)
     return [entry.signature for entry in existing]

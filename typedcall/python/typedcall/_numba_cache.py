@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from typedcall._api import entries as entries_of
 from typedcall._foreign import attribute, import_path, printable, text_attribute, type_name
+from typedcall._locks import RenewedLock
 from typedcall._parameters import parameters_of
 from typedcall._records import Entry
 from typedcall._tag_modules import load_tags_of
@@ -25,6 +26,7 @@ __all__ = ["Stale", "Symbol", "address", "helper", "install", "offered", "reduce
 _NAME = re.compile(rb"typedcall\.[\w.]*\.[0-9a-f]{32}")
 # By its name what a symbol is bound to in this process, for ever: the symbol, the address, and what
 # keeps that valid. Code that was compiled before may be linked into other code.
+_binding = RenewedLock()
 _bound: dict[str, tuple[Symbol, int, Any]] = {}
 # Plans of functions that fall back, by the function's id and what Python passes and gets.
 _plans: dict[tuple[int, str], tuple[int, Any]] = {}
@@ -91,10 +93,11 @@ def _bind(symbol: Symbol, number: int, keep_alive: Any) -> bool:
     """False: in this process it is something else."""
     from llvmlite import binding
 
-    known = _bound.get(symbol.name)
-    if known is None:
-        binding.add_symbol(symbol.name, number)
-        known = _bound[symbol.name] = symbol, number, keep_alive
+    with _binding.lock:
+        known = _bound.get(symbol.name)
+        if known is None:
+            binding.add_symbol(symbol.name, number)
+            known = _bound[symbol.name] = symbol, number, keep_alive
     return known[1] == number
 
 
@@ -156,13 +159,14 @@ def _target(function: Any, entries: list[Entry], what: str) -> tuple[int, Any]:
         return entry.address, (function, entry)
     if kind == "plan":
         key = id(function), which
-        if key not in _plans:
-            from typedcall import _native
+        with _binding.lock:
+            if key not in _plans:
+                from typedcall import _native
 
-            signature, *names = which.split(" ")
-            called = _called_by_name(function, names)
-            _plans[key] = _native.fall_back_plan(called, signature), (function, called)
-        return _plans[key]
+                signature, *names = which.split(" ")
+                called = _called_by_name(function, names)
+                _plans[key] = _native.fall_back_plan(called, signature), (function, called)
+            return _plans[key]
     return id(function), function
 
 

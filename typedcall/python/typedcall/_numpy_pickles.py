@@ -5,22 +5,25 @@ from __future__ import annotations
 import copyreg
 from typing import Any, Callable
 
+from typedcall._locks import RenewedLock
 from typedcall._pickles import in_pickle, read
 from typedcall.sources.numpy_ import ufunc_api
 
 __all__ = ["pickle_by_origin", "show_loops"]
 
 # What makes ours again, and what pickles the others, which NumPy has registered.
+_registering = RenewedLock()
 _registered: list[tuple[Callable[..., Any], Callable[[Any], Any]]] = []
 
 
 def pickle_by_origin(kind: type, again: Callable[..., Any]) -> None:
     """Has ufuncs that have an origin pickled as a call of `again`, an importable function. `kind` is the
     type of all ufuncs."""
-    if not _registered:
-        others: Any = copyreg.dispatch_table.get(kind)
-        _registered.append((again, others or (lambda ufunc: ufunc.__name__)))
-        copyreg.pickle(kind, _reduce)
+    with _registering.lock:
+        if not _registered:
+            others: Any = copyreg.dispatch_table.get(kind)
+            _registered.append((again, others or (lambda ufunc: ufunc.__name__)))
+            copyreg.pickle(kind, _reduce)
 
 
 def _reduce(ufunc: Any) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import MutableMapping
 from typing import Any
 
 from typedcall._identity import IdentityTable
+from typedcall._locks import RenewedLock
 from typedcall._parameters import Parameters, parameters_of
 from typedcall._records import Entry
 
@@ -22,6 +23,7 @@ class _Shim:
 
 
 _shims: IdentityTable[_Shim] = IdentityTable()
+_making = RenewedLock()
 # By the wrapper's id(): functions of extensions have no weak references, and a shim keeps its own.
 _shim_of: MutableMapping[int, Any] = weakref.WeakValueDictionary()
 
@@ -34,6 +36,11 @@ def wrapper_of(function: Any) -> Any:
 
 def find_shim(wrapper: Any, entries: list[Entry]) -> Any:
     """The one shim of a function, whatever the names it has; None if there can be none."""
+    with _making.lock:
+        return _find_shim(wrapper, entries)
+
+
+def _find_shim(wrapper: Any, entries: list[Entry]) -> Any:
     from typedcall._pypy_shims import make_shim
 
     shim = _shim_of.get(id(wrapper))

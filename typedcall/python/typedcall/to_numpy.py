@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 from typedcall._choose import choose, offered
 from typedcall._codes import CODES, kind_of
 from typedcall._foreign import import_path, name_of, text_attribute
+from typedcall._locks import RenewedLock
 from typedcall._numpy_gufuncs import (
     TRUTHS,
     Core,
@@ -35,7 +36,8 @@ _CAPABILITIES = Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL
 _RAISES = Flags.MAY_RAISE | Flags.ERROR_IS_NEG_ZERO | Flags.RETURNS_STATUS | Flags.FALLS_BACK
 # A ufunc's `__name__` is the path to it below this module.
 _MODULE = "typedcall.ufuncs"
-# By function and signature.
+# By function and signature; written with the lock, by whoever comes first.
+_keeping = RenewedLock()
 _made: dict[tuple[int, str | None], tuple[Any, list[_Loop] | list[RowLoop], Any]] = {}
 
 
@@ -273,12 +275,16 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
     text = _c_string(text_attribute(function, "__doc__"))
     doc = f"{name_of(function)} for arrays.\n\n{text}"
     made = make_ufunc(ufunc_api(), path, doc, rows, types, nin, nout, shape, (function, name, signature))
-    if name is None and "." in path:
-        # For ever, as the module of that name has the function.
-        _made[id(function), signature] = (function, loops, made)
-        importlib.import_module(_MODULE)
     pickle_by_origin(type(made), _ufunc_again)
-    return made
+    if name is not None or "." not in path:
+        return made
+    importlib.import_module(_MODULE)
+    with _keeping.lock:
+        existing = _made.get((id(function), signature))
+        if existing is None or existing[1] != loops:
+            # For ever, as the module of that name has the function.
+            existing = _made[id(function), signature] = (function, loops, made)
+    return existing[2]
 
 
 def _ufunc_again(pickled: Any, name: str | None, signature: str | None, loops: str) -> Any:

@@ -8,12 +8,15 @@ from typing import Any, NamedTuple
 from typedcall._choose import HANDLED, extension_of, usable
 from typedcall._codes import CODES, kind_of
 from typedcall._foreign import name_of
+from typedcall._locks import RenewedLock
 from typedcall._records import Entry, Flags, row_of
 
 __all__ = ["elementwise"]
 
 _TARGET = "typedcall_elementwise"
 _NAMES = {"bool": "bool", "signed": "int", "unsigned": "uint", "floating": "float"}
+# Held while the extension or a function is made known to JAX, each once.
+_adding = RenewedLock()
 #: By id of the function, which XLA's programs call for ever.
 _known: dict[int, tuple[Any, list[Entry], list[_Loop]]] = {}
 
@@ -135,8 +138,9 @@ def elementwise(f: Any, *, pure: bool = False) -> Any:
     JAX calls functions as often as it likes, so it has to be PURE; `pure=True` says so of one that does
     not. It has no derivative: jax.custom_jvp gives it one. `f` is kept for ever, as compiled
     programs are. TypeError for what has no entry for JAX, ImportError without JAX's CPU, or its jax.ffi."""
-    _extension()
-    loops = _loops(f, bool(pure))
+    with _adding.lock:
+        _extension()
+        loops = _loops(f, bool(pure))
 
     def call(*arrays: Any) -> Any:
         import jax

@@ -1,0 +1,138 @@
+"""What is made once for a function is made once where two threads ask for it. One waits in the middle, at each line of
+the package's code in turn, while the other does the same."""
+import unittest
+
+import support
+
+support.module_only_if(not support.IS_PYPY, "for CPython: it traces threads")
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+try:
+    import jax
+except ImportError:
+    jax = None
+
+COMMON = """
+import itertools, os, pathlib, pickle, sys, threading, types
+import typedcall
+import typed_functions
+PACKAGE = str(pathlib.Path(typedcall.__file__).parent)
+sys.modules["functions"] = functions = types.ModuleType("functions")
+
+def new(at):
+    # A function that can be imported.
+    def function(x):
+        return x / 2
+    function.__name__ = function.__qualname__ = "function%d" % at
+    function.__module__ = "functions"
+    setattr(functions, function.__name__, function)
+    entry, = (each for each in typedcall.entries(typed_functions.half) if each.signature == "d->d")
+    typedcall.tag(function, "d->d", entry.address, flags=entry.flags | typedcall.Flags.PURE)
+    return function
+
+def both(ask, at):
+    # What two threads get, the first of which waits at that line; less if there are fewer lines.
+    inside, go, lines, got = threading.Event(), threading.Event(), 0, []
+
+    def trace(frame, event, _):
+        nonlocal lines
+        if not frame.f_code.co_filename.startswith(PACKAGE):
+            return None
+        lines += event == "line"
+        if event == "line" and lines == at:
+            inside.set()
+            go.wait()
+        return trace
+
+    def first():
+        sys.settrace(trace)
+        got.append(ask())
+        sys.settrace(None)
+        inside.set()
+
+    threads = [threading.Thread(target=first), threading.Thread(target=lambda: got.append(ask()))]
+    threads[0].start()
+    inside.wait()
+    if lines == at:
+        threads[1].start()
+        threads[1].join(0.1)  # it may wait for a lock that the first one has
+        go.set()
+        threads[1].join()
+    threads[0].join()
+    return got
+"""
+
+
+class Once(unittest.TestCase):
+    def runs(self, code):
+        status, said, _ = support.python("-X", "faulthandler", "-c", COMMON + code, together=True,
+                                         paths=[support.module_folder("typed_functions")],
+                                         environment={"JAX_PLATFORMS": "cpu"})
+        self.assertEqual((status, said.strip()), (0, "True"))
+
+    @unittest.skipIf(numpy is None, "NumPy is not installed")
+    def test_a_ufunc(self):
+        self.runs("""
+typedcall.ufunc(new(0))
+for at in itertools.count(1):
+    function = new(at)
+    got = both(lambda: typedcall.ufunc(function), at)
+    if len(got) == 1:
+        break
+    assert got[0] is got[1] is typedcall.ufunc(function), at
+print(at > 10)
+""")
+
+    @unittest.skipIf(numpy is None, "NumPy is not installed")
+    def test_how_ufuncs_are_pickled(self):
+        # It is made with the first ufunc of a process.
+        self.runs("""
+import numpy, typedcall.to_numpy
+
+def copied(ufunc):
+    try:
+        return pickle.loads(pickle.dumps(ufunc))
+    except pickle.PicklingError as error:
+        return error
+
+PACKAGE += "/_numpy_pickles.py"
+for at in itertools.count(1):
+    child = os.fork()
+    if child == 0:
+        function = new(at)
+        got = both(lambda: copied(typedcall.ufunc(function, "named")), at)
+        assert all(isinstance(each, numpy.ufunc) for each in got), (at, got)
+        assert copied(numpy.sin) is numpy.sin
+        os._exit(len(got) % 2)
+    status = os.waitpid(child, 0)[1]
+    if status:
+        break
+print(at > 3 and os.WIFEXITED(status) and os.WEXITSTATUS(status) == 1)
+""")
+
+    @unittest.skipIf(jax is None or not hasattr(jax, "ffi"), "jax with jax.ffi is not installed")
+    def test_what_jax_calls(self):
+        self.runs("""
+import jax
+from typedcall.jax import elementwise
+PACKAGE += "/jax/"
+
+def program(call):
+    return jax.jit(call).lower(1.0).as_text()
+
+elementwise(new(0))
+for at in itertools.count(1):
+    function = new(at)
+    got = both(lambda: elementwise(function), at)
+    if len(got) == 1:
+        break
+    assert program(got[0]) == program(got[1]), at
+print(at > 10)
+""")
+
+
+if __name__ == "__main__":
+    unittest.main()
