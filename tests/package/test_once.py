@@ -1,5 +1,5 @@
-"""What is made once for a function is made once where two threads ask for it. One waits in the middle, at each line of
-the package's code in turn, while the other does the same."""
+"""What is made once for a function is made once where two threads ask for it, and what a function offers is asked once
+for a decision. One thread waits in the middle, at each line of the package's code in turn, while the other acts."""
 import unittest
 
 import support
@@ -33,8 +33,9 @@ def new(at):
     typedcall.tag(function, "d->d", entry.address, flags=entry.flags | typedcall.Flags.PURE)
     return function
 
-def both(ask, at):
-    # What two threads get, the first of which waits at that line; less if there are fewer lines.
+def both(ask, at, other=None):
+    # What two threads get, the first of which waits at that line; less if there are fewer lines. `other`:
+    # what the second one asks, if not the same.
     inside, go, lines, got = threading.Event(), threading.Event(), 0, []
 
     def trace(frame, event, _):
@@ -53,7 +54,7 @@ def both(ask, at):
         sys.settrace(None)
         inside.set()
 
-    threads = [threading.Thread(target=first), threading.Thread(target=lambda: got.append(ask()))]
+    threads = [threading.Thread(target=first), threading.Thread(target=lambda: got.append((other or ask)()))]
     threads[0].start()
     inside.wait()
     if lines == at:
@@ -83,6 +84,25 @@ for at in itertools.count(1):
     if len(got) == 1:
         break
     assert got[0] is got[1] is typedcall.ufunc(function), at
+print(at > 10)
+""")
+
+    @unittest.skipIf(numpy is None, "NumPy is not installed")
+    def test_a_ufunc_of_what_is_untagged_meanwhile(self):
+        self.runs("""
+def ask():
+    try:
+        return typedcall.ufunc(function).nin
+    except TypeError as error:
+        assert "offers no typed function" in str(error), error
+        return 1
+
+for at in itertools.count(1):
+    function = new(at)
+    got = both(ask, at, lambda: typedcall.untag(function))
+    if got == [1]:
+        break
+    assert got in ([1, True], [True, 1]), (at, got)
 print(at > 10)
 """)
 

@@ -12,7 +12,8 @@ from typedcall._foreign import name_of
 from typedcall._records import Entry, Flags, matching, parse_signature
 from typedcall.sources import why_not
 
-__all__ = ["HANDLED", "NUMBERS", "VALUES", "choose", "extension_of", "nothing_offered", "offered", "usable", "valueless"]
+__all__ = ["HANDLED", "NUMBERS", "VALUES", "choose", "extension_of", "nothing_offered", "offered", "suitable", "usable",
+           "valueless"]
 
 _RAISES = Flags.MAY_RAISE | Flags.RETURNS_STATUS
 #: What the extension modules see to for libraries that call in any thread, and know no exceptions.
@@ -38,16 +39,28 @@ def choose(
     consumer: str,
     accepts: Callable[[Entry], str] = lambda entry: "",
 ) -> Entry:
-    """The entry with this signature, else an equivalent one; without a signature the only one that
-    can be used. `accepts` returns why an entry will not do, or "". ValueError for a faulty
-    signature, TypeError that lists what is offered, and why it does not do, when there is none."""
+    """The first of those that are suitable()."""
+    return suitable(function, offered(function), signature, capabilities, consumer, accepts)[0]
+
+
+def suitable(
+    function: Any,
+    found: list[Entry],
+    signature: str | None,
+    capabilities: Flags,
+    consumer: str,
+    accepts: Callable[[Entry], str],
+) -> list[Entry]:
+    """Of `found`, which is what the function offers, the entries with this signature, and equivalent ones
+    behind them; without a signature all that can be used. `accepts` returns why an entry will not do, or "".
+    ValueError for a faulty signature, TypeError that lists what is offered, and why it does not do, when
+    there is none. The function is not asked again: meanwhile it may get another tag."""
     if signature is not None:
         parse_signature(signature)
-    found = offered(function)
     wanted = found if signature is None else matching(found, signature)
-    for entry in wanted:
-        if not entry.flags.asks(capabilities) and not accepts(entry):
-            return entry
+    fitting = [entry for entry in wanted if not entry.flags.asks(capabilities) and not accepts(entry)]
+    if fitting:
+        return fitting
     if not found:
         raise TypeError(f"{name_of(function)} {nothing_offered(function)}")
     reasons = []

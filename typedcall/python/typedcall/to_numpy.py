@@ -10,7 +10,7 @@ import sys
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
-from typedcall._choose import choose, offered
+from typedcall._choose import suitable
 from typedcall._codes import CODES, kind_of
 from typedcall._foreign import import_path, name_of, text_attribute
 from typedcall._locks import RenewedLock
@@ -206,16 +206,13 @@ def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
             return "has no buffers, of which a signature speaks"
         return f"takes {len(core_of(entry)[0])} numbers, not {len(core[0])}"
 
-    first = choose(function, None, capabilities, "NumPy", unusable)
-    entries = [
-        entry
-        for entry in offered(function)
-        if not entry.flags.asks(capabilities) and has_buffers(entry) == has_buffers(first)
-        if not unusable(entry)
-    ]
+    found = offered(function)
+    entries = suitable(function, found, None, capabilities, "NumPy", unusable)
+    first = entries[0]
+    entries = [entry for entry in entries if has_buffers(entry) == has_buffers(first)]
     # Those with fewer arguments leave out defaults.
     count = len(core_of(first)[0])
-    is_alone = sum(len(core_of(each)[0]) == count for each in offered(function)) == 1
+    is_alone = sum(len(core_of(each)[0]) == count for each in found) == 1
     if has_buffers(first):
         return _in_order(row_loops(entries, core, bool(capabilities & _RAISES), is_alone))
     entries = [entry for entry in entries if len(_arrays(entry)) == len(_arrays(first))]
