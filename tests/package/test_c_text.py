@@ -124,3 +124,167 @@ class OneRule(unittest.TestCase):
         self.assertEqual(typedcall.signatures(length), ["&kd->d"])
         with self.assertRaisesRegex(TypeError, "is no C function of '&kf->d'"):
             typedcall.tag(len, "double (const float *)", prototype(4096))
+
+
+class Refused(unittest.TestCase):
+    def refused(self, text, message, error=ValueError):
+        for way in (by_tag, by_table):
+            with self.subTest(text, way=way), self.assertRaisesRegex(error, message):
+                way(text)
+        with self.subTest(text, way=by_header), self.assertRaisesRegex((error, TypeError), message):
+            by_header(text + ";")
+
+    def test_parameters_that_are_not_said(self):
+        self.refused("double ef_gcd()", r"does not say which parameters there are; \(void\) is none")
+        self.refused("typeof(1) ef_gcd(int)", "'typeof' is not understood")
+        with self.assertRaisesRegex(ValueError, "does not say which parameters"):
+            typedcall.callback(len, "double (*)()")
+        self.assertEqual(each_way("double", "void"), ["->d"] * 4)
+
+    def test_a_length_of_another_type_says_what_to_write(self):
+        for count, letters in (("int n", "i"), ("size_t n", "N"), ("double n", "d")):
+            self.refused("double ef_gcd(const double x[n], %s)" % count,
+                         "a Py_ssize_t, not '%s': .* write 'const double \\*x, %s'.*'&kd%s'" % (count, count, letters))
+            self.assertEqual(each_way("double", "const double *x, " + count), ["&kd%s->d" % letters] * 4)
+
+    def test_what_is_not_understood(self):
+        for text in ("unsigned __int128 ef_gcd(int)", "int ef_gcd(unsigned size_t)", "int ef_gcd(int) noexcept",
+                     "_Atomic int ef_gcd(int)", "int ef_gcd(int &x)", "int ef_gcd(int x = 3)", "int ef_gcd(int, )",
+                     "int ef_gcd(static int x)", "int ef_gcd(int)[3]", "int ef_gcd(int)(int)", "long float ef_gcd(int)",
+                     "int ef_gcd(int (x))", "int ef_gcd(void x[])", "int ef_gcd(double double)", "ef_gcd(int)",
+                     "int ef_gcd(int) __asm__(\"other\")", "int ef_gcd(int /* , int)", "int struct x ef_gcd(int)",
+                     "__attribute__((ms_abi)) int ef_gcd(int)", "int ef_gcd(int x y)", "int ef_gcd(int]"):
+            self.refused(text, "")
+        for text in ("struct x ef_gcd(int)", "int ef_gcd(union x)", "int ef_gcd(enum x)", "int ef_gcd(unknown)",
+                     "int ef_gcd(a, b)", "int ef_gcd(int, void)", "int ef_gcd(int, ...)"):
+            self.refused(text, "no type code|void|variable arguments")
+
+
+class Headers(unittest.TestCase):
+    GCD = "int ef_gcd(int a, int b);\n"
+
+    def test_what_c_does_not_see_is_not_there(self):
+        other = "double ef_gcd(double x);\n"
+        for text in (
+            "#if 0\n%s#endif\n", "#if 1\n#else\n%s#endif", "#if 1\n#elif 1\n%s#endif", "#if !1 || (0)\n%s#endif",
+            "#if (0x10 == 010)\n%s#endif", "#if 0 && defined(X)\n%s#endif", "#if 0\n#if 1\n%s#endif\n#endif",
+            "#ifdef __cplusplus\n%s#endif", "#if __cplusplus >= 201103L\n%s#endif", "#if 0 /* \n */\n%s#endif",
+            "#define SWITCH 0\n#if SWITCH\n%s#endif", "#define SWITCH\n#ifndef SWITCH\n%s#endif",
+            "#ifndef H\n#define H\n#endif\n#ifndef H\n#define H\n%s#endif", "#if 0\n#else\n#if 00UL\n%s#endif\n#endif",
+            "#if !defined(H)\n#define H\n#else\n%s#endif", "#if !!0\n%s#endif", "#if 0\\\n\n%s#endif",
+        ):
+            with self.subTest(text):
+                self.assertIsNone(by_header(text % other))
+                self.assertEqual(by_header(self.GCD + text % other), "ii->i")
+
+    def test_what_c_may_see_is_there(self):
+        for text in (
+            "#if 1\n%s#endif", "#if 0\n#else\n%s#endif", "#if 0\n#elif 2\n%s#endif", "#ifdef X\n%s#endif",
+            "#if X > 3 || defined(__cplusplus)\n%s#endif", "#ifndef H\n#define H\n%s#endif", "#if !0\n%s#endif",
+            "#ifdef X\n#define Y 0\n#endif\n#if Y\n%s#endif", "#define Y 0\n#undef Y\n#define Y 1\n#if Y\n%s#endif",
+            "#if X\n#else\n%s#endif", "#if " + "(" * 5000 + "0" + ")" * 5000 + "\n%s#endif", "#pragma once\n%s",
+        ):
+            with self.subTest(text[:40]):
+                self.assertEqual(by_header(text % self.GCD), "ii->i")
+        with self.assertRaisesRegex(ValueError, "two types in this C text"):
+            by_header("#ifdef X\n%s#else\nlong ef_gcd(long);\n#endif" % self.GCD)
+        for text in ("#if 0\n" + self.GCD, "/* " + self.GCD):
+            with self.assertRaisesRegex(ValueError, "has no #endif|has no end"):
+                by_header(text)
+
+    def test_a_macro_of_the_headers_is_another_name(self):
+        for text in ("#define ef_gcd ef_gcd_64\n%s", "%s#define ef_gcd(a, b) ef_gcd_64(a, b)\n",
+                     "#define int long\n%s", "#ifdef X\n#define ef_gcd ef_gcd_64\n#endif\n%s"):
+            with self.subTest(text), self.assertRaisesRegex(ValueError, "is a macro of this header.* leave ef_gcd out"):
+                by_header(text % self.GCD)
+        with self.assertRaisesRegex(ValueError, "'int' in 'typedef int number' is a macro"):
+            by_header("#define int long\ntypedef int number;\nnumber ef_gcd(number);")
+        for text in ("#define ef_gcd ef_gcd\n%s", "#if 0\n#define ef_gcd ef_gcd_64\n#endif\n%s",
+                     "#define ef_gcd_64 ef_gcd\n%s", "#define N 3\ntypedef struct { char x[N]; } s, t[N];\n%s",
+                     "#define ef_norm ef_gcd\ndouble ef_norm_64(double);\n%s"):
+            with self.subTest(text):
+                self.assertEqual(by_header(text % self.GCD), "ii->i")
+
+    def test_declarations(self):
+        for text, signature in (
+            ("typedef double real, *reals, triple[3];\nreal ef_gcd(const reals, const triple, real const *);", "&d&kd&kd->d"),
+            ("typedef const char *text; size_t ef_gcd(text);", "s->N"),
+            ("typedef struct point { struct { int x; }; } point; int ef_gcd(const point *, point at[]);", "PP->i"),
+            ("typedef int unary(int); unary ef_gcd, *other;", "i->i"),
+            ("typedef int index; int ef_gcd(double index, index n);", "di->i"),
+            ("extern int variable = 3, ef_gcd(int), table[] = {1, 2};", "i->i"),
+            ("inline int other(int a) { return a ? 1 : 2; } int (ef_gcd)(long);", "l->i"),
+            ("enum { A = 1, B }; enum color { RED }; int ef_gcd(enum color *);", "P->i"),
+            ("int ef_gcd(double x[n], Py_ssize_t n);", "*d->i"),
+            ("static int ef_gcd(int a) { return a; }", None),
+            ("extern int (*ef_gcd)(int);", None),
+        ):
+            with self.subTest(text):
+                self.assertEqual(by_header(text), signature)
+        for text in ("int ef_gcd(int)", "int ef_gcd(int) int x;", "typedef int a; typedef long a;", "int , x;", "noise.h",
+                     "int ef_gcd(int) {", "API int ef_gcd(int);", "extern \"C\" { int x; }"):
+            with self.subTest(text), self.assertRaisesRegex(ValueError, "cannot read this C text"):
+                by_header(text)
+
+
+class LinearTime(unittest.TestCase):
+    """Twice the text takes twice the time, more or less. The longest took 16 s with 4,000 blanks."""
+
+    FUNCTIONS = (
+        lambda n: " " * n + ")(", lambda n: "double" + " " * n + "(", lambda n: "double(x[" + " " * n,
+        lambda n: "double(double x[" + " " * n + "n], Py_ssize_t n)", lambda n: "double(" + "*" * n + "x)",
+        lambda n: "double(double " + "*" * n + "x)", lambda n: "double" + "(" * n, lambda n: "double" + "()" * n,
+        lambda n: "double(" + "int," * n + "int)", lambda n: "double(int" + " x" * n + ")", lambda n: "/*" * n,
+        lambda n: "\"\\" * n, lambda n: "'" * n, lambda n: "double(a" + "<" * n + ">" * n + "*)",
+        lambda n: "double(x" + "[1]" * n + ")", lambda n: "double" + "(" * 60 + ")" * 60 * n,
+        lambda n: "a::" * n, lambda n: "//" * n, lambda n: "const " * n + "int(int)", lambda n: "9" * n + "(int)",
+        lambda n: "__pyx_t_5scipy_6linalg_" + "1" * n + "(int)", lambda n: "double(int x[" + "n *" * n + "], int n)",
+    )
+    TEXTS = (
+        lambda n: "#" + " " * n, lambda n: "#if " + "!" * n, lambda n: "#if " + " " * n + "defined", lambda n: "#if X\n" * n,
+        lambda n: "#if " + "(" * n + "\n#endif", lambda n: "#if " + "1&&" * n + "1||" * n + "1\n#endif",
+        lambda n: "#define A A A\n" * n, lambda n: "typedef int " + ",".join("a%d" % i for i in range(n)) + ";",
+        lambda n: "extern" + " " * n + "\"C\" int x;", lambda n: "int x = " + "{}" * n + ";", lambda n: "int x;" * n,
+        lambda n: "typedef int t;" * n, lambda n: "/*" * n, lambda n: "\"\\" * n, lambda n: "\\\n" * n, lambda n: "{" * n,
+    )
+
+    @staticmethod
+    def seconds(function, text):
+        def once():
+            started = time.thread_time()
+            try:
+                function(text)
+            except (ValueError, TypeError):
+                pass
+            return time.thread_time() - started
+        return min(once() for _ in range(3))
+
+    def check(self, function, makers):
+        for at, make in enumerate(makers):
+            with self.subTest(at, text=make(3)):
+                short, long = (self.seconds(function, make(n)) for n in (4000, 8000))
+                # A square is 4, a cube 8; where all is done in no time there is nothing to compare.
+                self.assertLess(long, max(3 * short, 0.02))
+
+    @support.timing
+    def test_functions(self):
+        self.check(by_tag, self.FUNCTIONS)
+
+    @support.timing
+    def test_callbacks(self):
+        self.check(lambda text: typedcall.callback(len, text), self.FUNCTIONS)
+
+    @support.timing
+    def test_headers(self):
+        self.check(by_header, self.TEXTS)
+
+    def test_long_texts_end(self):
+        """In the gate, which looks at no clock: the cube of this would take half an hour."""
+        for function, makers in ((by_tag, self.FUNCTIONS), (by_header, self.TEXTS)):
+            for make in makers:
+                with self.assertRaises((ValueError, TypeError)):
+                    function(make(20_000) + "\n(")
+
+
+if __name__ == "__main__":
+    unittest.main()
