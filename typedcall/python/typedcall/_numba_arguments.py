@@ -53,6 +53,8 @@ def type_call(
     context: Any, function: Any, overloads: list[Overload], args: tuple[Any, ...], kws: dict[str, Any]
 ) -> tuple[Typed | None, str]:
     """What the boxed call would do with arguments of these types, or why compiled code cannot."""
+    if not overloads:
+        return None, ""
     known = parameters_of(function)
     counts = {len(overload.letters) for overload in overloads}
     is_consistent = known is not None and len(known.names) in counts

@@ -35,6 +35,10 @@ def why_not_array(given: Any, letters: str) -> str:
     code = CODES[pointee(letters)]
     if isinstance(given, types.ArrayCTypes):
         return "pass the array itself, of which is known how long it is"
+    if isinstance(given, types.UnicodeType):
+        return "a str is no array; pass bytes, which its encode() makes outside of compiled code"
+    if isinstance(given, (types.BaseTuple, types.List, types.ListType)):
+        return f"{given} is no array; numpy.array(...) makes one of it"
     if not isinstance(given, types.Buffer):
         return f"{given} is no array"
     element = given.dtype

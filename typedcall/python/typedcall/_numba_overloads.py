@@ -15,6 +15,7 @@ from typedcall._codes import (
     range_of,
 )
 from typedcall._numba_buffers import check_elements, is_copied, takes_array, why_not_array
+from typedcall._numba_refusals import narrower, why_not
 from typedcall._parameters import constant_of
 from typedcall._records import Entry, Flags
 
@@ -49,7 +50,9 @@ def numba_type(letters: str) -> Any:
         return types.complex128
     if code.kind == "pointer":
         return types.voidptr
-    raise ValueError(f"Numba has no type for {letters!r} ({code.c_type})")
+    instead = {"string": "; offer '&kB', and pass the .ctypes of an array of its bytes, with a 0 at the end",
+               "object": "; call it in `with numba.objmode():`"}.get(code.kind, "")
+    raise ValueError(f"Numba has no type for {letters!r} ({code.c_type}){instead}")
 
 
 class Case:
@@ -280,18 +283,21 @@ def select(
     return general or decided, ""
 
 
-def _why_no_buffer(overloads: list[Overload], arguments: tuple[Any, ...]) -> str:
-    """What is wrong with an array that some overload might take; often nothing."""
-    from numba import types
-
+def _why_none(context: Any, overloads: list[Overload], arguments: tuple[Any, ...]) -> str:
+    """Why none suits by the types."""
+    counts = sorted({len(overload.letters) for overload in overloads})
+    if len(arguments) not in counts:
+        plural = "" if counts == [1] else "s"
+        return f"it takes {' or '.join(map(str, counts))} argument{plural}, not {len(arguments)}"
+    reasons = []
     for overload in overloads:
         if len(overload.letters) != len(arguments) or overload.case is None:
             continue
         for at, (given, letters) in enumerate(zip(arguments, overload.letters), 1):
-            reason = why_not_array(given, letters) if takes_array(letters) else ""
-            if reason and isinstance(given, (types.Buffer, types.ArrayCTypes)):
-                return f"argument {at} does not suit '{letters}': {reason}"
-    return ""
+            if _rank(context, given, letters) is None:
+                reasons.append(f"argument {at} does not suit '{letters}': {why_not(given, letters)}")
+                break
+    return "; ".join(dict.fromkeys(reasons))
 
 
 def _is_no_double(given: Any) -> bool:
@@ -311,7 +317,7 @@ def _choose(
     possible = [step for step in steps if False not in step.fits]
     if not possible:
         if not steps:
-            return None, _why_no_buffer(overloads, arguments)
+            return None, _why_none(context, overloads, arguments)
         at = min(step.fits.index(False) for step in steps) + 1
         return None, f"no overload has room for the int in argument {at}"
     cases = [step.overload.case for step in possible]
@@ -324,8 +330,9 @@ def _choose(
                   for i, given in enumerate(arguments))
     is_open = len(possible) > 1 or not all(possible[0].fits)
     if len(results) > 1 or is_open and not numbers:
-        at = min(min(step.open) for step in possible if step.open) + 1
-        return None, f"what the boxed call would do depends on the value of argument {at}"
+        at, narrow = min((min(step.open), step.overload.letters[min(step.open)]) for step in possible if step.open)
+        return None, (f"what the boxed call would do depends on the value of argument {at + 1}; "
+                      f"for '{narrow}' write {narrower(narrow)} around it")
     first = cases[0]
     assert first is not None
     passed = []

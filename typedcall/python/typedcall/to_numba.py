@@ -15,6 +15,7 @@ from typedcall._numba_arguments import type_call
 from typedcall._numba_cache import install, offered, reduce_type
 from typedcall._numba_call import Call
 from typedcall._numba_overloads import Overload, overloads_of
+from typedcall._numba_refusals import why_nothing
 from typedcall._records import Entry, Flags
 
 __all__ = ["register", "unregister"]
@@ -81,13 +82,14 @@ def _typeof(fallback: Any, function: Any, context: Any) -> Any:
     if _is_known_to_numba(cpu_target.typing_context, function):
         return None
     entries = offered(function)
-    if not entries:
+    nothing = [] if entries else why_nothing(function)
+    if not entries and not nothing:
         return None
     existing = _known.get(id(function))
     if existing is None or existing.entries != entries:
         overloads, reasons = overloads_of(entries, _CAPABILITIES)
         call = Call(function, entries)
-        template = _make_template(function, overloads, reasons, call)
+        template = _make_template(function, overloads, reasons + nothing, call)
         any_types = (types.VarArg(types.Any),)
         cpu_target.target_context.insert_func_defn([(call.lower, template.key, any_types)])
         if existing is not None:

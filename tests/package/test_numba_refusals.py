@@ -1,0 +1,95 @@
+"""What a person reads where nopython code cannot call a typed function: what does not suit, and what to
+write instead."""
+
+import unittest
+
+import adapter_support
+import typedcall
+
+numba = adapter_support.library("numba")
+numpy = adapter_support.library("numpy")
+special = adapter_support.library("scipy.special")
+
+
+def typed(*signatures):
+    """A function that is only asked for its types."""
+    def function(*values):
+        raise NotImplementedError
+
+    typedcall.tag(function, list(signatures), [4096] * len(signatures))
+    return function
+
+
+def refusal(function, *values):
+    """The line of ours in Numba's error. `function`: what calls something, or what is called."""
+    call = function if getattr(function, "__name__", "") == "<lambda>" else adapter_support.nopython_call(
+        function, len(values)).py_func
+    try:
+        numba.njit(call)(*values)
+    except numba.TypingError as error:
+        ours = [line for line in str(error).splitlines() if "nopython code can call with" in line]
+        return ours[0] if ours else str(error)
+    raise AssertionError("it was compiled")
+
+
+class Arguments(unittest.TestCase):
+    def test_what_does_not_suit(self):
+        doubles = numpy.zeros(3)
+        for signature, value, wanted in (
+            ("d->d", doubles, "argument 1 does not suit 'd': an array is no number; call the function for each element"),
+            ("d->d", 1j, "complex128 is no double; of a complex number take its .real or abs"),
+            ("d->d", None, "none is no double$"),
+            ("i->d", 1.5, "float64 is no int; int(...) makes one of a float"),
+            ("?->d", 1, "int64 is no bool; bool(...) makes one of it"),
+            ("*kd->d", [1.5], "is no array; numpy.array(...) makes one of it"),
+            ("*kd->d", (1.5, 2.5), "is no array; numpy.array(...) makes one of it"),
+            ("*kB->d", "text", "a str is no array; pass bytes"),
+            ("*kd->d", 1.5, "float64 is no array$"),
+            ("&d->d", doubles, "of an array pass the pointer, its .ctypes"),
+            ("&kd->d", doubles, "of an array pass the pointer, its .ctypes"),
+            ("P->d", doubles, "of an array pass the pointer, its .ctypes"),
+            ("P->d", 1, "int64 is no pointer; pass the .ctypes of an array"),
+            ("s->d", "text", "offer '&kB', and pass the .ctypes of an array of its bytes"),
+            ("O->d", 1.5, "call it in `with numba.objmode():`"),
+        ):
+            with self.subTest(signature, value=value):
+                pattern = wanted.replace(".", r"\.").replace("(", r"\(").replace(")", r"\)")
+                self.assertRegex(refusal(typed(signature), value), pattern)
+
+    def test_a_pointer_to_other_elements(self):
+        function = typed("&d->d")
+        self.assertIn("its elements are float32, not 'd' (double)",
+                      refusal(lambda x: function(x.ctypes), numpy.zeros(3, "f")))
+
+    def test_each_overload_says_why(self):
+        said = refusal(typed("i->i", "*kd->d"), 1.5)
+        self.assertIn("'i': float64 is no int", said)
+        self.assertIn("'*kd': float64 is no array", said)
+
+    def test_how_many(self):
+        self.assertIn("it takes 1 argument, not 2", refusal(typed("d->d"), 1.5, 2.5))
+        self.assertIn("it takes 1 or 2 arguments, not 3", refusal(typed("d->d", "dd->d"), 1.5, 2.5, 3.5))
+
+    def test_what_is_written_is_taken(self):
+        pointer, cause, absolute = typed("&di->d"), typed("?->d"), typed("i->i")
+        self.assertIn("for 'i' write numpy.int32(...) around it",
+                      refusal(lambda x: pointer(x.ctypes, len(x)), numpy.zeros(3)))
+        doubles = numba.float64[::1]
+        numba.njit((doubles,))(lambda x: pointer(x.ctypes, numpy.int32(len(x))))
+        numba.njit((numba.int64,))(lambda x: cause(bool(x)))
+        numba.njit((numba.float64,))(lambda x: absolute(numpy.int32(int(x))))
+
+
+class Scipy(unittest.TestCase):
+    def test_ufuncs(self):
+        said = refusal(special.j0, numpy.zeros(3))
+        self.assertIn("an array is no number; call the function for each element", said)
+        self.assertNotIn("parameters in Python", said)
+
+    def test_several_results(self):
+        for call in (special.sici, lambda x: special.sici(x)):
+            self.assertRegex(refusal(call, 1.5), "sici has nothing .* it has 2 results")
+
+
+if __name__ == "__main__":
+    unittest.main()
