@@ -16,7 +16,16 @@ from typing import Any, Callable
 from typedcall._api import entries, tag, untag
 from typedcall._c_header import functions_of
 from typedcall._c_text import parse_declaration
-from typedcall._foreign import exact_text, is_a, members, name_of, read_module, show, text_attribute, type_name
+from typedcall._foreign import (
+    exact_text,
+    is_a,
+    members,
+    name_of,
+    read_module,
+    show,
+    text_attribute,
+    type_name,
+)
 from typedcall._records import parse_signature
 from typedcall._tagging import OF_TAGS
 

@@ -10,7 +10,7 @@ import sys
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
-from typedcall._choose import suitable
+from typedcall._choose import offered, suitable
 from typedcall._codes import CODES, kind_of
 from typedcall._foreign import import_path, name_of, text_attribute
 from typedcall._locks import RenewedLock
