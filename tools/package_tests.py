@@ -34,7 +34,7 @@ NEEDS_NETWORK = {"test_examples_tags_for_others"}
 # For --full: attacks, too, and a minute of Numba.
 SLOW = OTHER_PROGRAMS | NEEDS_NETWORK | {"test_numba_cache", "test_numba_cache_stale", "test_property_attack"}
 # By a fixed seed but in --full.
-RANDOM = {"test_numpy_buffers", "test_overload_choice", "test_property_attack"}
+RANDOM = {"test_c_text_random", "test_numpy_buffers", "test_overload_choice", "test_property_attack"}
 # Run again with CPython's JIT, where it is compiled in: those that need few libraries, or call most.
 WITH_JIT = ["test_api", "test_api_calls", "test_ctypes", "test_cffi", "test_lifetimes", "test_numpy"]
 # Seconds. Files compile modules, and Numba functions.

@@ -171,7 +171,7 @@ class Headers(unittest.TestCase):
             "#ifdef __cplusplus\n%s#endif", "#if __cplusplus >= 201103L\n%s#endif", "#if 0 /* \n */\n%s#endif",
             "#define SWITCH 0\n#if SWITCH\n%s#endif", "#define SWITCH\n#ifndef SWITCH\n%s#endif",
             "#ifndef H\n#define H\n#endif\n#ifndef H\n#define H\n%s#endif", "#if 0\n#else\n#if 00UL\n%s#endif\n#endif",
-            "#if !defined(H)\n#define H\n#else\n%s#endif", "#if !!0\n%s#endif", "#if 0\\\n\n%s#endif",
+            "#if !defined(H)\n#define H\n#else\n%s#endif", "#if !!0\n%s#endif", "#ifndef H\n#define H 1\n#ifndef H\n%s#endif\n#endif", "#if 0\\\n\n%s#endif",
         ):
             with self.subTest(text):
                 self.assertIsNone(by_header(text % other))
@@ -182,7 +182,7 @@ class Headers(unittest.TestCase):
             "#if 1\n%s#endif", "#if 0\n#else\n%s#endif", "#if 0\n#elif 2\n%s#endif", "#ifdef X\n%s#endif",
             "#if X > 3 || defined(__cplusplus)\n%s#endif", "#ifndef H\n#define H\n%s#endif", "#if !0\n%s#endif",
             "#ifdef X\n#define Y 0\n#endif\n#if Y\n%s#endif", "#define Y 0\n#undef Y\n#define Y 1\n#if Y\n%s#endif",
-            "#if X\n#else\n%s#endif", "#if " + "(" * 5000 + "0" + ")" * 5000 + "\n%s#endif", "#pragma once\n%s",
+            "#if X\n#else\n%s#endif", "#ifndef Y\n#define Y 0\n#endif\n#if Y\n%s#endif", "#if " + "(" * 5000 + "0" + ")" * 5000 + "\n%s#endif", "#pragma once\n%s",
         ):
             with self.subTest(text[:40]):
                 self.assertEqual(by_header(text % self.GCD), "ii->i")

@@ -86,6 +86,7 @@ def _seen_by_c(text: str) -> tuple[str, set[str]]:
     values: dict[str, str | None] = {"__cplusplus": "0"}
     # Around the line: is it seen, was it around that, is a branch before it?
     now: bool | None = True
+    guard = ""
     around: list[tuple[bool | None, bool | None]] = []
     for at, line in enumerate(lines):
         directive = _DIRECTIVE.match(line)
@@ -95,8 +96,9 @@ def _seen_by_c(text: str) -> tuple[str, set[str]]:
         word, rest = directive.groups()
         if word in ("if", "ifdef", "ifndef"):
             value = _condition(word, rest, values)
-            if value is None and _is_guard(word, rest, lines[at + 1 : at + 2]):
-                value = True
+            guard = _guard(word, rest, lines[at + 1 : at + 2]) if value is None and now else ""
+            if guard:
+                value, values[guard] = True, ""
             around.append((now, value))
             now = _both(now, value)
         elif word in ("else", "elif", "elifdef", "elifndef") and around:
@@ -111,7 +113,10 @@ def _seen_by_c(text: str) -> tuple[str, set[str]]:
             if word == "define" and body.strip() != name:
                 names.add(name)
             is_known = now is True and word == "define" and not opened and name not in values
-            values[name] = body.strip() if is_known else None
+            # Where a guard defines it, it is defined, and somebody else may have said as what.
+            if name != guard:
+                values[name] = body.strip() if is_known else None
+            guard = ""
     if around:
         raise ValueError("an #if of this C text has no #endif")
     return "\n".join(kept), names
@@ -123,13 +128,13 @@ def _blank(found: re.Match[str]) -> str:
     return " " if found[0][0] == "/" else found[0]
 
 
-def _is_guard(word: str, rest: str, behind: list[str]) -> bool:
-    """Is it the first line of a header, which is empty where it has been read before?"""
+def _guard(word: str, rest: str, behind: list[str]) -> str:
+    """The macro of a header's first line, which is empty where it has been read before: "" if it is none."""
     defined = _DIRECTIVE.match(behind[0]) if behind else None
     if defined is None or defined.group(1) != "define" or not (word == "ifndef" or "!" in rest):
-        return False
-    words = _WORDS.findall(rest)
-    return defined.group(2).strip() in words
+        return ""
+    name = "".join(defined.group(2).split()[:1])
+    return name if name in _WORDS.findall(rest) else ""
 
 
 def _both(one: bool | None, other: bool | None) -> bool | None:
