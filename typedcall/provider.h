@@ -124,6 +124,7 @@ struct def_place {
   PyNativeCallableTable table;  ///< of a single function
   const char *const *names;
   argument_type direct;
+  void (*join)(const translation *);
 };
 
 /// A method_table without its places: what is the same for any number of defs.
@@ -139,7 +140,7 @@ class defs_of_a_table {
   /// the exceptions of PyTypedMethod_AddTags, ValueError for names of parameters that Python cannot
   /// say, or SystemError for a def that def() could not make right. GIL: held. Once for every
   /// module object, in any interpreter.
-  __attribute__((cold)) int tag(PyObject *module) const {
+  __attribute__((cold, visibility("hidden"))) int tag(PyObject *module) const {
     if (fault_ != nullptr) {
       PyErr_Format(PyExc_SystemError, "typedcall: %s(): %s", faulty_, fault_);
       return -1;
@@ -148,6 +149,11 @@ class defs_of_a_table {
       if (places_[i].names != nullptr &&
           check_parameter_names(defs_[i].ml_name, places_[i].names) < 0) {
         return -1;
+      }
+    }
+    if (executing != nullptr) {
+      for (std::size_t i = 0; i < count_; ++i) {
+        if (places_[i].join != nullptr) places_[i].join(executing);
       }
     }
     if (PyModule_Check(module) && make_all_direct(module) < 0) return -1;
@@ -162,6 +168,13 @@ class defs_of_a_table {
   __attribute__((always_inline)) void say_of_next(const char *doc, const char *fault) {
     if (doc != nullptr) next_doc_ = doc;
     if (fault != nullptr) next_fault_ = fault;
+  }
+
+  /// Until a module is executed that has the functions, they are their source file's.
+  __attribute__((noinline, cold)) void join_next(void (*join)(const translation *),
+                                                 const translation *file) {
+    places_[count_].join = join;
+    join(file);
   }
 
   // By what a method is made of, which is in registers then: there is a call for every def. What
@@ -192,7 +205,8 @@ class defs_of_a_table {
     place.direct = shape.direct;
     defs_[count_] = {
         metadata.name, function.as_plain(shape.flags), shape.flags | PyTypedMethod_FLAGS,
-        make_doc({name, next_doc_, of, function, funcptr, called, next_fault_}, of_type_)};
+        make_doc({name, next_doc_, of, function, funcptr, called, next_fault_, nullptr, nullptr},
+                 of_type_)};
     if (next_fault_ != nullptr && fault_ == nullptr) {
       fault_ = next_fault_;
       faulty_ = metadata.name;
@@ -236,6 +250,7 @@ class method_table : public internal::defs_of_a_table {
   __attribute__((always_inline)) explicit method_table(bool of_type, const Methods &...methods)
       : defs_of_a_table(of_type, places_, defs_, typed_) {
     ((say_of_next(methods.doc, methods.fault),
+      methods.join != nullptr ? join_next(methods.join, methods.file) : void(),
       add(methods.name, methods.shape, methods.function, methods.funcptr, methods.called)),
      ...);
   }

@@ -7,6 +7,7 @@
 
 #include <cxxabi.h>
 
+#include <atomic>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -20,8 +21,52 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// Hidden, so that each extension module has its own.
-__attribute__((visibility("hidden"))) inline void (*exception_translator)() = nullptr;
+/// What translates exceptions for a module, or for all that a source file has; `outer` is asked
+/// where nothing was set.
+struct translation {
+  std::atomic<void (*)()> translate{nullptr};
+  const translation *outer = nullptr;
+};
+
+namespace {
+// Another class in each source file: what has it as an argument is that file's own.
+struct this_file {};
+}  // namespace
+
+// Hidden, here and below, so that each shared object has its own. It may hold several modules.
+template <class File>
+__attribute__((visibility("hidden"))) inline translation translation_of_file{};
+
+/// That of the module that a thread is executing, by TYPEDCALL_MODULE and its kin.
+__attribute__((visibility("hidden"))) inline thread_local translation *executing = nullptr;
+
+/// What was set last in any file, for a shared object with one module, which may be of many files.
+__attribute__((visibility("hidden"))) inline translation last_translation{};
+__attribute__((visibility("hidden"))) inline std::atomic<int> modules_here{0};
+
+/// That of one module, in static storage.
+struct __attribute__((visibility("hidden"))) module_translation : translation {
+  explicit module_translation(const translation *file) {
+    outer = file;
+    ++modules_here;
+  }
+};
+
+class __attribute__((visibility("hidden"))) while_executing {
+ public:
+  explicit while_executing(translation *module) : before_(executing) { executing = module; }
+  ~while_executing() { executing = before_; }
+  while_executing(const while_executing &) = delete;
+  while_executing &operator=(const while_executing &) = delete;
+
+ private:
+  translation *before_;
+};
+
+/// Of the module that has the function in a table.
+template <auto Function>
+__attribute__((visibility("hidden"))) inline std::atomic<const translation *> translation_of{
+    nullptr};
 
 }  // namespace internal
 
@@ -38,9 +83,15 @@ __attribute__((visibility("hidden"))) inline void (*exception_translator)() = nu
 ///
 /// What it lets out again, or sets no exception for, is translated as if there were none. One per
 /// extension module, for all interpreters; the last one counts; null takes it away. To be called
-/// before the module's functions are: from a static initialiser or Py_mod_exec.
-__attribute__((visibility("hidden"))) inline void set_exception_translator(void (*translate)()) {
-  internal::exception_translator = translate;
+/// before the module's functions are: while the module is executed (exec() of its state), from any
+/// file; or from a static initialiser. That is for the modules of its source file, and where the
+/// shared object has only one, for that.
+template <class File = internal::this_file>
+__attribute__((visibility("hidden"))) void set_exception_translator(void (*translate)()) {
+  if (translate == nullptr) translate = [] { throw; };
+  internal::translation *const module = internal::executing;
+  (module != nullptr ? *module : internal::translation_of_file<File>).translate = translate;
+  internal::last_translation.translate = translate;
 }
 
 namespace internal {
@@ -60,12 +111,22 @@ __attribute__((noinline, cold)) inline void set_error_from_text(PyObject *type, 
   Py_DECREF(decoded);
 }
 
+/// The translator for a function or module; null if there is none.
+__attribute__((visibility("hidden"), noinline, cold)) inline auto translator_of(
+    const translation *of) {
+  for (; of != nullptr; of = of->outer) {
+    if (auto *const translate = of->translate.load()) return translate;
+  }
+  return modules_here < 2 ? last_translation.translate.load() : nullptr;
+}
+
 /// Turns the C++ exception being handled into a Python exception. GIL: held.
-__attribute__((visibility("hidden"), noinline, cold)) inline void set_error_from_exception() {
+__attribute__((visibility("hidden"), noinline, cold)) inline void set_error_from_exception(
+    const translation *of) {
   // A function that has set one and throws to get out means that one.
   if (PyErr_Occurred()) return;
   try {
-    if (exception_translator != nullptr) run_python([] { exception_translator(); });
+    if (auto *const translate = translator_of(of)) run_python([translate] { translate(); });
     if (PyErr_Occurred()) return;
     throw;
   } catch (const std::bad_alloc &) {
@@ -104,12 +165,13 @@ __attribute__((always_inline, no_sanitize("null"))) inline auto unless_thrown(Ca
 }
 
 /// What `call` returns, which may run Python code; where it throws, what `failed` does, with a
-/// Python exception set. GIL: held. A thread that CPython ends stops in run_python().
-template <class Call, class Failed>
-__attribute__((always_inline)) inline auto translated(Call &&call, Failed &&failed) {
+/// Python exception set, by the translation that `of` gives. GIL: held. A thread that CPython ends
+/// stops in run_python().
+template <class Of, class Call, class Failed>
+__attribute__((always_inline)) inline auto translated(Of &&of, Call &&call, Failed &&failed) {
   return unless_thrown([&] { return run_python(std::forward<Call>(call)); },
                        [&] {
-                         set_error_from_exception();
+                         set_error_from_exception(of());
                          return failed();
                        });
 }

@@ -60,6 +60,19 @@ const char *doc_among(const T &extra, const char *otherwise) {
   }
 }
 
+/// How a def's functions join their module; null if none throws.
+template <class Slow, class... Natives>
+constexpr auto joining() -> void (*)(const translation *) {
+  if constexpr (std::is_void_v<Slow> && !(Natives::is_translated || ...)) {
+    return nullptr;
+  } else {
+    return [](const translation *module) {
+      (Natives::join(module), ...);
+      otherwise_or_error<Slow>::type::join(module);
+    };
+  }
+}
+
 /// The def of functions with names of parameters, or defaults.
 template <bool Widens, class Natives, class... Parameters>
 struct named_def;
@@ -169,7 +182,7 @@ void add_parameters(method *made, type_list<First, Rest...>,
 /// exception counts. To look for it costs a nanosecond; `noexcept` functions do not pay that, nor
 /// do those that say `nothrow`, as a function does that throws nothing but runs Python code: with
 /// `noexcept` it would end the process when the interpreter ends (gil.h).
-template <auto... Functions, std::size_t Length, class... Extras>
+template <auto... Functions, std::size_t Length, class... Extras, class File = internal::this_file>
 __attribute__((always_inline)) inline method def(const char (&name)[Length],
                                                  const Extras &...extras) {
   static_assert(!(internal::may_be_function<Extras> || ...),
@@ -195,7 +208,16 @@ __attribute__((always_inline)) inline method def(const char (&name)[Length],
   static_assert(std::is_void_v<slow> || sizeof...(Functions) == 1,
                 "typedcall: overloads have no otherwise<> in common");
 
-  method made = {name, nullptr, nullptr, PyCFunction{}, nullptr, nullptr, nullptr};
+  method made = {
+      name,
+      nullptr,
+      nullptr,
+      PyCFunction{},
+      nullptr,
+      nullptr,
+      nullptr,
+      internal::joining<slow, typename internal::native_for<Functions, bits, slow>::type...>(),
+      &internal::translation_of_file<File>};
   ((made.doc = internal::doc_among(extras, made.doc)), ...);
   if constexpr (is_named) {
     internal::add_parameters<is_widened>(

@@ -139,6 +139,7 @@ struct __attribute__((visibility("hidden"))) valued_functions {
 
 /// Nothing was stated.
 struct no_otherwise {
+  static void join(const translation *) {}
   template <class Value>
   using result = Value;
   template <class Value>
@@ -154,6 +155,8 @@ struct no_otherwise {
 
 template <auto Slow>
 struct with_otherwise {
+  static void join(const translation *module) { translation_of<Slow> = module; }
+
   using own_result = typename function_traits<decltype(Slow)>::result;
   static constexpr bool gives_object = std::is_same_v<own_result, PyObject *>;
   template <class Value>
@@ -175,14 +178,14 @@ struct with_otherwise {
         std::is_invocable_v<decltype(Slow), A...> && std::is_same_v<own_result, Result>,
         "typedcall: otherwise<> has the parameters of the def's function, and returns what "
         "that one does, or a PyObject *");
-    return translated(
-        [&] {
-          *place = Slow(arguments...);
-          if (PyErr_Occurred() == nullptr) return 0;
-          if constexpr (gives_object) Py_CLEAR(*place);
-          return -1;
-        },
-        [] { return -1; });
+    return translated([] { return translation_of<Slow>.load(std::memory_order_relaxed); },
+                      [&] {
+                        *place = Slow(arguments...);
+                        if (PyErr_Occurred() == nullptr) return 0;
+                        if constexpr (gives_object) Py_CLEAR(*place);
+                        return -1;
+                      },
+                      [] { return -1; });
   }
 };
 

@@ -145,6 +145,9 @@ struct method {
   void *funcptr;        ///< of a single function's entry
   const char **called;  ///< where the wrapper finds its name for messages; null: it needs none
   const char *fault;    ///< null, or why the def cannot be made
+  /// Tells the functions whose module they are in; null if none throws.
+  void (*join)(const internal::translation *);
+  const internal::translation *file;
 
   /// One of `shape->entries`.
   PyNativeCallableEntry entry(std::size_t at) const {

@@ -131,14 +131,16 @@ class __attribute__((visibility("hidden"))) module_memory {
   static State *state_of(PyObject *module) { return state_in(PyModule_GetState(module)); }
 
   __attribute__((cold, no_sanitize("null"))) static int exec(PyObject *module) {
-    return translated(
-        [module] {
-          auto *const memory = static_cast<module_memory *>(PyModule_GetState(module));
-          State *const state = new (memory->bytes_) State();
-          memory->is_made_ = true;
-          return state->exec(module);
-        },
-        [] { return -1; });
+    return translated([] { return executing; },
+                      [module] {
+                        auto *const memory =
+                            static_cast<module_memory *>(PyModule_GetState(module));
+                        memory->translation_ = executing;
+                        State *const state = new (memory->bytes_) State();
+                        memory->is_made_ = true;
+                        return state->exec(module);
+                      },
+                      [] { return -1; });
   }
 
   // The collector looks several times, and must be shown the same each time.
@@ -158,6 +160,7 @@ class __attribute__((visibility("hidden"))) module_memory {
   /// Of an exception CPython's collector tells sys.unraisablehook.
   __attribute__((cold, no_sanitize("null"))) static int clear(PyObject *module) {
     return translated(
+        [module] { return static_cast<module_memory *>(PyModule_GetState(module))->translation_; },
         [module] {
           State *const state = state_of(module);
           if (state != nullptr) state->clear();
@@ -183,6 +186,7 @@ class __attribute__((visibility("hidden"))) module_memory {
                 "CPython's memory is not aligned more");
   alignas(State) unsigned char bytes_[sizeof(State)];
   bool is_made_;
+  const translation *translation_;
 };
 
 }  // namespace internal
@@ -235,7 +239,10 @@ __attribute__((visibility("hidden"))) State &state_of(Object *self) {
 #endif
 
 #define TYPEDCALL_INTERNAL_MODULE(name, doc, methods, State, size, exec, ...)                \
+  static typedcall::internal::module_translation name##_translation(                         \
+      &typedcall::internal::translation_of_file<typedcall::internal::this_file>);            \
   __attribute__((cold)) static int name##_exec(PyObject *module) {                           \
+    const typedcall::internal::while_executing now(&name##_translation);                     \
     if ((methods).tag(module) < 0) return -1;                                                \
     return TYPEDCALL_INTERNAL_SAY_EFFECTS(module, State) < 0 ? -1 : (exec)(module);          \
   }                                                                                          \

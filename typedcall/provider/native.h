@@ -261,10 +261,17 @@ struct __attribute__((visibility("hidden"))) native : offered<decltype(Function)
     }
 
     __attribute__((no_sanitize("null"))) static entry_result guarded(A... values) {
-      return translated([&] { return converted(values...); },
+      return translated([] { return translation_of<Function>.load(std::memory_order_relaxed); },
+                        [&] { return converted(values...); },
                         [] { return error_value<entry_result>(); });
     }
   };
+
+  static constexpr bool is_translated = type::throws;
+  /// It is in a table of this module, whose translator it has.
+  static void join(const translation *module) {
+    if constexpr (type::throws) translation_of<Function> = module;
+  }
 
   /// What defs say of it; of a function that falls back, another one (falls_back.h).
   using offer = type;

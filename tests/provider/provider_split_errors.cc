@@ -1,0 +1,11 @@
+// Of the module provider_split, which is in another file.
+#include "tests/provider/provider_shared.h"
+
+namespace {
+
+const bool has_translator = [] {
+  typedcall::set_exception_translator(to_python<&PyExc_ArithmeticError>);
+  return true;
+}();
+
+}  // namespace
