@@ -104,6 +104,66 @@ class Functions(sql_support.Connection):
         self.register(functions.half, name="inc")
         self.assertEqual(self.value("inc(5)"), 2.5)
 
+    def test_all_of_a_function_or_nothing(self):
+        def f(*args):
+            return None
+
+        found = [next(each for each in typedcall.entries(function) if each.signature == signature)
+                 for function, signature in ((functions.add, "dd->d"), (functions.half, "d->d"))]
+        typedcall.tag(f, [each.signature for each in found], [each.address for each in found],
+                      flags=[each.flags for each in found])
+        self.register(functions.inc, name="f")
+        rows = iter(self.connection.execute(SERIES.format(10, "f(i)")))
+        self.assertEqual(next(rows), (1,))
+        with self.assertRaisesRegex(Exception, "active statements"):
+            self.register(f)
+        self.refuses("wrong number of arguments", "f(1.0, 2.0)")
+        self.assertEqual([row[0] for row in rows], list(range(2, 11)))
+        self.register(f)
+        self.assertEqual(self.query("select f(1.0, 2.0), f(3.0)"), [(3.0, 1.5)])
+
+    def test_threads_that_register_on_one_connection(self):
+        connection, errors = self.connection, []
+        meeting, is_ended = threading.Barrier(2, timeout=1), threading.Event()
+
+        def meet():
+            with contextlib.suppress(threading.BrokenBarrierError):  # they do not meet
+                meeting.wait()
+
+        class AtOnce:
+            """Both are refused, both allow it, and one has ended that before the other one loads."""
+
+            def load_extension(self, path):
+                try:
+                    connection.load_extension(path)
+                except Exception:
+                    meet()
+                    raise
+
+            def enable_load_extension(self, is_enabled):
+                connection.enable_load_extension(is_enabled)
+                if not is_enabled:
+                    is_ended.set()
+                else:
+                    meet()
+                    if threading.current_thread() is threads[1]:
+                        is_ended.wait(1)
+
+        def register(f):
+            try:
+                sql.register(AtOnce(), f)
+            except Exception as error:
+                errors.append(error)
+
+        connection.enable_load_extension(False)
+        threads = [threading.Thread(target=register, args=(f,)) for f in (functions.inc, functions.half)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        self.assertEqual(errors, [])
+        self.assertEqual(self.query("select inc(1), half(1.0)"), [(2, 0.5)])
+
     def in_a_process(self, code):
         """What `code` prints in a process of its own, where `connection` is one of the engine."""
         status, output, errors = support.python("-c", CONNECTED.format(

@@ -248,6 +248,19 @@ class Processes(adapter_support.Folder):
         self.assertEqual((ended.status, ended.out.split()), (0, ["True", "2"]), ended.err)
         self.assertEqual(list(pathlib.Path(self.folder).glob("**/*.duckdb_extension")), [])
 
+    def runs_with_a_folder_of_its_own(self, code):
+        ended = support.python("-c", BEFORE % str(support.MODULES.parent) + code,
+                               environment={"TMPDIR": self.folder})
+        self.assertEqual((ended.status, ended.out.split()), (0, ["2.5"]), ended.err)
+        self.assertEqual(list(pathlib.Path(self.folder).glob("**/*.duckdb_extension")), [])
+
+    def test_the_temporary_folder_is_cleaned(self):
+        for what in ("os.unlink(path)", "shutil.rmtree(path.parent)"):
+            self.runs_with_a_folder_of_its_own("%s\nregister()" % what)
+
+    def test_a_daemon_outlives_its_parent(self):
+        self.runs_with_a_folder_of_its_own(DAEMON)
+
 
 class TheExample(adapter_support.Example):
     def test_it_runs(self):
@@ -296,6 +309,33 @@ os.waitpid(child, 0)
 print(pathlib.Path(sys.modules["typedcall.sql._duckdb"].__file__).exists())
 sql.register(connection, functions.half)
 print(connection.execute("select inc(1)").fetchone()[0])
+"""
+
+BEFORE = """
+import sys
+sys.path.insert(0, %r)
+import os, pathlib, shutil, duckdb, support
+from typedcall import sql
+functions = support.build("typed_functions")
+connection = duckdb.connect(config={"allow_unsigned_extensions": "true", "threads": 1})
+sql.register(connection, functions.inc)
+path = pathlib.Path(sys.modules["typedcall.sql._duckdb"].__file__)
+
+def register():
+    sql.register(connection, functions.half)
+    with duckdb.connect(config={"allow_unsigned_extensions": "true", "threads": 1}) as other:
+        sql.register(other, functions.inc)
+        print(connection.execute("select inc(1) + half(1)").fetchone()[0])
+
+"""
+
+DAEMON = """
+there, end = os.pipe()
+if os.fork() == 0:
+    os.close(end)
+    os.read(there, 1)  # nothing: its parent has ended
+    assert not path.exists()
+    register()
 """
 
 

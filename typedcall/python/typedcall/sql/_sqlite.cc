@@ -2,6 +2,7 @@
 // loaded into a connection it adds the functions that install() has made ready in the same thread.
 #include "_sqlite_values.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -111,6 +112,47 @@ callback callback_of(api_table *api) {
   return nullptr;
 }
 
+/// Does a function of that name take so many arguments? Another one cannot take its place while
+/// statements run.
+bool has_function(api_table &api, sqlite3 *connection, const char *name, int arity) {
+  char marks[2 * kMost + 1] = "";
+  for (int i = 0; i < arity; ++i) std::strcat(marks, i == 0 ? "?" : ",?");
+  char *const text = api.mprintf("select \"%w\"(%s)", name, marks);
+  if (text == nullptr) return false;
+  sqlite3_stmt *made = nullptr;
+  const bool is_there = api.prepare_v2(connection, text, -1, &made, nullptr) == SQLITE_OK;
+  api.finalize(made);
+  api.free(text);
+  return is_there;
+}
+
+/// Adds all functions, or none: those first that may be refused. The last one's status.
+int add_all(api_table &api, sqlite3 *connection, order_of<function> *wanted, callback run) {
+  auto &functions = wanted->functions;
+  std::partition(functions.begin(), functions.end(), [&](const auto &each) {
+    return has_function(api, connection, wanted->name, each->arity);
+  });
+  std::vector<int> added;
+  added.reserve(functions.size());
+  for (auto &each : functions) {
+    const int arity = each->arity, flags = each->flags;
+    // SQLite destroys it in all cases, also where it does not take it.
+    const int failed =
+        api.create_function_v2(connection, wanted->name, arity, flags, each.release(), run, nullptr,
+                               nullptr, destroy<function>);
+    if (failed == SQLITE_OK) {
+      added.push_back(arity);
+      continue;
+    }
+    for (const int before : added) {
+      api.create_function_v2(connection, wanted->name, before, SQLITE_UTF8, nullptr, nullptr,
+                             nullptr, nullptr, nullptr);
+    }
+    return failed;
+  }
+  return SQLITE_OK;
+}
+
 // The extension is loaded in install()'s thread.
 using order = order_of<function>;
 thread_local order *current = nullptr;
@@ -179,16 +221,10 @@ extern "C" __attribute__((visibility("default"))) int sqlite3_extension_init(
     *error = api->mprintf("typedcall: this SQLite is older than 3.14, or the ninth in the process");
     return SQLITE_ERROR;
   }
-  for (auto &each : wanted->functions) {
-    const int arity = each->arity, flags = each->flags;
-    // SQLite destroys it in all cases, also where it does not take it.
-    const int failed =
-        api->create_function_v2(connection, wanted->name, arity, flags, each.release(), run,
-                                nullptr, nullptr, destroy<function>);
-    if (failed != SQLITE_OK) {
-      *error = api->mprintf("%s", api->errmsg(connection));
-      return failed;
-    }
+  const int failed = add_all(*api, connection, wanted, run);
+  if (failed != SQLITE_OK) {
+    *error = api->mprintf("%s", api->errmsg(connection));
+    return failed;
   }
   return SQLITE_OK_LOAD_PERMANENTLY;  // the same file again is the same functions
 }

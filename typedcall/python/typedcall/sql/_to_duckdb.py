@@ -23,6 +23,8 @@ _LETTERS = {"?": 1, "f": 10, "d": 11, "s": 17, "*s": 17, "*kB": 18, "v": 36}
 _SIGNED = {1: 2, 2: 3, 4: 4, 8: 5}  # TINYINT to BIGINT; the unsigned ones are four further on
 # DuckDB loads the extension in whichever thread, and finds there what one register() has made ready.
 _registering = RenewedLock()
+# The package's own file of what is loaded from a copy.
+_originals: dict[str, str] = {}
 
 
 def is_connection(connection: Any) -> bool:
@@ -49,15 +51,14 @@ def _extension(cursor: Any) -> Any:
     for it has to be the same library."""
     made = sys.modules.get(_MODULE)
     if made is not None:
+        _write(pathlib.Path(made.__file__ or ""), cursor)
         return made
     found = importlib.util.find_spec(_MODULE)
     if found is None or found.origin is None:
         raise ImportError("typedcall.sql needs its extension module, which CPython's package has")
-    (platform,) = cursor.execute("pragma platform").fetchone()
-    folder = tempfile.mkdtemp(prefix="typedcall-")
-    atexit.register(_remove, folder, os.getpid())
-    path = pathlib.Path(folder, "typedcall_sql.duckdb_extension")
-    path.write_bytes(pathlib.Path(found.origin).read_bytes() + _footer(platform))
+    path = pathlib.Path(tempfile.mkdtemp(prefix="typedcall-"), "typedcall_sql.duckdb_extension")
+    _originals[str(path)] = found.origin
+    _write(path, cursor)
     loader = importlib.machinery.ExtensionFileLoader(_MODULE, str(path))
     spec = importlib.util.spec_from_file_location(_MODULE, str(path), loader=loader)
     assert spec is not None
@@ -66,6 +67,22 @@ def _extension(cursor: Any) -> Any:
     sys.modules[_MODULE] = module
     atexit.register(module.end)
     return module
+
+
+def _write(path: pathlib.Path, cursor: Any) -> None:
+    """The file, where it is not there: somebody has cleaned the temporary folder, or the process that made
+    it has ended. Of the same path it is the same library to the dynamic linker."""
+    if path.exists():
+        return
+    folder = path.parent
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.stat().st_uid != os.getuid() or folder.is_symlink():
+        raise PermissionError(f"typedcall.sql had the folder {folder}, which is another user's now")
+    atexit.register(_remove, str(folder), os.getpid())
+    (platform,) = cursor.execute("pragma platform").fetchone()
+    half = path.with_suffix(f".{os.getpid()}")
+    half.write_bytes(pathlib.Path(_originals[str(path)]).read_bytes() + _footer(platform))
+    half.replace(path)  # another process may load it
 
 
 def _remove(folder: str, process: int) -> None:

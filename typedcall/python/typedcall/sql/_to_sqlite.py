@@ -6,7 +6,11 @@ import atexit
 from typing import Any
 
 from typedcall._choose import extension_of
+from typedcall._locks import RenewedLock
 from typedcall._records import Entry, Flags, row_of
+
+# Held while a connection may load extensions: of two threads the one would end that for the other.
+_loading = RenewedLock()
 
 
 def _extension() -> Any:
@@ -54,5 +58,6 @@ def register(connection: Any, f: Any, name: str, entries: list[Entry]) -> None:
         for count, found in by_count.items()
     )
     kept = tuple(entry.keep_alive for entry in entries)
-    extension = _extension()
-    extension.install(lambda: _load(connection, extension.__file__), name, f, kept, groups)
+    with _loading.lock:
+        extension = _extension()
+        extension.install(lambda: _load(connection, extension.__file__), name, f, kept, groups)
