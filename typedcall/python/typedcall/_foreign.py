@@ -5,6 +5,8 @@ come out, whatever else goes wrong counts as "it has none"."""
 from __future__ import annotations
 
 import importlib
+import importlib.machinery
+import itertools
 import operator
 import sys
 import types
@@ -125,6 +127,8 @@ def import_path(function: Any) -> tuple[str, str] | None:
         # Of a static method in C only its own pickle shows the class: getattr, (class, name).
         reduced = function.__reduce__()
         module = module_of(reduced[1][0]) if is_a(reduced, tuple) else None
+    elif attribute(function, "__module__") is None:
+        module = _extension_that_has(function, names[0])
     if module is None:
         return None
     # The script has this name in every process; in multiprocessing's it has another one as well.
@@ -136,6 +140,21 @@ def import_path(function: Any) -> tuple[str, str] | None:
             found = attribute(found, step)
         if found is function and known_as and path:
             return known_as, path
+    return None
+
+
+def _extension_that_has(function: Any, name: str | None) -> Any:
+    """The extension module of a function that does not say its module, as NumPy's ufuncs, or the package
+    around it that has it, too. Any Python module may have got it from there, so these do not count."""
+    for known_as in sorted(exact_text(each) for each in list(sys.modules) if is_a(each, str)):
+        file = text_attribute(sys.modules.get(known_as), "__file__") or ""
+        if not name or not file.endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES)):
+            continue
+        if dict(members(sys.modules[known_as])).get(name) is not function:
+            continue
+        packages = itertools.accumulate(known_as.split("."), "{}.{}".format)
+        return next(module for module in map(sys.modules.get, packages)
+                    if dict(members(module)).get(name) is function)
     return None
 
 

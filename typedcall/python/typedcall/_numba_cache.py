@@ -10,11 +10,12 @@ import importlib
 import os
 import re
 import sys
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from typedcall._api import entries as entries_of
-from typedcall._foreign import attribute, import_path, printable, text_attribute, type_name
+from typedcall._foreign import attribute, import_path, name_of, printable, text_attribute, type_name
 from typedcall._locks import RenewedLock
 from typedcall._parameters import parameters_of
 from typedcall._records import Entry
@@ -28,6 +29,9 @@ _NAME = re.compile(rb"typedcall\.[\w.]*\.[0-9a-f]{32}")
 # keeps that valid. Code that was compiled before may be linked into other code.
 _binding = RenewedLock()
 _bound: dict[str, tuple[Symbol, int, Any]] = {}
+# Of functions that have no symbol, by the number in compiled code and their id: they and what keeps the
+# number valid.
+_numbers: dict[tuple[int, int], tuple[Any, Any]] = {}
 # Plans of functions that fall back, by the function's id and what Python passes and gets.
 _plans: dict[tuple[int, str], tuple[int, Any]] = {}
 
@@ -198,6 +202,8 @@ def address(
     target = _target(function, entries, what)
     if symbol is not None and _bind(symbol, *target):
         return _reference(builder, symbol, of)
+    # Compiled code may last for ever, and has the address alone.
+    _numbers.setdefault((target[0], id(function)), (function, target[1]))
     return _number(context, builder, target[0], what, of)
 
 
@@ -253,15 +259,33 @@ def type_again(symbol: Symbol | None) -> Any:
     return _UnknownType(symbol)
 
 
+def _nameless(library: Any) -> list[str]:
+    """Functions of whose addresses compiled code has the numbers."""
+    variables = {each.name for each in library._final_module.global_variables}
+    return [name_of(row[0]) for (number, _), row in list(_numbers.items())
+            if f"numba.dynamic.globals.{number:x}" in variables]
+
+
+def _named(library: Any) -> list[str]:
+    """Functions for whose addresses it has symbols."""
+    rows = [_bound.get(each.name) for each in library._final_module.functions if each.is_declaration]
+    return [row[0]._owner() for row in rows if row is not None]
+
+
+def _called(library: Any, *kinds: Any) -> str:
+    return ", ".join(sorted({name for kind in kinds for name in kind(library)}))
+
+
 def install() -> None:
-    """Has Numba compile anew what is stale. Numba asks nothing but the file in which a compiled
-    function stands."""
-    from numba.core import caching
+    """Has Numba compile anew what is stale, and say what it cannot keep. Numba asks nothing but the file
+    in which a compiled function stands."""
+    from numba.core import caching, codegen, errors
 
     of_functions: Any = caching.CompileResultCacheImpl
     of_libraries: Any = caching.CodeLibraryCacheImpl
+    of_modules: Any = codegen.AOTCodeLibrary
     load_function, load_library = of_functions.rebuild, of_libraries.rebuild
-    keep_function = of_functions.reduce
+    keep_function, may_keep, finish = of_functions.reduce, of_functions.check_cachable, of_modules._finalize_specific
 
     @functools.wraps(keep_function)
     def reduce(self: Any, result: Any) -> Any:
@@ -293,6 +317,28 @@ def install() -> None:
                 return None
         return load_library(self, target_context, payload)
 
+    @functools.wraps(may_keep)
+    def check_cachable(self: Any, result: Any) -> Any:
+        called = _called(result.library, _nameless)
+        if not called:
+            return may_keep(self, result)
+        name = result.fndesc.qualname.split(".")[-1]
+        warnings.warn_explicit(
+            f'Cannot cache compiled function "{name}" as it calls {called}, which no other process can find: '
+            "no module has it under its own name", errors.NumbaWarning, self._locator._py_file, self._lineno)
+        return False
+
+    @functools.wraps(finish)
+    def finish_module(self: Any) -> Any:
+        called = _called(self, _nameless, _named)
+        if called:
+            raise errors.UnsupportedError(
+                f"numba.pycc makes modules that know no other process's functions, as it calls {called}: such a "
+                "module could not be imported; use njit(cache=True)")
+        return finish(self)
+
+    of_functions.check_cachable = check_cachable
+    of_modules._finalize_specific = finish_module
     of_functions.reduce = reduce
     of_functions.rebuild = rebuild
     of_libraries.rebuild = rebuild_library
