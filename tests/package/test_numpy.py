@@ -202,6 +202,30 @@ class Sink(unittest.TestCase):
         named = typedcall.ufunc(functions.half, "halve")
         self.assertEqual(named.__name__, "halve")
 
+    def test_as_many_arrays_as_numpy_takes(self):
+        most = 64 if numpy.__version__ >= "2" else 32
+
+        def with_inputs(count):
+            double = ctypes.c_double
+            return ctypes.CFUNCTYPE(double, *[double] * count)(lambda *given: sum(given))
+
+        def with_rows(count):
+            double = ctypes.c_double
+            made = ctypes.CFUNCTYPE(double, ctypes.c_void_p, ctypes.c_ssize_t, *[double] * (count - 1))(
+                lambda row, n, *given: n + sum(given))
+            function = lambda *given: 0  # noqa: E731
+            typedcall.tag(function, "*kd" + "d" * (count - 1) + "->d", ctypes.cast(made, ctypes.c_void_p),
+                          flags=typedcall.Flags.ACQUIRES_GIL)
+            return function
+
+        for make, first in ((with_inputs, 3.0), (with_rows, [0.0, 0, 0])):
+            for count in (30, most - 2, most - 1):
+                made = typedcall.ufunc(make(count))
+                self.assertEqual(made(first, *range(count - 1)), 3.0 + sum(range(count - 1)))
+            for count in (most, most + 1, 126):
+                with self.assertRaisesRegex(ValueError, f"more than {most} operands"):
+                    typedcall.ufunc(make(count))
+
     def test_what_is_refused(self):
         for function, reason in (
             (functions.expect, "no arguments or no result"),

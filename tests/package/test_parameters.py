@@ -87,7 +87,11 @@ class Tag(unittest.TestCase):
                 ("(x, y)", {"parameters": "(fi, \ufb01)"}, "there are two named 'fi'"),
                 ("(x, y)", {"parameters": "(x, y=f())"}, "unusable parameters"),
                 ("(x, y)", {"parameters": "(x, y=1"}, "unusable parameters"),
-                ("(x, y)", {"parameters": "(x, y): return 1\ndef g()"}, "unusable parameters")):
+                ("(x, y)", {"parameters": "(x, y): return 1\ndef g()"}, "more than a list of parameters"),
+                ("(x, y)", {"parameters": "(x, y): pass; import os #"}, "more than a list of parameters at position 6"),
+                ("(x, y)", {"parameters": "(x, y) -> z"}, "more than a list of parameters at position 7"),
+                ("(x, y)", {"parameters": "(x, y=" + "(" * 10**6}, "a number is missing at position 26"),
+                ("(x, y)", {"parameters": "(x, y=" + "-" * 10**6}, "a number is missing at position 7")):
             function = fresh(text)
             with self.subTest(options=options), self.assertRaisesRegex(ValueError, words):
                 typedcall.tag(function, "dd->d", ADDRESS, **options)

@@ -279,7 +279,8 @@ PyObject *make_ufunc(PyObject *module, PyObject *api, const char *name, const ch
   void **const table = table_of(api);
   if (table == nullptr) return nullptr;
   const Py_ssize_t count = PyTuple_GET_SIZE(rows);
-  if (nin < 0 || nout < 0 || nin + nout > 32 || types_size != count * (nin + nout)) {
+  // How many arrays there may be is NumPy's to say, when it makes the ufunc: 32, from 2.0 on 64.
+  if (nin < 0 || nout < 0 || types_size != count * (nin + nout)) {
     PyErr_SetString(PyExc_ValueError, "a ufunc needs one type for each array of each loop");
     return nullptr;
   }

@@ -122,7 +122,7 @@ class gufunc_loop {
 
   // False, perhaps without an exception, where the arrays do not suit the signature.
   bool read(const PyNativeSignature &parsed, PyObject *operands) {
-    if (!PyTuple_Check(operands) || arrays_ < 1 || arrays_ > 32) return false;
+    if (!PyTuple_Check(operands) || arrays_ < 1) return false;
     int at = 0;
     std::vector<bool> has_rows(static_cast<std::size_t>(arrays_));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(operands); ++i) {

@@ -2,15 +2,15 @@
 callable's own signature. Whoever calls the C function behind it goes by these."""
 from __future__ import annotations
 
-import ast
 import sys
 import types
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from typedcall._codes import CODES, kind_of, range_of
-from typedcall._foreign import is_a, name_of, text_attribute
+from typedcall._foreign import exact_text, is_a, name_of, text_attribute
 from typedcall._identity import IdentityTable
+from typedcall._parameter_text import parse_parameters
 
 __all__ = ["MISSING", "Arrangement", "Parameters", "arrange", "arrangement_of", "check_known", "constant_of",
            "contradiction", "forget",
@@ -173,29 +173,10 @@ def constant_of(letters: str, default: Any) -> Any:
 
 def _parse(text: str) -> Parameters:
     """Of "(x, y, /, octaves=1, *, base=0.0)". ValueError for anything else."""
-    try:
-        (made,) = ast.parse(f"def f{text.strip()}: pass").body
-        if not isinstance(made, ast.FunctionDef) or not isinstance(made.body[0], ast.Pass):
-            raise ValueError("that is more than a list of parameters")
-        arguments = made.args
-        if arguments.vararg or arguments.kwarg:
-            raise ValueError("*args and **keywords are not known to C functions")
-        by_name = [MISSING if each is None else ast.literal_eval(each) for each in arguments.kw_defaults]
-        last = [ast.literal_eval(each) for each in arguments.defaults]
-    except (SyntaxError, ValueError, AttributeError) as error:
-        raise ValueError(
-            f"unusable parameters {text!r}: {error}; they are spelt as in Python, with constants as defaults: "
-            "'(x, y, octaves=1)'"
-        ) from None
-    names = [each.arg for each in arguments.posonlyargs + arguments.args]
-    defaults = [MISSING] * (len(names) - len(last)) + last + by_name
-    positional = len(names)
-    names += [each.arg for each in arguments.kwonlyargs]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"unusable parameters {text!r}: there are two named '{name}'")
-    return Parameters(tuple(names), len(arguments.posonlyargs), positional, tuple(defaults),
-                      tuple(each is not MISSING for each in defaults))
+    names, positional_only, positional, defaults = parse_parameters(text)
+    return Parameters(tuple(names), positional_only, positional,
+                      tuple(defaults.get(name, MISSING) for name in names),
+                      tuple(name in defaults for name in names))
 
 
 def _with_defaults(function: Any, count: int, defaults: Sequence[Any]) -> Parameters:
@@ -238,7 +219,7 @@ def read_parameters(
     if parameters is not None:
         if not is_a(parameters, str):
             raise TypeError(f"parameters must be a str, '(x, y=2.0)', not '{type(parameters).__name__}'")
-        read = _parse(parameters)
+        read = _parse(exact_text(parameters))
     else:
         if is_a(defaults, str) or not hasattr(type(defaults), "__iter__"):
             raise TypeError(f"defaults must be a sequence, not '{type(defaults).__name__}'")
