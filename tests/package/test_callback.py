@@ -208,6 +208,38 @@ class Shapes(unittest.TestCase):
         self.assertIsNone(made.data)
         self.assertGreaterEqual(call(made, "->l"), 0)
 
+    def test_a_comparator_has_no_data_pointer(self):
+        def larger(one, other):
+            return one > other
+
+        @ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 2)
+        def compare(one, other):
+            one, other = (ctypes.c_double.from_address(each).value for each in (one, other))
+            return (one > other) - (one < other)
+
+        typedcall.tag(larger, "PP->i", ctypes.cast(compare, ctypes.c_void_p), flags=typedcall.Flags.ACQUIRES_GIL)
+        self.addCleanup(typedcall.untag, larger)
+        made = self.make(larger, "int (*)(const void *a, const void *b)", False)
+        self.assertIsNone(made.data)
+        values = doubles(3, 1, 2)
+        ctypes.CDLL(None).qsort(values, ctypes.c_size_t(3), ctypes.c_size_t(8), ctypes.c_void_p(made.address))
+        self.assertEqual(list(values), [1, 2, 3])
+        with self.assertRaisesRegex(TypeError, "asks for 'PP->i'; .*; none of its pointers is a data pointer"):
+            typedcall.callback(functions.half, "int (*)(const void *, const void *)")
+        # glibc's qsort_r has one, and a name tells it, too.
+        self.assertIsNotNone(self.make(larger, "int (const void *a, const void *b, void *arg)", False).data)
+        self.assertIsNotNone(self.make(functions.half, "double (double x, const void *data)", True).data)
+
+    def test_a_status_of_success(self):
+        integrand = "int (unsigned n, const double x[n], void *fdata, unsigned m, double y[m])"
+        for success in (0, 1, -7):
+            made = typedcall.callback(functions.total, integrand, success=success)
+            value = doubles(0)
+            self.assertEqual(call(made, "IPPIP->i", 2, doubles(3, 4), ..., 1, value), success)
+            self.assertEqual(list(value), [7])
+        with self.assertRaisesRegex(TypeError, "returns no status"):
+            typedcall.callback(functions.half, OF_NUMBER, success=1)
+
     def test_it_says_what_it_is(self):
         made = self.make(functions.half, OF_NUMBER, True)
         self.assertIs(made.callable, functions.half)

@@ -202,6 +202,29 @@ class Sink(unittest.TestCase):
         named = typedcall.ufunc(functions.half, "halve")
         self.assertEqual(named.__name__, "halve")
 
+    def test_several_results(self):
+        def both(x):
+            return x, -x
+
+        double, pointer = ctypes.c_double, ctypes.POINTER(ctypes.c_double)
+        address = ctypes.cast(ctypes.CFUNCTYPE(None, double, pointer, pointer)(lambda *given: None), ctypes.c_void_p)
+        typedcall.tag(both, "d&d&d->v", address, flags=typedcall.Flags.ACQUIRES_GIL)
+        with self.assertRaises(TypeError) as raised:
+            typedcall.ufunc(both)
+        self.assertIn("'d&d&d->v' writes to &d, &d, and a ufunc has one result: offer a C function for each, "
+                      "'d->d', or one of rows, '*kd*d*d->v', for signature='(n)->(n),(n)'", str(raised.exception))
+
+        # What it says works.
+        @ctypes.CFUNCTYPE(None, *[pointer, ctypes.c_ssize_t] * 3)
+        def of_rows(x, count, y, _, z, __):
+            for i in range(count):
+                y[i], z[i] = x[i], -x[i]
+
+        typedcall.untag(both)
+        typedcall.tag(both, "*kd*d*d->v", ctypes.cast(of_rows, ctypes.c_void_p), flags=typedcall.Flags.ACQUIRES_GIL)
+        made = typedcall.ufunc(both, signature="(n)->(n),(n)")
+        self.assertEqual([each.tolist() for each in made([1.0, 2.0])], [[1.0, 2.0], [-1.0, -2.0]])
+
     def test_as_many_arrays_as_numpy_takes(self):
         most = 64 if numpy.__version__ >= "2" else 32
 

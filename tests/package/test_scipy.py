@@ -141,6 +141,29 @@ class Sink(unittest.TestCase):
             numpy.allclose(ndimage.generic_filter1d(image, made, filter_size=3), 2 * image)
         )
 
+    def test_functions_of_buffers_are_filters(self):
+        buffers = support.build("buffer_provider")
+        image = numpy.arange(20.0).reshape(4, 5)
+        rows = support.build("callback_functions")
+        made = typedcall.low_level_callable(rows.total)
+        self.assertEqual(made.signature, "int (double *, intptr_t, double *, void *)")
+        gc.collect()
+        expected = ndimage.generic_filter(image, numpy.sum, size=3)
+        self.assertTrue(numpy.allclose(ndimage.generic_filter(image, made, size=3), expected))
+
+        def in_python(line, out):
+            typedcall.resolve(rows.cumulated, "*kd*d->v")(line, out)
+
+        made = typedcall.low_level_callable(rows.cumulated, "*kd*d->v")
+        expected = ndimage.generic_filter1d(image, in_python, filter_size=3)
+        self.assertTrue(numpy.allclose(ndimage.generic_filter1d(image, made, filter_size=3), expected))
+        with self.assertRaisesRegex(TypeError, "SciPy calls such functions as filters only: '\\*kd->d'"):
+            typedcall.low_level_callable(buffers.dot)
+        with self.assertRaisesRegex(TypeError, "may fall back"):
+            typedcall.low_level_callable(buffers.mean_or_fall_back)
+        with self.assertRaisesRegex(TypeError, "no last argument for user data"):
+            typedcall.low_level_callable(rows.total, user_data=pointer_to(1.0))
+
     def test_geometric_transform(self):
         image = numpy.arange(20.0).reshape(4, 5)
         made = typedcall.low_level_callable(callbacks.place)

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
 from typedcall._choose import offered, suitable
-from typedcall._codes import CODES, kind_of
+from typedcall._codes import CODES, is_place, kind_of, pointee
 from typedcall._foreign import import_path, name_of, text_attribute
 from typedcall._locks import RenewedLock
 from typedcall._numpy_gufuncs import (
@@ -48,6 +48,14 @@ def _arrays(entry: Entry) -> list[str]:
 
 
 def _no_numbers(entry: Entry) -> str:
+    arguments, result = entry.python_types()
+    places = [each for each in arguments if is_place(each)]
+    if places:
+        read = [each for each in arguments if each not in places]
+        rows = "".join("*k" + pointee(each) for each in read) + "".join("*" + pointee(each) for each in places)
+        core = ",".join(["(n)"] * len(read)) + "->" + ",".join(["(n)"] * len(places))
+        return (f"writes to {', '.join(places)}, and a ufunc has one result: offer a C function for each, "
+                f"'{''.join(read)}->{pointee(places[0])}', or one of rows, '{rows}->v', for signature='{core}'")
     letters = _arrays(entry)
     if not letters:
         return "has no arguments or no result"

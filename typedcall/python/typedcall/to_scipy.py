@@ -33,6 +33,21 @@ SIGNATURES: dict[str, str] = {
 }
 
 
+#: Of functions of buffers: what SciPy's filters pass, and how it becomes arrays. They ask for a status of 1.
+_FILTERS: dict[str, tuple[str, str]] = {
+    "*d->d": ("int (double *, intptr_t, double *, void *)",
+              "int (double x[n], intptr_t n, double y[1], void *data)"),
+    "*d*d->v": ("int (double *, intptr_t, double *, intptr_t, void *)",
+                "int (double x[n], intptr_t n, double y[m], intptr_t m, void *data)"),
+}
+
+
+def _filter_of(entry: Entry) -> tuple[str, str] | None:
+    arguments, result = entry.python_types()
+    signature = "".join(arguments) + "->" + result
+    return next((found for asked, found in _FILTERS.items() if answers(signature, asked)), None)
+
+
 def _text_of(signature: str) -> str | None:
     for known, text in SIGNATURES.items():
         if answers(signature, known):
@@ -51,8 +66,10 @@ def _is_usable(entry: Entry) -> bool:
 
 
 def _unknown_to_scipy(entry: Entry) -> str:
+    if has_buffers(entry) and _filter_of(entry) is None:
+        return "has buffers, and SciPy calls such functions as filters only: '*kd->d' and '*kd*d->v'"
     if has_buffers(entry):
-        return "has a buffer, and SciPy's callbacks get no pointer with the number of its elements"
+        return ""
     if _text_of(entry.signature) is not None or _is_of_doubles(entry.signature):
         return ""
     return "is no signature of SciPy's ({})".format("; ".join(SIGNATURES.values()))
@@ -94,7 +111,8 @@ def low_level_callable(
     Functions of several doubles (`ddd->d`), which SciPy does not know, come, where there is nothing
     else, as functions of an array with user data of our own, for quad with `args` and nquad; they
     return nan when SciPy has
-    another number of arguments for them.
+    another number of arguments for them. Functions of buffers become ndimage's filters: `*kd->d` for generic_filter,
+    `*kd*d->v` for generic_filter1d.
 
     SciPy calls it with the GIL or without, and does not look for exceptions, so only entries that
     need no GIL and cannot raise are given to it. ValueError for a signature that SciPy has not;
@@ -107,7 +125,7 @@ def low_level_callable(
         if isinstance(signature, str) and "(" in signature:
             signature = parse_declaration(signature).signature
         parse_signature(signature)
-        if _text_of(signature) is None and not _is_of_doubles(signature):
+        if _text_of(signature) is None and not _is_of_doubles(signature) and "*" not in signature:
             raise ValueError(
                 "SciPy has no callbacks of the signature '{}'; it has: {}".format(
                     signature, ", ".join(f"'{known}' = {c}" for known, c in SIGNATURES.items())
@@ -122,13 +140,20 @@ def low_level_callable(
         user_data = function.user_data
     if user_data is not None and not entry.signature.split("->")[0].endswith("P"):
         raise TypeError(f"'{entry.signature}' has no last argument for user data")
-    address, text = entry.address, _text_of(entry.signature)
-    if text is None:
+    address, text, kept = entry.address, _text_of(entry.signature), entry.keep_alive
+    of_filter = _filter_of(entry) if text is None and has_buffers(entry) else None
+    if of_filter is not None:
+        from typedcall.callbacks import callback_of
+
+        text, declaration = of_filter
+        made_of = callback_of(function, lambda f: [entry], declaration, None, 0, 1)
+        address, user_data, kept = made_of.address, make_capsule(made_of.data, "typedcall.callback"), (kept, made_of)
+    elif text is None:
         from typedcall._native import CALL_WITH_ARRAY, array_callee
 
         user_data = array_callee(entry.signature, address)
         address, text = CALL_WITH_ARRAY, _OF_ARRAYS
     made = LowLevelCallable(make_capsule(address, text), user_data)
     capsule = next(tuple.__iter__(made))
-    items = (capsule, function, user_data, entry.keep_alive, entry.flags)
+    items = (capsule, function, user_data, kept, entry.flags)
     return tuple.__new__(_class(), items)

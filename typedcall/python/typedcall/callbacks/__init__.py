@@ -7,7 +7,7 @@ import itertools
 import math
 import struct
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Callable
 
 from typedcall._choose import HANDLED, extension_of, nothing_offered, offered
 from typedcall._codes import CODES
@@ -16,7 +16,7 @@ from typedcall._records import Entry, Flags, row_of
 from typedcall.callbacks._shape import Shape, Views, Way, parse, ways
 from typedcall.sources import ctypes_
 
-__all__ = ["callback"]
+__all__ = ["callback", "callback_of"]
 
 _HANDLED = HANDLED | Flags.TAKES_SELF
 
@@ -64,6 +64,15 @@ def _error_bytes(shape: Shape, error: float | int | None) -> bytes:
     return value.to_bytes(code.size, "little", signed=signed)
 
 
+def _success_bytes(shape: Shape, success: int) -> bytes:
+    """What the library gets as the status of a function that returns none."""
+    if success == 0:
+        return bytes(len(_error_bytes(shape, None)))
+    if CODES.get(shape.result, CODES["v"]).kind not in ("signed", "unsigned"):
+        raise TypeError(f"the C function returns no status, so none of success: {success!r}")
+    return _error_bytes(shape, success)
+
+
 def _find(shape: Shape, entries: list[Entry], fits: Any) -> tuple[Entry, Way, str] | None:
     """The first entry, and the way to call it: arrays before their elements, as it is before by
     conversions."""
@@ -78,12 +87,20 @@ def _find(shape: Shape, entries: list[Entry], fits: Any) -> tuple[Entry, Way, st
     return None
 
 
+def _without_data(shape: Shape) -> str:
+    if shape.data is not None or "P" not in shape.signature.split("->")[0]:
+        return ""
+    return ("; none of its pointers is a data pointer, which is the last `void *`, and a `const void *` only "
+            "by a name like data")
+
+
 def callback(
     f: Any,
     declaration: str,
     *,
     arrays: Mapping[str, tuple[Any, Any]] | None = None,
     error: float | int | None = None,
+    success: int = 0,
 ) -> Any:
     """The typed function `f` as a C function of the type that `declaration` says, for a library that
     calls it with a data pointer: a Callback, with `address` and `data`, ints, which lives as long as
@@ -93,7 +110,7 @@ def callback(
     (`*kd`, `*d`); its length is in the declaration, `x[n]`, `y[3]`, `f[n * m]`, or the nearest
     integer parameter. Or `f` gets an array's elements as numbers. An array that is written to is
     an argument, too, or where `f` returns its one value. Where C returns a status, `f` returns one,
-    or nothing.
+    or nothing, which is `success`.
     `arrays` names types of the library's that hold doubles, and the C functions (addresses or ctypes
     functions) that give the pointer and the length (a 64-bit integer) of one.
 
@@ -104,13 +121,25 @@ def callback(
 
     ValueError for a declaration that is none, TypeError where no entry fits, which lists what would;
     ImportError on PyPy."""
+    return callback_of(f, offered, declaration, arrays, error, success)
+
+
+def callback_of(
+    f: Any,
+    entries_of: Callable[[Any], list[Entry]],
+    declaration: str,
+    arrays: Mapping[str, tuple[Any, Any]] | None,
+    error: float | int | None,
+    success: int,
+) -> Any:
+    """callback() of one of certain entries of `f`."""
     if not isinstance(declaration, str):
         raise TypeError(f"a declaration is a str, not '{type(declaration).__name__}'")
     extension = _extension()
     # Of its own: these are kept, whatever becomes of the caller's mapping.
     given = {name: tuple(functions) for name, functions in (arrays or {}).items()}
     shape = parse(declaration, _views(given))
-    entries = offered(f)
+    entries = entries_of(f)
     found = _find(shape, entries, extension.fits)
     if found is None:
         listed = "; ".join(
@@ -119,11 +148,12 @@ def callback(
         wanted = " or ".join(dict.fromkeys(f"'{way.asked}'" for way in ways(shape)))
         raise TypeError(
             f"{name_of(f)} has nothing for '{declaration}', which asks for {wanted}; it "
-            f"{'offers ' + listed if listed else nothing_offered(f)}"
+            f"{'offers ' + listed if listed else nothing_offered(f)}{_without_data(shape)}"
         )
     entry, way, signature = found
+    text = way.text if success == 0 else f"{way.text} ?"  # compiled is success of 0
     how = (
-        shape.signature, way.text, way.asked, signature, _error_bytes(shape, error),
+        shape.signature, text, way.asked, signature, _error_bytes(shape, error), _success_bytes(shape, success),
         way.sources, way.unused, way.place, shape.data is not None,
     )  # fmt: skip
     kept = (entry.keep_alive, given)

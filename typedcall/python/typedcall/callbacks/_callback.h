@@ -51,7 +51,7 @@ class callback {
   std::optional<source> place;                    ///< where the result goes that C does not return
   PyObject *callable = nullptr, *self = nullptr;  ///< borrowed from the object around this one
   typedcall::internal::home_interpreter home;
-  wide_value error = {};
+  wide_value error = {}, success = {};  ///< as C returns them
   bool needs_thread = false, has_place = false, has_buffers = false;
 
   bool has_failed() const { return exception.is_there(); }
@@ -218,7 +218,7 @@ class callback {
       std::memcpy(pointer_at(args[place->parameter]), &answer, PyNativeType_Size(asked.output));
     }
     if (place || PyNativeType_Size(asked.output) == 0) {
-      std::memset(result, 0, size);
+      std::memcpy(result, &success, size);
     } else {
       std::memcpy(result, &answer, size);
     }

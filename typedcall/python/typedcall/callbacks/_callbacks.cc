@@ -140,9 +140,10 @@ PyObject *make(PyObject *module, PyObject *callable, PyObject *entry, PyObject *
                PyObject *row, PyObject *declaration, PyObject *how) {
   const char *parameters, *shape, *asked, *offered;
   int has_data;
-  PyObject *error, *sources, *unused, *place;
-  if (!PyArg_ParseTuple(how, "ssssSO!O!Op", &parameters, &shape, &asked, &offered, &error,
-                        &PyTuple_Type, &sources, &PyTuple_Type, &unused, &place, &has_data)) {
+  PyObject *error, *success, *sources, *unused, *place;
+  if (!PyArg_ParseTuple(how, "ssssSSO!O!Op", &parameters, &shape, &asked, &offered, &error,
+                        &success, &PyTuple_Type, &sources, &PyTuple_Type, &unused, &place,
+                        &has_data)) {
     return nullptr;
   }
   auto *const type =
@@ -157,12 +158,15 @@ PyObject *make(PyObject *module, PyObject *callable, PyObject *entry, PyObject *
   callback *const core = own->core = new callback;
   if (PyNativeSignature_ParseString(parameters, &core->parameters, nullptr) < 0 ||
       PyBytes_GET_SIZE(error) !=
-          static_cast<Py_ssize_t>(PyNativeType_Size(core->parameters.result))) {
+          static_cast<Py_ssize_t>(PyNativeType_Size(core->parameters.result)) ||
+      PyBytes_GET_SIZE(success) != PyBytes_GET_SIZE(error)) {
     PyErr_Format(PyExc_ValueError, "no C function: '%.200s'", parameters);
     return nullptr;
   }
   std::memcpy(&core->error, PyBytes_AS_STRING(error),
               static_cast<std::size_t>(PyBytes_GET_SIZE(error)));
+  std::memcpy(&core->success, PyBytes_AS_STRING(success),
+              static_cast<std::size_t>(PyBytes_GET_SIZE(success)));
   core->callable = callable;
   if (!core->home.set_current() || !read_sources(core, sources, unused, place) ||
       !read_entry(core, row, asked, offered)) {

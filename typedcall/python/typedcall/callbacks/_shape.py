@@ -152,7 +152,9 @@ def parse(text: str, views: Views) -> Shape:
     names = {each.name: i for i, each in enumerate(parameters) if each.name}
     data = [i for i, each in enumerate(given)
             if each.type.base == "void" and len(each.type.layers) == 1]  # fmt: skip
-    data = [i for i in data if _DATA_NAMES.fullmatch(parameters[i].name)] or data
+    # What a comparator gets, `const void *a, const void *b`, are elements.
+    data = ([i for i in data if _DATA_NAMES.fullmatch(parameters[i].name)]
+            or [i for i in data if not given[i].type.is_const])  # fmt: skip
     for i, (each, length) in enumerate(parts):
         if length:
             parameters[i] = replace(each, factors=_factors(length, names, parameters))
