@@ -86,7 +86,7 @@ CHECKS = {
     "gate": tests("tests/gate/test_gate.py"),
     "layout": tests("tests/layout/test_layout.py"),
     "assertions": tests("tests/layout/test_assertions.py"),
-    "citations": tests("tests/readme/test_citations.py"),
+    "citations": tests("tests/readme/test_citations.py", "tests/readme/test_messages.py"),
     "clang-format": clang_format,
     "ruff": ruff,
 }

@@ -155,8 +155,7 @@ class OfLibraries(Reasons):
         ffi = adapter_support.library("cffi").FFI()
         ffi.cdef("typedef struct { int a; } pair; int printf(const char *, ...);")
         printf = ffi.dlopen(None).printf
-        self.check_nothing(printf, "variable arguments", "ffi.cast(")
-        self.assertEqual(typedcall.signatures(ffi.cast("int(*)(const char *, double)", printf)), ["sd->i"])
+        self.check_nothing(printf, "variable arguments", "write a C function that calls it")
         self.check_nothing(ffi.cast("double(*)(pair)", 4096), "'pair' of cffi; structs and unions go by pointer")
         self.check_nothing(ffi.cast("double(*)(double)", 0), "it is a NULL pointer")
 

@@ -73,8 +73,8 @@ def entries(obj: Any) -> Found:
     if not pointer:
         return ["it is a NULL pointer"]
     if _is_variadic(declared):
-        return [f"a function with variable arguments has no signature: {declared.cname!r}; cast it to the type "
-                "of the call that you mean, ffi.cast('int(*)(const char *, double)', f)"]
+        return [f"a function with variable arguments has no signature: {declared.cname!r}; write a C function that "
+                "calls it with the arguments that you mean"]
     try:
         arguments = "".join(map(letters_of, declared.args))
         signature = arguments + "->" + letters_of(declared.result)
