@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "typedcall/convert/bools.h"
 #include "typedcall/namespace.h"
 #include "typedcall/signature_of.h"
 
@@ -118,6 +119,9 @@ inline void finish_buffer(const copied_buffer &own) {
   if (left <= 0) return;
   std::memcpy(const_cast<void *>(parts.data), PyByteArray_AS_STRING(own.copy.get()),
               static_cast<std::size_t>(left));
+  if (parts.type.code == PyNativeType_BOOL) {
+    make_bools(const_cast<void *>(parts.data), static_cast<std::size_t>(left));
+  }
 }
 
 }  // namespace internal

@@ -35,12 +35,13 @@ __attribute__((noinline)) inline bool buffer_from_python(PyObject *object, PyNat
     view->obj = nullptr;
     return false;
   }
-  bool fits = buffer_fits(*view, {wanted, is_const, nullptr});
+  const pointer_wanted items = {wanted, is_const, nullptr};
+  bool fits = buffer_fits(*view, items);
   if (fits && view->ndim != 1) {
     PyErr_Format(PyExc_ValueError, "a buffer of 1 dimension is needed, not of %d", view->ndim);
     fits = false;
   }
-  if (!fits) {
+  if (!fits || !items_fit(*view, items)) {
     PyBuffer_Release(view);
     view->obj = nullptr;
     return false;

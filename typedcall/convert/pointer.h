@@ -12,6 +12,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "typedcall/convert/bools.h"
 #include "typedcall/convert/buffer_format.h"
 #include "typedcall/namespace.h"
 #include "typedcall/signature_of.h"
@@ -92,21 +93,23 @@ inline bool capsule_fits(const char *name, const pointer_wanted &wanted) {
          PyNativeType_Equivalent({static_cast<unsigned char>(code), 1}, wanted.type);
 }
 
-/// A C bool has one of two bytes, a buffer's item any: compilers add the byte as it is. What may be
-/// written to is made right where it is, for it may be memory that nobody has filled yet; the rest
-/// is a ValueError.
-__attribute__((noinline)) inline bool make_bools(const Py_buffer &view, bool is_const) {
-  auto *const bytes = static_cast<unsigned char *>(view.buf);
-  for (Py_ssize_t i = 0; i < view.len; ++i) {
-    if (bytes[i] <= 1) continue;
-    if (is_const) {
-      PyErr_Format(PyExc_ValueError, "item %zd of the buffer is no bool: its byte is %d", i,
-                   static_cast<int>(bytes[i]));
-      return false;
-    }
-    bytes[i] = 1;
+/// The last question to a buffer, as it changes the items of one that is passed: bools that may be
+/// written to are made right where they are, others that are none are a ValueError.
+__attribute__((noinline)) inline bool items_are_bools(const Py_buffer &view, bool is_const) {
+  const auto count = static_cast<std::size_t>(view.len);
+  if (!is_const) {
+    make_bools(view.buf, count);
+    return true;
   }
-  return true;
+  const std::size_t at = first_not_bool(view.buf, count);
+  if (at == count) return true;
+  PyErr_Format(PyExc_ValueError, "item %zu of the buffer is no bool: its byte is %d", at,
+               static_cast<int>(static_cast<const unsigned char *>(view.buf)[at]));
+  return false;
+}
+
+inline bool items_fit(const Py_buffer &view, const pointer_wanted &wanted) {
+  return wanted.type.code != PyNativeType_BOOL || items_are_bools(view, wanted.is_const);
 }
 
 inline bool buffer_fits(const Py_buffer &view, const pointer_wanted &wanted) {
@@ -132,7 +135,7 @@ inline bool buffer_fits(const Py_buffer &view, const pointer_wanted &wanted) {
     PyErr_Format(PyExc_ValueError, "the buffer's items are not aligned to %zu bytes", alignment);
     return false;
   }
-  return wanted.type.code != PyNativeType_BOOL || make_bools(view, wanted.is_const);
+  return true;
 }
 
 /// Is this the memory of a pointer object of ctypes: c_void_p, c_char_p, c_wchar_p, py_object,
@@ -191,7 +194,7 @@ __attribute__((noinline)) inline bool pointer_from_python(PyObject *object,
     view->obj = nullptr;
     return false;
   }
-  if (!buffer_fits(*view, wanted)) {
+  if (!buffer_fits(*view, wanted) || !items_fit(*view, wanted)) {
     PyBuffer_Release(view);
     return false;
   }

@@ -208,11 +208,13 @@ class gufunc_loop {
            alignof(std::max_align_t);
   }
 
-  // Is the row copied? What is written goes to the output's row, and is copied if that has gaps.
+  // Is the row copied? What is written goes to the output's row, and is copied if that has gaps. An
+  // array of bools may have any bytes, which are not the loop's to change.
   bool is_copied(const gufunc_argument &each, const std::intptr_t *lengths,
                  const std::intptr_t *steps) const {
     const int step = each.output >= 0 ? each.output_step : each.input_step;
-    return each.is_buffer() && has_gaps(each, step, lengths, steps);
+    return each.is_buffer() &&
+           (each.type.code == PyNativeType_BOOL || has_gaps(each, step, lengths, steps));
   }
 
   // More than there is where no number says how much: the rows of broadcast arrays have any length.
@@ -261,6 +263,9 @@ class gufunc_loop {
         copy_row(row, size, from, steps[each.input_step], length, size);
       } else if (is_own && from == nullptr) {
         std::memset(row, 0, static_cast<std::size_t>(length * size));
+      }
+      if (each.type.code == PyNativeType_BOOL) {
+        typedcall::internal::make_bools(row, static_cast<std::size_t>(length));
       }
       values[at++] = native_value::of(static_cast<void *>(row));
       values[at++] = native_value::of(static_cast<intptr_t>(length));

@@ -26,6 +26,9 @@ struct python_types {
                                     : PyNativeType{PyNativeType_VOID, 0});
     }
     parameters = {parsed.args, parsed.args + count};
+    for (const value_type &each : parameters) {
+      has_bools |= each.is_buffer && each.element == PyNativeKind_BOOL;
+    }
   }
 
   std::vector<value_type> parameters;
@@ -33,6 +36,7 @@ struct python_types {
   /// The result is behind the last argument, and what is returned says whether there is one.
   bool has_place = false;
   bool has_status = false;
+  bool has_bools = false;  ///< there are arrays of them
 };
 
 /// A C function, and how to call it.

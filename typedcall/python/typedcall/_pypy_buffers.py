@@ -48,7 +48,18 @@ def buffer_of(letters: str, value: Any) -> Any:
     made = ffi().from_buffer(f"{buffer_type(letters)}[]", view)
     if code.alignment > 1 and view.nbytes and int(ffi().cast("uintptr_t", made)) % code.alignment:
         raise ValueError(f"the buffer's items are not aligned to {code.alignment} bytes")
+    if code.kind == "bool":
+        _make_bools(ffi().buffer(made), is_const(letters))
     return made
+
+
+def _make_bools(items: Any, is_const: bool) -> None:
+    """A C bool has one of two bytes, a buffer's item any: as typedcall/convert/pointer.h."""
+    for at, byte in enumerate(items[:]):
+        if byte > 1 and is_const:
+            raise ValueError(f"item {at} of the buffer is no bool: its byte is {byte}")
+        if byte > 1:
+            items[at] = b"\1"
 
 
 def taker(letters: str) -> Callable[[Any], Any]:

@@ -161,6 +161,14 @@ class callback {
         if (PyNativeType_IsConst(type)) return "the library passes NULL for an array";
         count = 0;  // a result that it does not want
       }
+      if (type.code == PyNativeType_BOOL) {
+        const auto size = static_cast<std::size_t>(count);
+        if (!PyNativeType_IsConst(type)) {
+          typedcall::internal::make_bools(pointer, size);
+        } else if (typedcall::internal::first_not_bool(pointer, size) < size) {
+          return "the library passes bytes that are no bools in an array of them";
+        }
+      }
       *next++ = native_value::of(pointer);
       *next++ = native_value::of(count);
     }

@@ -52,6 +52,18 @@ suits convert(const overload &chosen, const tvm_any *args, tvm_scratch *scratche
   return worst;
 }
 
+/// Arrays of bools that may be written to: any bytes become 0 and 1.
+__attribute__((noinline, cold)) void make_bools(const overload &chosen,
+                                                const native_value *values) {
+  for (const auto &type : chosen.parameters) {
+    if (type.is_buffer && type.element == PyNativeKind_BOOL &&
+        PyNativeType_IsConst(type.type) == 0) {
+      typedcall::internal::make_bools(values[0].get<void *>(), values[1].get<std::size_t>());
+    }
+    values += type.is_buffer ? 2 : 1;
+  }
+}
+
 /// As a function of tvm-ffi; 1: there is no result for these.
 int run(const overload &chosen, native_value *values, tvm_any *result) {
   if (chosen.is_plain) {
@@ -110,6 +122,7 @@ int run_bridge(void *data, const tvm_any *args, std::int32_t count, tvm_any *res
   if (best == nullptr) return fall_back(self, args, count, result);
   // Others may have been tried behind it.
   if (how != suits::exactly && self.overloads.size() > 1) convert(*best, args, scratches, values);
+  if (best->has_bools) make_bools(*best, values);
   const int done = run(*best, values, result);
   return done == 1 ? fall_back(self, args, count, result) : done;
 }

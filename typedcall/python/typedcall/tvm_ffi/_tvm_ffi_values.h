@@ -4,6 +4,8 @@
 #ifndef TYPEDCALL_PYTHON_TVM_FFI_TVM_FFI_VALUES_H_
 #define TYPEDCALL_PYTHON_TVM_FFI_TVM_FFI_VALUES_H_
 
+#include "typedcall/convert/bools.h"
+
 #include "../_value_type.h"
 // It comes first, because of Python.h.
 #include <cstddef>
@@ -136,6 +138,11 @@ inline bool buffer_of(const tvm_any &value, const value_type &wanted, native_val
   const bool is_pair = wanted.element == PyNativeKind_COMPLEX;
   const std::size_t unit = is_pair ? wanted.element_size / 2u : wanted.element_size;
   if (reinterpret_cast<std::uintptr_t>(data) % unit != 0) return false;
+  // What may be written to is made right when it is passed, and not while overloads are tried.
+  if (wanted.element == PyNativeKind_BOOL && PyNativeType_IsConst(wanted.type) != 0) {
+    const auto count = static_cast<std::size_t>(tensor->shape[0]);
+    if (typedcall::internal::first_not_bool(data, count) < count) return false;
+  }
   out[0] = native_value::of(data);
   out[1] = native_value::of(tensor->shape[0]);
   return true;

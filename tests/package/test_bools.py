@@ -1,0 +1,172 @@
+"""Bytes that are neither 0 nor 1 where C expects a bool, in every library that passes its memory on: they
+are 1, or an error, and never reach the C function, which would add them."""
+import ctypes
+import importlib
+import os
+import unittest
+
+import adapter_support
+import support
+import typedcall
+
+functions = support.build("bool_functions")
+BYTES = b"\x03\x00\xff\x01"
+
+
+def memory(shape=None, cls=bytearray):
+    view = memoryview(cls(BYTES))
+    return view.cast("?") if shape is None else view.cast("?", shape)
+
+
+class Python(unittest.TestCase):
+    """Wrappers, and typed functions of either interpreter."""
+
+    def ways(self, name):
+        f = getattr(functions, name)
+        return f, typedcall.resolve(f, typedcall.signatures(f)[0])
+
+    def test_buffers(self):
+        for count in self.ways("count_in_place"):
+            given = memory()
+            self.assertEqual(count(given), 3)
+            self.assertEqual(bytes(given), b"\1\0\1\1")
+        for count in self.ways("count"):
+            self.assertEqual(count(memoryview(b"\1\0\1").cast("?")), 2)
+            with self.assertRaisesRegex(ValueError, "item 0 of the buffer is no bool: its byte is 3"):
+                count(memory())
+        for invert in self.ways("invert"):
+            given = memory()
+            invert(memoryview(b"\0\1\0\1").cast("?"), given)
+            self.assertEqual(bytes(given), b"\1\0\1\0")
+
+    def test_what_is_refused_stays_as_it_is(self):
+        for count in self.ways("count_in_place"):
+            given = memory((2, 2))
+            with self.assertRaisesRegex(ValueError, "a buffer of 1 dimension is needed, not of 2"):
+                count(given)
+            self.assertEqual(given.tobytes(), BYTES)
+
+
+class NumPy(unittest.TestCase):
+    def setUp(self):
+        self.numpy = adapter_support.library("numpy")
+        self.array = self.numpy.frombuffer(bytearray(BYTES), "bool")
+
+    @support.ON_CPYTHON
+    def test_numbers(self):
+        self.assertEqual(typedcall.ufunc(functions.number)(self.array).tolist(), [1, 0, 1, 1])
+
+    @support.ON_CPYTHON
+    def test_rows(self):
+        before = self.array.tobytes()
+        for x in (self.array, self.array.reshape(2, 2), self.array[::2], self.numpy.tile(self.array, 300)[::3]):
+            expected = self.numpy.count_nonzero(x, axis=-1).tolist()
+            self.assertEqual(typedcall.ufunc(functions.count)(x).tolist(), expected)
+            rows, counts = typedcall.ufunc(functions.count_in_place, signature="(n)->(n),()")(x)
+            self.assertEqual(counts.tolist(), expected)
+            self.assertEqual(rows.tobytes(), (x != 0).tobytes())
+        self.assertEqual(self.array.tobytes(), before)
+        out = self.numpy.frombuffer(bytearray(BYTES), "bool")
+        invert = typedcall.ufunc(functions.invert, signature="(n)->(n)")
+        self.assertIs(invert(self.array, out=out), out)
+        self.assertEqual(out.tobytes(), b"\0\1\0\0")
+
+
+class JAX(unittest.TestCase):
+    @support.ON_CPYTHON
+    def test_numbers(self):
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")
+        jax, numpy = adapter_support.library("jax"), adapter_support.library("numpy")
+        if not hasattr(jax, "ffi"):
+            raise unittest.SkipTest("jax.ffi came with JAX 0.5, this is %s" % jax.__version__)
+        number = importlib.import_module("typedcall.jax").elementwise(functions.number)
+        for call in (number, jax.jit(number)):
+            self.assertEqual(call(numpy.frombuffer(BYTES, "bool")).tolist(), [1, 0, 1, 1])
+
+
+class SQL(unittest.TestCase):
+    def register(self, connection):
+        self.addCleanup(connection.close)
+        importlib.import_module("typedcall.sql").register(connection, functions.number, name="number")
+
+    @support.ON_CPYTHON
+    def test_sqlite(self):
+        connection = adapter_support.library("apsw").Connection(":memory:")
+        self.register(connection)
+        self.assertEqual(list(connection.execute("select number(3), number(256), number(-1), number(0)")),
+                         [(1, 1, 1, 0)])
+
+    @support.ON_CPYTHON
+    def test_duckdb(self):
+        duckdb = adapter_support.library("duckdb")
+        connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
+        self.register(connection)
+        connection.register("given", {"x": adapter_support.library("numpy").frombuffer(BYTES, "bool")})
+        self.assertEqual(connection.execute("select number(x) from given").fetchall(), [(1,), (0,), (1,), (1,)])
+
+
+class TvmFfi(unittest.TestCase):
+    def setUp(self):
+        self.tvm_ffi, self.numpy = adapter_support.library("tvm_ffi"), adapter_support.library("numpy")
+
+    def function(self, f):
+        return importlib.import_module("typedcall.tvm_ffi").function(f)
+
+    @support.ON_CPYTHON
+    def test_tensors_that_may_be_written_to(self):
+        array = self.numpy.frombuffer(bytearray(BYTES), "bool")
+        self.assertEqual(self.function(functions.count_in_place)(self.tvm_ffi.from_dlpack(array)), 3)
+        self.assertEqual(array.tobytes(), b"\1\0\1\1")
+        array = self.numpy.frombuffer(bytearray(BYTES), "bool")
+        self.function(functions.invert)(self.numpy.array([False, True, False, True]), array)
+        self.assertEqual(array.tobytes(), b"\1\0\1\0")
+
+    @support.ON_CPYTHON
+    def test_tensors_that_may_not(self):
+        count = self.function(functions.count)
+        self.assertEqual(count(self.numpy.array([True, False, True])), 2)
+        # As all values that the C function does not take: Python's function gets the tensor.
+        array = self.numpy.frombuffer(bytearray(BYTES), "bool")
+        with self.assertRaisesRegex((TypeError, ValueError), "buffer"):
+            count(array)
+        self.assertEqual(array.tobytes(), BYTES)
+
+
+class Callbacks(unittest.TestCase):
+    def call(self, f, declaration, data):
+        """What a library gets that passes these bytes, and then their length and the data pointer."""
+        made = typedcall.callback(f, declaration)
+        prototype = ctypes.PYFUNCTYPE(ctypes.c_long, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+        result = prototype(made.address)(ctypes.addressof(data), len(data), made.data)
+        made.check()
+        return result
+
+    @support.ON_CPYTHON
+    def test_arrays(self):
+        given = (ctypes.c_ubyte * 4)(*BYTES)
+        with self.assertRaisesRegex(ValueError, "passes bytes that are no bools in an array"):
+            self.call(functions.count, "long (*)(const _Bool *x, size_t n, void *data)", given)
+        self.assertEqual(bytes(given), BYTES)
+        self.assertEqual(self.call(functions.count_in_place, "long (*)(_Bool *x, size_t n, void *data)", given), 3)
+        self.assertEqual(bytes(given), b"\1\0\1\1")
+
+    @support.ON_CPYTHON
+    def test_what_python_writes(self):
+        def f(x):
+            x.cast("B")[:] = BYTES
+
+        (entry,) = typedcall.entries(functions.left_to_python)
+        typedcall.tag(f, entry.signature, entry.address, flags=entry.flags)
+        self.addCleanup(typedcall.untag, f)
+        given = (ctypes.c_ubyte * 4)()
+        self.call(f, "long (*)(_Bool *x, size_t n, void *data)", given)
+        self.assertEqual(bytes(given), b"\1\0\1\1")
+
+    @support.ON_CPYTHON
+    def test_elements(self):
+        given = (ctypes.c_ubyte * 1)(255)
+        self.assertEqual(self.call(functions.number, "long (*)(const _Bool *x, size_t n, void *data)", given), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,32 @@
+// C bools in memory that others have filled. A C bool has one of two bytes, and compilers add that
+// byte as it is; a buffer's item or a library's array may have any.
+#ifndef TYPEDCALL_CONVERT_BOOLS_H_
+#define TYPEDCALL_CONVERT_BOOLS_H_
+
+#include <cstddef>
+
+#include "typedcall/namespace.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+/// The index of the first byte that is neither 0 nor 1; `count` where there is none.
+inline std::size_t first_not_bool(const void *bytes, std::size_t count) {
+  const auto *const all = static_cast<const unsigned char *>(bytes);
+  std::size_t at = 0;
+  while (at < count && all[at] <= 1) ++at;
+  return at;
+}
+
+/// Bytes that may be written to, such as memory that nobody has filled yet, become 0 or 1.
+inline void make_bools(void *bytes, std::size_t count) {
+  auto *const all = static_cast<unsigned char *>(bytes);
+  for (std::size_t i = 0; i < count; ++i) all[i] = all[i] != 0 ? 1 : 0;
+}
+
+}  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_CONVERT_BOOLS_H_
