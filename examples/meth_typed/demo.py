@@ -23,5 +23,5 @@ done = typedcall.accelerate(mytypedmod, trust=["inc"])
 if done:
     print("accelerated: %.0f ms" % milliseconds())
 else:
-    inc = typedcall.resolve(mytypedmod.inc, "l->l", capabilities=typedcall.Flags.NEEDS_THREAD)
+    inc = typedcall.resolve(mytypedmod.inc, "l->l")
     print("a consumer in C calls", hex(inc.address), "instead")

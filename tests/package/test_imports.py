@@ -27,7 +27,7 @@ TABLE = {
                   "compiled tools record parameters sources tags backends"),
     "acceleration": ("pypy _pypy_imports _pypy_trust", "tools record shims backends"),
     "adapters": ("jax _numba_arguments _numba_buffers _numba_cache _numba_call _numba_fall_back _numba_overloads"
-                 " _numba_raise _numpy_gufuncs _numpy_pickles _pickles _tag_modules callbacks callbacks._shape sql sql._to_duckdb"
+                 " _numba_raise _numba_refusals _numpy_gufuncs _numpy_pickles _pickles _tag_modules callbacks callbacks._shape sql sql._to_duckdb"
                  " sql._to_sqlite to_cffi to_ctypes to_cython to_numba"
                  " to_numpy to_scipy tvm_ffi ufuncs",
                  "compiled tools record parameters sources tags functions"),

@@ -23,8 +23,9 @@ class TheExample(adapter_support.Example):
         entry, = typedcall.entries(module.inc)
         # PyPy keeps the GIL around such a call, so the function may count on it.
         self.assertEqual((entry.signature, entry.flags), ("l->l", typedcall.Flags.NEEDS_THREAD))
-        resolved = typedcall.resolve(module.inc, "l->l", capabilities=typedcall.Flags.NEEDS_THREAD)
-        self.assertEqual([f(41) for f in (module.inc, resolved)], [42, 42])
+        self.assertEqual(module.inc(41), 42)
+        if not support.IS_PYPY:
+            self.assertEqual(typedcall.resolve(module.inc, "l->l")(41), 42)
         with self.assertRaises(TypeError):
             module.inc("41")
         done = typedcall.accelerate(module, trust=["inc"])

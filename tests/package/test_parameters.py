@@ -55,6 +55,7 @@ class Tag(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "takes no keyword arguments"):
             f(x=1.0)
 
+    @support.ON_CPYTHON  # a callback takes the GIL
     def test_defaults_that_python_converts(self):
         """As a call converts them: a bool is a number, and of a bool counts the truth."""
         for signature, default, made in (("dd->d", True, 1.0), ("dd->d", False, 0.0), ("ff->f", True, 1.0),

@@ -102,6 +102,7 @@ class OfPython(Reasons):
         self.assertTrue(callable(typedcall.resolve(function, signature, capabilities=eval(told))))
 
 
+@support.ON_CPYTHON
 class OfCython(Reasons):
     @classmethod
     def setUpClass(cls):
@@ -151,6 +152,7 @@ class OfCython(Reasons):
 
 
 class OfLibraries(Reasons):
+    @support.ON_CPYTHON
     def test_of_cffi(self):
         ffi = adapter_support.library("cffi").FFI()
         ffi.cdef("typedef struct { int a; } pair; int printf(const char *, ...);")
@@ -159,16 +161,19 @@ class OfLibraries(Reasons):
         self.check_nothing(ffi.cast("double(*)(pair)", 4096), "'pair' of cffi; structs and unions go by pointer")
         self.check_nothing(ffi.cast("double(*)(double)", 0), "it is a NULL pointer")
 
+    @support.ON_CPYTHON
     def test_of_numba(self):
         numba = adapter_support.library("numba")
         self.check_nothing(numba.njit(lambda x: x), "numba.cfunc")
         of_tuple = numba.cfunc("float64(UniTuple(float64, 2))")(lambda x: x[0])
         self.check_nothing(of_tuple, "no type code for the Numba type")
 
+    @support.ON_CPYTHON
     def test_of_numpy(self):
         numpy = adapter_support.library("numpy")
         self.check_nothing(numpy.frompyfunc(abs, 1, 1), "the loops of this ufunc")
 
+    @support.ON_CPYTHON
     def test_of_scipy(self):
         scipy = adapter_support.library("scipy")
         capsule = typedcall._capsules.make_capsule(4096, "double (struct x)")
