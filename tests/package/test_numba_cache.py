@@ -59,8 +59,9 @@ def bare(x):
             ran = self.run_program(lines, PYTHONPATH=str(self.folder))
             self.assertEqual((ran["results"], ran["hits"]), ([1.5], hits))
         self.write("brought.py", "def tag(module): raise KeyError('no such library')")
+        self.write("plain.py", "from kernels import *\nbare(3.0)")
         status, _, errors = support.python(
-            pathlib.Path(self.folder, "program.py"), environment={
+            pathlib.Path(self.folder, "plain.py"), environment={
                 "NUMBA_CACHE_DIR": str(pathlib.Path(self.folder, "other cache"))})
         self.assertEqual(status, 1)
         self.assertIn("the tags for untagged (brought:tag) failed: KeyError: 'no such library'", errors)
