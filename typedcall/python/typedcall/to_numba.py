@@ -6,8 +6,10 @@ TYPEDCALL_NUMBA=0 in the environment turns it off."""
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import types as python_types
+import weakref
 from typing import Any
 
 from typedcall._foreign import is_a, name_of
@@ -25,11 +27,9 @@ __all__ = ["register", "unregister"]
 _CAPABILITIES = (Flags.ACQUIRES_GIL | Flags.FALLS_BACK | Flags.NEEDS_THREAD | Flags.MAY_RAISE
                  | Flags.ERROR_IS_NEG_ZERO | Flags.RETURNS_STATUS)
 
-# By id of the function, which the type keeps alive with its entries: compiled code may last for
-# ever, and has the addresses alone.
-_known: dict[int, Any] = {}
-# Of functions that offer something else by now.
-_replaced: list[Any] = []
+# By id of the function, which the type keeps alive. Signatures of compiled code keep a type that they have.
+_known: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+_numbers = itertools.count()
 
 
 def _make_template(
@@ -44,8 +44,7 @@ def _make_template(
     cases = [overload.case for overload in overloads if overload.case is not None]
 
     class TypedFunctionTemplate(AbstractTemplate):
-        # What was defined under a key stays, with `call`.
-        key = ("typedcall", name, id(call))
+        key = ("typedcall", name, next(_numbers))
         prefer_literal = True
 
         def generic(self, args: Any, kws: Any) -> Any:
@@ -91,10 +90,11 @@ def _typeof(fallback: Any, function: Any, context: Any) -> Any:
         call = Call(function, entries)
         template = _make_template(function, overloads, reasons + nothing, call)
         any_types = (types.VarArg(types.Any),)
-        cpu_target.target_context.insert_func_defn([(call.lower, template.key, any_types)])
-        if existing is not None:
-            _replaced.append(existing)
+        target = cpu_target.target_context
+        target.insert_func_defn([(call.lower, template.key, any_types)])
         existing = _type_class()(template, function, entries)
+        # With the type go the definition and all that it keeps. Compiled code has kept the rest: Call, address().
+        weakref.finalize(existing, target.remove_user_function, template.key).atexit = False
         _known[id(function)] = existing
     return existing
 
