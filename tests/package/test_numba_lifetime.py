@@ -23,6 +23,10 @@ def half():
     return half, weakref.ref(made)
 
 
+def calling(function):
+    return numba.njit(lambda x: function(x))
+
+
 class Lifetime(unittest.TestCase):
     def setUp(self):
         half_, _ = half()
@@ -57,7 +61,7 @@ class Lifetime(unittest.TestCase):
 
     def test_compiled_code_keeps_what_it_calls(self):
         function, kept = half()
-        by_global = numba.njit(lambda x: function(x))
+        by_global = calling(function)
         by_argument = numba.njit(lambda f, x: f(x))
         other, other_kept = half()
         self.assertEqual((by_global(3.0), by_argument(other, 5.0)), (1.5, 2.5))
