@@ -1,6 +1,8 @@
 // The consumer's way to the interface: it installs nothing, and so compiles nothing of what
 // providers need. Until a provider installs the interface, another one stands for it, which is
 // empty. Source: docs/ABI.md, section 5.
+#include "core/version.h"
+
 #ifndef TYPEDCALL_CORE_AWAIT_H_
 #define TYPEDCALL_CORE_AWAIT_H_
 

@@ -1,5 +1,7 @@
 // The consumer's side of SEP 200: which custom slots does the type of an object offer?
 // No initialisation call, no GIL, no tp_flags bit; safe for every object.
+#include "core/version.h"
+
 #ifndef TYPEDCALL_CORE_CUSTOM_SLOTS_H_
 #define TYPEDCALL_CORE_CUSTOM_SLOTS_H_
 

@@ -1,5 +1,7 @@
 // The provider's side of SEP 200: making types that offer custom slots.
 // Consumers need only core/custom_slots.h.
+#include "core/version.h"
+
 #ifndef TYPEDCALL_CORE_EXTENSIBLE_TYPE_H_
 #define TYPEDCALL_CORE_EXTENSIBLE_TYPE_H_
 

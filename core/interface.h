@@ -1,5 +1,7 @@
 // The struct that separately compiled modules of one interpreter share, and how to look for it.
 // Installing it is core/rendezvous.h's work. Source: docs/ABI.md, section 5.
+#include "core/version.h"
+
 #ifndef TYPEDCALL_CORE_INTERFACE_H_
 #define TYPEDCALL_CORE_INTERFACE_H_
 

@@ -1,5 +1,7 @@
 // What the ABI layer asks of compiler, platform and Python version, refused here by name, and the
 // few shims that differ between them. The C99 layer includes nothing but Python.h below this file.
+#include "core/version.h"
+
 #ifndef TYPEDCALL_CORE_PLATFORM_H_
 #define TYPEDCALL_CORE_PLATFORM_H_
 

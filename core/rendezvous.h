@@ -1,6 +1,8 @@
 // Where separately compiled modules of one interpreter meet: the first one in installs the
 // metaclass and the side table in module `_extensibletype`, every later one finds them there.
 // Source: SEP 200, "Implementation and lack of runtime dependency"; docs/ABI.md, section 5.
+#include "core/version.h"
+
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_H_
 

@@ -1,5 +1,7 @@
 // What a custom slot is: the (id, data) pair of SEP 200 and how its 32-bit IDs are made up.
 // Source: SEP 200, sections "The custom slot table" and "The custom slot ID space".
+#include "core/version.h"
+
 #ifndef TYPEDCALL_CORE_SLOT_ID_H_
 #define TYPEDCALL_CORE_SLOT_ID_H_
 

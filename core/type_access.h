@@ -1,5 +1,7 @@
 // What the core needs to know of a type, asked of the full API and of the limited one (3.12+)
 // alike. None of it runs Python code, whatever the type or its metaclass defines.
+#include "core/version.h"
+
 #ifndef TYPEDCALL_CORE_TYPE_ACCESS_H_
 #define TYPEDCALL_CORE_TYPE_ACCESS_H_
 

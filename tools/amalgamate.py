@@ -21,6 +21,8 @@ ROOTS = [
     "typedcall/typed_entry.h",
 ]
 NOT_ON_PYPY = "#ifndef PYPY_VERSION"
+# In front of the file's guard: it looks whether another copy was here before.
+VERSION = "core/version.h"
 ROOTS_NOT_ON_PYPY = [
     "core/extensible_type.h",
     "typedcall/native_callable_slot.h",
@@ -35,17 +37,18 @@ class Joiner:
 
     def __init__(self, root):
         self._root = root
-        self._conditions = {}  # of each header: the conditions under which it is here already
-        self.sources = []
+        # Of each header: the conditions under which it is here already.
+        self._conditions = {VERSION: [set()]}
+        self.sources = [VERSION]
         self.lines = []
 
-    def _text(self, path):
+    def text(self, path):
         with open(os.path.join(self._root, path), encoding="utf-8") as file:
             return file.read()
 
     def add(self, path, conditions=(), within=()):
         self._conditions.setdefault(path, []).append(set(conditions))
-        text = self._text(path)
+        text = self.text(path)
         if path not in self.sources:
             self.sources.append(path)
         guard = re.search(r"^#ifndef (\w+)\n#define \1\n", text, re.MULTILINE)
@@ -84,16 +87,16 @@ class Joiner:
         """Of everything that was joined: two files with the same one are the same."""
         digest = hashlib.sha256()
         for path in self.sources:
-            digest.update(self._text(path).encode())
+            digest.update(self.text(path).encode())
         return digest.hexdigest()
 
     def version(self):
         numbers = dict(re.findall(r"^#define PyTypedcall_ABI_(MAJOR|MINOR) (\d+)$",
-                                  self._text("core/interface.h"), re.MULTILINE))
+                                  self.text("core/interface.h"), re.MULTILINE))
         return numbers["MAJOR"] + "." + numbers["MINOR"]
 
     def licence(self):
-        return ["// " + line if line else "//" for line in self._text("LICENSE").splitlines()]
+        return ["// " + line if line else "//" for line in self.text("LICENSE").splitlines()]
 
 
 def squeeze(lines):
@@ -115,6 +118,7 @@ def amalgamate(root):
         f"// ABI version {joiner.version()}. SHA-256 of the headers: {joiner.digest()[:32]}",
         "//",
     ] + joiner.licence()
+    head += ["", "// ---- " + VERSION, *joiner.text(VERSION).splitlines(), ""]
     # Python.h must be in front of all standard headers.
     head += ["#ifndef " + GUARD, "#define " + GUARD, "", "#include <Python.h>", ""]
     return "\n".join(head + squeeze(joiner.lines) + ["", "#endif  // " + GUARD]) + "\n"

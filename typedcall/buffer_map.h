@@ -3,6 +3,8 @@
 #ifndef TYPEDCALL_BUFFER_MAP_H_
 #define TYPEDCALL_BUFFER_MAP_H_
 
+#include "typedcall/with_exceptions.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -3,6 +3,8 @@
 #ifndef TYPEDCALL_LOOP_H_
 #define TYPEDCALL_LOOP_H_
 
+#include "typedcall/with_exceptions.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,17 @@
 // The namespace of the C++ layer's classes and inline functions. Every layout of them has a name of
 // its own, so that modules of different versions share no symbol, however they are loaded.
+#include "core/version.h"
+
 #ifndef TYPEDCALL_NAMESPACE_H_
 #define TYPEDCALL_NAMESPACE_H_
+
+#ifndef __cplusplus
+#error "typedcall: this header is for C++17, and C has typed_method.h, tag.h and what is in core/"
+#include TYPEDCALL_INTERNAL_STOP
+#elif __cplusplus < 201703L
+#error "typedcall: the headers for C++ need C++17: compile with -std=c++17 or later"
+#include TYPEDCALL_INTERNAL_STOP
+#endif
 
 // Without it a module that was loaded with RTLD_GLOBAL, in which the compiler has put an inline
 // function that another one has as well, gives the other one its own: made for other members. To be

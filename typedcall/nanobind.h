@@ -3,6 +3,8 @@
 #ifndef TYPEDCALL_NANOBIND_H_
 #define TYPEDCALL_NANOBIND_H_
 
+#include "typedcall/with_exceptions.h"
+
 #include <nanobind/nanobind.h>
 
 // Behind Python.h.

@@ -1,6 +1,8 @@
 // The one record: a native way to call something (signature, flags, address), and the table of
 // overloads that an instance of an extensible type carries. Everything else is a place to find it.
 // Source: SEP 201; the flag bits are ours, see docs/ABI.md, section 3.
+#include "core/version.h"
+
 #ifndef TYPEDCALL_NATIVE_CALLABLE_H_
 #define TYPEDCALL_NATIVE_CALLABLE_H_
 

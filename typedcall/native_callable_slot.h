@@ -1,5 +1,7 @@
 // The provider's side of SEP 201's slot: what an instance holds so that its table of native
 // functions can be replaced while others read it. Readers need typedcall/native_callable.h only.
+#include "core/version.h"
+
 #ifndef TYPEDCALL_NATIVE_CALLABLE_SLOT_H_
 #define TYPEDCALL_NATIVE_CALLABLE_SLOT_H_
 

@@ -2,6 +2,8 @@
 // and which types are the same to whoever makes the call. The grammar is in typedcall/signature.h.
 // Needs no Python.h; C99, C11 and C++11 to C++20.
 
+#include "core/version.h"
+
 #ifndef TYPEDCALL_NATIVE_TYPE_H_
 #define TYPEDCALL_NATIVE_TYPE_H_
 

@@ -14,6 +14,8 @@
     "typedcall/provider.h needs the full API: it looks into builtin functions and method descriptors"
 #endif
 
+#include "typedcall/with_exceptions.h"
+
 #include "typedcall/namespace.h"
 #include "typedcall/provider/def.h"
 #include "typedcall/provider/direct_vectorcall.h"

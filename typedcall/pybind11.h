@@ -3,6 +3,8 @@
 #ifndef TYPEDCALL_PYBIND11_H_
 #define TYPEDCALL_PYBIND11_H_
 
+#include "typedcall/with_exceptions.h"
+
 #include <pybind11/pybind11.h>
 
 // Behind Python.h.

@@ -9,6 +9,8 @@
     "typedcall/resolve.h needs the full API: it looks into builtin functions and method descriptors"
 #endif
 
+#include "typedcall/with_exceptions.h"
+
 #include "core/await.h"
 #include "typedcall/resolve/places.h"
 // The C headers come first: they want Python.h ahead of all standard headers.

@@ -27,6 +27,8 @@
 // Nothing else may be in the text, so every signature has exactly one spelling: what parses is
 // canonical.
 
+#include "core/version.h"
+
 #ifndef TYPEDCALL_SIGNATURE_H_
 #define TYPEDCALL_SIGNATURE_H_
 

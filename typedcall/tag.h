@@ -1,6 +1,8 @@
 // Tagging: telling an interpreter's side table what the C function behind a PyMethodDef or an
 // object is. For one's own defs at module execution, and for foreign ones, into which nothing is
 // written. Source: docs/ABI.md, section 5.
+#include "core/version.h"
+
 #ifndef TYPEDCALL_TAG_H_
 #define TYPEDCALL_TAG_H_
 

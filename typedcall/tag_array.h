@@ -1,6 +1,8 @@
 // Tagging a method array of one's own that exists already, in place: a def's name becomes the one
 // in front of which its metadata stands. For arrays that nobody has made functions from yet; for
 // those of others there is typedcall/tag.h, which writes to none. Source: docs/ABI.md, section 4.
+#include "core/version.h"
+
 #ifndef TYPEDCALL_TAG_ARRAY_H_
 #define TYPEDCALL_TAG_ARRAY_H_
 

@@ -1,6 +1,8 @@
 // The one list of native type codes, and what follows from it: enum, letters, sizes, kinds.
 // Needs no Python.h; C99, C11 and C++11 to C++20.
 
+#include "core/version.h"
+
 #ifndef TYPEDCALL_TYPE_CODES_H_
 #define TYPEDCALL_TYPE_CODES_H_
 

@@ -1,5 +1,7 @@
 // PyTypedMethod_ENTRY: a table entry whose C function the compiler checks. The signature's text is
 // made from the names of codes, and so is the type that the function must have, in C and in C++.
+#include "core/version.h"
+
 #ifndef TYPEDCALL_TYPED_ENTRY_H_
 #define TYPEDCALL_TYPED_ENTRY_H_
 

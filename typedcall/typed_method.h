@@ -2,6 +2,8 @@
 // its readers, which call no Python function, and C macros that write a tagged def. Source: M.
 // Bernstein, "Type information for faster Python C extensions"; PyPy's branch
 // py3.10-mb-typed-sig-experiments; docs/ABI.md, section 4.
+#include "core/version.h"
+
 #ifndef TYPEDCALL_TYPED_METHOD_H_
 #define TYPEDCALL_TYPED_METHOD_H_
 

@@ -2,12 +2,11 @@
 pip compiles them with the user's, and shows its warnings to no one."""
 import glob
 import os
-import re
-import shutil
 import sysconfig
 import tempfile
 import unittest
 
+import compilers
 import processes
 
 SOURCES = sorted(glob.glob("typedcall/python/typedcall/**/*.cc", recursive=True))
@@ -17,25 +16,15 @@ FLAGS = ["-fsyntax-only", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-I.", 
          sysconfig.get_paths()["include"]]
 
 
-def installed(name):
-    """Paths of `name` and of `name-VERSION`, each program once."""
-    paths = {}
-    for folder in ("/usr/bin", "/usr/local/bin"):
-        for path in sorted(glob.glob(os.path.join(folder, name + "*"))):
-            if re.fullmatch(re.escape(name) + r"(-\d+)?", os.path.basename(path)):
-                paths.setdefault(os.path.realpath(path), path)
-    return list(paths.values())
-
-
 def has_sqlite(compiler):
     return processes.run([compiler, "-E", "-x", "c", "-include", "sqlite3ext.h", os.devnull],
                          check=False).status == 0
 
 
 class PackageSources(unittest.TestCase):
-    def check(self, compilers):
+    def check(self, found):
         self.assertIn(SQLITE, SOURCES)
-        for compiler in compilers:
+        for compiler in found:
             for standard in ("c++17", "c++20"):
                 for source in SOURCES:
                     with self.subTest(compiler=compiler, standard=standard, source=source):
@@ -44,10 +33,10 @@ class PackageSources(unittest.TestCase):
                         processes.run([compiler, "-x", "c++", "-std=" + standard, *FLAGS, source])
 
     def test_compiler_of_this_build(self):
-        self.check([shutil.which(os.environ["CC"])])
+        self.check([compilers.of_this_build()])
 
     def test_clang(self):
-        self.check(installed("clang++") or self.skipTest("no clang here"))
+        self.check(compilers.installed("clang++") or self.skipTest("no clang here"))
 
     def test_module_at_og(self):
         # GCC inlines least there, and so sees least of what is set.
@@ -59,7 +48,7 @@ class PackageSources(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".cc") as source:
             source.write(module)
             source.flush()
-            made = processes.run([shutil.which(os.environ["CC"]), "-x", "c++", "-std=c++17", "-Og",
+            made = processes.run([compilers.of_this_build(), "-x", "c++", "-std=c++17", "-Og",
                                   "-Wall", "-Wextra", "-Werror", "-S", "-o", os.devnull, *FLAGS[4:],
                                   source.name])
         self.assertEqual(made.status, 0)

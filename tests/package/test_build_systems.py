@@ -159,6 +159,15 @@ class CMake(Building):
             self.assertNotEqual(ended.status, 0, version)
             self.assertIn("typedcallConfig.cmake, version: 0.1.0", ended.out)
 
+    def test_cxx_enabled_behind_find_package(self):
+        self.project("find_package(typedcall CONFIG REQUIRED)\nenable_language(CXX)\nset(CMAKE_CXX_STANDARD 14)")
+        lists = self.folder / "CMakeLists.txt"
+        lists.write_text(lists.read_text().replace("project(consumer CXX)", "project(consumer C)"))
+        ended = self.configure("-Dtypedcall_DIR=" + command_line("--cmakedir"))
+        self.assertEqual(ended.status, 0, ended.out)
+        support.run(["cmake", "--build", self.folder / "build"])
+        self.check(self.folder / "build")
+
     def test_a_project_in_c(self):
         (self.folder / "only.c").write_text('#include "typedcall/tag.h"\n'
                                             "int only(void) { return METH_TYPED; }\n")

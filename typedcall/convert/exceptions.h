@@ -3,6 +3,8 @@
 #ifndef TYPEDCALL_CONVERT_EXCEPTIONS_H_
 #define TYPEDCALL_CONVERT_EXCEPTIONS_H_
 
+#include "typedcall/with_exceptions.h"
+
 #include <Python.h>
 
 #include <cxxabi.h>

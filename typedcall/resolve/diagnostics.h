@@ -4,6 +4,8 @@
 #ifndef TYPEDCALL_RESOLVE_DIAGNOSTICS_H_
 #define TYPEDCALL_RESOLVE_DIAGNOSTICS_H_
 
+#include "typedcall/with_exceptions.h"
+
 #include "typedcall/resolve/places.h"
 // places.h comes first, because of Python.h.
 #include <cstring>

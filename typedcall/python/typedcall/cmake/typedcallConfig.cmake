@@ -20,11 +20,10 @@ if(NOT TARGET typedcall::typedcall)
   add_library(typedcall::typedcall INTERFACE IMPORTED)
   set_target_properties(typedcall::typedcall PROPERTIES INTERFACE_INCLUDE_DIRECTORIES
                                                         "${typedcall_INCLUDE_DIR}")
-  # A project in C alone, which the C headers are enough for, knows no features of C++.
-  get_property(typedcall_LANGUAGES GLOBAL PROPERTY ENABLED_LANGUAGES)
-  if("CXX" IN_LIST typedcall_LANGUAGES)
-    set_target_properties(typedcall::typedcall PROPERTIES INTERFACE_COMPILE_FEATURES cxx_std_17)
-  endif()
+  # A project in C alone, which the C headers are enough for, knows no features of C++. Asked when the
+  # build files are written: C++ may be enabled behind find_package().
+  set_target_properties(typedcall::typedcall PROPERTIES
+                        INTERFACE_COMPILE_FEATURES "$<$<BOOL:$<CXX_COMPILER_ID>>:cxx_std_17>")
 
   add_library(typedcall::ffi INTERFACE IMPORTED)
   set_target_properties(typedcall::ffi PROPERTIES INTERFACE_LINK_LIBRARIES

@@ -1,0 +1,53 @@
+"""What the compiler's options do not allow: one #error for each header of the C++ layer, which says what to
+write, and nothing behind it."""
+import glob
+import re
+import sysconfig
+import unittest
+
+import compilers
+import processes
+
+FLAGS = ["-fsyntax-only", "-x", "c++", "-I.", "-isystem", sysconfig.get_paths()["include"], "-"]
+# They neither throw nor catch.
+WITHOUT_EXCEPTIONS = {"typedcall/%s.h" % name for name in (
+    "attach", "boxed_call", "casting", "gil", "invoker", "namespace", "object_ref", "signature_of", "span", "stats")}
+
+
+def headers_of_cxx():
+    """Those at the top that include namespace.h."""
+    found = []
+    for path in sorted(glob.glob("typedcall/*.h")):
+        with open(path, encoding="utf-8") as file:
+            if '#include "typedcall/namespace.h"' in file.read():
+                found.append(path)
+    return found
+
+
+class RefusedOptions(unittest.TestCase):
+    def check(self, options, words, compile_all_the_same=()):
+        headers = headers_of_cxx()
+        self.assertGreater(len(headers), 15)
+        for compiler in [compilers.of_this_build(), *compilers.installed("clang++")]:
+            for header in headers:
+                with self.subTest(compiler=compiler, options=options, header=header):
+                    ended = processes.run([compiler, *options, *FLAGS], environment=processes.UNSANITIZED,
+                                          input='#include "%s"\n' % header, check=False)
+                    errors = re.findall(r"error: (.*)", ended.err)
+                    if header in compile_all_the_same:
+                        self.assertEqual((ended.status, errors), (0, []))
+                        continue
+                    self.assertEqual(len(errors), 2, ended.err)
+                    self.assertIn(words, errors[0])
+                    self.assertIn("typedcall: the error above says why this stops here", errors[1])
+
+    def test_below_cxx17(self):
+        self.check(["-std=c++14"], "need C++17: compile with -std=c++17 or later")
+
+    def test_without_exceptions(self):
+        self.check(["-std=c++17", "-fno-exceptions"],
+                   "needs C++ exceptions: compile without -fno-exceptions", WITHOUT_EXCEPTIONS)
+
+
+if __name__ == "__main__":
+    unittest.main()
