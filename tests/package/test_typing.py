@@ -59,6 +59,17 @@ class Typing(unittest.TestCase):
                 removed: bool = typedcall.untag(f)
                 include: str = typedcall.get_include()
                 return float(resolved(1.0)) if removed and include else 0.0
+
+            def numbers(f: Any, signature: str) -> float:
+                real: float = typedcall.resolve(f, "dd->d")(1, y=2.5)
+                whole: int = typedcall.resolve(f, "i->i", capabilities=0)(True)
+                truth: bool = typedcall.resolve(f, "?->?")("any object")
+                kept: typedcall.TypedFunction = typedcall.resolve(f, "Zd->Zd")
+                return abs(typedcall.resolve(f, "ZdZd->Zd")(real, 1j)) + whole + truth + kept.address
+
+            def others(f: Any, signature: str) -> Any:
+                text: str = typedcall.resolve(f, "s->s")("text")
+                return typedcall.resolve(f, "*kd->d")([1.0]), typedcall.resolve(f, signature)(text, None)
             """), (0, ""))
 
     def test_wrong_use_is_found(self):
@@ -69,9 +80,14 @@ class Typing(unittest.TestCase):
             typedcall.resolve(len, "d->d").address = 3
             x: str = typedcall.entries(len)[0].address
             typedcall.nonsense
+            y: str = typedcall.resolve(len, "d->d")(1.0)
+            z: str = typedcall.resolve(len, "ll->l")(1, 2)
+            typedcall.resolve(len, "d->d")("1.0")
+            typedcall.resolve(len, "ii->i")(1, 2.5)
+            typedcall.resolve(len, "Zd->Zd")(x=None)
             """)
         self.assertEqual(status, 1)
-        for line in range(3, 8):
+        for line in range(3, 13):
             self.assertIn("user.py:%d: error" % line, output)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, SupportsIndex, overload
 
 from typedcall._codes import are_equivalent
 from typedcall._foreign import name_of
@@ -15,6 +15,16 @@ from typedcall._pointers import is_of
 from typedcall._records import EVERYTHING, Entry, Flags, falling_back, matching, row_of
 from typedcall._tagging import OF_TAGS, Row, kept_by_tag, read_flags, read_rows, read_texts
 from typedcall.sources import foreign_entries, why_not
+
+if TYPE_CHECKING:
+    from typedcall._signature_types import (
+        ComplexLike,
+        FloatLike,
+        OfBools,
+        OfComplex,
+        OfFloats,
+        OfInts,
+    )
 
 # To a type checker PyPy's functions are CPython's.
 if TYPE_CHECKING or sys.implementation.name != "pypy":
@@ -54,6 +64,26 @@ def signatures(f: Any) -> list[str]:
     return list(dict.fromkeys([entry.signature for entry in entries(f)]))
 
 
+@overload
+def resolve(
+    f: Any, signature: OfFloats, *, capabilities: int | None = None, casting: str = "equivalent"
+) -> TypedFunction[FloatLike, float]: ...
+@overload
+def resolve(
+    f: Any, signature: OfInts, *, capabilities: int | None = None, casting: str = "equivalent"
+) -> TypedFunction[SupportsIndex, int]: ...
+@overload
+def resolve(
+    f: Any, signature: OfBools, *, capabilities: int | None = None, casting: str = "equivalent"
+) -> TypedFunction[object, bool]: ...
+@overload
+def resolve(
+    f: Any, signature: OfComplex, *, capabilities: int | None = None, casting: str = "equivalent"
+) -> TypedFunction[ComplexLike, complex]: ...
+@overload
+def resolve(
+    f: Any, signature: str, *, capabilities: int | None = None, casting: str = "equivalent"
+) -> TypedFunction: ...
 def resolve(
     f: Any, signature: str, *, capabilities: int | None = None, casting: str = "equivalent"
 ) -> TypedFunction:

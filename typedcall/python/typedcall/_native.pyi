@@ -2,7 +2,9 @@
 # public names are in typedcall itself.
 from collections.abc import Sequence
 from enum import IntFlag
-from typing import Any, NoReturn, final
+from typing import Any, Generic, NoReturn, final
+
+from typing_extensions import TypeVar
 
 TYPE_CODES: tuple[tuple[str, str, str, int, int, bool], ...]
 FLAGS: tuple[tuple[str, int, str], ...]
@@ -36,8 +38,12 @@ LEAVE: int
 CHECK: int
 Capsule: type
 
+# Of one argument, and of the result.
+_Given = TypeVar("_Given", contravariant=True, default=Any)
+_Result = TypeVar("_Result", covariant=True, default=Any)
+
 @final
-class TypedFunction:
+class TypedFunction(Generic[_Given, _Result]):
     @property
     def callable(self) -> Any: ...
     @property
@@ -51,7 +57,8 @@ class TypedFunction:
     def place(self) -> str: ...
     @property
     def __name__(self) -> str: ...
-    def __call__(self, *args: Any) -> Any: ...
+    # Names and defaults are the callable's, which no signature shows.
+    def __call__(self, *args: _Given, **keywords: _Given) -> _Result: ...
 
 def find(
     callable: Any, signature: str, capabilities: int, casting: str, /
