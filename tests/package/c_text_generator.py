@@ -44,6 +44,14 @@ typedef struct _object { int x; } PyObject;
 struct point { int x; };
 union number { int x; double y; };
 """
+#: What of it cffi does not know.
+FOR_CFFI = """
+typedef intptr_t Py_ssize_t, Py_hash_t, npy_intp;
+typedef double npy_double;
+typedef struct _object { int x; } PyObject;
+struct point { int x; };
+union number { int x; double y; };
+"""
 #: What the compiler's number of a type says; what is no key is no type of ours.
 LETTERS = dict(enumerate(VALUES))
 LETTERS.update({100 + at: "&" + each for at, each in LETTERS.items()})
@@ -103,6 +111,11 @@ class Function:
         if self.forward:  # as GNU C has it
             text = text.replace(self.name + " (", "%s (%s; " % (self.name, "; ".join(self.forward)), 1)
         return "%s { %s }\n" % (text, " ".join(body))
+
+    def pointer(self):
+        """The type of a pointer to it, without macros."""
+        spelt = {self.name: "(*)", "complex": "_Complex"}
+        return " ".join(spelt.get(token, token) for token in self.tokens)
 
 
 class Generator:

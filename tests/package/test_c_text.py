@@ -61,7 +61,7 @@ class OneRule(unittest.TestCase):
         self.same("->" + CHARS, "void", "char *")
         self.same("->s", "void", "const char *")
 
-    @support.ON_CPYTHON  # PyPy calls nothing with pointers
+    @support.ON_CPYTHON  # cffi converts on PyPy
     def test_a_str_is_not_written_to(self):
         """As strcpy() does: the str would have another value."""
         copy = ctypes.CDLL(None).strcpy
@@ -105,7 +105,7 @@ class OneRule(unittest.TestCase):
                 ("const char x[n], Py_ssize_t n", "*s->d")):
             self.same(signature, parameters)
 
-    @support.ON_CPYTHON  # the same
+    @support.ON_CPYTHON
     def test_read_only_arrays_are_passed_for_const(self):
         def first(x):
             raise NotImplementedError
@@ -142,7 +142,7 @@ class Refused(unittest.TestCase):
         self.assertEqual(each_way("double", "void"), ["->d"] * 4)
 
     @support.ON_CPYTHON
-    def test_a_callback_whose_parameters_are_not_said(self):
+    def test_parameters_of_a_callback_that_are_not_said(self):
         with self.assertRaisesRegex(ValueError, "does not say which parameters"):
             typedcall.callback(len, "double (*)()")
 
@@ -276,6 +276,7 @@ class LinearTime(unittest.TestCase):
         self.check(by_tag, self.FUNCTIONS)
 
     @support.timing
+    @support.ON_CPYTHON
     def test_callbacks(self):
         self.check(lambda text: typedcall.callback(len, text), self.FUNCTIONS)
 

@@ -6,6 +6,7 @@ import random
 import types
 import unittest
 
+import adapter_support
 import c_text_generator
 import support
 import typedcall
@@ -91,6 +92,35 @@ class Random(unittest.TestCase):
                     differences.append((text, expected, found, why))
         self.assertEqual(differences[:5], [])
         self.assertGreater(min(refused, buffers, TEXTS // 2 - refused), TEXTS // 100)
+
+    def test_prototypes_of_cffi(self):
+        if support.IS_PYPY:
+            import cffi
+        else:
+            cffi = adapter_support.library("cffi")
+        ffi = cffi.FFI()
+        ffi.cdef(c_text_generator.FOR_CFFI)
+        generator = c_text_generator.Generator(self.random)
+        # It has no lengths that are parameters, and "()" is "(void)" there.
+        functions = [generator.function("f%d" % i, is_in_header=True) for i in range(TEXTS // 2)]
+        said = compiled(c_text_generator.program(functions))
+        differences, compared = [], 0
+        for at, function in enumerate(functions):
+            try:
+                pointer = ffi.cast(function.pointer(), 4096)
+            except (cffi.CDefError, cffi.FFIError, NotImplementedError):
+                continue
+            if ffi.typeof(pointer).ellipsis:
+                continue  # of complex numbers, which libffi cannot pass
+            expected = self.expected(at, function, said)
+            # It knows no const, and no object.
+            plain = (expected or "").replace("&k", "&").replace("s", "&" + self.char).replace("O", "P")
+            found = [each.translate(self.pointer_sized) for each in typedcall.signatures(pointer)]
+            compared += 1
+            if found != ([] if expected is None else [plain]):
+                differences.append((function.pointer(), plain, found))
+        self.assertEqual(differences[:5], [])
+        self.assertGreater(compared, TEXTS // 20)
 
     def test_headers(self):
         differences, count = [], 0

@@ -49,6 +49,17 @@ class Sink(unittest.TestCase):
         self.assertEqual(made.signature, "double (int, double *)")
         self.assertAlmostEqual(integrate.quad(made, 0, 2, args=(7.0,))[0], 14.0)
 
+    def test_what_does_not_write_where_scipy_lets_it(self):
+        def of_many(*arguments):
+            raise NotImplementedError
+
+        entry, = [each for each in typedcall.entries(callbacks.of_many) if each.signature == "i&d->d"]
+        typedcall.tag(of_many, "double (int n, const double x[n])", entry.address, flags=entry.flags)
+        self.assertEqual(typedcall.signatures(of_many), ["i&kd->d"])
+        made = typedcall.low_level_callable(of_many)
+        self.assertEqual(made.signature, "double (int, double *)")
+        self.assertAlmostEqual(integrate.quad(made, 0, 2, args=(7.0,))[0], 14.0)
+
     def test_nquad(self):
         limits = [(0, 2), (0, 4)]
         self.assertAlmostEqual(
