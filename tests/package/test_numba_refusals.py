@@ -90,6 +90,13 @@ class Scipy(unittest.TestCase):
         for call in (special.sici, lambda x: special.sici(x)):
             self.assertRegex(refusal(call, 1.5), "sici has nothing .* it has 2 results")
 
+    def test_what_resolve_says_of_others(self):
+        other = numpy.frompyfunc(abs, 1, 1)
+        reason = "the loops of this ufunc call no C function of one element that is known"
+        with self.assertRaisesRegex(TypeError, reason):
+            typedcall.resolve(other, "d->d")
+        self.assertIn(reason, refusal(lambda x: other(x), 1.5))
+
 
 if __name__ == "__main__":
     unittest.main()

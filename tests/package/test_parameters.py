@@ -265,6 +265,23 @@ class Numba(unittest.TestCase):
         self.assertEqual(call(2.0), f(2.0, 1.0) + f(2.0, d=2.0, b=0.0) + f(2.0, 1.0, radius=2.0))
         self.assertEqual(functions.calls() - before, 6)
 
+    def test_own_defaults_are_converted_as_python_does(self):
+        numba = adapter_support.library("numba")
+        for letters, default, added in (
+            ("d", True, 1), ("d", 2, 2), ("l", True, 1), ("i", False, 0), ("?", 2, 1), ("?", 0, 0), ("?", True, 1),
+        ):
+            with self.subTest(letters, default=default):
+                kind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, CTYPES.get(letters, ctypes.c_bool))
+                function = fresh("(x, y=%r)" % default)
+                typedcall.tag(function, "d%s->d" % letters, kind(lambda x, y: x + y))
+                self.assertEqual(typedcall.resolve(function, "d%s->d" % letters)(2.5), 2.5 + added)
+                self.assertEqual(numba.njit(lambda x, f=function: f(x))(2.5), 2.5 + added)
+        for default in (1.5, 2**31):
+            narrow = fresh("(x, y=%r)" % default)
+            typedcall.tag(narrow, "di->d", ADDRESS)
+            with self.assertRaisesRegex(numba.TypingError, "its default: .* (is no|does not fit) int"):
+                numba.njit(lambda x, f=narrow: f(x))(2.5)
+
 
 if __name__ == "__main__":
     unittest.main()

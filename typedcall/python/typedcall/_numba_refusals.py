@@ -9,6 +9,7 @@ from typedcall._codes import CODES, kind_of, pointee
 from typedcall._foreign import imported_class, is_a
 from typedcall._numba_buffers import takes_array, why_not_array
 from typedcall._parameters import constant_of
+from typedcall.sources import why_not as why_not_offered
 
 __all__ = ["narrower", "why_not", "why_nothing"]
 
@@ -52,8 +53,8 @@ def narrower(letters: str) -> str:
 
 
 def why_nothing(function: Any) -> list[str]:
-    """Of a callable that offers nothing and whose neighbours in its module do: Numba itself would say
-    "Unknown attribute"."""
-    if not is_a(function, imported_class("numpy", "ufunc")) or function.nout == 1:
-        return []
-    return [f"it has {function.nout} results, and a typed function has one; call it in `with numba.objmode(...):`"]
+    """Of a callable that offers nothing, if somebody knows: Numba itself says "Unknown attribute", or
+    "Untyped global name"."""
+    if is_a(function, imported_class("numpy", "ufunc")) and function.nout != 1:
+        return [f"it has {function.nout} results, and a typed function has one; call it in `with numba.objmode(...):`"]
+    return why_not_offered(function)
