@@ -46,6 +46,11 @@ class Python(unittest.TestCase):
                 count(given)
             self.assertEqual(given.tobytes(), BYTES)
 
+    def test_what_is_right_is_not_written_to(self):
+        status, output, errors = support.python("-c", PROTECTED % str(support.MODULES.parent))
+        self.assertEqual((status, output.split()), (0, ["3"]), errors)
+
+
 
 class NumPy(unittest.TestCase):
     def setUp(self):
@@ -167,6 +172,18 @@ class Callbacks(unittest.TestCase):
         given = (ctypes.c_ubyte * 1)(255)
         self.assertEqual(self.call(functions.number, "long (*)(const _Bool *x, size_t n, void *data)", given), 1)
 
+
+# Another thread may read it: a page that nobody can write to shows each write.
+PROTECTED = """
+import sys
+sys.path.insert(0, %r)
+import ctypes, mmap, support
+pages = mmap.mmap(-1, mmap.PAGESIZE)
+pages[:3] = b"\\1" * 3
+at = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(at), ctypes.c_size_t(mmap.PAGESIZE), mmap.PROT_READ) == 0
+print(support.build("bool_functions").count_in_place(memoryview(pages).cast("?")))
+"""
 
 if __name__ == "__main__":
     unittest.main()

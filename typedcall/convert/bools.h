@@ -19,10 +19,13 @@ inline std::size_t first_not_bool(const void *bytes, std::size_t count) {
   return at;
 }
 
-/// Bytes that may be written to, such as memory that nobody has filled yet, become 0 or 1.
+/// Bytes that may be written to, such as memory that nobody has filled yet, become 0 or 1. Those
+/// that are stay untouched: another thread may read them.
 inline void make_bools(void *bytes, std::size_t count) {
   auto *const all = static_cast<unsigned char *>(bytes);
-  for (std::size_t i = 0; i < count; ++i) all[i] = all[i] != 0 ? 1 : 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (all[i] > 1) all[i] = 1;
+  }
 }
 
 }  // namespace internal
