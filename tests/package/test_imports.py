@@ -17,7 +17,7 @@ TABLE = {
     "compiled": (COMPILED, ""),
     "tools": ("_cffi _foreign _identity _libraries _locks includes", ""),
     "record": ("_buffers _c_header _c_parser _c_text _capsules _codes _records", "compiled"),
-    "parameters": ("_parameters", "tools record"),
+    "parameters": ("_parameter_text _parameters", "tools record"),
     "sources": ("sources sources.cffi_ sources.ctypes_ sources.cython_ sources.numba_"
                 " sources.numpy_ sources.scipy_", "compiled tools record"),
     "shims": ("_pypy_buffers _pypy_function _pypy_originals _pypy_pointers _pypy_shims", "tools record parameters"),
