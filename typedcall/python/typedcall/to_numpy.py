@@ -47,15 +47,23 @@ def _arrays(entry: Entry) -> list[str]:
     return [] if result == "v" or not arguments else arguments + [result]
 
 
-def _no_numbers(entry: Entry) -> str:
-    arguments, result = entry.python_types()
+def _written_to(arguments: list[str]) -> str:
+    """What to offer instead of a function of places that it writes to."""
     places = [each for each in arguments if is_place(each)]
-    if places:
-        read = [each for each in arguments if each not in places]
-        rows = "".join("*k" + pointee(each) for each in read) + "".join("*" + pointee(each) for each in places)
-        core = ",".join(["(n)"] * len(read)) + "->" + ",".join(["(n)"] * len(places))
-        return (f"writes to {', '.join(places)}, and a ufunc has one result: offer a C function for each, "
-                f"'{''.join(read)}->{pointee(places[0])}', or one of rows, '{rows}->v', for signature='{core}'")
+    if not places:
+        return ""
+    read = [each for each in arguments if each not in places]
+    rows = "".join("*k" + pointee(each) for each in read) + "".join("*" + pointee(each) for each in places)
+    core = ",".join(["(n)"] * len(read)) + "->" + ",".join(["(n)"] * len(places))
+    return (f"writes to {', '.join(places)}, and a ufunc has one result: offer a C function for each, "
+            f"'{''.join(read)}->{pointee(places[0])}', or one of rows, '{rows}->v', for signature='{core}'")
+
+
+def _no_numbers(entry: Entry) -> str:
+    # Short: without any memory CPython 3.11 does not come out of a `try` that is far behind the beginning.
+    written_to = _written_to(entry.python_types()[0])
+    if written_to:
+        return written_to
     letters = _arrays(entry)
     if not letters:
         return "has no arguments or no result"
