@@ -34,6 +34,9 @@ IS_PYPY = sys.implementation.name == "pypy"
 # Python may be built without.
 SQLITE3_LOADS = hasattr(getattr(sqlite3, "Connection", None), "load_extension")
 ON_CPYTHON, ON_PYPY = only_if(not IS_PYPY), only_if(IS_PYPY)
+# Without the GIL CPython 3.13 keeps all functions for ever once there is a second thread, and pytest's time
+# limit is one.
+WHERE_FUNCTIONS_GO = only_if(not sysconfig.get_config_var("Py_GIL_DISABLED") or sys.version_info >= (3, 14))
 # For tests of how much memory a process has: AddressSanitizer keeps what is freed, to watch it.
 WHERE_FREED_MEMORY_GOES = only_if("asan" not in os.environ.get("LD_PRELOAD", ""))
 

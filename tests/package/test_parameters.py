@@ -153,6 +153,7 @@ class Tag(unittest.TestCase):
         typedcall.tag(function, "dd->d", ADDRESS, parameters="(x, y=2.0)")
         self.assertEqual(typedcall.resolve(function, "dd->d")(3.0), 1.0)
 
+    @support.WHERE_FUNCTIONS_GO
     def test_lifetime(self):
         function, f = self.tagged(parameters="(x, y=1.0)")
         f(2.0), f(2.0, y=1.0)
@@ -163,6 +164,7 @@ class Tag(unittest.TestCase):
         self.assertIsNone(gone())
 
     @support.ON_CPYTHON  # the functions are Python's there
+    @support.WHERE_FUNCTIONS_GO
     def test_a_default_that_leads_back(self):
         def alive():
             gc.collect()
