@@ -138,7 +138,8 @@ static inline __attribute__((cold)) int PyTypedMethod_Internal_TagDef(
 /// Publishes `table` for `def` while `owner` lives: the module or type whose array holds the def,
 /// or the function object when the def was allocated for it alone. Nothing is written to the def.
 /// `table` must last as long as any owner and any consumer that holds it; `destroy` (may be NULL)
-/// is called when it is no longer needed.
+/// is called when it is no longer needed. A table that was untagged is not to be tagged again with
+/// a `destroy`: it would be called twice.
 ///
 /// Returns 1: taken. 0: an equal tag is there already (it now lives as long as this owner, too);
 /// the caller keeps `table`. -1: ValueError for a NULL def or name, a faulty table, or another
@@ -183,7 +184,7 @@ static inline int PyNativeCallable_TagObject(const PyTypedcall_Interface *interf
 }
 
 /// Takes the tag of a def away, whoever owns it. 1, or 0 when there is none. Never fails; the table
-/// is kept as long as an owner, because someone may be reading it. GIL: held.
+/// is kept until the interpreter ends, because someone may be reading it. GIL: held.
 static inline int PyTypedMethod_UntagDef(const PyTypedcall_Interface *interface,
                                          const PyMethodDef *def) {
   return interface->retract(interface->state, PyTypedcall_BY_DEF, def);

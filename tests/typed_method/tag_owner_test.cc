@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <deque>
 #include <map>
 #include <string>
 
@@ -109,9 +108,8 @@ TEST_F(TagOwner, OfABoundMethodIsItsClass) {
 }
 
 TEST_F(TagOwner, OfBuiltinTypesMethods) {
-  static std::deque<PyNativeCallableTable> tables;  // which must last as long as the types
   for (const char *bound : {"[].append", "dict.fromkeys", "str.maketrans", "int.mro"}) {
-    const PyNativeCallableTable &table = tables.emplace_back(Table());
+    PyNativeCallableTable table = Table();
     Ref callable = scope_.Eval(bound);
     const PyMethodDef *def = PyTypedMethod_DefOf(callable.get());
     ASSERT_EQ(TagCallable(callable, &table), 1) << bound << TakeError();
