@@ -11,8 +11,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ALLOCATES_NOTHING = "reads, compares or frees: takes no memory"
 LIMITED = "the limited API's; the same code as the full one's, with C's own allocator"
 PYPY = "of PyPy's struct: reads into the caller's memory"
+PEP697 = "calls the function of core/type_data.h that it is"
 
 NOT_SWEPT = {
+    "GetTypedSignature": ALLOCATES_NOTHING,
     "PyCustomSlots_Check": ALLOCATES_NOTHING + " once a class is settled: types_test's first look",
     "PyCustomSlots_Count": ALLOCATES_NOTHING + " once a class is settled: types_test's first look",
     "PyCustomSlots_Table": ALLOCATES_NOTHING + " once a class is settled: types_test's first look",
@@ -31,6 +33,10 @@ NOT_SWEPT = {
     "PyNativeCallable_FlagsAreUsable": ALLOCATES_NOTHING,
     "PyNativeCallable_InstanceTable": ALLOCATES_NOTHING,
     "PyNativeCallable_TablesAreEqual": ALLOCATES_NOTHING,
+    "PyObject_GetItemData": PEP697,
+    "PyObject_GetTypeData": PEP697,
+    "PyType_FromMetaclass": PEP697,
+    "PyType_GetTypeDataSize": PEP697,
     "PyTypeData_Get": ALLOCATES_NOTHING,
     "PyTypeData_HasItemsAtEnd": ALLOCATES_NOTHING,
     "PyTypeData_Items": ALLOCATES_NOTHING,

@@ -16,7 +16,7 @@ COMPILED = ("_native", "_numpy_bridge", "callbacks._callbacks", "jax._jax", "sql
 TABLE = {
     "compiled": (COMPILED, ""),
     "tools": ("_cffi _foreign _identity _libraries _locks includes", ""),
-    "record": ("_buffers _c_header _c_parser _c_text _capsules _codes _records", "compiled"),
+    "record": ("_buffers _c_header _c_parser _c_text _capsules _codes _records _signature_types", "compiled"),
     "parameters": ("_parameter_text _parameters", "tools record"),
     "sources": ("sources sources.cffi_ sources.ctypes_ sources.cython_ sources.numba_"
                 " sources.numpy_ sources.scipy_", "compiled tools record"),
@@ -45,7 +45,9 @@ def name_of(path):
     return ".".join(part for part in parts if part != "__init__") or "typedcall"
 
 
-FILES = {name_of(path): path for path in PACKAGE.rglob("*.py") if "include" not in path.parts}
+# What compiled modules look like to type checkers is no module.
+FILES = {name_of(path): path for path in PACKAGE.rglob("*.py*")
+         if path.suffix in (".py", ".pyi") and name_of(path) not in COMPILED and "include" not in path.parts}
 
 
 def imported(source, module, is_package=False):

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -141,7 +140,8 @@ class call_plan {
   __attribute__((visibility("hidden"))) static cache *make_cache() {
     const auto lock = [] { pthread_mutex_lock(&kept().mutex); };
     const auto unlock = [] { pthread_mutex_unlock(&kept().mutex); };
-    if (pthread_atfork(lock, unlock, unlock) != 0) throw std::bad_alloc();
+    // Without memory for that the cache is there all the same.
+    static_cast<void>(pthread_atfork(lock, unlock, unlock));
     return new cache;
   }
 

@@ -72,7 +72,7 @@ def _extension(cursor: Any) -> Any:
 def _write(path: pathlib.Path, cursor: Any) -> None:
     """The file, where it is not there: somebody has cleaned the temporary folder, or the process that made
     it has ended. Of the same path it is the same library to the dynamic linker."""
-    if path.exists():
+    if os.path.exists(str(path)):  # a Path is a TypeError where there is no memory
         return
     folder = path.parent
     folder.mkdir(mode=0o700, exist_ok=True)

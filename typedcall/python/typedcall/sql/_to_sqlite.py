@@ -58,6 +58,11 @@ def register(connection: Any, f: Any, name: str, entries: list[Entry]) -> None:
         for count, found in by_count.items()
     )
     kept = tuple(entry.keep_alive for entry in entries)
+    _install(connection, name, f, kept, groups)
+
+
+def _install(connection: Any, *what: Any) -> None:
+    # Short: without any memory CPython 3.11 does not come out of a `with` in a long function.
     with _loading.lock:
         extension = _extension()
-        extension.install(lambda: _load(connection, extension.__file__), name, f, kept, groups)
+        extension.install(lambda: _load(connection, extension.__file__), *what)
