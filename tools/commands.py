@@ -50,6 +50,7 @@ def run(*command, timeout=None, **options):
             output, _ = process.communicate()
             return None, output.decode(errors="replace") + "\ntook too long"
         finally:
+            _end(process)  # what it has left behind
             with _starting:
                 _running.discard(process)
     return process.returncode, output.decode(errors="replace")

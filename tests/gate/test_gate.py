@@ -15,6 +15,7 @@ import unittest.mock
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tools"))
+import commands  # noqa: E402
 import expected  # noqa: E402
 import kept  # noqa: E402
 import parts  # noqa: E402
@@ -406,6 +407,18 @@ class Runs(InAFolder):
         self.run_parts(self.part("four", ("a b", PASSED)), is_kept=True)
         self.assertEqual(self.ran, ["four"])
 
+    def test_a_command_leaves_no_process_behind(self):
+        status, printed = commands.run("sh", "-c", "sleep 60 >&- 2>&- & echo $!")
+        self.assertEqual(status, 0)
+        self.ends(int(printed))
+
+    def ends(self, child):
+        """A signal that was sent may take a while."""
+        with contextlib.suppress(ProcessLookupError):
+            descriptor = os.pidfd_open(child)
+            self.addCleanup(os.close, descriptor)
+            self.assertTrue(select.select([descriptor], [], [], 30)[0], "the child goes on")
+
     def test_a_run_that_is_cut_is_taken_up(self):
         ready = os.path.join(self.cache, "ready")
         code = f"""
@@ -427,11 +440,7 @@ run_tests.main_that_can_be_cut()
         self.assertEqual(process.returncode, 143)
         with open(ready, encoding="utf-8") as file:
             child = int(file.read())
-        # What it had started ends with it: a signal that was sent may take a while.
-        with contextlib.suppress(ProcessLookupError):
-            descriptor = os.pidfd_open(child)
-            self.addCleanup(os.close, descriptor)
-            self.assertTrue(select.select([descriptor], [], [], 30)[0], "the child outlives the run")
+        self.ends(child)
         again = self.part("one", ("a b", PASSED)), self.part("two", ("c d", PASSED))
         self.run_parts(*again, is_kept=True, is_full=True)
         self.assertEqual(self.ran, ["two"])
