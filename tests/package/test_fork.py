@@ -3,6 +3,7 @@ the same from the beginning. It is tried at each line. Each case runs in a proce
 import unittest
 
 import support
+from stopped_thread import STOPPED
 
 support.module_only_if(not support.IS_PYPY, "for CPython: it traces threads")
 
@@ -11,42 +12,7 @@ try:
 except ImportError:
     duckdb = None
 
-COMMON = """
-import itertools, os, pathlib, signal, sys, threading
-import typedcall
-PACKAGE = str(pathlib.Path(typedcall.__file__).parent)
-
-def stopped(work, at):
-    # A thread that waits at that line of the package's, and what lets it go on; None if there are fewer.
-    inside, go = threading.Event(), threading.Event()
-    lines = 0
-
-    def trace(frame, event, _):
-        nonlocal lines
-        if not frame.f_code.co_filename.startswith(PACKAGE):
-            return None
-        lines += event == "line"
-        if event == "line" and lines == at:
-            inside.set()
-            go.wait()
-        return trace
-
-    def run():
-        sys.settrace(trace)
-        try:
-            work()
-        finally:
-            sys.settrace(None)
-            inside.set()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    inside.wait()
-    if lines < at:
-        thread.join()
-        return None
-    return thread, go
-
+COMMON = STOPPED + """
 def forks(work):
     work()  # imports
     for at in itertools.count(1):

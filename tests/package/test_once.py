@@ -3,6 +3,7 @@ for a decision. One thread waits in the middle, at each line of the package's co
 import unittest
 
 import support
+from stopped_thread import STOPPED
 
 support.module_only_if(not support.IS_PYPY, "for CPython: it traces threads")
 
@@ -15,11 +16,8 @@ try:
 except ImportError:
     jax = None
 
-COMMON = """
-import itertools, os, pathlib, pickle, sys, threading, types
-import typedcall
+COMMON = STOPPED + """
 import typed_functions
-PACKAGE = str(pathlib.Path(typedcall.__file__).parent)
 sys.modules["functions"] = functions = types.ModuleType("functions")
 
 def new(at):
@@ -36,33 +34,17 @@ def new(at):
 def both(ask, at, other=None):
     # What two threads get, the first of which waits at that line; less if there are fewer lines. `other`:
     # what the second one asks, if not the same.
-    inside, go, lines, got = threading.Event(), threading.Event(), 0, []
-
-    def trace(frame, event, _):
-        nonlocal lines
-        if not frame.f_code.co_filename.startswith(PACKAGE):
-            return None
-        lines += event == "line"
-        if event == "line" and lines == at:
-            inside.set()
-            go.wait()
-        return trace
-
-    def first():
-        sys.settrace(trace)
-        got.append(ask())
-        sys.settrace(None)
-        inside.set()
-
-    threads = [threading.Thread(target=first), threading.Thread(target=lambda: got.append((other or ask)()))]
-    threads[0].start()
-    inside.wait()
-    if lines == at:
-        threads[1].start()
-        threads[1].join(0.1)  # it may wait for a lock that the first one has
-        go.set()
-        threads[1].join()
-    threads[0].join()
+    got = []
+    found = stopped(lambda: got.append(ask()), at)
+    if found is None:
+        return got
+    first, go = found
+    second = threading.Thread(target=lambda: got.append((other or ask)()))
+    second.start()
+    second.join(0.1)  # it may wait for a lock that the first one has
+    go.set()
+    second.join()
+    first.join()
     return got
 """
 

@@ -1,0 +1,39 @@
+"""For test_fork and test_once, as text for processes of their own: a thread that waits in the middle of the package's
+code, at each line in turn."""
+
+STOPPED = """
+import itertools, os, pathlib, pickle, signal, sys, threading, types
+import typedcall
+PACKAGE = str(pathlib.Path(typedcall.__file__).parent)
+
+def stopped(work, at):
+    # A thread that waits at that line of the package's, and what lets it go on; None if there are fewer.
+    inside, go = threading.Event(), threading.Event()
+    lines = 0
+
+    def trace(frame, event, _):
+        nonlocal lines
+        if not frame.f_code.co_filename.startswith(PACKAGE):
+            return None
+        lines += event == "line"
+        if event == "line" and lines == at:
+            inside.set()
+            go.wait()
+        return trace
+
+    def run():
+        sys.settrace(trace)
+        try:
+            work()
+        finally:
+            sys.settrace(None)
+            inside.set()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    inside.wait()
+    if lines < at:
+        thread.join()
+        return None
+    return thread, go
+"""
