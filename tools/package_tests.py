@@ -35,6 +35,8 @@ NEEDS_NETWORK = {"test_examples_tags_for_others"}
 SLOW = OTHER_PROGRAMS | NEEDS_NETWORK | {"test_numba_cache", "test_numba_cache_stale", "test_property_attack"}
 # By a fixed seed but in --full.
 RANDOM = {"test_c_text_random", "test_numpy_buffers", "test_overload_choice", "test_property_attack"}
+# Begun first: at the end one of these would be waited for alone, ten seconds.
+LONG = ["test_verify", "test_verify_processes", "test_verify_buffers", "test_cython", "test_once", "test_cli"]
 # Run again with CPython's JIT, where it is compiled in: those that need few libraries, or call most.
 WITH_JIT = ["test_api", "test_api_calls", "test_ctypes", "test_cffi", "test_lifetimes", "test_numpy"]
 # Seconds. Files compile modules, and Numba functions.
@@ -201,6 +203,7 @@ def _run_files(interpreter, folder, left_out, chosen, marks, environment):
     python = os.path.join(folder, "bin", "python")
     files = sorted(os.path.basename(path)[:-len(".py")] for path in glob.glob(TESTS + "/test_*.py")
                    if marks != "timing" or "@support.timing" in open(path, encoding="utf-8").read())
+    files.sort(key=lambda name: name not in LONG)
     tests = [(name, False) for name in sorted(chosen) or files if name not in left_out]
     if not chosen and interpreter.info["jit"]:
         tests += [(name, True) for name in WITH_JIT]

@@ -41,7 +41,7 @@ def both(ask, at, other=None):
     first, go = found
     second = threading.Thread(target=lambda: got.append((other or ask)()))
     second.start()
-    second.join(0.1)  # it may wait for a lock that the first one has
+    second.join(0.03)  # it may wait for a lock that the first one has
     go.set()
     second.join()
     first.join()

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import unittest
@@ -248,12 +249,20 @@ class Verify(CommandLine):
         self.tagged(
             "import os, time",
             "def f(x):", "    if not hasattr(f, 'called') and os.fork() == 0:",
-            "        os.closerange(0, 3)", "        time.sleep(30)", "        os._exit(0)",
+            "        with open('children', 'a') as file: print(os.getpid(), file=file)",
+            "        os.closerange(0, 3)", "        time.sleep(30)",
+            "        open('ended', 'w').close()", "        os._exit(0)",
             "    f.called = True", "    return x", "data = (ctypes.c_char * 64)()",
             "typedcall.tag(f, 'd->d', ctypes.addressof(data))")
         verdict = self.differences(3, "--count", "10", "--time-limit", "20")
         self.assertEqual(verdict["crashes"], 3)
         self.assertRegex(verdict["examples"][0][2], "^died of SIG")
+        children = pathlib.Path(self.folder, "children").read_text().split()
+        self.assertEqual(len(children), 3)
+        for child in children:
+            os.kill(int(child), signal.SIGKILL)
+        # Neither the command nor its reader has waited for one.
+        self.assertFalse(pathlib.Path(self.folder, "ended").exists())
 
     def test_what_ends_programs(self):
         self.tagged("half = plain.half",

@@ -11,6 +11,8 @@ from typing import Any, TextIO
 __all__ = ["open_closed", "report", "report_apart", "say"]
 
 _reports: list[TextIO] = []
+# The descriptors among them that are this command's own.
+_own: list[int] = []
 
 
 def report() -> TextIO:
@@ -31,6 +33,18 @@ def open_closed() -> None:
             os.set_inheritable(number, True)
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w" if number else "r"))
+
+
+def _leave_to_parent() -> None:
+    """In a child: who reads the report waits until the last copy of its descriptor is closed, and a
+    function's own processes may outlive the command."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    for own in _own:
+        os.dup2(null, own, inheritable=False)
+    os.close(null)
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _is_stdout(stream: Any) -> bool:
@@ -57,6 +71,7 @@ def report_apart(to_the_end: bool) -> Iterator[None]:
     own = os.dup(1)
     # A name that the terminal's encoding lacks is shown by its number.
     _reports.append(open(own, "w", encoding=stdout.encoding, errors="backslashreplace"))
+    _own.append(own)
     os.dup2(2, 1)
     try:
         yield
@@ -67,6 +82,7 @@ def report_apart(to_the_end: bool) -> Iterator[None]:
         if not to_the_end:
             sys.stdout = stdout
             os.dup2(own, 1)
+            _own.pop()
             _reports.pop().close()
 
 
