@@ -37,7 +37,7 @@ typedef struct PyTypedcall_Counters {
   uint64_t rows_added;
   uint64_t rows_removed;  ///< by untagging, or because the last owner died
   uint64_t conflicts;     ///< a second, different value offered for a key
-  uint64_t generations;   ///< arrays published; each is kept until the interpreter ends
+  uint64_t generations;   ///< arrays made; each is kept until the interpreter ends
 } PyTypedcall_Counters;
 
 /// One per interpreter, append-only: a newer minor version adds functions behind the last one and
@@ -77,10 +77,10 @@ typedef struct PyTypedcall_Interface {
   ///    BY_OBJECT whose `key` is its owner then keeps it alive until retracted), ValueError for an
   ///    unknown space or a NULL, RuntimeError while the interpreter ends, MemoryError.
   /// `destroy` (may be NULL) is called once for each time that a value was taken: when its row's
-  /// last owner has died, or at the interpreter's end when the row was retracted or is still there,
-  /// and the last reference of `hold` has gone; it must not use the interface. What was retracted
-  /// is therefore not to be published again with a `destroy`. A value without one must be valid for
-  /// as long.
+  /// last owner has died, retracted or not, or at the interpreter's end when the row has an owner
+  /// or never had one that dies, and the last reference of `hold` has gone; it must not use the
+  /// interface. A value without one must be valid for as long. What was retracted is there again
+  /// when its owner publishes it again, or what is equal to it: it is not taken twice.
   const void *(*publish)(void *state, int space, const void *key, PyObject *owner,
                          const void *value, int (*equal)(const void *existing, const void *offered),
                          void (*destroy)(const void *value));
@@ -130,9 +130,10 @@ typedef struct PyTypedcall_Interface {
 
   /// As `publish`, and keeps `kept` (may be NULL) as long as the row's value is needed, also when
   /// an equal value is there; of an exact tuple, its items. The owner itself is not kept: the row
-  /// would never go. Returns 1: `value` is there now, or was there already; 0: an equal one does,
-  /// and `value` was not taken; PyTypedcall_CONFLICT, without an exception: another one does, and
-  /// nothing has changed; -1 with an exception. Since 1.2.
+  /// would never go. Returns 1: `value` is there now, or was there already; 0: an equal one is, and
+  /// `value` was not taken; PyTypedcall_CAME_BACK: nothing was there, an equal one that had been
+  /// retracted is again, and `value` was not taken; PyTypedcall_CONFLICT, without an exception:
+  /// another one is there, and nothing has changed; -1 with an exception. Since 1.2.
   int (*publish_kept)(void *state, int space, const void *key, PyObject *owner, const void *value,
                       int (*equal)(const void *existing, const void *offered),
                       void (*destroy)(const void *value), PyObject *kept);
@@ -147,6 +148,7 @@ typedef struct PyTypedcall_Interface {
 
 /// See PyTypedcall_Interface.publish_kept.
 #define PyTypedcall_CONFLICT (-2)
+#define PyTypedcall_CAME_BACK 2
 
 /// Does the interface reach to this field, which version 1.0 did not have?
 #define PyTypedcall_HAS(interface, field) \

@@ -51,9 +51,9 @@ static inline __attribute__((cold)) void PyTypedcall_Internal_ReadCounters(
 // A chain, with the state's references. Runs no Python code.
 static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TakeAllRows(
     PyTypedcall_Internal_State *state, PyObject *owners) {
-  PyTypedcall_Internal_Row *rows = state->retracted;
+  PyTypedcall_Internal_Row *rows = state->replaced;
   PyObject *capsule;
-  state->retracted = NULL;
+  state->replaced = NULL;
   for (Py_ssize_t at = 0; owners != NULL && PyDict_Next(owners, &at, NULL, &capsule);) {
     PyTypedcall_Internal_DisownAll(PyTypedcall_Internal_OwnerIn(capsule));
   }
@@ -62,10 +62,11 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TakeAllRows(
     PyTypedcall_Internal_Generation *generation = table->current;
     for (size_t i = 0; generation != NULL && i <= generation->mask; ++i) {
       const PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_CellAt(generation, i);
-      if (cell->value == NULL) continue;
-      cell->row->is_in_table = 0;
-      cell->row->next = rows;
-      rows = cell->row;
+      for (PyTypedcall_Internal_Row *row = cell->row; row != NULL; row = row->older) {
+        row->is_in_table = 0;
+        row->next = rows;
+        rows = row;
+      }
     }
     // Who remembers what it found compares counters, and must not take these rows for alive.
     PyTypedcall_Internal_Count(&state->counters.rows_removed, table->live);

@@ -95,9 +95,10 @@ static inline int PyNativeCallable_Internal_PublishUnkept(const PyTypedcall_Inte
   return -1;
 }
 
-// Of a table that has been checked: 1 when it was taken, 0 when an equal one is there already, -1
-// with ValueError for a conflict or what the interface's publish raises. `kept` (may be NULL) is
-// kept with it, whichever is there; under an interface before 1.2 it is the caller's affair.
+// Of a table that has been checked: 1 when it was taken, 0 when an equal one is there already,
+// PyTypedcall_CAME_BACK when one that was untagged is there again, -1 with ValueError for a
+// conflict or what the interface's publish raises. `kept` (may be NULL) is kept with it, whichever
+// is there; under an interface before 1.2 it is the caller's affair.
 static inline __attribute__((cold)) int PyNativeCallable_Internal_Publish(
     const PyTypedcall_Interface *interface, int space, const void *key, PyObject *owner,
     const char *name, const PyNativeCallableTable *table, void (*destroy)(const void *value),
@@ -138,11 +139,11 @@ static inline __attribute__((cold)) int PyTypedMethod_Internal_TagDef(
 /// Publishes `table` for `def` while `owner` lives: the module or type whose array holds the def,
 /// or the function object when the def was allocated for it alone. Nothing is written to the def.
 /// `table` must last as long as any owner and any consumer that holds it; `destroy` (may be NULL)
-/// is called when it is no longer needed. A table that was untagged is not to be tagged again with
-/// a `destroy`: it would be called twice.
+/// is called when it is no longer needed.
 ///
-/// Returns 1: taken. 0: an equal tag is there already (it now lives as long as this owner, too);
-/// the caller keeps `table`. -1: ValueError for a NULL def or name, a faulty table, or another
+/// Returns 1: taken. 0: an equal tag is there already (it now lives as long as this owner, too).
+/// 2: an equal tag of this owner's, which was untagged, is there again. After both the caller keeps
+/// `table`. -1: ValueError for a NULL def or name, a faulty table, or another
 /// tag that differs (both are named); TypeError when `owner` has no weak references; MemoryError.
 /// GIL: held.
 static inline int PyTypedMethod_TagDef(const PyTypedcall_Interface *interface,
@@ -184,7 +185,7 @@ static inline int PyNativeCallable_TagObject(const PyTypedcall_Interface *interf
 }
 
 /// Takes the tag of a def away, whoever owns it. 1, or 0 when there is none. Never fails; the table
-/// is kept until the interpreter ends, because someone may be reading it. GIL: held.
+/// is kept as long as an owner, because someone may be reading it. GIL: held.
 static inline int PyTypedMethod_UntagDef(const PyTypedcall_Interface *interface,
                                          const PyMethodDef *def) {
   return interface->retract(interface->state, PyTypedcall_BY_DEF, def);

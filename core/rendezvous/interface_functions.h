@@ -74,7 +74,7 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_LockAndPublishKept(
   const void *existing;
   int result;
   PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf((PyTypedcall_Internal_State *)opaque));
-  result = PyTypedcall_Internal_Publish(opaque, space, key, object, value, equal, destroy, kept,
+  result = PyTypedcall_Internal_Publish(opaque, space, key, object, value, equal, destroy, 1, kept,
                                         &existing);
   PyTypedcall_END_EXCLUSIVE();
   return result;
@@ -85,7 +85,7 @@ static inline __attribute__((cold)) const void *PyTypedcall_Internal_LockAndPubl
     int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value)) {
   const void *existing;
   PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf((PyTypedcall_Internal_State *)opaque));
-  (void)PyTypedcall_Internal_Publish(opaque, space, key, object, value, equal, destroy, NULL,
+  (void)PyTypedcall_Internal_Publish(opaque, space, key, object, value, equal, destroy, 0, NULL,
                                      &existing);
   PyTypedcall_END_EXCLUSIVE();
   return existing;

@@ -19,7 +19,7 @@ typedef struct PyTypedcall_Internal_State {
   PyTypedcall_Internal_SideTable tables[PyTypedcall_SPACES];
   PyTypeObject *reference_type;  // of what hold() gives
   PyObject *owners;  // dict: address of an owner -> capsule of its PyTypedcall_Internal_Owner
-  PyTypedcall_Internal_Row *retracted;
+  PyTypedcall_Internal_Row *replaced;  // those that exchange() has taken out of their cells
   PyTypedcall_Counters counters;
   PyObject *slot_names;  // dict: name -> ID, see core/slots/slot_names.h
   PyObject *combined;    // dict: metaclasses -> weak reference, see core/types/combined_metaclass.h

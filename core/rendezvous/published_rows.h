@@ -9,12 +9,19 @@
 extern "C" {
 #endif
 
-// Takes a row out of the table: whoever looks finds nothing. Its reference is the caller's now.
-static inline void PyTypedcall_Internal_TakeOut(PyTypedcall_Internal_State *state,
-                                                PyTypedcall_Internal_Row *row) {
-  PyTypedcall_Internal_TableRemove(&state->tables[row->space], row->key);
+// Takes a row away from readers: whoever looks finds nothing. It stays in its cell.
+static inline void PyTypedcall_Internal_RetractRow(PyTypedcall_Internal_State *state,
+                                                   PyTypedcall_Internal_Row *row) {
+  PyTypedcall_Internal_TableRetract(&state->tables[row->space], row->key);
   PyTypedcall_Internal_Count(&state->counters.rows_removed, 1);
   row->is_in_table = 0;
+}
+
+// Takes a row out of its cell, live or retracted. Its reference is the caller's now.
+static inline void PyTypedcall_Internal_TakeOut(PyTypedcall_Internal_State *state,
+                                                PyTypedcall_Internal_Row *row) {
+  if (row->is_in_table) PyTypedcall_Internal_RetractRow(state, row);
+  PyTypedcall_Internal_TableForget(&state->tables[row->space], row);
 }
 
 // Removes the rows of an owner that is dead. Returns 0, or -1 with an exception.
@@ -27,7 +34,7 @@ static inline int PyTypedcall_Internal_RemoveRowsOf(PyTypedcall_Internal_Owner *
   while (owner->owned != NULL) {
     PyTypedcall_Internal_Row *row = owner->owned->row;
     PyTypedcall_Internal_Disown(owner->owned);
-    if (row->owned_by == NULL && row->is_in_table) {
+    if (row->owned_by == NULL && !row->is_replaced) {
       PyTypedcall_Internal_TakeOut(state, row);
       row->next = gone;
       gone = row;
@@ -97,20 +104,46 @@ static inline void PyTypedcall_Internal_AddRow(PyTypedcall_Internal_State *state
   PyTypedcall_Internal_Count(&state->counters.rows_added, 1);
 }
 
-// What Publish does once the owner's record is there; runs no Python code. Returns 1, 0 or
+// A retracted row of this owner's alone that says the same as what is offered, in the table again;
+// or NULL.
+static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_ReviveRow(
+    PyTypedcall_Internal_State *state, const PyTypedcall_Internal_Owner *owner,
+    const PyTypedcall_Internal_Row *offered, int (*equal)(const void *, const void *)) {
+  PyTypedcall_Internal_SideTable *table = &state->tables[offered->space];
+  PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRetracted(table, offered->key);
+  for (; row != NULL; row = row->older) {
+    const PyTypedcall_Internal_Ownership *first = row->owned_by;
+    if (first != NULL && (first->owner != owner || first->next_of_row != NULL)) continue;
+    if (row->value != offered->value && (equal == NULL || !equal(row->value, offered->value))) {
+      continue;
+    }
+    PyTypedcall_Internal_TableRevive(table, row);
+    row->is_in_table = 1;
+    PyTypedcall_Internal_Count(&state->counters.rows_added, 1);
+    return row;
+  }
+  return NULL;
+}
+
+// What Publish does once the owner's record is there; runs no Python code. Returns 0 and above or
 // PyTypedcall_CONFLICT as publish_kept, or -1 without an exception when there is no memory.
 static inline int PyTypedcall_Internal_PublishFor(PyTypedcall_Internal_State *state,
                                                   PyTypedcall_Internal_Owner *owner,
                                                   const PyTypedcall_Internal_Row *offered,
                                                   int (*equal)(const void *, const void *),
-                                                  PyObject *kept, const PyObject *object,
-                                                  const void **existing) {
+                                                  int may_come_back, PyObject *kept,
+                                                  const PyObject *object, const void **existing) {
   PyTypedcall_Internal_Row *row =
       PyTypedcall_Internal_TableRow(&state->tables[offered->space], offered->key);
-  PyTypedcall_Internal_Row *fresh = NULL;
+  PyTypedcall_Internal_Row *fresh = NULL, *revived = NULL;
+  if (row == NULL) {
+    row = revived =
+        PyTypedcall_Internal_ReviveRow(state, owner, offered, may_come_back ? equal : NULL);
+  }
   if (row != NULL) {
     *existing = row->value;
-    if (row->value != offered->value && (equal == NULL || !equal(row->value, offered->value))) {
+    if (revived == NULL && row->value != offered->value &&
+        (equal == NULL || !equal(row->value, offered->value))) {
       return PyTypedcall_CONFLICT;
     }
   } else {
@@ -123,7 +156,12 @@ static inline int PyTypedcall_Internal_PublishFor(PyTypedcall_Internal_State *st
   // What can fail comes first: an owner without its row does no harm.
   int failed = PyTypedcall_Internal_Keep(row, state->reference_type, kept, object) < 0;
   failed = failed || PyTypedcall_Internal_Own(owner, row) < 0;
-  if (fresh == NULL) return failed ? -1 : row->value == offered->value;
+  if (failed && revived != NULL) PyTypedcall_Internal_RetractRow(state, revived);
+  if (fresh == NULL && failed) return -1;
+  if (fresh == NULL && row->value != offered->value) {
+    return revived != NULL ? PyTypedcall_CAME_BACK : 0;
+  }
+  if (fresh == NULL) return 1;
   if (!failed) {
     PyTypedcall_Internal_AddRow(state, row);
     return 1;
@@ -154,12 +192,13 @@ static inline int PyTypedcall_Internal_RetireDying(PyTypedcall_Internal_State *s
   return is_gone;
 }
 
-// See PyTypedcall_Interface.publish_kept; `*existing` is what is there afterwards. The caller has
-// the state for itself.
+// See PyTypedcall_Interface.publish_kept; `*existing` is what is there afterwards. What is
+// retracted and equal, but elsewhere, comes back only if it `may_come_back`: publish() cannot say
+// that it has. The caller has the state for itself.
 static inline __attribute__((cold)) int PyTypedcall_Internal_Publish(
     void *opaque, int space, const void *key, PyObject *object, const void *value,
     int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value),
-    PyObject *kept, const void **existing) {
+    int may_come_back, PyObject *kept, const void **existing) {
   PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
   *existing = NULL;
   if (space < 0 || space >= PyTypedcall_SPACES || key == NULL || value == NULL || object == NULL) {
@@ -185,7 +224,8 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_Publish(
       *existing = NULL;
       return -1;
     }
-    result = PyTypedcall_Internal_PublishFor(state, owner, &offered, equal, kept, object, existing);
+    result = PyTypedcall_Internal_PublishFor(state, owner, &offered, equal, may_come_back, kept,
+                                             object, existing);
     PyTypedcall_Internal_DropIdleOwner(state, owner);
     Py_DECREF(held);
   } while (result == PyTypedcall_CONFLICT && PyTypedcall_Internal_RetireDying(state, space, key));
@@ -232,10 +272,8 @@ static inline int PyTypedcall_Internal_Retract(void *opaque, int space, const vo
   if (space < 0 || space >= PyTypedcall_SPACES) return 0;
   PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(&state->tables[space], key);
   if (row == NULL) return 0;
-  PyTypedcall_Internal_TakeOut(state, row);
-  // Someone may be using the value without a reference, so it is kept.
-  row->next = state->retracted;
-  state->retracted = row;
+  PyTypedcall_Internal_RetractRow(state, row);
+  // Someone may be using the value without a reference, so the row stays until its last owner dies.
   PyTypedcall_Internal_LetKeptOwnerGo(state, row);
   return 1;
 }

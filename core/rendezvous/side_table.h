@@ -11,43 +11,50 @@
 extern "C" {
 #endif
 
-// One cell of a generation. A key, once written, never changes, so a reader cannot see a value that
-// belongs to another key; a removed row leaves its key behind with a NULL value.
+// One cell of a generation. Its key changes when the array becomes a later generation only. A
+// writer stores the key first, then the value, and a reader looks at both again, so it sees no
+// value that belongs to another key. A row that is gone leaves its key behind.
 typedef struct PyTypedcall_Internal_Cell {
   const void *key;
   const void *value;
-  struct PyTypedcall_Internal_Row *row;  // for writers only
+  // For writers only: the row, and behind it the key's retracted rows; with a NULL value these
+  // alone.
+  struct PyTypedcall_Internal_Row *row;
 } PyTypedcall_Internal_Cell;
 
-// An open-addressed array with linear probing. When it fills up, the next generation takes the live
-// rows over; readers may still be in the old one, which is kept until the interpreter ends.
+// An open-addressed array with linear probing. When it fills up, the next generation takes the rows
+// over: in the last but one array if that has the right length. Readers may still be in any of
+// them, so all are kept until the interpreter ends.
 typedef struct PyTypedcall_Internal_Generation {
   struct PyTypedcall_Internal_Generation *older;
   size_t mask;  // length - 1; the length is a power of two
-  size_t used;  // cells with a key, live or not; at most three quarters of the length
+  size_t used;  // cells with a key, with a row or not; at most three quarters of the length
   PyTypedcall_Internal_Cell cells[1];
 } PyTypedcall_Internal_Generation;
 
-// What writers know about a cell. It lives as long as someone has a reference: the table or the
-// list of retracted rows, each owner, and each consumer that holds it
+// What writers know about a cell. It lives as long as someone has a reference: the table, or the
+// cell or list that has it as a retracted one, and each consumer that holds it
 // (core/rendezvous/row_reference.h).
 typedef struct PyTypedcall_Internal_Row {
   size_t references;
   int space;
-  int is_in_table;
+  int is_in_table;  // its key's live row
+  int is_replaced;  // it is in no cell, but kept until the interpreter ends
   const void *key;
   const void *value;
   void (*destroy)(const void *value);
   PyObject **kept;  // a set of what publish_kept() was given: its cells, at most half of them full
   size_t kept_count, kept_capacity;
   struct PyTypedcall_Internal_Ownership *owned_by, **owned_by_end;
-  size_t left;                            // how often an owner has left it
-  struct PyTypedcall_Internal_Row *next;  // among those that were taken out of the table
+  size_t left;                             // how often an owner has left it
+  struct PyTypedcall_Internal_Row *older;  // the next of the key's retracted rows, in its cell
+  struct PyTypedcall_Internal_Row *next;   // among those that are in no cell any more
 } PyTypedcall_Internal_Row;
 
 // One space.
 typedef struct PyTypedcall_Internal_SideTable {
   PyTypedcall_Internal_Generation *current;
+  size_t number;  // of the current generation, changed behind it
   size_t live;
 } PyTypedcall_Internal_SideTable;
 
@@ -74,51 +81,98 @@ static inline PyTypedcall_Internal_Cell *PyTypedcall_Internal_Probe(
   }
 }
 
+// What is in a generation; NULL also when the row is not there for a moment, or another key's is.
+static inline const void *PyTypedcall_Internal_FindIn(PyTypedcall_Internal_Generation *generation,
+                                                      const void *key) {
+  PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_Probe(generation, key);
+  const void *value = PyTypedcall_LOAD_ACQUIRE(&cell->value);
+  if (PyTypedcall_LOAD_ACQUIRE(&cell->key) != key) return NULL;
+  return PyTypedcall_LOAD_ACQUIRE(&cell->value) == value ? value : NULL;
+}
+
 // GIL: none; any thread. NULL when there is no live row.
 static inline const void *PyTypedcall_Internal_TableFind(PyTypedcall_Internal_SideTable *table,
                                                          const void *key) {
-  PyTypedcall_Internal_Generation *generation = PyTypedcall_LOAD_ACQUIRE(&table->current);
-  if (generation == NULL || key == NULL) return NULL;
-  PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_Probe(generation, key);
-  // A free cell may be taken for another key by now, and has its value before it has its key.
-  if (PyTypedcall_LOAD_RELAXED(&cell->key) != key) return NULL;
-  return PyTypedcall_LOAD_ACQUIRE(&cell->value);
+  if (key == NULL) return NULL;
+  for (;;) {
+    const size_t number = PyTypedcall_LOAD_ACQUIRE(&table->number);
+    PyTypedcall_Internal_Generation *generation = PyTypedcall_LOAD_ACQUIRE(&table->current);
+    if (generation == NULL) return NULL;
+    const void *value = PyTypedcall_Internal_FindIn(generation, key);
+    // In an array that a writer has emptied meanwhile, for a later generation, nothing is found.
+    if (value != NULL || PyTypedcall_LOAD_ACQUIRE(&table->number) == number) return value;
+  }
 }
 
-// Makes sure that one more row fits. 1: a new generation was published, 0: not needed, -1: no
-// memory (no exception set).
+// An empty array of so many cells, out of the older ones if there is one; NULL when there is no
+// memory.
+static inline PyTypedcall_Internal_Generation *PyTypedcall_Internal_EmptyGeneration(
+    PyTypedcall_Internal_SideTable *table, size_t length, int *is_new) {
+  PyTypedcall_Internal_Generation *found = NULL, *current = table->current;
+  PyTypedcall_Internal_Generation **from = current != NULL ? &current->older : NULL;
+  while (from != NULL && *from != NULL && (*from)->mask + 1 != length) from = &(*from)->older;
+  *is_new = from == NULL || *from == NULL;
+  if (*is_new) {
+    const size_t bytes = offsetof(PyTypedcall_Internal_Generation, cells) +
+                         length * sizeof(PyTypedcall_Internal_Cell);
+    found = (PyTypedcall_Internal_Generation *)PyTypedcall_RAW_CALLOC(1, bytes);
+    if (found == NULL) return NULL;
+    found->mask = length - 1;
+    return found;
+  }
+  found = *from;
+  *from = found->older;
+  found->used = 0;
+  for (size_t i = 0; i < length; ++i) {
+    PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_CellAt(found, i);
+    PyTypedcall_STORE_RELEASE(&cell->value, (const void *)NULL);
+    PyTypedcall_STORE_RELEASE(&cell->key, (const void *)NULL);
+    cell->row = NULL;
+  }
+  return found;
+}
+
+// Puts a row and the retracted ones behind it into a cell, which is its key's or free.
+static inline void PyTypedcall_Internal_FillCell(PyTypedcall_Internal_Generation *generation,
+                                                 PyTypedcall_Internal_Row *row, const void *value) {
+  PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_Probe(generation, row->key);
+  if (cell->key == NULL) {
+    ++generation->used;
+    PyTypedcall_STORE_RELEASE(&cell->key, row->key);
+  }
+  cell->row = row;
+  PyTypedcall_STORE_RELEASE(&cell->value, value);
+}
+
+// Makes sure that one more row fits. 1: that took a new array, 0: it did not, -1: no memory (no
+// exception set).
 static inline int PyTypedcall_Internal_TableReserve(PyTypedcall_Internal_SideTable *table) {
   PyTypedcall_Internal_Generation *old = table->current;
   if (old != NULL && (old->used + 1) * 4 <= (old->mask + 1) * 3) return 0;
-  size_t length = 16;
-  while ((table->live + 1) * 2 > length) length *= 2;
-  const size_t bytes =
-      offsetof(PyTypedcall_Internal_Generation, cells) + length * sizeof(PyTypedcall_Internal_Cell);
+  size_t length = 16, with_rows = 0;
+  for (size_t i = 0; old != NULL && i <= old->mask; ++i) {
+    with_rows += PyTypedcall_Internal_CellAt(old, i)->row != NULL;
+  }
+  while ((with_rows + 1) * 2 > length) length *= 2;
+  int is_new;
   PyTypedcall_Internal_Generation *fresh =
-      (PyTypedcall_Internal_Generation *)PyTypedcall_RAW_CALLOC(1, bytes);
+      PyTypedcall_Internal_EmptyGeneration(table, length, &is_new);
   if (fresh == NULL) return -1;
   fresh->older = old;
-  fresh->mask = length - 1;
   for (size_t i = 0; old != NULL && i <= old->mask; ++i) {
     const PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_CellAt(old, i);
-    if (cell->value == NULL) continue;
-    *PyTypedcall_Internal_Probe(fresh, cell->key) = *cell;
-    ++fresh->used;
+    if (cell->row != NULL) PyTypedcall_Internal_FillCell(fresh, cell->row, cell->value);
   }
   PyTypedcall_STORE_RELEASE(&table->current, fresh);
-  return 1;
+  PyTypedcall_STORE_RELEASE(&table->number, table->number + 1);
+  return is_new;
 }
 
 // Puts in a row whose key has no live one; TableReserve came before.
 static inline void PyTypedcall_Internal_TableInsert(PyTypedcall_Internal_SideTable *table,
                                                     PyTypedcall_Internal_Row *row) {
-  PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_Probe(table->current, row->key);
-  cell->row = row;
-  PyTypedcall_STORE_RELEASE(&cell->value, row->value);
-  if (cell->key == NULL) {
-    ++table->current->used;
-    PyTypedcall_STORE_RELEASE(&cell->key, row->key);
-  }
+  row->older = PyTypedcall_Internal_Probe(table->current, row->key)->row;
+  PyTypedcall_Internal_FillCell(table->current, row, row->value);
   ++table->live;
 }
 
@@ -130,11 +184,36 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TableRow(
   return cell->value != NULL ? cell->row : NULL;
 }
 
-static inline void PyTypedcall_Internal_TableRemove(PyTypedcall_Internal_SideTable *table,
-                                                    const void *key) {
+// Takes the live row of `key` away from readers. It stays in its cell.
+static inline void PyTypedcall_Internal_TableRetract(PyTypedcall_Internal_SideTable *table,
+                                                     const void *key) {
   PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_Probe(table->current, key);
   PyTypedcall_STORE_RELEASE(&cell->value, (const void *)NULL);
   --table->live;
+}
+
+// Takes a retracted row out of its cell.
+static inline void PyTypedcall_Internal_TableForget(PyTypedcall_Internal_SideTable *table,
+                                                    PyTypedcall_Internal_Row *row) {
+  PyTypedcall_Internal_Row **from = &PyTypedcall_Internal_Probe(table->current, row->key)->row;
+  while (*from != row) from = &(*from)->older;
+  *from = row->older;
+  row->older = NULL;
+}
+
+// The retracted rows of a key that has no live one, the latest first; or NULL.
+static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TableRetracted(
+    PyTypedcall_Internal_SideTable *table, const void *key) {
+  if (table->current == NULL) return NULL;
+  PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_Probe(table->current, key);
+  return cell->key == key && cell->value == NULL ? cell->row : NULL;
+}
+
+// Makes one of these live again.
+static inline void PyTypedcall_Internal_TableRevive(PyTypedcall_Internal_SideTable *table,
+                                                    PyTypedcall_Internal_Row *row) {
+  PyTypedcall_Internal_TableForget(table, row);
+  PyTypedcall_Internal_TableInsert(table, row);
 }
 
 static inline void PyTypedcall_Internal_TableFree(PyTypedcall_Internal_SideTable *table) {

@@ -74,7 +74,9 @@ TEST_F(Holding, OutlivesItsPlaceInTheTable) {
   held.reset();
   EXPECT_EQ(Destroyed()[value], 0) << "retracted values are kept for those who have no reference";
   owner.reset();
+  EXPECT_EQ(Destroyed()[second], 0);
   other.reset();
+  EXPECT_EQ(Destroyed()[value], 1);
   EXPECT_EQ(Destroyed()[second], 1);
 }
 

@@ -110,7 +110,7 @@ TEST_F(Publishing, ADifferentValueIsAConflict) {
   EXPECT_EQ(Destroyed()[second], 0);
 }
 
-TEST_F(Publishing, RetractedValuesAreKept) {
+TEST_F(Publishing, RetractedValuesAreKeptByTheirOwners) {
   Ref owner = Owner();
   const void *key = Address(), *value = Address(), *second = Address();
   Publish(kDef, key, owner, value);
@@ -120,13 +120,43 @@ TEST_F(Publishing, RetractedValuesAreKept) {
   // Another value may follow, at once.
   EXPECT_EQ(Publish(kDef, key, owner, second), second);
   EXPECT_EQ(Find(kDef, key), second);
+  // Someone may still be calling through the retracted one.
+  EXPECT_EQ(Destroyed()[value], 0);
   owner.reset();
   EXPECT_EQ(Find(kDef, key), nullptr);
-  // Someone may still be calling through the retracted one: it goes with the interpreter.
-  EXPECT_EQ(Destroyed()[value], 0);
+  EXPECT_EQ(Destroyed()[value], 1);
   EXPECT_EQ(Destroyed()[second], 1);
   EXPECT_EQ(Counted().rows_added, 2u);
   EXPECT_EQ(Counted().rows_removed, 2u);
+}
+
+TEST_F(Publishing, WhatWasRetractedComesBack) {
+  Ref owner = Owner(), other = Owner();
+  const void *key = Address(), *value = Address(), *second = Address(), *equal = Address();
+  const auto always = [](const void *, const void *) { return 1; };
+  for (int i = 0; i < 100; ++i) {
+    // One after the other, and the first one each time.
+    EXPECT_EQ(Publish(kDef, key, owner, value), value);
+    EXPECT_EQ(Retract(kDef, key), 1);
+    EXPECT_EQ(Publish(kDef, key, other, second), second);
+    EXPECT_EQ(Retract(kDef, key), 1);
+    EXPECT_EQ(Find(kDef, key), nullptr);
+  }
+  const auto publish_kept = [&] {
+    return interface_->publish_kept(interface_->state, kDef, key, owner.get(), equal, always,
+                                    nullptr, nullptr);
+  };
+  EXPECT_EQ(publish_kept(), PyTypedcall_CAME_BACK) << "the equal one that this owner had";
+  EXPECT_EQ(Find(kDef, key), value);
+  EXPECT_EQ(publish_kept(), 0);
+  EXPECT_TRUE(Destroyed().empty());
+  owner.reset();
+  EXPECT_EQ(Find(kDef, key), nullptr);
+  EXPECT_EQ(Destroyed()[value], 1);
+  EXPECT_EQ(Destroyed()[second], 0);
+  other.reset();
+  EXPECT_EQ(Destroyed()[second], 1);
+  EXPECT_EQ(Destroyed()[equal], 0);
 }
 
 TEST_F(Publishing, WithoutDestroy) {
@@ -174,7 +204,7 @@ TEST_F(Publishing, ThousandsOfRows) {
   owner.reset();
   for (size_t i = 0; i < count; ++i) {
     ASSERT_EQ(Find(kDef, keys[i]), nullptr);
-    ASSERT_EQ(Destroyed()[values[i]], i % 2 == 0 ? 0 : 1);
+    ASSERT_EQ(Destroyed()[values[i]], 1);
   }
   EXPECT_EQ(Counted().rows_removed, uint64_t{count});
 }

@@ -29,6 +29,12 @@ class SideTable : public testing::Test {
     rows_.push_back(std::move(row));
     return reserved;
   }
+  void Remove(const void *key) {
+    Row *row = PyTypedcall_Internal_TableRow(&table_, key);
+    ASSERT_NE(row, nullptr);
+    PyTypedcall_Internal_TableRetract(&table_, key);
+    PyTypedcall_Internal_TableForget(&table_, row);
+  }
   const void *Find(const void *key) { return PyTypedcall_Internal_TableFind(&table_, key); }
 
   Table table_ = {};
@@ -76,25 +82,70 @@ TEST_F(SideTable, ValueOfACellWithoutItsKeyIsNobodys) {
   EXPECT_EQ(Find(&key), nullptr);
 }
 
-// Removed keys cost a cell until the next generation, which leaves them out.
 TEST_F(SideTable, RemovedRowsDoNotMakeItGrow) {
   std::vector<char> keys(10000);
   for (const char &key : keys) {
     Insert(&key, &key);
     ASSERT_EQ(Find(&key), &key);
-    PyTypedcall_Internal_TableRemove(&table_, &key);
+    Remove(&key);
     ASSERT_EQ(Find(&key), nullptr);
     ASSERT_EQ(PyTypedcall_Internal_TableRow(&table_, &key), nullptr);
   }
   EXPECT_EQ(table_.live, 0u);
   EXPECT_EQ(table_.current->mask, 15u);
+  EXPECT_EQ(table_.current->older->older, nullptr) << "two arrays take turns";
+}
+
+TEST_F(SideTable, RemovedRowsAmongOthersTakeNoMemory) {
+  std::vector<char> stay(1000), keys(100000);
+  for (const char &key : stay) Insert(&key, &key);
+  int generations = 0;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    generations += Insert(&keys[i], &keys[i]);
+    if (i >= 50) Remove(&keys[i - 50]);
+  }
+  EXPECT_LE(generations, 2) << "two arrays take turns";
+  for (const char &key : stay) ASSERT_EQ(Find(&key), &key);
+  EXPECT_EQ(table_.live, 1050u);
+}
+
+TEST_F(SideTable, ARetractedRowComesBack) {
+  const int key = 0, other = 0, first = 1, second = 2;
+  const auto revive = [&](const int *value) {
+    Row *row = PyTypedcall_Internal_TableRetracted(&table_, &key);
+    while (row != nullptr && *static_cast<const int *>(row->value) != *value) row = row->older;
+    if (row != nullptr) PyTypedcall_Internal_TableRevive(&table_, row);
+    return row;
+  };
+  EXPECT_EQ(revive(&first), nullptr);
+  for (const int *value : {&first, &second}) {
+    Insert(&key, value);
+    EXPECT_EQ(revive(value), nullptr) << "it is there";
+    PyTypedcall_Internal_TableRetract(&table_, &key);
+    EXPECT_EQ(Find(&key), nullptr);
+  }
+  for (int i = 0; i < 100; ++i) {
+    Insert(&i, &i);  // the next generations have the retracted ones, too
+    const int wanted = 1 + i % 2;
+    EXPECT_EQ(revive(&other), nullptr);
+    Row *const row = revive(&wanted);
+    ASSERT_NE(row, nullptr);
+    EXPECT_EQ(row, PyTypedcall_Internal_TableRow(&table_, &key));
+    EXPECT_EQ(Find(&key), row->value);
+    EXPECT_EQ(*static_cast<const int *>(row->value), wanted);
+    PyTypedcall_Internal_TableRetract(&table_, &key);
+    Remove(&i);
+  }
+  PyTypedcall_Internal_TableForget(&table_, rows_[0].get());
+  EXPECT_EQ(revive(&first), nullptr);
+  EXPECT_EQ(revive(&second), rows_[1].get());
 }
 
 TEST_F(SideTable, ARemovedKeyComesBackInItsCell) {
   const int key = 0, first = 0, second = 0;
   Insert(&key, &first);
   for (int i = 0; i < 1000; ++i) {
-    PyTypedcall_Internal_TableRemove(&table_, &key);
+    Remove(&key);
     EXPECT_EQ(Insert(&key, i % 2 ? &first : &second), 0);
     ASSERT_EQ(Find(&key), i % 2 ? &first : &second);
   }
@@ -126,7 +177,7 @@ TEST_F(SideTable, ReadersWhileAWriterWorks) {
     state = state * 1103515245u + 12345u;
     auto &key = memory[(state >> 8) % count];
     if (PyTypedcall_Internal_TableRow(&table_, &key) != nullptr) {
-      PyTypedcall_Internal_TableRemove(&table_, &key);
+      Remove(&key);
     } else {
       Insert(&key, &key[(state >> 20) % values]);
     }

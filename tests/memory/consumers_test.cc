@@ -131,7 +131,6 @@ TEST_F(Consumers, Tags) {
                    const PyMethodDef *def = PyTypedMethod_DefOf(callable->get());
                    EXPECT_EQ(PyTypedMethod_UntagDef(interface_, def), succeeded);
                  }};
-    tag.cpython_leaks = true;  // what was retracted is kept until the interpreter ends
     Sweep(tag);
   }
   Sweep({"TagObject",
@@ -194,7 +193,6 @@ TEST_F(Consumers, Arrays) {
   const auto make_owner = [&] { owner = scope_.Eval("type('Owner', (), {})()"); };
   Swept add = {"AddTags", [&] { return PyTypedMethod_AddTags(owner.get(), defs, typed) == 0; },
                make_owner, untag};
-  add.cpython_leaks = true;  // what was retracted is kept until the interpreter ends
   Sweep(add);
   Sweep({"AddTags, no such def", [&] {
            EXPECT_EQ(PyTypedMethod_AddTags(module_.get(), defs, wrong), -1);

@@ -164,7 +164,7 @@ TEST_F(Types, ForeignSlots) {
     scope_.Run("del Foreign, Derived");
   };
   const auto settle = [&] {
-    DropRetracted();
+    DropReplaced();
     for (auto &table : State()->tables) PyTypedcall_Internal_TableFree(&table);
   };
   const auto sweep = [&](Swept swept) {

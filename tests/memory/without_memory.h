@@ -20,10 +20,10 @@ class WithoutMemory : public Rows {
   const void *Put(int space, const void *key, const Ref &owner) {
     return Publish(space, key, owner, &value_, Ended);
   }
-  // What was retracted or replaced is kept until the interpreter ends.
-  static void DropRetracted() {
-    PyTypedcall_Internal_Row *rows = State()->retracted;
-    State()->retracted = nullptr;
+  // What was replaced is kept until the interpreter ends.
+  static void DropReplaced() {
+    PyTypedcall_Internal_Row *rows = State()->replaced;
+    State()->replaced = nullptr;
     PyTypedcall_Internal_ReleaseRows(rows);
   }
 

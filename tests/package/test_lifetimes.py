@@ -349,6 +349,12 @@ assert gone() is None
 print("ok")
 """ % code)
 
+    def test_what_an_untagged_function_was_tagged_with(self):
+        self.goes("def f(x): return x\nfor _ in range(3): typedcall.tag(f, 'd->d', c); typedcall.untag(f)\n"
+                  "del f")
+        self.goes("def f(x): return x\ntypedcall.tag(f, 'd->d', c); typedcall.untag(f)\n"
+                  "typedcall.tag(f, 'd->d', plus(2)); typedcall.untag(f); typedcall.tag(f, 'd->d', c)\ndel f")
+
     def test_what_was_resolved(self):
         self.goes("c.f = typedcall.resolve(c, 'd->d')")
 

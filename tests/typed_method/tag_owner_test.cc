@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <deque>
 #include <map>
 #include <string>
 
@@ -108,8 +109,9 @@ TEST_F(TagOwner, OfABoundMethodIsItsClass) {
 }
 
 TEST_F(TagOwner, OfBuiltinTypesMethods) {
+  static std::deque<PyNativeCallableTable> tables;  // which must last as long as the types
   for (const char *bound : {"[].append", "dict.fromkeys", "str.maketrans", "int.mro"}) {
-    PyNativeCallableTable table = Table();
+    const PyNativeCallableTable &table = tables.emplace_back(Table());
     Ref callable = scope_.Eval(bound);
     const PyMethodDef *def = PyTypedMethod_DefOf(callable.get());
     ASSERT_EQ(TagCallable(callable, &table), 1) << bound << TakeError();

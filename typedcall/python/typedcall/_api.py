@@ -269,7 +269,7 @@ def _replace(f: Any, old: list[Row], old_kept: Any, new: list[Row], new_kept: An
 def untag(f: Any) -> bool:
     """Takes the tag of `f` away. False when it has none that tag() has given it: what is in its
     own metadata or instance stays. What was resolved before stays callable: what the tag kept alive
-    is kept until the interpreter ends, or on PyPy as long as what was resolved."""
+    is kept as long as that, and as the object, module or type that had the tag."""
     return bool(_alone(_untag, f))
 
 

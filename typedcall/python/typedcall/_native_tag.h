@@ -98,8 +98,8 @@ struct owned_table {
 };
 
 /// Publishes the rows for the callable's PyMethodDef, or for the object where it has none;
-/// `keep_alive` may be None. 1: new, 0: an equal tag is there already, which keeps it, too; -1 with
-/// an exception.
+/// `keep_alive` may be None. 1 or 2: new, 0: an equal tag is there already, which keeps it, too; -1
+/// with an exception.
 inline int tag_callable(const PyTypedcall_Interface *interface, PyObject *callable, PyObject *rows,
                         PyObject *keep_alive) {
   if (keep_alive == Py_None) keep_alive = nullptr;
