@@ -1,7 +1,8 @@
 """For pytest: a file whose cases are all for other runtimes (tests/support/collected.py) is empty, which is
 neither a skip nor an error; nor is one whose cases -m leaves to another run. Other files without cases
-still end pytest with status 5."""
+still end pytest with status 5. And signals do here what they do in a terminal."""
 import pathlib
+import signal
 import sys
 
 import pytest
@@ -9,6 +10,11 @@ import pytest
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 import collected  # noqa: E402
+
+# nohup, and a shell that starts something in the background, have them ignored, and what a test starts would, too.
+for _number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
 _has_cases = pytest.StashKey[bool]()
 _are_elsewhere = pytest.StashKey[list]()
