@@ -81,13 +81,16 @@ static inline PyTypedcall_Internal_Cell *PyTypedcall_Internal_Probe(
   }
 }
 
-// What is in a generation; NULL also when the row is not there for a moment, or another key's is.
+// What is in a generation; NULL also while a writer empties it.
 static inline const void *PyTypedcall_Internal_FindIn(PyTypedcall_Internal_Generation *generation,
                                                       const void *key) {
   PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_Probe(generation, key);
-  const void *value = PyTypedcall_LOAD_ACQUIRE(&cell->value);
-  if (PyTypedcall_LOAD_ACQUIRE(&cell->key) != key) return NULL;
-  return PyTypedcall_LOAD_ACQUIRE(&cell->value) == value ? value : NULL;
+  for (;;) {
+    const void *value = PyTypedcall_LOAD_ACQUIRE(&cell->value);
+    if (PyTypedcall_LOAD_ACQUIRE(&cell->key) != key) return NULL;
+    // Another one means that the row has been replaced, or that the value was another key's.
+    if (PyTypedcall_LOAD_ACQUIRE(&cell->value) == value) return value;
+  }
 }
 
 // GIL: none; any thread. NULL when there is no live row.
