@@ -23,6 +23,10 @@ extern "C" {
 /// Bytes of version 1.0's PyTypedcall_Interface, whatever later versions append to it.
 #define PyTypedcall_INTERFACE_SIZE_1_0 96
 
+/// In the `__dict__` of a tagged object: what its tag keeps, of a type of the interface's. While
+/// the object has no other tag, what takes it away takes the tag away, too.
+#define PyTypedcall_KEPT_NAME "__typedcall_kept__"
+
 /// What a row of the side table is keyed by, and what its value then is.
 enum PyTypedcall_Space {
   PyTypedcall_BY_TYPE = 0,    ///< a type that cannot take our metaclass: PyForeignSlots_Table *

@@ -81,11 +81,12 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TakeAllRows(
 static inline __attribute__((cold)) void PyTypedcall_Internal_EmptyState(
     PyTypedcall_Internal_State *state) {
   PyObject *const parts[] = {(PyObject *)state->metaclass, (PyObject *)state->reference_type,
-                             state->slot_names, state->combined};
+                             (PyObject *)state->keeper_type, state->slot_names, state->combined};
   PyExtensibleType_Internal_StaticTypes static_types = state->static_types;
   PyObject *owners = state->owners, *capsule;
   state->metaclass = NULL;
   state->reference_type = NULL;
+  state->keeper_type = NULL;
   state->slot_names = NULL;
   state->combined = NULL;
   state->owners = NULL;
@@ -97,7 +98,7 @@ static inline __attribute__((cold)) void PyTypedcall_Internal_EmptyState(
     PyTypedcall_Internal_ForgetReference(PyTypedcall_Internal_OwnerIn(capsule));
   }
   Py_XDECREF(owners);
-  PyTypedcall_Internal_ReleaseRows(rows);
+  PyTypedcall_Internal_LetRowsGo(rows);
   for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); ++i) Py_XDECREF(parts[i]);
 }
 
@@ -189,7 +190,8 @@ static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_NewCapsule(vo
   PyObject *capsule = NULL;
   state->metaclass = PyExtensibleType_Internal_NewMetaclass();
   if (state->metaclass != NULL) state->reference_type = PyTypedcall_Internal_NewReferenceType();
-  if (state->reference_type != NULL) state->owners = PyDict_New();
+  if (state->reference_type != NULL) state->keeper_type = PyTypedcall_Internal_NewKeeperType();
+  if (state->keeper_type != NULL) state->owners = PyDict_New();
   if (state->owners != NULL) state->slot_names = PyDict_New();
   if (state->slot_names != NULL) state->combined = PyDict_New();
   if (state->combined != NULL) {

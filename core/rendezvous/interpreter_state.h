@@ -18,6 +18,7 @@ typedef struct PyTypedcall_Internal_State {
   PyTypeObject *metaclass;
   PyTypedcall_Internal_SideTable tables[PyTypedcall_SPACES];
   PyTypeObject *reference_type;  // of what hold() gives
+  PyTypeObject *keeper_type;     // of what keeps what publish_kept() was given
   PyObject *owners;  // dict: address of an owner -> capsule of its PyTypedcall_Internal_Owner
   PyTypedcall_Internal_Row *replaced;  // those that exchange() has taken out of their cells
   PyTypedcall_Counters counters;

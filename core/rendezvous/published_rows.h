@@ -3,26 +3,11 @@
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_PUBLISHED_ROWS_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_PUBLISHED_ROWS_H_
 
-#include "core/rendezvous/row_owner.h"
+#include "core/rendezvous/row_keeper.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-// Takes a row away from readers: whoever looks finds nothing. It stays in its cell.
-static inline void PyTypedcall_Internal_RetractRow(PyTypedcall_Internal_State *state,
-                                                   PyTypedcall_Internal_Row *row) {
-  PyTypedcall_Internal_TableRetract(&state->tables[row->space], row->key);
-  PyTypedcall_Internal_Count(&state->counters.rows_removed, 1);
-  row->is_in_table = 0;
-}
-
-// Takes a row out of its cell, live or retracted. Its reference is the caller's now.
-static inline void PyTypedcall_Internal_TakeOut(PyTypedcall_Internal_State *state,
-                                                PyTypedcall_Internal_Row *row) {
-  if (row->is_in_table) PyTypedcall_Internal_RetractRow(state, row);
-  PyTypedcall_Internal_TableForget(&state->tables[row->space], row);
-}
 
 // Removes the rows of an owner that is dead. Returns 0, or -1 with an exception.
 static inline int PyTypedcall_Internal_RemoveRowsOf(PyTypedcall_Internal_Owner *owner) {
@@ -43,7 +28,7 @@ static inline int PyTypedcall_Internal_RemoveRowsOf(PyTypedcall_Internal_Owner *
   const int result = PyTypedcall_Internal_ForgetOwner(state, owner);
   // All of them are out of the table: releasing can run any code, this function included.
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  PyTypedcall_Internal_ReleaseRows(gone);
+  PyTypedcall_Internal_LetRowsGo(gone);
   PyTypedcall_RestoreError(saved);
   return result;
 }
@@ -125,14 +110,16 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_ReviveRow(
   return NULL;
 }
 
-// What Publish does once the owner's record is there; runs no Python code. Returns 0 and above or
+// What Publish does once the owner's record is there; runs no Python code. Takes `*keeper` if the
+// row has none, and `kept` is not NULL. Returns 0 and above or
 // PyTypedcall_CONFLICT as publish_kept, or -1 without an exception when there is no memory.
 static inline int PyTypedcall_Internal_PublishFor(PyTypedcall_Internal_State *state,
                                                   PyTypedcall_Internal_Owner *owner,
                                                   const PyTypedcall_Internal_Row *offered,
                                                   int (*equal)(const void *, const void *),
                                                   int may_come_back, PyObject *kept,
-                                                  const PyObject *object, const void **existing) {
+                                                  PyObject **keeper, const PyObject *object,
+                                                  const void **existing) {
   PyTypedcall_Internal_Row *row =
       PyTypedcall_Internal_TableRow(&state->tables[offered->space], offered->key);
   PyTypedcall_Internal_Row *fresh = NULL, *revived = NULL;
@@ -154,7 +141,11 @@ static inline int PyTypedcall_Internal_PublishFor(PyTypedcall_Internal_State *st
     if (row == NULL) return -1;
   }
   // What can fail comes first: an owner without its row does no harm.
-  int failed = PyTypedcall_Internal_Keep(row, state->reference_type, kept, object) < 0;
+  int failed = 0;
+  if (kept != NULL) {
+    if (row->keeper == NULL) PyTypedcall_Internal_GiveKeeper(state, row, keeper);
+    failed = PyTypedcall_Internal_Keep(row->keeper, state->reference_type, kept, object) < 0;
+  }
   failed = failed || PyTypedcall_Internal_Own(owner, row) < 0;
   if (failed && revived != NULL) PyTypedcall_Internal_RetractRow(state, revived);
   if (fresh == NULL && failed) return -1;
@@ -186,7 +177,7 @@ static inline int PyTypedcall_Internal_RetireDying(PyTypedcall_Internal_State *s
     PyTypedcall_Internal_TakeOut(state, row);
   }
   const int is_gone = !row->is_in_table;
-  if (is_dying) PyTypedcall_Internal_ReleaseRow(row);  // the table's reference
+  if (is_dying) PyTypedcall_Internal_LetRowGo(row);
   PyTypedcall_Internal_ReleaseRow(row);
   Py_XDECREF(owner);
   return is_gone;
@@ -214,6 +205,9 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_Publish(
   offered.value = value;
   offered.destroy = destroy;
   int result;
+  PyObject *keeper = NULL;
+  if (kept != NULL && (keeper = PyTypedcall_Internal_NewKeeper(state)) == NULL) return -1;
+  PyObject *unused = keeper;
   do {
     // Whatever can run Python code (and thereby another publish) comes before the table is looked
     // at.
@@ -222,13 +216,20 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_Publish(
         PyTypedcall_Internal_GetOwner(state, object, may_be_kept, &held);
     if (owner == NULL) {
       *existing = NULL;
+      Py_XDECREF(unused);
       return -1;
     }
     result = PyTypedcall_Internal_PublishFor(state, owner, &offered, equal, may_come_back, kept,
-                                             object, existing);
+                                             &unused, object, existing);
+    if (keeper != NULL && unused == NULL && result >= 0 && may_be_kept) {
+      Py_INCREF(keeper);
+      PyTypedcall_Internal_Host(state, object, keeper);
+      Py_DECREF(keeper);
+    }
     PyTypedcall_Internal_DropIdleOwner(state, owner);
     Py_DECREF(held);
   } while (result == PyTypedcall_CONFLICT && PyTypedcall_Internal_RetireDying(state, space, key));
+  Py_XDECREF(unused);
   if (result == PyTypedcall_CONFLICT) PyTypedcall_Internal_Count(&state->counters.conflicts, 1);
   if (result == -1) {
     *existing = NULL;
@@ -253,6 +254,8 @@ static inline PyObject *PyTypedcall_Internal_Hold(void *opaque, int space, const
   PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(&state->tables[space], key);
   if (row != NULL) {
     made->row = PyTypedcall_Internal_ShareRow(row);
+    made->keeper = row->keeper;
+    Py_XINCREF(made->keeper);
     made->owner = PyTypedcall_Internal_LiveOwner(row);
     // Asking weak references may have let other threads in.
     if (made->owner != NULL && row->is_in_table) *value = row->value;

@@ -43,8 +43,8 @@ typedef struct PyTypedcall_Internal_Row {
   const void *key;
   const void *value;
   void (*destroy)(const void *value);
-  PyObject **kept;  // a set of what publish_kept() was given: its cells, at most half of them full
-  size_t kept_count, kept_capacity;
+  PyObject *keeper;  // of what publish_kept() was given, or NULL: core/rendezvous/row_keeper.h
+  int is_hosted;     // the tagged object has the reference to it
   struct PyTypedcall_Internal_Ownership *owned_by, **owned_by_end;
   size_t left;                             // how often an owner has left it
   struct PyTypedcall_Internal_Row *older;  // the next of the key's retracted rows, in its cell
@@ -204,12 +204,20 @@ static inline void PyTypedcall_Internal_TableForget(PyTypedcall_Internal_SideTab
   row->older = NULL;
 }
 
+// All rows of a key: the live one, if there is one, and behind it the retracted ones, the latest
+// first; or NULL.
+static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TableRows(
+    PyTypedcall_Internal_SideTable *table, const void *key) {
+  if (table->current == NULL || key == NULL) return NULL;
+  PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_Probe(table->current, key);
+  return cell->key == key ? cell->row : NULL;
+}
+
 // The retracted rows of a key that has no live one, the latest first; or NULL.
 static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TableRetracted(
     PyTypedcall_Internal_SideTable *table, const void *key) {
-  if (table->current == NULL) return NULL;
-  PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_Probe(table->current, key);
-  return cell->key == key && cell->value == NULL ? cell->row : NULL;
+  if (PyTypedcall_Internal_TableRow(table, key) != NULL) return NULL;
+  return PyTypedcall_Internal_TableRows(table, key);
 }
 
 // Makes one of these live again.

@@ -153,6 +153,23 @@ TEST_F(SideTable, ARemovedKeyComesBackInItsCell) {
   EXPECT_EQ(table_.current->used, 1u);
 }
 
+TEST_F(SideTable, ARowThatIsReplacedIsNeverMissing) {
+  static const int key = 0, values[2] = {};
+  Insert(&key, &values[0]);
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_Probe(table_.current, &key);
+    for (unsigned turn = 0; !stop; ++turn) {
+      PyTypedcall_STORE_RELEASE(&cell->value, static_cast<const void *>(&values[turn % 2]));
+    }
+  });
+  long missing = 0;
+  for (int i = 0; i < 1000000; ++i) missing += Find(&key) == nullptr;
+  stop = true;
+  writer.join();
+  EXPECT_EQ(missing, 0);
+}
+
 TEST_F(SideTable, ReadersWhileAWriterWorks) {
   constexpr size_t count = 256, values = 16;
   static char memory[count][values];

@@ -24,7 +24,7 @@ class WithoutMemory : public Rows {
   static void DropReplaced() {
     PyTypedcall_Internal_Row *rows = State()->replaced;
     State()->replaced = nullptr;
-    PyTypedcall_Internal_ReleaseRows(rows);
+    PyTypedcall_Internal_LetRowsGo(rows);
   }
 
   int value_ = 0, other_ = 0;  // how often each was destroyed

@@ -41,13 +41,17 @@ def own_entries(f: Any) -> list[Entry]:
     ]
 
 
-# The rows of tags that tag() has given, and what they keep; None for the rows where that is not all.
+# The rows of tags that tag() has given, and what they keep unless `f` has that itself; None for the rows where that
+# is not all.
 _tags: IdentityTable[tuple[list[Row] | None, Any]] = IdentityTable()
 
 
 def tag(f: Any, rows: list[Row], kept: Any) -> None:
     """See _native.tag()."""
-    if not _native.tag(f, rows, kept):
+    is_new = _native.tag(f, rows, kept)
+    if _native.kept_by(f) is not None:
+        kept = None  # what is in this table is never collected
+    if not is_new:
         # An equal one is there, and keeps this, too.
         known = _tags.get(f)
         if known is not None and kept is not None:
@@ -71,7 +75,7 @@ def kept_with(f: Any, present: list[Entry]) -> list[Any]:
     callable, which would never go."""
     known = _tags.get(f)
     if known is not None and known[0] == list(map(row_of, present)):
-        return [known[1] or ()]
+        return [known[1] or (), _native.kept_by(f) or ()]
     return [entry.keep_alive for entry in present]
 
 

@@ -280,6 +280,8 @@ typedcall::method_table methods{
              "Publishes (signature, flags, address) rows. False: they are there already."),
     def<untag>("untag", takes_self, positional("callable"),
                "Takes the tag away. False: there was none."),
+    def<typedcall::python::kept_by>("kept_by", positional("callable"),
+                                    "What the callable itself keeps for its tags, or None."),
     def<PyNativeSignature_ParseForPython>("parse_signature", takes_self,
                                           PyNativeSignature_PARSE_DOC),
     def<are_equivalent>("are_equivalent", positional("one"), positional("other"),

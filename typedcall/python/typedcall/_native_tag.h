@@ -116,6 +116,14 @@ inline int tag_callable(const PyTypedcall_Interface *interface, PyObject *callab
   return taken;
 }
 
+/// What the callable itself keeps for its tags, a new reference; None where the interface does.
+inline PyObject *kept_by(PyObject *callable) {
+  const object_ref dict = object_ref::steal(PyTypedcall_Internal_HostingDict(callable));
+  PyObject *kept = dict ? PyTypedcall_Internal_Look(dict.get(), PyTypedcall_KEPT_NAME) : nullptr;
+  if (kept == nullptr) Py_RETURN_NONE;
+  return kept;
+}
+
 /// 1, or 0 when there was no tag.
 inline int untag_callable(const PyTypedcall_Interface *interface, PyObject *callable) {
   const PyMethodDef *def = PyTypedMethod_DefOf(callable);

@@ -1,0 +1,267 @@
+// What tags keep: an object of its own, in which the garbage collector sees it behind each
+// reference to the row, and behind the object that was tagged. Used by
+// core/rendezvous/published_rows.h.
+#ifndef TYPEDCALL_CORE_RENDEZVOUS_ROW_KEEPER_H_
+#define TYPEDCALL_CORE_RENDEZVOUS_ROW_KEEPER_H_
+
+#include "core/rendezvous/row_owner.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// A row has one, and so has each reference to the row. It needs no tp_clear, as they do not. What
+// is kept may lead back to the object that was tagged: if the table had the reference to the
+// keeper, both would stay until the interpreter ends. So the object's `__dict__` has it, if there
+// is one. Then the object's rows share it, and go when it does.
+typedef struct PyTypedcall_Internal_Keeper {
+#ifndef Py_TARGET_ABI3T
+  PyObject_HEAD
+#endif
+  PyTypedcall_Internal_State *state;
+  const void *hosted_by;  // the object, or NULL
+  PyObject **kept;        // cells, at most half of them full
+  size_t count, capacity;
+} PyTypedcall_Internal_Keeper;
+
+static inline PyTypedcall_Internal_Keeper *PyTypedcall_Internal_AsKeeper(PyObject *object) {
+#ifdef Py_TARGET_ABI3T
+  return (PyTypedcall_Internal_Keeper *)PyObject_GetTypeData_DuringGC(object, Py_TYPE(object));
+#else
+  return (PyTypedcall_Internal_Keeper *)object;
+#endif
+}
+
+// What is kept is a set. `references` is the type of the references to rows: two of them that keep
+// the same are the same, for who asks twice gets two.
+static inline int PyTypedcall_Internal_IsSameKept(const PyTypeObject *references, PyObject *one,
+                                                  PyObject *other) {
+  if (one == other) return 1;
+  if (Py_TYPE(one) != references || Py_TYPE(other) != references) return 0;
+  const PyTypedcall_Internal_Reference *a = PyTypedcall_Internal_AsReference(one);
+  const PyTypedcall_Internal_Reference *b = PyTypedcall_Internal_AsReference(other);
+  return a->row == b->row && a->owner == b->owner && a->callable == b->callable;
+}
+
+// Where `object` is among `capacity` cells, or the free one where it belongs. There is one.
+static inline PyObject **PyTypedcall_Internal_KeptCell(PyObject **cells, size_t capacity,
+                                                       const PyTypeObject *references,
+                                                       PyObject *object) {
+  size_t hash;
+  if (Py_TYPE(object) == references) {
+    // One row may be kept with many callables: each access makes a bound method.
+    const PyTypedcall_Internal_Reference *kept = PyTypedcall_Internal_AsReference(object);
+    hash = PyTypedcall_Internal_Hash(kept->row) + 3 * PyTypedcall_Internal_Hash(kept->owner) +
+           5 * PyTypedcall_Internal_Hash(kept->callable);
+  } else {
+    hash = PyTypedcall_Internal_Hash(object);
+  }
+  for (size_t i = hash;; ++i) {
+    PyObject **cell = cells + (i & (capacity - 1));
+    if (*cell == NULL || PyTypedcall_Internal_IsSameKept(references, *cell, object)) return cell;
+  }
+}
+
+// Keeps `object`, once. -1 when there is no memory (no exception set). The caller has the state for
+// itself.
+static inline int PyTypedcall_Internal_KeepOne(PyTypedcall_Internal_Keeper *keeper,
+                                               const PyTypeObject *references, PyObject *object) {
+  if (keeper->capacity > 0 &&
+      *PyTypedcall_Internal_KeptCell(keeper->kept, keeper->capacity, references, object) != NULL) {
+    return 0;
+  }
+  if ((keeper->count + 1) * 2 > keeper->capacity) {
+    const size_t capacity = keeper->capacity > 0 ? keeper->capacity * 2 : 4;
+    PyObject **cells = (PyObject **)PyTypedcall_RAW_CALLOC(capacity, sizeof(*cells));
+    if (cells == NULL) return -1;
+    for (size_t i = 0; i < keeper->capacity; ++i) {
+      PyObject *each = keeper->kept[i];
+      if (each != NULL) *PyTypedcall_Internal_KeptCell(cells, capacity, references, each) = each;
+    }
+    PyTypedcall_RAW_FREE(keeper->kept);
+    keeper->kept = cells;
+    keeper->capacity = capacity;
+  }
+  Py_INCREF(object);
+  *PyTypedcall_Internal_KeptCell(keeper->kept, keeper->capacity, references, object) = object;
+  ++keeper->count;
+  return 0;
+}
+
+// Keeps `object`, or what is in it if it is a tuple: who tags the same again makes the tuple again.
+// Nothing for NULL, and not `owner`, with which the row goes. As KeepOne.
+static inline int PyTypedcall_Internal_Keep(PyObject *in, const PyTypeObject *references,
+                                            PyObject *object, const PyObject *owner) {
+  // Nor itself, which Python code can find.
+  if (object == NULL || object == owner || object == in) return 0;
+  PyTypedcall_Internal_Keeper *keeper = PyTypedcall_Internal_AsKeeper(in);
+  if (!PyTuple_CheckExact(object)) {
+    return PyTypedcall_Internal_KeepOne(keeper, references, object);
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_Size(object); ++i) {
+    PyObject *item = PyTuple_GetItem(object, i);
+    if (item != owner && item != in && PyTypedcall_Internal_KeepOne(keeper, references, item) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+// Takes a row away from readers: whoever looks finds nothing. It stays in its cell.
+static inline void PyTypedcall_Internal_RetractRow(PyTypedcall_Internal_State *state,
+                                                   PyTypedcall_Internal_Row *row) {
+  PyTypedcall_Internal_TableRetract(&state->tables[row->space], row->key);
+  PyTypedcall_Internal_Count(&state->counters.rows_removed, 1);
+  row->is_in_table = 0;
+}
+
+// Takes a row out of its cell, live or retracted. Its reference is the caller's now.
+static inline void PyTypedcall_Internal_TakeOut(PyTypedcall_Internal_State *state,
+                                                PyTypedcall_Internal_Row *row) {
+  if (row->is_in_table) PyTypedcall_Internal_RetractRow(state, row);
+  PyTypedcall_Internal_TableForget(&state->tables[row->space], row);
+}
+
+// Releases the reference of a table, out of which the row has been taken; what it keeps is kept by
+// the references to it from now on. May run anything.
+static inline void PyTypedcall_Internal_LetRowGo(PyTypedcall_Internal_Row *row) {
+  PyObject *keeper = row->is_hosted ? NULL : row->keeper;
+  row->keeper = NULL;
+  PyTypedcall_Internal_ReleaseRow(row);
+  Py_XDECREF(keeper);
+}
+
+// The same for each of a chain. They are out of the table, so what runs meanwhile finds none.
+static inline void PyTypedcall_Internal_LetRowsGo(PyTypedcall_Internal_Row *rows) {
+  while (rows != NULL) {
+    PyTypedcall_Internal_Row *next = rows->next;
+    PyTypedcall_Internal_LetRowGo(rows);
+    rows = next;
+  }
+}
+
+static inline int PyTypedcall_Internal_TraverseKeeper(PyObject *self, visitproc visit, void *arg) {
+  const PyTypedcall_Internal_Keeper *keeper = PyTypedcall_Internal_AsKeeper(self);
+  Py_VISIT(Py_TYPE(self));
+  for (size_t i = 0; i < keeper->capacity; ++i) Py_VISIT(keeper->kept[i]);
+  return 0;
+}
+
+// Takes the rows out that `keeper` is hosted for: its object is dying, or Python code has changed
+// that one's `__dict__`. A chain, with the table's references.
+static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TakeHosted(
+    const PyTypedcall_Internal_Keeper *keeper, const PyObject *self) {
+  PyTypedcall_Internal_SideTable *table = &keeper->state->tables[PyTypedcall_BY_OBJECT];
+  PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRows(table, keeper->hosted_by);
+  PyTypedcall_Internal_Row *gone = NULL;
+  while (row != NULL) {
+    PyTypedcall_Internal_Row *older = row->older;
+    if (row->keeper == self) {
+      row->keeper = NULL;
+      PyTypedcall_Internal_DisownRow(row);
+      PyTypedcall_Internal_TakeOut(keeper->state, row);
+      row->next = gone;
+      gone = row;
+    }
+    row = older;
+  }
+  return gone;
+}
+
+static inline void PyTypedcall_Internal_FreeKeeper(PyObject *self) {
+  const PyTypedcall_Internal_Keeper keeper = *PyTypedcall_Internal_AsKeeper(self);
+  PyTypeObject *type = Py_TYPE(self);
+  PyTypedcall_Internal_Row *gone = NULL;
+  PyObject_GC_UnTrack(self);
+  if (keeper.hosted_by != NULL) gone = PyTypedcall_Internal_TakeHosted(&keeper, self);
+  PyObject_GC_Del(self);
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  PyTypedcall_Internal_LetRowsGo(gone);
+  for (size_t i = 0; i < keeper.capacity; ++i) Py_XDECREF(keeper.kept[i]);
+  PyTypedcall_RAW_FREE(keeper.kept);
+  Py_DECREF((PyObject *)type);
+  PyTypedcall_RestoreError(saved);
+}
+
+// A copy of an object has no tag, and nothing to keep: copying and pickling make None of this.
+static inline PyObject *PyTypedcall_Internal_ReduceKeeper(PyObject *self, PyObject *ignored) {
+  (void)self;
+  (void)ignored;
+  return Py_BuildValue("(O())", (PyObject *)Py_TYPE(Py_None));
+}
+
+static PyMethodDef PyTypedcall_Internal_KeeperMethods[] = {
+    {"__reduce__", PyTypedcall_Internal_ReduceKeeper, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+
+static inline PyTypeObject *PyTypedcall_Internal_NewKeeperType(void) {
+  return PyTypedcall_Internal_NewType(
+      PyTypedcall_MODULE ".kept", "What the tag of this object keeps alive.",
+      sizeof(PyTypedcall_Internal_Keeper), PyTypedcall_Internal_TraverseKeeper,
+      PyTypedcall_Internal_FreeKeeper, PyTypedcall_Internal_KeeperMethods);
+}
+
+// Gives a row, whose cell is there, what keeps: what its object has for another of its rows, or
+// `*fresh`.
+static inline void PyTypedcall_Internal_GiveKeeper(PyTypedcall_Internal_State *state,
+                                                   PyTypedcall_Internal_Row *row,
+                                                   PyObject **fresh) {
+  PyTypedcall_Internal_SideTable *table = &state->tables[row->space];
+  PyTypedcall_Internal_Row *other = PyTypedcall_Internal_TableRows(table, row->key);
+  while (other != NULL && (!other->is_hosted || other->keeper == NULL)) other = other->older;
+  row->is_hosted = other != NULL;
+  row->keeper = other != NULL ? other->keeper : *fresh;
+  if (other == NULL) *fresh = NULL;
+}
+
+// One that keeps nothing yet, or NULL with an exception. May collect garbage.
+static inline PyObject *PyTypedcall_Internal_NewKeeper(const PyTypedcall_Internal_State *state) {
+  PyTypeObject *type = state->keeper_type;
+  if (type == NULL) {
+    PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
+    return NULL;
+  }
+  const allocfunc allocate = PyTypedcall_Internal_SLOT(allocfunc, type, tp_alloc);
+  return allocate(type, 0);
+}
+
+// The dictionary in which an object may have a keeper: a new reference, or NULL without an
+// exception. Types and modules have code's there, and where there is no GIL the table goes on as it
+// is: a reader could find a keeper that another thread is freeing.
+static inline PyObject *PyTypedcall_Internal_HostingDict(PyObject *object) {
+#ifndef Py_GIL_DISABLED
+  if (PyType_Check(object) || PyModule_Check(object)) return NULL;
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  PyObject *dict = PyObject_GenericGetDict(object, NULL);
+  if (dict != NULL && !PyDict_CheckExact(dict)) Py_CLEAR(dict);
+  PyTypedcall_RestoreError(saved);
+  return dict;
+#else
+  (void)object;
+  return NULL;
+#endif
+}
+
+// Has `object` keep what the row for it keeps, which the table does so far. Nothing happens where
+// that fails. May run Python code; the caller has a reference to the keeper.
+static inline void PyTypedcall_Internal_Host(PyTypedcall_Internal_State *state, PyObject *object,
+                                             PyObject *keeper) {
+  PyObject *dict = PyTypedcall_Internal_HostingDict(object);
+  if (dict == NULL) return;
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  if (PyDict_SetItemString(dict, PyTypedcall_KEPT_NAME, keeper) == 0) {
+    PyTypedcall_Internal_Row *row =
+        PyTypedcall_Internal_TableRow(&state->tables[PyTypedcall_BY_OBJECT], object);
+    if (row != NULL && row->keeper == keeper && !row->is_hosted) {
+      row->is_hosted = 1;
+      PyTypedcall_Internal_AsKeeper(keeper)->state = state;
+      PyTypedcall_Internal_AsKeeper(keeper)->hosted_by = object;
+      Py_DECREF(keeper);
+    }
+  }
+  Py_DECREF(dict);
+  PyTypedcall_RestoreError(saved);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_CORE_RENDEZVOUS_ROW_KEEPER_H_

@@ -1,0 +1,229 @@
+// What keeps what a row keeps: what the garbage collector sees of it, whose it is, and what Python
+// code can do to it.
+#include "tests/core/rows.h"
+
+namespace typedcall_test {
+namespace {
+
+constexpr int kDef = PyTypedcall_BY_DEF, kObject = PyTypedcall_BY_OBJECT;
+
+class Keeping : public Rows {
+ protected:
+  Ref Hold(int space, const void *key) {
+    const void *found;
+    return Ref::Steal(interface_->hold(interface_->state, space, key, nullptr, &found));
+  }
+  int PublishKept(const Ref &object, const void *value, const Ref &kept) {
+    return interface_->publish_kept(interface_->state, kObject, object.get(), object.get(), value,
+                                    nullptr, Destroy, kept.get());
+  }
+  bool IsAlive(const Ref &reference) {
+    return Ref::Steal(PyObject_CallObject(reference.get(), nullptr)).get() != Py_None;
+  }
+  Ref WeakReference(const Ref &object) {
+    return Ref::Steal(PyWeakref_NewRef(object.get(), nullptr));
+  }
+  static bool IsHosted(const Ref &object) {
+    return PyObject_HasAttrString(object.get(), PyTypedcall_KEPT_NAME) != 0;
+  }
+};
+
+// Where the row has no object that could have the reference, the collector sees what is kept behind
+// references to the row as soon as the table has let the row go.
+TEST_F(Keeping, TheCollectorSeesItBehindReferences) {
+  Ref owner = Owner(), kept = Owner();
+  const Ref watched = WeakReference(kept);
+  const void *key = Address(), *value = Address(), *found;
+  ASSERT_EQ(interface_->publish_kept(interface_->state, kDef, key, owner.get(), value, nullptr,
+                                     Destroy, kept.get()),
+            1);
+  EXPECT_FALSE(IsHosted(owner));
+  Ref held = Ref::Steal(interface_->hold(interface_->state, kDef, key, nullptr, &found));
+  ASSERT_EQ(PyObject_SetAttrString(kept.get(), "reference", held.get()), 0);
+  // As at the end of the interpreter, where the rows go while their owners live.
+  auto *state = static_cast<PyTypedcall_Internal_State *>(interface_->state);
+  PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(&state->tables[kDef], key);
+  PyTypedcall_Internal_DisownRow(row);
+  PyTypedcall_Internal_TakeOut(state, row);
+  PyTypedcall_Internal_LetRowGo(row);
+  held.reset();
+  EXPECT_TRUE(IsAlive(watched));
+  kept.reset();
+  EXPECT_EQ(Destroyed()[value], 0);
+  Collect();
+  EXPECT_FALSE(IsAlive(watched));
+  EXPECT_EQ(Destroyed()[value], 1);
+}
+
+#ifndef Py_GIL_DISABLED
+
+TEST_F(Keeping, WhatLeadsBackIsCollected) {
+  for (const bool by_reference : {false, true}) {
+    Ref object = Owner(), kept = Owner();
+    const Ref watched[] = {WeakReference(object), WeakReference(kept)};
+    const void *key = object.get(), *value = Address();
+    ASSERT_EQ(PublishKept(object, value, kept), 1);
+    EXPECT_TRUE(IsHosted(object));
+    Ref back = by_reference ? Hold(kObject, key) : Ref::Borrow(object.get());
+    ASSERT_EQ(PyObject_SetAttrString(kept.get(), "back", back.get()), 0);
+    back.reset();
+    object.reset();
+    kept.reset();
+    EXPECT_EQ(Find(kObject, key), value);
+    Collect();
+    for (const Ref &each : watched) EXPECT_FALSE(IsAlive(each));
+    EXPECT_EQ(Find(kObject, key), nullptr);
+    EXPECT_EQ(Destroyed()[value], 1);
+  }
+}
+
+TEST_F(Keeping, PythonCodeTakesItAway) {
+  Ref object = Owner(), kept = Owner();
+  const Ref watched = WeakReference(kept);
+  const void *value = Address(), *second = Address();
+  ASSERT_EQ(PublishKept(object, value, kept), 1);
+  kept.reset();
+  Ref held = Hold(kObject, object.get());
+  const Ref dict = Ref::Steal(PyObject_GetAttrString(object.get(), "__dict__"));
+  PyDict_Clear(dict.get());
+  EXPECT_EQ(Find(kObject, object.get()), value) << "the reference has what is kept";
+  EXPECT_TRUE(IsAlive(watched));
+  held.reset();
+  EXPECT_FALSE(IsAlive(watched));
+  EXPECT_EQ(Find(kObject, object.get()), nullptr) << "or the value would be used without it";
+  EXPECT_EQ(Destroyed()[value], 1);
+  EXPECT_EQ(Counted().rows_removed, 1u);
+  EXPECT_EQ(PublishKept(object, second, Owner()), 1);
+  EXPECT_EQ(Find(kObject, object.get()), second);
+}
+
+TEST_F(Keeping, AnotherTagHasItToo) {
+  Ref object = Owner();
+  const void *value = Address();
+  const Ref kept[] = {Owner(), Owner()};
+  const auto references = [&](int which) { return Py_REFCNT(kept[which].get()); };
+  EXPECT_EQ(Publish(kObject, object.get(), object, value), value);
+  EXPECT_FALSE(IsHosted(object)) << "nothing is kept";
+  EXPECT_EQ(PublishKept(object, value, kept[0]), 1);
+  EXPECT_TRUE(IsHosted(object));
+  EXPECT_EQ(PublishKept(object, value, kept[1]), 1);
+  EXPECT_EQ(Retract(kObject, object.get()), 1);
+  EXPECT_EQ(references(0), 2) << "someone may use it without a reference";
+  EXPECT_EQ(PublishKept(object, value, kept[1]), 1) << "the same row";
+  EXPECT_EQ(references(0), 2);
+  EXPECT_EQ(references(1), 2);
+  // One keeper for all rows, however many there were.
+  EXPECT_EQ(Retract(kObject, object.get()), 1);
+  const void *const second = Address();
+  EXPECT_EQ(PublishKept(object, second, kept[1]), 1);
+  Ref keeper = Ref::Steal(PyObject_GetAttrString(object.get(), PyTypedcall_KEPT_NAME));
+  EXPECT_EQ(Retract(kObject, object.get()), 1);
+  EXPECT_EQ(PublishKept(object, Address(), keeper), 1) << "it does not keep itself";
+  EXPECT_EQ(references(0), 2);
+  EXPECT_EQ(references(1), 2);
+  EXPECT_EQ(Py_REFCNT(keeper.get()), 2);
+  object.reset();
+  EXPECT_EQ(Destroyed().size(), 3u);
+  EXPECT_EQ(Destroyed()[value], 1);
+  EXPECT_EQ(Destroyed()[second], 1);
+  EXPECT_EQ(references(0), 2) << "someone has the keeper";
+  keeper.reset();
+  EXPECT_EQ(references(0), 1);
+  EXPECT_EQ(references(1), 1);
+}
+
+// What has no dictionary, or one that is code's.
+TEST_F(Keeping, InTheTable) {
+  ASSERT_TRUE(
+      scope_.Run("class Slots: __slots__ = ('__weakref__',)\n"
+                 "class Type: pass\n"
+                 "import types\n"
+                 "class Odd(dict): pass\n"
+                 "odd = Type()\n"
+                 "odd.__dict__ = Odd()\n"
+                 "others = [Slots(), Type, types.ModuleType('module'), odd, 7654321.5]\n"));
+  const Ref others = scope_.Eval("others");
+  for (Py_ssize_t i = 0; i < PyList_Size(others.get()); ++i) {
+    const Ref object = Ref::Borrow(PyList_GetItem(others.get(), i));
+    const Ref kept = Owner();
+    ASSERT_EQ(PublishKept(object, Address(), kept), 1) << i;
+    EXPECT_FALSE(IsHosted(object)) << i;
+    EXPECT_EQ(Py_REFCNT(kept.get()), 2);
+    EXPECT_EQ(Retract(kObject, object.get()), 1);
+  }
+}
+
+TEST_F(Keeping, CopiesHaveNoTag) {
+  Ref object = Owner(), kept = Owner();
+  const void *value = Address();
+  ASSERT_EQ(PublishKept(object, value, kept), 1);
+  scope_.Set("original", object.get());
+  ASSERT_TRUE(
+      scope_.Run("import copy, functools, pickle\n"
+                 "shallow = copy.copy(original)\n"
+                 "assert copy.deepcopy(original).__typedcall_kept__ is None\n"
+                 "assert pickle.loads(pickle.dumps(original.__typedcall_kept__)) is None\n"
+                 "def wrapper(): pass\n"
+                 "functools.update_wrapper(wrapper, original, ())\n"
+                 "del wrapper.__wrapped__\n"
+                 "for make in (type(original.__typedcall_kept__), object.__new__):\n"
+                 "  try: make(type(original.__typedcall_kept__))\n"
+                 "  except TypeError: pass\n"
+                 "  else: raise AssertionError(make)\n"
+                 "del original\n"));
+  for (const char *name : {"shallow", "wrapper"}) {
+    EXPECT_EQ(Find(kObject, scope_.Eval(name).get()), nullptr) << name;
+  }
+  const void *const key = object.get();
+  object.reset();
+  // They have what is kept, which harms nobody, and are tagged themselves without it.
+  EXPECT_EQ(Destroyed()[value], 1);
+  EXPECT_EQ(Find(kObject, key), nullptr);
+  EXPECT_EQ(Py_REFCNT(kept.get()), 2);
+  const void *other = Address();
+  Ref copy = scope_.Eval("shallow");
+  EXPECT_EQ(PublishKept(copy, other, Owner()), 1);
+  EXPECT_TRUE(scope_.Run("del shallow, wrapper"));
+  EXPECT_EQ(Py_REFCNT(kept.get()), 1);
+  EXPECT_EQ(Find(kObject, copy.get()), other);
+}
+
+// Comparing keys of a dictionary runs Python code.
+TEST_F(Keeping, WhoseKeysUntag) {
+  static const PyTypedcall_Interface *interface;
+  interface = interface_;
+  static PyMethodDef untag = {
+      "untag",
+      [](PyObject *, PyObject *object) -> PyObject * {
+        return PyLong_FromLong(interface->retract(interface->state, kObject, object));
+      },
+      METH_O, nullptr};
+  const Ref function = Ref::Steal(PyCFunction_New(&untag, nullptr));
+  scope_.Set("untag", function.get());
+  ASSERT_TRUE(
+      scope_.Run("class Key(str):\n"
+                 "  __hash__ = str.__hash__\n"
+                 "  def __eq__(self, other):\n"
+                 "    untag(object_)\n"
+                 "    object_.__dict__.clear()\n"
+                 "    return False\n"
+                 "object_ = Owner()\n"
+                 "object_.__dict__[Key('__typedcall_kept__')] = 1\n"));
+  const Ref kept = Owner();
+  const void *value = Address();
+  {
+    Ref object = scope_.Eval("object_");
+    EXPECT_EQ(PublishKept(object, value, kept), 1);
+    EXPECT_EQ(Find(kObject, object.get()), nullptr);
+    EXPECT_EQ(Py_REFCNT(kept.get()), 2);
+    EXPECT_EQ(Destroyed()[value], 0);
+    EXPECT_TRUE(scope_.Run("object_.__dict__.clear()\ndel object_"));
+  }
+  EXPECT_EQ(Py_REFCNT(kept.get()), 1);
+  EXPECT_EQ(Destroyed()[value], 1);
+}
+
+#endif
+
+}  // namespace
+}  // namespace typedcall_test

@@ -1,0 +1,121 @@
+"""What a tag keeps may lead back to what was tagged: neither the table nor the end of the interpreter keeps
+such a cycle alive."""
+import sys
+import sysconfig
+import unittest
+
+import support
+from test_lifetimes import Process
+
+support.module_only_if(not support.IS_PYPY, "for CPython: on PyPy tags live with their functions")
+
+# Elsewhere the table has what is kept: docs/support.md.
+WITH_GIL = support.only_if(not sysconfig.get_config_var("Py_GIL_DISABLED"))
+
+KEEPS = """
+class Kept(Callback):
+    # With an attribute, and it says when it goes.
+    _flags_, _restype_, _argtypes_ = Callback._flags_, double, (double,)
+    def __del__(self, write=__import__('os').write):
+        write(1, b'gone\\n')
+def keeping(back):
+    kept = Kept(lambda x: x + 1)
+    kept.back = back
+    return kept
+"""
+
+
+class Cycles(Process):
+    @WITH_GIL
+    def test_an_object_s_own_method(self):
+        self.runs("""
+class C:
+    def __call__(self, x):
+        return x + 1
+c = C()
+typedcall.tag(c, "d->d", Callback(c.__call__))
+assert typedcall.resolve(c, "d->d")(1.0) == 2.0
+gone = weakref.ref(c)
+del c
+churn()
+assert gone() is None
+print("ok")
+""")
+
+    @WITH_GIL
+    def test_globals_that_have_what_was_resolved(self):
+        self.runs(KEEPS + """
+space = {"typedcall": typedcall, "keeping": keeping}
+exec('''
+def f(x): return x
+typedcall.tag(f, "d->d", keeping(globals()))
+resolved = typedcall.resolve(f, "d->d")
+entries = typedcall.entries(f)
+''', space)
+assert "__typedcall_kept__" in vars(space["f"])
+del space
+churn()
+print("ok")
+""", "gone\nok")
+
+    @WITH_GIL
+    def test_what_is_added(self):
+        self.runs("""
+class C:
+    def __call__(self, x):
+        return x
+c = C()
+typedcall.tag(c, "d->d", Callback(c.__call__))
+typedcall.add(c, "dd->d", ctypes.CFUNCTYPE(double, double, double)(lambda x, y: c(x)))
+typedcall.untag(c)
+typedcall.tag(c, "d->d", Callback(c.__call__))
+entry, = typedcall.entries(c)
+typedcall.tag(c, "d->d", entry.address, flags=entry.flags)
+del entry
+typedcall.add(c, "ddd->d", ctypes.CFUNCTYPE(double, double, double, double)(lambda x, y, z: c(x)))
+churn()
+assert [typedcall.resolve(c, "d->d")(4.0), typedcall.resolve(c, "ddd->d")(5.0, 1.0, 2.0)] == [4.0, 5.0]
+gone = weakref.ref(c)
+del c
+churn()
+assert gone() is None
+print("ok")
+""")
+
+    @WITH_GIL
+    def test_what_python_code_takes_away(self):
+        self.runs("""
+def f(x): return x
+typedcall.tag(f, "d->d", plus(1))
+called = typedcall.resolve(f, "d->d")
+f.__dict__.clear()
+assert typedcall.signatures(f) == ["d->d"]
+churn()
+assert called(1.0) == 2.0
+del called
+churn()
+assert typedcall.signatures(f) == []
+typedcall.tag(f, "d->d", plus(2))
+assert typedcall.resolve(f, "d->d")(1.0) == 3.0
+print("ok")
+""")
+
+    @support.only_if(sys.version_info >= (3, 10))  # 3.9 collects no garbage after the rows have gone
+    def test_the_end_of_the_interpreter(self):
+        for function in ("math.cos", "f"):
+            with self.subTest(function=function):
+                self.runs(KEEPS + """
+import math
+def f(x): return x
+space = {}
+space["kept"] = keeping(space)
+typedcall.tag(%s, "d->d", space["kept"])
+space["resolved"] = typedcall.resolve(%s, "d->d")
+# Nobody clears this one, as it is no module's.
+del space
+print("ok", flush=True)
+""" % (function, function), "ok\ngone")
+
+
+if __name__ == "__main__":
+    unittest.main()
