@@ -21,6 +21,7 @@ using provider_test::pointer;
 using provider_test::Signatures;
 using typedcall::arg;
 using typedcall::def;
+using typedcall::keyword_only;
 using typedcall::positional;
 using typedcall_test::TakeError;
 
@@ -53,6 +54,18 @@ TEST(Defaults, MakeAnEntryForEachOfTheLastParameters) {
   EXPECT_EQ(pointer<long (*)()>(made.entry(3))(), 789);
   EXPECT_EQ(Signatures(def<named>("named", arg("a"), arg("b"), arg("c"))), "lll->l");
   EXPECT_EQ(made.shape->flags, METH_FASTCALL);
+}
+
+// Behind keyword_only, too: the C function takes its parameters in order. One that has no default
+// in front of one that has is left out by no entry.
+TEST(Defaults, BehindKeywordOnly) {
+  const auto made = def<digits>("f", arg("a"), arg("b") = 8, keyword_only, arg("c") = 9);
+  EXPECT_EQ(Signatures(made), "lll->l ll->l l->l");
+  EXPECT_EQ(pointer<long (*)(long)>(made.entry(2))(1), 189);
+  EXPECT_EQ(made.shape->flags, METH_FASTCALL | METH_KEYWORDS);
+  EXPECT_EQ(Signatures(def<digits>("f", arg("a"), keyword_only, arg("b") = 8, arg("c"))), "lll->l");
+  EXPECT_EQ(Signatures(def<digits>("f", arg("a") = 7, keyword_only, arg("b"), arg("c") = 9)),
+            "lll->l ll->l");
 }
 
 // What PyPy's own reader gets is the whole function.

@@ -82,6 +82,12 @@ typedcall::type_method_table vector_methods{
     typedcall::def<sum>("sum_of_names", typedcall::static_method, typedcall::arg("a"),
                         typedcall::arg("b")),
     typedcall::def<answer>("ignores_self", "No self."),
+    typedcall::def<dot>("dot_by_name", typedcall::takes_self, typedcall::arg("x"),
+                        typedcall::keyword_only, typedcall::arg("y") = 0.0),
+    typedcall::def<counted_more>("counted_by_name", typedcall::takes_self, typedcall::keyword_only,
+                                 typedcall::arg("more")),
+    typedcall::def<sum>("sum_by_name", typedcall::static_method, typedcall::keyword_only,
+                        typedcall::arg("a"), typedcall::arg("b")),
 };
 
 int set_parts(PyObject *self, PyObject *args, PyObject *) {

@@ -40,6 +40,14 @@ typedcall::method_table methods {
 #elif REFUSED == 10
   typedcall::def<same>("same", typedcall::arg("x") = 0.0),
       typedcall::def<same>("again", typedcall::arg("x") = -0.0),
+#elif REFUSED == 11
+  typedcall::def<add>("add", typedcall::arg("x"), typedcall::keyword_only, typedcall::arg("x")),
+#elif REFUSED == 12
+  typedcall::def<add>("add", typedcall::keyword_only, typedcall::arg("x"), typedcall::arg("")),
+#elif REFUSED == 13
+  typedcall::def<add>("add", typedcall::keyword_only, typedcall::arg("x"), typedcall::arg("y")),
+      typedcall::def<add>("again", typedcall::keyword_only, typedcall::arg("y"),
+                          typedcall::arg("x")),
 #endif
 };
 

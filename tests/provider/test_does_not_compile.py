@@ -19,6 +19,9 @@ STATUS = "typedcall: with returns_status the result is an int"
 PLACE = "typedcall: with returns_status a last parameter that points to a value"
 PARAMETERS = "typedcall: as many typedcall::arg() and positional() as the function has parameters"
 ORDER = "typedcall: positional() parameters come before arg() ones, and those without a default"
+KEYWORD_ONLY_TWICE = "typedcall: keyword_only stands once in a def"
+KEYWORD_ONLY_LAST = "typedcall: behind keyword_only come parameters"
+KEYWORD_ONLY_POSITIONAL = "typedcall: parameters behind keyword_only are passed by name"
 TRAVERSE = "typedcall: a module state's traverse() is called by CPython's collector"
 NUMBER = "typedcall: the default of a number parameter is a number of its class"
 
@@ -222,6 +225,32 @@ CASES = {
                '"f", typedcall::arg("x"), typedcall::positional("y")'), ORDER,
         def_of("long f(long, long) noexcept;",
                '"f", typedcall::positional("x"), typedcall::arg("y")')),
+    "keyword_only twice": (
+        def_of("long f(long, long) noexcept;", '"f", typedcall::keyword_only, typedcall::arg("x"),'
+               ' typedcall::keyword_only, typedcall::arg("y")'), KEYWORD_ONLY_TWICE,
+        def_of("long f(long, long) noexcept;",
+               '"f", typedcall::keyword_only, typedcall::arg("x"), typedcall::arg("y")')),
+    "keyword_only behind the last": (
+        def_of("long f(long) noexcept;", '"f", typedcall::arg("x"), typedcall::keyword_only'),
+        KEYWORD_ONLY_LAST,
+        def_of("long f(long) noexcept;", '"f", typedcall::keyword_only, typedcall::arg("x")')),
+    "keyword_only without names": (
+        def_of("long f(long) noexcept;", '"f", typedcall::keyword_only, typedcall::pure, "Text."'),
+        KEYWORD_ONLY_LAST, def_of("long f(long) noexcept;", '"f", typedcall::pure, "Text."')),
+    "keyword_only with too few names": (
+        def_of("long f(long, long) noexcept;",
+               '"f", typedcall::keyword_only, typedcall::arg("y")'), PARAMETERS,
+        def_of("long f(long, long) noexcept;",
+               '"f", typedcall::positional("x"), typedcall::keyword_only, typedcall::arg("y")')),
+    "positional behind keyword_only": (
+        def_of("long f(long) noexcept;",
+               '"f", typedcall::keyword_only, typedcall::positional("x")'), KEYWORD_ONLY_POSITIONAL,
+        def_of("long f(long) noexcept;", '"f", typedcall::positional("x")')),
+    "no default behind one, in front of keyword_only": (
+        def_of("long f(long, long, long) noexcept;", '"f", typedcall::arg("x") = 1,'
+               ' typedcall::arg("y"), typedcall::keyword_only, typedcall::arg("z")'), ORDER,
+        def_of("long f(long, long, long) noexcept;", '"f", typedcall::arg("x") = 1,'
+               ' typedcall::keyword_only, typedcall::arg("y") = 1, typedcall::arg("z")')),
     "names of overloads": (
         "long f(long) noexcept; double g(double, double) noexcept;"
         'static auto def = typedcall::def<f, g>("f", typedcall::arg("x"));'

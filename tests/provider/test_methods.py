@@ -32,6 +32,8 @@ class Methods(unittest.TestCase):
         self.assertEqual(v.norm2(), 25.0)
         self.assertEqual((v.dot(2, 1), v.dot(2)), (10.0, 6.0))
         self.assertEqual((v.dot(y=1, x=2), v.dot(2, y=1), v.dot(x=2)), (10.0, 10.0, 6.0))
+        self.assertEqual((v.dot_by_name(2, y=1), v.dot_by_name(2), m.vector.dot_by_name(v, y=1, x=2)),
+                         (10.0, 6.0, 10.0))
         self.assertEqual((v.scaled(2), v.scaled(2, True)), (6.0, -6.0))
         self.assertIsNone(v.move(1))
         self.assertEqual((v.compare(4.0), v.compare(5), v.compare("y")), (0, -1, 0))
@@ -58,7 +60,10 @@ class Methods(unittest.TestCase):
                 (lambda: v.dot(), r"dot\(\) missing 1 required positional argument: 'x'"),
                 (lambda: v.dot(1, 2, 3), r"dot\(\) takes from 1 to 2 positional arguments but 3 were"),
                 (lambda: v.scaled(), r"scaled\(\) missing 1 required positional argument: 'factor'"),
-                (lambda: v.scaled(factor=1), "keyword")):
+                (lambda: v.scaled(factor=1), "keyword"),
+                (lambda: v.dot_by_name(1, 2), r"dot_by_name\(\) takes 1 positional argument but 2 were"),
+                (lambda: v.counted_by_name(), r"by_name\(\) missing 1 required keyword-only argument: 'more'"),
+                (lambda: v.sum_by_name(1, 2), r"sum_by_name\(\) takes 0 positional arguments but 2 were")):
             with self.assertRaisesRegex(TypeError, words):
                 call()
 
@@ -96,7 +101,7 @@ class ClassAndStatic(unittest.TestCase):
     def test_static_method(self):
         for owner in (m.vector, m.vector(1, 2), Derived):
             self.assertEqual(owner.sum(1, 2), 3.0)
-            self.assertEqual(owner.sum_of_names(b=1, a=2), 3.0)
+            self.assertEqual((owner.sum_of_names(b=1, a=2), owner.sum_by_name(b=1, a=2)), (3.0, 3.0))
 
 
 class Modules(unittest.TestCase):
@@ -176,6 +181,8 @@ class Signatures(unittest.TestCase):
                 (v.scaled, "(factor, negate=False, /)"), (v.divide, "(arg0, /)"),
                 (m.vector.unit, "(arg0, arg1, /)"), (m.vector.answer, "()"),
                 (m.vector.sum, "(arg0, arg1, /)"), (v.sum_of_names, "(a, b)"),
+                (m.vector.dot_by_name, "(self, /, x, *, y=0.0)"), (v.sum_by_name, "(*, a, b)"),
+                (v.counted_by_name, "(*, more)"),
                 (m.count, "()"), (m.add_to_count, "(more=1)"), (m.entries, "(arg0, /)")):
             self.assertEqual(str(inspect.signature(callable_)), wanted, callable_)
 
@@ -184,6 +191,7 @@ class Signatures(unittest.TestCase):
         self.assertEqual(m.vector.dot.__text_signature__, "($self, /, x, y=0.0)")
         self.assertEqual(m.vector.__dict__["unit"].__text_signature__, "($type, arg0, arg1, /)")
         self.assertEqual(m.vector.sum.__text_signature__, "(arg0, arg1, /)")
+        self.assertEqual(m.vector.sum_by_name.__text_signature__, "(*, a, b)")
         self.assertEqual(m.count.__text_signature__, "($module, /)")
         self.assertIsNone(m.vector.norm2.__doc__)
         # Since 3.13 CPython says that much of a METH_O function by itself.

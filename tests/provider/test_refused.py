@@ -20,7 +20,10 @@ class Refused(unittest.TestCase):
                 (7, ValueError, r"add\(\): a parameter cannot be called 'class' in Python"),
                 (8, ValueError, r"add\(\): a parameter cannot be called '\u00e9 y' in Python"),
                 (9, ValueError, r"add\(\): a parameter cannot be called '' in Python"),
-                (10, SystemError, OTHER)):
+                (10, SystemError, OTHER),
+                (11, ValueError, r"add\(\): two parameters are called 'x'"),
+                (12, ValueError, r"add\(\): a parameter cannot be called '' in Python"),
+                (13, SystemError, OTHER)):
             name = "provider_refused_%d" % number
             for _ in range(2):
                 with self.assertRaisesRegex(error, words, msg=number):

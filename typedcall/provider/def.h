@@ -34,15 +34,39 @@ template <class T>
 constexpr bool is_doc = std::is_convertible_v<const T &, const char *>;
 
 template <class T>
-constexpr bool is_known_extra = is_effects<T> || is_parameter<T> || is_doc<T> || is_otherwise<T>;
+constexpr bool is_keyword_only = std::is_same_v<T, keyword_only_mark>;
+
+template <class T>
+constexpr bool is_known_extra =
+    is_effects<T> || is_parameter<T> || is_keyword_only<T> || is_doc<T> || is_otherwise<T>;
 
 template <class T>
 constexpr bool may_be_function =
     !is_known_extra<T> && (std::is_class_v<T> || std::is_pointer_v<T> || std::is_function_v<T>);
 
-template <class T>
+/// Is number `at` of what is behind the name behind keyword_only, too?
+template <class... Extras>
+constexpr bool is_by_name_only(std::size_t at) {
+  const bool is_mark[] = {is_keyword_only<Extras>..., false};
+  for (std::size_t i = 0; i < at; ++i) {
+    if (is_mark[i]) return true;
+  }
+  return false;
+}
+template <class... Extras>
+constexpr bool any_by_name_only() {
+  const bool is_one[] = {is_parameter<Extras>..., false};
+  for (std::size_t i = 0; i < sizeof...(Extras); ++i) {
+    if (is_one[i] && is_by_name_only<Extras...>(i)) return true;
+  }
+  return false;
+}
+
+template <bool IsByNameOnly, class T>
 auto parameters_among(const T &extra) {
-  if constexpr (is_parameter<T>) {
+  if constexpr (is_parameter<T> && IsByNameOnly) {
+    return std::make_tuple(only_by_name(extra));
+  } else if constexpr (is_parameter<T>) {
     return std::tuple<T>(extra);
   } else {
     (void)extra;
@@ -129,6 +153,11 @@ void add_parameters(method *made, type_list<First, Rest...>,
       [made](const Parameters &...each) { return own::setter::set(made->name, each...); },
       parameters);
 }
+template <bool Widens, class Natives, std::size_t... At, class... Extras>
+void add_parameters_among(method *made, std::index_sequence<At...>, const Extras &...extras) {
+  add_parameters<Widens>(
+      made, Natives(), std::tuple_cat(parameters_among<is_by_name_only<Extras...>(At)>(extras)...));
+}
 
 }  // namespace internal
 
@@ -144,7 +173,8 @@ void add_parameters(method *made, type_list<First, Rest...>,
 ///   `std::optional`), what Python gets for them: typedcall::otherwise<slow> (falls_back.h);
 /// - its parameters in order, if they are to have names or defaults (parameter.h):
 ///   def<power>("power", typedcall::positional("x"), typedcall::arg("y") = 2.0). Overloads have
-///   them in common, and as many of them each.
+///   them in common, and as many of them each. Those behind typedcall::keyword_only are passed by
+///   name only.
 ///
 /// A function with defaults is also offered without its last parameters, as often as these have
 /// defaults: that power is `dd->d` and, with y = 2.0, `d->d`. Of overloads that take the same
@@ -189,10 +219,17 @@ __attribute__((always_inline)) inline method def(const char (&name)[Length],
                 "typedcall: a method is made from a pointer to a function, which is in angle "
                 "brackets: constexpr auto f = +[](long x) noexcept { ... }; def<f>(\"f\")");
   static_assert(((internal::is_known_extra<Extras> || internal::may_be_function<Extras>)&&...),
-                "typedcall: behind the name come effects, documentation and typedcall::arg()s");
+                "typedcall: behind the name come effects, documentation, typedcall::arg()s and "
+                "keyword_only");
   static_assert((0 + ... + (internal::is_doc<Extras> ? 1 : 0)) < 2,
                 "typedcall: there is one documentation; the name of a parameter is written as "
                 "typedcall::arg(\"x\")");
+  static_assert((0 + ... + (internal::is_keyword_only<Extras> ? 1 : 0)) < 2,
+                "typedcall: keyword_only stands once in a def, in front of all parameters that are "
+                "passed by name only");
+  static_assert(
+      !(internal::is_keyword_only<Extras> || ...) || internal::any_by_name_only<Extras...>(),
+      "typedcall: behind keyword_only come parameters: keyword_only, typedcall::arg(\"x\")");
   static_assert(sizeof...(Functions) > 0, "typedcall: name the function: def<inc>(\"inc\")");
   static_assert(Length <= sizeof(PyPyTypedMethodMetadata::ml_name),
                 "typedcall: the name of a typed method has at most 99 bytes");
@@ -220,9 +257,10 @@ __attribute__((always_inline)) inline method def(const char (&name)[Length],
       &internal::translation_of_file<File>};
   ((made.doc = internal::doc_among(extras, made.doc)), ...);
   if constexpr (is_named) {
-    internal::add_parameters<is_widened>(
-        &made, internal::type_list<typename internal::native_for<Functions, bits, slow>::type...>(),
-        std::tuple_cat(internal::parameters_among(extras)...));
+    internal::add_parameters_among<
+        is_widened,
+        internal::type_list<typename internal::native_for<Functions, bits, slow>::type...>>(
+        &made, std::index_sequence_for<Extras...>(), extras...);
   } else if constexpr (sizeof...(Functions) == 1) {
     using native = typename internal::native_for<Functions..., bits, slow>::type;
     using wrapper = internal::single_function<native>;

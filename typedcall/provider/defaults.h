@@ -151,7 +151,7 @@ struct entries_with_defaults<type_list<Natives...>, Parameters...> {
     return decltype((type_list<Natives...>() + ... +
                      offer_without<Dropped + 1>(std::index_sequence_for<Natives...>())))();
   }
-  using type = decltype(offer_all(std::make_index_sequence<shape::count - shape::required>()));
+  using type = decltype(offer_all(std::make_index_sequence<shape::last_defaults()>()));
 };
 
 /// Several functions under one name, whose parameters have names, and perhaps defaults, in common.
@@ -182,7 +182,8 @@ struct __attribute__((visibility("hidden"))) named_overloads<type_list<Natives..
   static PyObject *with_keywords(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                  PyObject *keywords) {
     PyObject *values[shape::count + 1];
-    if (!place_arguments(named::list, args, static_cast<std::size_t>(nargs), keywords, values)) {
+    if (!place_arguments<shape::any_keyword_only>(
+            named::list, args, static_cast<std::size_t>(nargs), keywords, values)) {
       return nullptr;
     }
     return overload_choice<shared_defaults<Parameters...>, Natives...>::choose(

@@ -99,8 +99,9 @@ void spell_default(text *to, T value) {
 
 /// The parameters of a def in a text signature.
 struct parameter_text {
-  text positional;  ///< "x, y=2.0"
-  text by_name;     ///< "z=None"
+  text positional;    ///< "x, y=2.0"
+  text either;        ///< "z=None"
+  text keyword_only;  ///< "tolerance=1e-09"
 };
 
 __attribute__((noinline, cold)) inline void spell_unnamed(parameter_text *to, std::size_t count) {
@@ -109,7 +110,9 @@ __attribute__((noinline, cold)) inline void spell_unnamed(parameter_text *to, st
 
 template <class Parameter, class T>
 void spell_parameter(parameter_text *to, const char *name, const T &default_value) {
-  text &list = Parameter::by_name ? to->by_name : to->positional;
+  text &list = Parameter::how == passing::by_position ? to->positional
+               : Parameter::how == passing::either    ? to->either
+                                                      : to->keyword_only;
   list.add_behind(", ", name);
   if constexpr (Parameter::has_default) {
     list.add("=");
@@ -126,13 +129,14 @@ void spell_parameters(parameter_text *to, std::index_sequence<I...>, const char 
   (spell_parameter<Parameters>(to, names[I], std::get<I>(defaults)), ...);
 }
 
-/// "name($module, x, /, y)". `self` is "$module", "$self", "$type" or "" for static methods.
+/// "name($module, x, /, y, *, z)". `self` is "$module", "$self", "$type" or "" for static methods.
 __attribute__((noinline, cold)) inline void spell_signature(text *to, const char *name,
                                                             const char *self,
                                                             const parameter_text &parameters) {
   text list;
   list.add(self);
-  for (const text *each : {&parameters.positional, &parameters.by_name}) {
+  for (const text *each : {&parameters.positional, &parameters.either, &parameters.keyword_only}) {
+    if (each == &parameters.keyword_only && each->length() != 0) list.add_behind(", ", "*");
     if (each->length() != 0) list.add_behind(", ", "").add(*each);
     if (each == &parameters.positional && list.length() != 0) list.add(", /");
   }

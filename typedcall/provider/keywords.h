@@ -24,26 +24,41 @@ __attribute__((noinline)) inline PyObject *set_wrong_count(const char *function,
 }
 
 __attribute__((noinline, cold)) inline void set_too_many(const parameter_list &parameters,
-                                                         std::size_t given) {
-  const std::size_t most = parameters.count, least = parameters.required;
-  const char *verb = given == 1 ? "was" : "were";
-  if (least == most) {
-    PyErr_Format(PyExc_TypeError, "%s() takes %zu positional argument%s but %zu %s given",
-                 parameters.function, most, most == 1 ? "" : "s", given, verb);
-  } else {
-    PyErr_Format(PyExc_TypeError,
-                 "%s() takes from %zu to %zu positional argument%s but %zu %s given",
-                 parameters.function, least, most, most == 1 ? "" : "s", given, verb);
+                                                         std::size_t given,
+                                                         PyObject *const *values) {
+  const std::size_t most = parameters.by_position, least = parameters.required;
+  std::size_t by_name = 0;
+  for (std::size_t i = most; i < parameters.count; ++i) by_name += values[i] != nullptr ? 1 : 0;
+  text words;
+  if (least < most) words.add("from ").add_number(least).add(" to ");
+  words.add_number(most).add(" positional argument").add(least == most && most == 1 ? "" : "s");
+  words.add(" but ").add_number(given);
+  if (by_name > 0) {
+    words.add(" positional argument").add(given == 1 ? "" : "s").add(" (and ").add_number(by_name);
+    words.add(" keyword-only argument").add(by_name == 1 ? ")" : "s)");
   }
+  if (!words.is_complete()) {
+    PyErr_NoMemory();
+    return;
+  }
+  PyErr_Format(PyExc_TypeError, "%s() takes %s %s given", parameters.function, words.c_str(),
+               given == 1 && by_name == 0 ? "was" : "were");
 }
 
+/// Those that can be passed by position first: the others are looked at when none of these is.
 __attribute__((noinline, cold)) inline void set_missing(const parameter_list &parameters,
                                                         PyObject *const *values) {
-  std::size_t count = 0, named = 0;
-  for (std::size_t i = 0; i < parameters.required; ++i) count += values[i] == nullptr ? 1 : 0;
+  const auto is_missing = [&](std::size_t at) {
+    return values[at] == nullptr && !parameters.has_default[at];
+  };
+  std::size_t first = 0, end = parameters.required, count = 0, named = 0;
+  while (first < end && !is_missing(first)) ++first;
+  const bool by_name = first == end;
+  if (by_name) first = parameters.by_position, end = parameters.count;
+  for (std::size_t i = first; i < end; ++i) count += is_missing(i) ? 1 : 0;
   text names;
-  for (std::size_t i = 0; i < parameters.required; ++i) {
-    if (values[i] != nullptr) continue;
+  for (std::size_t i = first; i < end; ++i) {
+    if (!is_missing(i)) continue;
     ++named;
     if (named > 1) names.add(named < count ? ", " : count > 2 ? ", and " : " and ");
     names.add("'").add(parameters.names[i]).add("'");
@@ -52,8 +67,9 @@ __attribute__((noinline, cold)) inline void set_missing(const parameter_list &pa
     PyErr_NoMemory();
     return;
   }
-  PyErr_Format(PyExc_TypeError, "%s() missing %zu required positional argument%s: %s",
-               parameters.function, count, count == 1 ? "" : "s", names.c_str());
+  PyErr_Format(PyExc_TypeError, "%s() missing %zu required %s argument%s: %s", parameters.function,
+               count, by_name ? "keyword-only" : "positional", count == 1 ? "" : "s",
+               names.c_str());
 }
 
 /// Is `text`, a str, this name? Names in calls are nearly always ASCII, and then nothing is called.
@@ -144,11 +160,14 @@ __attribute__((noinline, cold)) inline void name_argument(const parameter_list &
 
 /// Fills `values`, one for each parameter, with borrowed arguments, NULL where the default counts.
 /// `keywords` is METH_FASTCALL's tuple of names, or NULL. False with TypeError: the faults are
-/// looked for in CPython's order.
-__attribute__((noinline)) inline bool place_arguments(const parameter_list &parameters,
-                                                      PyObject *const *args, std::size_t nargs,
-                                                      PyObject *keywords, PyObject **values) {
-  for (std::size_t i = 0; i < parameters.count; ++i) values[i] = i < nargs ? args[i] : nullptr;
+/// looked for in CPython's order. Who has no keyword-only parameters does not pay for them.
+template <bool AnyKeywordOnly>
+__attribute__((noinline)) bool place_arguments(const parameter_list &parameters,
+                                               PyObject *const *args, std::size_t nargs,
+                                               PyObject *keywords, PyObject **values) {
+  const std::size_t placed =
+      AnyKeywordOnly && nargs > parameters.by_position ? parameters.by_position : nargs;
+  for (std::size_t i = 0; i < parameters.count; ++i) values[i] = i < placed ? args[i] : nullptr;
   const Py_ssize_t given = keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0;
   for (Py_ssize_t i = 0; i < given; ++i) {
     PyObject *keyword = PyTuple_GET_ITEM(keywords, i);
@@ -164,14 +183,22 @@ __attribute__((noinline)) inline bool place_arguments(const parameter_list &para
     }
     values[at] = args[nargs + static_cast<std::size_t>(i)];
   }
-  if (nargs > parameters.count) {
-    set_too_many(parameters, nargs);
+  if (nargs > (AnyKeywordOnly ? parameters.by_position : parameters.count)) {
+    set_too_many(parameters, nargs, values);
     return false;
   }
   for (std::size_t i = 0; i < parameters.required; ++i) {
     if (values[i] == nullptr) {
       set_missing(parameters, values);
       return false;
+    }
+  }
+  if constexpr (AnyKeywordOnly) {
+    for (std::size_t i = parameters.by_position; i < parameters.count; ++i) {
+      if (values[i] == nullptr && !parameters.has_default[i]) {
+        set_missing(parameters, values);
+        return false;
+      }
     }
   }
   return true;

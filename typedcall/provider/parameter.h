@@ -12,24 +12,29 @@ namespace internal {
 
 struct no_default {};
 
-/// A parameter's name, whether it can be passed by it, and its default if it has one.
-template <bool ByName, class Default>
+/// How Python passes a parameter.
+enum class passing : unsigned char { by_position, either, by_name };
+
+/// A parameter's name, how it is passed, and its default if it has one.
+template <passing How, class Default>
 struct parameter {
-  static constexpr bool by_name = ByName;
+  static constexpr passing how = How;
   static constexpr bool has_default = !std::is_same_v<Default, no_default>;
   const char *name;
   Default value;
 
   template <class T>
-  constexpr parameter<ByName, T> operator=(T given) const {
+  constexpr parameter<How, T> operator=(T given) const {
     return {name, given};
   }
 };
 
 template <class T>
 constexpr bool is_parameter = false;
-template <bool ByName, class Default>
-constexpr bool is_parameter<parameter<ByName, Default>> = true;
+template <passing How, class Default>
+constexpr bool is_parameter<parameter<How, Default>> = true;
+
+struct keyword_only_mark {};
 
 }  // namespace internal
 
@@ -38,17 +43,25 @@ constexpr bool is_parameter<parameter<ByName, Default>> = true;
 /// holds. `name` and a default string are literals, or live as long. A name is one that Python can
 /// say: an identifier, no keyword, and no other parameter's (else ValueError from
 /// method_table::tag, so that the module does not import).
-constexpr internal::parameter<true, internal::no_default> arg(const char *name) {
+constexpr internal::parameter<internal::passing::either, internal::no_default> arg(
+    const char *name) {
   return {name, {}};
 }
 
 constexpr void arg(std::nullptr_t) = delete;
 
 /// The same, passed by position only: the name is for the documentation, and for a default.
-constexpr internal::parameter<false, internal::no_default> positional(const char *name) {
+constexpr internal::parameter<internal::passing::by_position, internal::no_default> positional(
+    const char *name) {
   return {name, {}};
 }
 constexpr void positional(std::nullptr_t) = delete;
+
+/// What Python's `*` is among parameters: those behind it are passed by their names only.
+///   typedcall::def<root>("root", arg("x"), typedcall::keyword_only, arg("tolerance") = 1e-9)
+/// In any order of those with a default and those without. It is Python's callers that have to say
+/// the name: the C function takes all its parameters in order, as ever.
+inline constexpr internal::keyword_only_mark keyword_only{};
 
 namespace internal {
 
@@ -57,28 +70,53 @@ struct parameter_list {
   const char *function;
   const char *const *names;
   std::size_t count;
-  std::size_t positional;  ///< the first so many cannot be passed by name
-  std::size_t required;    ///< the first so many have no default
+  std::size_t positional;   ///< the first so many cannot be passed by name
+  std::size_t required;     ///< the first so many have no default and can be passed by position
+  std::size_t by_position;  ///< those behind the first so many cannot be passed by position
+  const bool *has_default;  ///< one for each
 };
 
 template <class Parameters>
 struct parameter_shape;
 template <class... P>
-struct parameter_shape<std::tuple<P...>> {
+struct __attribute__((visibility("hidden"))) parameter_shape<std::tuple<P...>> {
   static constexpr std::size_t count = sizeof...(P);
-  static constexpr bool any_by_name = (P::by_name || ...);
+  static constexpr bool has_default[] = {P::has_default..., false};
+  static constexpr bool any_by_name = ((P::how != passing::by_position) || ...);
   static constexpr bool any_default = (P::has_default || ...);
-  static constexpr std::size_t positional = (std::size_t{!P::by_name} + ... + 0);
-  static constexpr std::size_t required = (std::size_t{!P::has_default} + ... + 0);
-  /// The positional ones come first, and those without a default.
+  static constexpr bool any_keyword_only = ((P::how == passing::by_name) || ...);
+  static constexpr std::size_t positional = (std::size_t{P::how == passing::by_position} + ... + 0);
+  static constexpr std::size_t by_position = (std::size_t{P::how != passing::by_name} + ... + 0);
+  static constexpr std::size_t required =
+      (std::size_t{P::how != passing::by_name && !P::has_default} + ... + 0);
+  /// How many of the last ones have defaults.
+  static constexpr std::size_t last_defaults() {
+    std::size_t found = 0;
+    while (found < count && has_default[count - 1 - found]) ++found;
+    return found;
+  }
+  /// The positional ones come first, then those that can be, each without a default in front of
+  /// those with one.
   static constexpr bool is_ordered() {
-    const bool by_name[] = {P::by_name..., false}, has_default[] = {P::has_default..., false};
-    for (std::size_t i = 0; i < count; ++i) {
-      if (by_name[i] != (i >= positional) || has_default[i] != (i >= required)) return false;
+    const passing how[] = {P::how..., passing::by_name};
+    for (std::size_t i = 0; i < by_position; ++i) {
+      if ((how[i] == passing::by_position) != (i < positional) ||
+          has_default[i] != (i >= required)) {
+        return false;
+      }
     }
     return true;
   }
 };
+
+/// A parameter behind keyword_only.
+template <passing How, class Default>
+parameter<passing::by_name, Default> only_by_name(const parameter<How, Default> &given) {
+  static_assert(How != passing::by_position,
+                "typedcall: parameters behind keyword_only are passed by name: write "
+                "typedcall::arg(), not positional()");
+  return {given.name, given.value};
+}
 
 /// A default as the parameter's C type.
 template <class T, class Default>

@@ -151,7 +151,7 @@ struct named_function {
                 "parameters (without self and a status function's last), or none at all");
   static_assert(shape::is_ordered(),
                 "typedcall: positional() parameters come before arg() ones, and those without a "
-                "default before those with one");
+                "default before those with one, except behind keyword_only");
 
   static inline const char *names[shape::count + 1] = {};
   static inline typename Native::arguments defaults = {};
@@ -192,7 +192,9 @@ struct named_function {
     (void)given;
     ((names[I] = given[I]), ...);
     defaults = values;
-    list = {function, names, shape::count, shape::positional, shape::required};
+    list = {function,          names,           shape::count,
+            shape::positional, shape::required, shape::by_position,
+            shape::has_default};
     return nullptr;
   }
   static bool same_name(const char *a, const char *b) { return std::strcmp(a, b) == 0; }
@@ -201,11 +203,12 @@ struct named_function {
                             PyObject *keywords) {
     call_frame<typename Native::type> frame;
     constexpr std::make_index_sequence<shape::count> all;
-    if (nargs == shape::count && keywords == nullptr) {
+    if (!shape::any_keyword_only && nargs == shape::count && keywords == nullptr) {
       return convert_given(&frame, args, all) ? frame.call(Native::wrapped(), self) : nullptr;
     }
     PyObject *values[shape::count + 1];
-    if (!place_arguments(list, args, nargs, keywords, values)) return nullptr;
+    if (!place_arguments<shape::any_keyword_only>(list, args, nargs, keywords, values))
+      return nullptr;
     return convert(&frame, values, all) ? frame.call(Native::wrapped(), self) : nullptr;
   }
 
