@@ -12,7 +12,7 @@ from typedcall._foreign import exact_text, is_a, name_of, text_attribute
 from typedcall._identity import IdentityTable
 from typedcall._parameter_text import parse_parameters
 
-__all__ = ["MISSING", "Arrangement", "Parameters", "arrange", "arrangement_of", "check_known", "constant_of",
+__all__ = ["MISSING", "Arrangement", "Parameters", "arrange", "arrangement_of", "by_position", "check_known", "constant_of",
            "contradiction", "forget",
            "has_keyword_only", "parameters_of", "read_parameters", "refuse", "remember"]
 
@@ -121,6 +121,16 @@ def has_keyword_only(function: Any) -> bool:
             return False
         known = _own(function)
     return known is not None and known.positional < len(known.names)
+
+
+def by_position(function: Any) -> Any:
+    """For callers that have a C function's arguments, which are all in order, and call the callable with them
+    where it falls back or one does not fit: itself, or what passes those by name that it takes by name only."""
+    known = parameters_of(function) if has_keyword_only(function) else None
+    if known is None:
+        return function
+    first, names = known.positional, known.names[known.positional:]
+    return lambda *args: function(*args[:first], **dict(zip(names, args[first:])))
 
 
 def check_known(function: Any, parameters: Parameters | None) -> None:

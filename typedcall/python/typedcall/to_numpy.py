@@ -24,6 +24,7 @@ from typedcall._numpy_gufuncs import (
     why_no_rows,
 )
 from typedcall._numpy_pickles import pickle_by_origin, show_loops
+from typedcall._parameters import by_position
 from typedcall._pickles import ask_again
 from typedcall._records import Entry, Flags, has_buffers
 from typedcall.sources.numpy_ import dtype_of, ufunc_api
@@ -284,7 +285,8 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
     nin, nout, shape = len(first.inputs), 1, ""
     if isinstance(first, RowLoop):
         nout, shape = len(first.core[1]), first.signature
-    rows = tuple(loop.row(function) for loop in loops)
+    callable_ = by_position(function)
+    rows = tuple(loop.row(callable_) for loop in loops)
     text = _c_string(text_attribute(function, "__doc__"))
     doc = f"{name_of(function)} for arrays.\n\n{text}"
     made = make_ufunc(ufunc_api(), path, doc, rows, types, nin, nout, shape, (function, name, signature))

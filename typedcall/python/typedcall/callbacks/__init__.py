@@ -12,6 +12,7 @@ from typing import Any, Callable
 from typedcall._choose import HANDLED, extension_of, nothing_offered, offered
 from typedcall._codes import CODES
 from typedcall._foreign import name_of
+from typedcall._parameters import by_position
 from typedcall._records import Entry, Flags, row_of
 from typedcall.callbacks._shape import Shape, Views, Way, parse, ways
 from typedcall.sources import ctypes_
@@ -157,4 +158,4 @@ def callback_of(
         way.sources, way.unused, way.place, shape.data is not None,
     )  # fmt: skip
     kept = (entry.keep_alive, given)
-    return extension.make(f, entry, kept, row_of(entry), declaration, how)
+    return extension.make(f, by_position(f), entry, kept, row_of(entry), declaration, how)

@@ -136,8 +136,9 @@ bool give_address(callback_object *own, const char *shape, bool has_data) {
   return own->address != nullptr && own->data != nullptr;
 }
 
-PyObject *make(PyObject *module, PyObject *callable, PyObject *entry, PyObject *keep_alive,
-               PyObject *row, PyObject *declaration, PyObject *how) {
+// `called` is the callable, for calls by position.
+PyObject *make(PyObject *module, PyObject *callable, PyObject *called, PyObject *entry,
+               PyObject *keep_alive, PyObject *row, PyObject *declaration, PyObject *how) {
   const char *parameters, *shape, *asked, *offered;
   int has_data;
   PyObject *error, *success, *sources, *unused, *place;
@@ -152,7 +153,8 @@ PyObject *make(PyObject *module, PyObject *callable, PyObject *entry, PyObject *
   if (!made) return nullptr;
   callback_object *const own = object_of(made.get());
   own->callable = object_ref::borrow(callable).release();
-  own->keep_alive = object_ref::borrow(keep_alive).release();
+  own->keep_alive = PyTuple_Pack(2, keep_alive, called);
+  if (own->keep_alive == nullptr) return nullptr;
   own->entry = object_ref::borrow(entry).release();
   own->declaration = object_ref::borrow(declaration).release();
   callback *const core = own->core = new callback;
@@ -167,7 +169,7 @@ PyObject *make(PyObject *module, PyObject *callable, PyObject *entry, PyObject *
               static_cast<std::size_t>(PyBytes_GET_SIZE(error)));
   std::memcpy(&core->success, PyBytes_AS_STRING(success),
               static_cast<std::size_t>(PyBytes_GET_SIZE(success)));
-  core->callable = callable;
+  core->callable = called;
   if (!core->home.set_current() || !read_sources(core, sources, unused, place) ||
       !read_entry(core, row, asked, offered)) {
     return nullptr;
@@ -189,7 +191,7 @@ using typedcall::takes_self;
 typedcall::method_table methods{
     def<fits>("fits", positional("asked"), positional("offered"),
               "Can what is offered be called for what is asked: 2 as it is, 1 by conversions, 0."),
-    def<make>("make", takes_self, positional("callable"), positional("entry"),
+    def<make>("make", takes_self, positional("callable"), positional("called"), positional("entry"),
               positional("keep_alive"), positional("row"), positional("declaration"),
               positional("how"), "A Callback of an entry, by what _shape.py says."),
 };

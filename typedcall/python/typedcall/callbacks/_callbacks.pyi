@@ -23,6 +23,7 @@ class Callback:
 def fits(asked: str, offered: str, /) -> int: ...
 def make(
     callable: Any,
+    called: Any,
     entry: Entry,
     keep_alive: Any,
     row: tuple[str, int, int],

@@ -9,6 +9,7 @@ from typedcall._choose import HANDLED, extension_of, usable
 from typedcall._codes import CODES, kind_of
 from typedcall._foreign import name_of
 from typedcall._locks import RenewedLock
+from typedcall._parameters import by_position
 from typedcall._records import Entry, Flags, row_of
 
 __all__ = ["elementwise"]
@@ -79,7 +80,7 @@ def _loops(f: Any, pure: bool) -> list[_Loop]:
     for entry in entries:
         arguments, result = entry.python_types()
         name = f"{name_of(f)} {entry.signature}"
-        number = _extension().add(name, row_of(entry), entry.keep_alive, f)
+        number = _extension().add(name, row_of(entry), entry.keep_alive, by_position(f))
         loops.append(_Loop(name, number, list(map(_dtype, arguments)), _dtype(result)))
     _known[id(f)] = (f, entries, loops)
     return loops

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from typedcall._choose import usable, valueless
+from typedcall._parameters import by_position
 from typedcall.sql import _to_duckdb, _to_sqlite
 
 __all__ = ["register"]
@@ -33,4 +34,4 @@ def register(connection: Any, f: Any, *, name: str | None = None) -> None:
         raise TypeError(f"a name is a str, not '{type(name).__name__}'")
     entries = usable(f, "SQL", lambda entry: valueless(entry, "SQL"))
     engine = _to_duckdb if _to_duckdb.is_connection(connection) else _to_sqlite
-    engine.register(connection, f, name, entries)
+    engine.register(connection, by_position(f), name, entries)

@@ -9,6 +9,7 @@ from typing import Any
 from typedcall._api import tag
 from typedcall._choose import NUMBERS, VALUES, extension_of, usable, valueless
 from typedcall._foreign import show
+from typedcall._parameters import by_position
 from typedcall._records import Flags, falling_back, parse_signature, row_of
 
 __all__ = ["function", "source"]
@@ -58,7 +59,7 @@ def function(f: Any) -> Any:
     extension = _extension()
     entries = usable(f, "tvm-ffi", lambda entry: valueless(entry, "tvm-ffi", _ARGUMENTS))
     # It is in a function of tvm-ffi, which keeps and calls it, and knows when Python has ended.
-    boxed = functools.partial(f)
+    boxed = functools.partial(by_position(f))
     boxed.typed_entries = [entry.keep_alive for entry in entries]  # type: ignore[attr-defined]
     fallback = tvm_ffi.convert(boxed)
     create = tvm_ffi.get_global_func("ffi.FunctionFromExternC")

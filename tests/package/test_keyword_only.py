@@ -1,0 +1,149 @@
+"""Functions of which Python passes the last parameters by name only: what who calls the C function, which has
+all of them in order, does with these names; and what is called where it falls back or one does not fit."""
+
+import importlib.util
+import inspect
+import unittest
+
+import adapter_support
+import callback_support
+import support
+import typedcall
+
+functions = support.build("keyword_only_functions")
+
+
+def outcome(function, args, kwargs):
+    try:
+        return function(*args, **kwargs)
+    except TypeError:
+        return TypeError
+
+
+class Calls(unittest.TestCase):
+    def test_typed_functions(self):
+        """As the Python function, by the whole C function and by those that leave defaults out."""
+        for name, signature in (("last", "ddd->d"), ("all_three", "ddd->d"), ("behind", "ddd->d"),
+                                ("between", "ddd->d"), ("root", "dd->d")):
+            function = getattr(functions, name)
+            typed = typedcall.resolve(function, signature)
+            results = 0
+            for count in range(4):
+                for kwargs in ({}, {"b": 5.0}, {"c": 6.0}, {"c": 6.0, "b": 5.0}, {"a": 4.0}, {"factor": 3.0},
+                               {"b": 5.0, "a": 4.0, "c": 6.0}, {"wrong": 1.0}):
+                    for first in (1.0, -1.0):
+                        args = (first, 2.0, 3.0)[:count]
+                        wanted = outcome(function, args, kwargs)
+                        self.assertEqual(outcome(typed, args, kwargs), wanted, (name, args, kwargs))
+                        results += wanted is not TypeError
+            self.assertGreater(results, 0)
+        before = functions.calls()
+        self.assertEqual(typedcall.resolve(functions.last, "ddd->d")(1, 2, c=3), 123.0)
+        self.assertEqual(functions.calls(), before + 1)
+        self.assertEqual(typedcall.resolve(functions.last, "dd->d")(1, b=2), 129.0)
+        with self.assertRaisesRegex(TypeError, "takes 'c' from its default"):
+            typedcall.resolve(functions.last, "dd->d")(1, 2, c=3)
+
+    def test_tag(self):
+        """What the text signature says, tag() reads, and holds what it is told against it."""
+        address = typedcall.entries(functions.last)[0].address
+
+        def function(x, y, *, z):
+            return x * y * z
+
+        typedcall.tag(function, "ddd->d", address, parameters=str(inspect.signature(functions.last)))
+        typed = typedcall.resolve(function, "ddd->d")
+        self.assertEqual((typed(1, b=2), typed(1, 2, c=3)), (129.0, 123.0))
+        with self.assertRaises(TypeError):
+            typed(1, 2, 3)
+
+    def test_buffers(self):
+        values = memoryview(bytearray(16)).cast("d")
+        values[0] = 1.5
+        typed = typedcall.resolve(functions.sum, "*kdd->d")
+        self.assertEqual((typed(values), typed(values, start=1.0)), (1.5, 2.5))
+        with self.assertRaises(TypeError):
+            typed(values, 1.0)
+
+
+@support.ON_CPYTHON
+class Numba(unittest.TestCase):
+    def test_calls(self):
+        numba = adapter_support.library("numba")
+        from typedcall import to_numba
+
+        to_numba.register()
+        last, behind, between, root, area = (getattr(functions, name) for name in
+                                             ("last", "behind", "between", "root", "area"))
+
+        @numba.njit
+        def calls(x):
+            return (last(x, 2, c=3), last(x, b=2), behind(b=x), behind(x, b=2, c=3), between(x, c=3),
+                    root(x, factor=3), root(-x, factor=3), root(-x), area(3), area(3, height=x))
+
+        self.assertEqual(calls(4.0), calls.py_func(4.0))
+        for body in ("last(x, 2.0, 3.0)", "behind(x, 2.0)", "between(x)"):
+            scope = {"f": None, **vars(functions)}
+            exec("def f(x): return " + body, scope)
+            with self.assertRaises(TypeError):
+                scope["f"](4.0)
+            with self.assertRaises(numba.TypingError):
+                numba.njit(scope["f"])(4.0)
+
+
+class ByPosition(unittest.TestCase):
+    """Callers that have no names pass all arguments in order. The Python function gets them by name."""
+
+    @support.ON_CPYTHON
+    def test_ufunc(self):
+        numpy = adapter_support.library("numpy")
+        from typedcall.to_numpy import ufunc
+
+        root = ufunc(functions.root)
+        self.assertEqual(list(root(numpy.array([4.0, -4.0]), 3.0)), [6.0, -12.0])
+        narrow = ufunc(functions.narrow)
+        self.assertEqual(list(narrow(numpy.array([4, -4]), 3)), [12, -12])
+        with self.assertRaisesRegex(OverflowError, r"narrow\(\) argument 'x'"):
+            narrow(numpy.array([4, 2**40]), 3)
+        self.assertEqual(ufunc(functions.sum)(numpy.array([1.0, 2.0]), 0.5), 3.5)
+
+    @support.ON_CPYTHON
+    def test_jax(self):
+        if importlib.util.find_spec("jax") is None:
+            self.skipTest("jax is not installed")
+        import jax
+        from typedcall.jax import elementwise
+
+        self.assertEqual([float(jax.jit(elementwise(functions.root))(x, 3.0)) for x in (4.0, -4.0)], [6.0, -12.0])
+
+    @support.ON_CPYTHON
+    def test_tvm_ffi(self):
+        if importlib.util.find_spec("tvm_ffi") is None:
+            self.skipTest("tvm-ffi is not installed")
+        from typedcall import tvm_ffi
+
+        f = tvm_ffi.function(functions.root)
+        self.assertEqual((f(4.0, 3.0), f(-4.0, 3.0), f(-4.0)), (6.0, -12.0, -8.0))
+
+    @support.ON_CPYTHON
+    def test_sqlite(self):
+        if importlib.util.find_spec("apsw") is None:
+            self.skipTest("apsw is not installed")
+        import apsw
+        from typedcall import sql
+
+        connection = apsw.Connection(":memory:")
+        sql.register(connection, functions.root)
+        found = list(connection.execute("select root(4.0, 3.0), root(-4.0, 3.0), root(-4.0)"))
+        self.assertEqual(found, [(6.0, -12.0, -8.0)])
+
+    @support.ON_CPYTHON
+    def test_callback(self):
+        with typedcall.callback(functions.root, "double(double x, double y, void *)") as made:
+            self.assertIs(made.callable, functions.root)
+            found = [callback_support.call(made, "ddP->d", x, 3.0, ...) for x in (4.0, -4.0)]
+        self.assertEqual(found, [6.0, -12.0])
+
+
+if __name__ == "__main__":
+    unittest.main()
