@@ -44,6 +44,8 @@ ARROWS = {
 }
 # Headers at the top that docs/reference leaves out: what they have is for the other headers.
 WITHOUT_REFERENCE = {
+    "core/customslots.h": "the names of custom_slots.h",
+    "core/extensibletype.h": "the names of extensible_type.h",
     "core/type_access.h": "private functions",
     "core/version.h": "one macro, for the others",
     "typedcall/attach.h": "private functions",

@@ -1,6 +1,8 @@
 // SEP 200's provider example, with its positional initialisers: a statically allocated type that
 // Python code can subclass, a static subclass of it, and a consumer.
-#include "core/extensible_type.h"
+// As the SEP includes them, from a folder of their own.
+#include "customslots.h"
+#include "extensibletype.h"
 
 #define SOME_FUNCTIONALITY_ID PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 0x100, 0)
 #define OTHER_FUNCTIONALITY_ID PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 0x101, 0)
