@@ -27,12 +27,14 @@ typedef struct PyCustomSlot {
 #define PyCustomSlot_ID_EMPTY ((uintptr_t)0x0)
 #define PyCustomSlot_ID_SKIP ((uintptr_t)0x1)
 
-/// Registrars (bits 31-24). 0x05 and up are for whoever asks.
+/// Registrars (bits 31-24). 0x06 to 0xfe are for whoever asks; docs/reference/slot-ids.md is the
+/// list.
 #define PyCustomSlot_REGISTRAR_RESERVED 0x00
 #define PyCustomSlot_REGISTRAR_PRIVATE 0x01  ///< never in released libraries
 #define PyCustomSlot_REGISTRAR_CYTHON 0x02
 #define PyCustomSlot_REGISTRAR_NUMPY 0x03
 #define PyCustomSlot_REGISTRAR_NUMFOCUS 0x04
+#define PyCustomSlot_REGISTRAR_TYPEDCALL 0x05
 #define PyCustomSlot_REGISTRAR_RUNTIME 0xff  ///< PyCustomSlot_IDByName gives these out
 
 /// The allocated ID for a registrar (0-0xff), an idea (0-0xffff) and the idea's

@@ -21,6 +21,7 @@ cdef extern from "core/slot_id.h" nogil:
     const unsigned int PyCustomSlot_REGISTRAR_CYTHON
     const unsigned int PyCustomSlot_REGISTRAR_NUMPY
     const unsigned int PyCustomSlot_REGISTRAR_NUMFOCUS
+    const unsigned int PyCustomSlot_REGISTRAR_TYPEDCALL
     const unsigned int PyCustomSlot_REGISTRAR_RUNTIME
 
     uintptr_t PyCustomSlot_ID(unsigned int registrar, unsigned int idea, unsigned int version)

@@ -86,7 +86,8 @@ CHECKS = {
     "gate": tests("tests/gate/test_gate.py"),
     "layout": tests("tests/layout/test_layout.py"),
     "assertions": tests("tests/layout/test_assertions.py"),
-    "citations": tests("tests/readme/test_citations.py", "tests/readme/test_messages.py"),
+    "citations": tests("tests/readme/test_citations.py", "tests/readme/test_messages.py",
+                       "tests/readme/test_slot_ids.py"),
     "clang-format": clang_format,
     "ruff": ruff,
 }

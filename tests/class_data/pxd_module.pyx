@@ -12,7 +12,8 @@ ID_EMPTY, ID_SKIP = PyCustomSlot_ID_EMPTY, PyCustomSlot_ID_SKIP
 ID_NATIVECALLABLE = PyCustomSlot_ID_NATIVECALLABLE
 REGISTRARS = (PyCustomSlot_REGISTRAR_RESERVED, PyCustomSlot_REGISTRAR_PRIVATE,
               PyCustomSlot_REGISTRAR_CYTHON, PyCustomSlot_REGISTRAR_NUMPY,
-              PyCustomSlot_REGISTRAR_NUMFOCUS, PyCustomSlot_REGISTRAR_RUNTIME)
+              PyCustomSlot_REGISTRAR_NUMFOCUS, PyCustomSlot_REGISTRAR_TYPEDCALL,
+              PyCustomSlot_REGISTRAR_RUNTIME)
 
 
 def make_id(registrar, idea, version):

@@ -43,7 +43,7 @@ class Declarations(unittest.TestCase):
 class Calls(unittest.TestCase):
     def test_ids(self):
         self.assertEqual((pxd_module.ID_EMPTY, pxd_module.ID_SKIP), (0, 1))
-        self.assertEqual(pxd_module.REGISTRARS, (0, 1, 2, 3, 4, 0xFF))
+        self.assertEqual(pxd_module.REGISTRARS, (0, 1, 2, 3, 4, 5, 0xFF))
         self.assertEqual(pxd_module.ID_NATIVECALLABLE, 0x04000001)
         made = pxd_module.make_id(1, 0x6772, 3)
         self.assertEqual(made, 0x01677207)

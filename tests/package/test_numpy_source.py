@@ -30,6 +30,16 @@ class Source(unittest.TestCase):
             listed = typedcall.signatures(ufunc)
             self.assertEqual([text for text in listed if "&" in text], [], ufunc)
 
+    def test_sep_200s_example_is_numpys_sine(self):
+        # Its loop for doubles is SIMD code over arrays; docs/how-to/libraries.md says so, and what one can do.
+        with self.assertRaisesRegex(TypeError, r"^numpy\.sin does not offer 'd->d'; it offers 'g->g'$"):
+            typedcall.resolve(numpy.sin, "d->d")
+        with self.assertRaisesRegex(TypeError, r"^numpy\.sin does not offer 'dd->d'; it offers 'g->g'$"):
+            typedcall.resolve(numpy.sin, "dd->d")
+        typedcall.tag(numpy.sin, "d->d", typedcall.resolve(functions.half, "d->d").address)
+        self.addCleanup(typedcall.untag, numpy.sin)
+        self.assertEqual(typedcall.resolve(numpy.sin, "d->d")(5.0), 2.5)
+
     def test_other_loops_are_not_taken_for_one(self):
         self.assertEqual(typedcall.signatures(numpy.add), [])
         self.assertEqual(typedcall.signatures(typedcall.ufunc(functions.half)), [])
