@@ -4,19 +4,18 @@
 #include <benchmark/benchmark.h>
 
 #include <cstddef>
-#include <utility>
 #include <vector>
 
 #include "bench/callees.h"
 #include "bench/embedded_main.h"
-#include "bench/opaque.h"
+#include "bench/lookup.h"
 #include "core/custom_slots.h"
 #include "core/extensible_type.h"
 #include "core/foreign_slots.h"
 
 namespace {
 
-using function = double (*)(double, double);
+using bench::function;
 
 constexpr char kCapsule[] = "bench.dd_d";
 constexpr unsigned kSlots = 8;
@@ -39,76 +38,17 @@ const PyTypedcall_Interface *interface = nullptr;
 
 void *address() { return reinterpret_cast<void *>(bench::dd_d); }
 
-/// The places in a cache line where each loop is measured. A loop of six cycles takes one more or
-/// one less depending on where it is, which says nothing about what it does.
-constexpr std::size_t kPlaces = 16;
-
-/// find(subject) yields a function, which is called. The compiler does not know the subject, so
-/// nothing that is read through it can be kept from one iteration to the next. Not inlined: where
-/// two benchmarks do the same with different objects, they run the same machine code.
-template <std::size_t place, class Subject, class Find>
-__attribute__((noinline)) void time_lookup_at(benchmark::State &state, Subject subject,
-                                              const Find &find) {
-  if constexpr (place > 0) asm volatile(".skip %c0, 0x90" : : "i"(place * 64 / kPlaces));  // nops
-  for (auto _ : state) {
-    Subject any = subject;
-    double x = 1.5, y = 2.25;
-    bench::hide(any);
-    bench::hide(x);
-    bench::hide(y);
-    bench::consume(find(any)(x, y));
-  }
-}
-
-/// Every repetition of a benchmark is in another place: `turn` counts them.
-template <class Subject, class Find, std::size_t... place>
-void time_lookup(benchmark::State &state, std::size_t turn, Subject subject, const Find &find,
-                 std::index_sequence<place...>) {
-  static constexpr void (*const places[])(
-      benchmark::State &, Subject, const Find &) = {&time_lookup_at<place, Subject, Find>...};
-  places[turn % sizeof...(place)](state, subject, find);
-}
-
-/// Registers a benchmark, body(state, turn).
-template <class Body>
-void add(const char *name, Body body) {
-  bench::add(name, [body, turn = std::size_t{0}](benchmark::State &state) mutable {
-    body(state, turn++);
-  });
-}
-
-using every_place = std::make_index_sequence<kPlaces>;
-
-/// What a consumer does when it finds no slot: it has another function.
-template <class Find>
-struct OrElse {
-  function operator()(PyObject *any) const {
-    const PyCustomSlot *slot = find(any);
-    return slot != nullptr ? reinterpret_cast<function>(slot->data.pointer) : other;
-  }
-  Find find;
-  function other;
-};
-
-template <class Find>
-void time_slot(benchmark::State &state, std::size_t turn, PyObject *object, Find find) {
-  function other = bench::dd_d;
-  bench::hide(other);
-  time_lookup(state, turn, object, OrElse<Find>{find, other}, every_place());
-}
-
 template <class Find>
 void add_lookup(const char *name, PyObject **object, Find find) {
-  add(name, [=](benchmark::State &state, std::size_t turn) {
-    time_lookup(state, turn, *object, find, every_place());
+  bench::add_in_turns(name, [=](benchmark::State &state, std::size_t turn) {
+    bench::time_lookup(state, turn, *object, find);
   });
 }
 
 /// A benchmark that finds a slot, or else calls another function.
 template <class Find>
 void add_slot(const char *name, PyObject **object, Find find) {
-  add(name,
-      [=](benchmark::State &state, std::size_t turn) { time_slot(state, turn, *object, find); });
+  bench::add_slot(name, object, find, bench::dd_d);
 }
 
 /// The slots of every type here that has any.
@@ -153,11 +93,11 @@ class Foreign {
 /// add_slot() while foreign types are registered.
 template <class Find>
 void add_with_foreign(const char *name, PyObject **object, Find find) {
-  add(name, [=](benchmark::State &state, std::size_t turn) {
+  bench::add_in_turns(name, [=](benchmark::State &state, std::size_t turn) {
     const Foreign registered;
     if (!registered) return bench::fail(state);
     find(*object);  // the first look at a class merges what it inherits
-    time_slot(state, turn, *object, find);
+    bench::time_slot(state, turn, *object, find, bench::dd_d);
   });
 }
 
@@ -235,10 +175,7 @@ bool check_objects() {
 
 /// PyCustomSlots_Find, and what it is compared with.
 void add_own() {
-  add("slots/pointer", [](benchmark::State &state, std::size_t turn) {
-    const auto itself = [](function any) { return any; };
-    time_lookup(state, turn, static_cast<function>(bench::dd_d), itself, every_place());
-  });
+  bench::add_pointer("slots/pointer", bench::dd_d);
   // Lambdas that read alike are types of their own, and so their loops are call sites of their own.
   add_slot("slots/expected", &extensible,
            [](PyObject *any) { return PyCustomSlots_Find(any, slot_id(0), 0); });

@@ -1,0 +1,98 @@
+// Times look-ups behind an object, each with the call of what it found. A loop of six cycles takes
+// one more or one less depending on where in a cache line it stands, which says nothing about what
+// it does: every loop stands in sixteen places, another one in each repetition.
+#ifndef TYPEDCALL_BENCH_LOOKUP_H_
+#define TYPEDCALL_BENCH_LOOKUP_H_
+
+#include <Python.h>
+#include <benchmark/benchmark.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "bench/embedded_main.h"
+#include "bench/opaque.h"
+#include "core/slot_id.h"
+
+namespace bench {
+
+using function = double (*)(double, double);
+
+constexpr std::size_t kPlaces = 16;
+
+/// find(subject) yields a function, which is called. The compiler does not know the subject, so
+/// nothing that is read through it can be kept from one iteration to the next. Not inlined: where
+/// two benchmarks do the same with different objects, they run the same machine code.
+template <std::size_t place, class Subject, class Find>
+__attribute__((noinline)) void time_lookup_at(benchmark::State &state, Subject subject,
+                                              const Find &find) {
+  if constexpr (place > 0) asm volatile(".skip %c0, 0x90" : : "i"(place * 64 / kPlaces));  // nops
+  for (auto _ : state) {
+    Subject any = subject;
+    double x = 1.5, y = 2.25;
+    hide(any);
+    hide(x);
+    hide(y);
+    consume(find(any)(x, y));
+  }
+}
+
+template <class Subject, class Find, std::size_t... place>
+void time_lookup_at_turn(benchmark::State &state, std::size_t turn, Subject subject,
+                         const Find &find, std::index_sequence<place...>) {
+  static constexpr void (*const places[])(
+      benchmark::State &, Subject, const Find &) = {&time_lookup_at<place, Subject, Find>...};
+  places[turn % sizeof...(place)](state, subject, find);
+}
+
+/// Every repetition of a benchmark is in another place: `turn` counts them.
+template <class Subject, class Find>
+void time_lookup(benchmark::State &state, std::size_t turn, Subject subject, const Find &find) {
+  time_lookup_at_turn(state, turn, subject, find, std::make_index_sequence<kPlaces>());
+}
+
+/// Registers a benchmark, body(state, turn).
+template <class Body>
+void add_in_turns(const std::string &name, Body body) {
+  add(name,
+      [body, turn = std::size_t{0}](benchmark::State &state) mutable { body(state, turn++); });
+}
+
+/// What a consumer does when it finds no slot: it has another function.
+template <class Find>
+struct OrElse {
+  function operator()(PyObject *any) const {
+    const PyCustomSlot *slot = find(any);
+    return slot != nullptr ? reinterpret_cast<function>(slot->data.pointer) : other;
+  }
+  Find find;
+  function other;
+};
+
+/// find(object) yields a slot, or null: then `other` is called.
+template <class Find>
+void time_slot(benchmark::State &state, std::size_t turn, PyObject *object, Find find,
+               function other) {
+  hide(other);
+  time_lookup(state, turn, object, OrElse<Find>{find, other});
+}
+
+/// A benchmark of time_slot().
+template <class Find>
+void add_slot(const std::string &name, PyObject **object, Find find, function other) {
+  add_in_turns(name, [=](benchmark::State &state, std::size_t turn) {
+    time_slot(state, turn, *object, find, other);
+  });
+}
+
+/// The bare call: the function is at hand.
+inline void add_pointer(const std::string &name, function called) {
+  add_in_turns(name, [called](benchmark::State &state, std::size_t turn) {
+    time_lookup(state, turn, called, [](function any) { return any; });
+  });
+}
+
+}  // namespace bench
+
+#endif  // TYPEDCALL_BENCH_LOOKUP_H_
