@@ -18,8 +18,8 @@ def show(module):
         print(f"{cls.__name__}().greet()", "->", cls().greet())
     print('Hello("you").greet() ->', module.Hello("you").greet())
 
-    # With the seed's metaclass this is a segmentation fault: the C field of the class object, NULL
-    # in every class that Python code makes, is not inherited.
+    # With the article's metaclass this is a segmentation fault (article/designs.py): the C field of the
+    # class object, NULL in every class that Python code makes, is not inherited.
     class FriendlyHello(module.Hello):
         pass
 

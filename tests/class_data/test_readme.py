@@ -19,8 +19,8 @@ def read(name):
         return file.read()
 
 
-def blocks(language):
-    return re.findall(r"^```%s\n(.*?)^```" % language, read("README.md"), re.MULTILINE | re.DOTALL)
+def blocks(language, page="README.md"):
+    return re.findall(r"^```%s\n(.*?)^```" % language, read(page), re.MULTILINE | re.DOTALL)
 
 
 class Readme(unittest.TestCase):
@@ -29,7 +29,7 @@ class Readme(unittest.TestCase):
         text = text.replace("$(python3-config --includes)",
                             " ".join("-I" + path for path in sorted(includes)))
         text = re.sub(r"^(PYTHONPATH=\w+) python3 ", r"\1 %s " % sys.executable, text)
-        text = re.sub(r"^cython\b", os.environ["TYPEDCALL_CYTHON"], text, flags=re.MULTILINE)
+        text = re.sub(r"(?m)^( *)cython\b", r"\1" + os.environ["TYPEDCALL_CYTHON"], text)
         return processes.run(["sh", "-e", "-c", text], cwd=self.root, together=True,
                              environment=dict(processes.UNSANITIZED, PYTHONPATH=None)).out
 
@@ -54,6 +54,14 @@ class Readme(unittest.TestCase):
         in_cxx, _, in_cython = output.partition("== greetings_cython\n")
         self.check_output(in_cxx, "greetings_cpp")
         self.check_output(in_cython, "greetings_cython")
+
+    @unittest.skipIf(NO_CYTHON, NO_CYTHON)
+    def test_the_commands_for_the_articles_designs(self):
+        build, run = blocks("sh", "article/README.md")
+        self.run_block(build)
+        printed = self.run_block(run)
+        self.assertIn("simple_metaclass\n    itself     Hello you!\n    subclass   crash: SIGSEGV\n", printed)
+        self.assertIn("greetings_cython\n    itself     Hello you!\n    subclass   Hello World!\n", printed)
 
     def check_output(self, output, module):
         for line in ("Hello().greet() -> Hello World!",

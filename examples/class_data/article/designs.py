@@ -1,0 +1,75 @@
+"""What the article's five designs and the custom slot do when Python code derives from their classes: each
+program in a child process, because some crash. Run it with the folder of the modules in PYTHONPATH."""
+
+import abc
+import importlib
+import signal
+import subprocess
+import sys
+
+DESIGNS = ("static_attribute", "dictionary_map", "simple_metaclass", "mro_metaclass", "meta_metaclass",
+           "greetings_cython")
+
+
+def itself(module):
+    return module.Hello("you")
+
+
+def subclass(module):
+    class FriendlyHello(module.Hello):
+        pass
+
+    return FriendlyHello()
+
+
+def of_two(module):
+    class Both(module.GoodMorning, module.Hello):
+        pass
+
+    return Both()
+
+
+def with_abc(module):
+    class Meta(abc.ABCMeta, type(module.Hello)):
+        pass
+
+    class Polite(module.Hello, abc.ABC, metaclass=Meta):
+        pass
+
+    return Polite()
+
+
+PROGRAMS = (itself, subclass, of_two, with_abc)
+
+
+def run(design, program):
+    """In the child: the greeting, or the exception."""
+    module = importlib.import_module(design)
+    try:
+        print(globals()[program](module).greet())
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}")
+
+
+def outcome(design, program):
+    child = subprocess.run([sys.executable, __file__, design, program.__name__], stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True, check=False)
+    if child.returncode == 0:
+        return child.stdout.strip()
+    if child.returncode < 0:
+        return f"crash: {signal.Signals(-child.returncode).name}"
+    return f"crash: exit status {child.returncode}"
+
+
+def main():
+    for design in DESIGNS:
+        print(design)
+        for program in PROGRAMS:
+            print(f"    {program.__name__:10} {outcome(design, program)}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:]:
+        run(*sys.argv[1:])
+    else:
+        main()

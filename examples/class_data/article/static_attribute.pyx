@@ -1,0 +1,19 @@
+# The article's static-attribute: a variable of the module for each greeting. A class for each has to be
+# written out; code that runs cannot make one.
+cdef extern from "examples/class_data/greetings.h":
+    ctypedef struct greeting_class:
+        const char *name
+        const char *sentence
+    const greeting_class greetings[]
+
+cdef const char *_hello_sentence = greetings[0].sentence
+
+
+cdef class Hello:
+    cdef str name
+
+    def __init__(self, name: str = 'World'):
+        self.name = name
+
+    def greet(self) -> str:
+        return f'{_hello_sentence.decode("utf-8")} {self.name}!'

@@ -1,0 +1,49 @@
+"""examples/class_data/article: each design, under each program, ends as its README's table says. Some crash, in
+child processes; the custom slot does not."""
+
+import os
+import re
+import unittest
+
+import designs
+import processes
+
+NO_CYTHON = os.environ.get("TYPEDCALL_NO_CYTHON", "")
+FOLDER = "examples/class_data/article/"
+
+
+def table():
+    """{module: how each program ends} in the README."""
+    with open(FOLDER + "README.md", encoding="utf-8") as file:
+        rows = re.findall(r"(?m)^\| `(\w+)` \|[^|]*\|(.*)\|$", file.read())
+    return {name: [cell.strip() for cell in cells.split("|")] for name, cells in rows}
+
+
+@unittest.skipIf(NO_CYTHON, NO_CYTHON)
+class Article(unittest.TestCase):
+    def test_the_table(self):
+        said = table()
+        self.assertEqual(list(said), list(designs.DESIGNS))
+        for name, cells in said.items():
+            self.assertEqual(len(cells), len(designs.PROGRAMS), name)
+            for program, cell in zip(designs.PROGRAMS, cells):
+                with self.subTest(design=name, program=program.__name__):
+                    self.assertEqual(designs.outcome(name, program).partition(":")[0], cell)
+
+    def test_the_crash_is_a_segmentation_fault_and_the_slot_survives_it(self):
+        crashed = designs.outcome("simple_metaclass", designs.subclass)
+        # A sanitizer reports it, and ends the process itself.
+        self.assertEqual(crashed, "crash: exit status 1" if "ASAN_OPTIONS" in os.environ else "crash: SIGSEGV")
+        for program in (designs.subclass, designs.with_abc):
+            self.assertEqual(designs.outcome("greetings_cython", program), "Hello World!")
+
+    def test_what_it_prints(self):
+        lines = processes.python(FOLDER + "designs.py").out.splitlines()
+        self.assertEqual(len(lines), len(designs.DESIGNS) * (1 + len(designs.PROGRAMS)))
+        self.assertEqual([line for line in lines if not line.startswith(" ")], list(designs.DESIGNS))
+        at = lines.index("mro_metaclass")
+        self.assertEqual(lines[at:at + 3], ["mro_metaclass", "    itself     Hello you!", "    subclass   Hello World!"])
+
+
+if __name__ == "__main__":
+    unittest.main()
