@@ -28,6 +28,8 @@ class TheExample(adapter_support.Example):
             self.assertEqual(typedcall.resolve(module.inc, "l->l")(41), 42)
         with self.assertRaises(TypeError):
             module.inc("41")
+        # Nothing in the post's struct says that inc does without the GIL.
+        self.assertEqual(list(typedcall.accelerate(module).accelerated), [])
         done = typedcall.accelerate(module, trust=["inc"])
         self.addCleanup(typedcall.restore, module)
         self.assertEqual(list(done.accelerated), ["inc"] if support.IS_PYPY else [])
