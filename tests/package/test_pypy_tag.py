@@ -115,8 +115,8 @@ class Tag(unittest.TestCase):
         for address, flags in ((self.at["half_differs"], 0), (self.at["half"], Flags.PURE)):
             with self.assertRaisesRegex(
                 ValueError,
-                "half is tagged already: 'd->d' at %#x, flags 0 .*'d->d' at %#x, flags %x "
-                % (self.at["half"], address, flags),
+                "half is tagged already: 'd->d' at %#x, no flags .*'d->d' at %#x, %s "
+                % (self.at["half"], address, Flags(flags).text),
             ):
                 typedcall.tag(half, "d->d", address, flags=flags)
         typed = support.build("typed_functions")

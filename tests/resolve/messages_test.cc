@@ -59,6 +59,11 @@ TEST(NotCallable, IsSaid) {
   EXPECT_EQ(Refusal(Interface(), Py_None, "l->l"), "TypeError: 'NoneType' object is not callable");
   const Ref number = Ref::Steal(PyLong_FromLong(5));
   EXPECT_EQ(Refusal(nullptr, number.get(), "l->l"), "TypeError: 'int' object is not callable");
+  static int anything;
+  const Ref capsule = Ref::Steal(PyCapsule_New(&anything, "double (double)", nullptr));
+  EXPECT_EQ(Refusal(Interface(), capsule.get(), "d->d"),
+            "TypeError: 'PyCapsule' object is not callable: in Python, typedcall.tag(f, signature, "
+            "capsule) says that its function is behind f");
 }
 
 TEST(Offered, IsListedWithWhatStandsInTheWay) {

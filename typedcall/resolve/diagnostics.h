@@ -179,7 +179,12 @@ __attribute__((cold)) inline void describe_refusal(const PyTypedcall_Interface *
   if (PyErr_Occurred() != nullptr) return;
   // What the dictionary of a class has for a class method is not callable by itself.
   if (!PyCallable_Check(callable) && !is_unbound(callable) && !is_method_in_class_body(callable)) {
-    PyErr_Format(PyExc_TypeError, "%s is not callable", name.c_str());
+    PyErr_Format(
+        PyExc_TypeError, "%s is not callable%s", name.c_str(),
+        PyCapsule_CheckExact(callable)
+            ? ": in Python, typedcall.tag(f, signature, capsule) says that its function is "
+              "behind f"
+            : "");
     return;
   }
   std::string offered;

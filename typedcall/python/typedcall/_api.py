@@ -248,8 +248,8 @@ def _with_rows(f: Any, old: list[Row], rows: list[Row]) -> list[Row]:
         for text, its_flags, its_address in added:
             if are_equivalent(text, row[0]) and (its_flags, its_address) != row[1:]:
                 raise ValueError(
-                    f"{name_of(f)} is tagged already: '{text}' at {its_address:#x}, flags {its_flags:x}, "
-                    f"stands, '{row[0]}' at {row[2]:#x}, flags {row[1]:x}, was to be added"
+                    f"{name_of(f)} is tagged already: '{text}' at {its_address:#x}, "
+                    f"{Flags(its_flags).text}, stands, '{row[0]}' at {row[2]:#x}, {Flags(row[1]).text}, was to be added"
                 )
         added.append(row)
     return added

@@ -131,9 +131,9 @@ def tag(f: Any, rows: list[Row], kept: Any) -> None:
         at = next((i for i, (old, new) in enumerate(pairs) if old != new), len(pairs) - 1)
         (text, flags, address), (offered, new_flags, new_address) = pairs[at]
         raise ValueError(
-            f"{name_of(f)} is tagged already: '{text}' at {address:#x}, flags {flags:x} (overload "
-            f"{at + 1} of {len(existing)}), stands, '{offered}' at {new_address:#x}, flags "
-            f"{new_flags:x} (of {len(rows)}), was offered"
+            f"{name_of(f)} is tagged already: '{text}' at {address:#x}, {Flags(flags).text} (overload "
+            f"{at + 1} of {len(existing)}), stands, '{offered}' at {new_address:#x}, "
+            f"{Flags(new_flags).text} (of {len(rows)}), was offered"
         )
     _tags.put(function, _Tag(rows, kept))
 

@@ -61,6 +61,10 @@ class Flags(enum.IntFlag):
         """In the order of the bits."""
         return [flag.name for flag in Flags if flag & self and flag.name is not None]
 
+    @property
+    def text(self) -> str:
+        return "|".join(self.names) or "no flags"
+
     def asks(self, capabilities: int = 0) -> str:
         """What an entry asks of its caller beyond `capabilities`: "needs the GIL, may raise"; often
         nothing."""
