@@ -29,7 +29,10 @@ def table_below(heading, text):
 
 def is_target(package, name):
     text = (ROOT / package / "BUILD").read_text(encoding="utf-8")
-    return re.search(r'"%s"' % name, text) is not None
+    # Its name, or what a list of names adds to.
+    ends = re.findall(r'name = name \+ "(\w+)"', text)
+    return '"%s"' % name in text or any(
+        name.endswith(end) and '"%s"' % name[:-len(end)] in text for end in ends)
 
 
 class TheTable(unittest.TestCase):
