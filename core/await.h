@@ -8,9 +8,12 @@
 
 #include "core/interface.h"
 #include "core/rendezvous/def_memory.h"
+#include "core/rendezvous/without_tags.h"
 #include "core/type_access.h"
 
 #include <string.h>
+
+#if TYPEDCALL_IS_SUPPORTED
 
 #ifdef __cplusplus
 extern "C" {
@@ -369,4 +372,5 @@ static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
 #ifdef __cplusplus
 }
 #endif
+#endif  // TYPEDCALL_IS_SUPPORTED
 #endif  // TYPEDCALL_CORE_AWAIT_H_

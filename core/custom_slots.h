@@ -32,8 +32,6 @@ typedef struct PyExtensibleHeapTypeData {
 /// Of two facts one word: that it was written by us, and which ID is there.
 #define PyExtensibleType_KEY(id) ((uint64_t)(id) ^ PyExtensibleType_MAGIC)
 
-#ifndef Py_LIMITED_API  // core/custom_slots_limited.h has the functions for the limited API
-
 // alignof(max_align_t) for C99 and C++ alike.
 typedef struct PyExtensibleType_Internal_Alignment {
   char first;
@@ -51,6 +49,31 @@ typedef struct PyExtensibleType_Internal_Alignment {
 #define PyExtensibleType_DATA_OFFSET                                                          \
   ((sizeof(PyHeapTypeObject) + PyExtensibleType_ALIGNMENT - 1) / PyExtensibleType_ALIGNMENT * \
    PyExtensibleType_ALIGNMENT)
+
+#if !TYPEDCALL_IS_SUPPORTED
+// No type has slots there.
+static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Data(PyTypeObject *type) {
+  (void)type;
+  return NULL;
+}
+static inline int PyCustomSlots_Check(PyObject *obj) {
+  (void)obj;
+  return 0;
+}
+static inline Py_ssize_t PyCustomSlots_Count(PyObject *obj) {
+  (void)obj;
+  return 0;
+}
+static inline PyCustomSlot *PyCustomSlots_Table(PyObject *obj) {
+  (void)obj;
+  return NULL;
+}
+static inline PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
+                                               Py_ssize_t expected_pos) {
+  (void)obj, (void)id, (void)expected_pos;
+  return NULL;
+}
+#elif !defined(Py_LIMITED_API)  // for which core/custom_slots_limited.h has the functions
 
 // The metaclass resolves each type that it makes. A type that bypasses it (type.__new__, a look-up
 // inside __init_subclass__, a derived metaclass that does not call super().__init__) is resolved
@@ -217,7 +240,7 @@ static inline PyTypedcall_QUICK_PART PyCustomSlot *PyCustomSlots_Find(PyObject *
   return PyExtensibleType_Internal_Search(type, id, expected_pos);
 }
 
-#endif  // Py_LIMITED_API
+#endif
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@
 #ifndef TYPEDCALL_CORE_CUSTOM_SLOTS_LIMITED_H_
 #define TYPEDCALL_CORE_CUSTOM_SLOTS_LIMITED_H_
 
+#include "core/custom_slots.h"
 #include "core/rendezvous.h"
 
 #if !defined(Py_LIMITED_API) && PY_VERSION_HEX < 0x030C0000
@@ -21,6 +22,43 @@ typedef struct PyCustomSlots_Limited {
   PyTypeObject *metaclass;  ///< borrowed: it lives as long as the interpreter
   Py_ssize_t offset;        ///< bytes from the start of a type to its PyExtensibleTypeData
 } PyCustomSlots_Limited;
+
+#if !TYPEDCALL_IS_SUPPORTED
+
+// No type has slots there.
+static inline int PyCustomSlots_LimitedImport(PyCustomSlots_Limited *out) {
+  out->interface = PyTypedcall_Import();
+  out->metaclass = NULL;
+  out->offset = 0;
+  return 0;
+}
+static inline int PyCustomSlots_LimitedCheck(const PyCustomSlots_Limited *api, PyObject *obj) {
+  (void)api;
+  return PyCustomSlots_Check(obj);
+}
+static inline Py_ssize_t PyCustomSlots_LimitedCount(const PyCustomSlots_Limited *api,
+                                                    PyObject *obj) {
+  (void)api;
+  return PyCustomSlots_Count(obj);
+}
+static inline PyCustomSlot *PyCustomSlots_LimitedTable(const PyCustomSlots_Limited *api,
+                                                       PyObject *obj) {
+  (void)api;
+  return PyCustomSlots_Table(obj);
+}
+static inline PyCustomSlot *PyCustomSlots_LimitedFind(const PyCustomSlots_Limited *api,
+                                                      PyObject *obj, uintptr_t id,
+                                                      Py_ssize_t expected_pos) {
+  (void)api;
+  return PyCustomSlots_Find(obj, id, expected_pos);
+}
+static inline PyCustomSlot *PyCustomSlots_LimitedFindDetached(const PyCustomSlots_Limited *api,
+                                                              PyObject *obj, uintptr_t id,
+                                                              Py_ssize_t expected_pos) {
+  return PyCustomSlots_LimitedFind(api, obj, id, expected_pos);
+}
+
+#else
 
 /// Fills `out` in; once, when the module is executed. Returns 0, or -1 with the exceptions of
 /// PyTypedcall_Import. GIL: held.
@@ -107,6 +145,8 @@ static inline PyCustomSlot *PyCustomSlots_LimitedFindDetached(const PyCustomSlot
   return PyCustomSlots_Internal_LimitedSlot(
       PyCustomSlots_Internal_LimitedData(api, Py_TYPE(obj), 0), id, expected_pos);
 }
+
+#endif  // TYPEDCALL_IS_SUPPORTED
 
 #ifdef __cplusplus
 }

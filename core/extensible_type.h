@@ -6,7 +6,10 @@
 #define TYPEDCALL_CORE_EXTENSIBLE_TYPE_H_
 
 #include "core/rendezvous.h"
+
+#if TYPEDCALL_IS_SUPPORTED
 #include "core/types/type_from_metaclass.h"
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,12 +47,48 @@ extern "C" {
 /// made ready.
 typedef struct PyHeapExtensibleTypeObject {
   PyHeapTypeObject etp_heaptype;
+#if TYPEDCALL_IS_SUPPORTED
   Py_ssize_t etp_custom_slot_count __attribute__((aligned(PyExtensibleType_ALIGNMENT)));
+#else
+  Py_ssize_t etp_custom_slot_count;
+#endif
   PyCustomSlot *etp_custom_slot_table;
   uint64_t etp_magic;
 } PyHeapExtensibleTypeObject;
 
 #endif  // Py_LIMITED_API
+
+#if !TYPEDCALL_IS_SUPPORTED
+
+// Types without slots, as CPython makes them.
+static inline PyTypeObject *PyExtensibleType_Import(void) {
+  Py_INCREF((PyObject *)&PyType_Type);
+  return &PyType_Type;
+}
+#ifndef Py_LIMITED_API
+static inline int PyExtensibleType_Ready(PyHeapExtensibleTypeObject *type,
+                                         Py_ssize_t slot_table_size) {
+  (void)slot_table_size;
+  return PyType_Ready(&type->etp_heaptype.ht_type);
+}
+#endif
+static inline PyTypeObject *PyExtensibleType_CombinedMetaclass(PyObject *metaclasses) {
+  const PyTypedcall_Interface *interface = PyTypedcall_Import();
+  return interface->combined_metaclass(interface->state, metaclasses);
+}
+static inline PyObject *PyExtensibleType_FromSpec(PyObject *module, PyType_Spec *spec,
+                                                  PyObject *bases, const PyCustomSlot *slots,
+                                                  Py_ssize_t count) {
+  (void)slots, (void)count;
+  // Before CPython 3.10 one base alone is none.
+  PyObject *all = bases == NULL || PyTuple_Check(bases) ? bases : PyTuple_Pack(1, bases);
+  if (all == NULL && bases != NULL) return NULL;
+  PyObject *type = PyType_FromModuleAndSpec(module, spec, all);
+  if (all != bases) Py_DECREF(all);
+  return type;
+}
+
+#else
 
 /// The interpreter's metaclass, installed now if nobody has done so before. New reference, or NULL
 /// with the exceptions of PyTypedcall_Import. GIL: held.
@@ -153,6 +192,8 @@ static inline PyObject *PyExtensibleType_FromSpec(PyObject *module, PyType_Spec 
   }
   return type;
 }
+
+#endif  // TYPEDCALL_IS_SUPPORTED
 
 #ifdef __cplusplus
 }

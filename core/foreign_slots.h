@@ -4,12 +4,20 @@
 #ifndef TYPEDCALL_CORE_FOREIGN_SLOTS_H_
 #define TYPEDCALL_CORE_FOREIGN_SLOTS_H_
 
+#include "core/custom_slots.h"
+
+#if TYPEDCALL_IS_SUPPORTED
 #include "core/slots/foreign_table.h"
 #include "core/slots/slot_table.h"
+#else
+#include "core/slots/no_foreign_slots.h"
+#endif
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#if TYPEDCALL_IS_SUPPORTED
 
 static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Row(
     const PyTypedcall_Interface *interface, int space, PyTypeObject *type) {
@@ -377,6 +385,8 @@ static inline const PyCustomSlot *PyCustomSlots_FindAny(const PyTypedcall_Interf
   return own != NULL ? own : PyForeignSlots_Find(interface, obj, id, expected_pos);
 }
 #endif
+
+#endif  // TYPEDCALL_IS_SUPPORTED
 
 #ifdef __cplusplus
 }

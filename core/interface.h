@@ -164,14 +164,15 @@ static inline int PyTypedcall_IsUsable(const PyTypedcall_Interface *interface) {
          interface->size >= PyTypedcall_INTERFACE_SIZE_1_0;
 }
 
+#if TYPEDCALL_IS_SUPPORTED
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"  // inline only because it is in a header
+#endif
 
 // What is under `name` in `dict`, which may be NULL or no dictionary: a new reference, or NULL.
 // Sets no exception and, unlike PyDict_GetItemString, reports none to sys.unraisablehook; a
 // KeyboardInterrupt comes again.
-static inline __attribute__((noinline, cold)) PyObject *PyTypedcall_Internal_Look(
-    PyObject *dict, const char *name) {
+static inline TYPEDCALL_RARE PyObject *PyTypedcall_Internal_Look(PyObject *dict, const char *name) {
   if (dict == NULL || !PyDict_Check(dict)) return NULL;
   // Comparing keys can run Python code, and that can let go of the dictionary.
   Py_INCREF(dict);
@@ -202,7 +203,8 @@ static inline PyObject *PyTypedcall_Internal_Existing(void) {
 /// The interface of the calling interpreter if some module has installed it and it is of our major
 /// version, else NULL. Installs nothing, sets no exception, keeps a pending one. GIL: held.
 /// Borrowed; valid until the interpreter ends.
-static inline __attribute__((noinline, cold)) const PyTypedcall_Interface *PyTypedcall_Peek(void) {
+static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTypedcall_Peek(void) {
+  if (!TYPEDCALL_IS_SUPPORTED) return NULL;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   const PyTypedcall_Interface *interface = NULL;
   PyObject *capsule = PyTypedcall_Internal_Existing();
@@ -215,7 +217,9 @@ static inline __attribute__((noinline, cold)) const PyTypedcall_Interface *PyTyp
   return PyTypedcall_IsUsable(interface) ? interface : NULL;
 }
 
+#if TYPEDCALL_IS_SUPPORTED
 #pragma GCC diagnostic pop
+#endif
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,9 @@
 #define TYPEDCALL_CORE_PLATFORM_H_
 
 #include <Python.h>
+
+#include "core/compiler.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -29,25 +32,7 @@
 #error "typedcall: free-threaded builds are supported from CPython 3.13 on"
 #endif
 
-#if defined(_WIN32)
-#error "typedcall: Windows is not supported (tags need address constants from other modules)"
-#elif defined(__wasm__) || defined(__EMSCRIPTEN__)
-#error "typedcall: WebAssembly is not supported (a function's address is an index there)"
-#elif UINTPTR_MAX != UINT64_MAX
-#error "typedcall: 32-bit platforms are not supported (the ABI is asserted for 64 bits only)"
-#endif
-// Platforms nobody has run this on can be tried at one's own risk with this macro.
-#ifndef TYPEDCALL_ALLOW_UNTESTED_PLATFORM
-#if defined(__APPLE__)
-#error "typedcall: macOS has not been tried; define TYPEDCALL_ALLOW_UNTESTED_PLATFORM to go on"
-#elif !defined(__linux__)
-#error "typedcall: this platform has not been tried; see TYPEDCALL_ALLOW_UNTESTED_PLATFORM"
-#endif
-#endif
-#if !defined(__GNUC__)
-#error "typedcall: needs the __atomic builtins of GCC or Clang"
-#endif
-
+#if TYPEDCALL_IS_SUPPORTED
 // C99 has no atomics and C++'s cannot be laid over a C struct, so both languages use the builtins.
 #define PyTypedcall_LOAD_RELAXED(address) __atomic_load_n((address), __ATOMIC_RELAXED)
 #define PyTypedcall_LOAD_ACQUIRE(address) __atomic_load_n((address), __ATOMIC_ACQUIRE)
@@ -90,6 +75,12 @@ static inline int PyTypedcall_Internal_EqualsAcquire(const uint64_t *word, uint6
 #define PyTypedcall_IS_CUT 0
 #define PyTypedcall_QUICK_PART PyTypedcall_RARE_PART
 #endif
+#else  // nothing is shared there
+#define PyTypedcall_LOAD_RELAXED(address) (*(address))
+#define PyTypedcall_LOAD_ACQUIRE(address) (*(address))
+#define PyTypedcall_STORE_RELEASE(address, value) (*(address) = (value))
+#define PyTypedcall_LIKELY(condition) (condition)
+#endif  // TYPEDCALL_IS_SUPPORTED
 
 #ifdef __cplusplus
 #define PyTypedcall_STATIC_ASSERT(condition, words) static_assert(condition, #words)
@@ -97,9 +88,8 @@ static inline int PyTypedcall_Internal_EqualsAcquire(const uint64_t *word, uint6
 #define PyTypedcall_Internal_PASTE(a, b) a##b
 #define PyTypedcall_Internal_JOIN(a, b) PyTypedcall_Internal_PASTE(a, b)
 // `words` must be an identifier: it becomes part of the array type's name in the error message.
-#define PyTypedcall_STATIC_ASSERT(condition, words)                                \
-  typedef char PyTypedcall_Internal_JOIN(words##_, __LINE__)[(condition) ? 1 : -1] \
-      __attribute__((unused))
+#define PyTypedcall_STATIC_ASSERT(condition, words) \
+  typedef char PyTypedcall_Internal_JOIN(words##_, __LINE__)[(condition) ? 1 : -1] TYPEDCALL_UNUSED
 #endif
 
 // Between these, one thread at a time has what `object` guards: a critical section on free-threaded

@@ -7,6 +7,9 @@
 #define TYPEDCALL_CORE_RENDEZVOUS_H_
 
 #include "core/await.h"
+
+#if TYPEDCALL_IS_SUPPORTED  // else core/await.h has all of it
+
 #include "core/rendezvous/interface_functions.h"
 
 // The one of core/await.h, a macro, only waits for an installer; the one below is an installer.
@@ -375,4 +378,5 @@ static inline uintptr_t PyCustomSlot_IDByName(const PyTypedcall_Interface *inter
 #ifdef __cplusplus
 }
 #endif
+#endif  // TYPEDCALL_IS_SUPPORTED
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_H_

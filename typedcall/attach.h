@@ -77,8 +77,8 @@ class home_interpreter {
 // From 3.15 on the interpreter does not end while `call` runs. `call` throws nothing: the GIL would
 // stay held. GIL: none, or held.
 template <class Call>
-__attribute__((noinline, cold)) bool run_attached_to(const home_interpreter &home,
-                                                     PyObject *callable, const Call &call) {
+TYPEDCALL_RARE bool run_attached_to(const home_interpreter &home, PyObject *callable,
+                                    const Call &call) {
 #if PY_VERSION_HEX >= 0x030F0000
   if (home.is_attached()) return static_cast<bool>(call(true));
   PyThreadState *const known = PyGILState_GetThisThreadState();

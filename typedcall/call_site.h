@@ -25,9 +25,13 @@ inline const PyTypedcall_Interface *latest(const PyTypedcall_Interface *interfac
 
 /// Does it stand for an interface that has come meanwhile? Then its epochs are out of date.
 inline bool has_arrived(const PyTypedcall_Interface *interface) {
+#if TYPEDCALL_IS_SUPPORTED
   if (interface == nullptr || !PyTypedcall_Internal_IsAwaited(interface)) return false;
   const auto *awaited = static_cast<const PyTypedcall_Awaited *>(interface->state);
   return PyTypedcall_LOAD_ACQUIRE(&awaited->installed) != nullptr;
+#else
+  return interface == nullptr;
+#endif
 }
 
 /// Can instances of `type` have tables of their own? What the type offers may be settled by a later
@@ -149,8 +153,8 @@ class call_site<R(A...)> {
 
  private:
   /// `known` is what was remembered and does not hold, or null.
-  __attribute__((noinline)) function_view<R(A...)> look(PyObject *callable,
-                                                        const internal::cache_entry *known) {
+  TYPEDCALL_OUT_OF_LINE function_view<R(A...)> look(PyObject *callable,
+                                                    const internal::cache_entry *known) {
     // Of what is on the heap, the table behind the name is read on every call.
     const bool reread = known != nullptr && memory_.is_reread(*known);
     if (reread) {

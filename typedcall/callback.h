@@ -38,7 +38,7 @@ class called_back<R(A...)> {
 
   bool is_empty() const { return !function_; }
   /// ValueError.
-  __attribute__((noinline, cold)) void fail(const char *reason) {
+  TYPEDCALL_RARE void fail(const char *reason) {
     waiting_.run_attached(home_, callable(), [&] {
       PyErr_SetString(PyExc_ValueError, reason);
       return false;
@@ -50,8 +50,8 @@ class called_back<R(A...)> {
 
   /// `*result` is what the function gives (of void nothing). False: there is an exception.
   template <bool falls_back, class Result>
-  __attribute__((always_inline)) bool call(Result *result, A... args) {
-    if (__builtin_expect(waiting_.is_there(), 0)) return false;
+  TYPEDCALL_IN_LINE bool call(Result *result, A... args) {
+    if (TYPEDCALL_EXPECT(waiting_.is_there(), 0)) return false;
     if constexpr (falls_back) {
       using pointer = c_function<int, A..., Result *> *;
       using without = c_function<int, A...> *;
@@ -61,7 +61,7 @@ class called_back<R(A...)> {
       } else {
         status = call_in_c(reinterpret_cast<pointer>(function_.address()), args..., result);
       }
-      return __builtin_expect(status == 0, 1) || call_boxed(result, args...);
+      return TYPEDCALL_EXPECT(status == 0, 1) || call_boxed(result, args...);
     } else {
       using pointer = c_function<R, A...> *;
       const auto function = reinterpret_cast<pointer>(function_.address());
@@ -79,7 +79,7 @@ class called_back<R(A...)> {
 
  private:
   template <class Result>
-  __attribute__((noinline, cold)) bool call_boxed(Result *result, A... args) {
+  TYPEDCALL_RARE bool call_boxed(Result *result, A... args) {
     return waiting_.run_attached(home_, callable(), [&] {
       if constexpr (std::is_void_v<R>) {
         PyObject *ignored = nullptr;
@@ -206,7 +206,7 @@ class callback<R(P...), Result(A...)> {
   }
 
   template <std::size_t number>
-  __attribute__((always_inline)) auto argument(const values &given) const {
+  TYPEDCALL_IN_LINE auto argument(const values &given) const {
     using T = std::tuple_element_t<number, std::tuple<A...>>;
     constexpr std::size_t at = roles::source_of(number);
     if constexpr (!internal::is_buffer<T>) {
@@ -230,8 +230,8 @@ class callback<R(P...), Result(A...)> {
   }
 
   /// Why the function cannot be called with these, or null.
-  __attribute__((always_inline)) const char *fault(const values &given) const {
-    if (__builtin_expect(has_negative_length(given, std::index_sequence_for<P...>()), 0)) {
+  TYPEDCALL_IN_LINE const char *fault(const values &given) const {
+    if (TYPEDCALL_EXPECT(has_negative_length(given, std::index_sequence_for<P...>()), 0)) {
       return "the library passes a length below 0";
     }
     if constexpr (has_place) {
@@ -247,10 +247,10 @@ class callback<R(P...), Result(A...)> {
   }
 
   template <bool falls_back, std::size_t... number>
-  __attribute__((always_inline)) R call(const values &given, std::index_sequence<number...>) {
+  TYPEDCALL_IN_LINE R call(const values &given, std::index_sequence<number...>) {
     std::conditional_t<std::is_void_v<Result>, int, Result> result{};
     const char *const wrong = fault(given);
-    if (__builtin_expect(wrong != nullptr, 0)) {
+    if (TYPEDCALL_EXPECT(wrong != nullptr, 0)) {
       called_.fail(wrong);
     } else if (called_.template call<falls_back>(&result, argument<number>(given)...)) {
       if constexpr (has_place) *std::get<last>(given) = result;

@@ -71,8 +71,7 @@ class dynamic_call_site {
   }
 
  private:
-  __attribute__((noinline)) site_entry look(PyObject *callable,
-                                            const internal::cache_entry *known) {
+  TYPEDCALL_OUT_OF_LINE site_entry look(PyObject *callable, const internal::cache_entry *known) {
     const bool reread = known != nullptr && memory_.is_reread(*known);
     // It can run Python code, which may use this site: `known` is not looked at afterwards.
     interface_ = internal::latest(interface_);

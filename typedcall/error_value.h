@@ -5,6 +5,7 @@
 
 #include <Python.h>
 
+#include <cmath>
 #include <type_traits>
 
 #include "typedcall/signature_of.h"
@@ -32,10 +33,14 @@ constexpr T error_value() {
 /// Might `result` say that an exception is set? If so, PyErr_Occurred() decides.
 template <class T>
 bool is_error_value(T result) {
+#if TYPEDCALL_IS_SUPPORTED
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wfloat-equal"
+#endif
   return result == error_value<T>();
+#if TYPEDCALL_IS_SUPPORTED
 #pragma GCC diagnostic pop
+#endif
 }
 
 namespace internal {
@@ -43,12 +48,12 @@ namespace internal {
 /// The error value of PyPy's layout for floating types (ERROR_IS_NEG_ZERO).
 template <class Real>
 bool is_negative_zero(Real result) {
-  return result <= 0 && result >= 0 && __builtin_signbit(result);
+  return result <= 0 && result >= 0 && std::signbit(result);
 }
 
 /// Of a function that has failed, or whose NULL is no object: the exception that it should have
 /// set. Source: CPython's "returned NULL without setting an exception". GIL: held.
-__attribute__((noinline, cold)) inline void set_missing_error() {
+TYPEDCALL_RARE inline void set_missing_error() {
   if (!PyErr_Occurred()) {
     PyErr_SetString(PyExc_SystemError,
                     "typedcall: a native function failed without setting an exception");

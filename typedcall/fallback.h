@@ -21,8 +21,8 @@ namespace internal {
 /// The result of the Python callable, called from whichever thread; the error value where it fails,
 /// or an exception is pending. GIL: none, or held.
 template <class R, class... A>
-__attribute__((noinline, cold)) R call_boxed_from_anywhere(const home_interpreter &home,
-                                                           PyObject *callable, A... args) {
+TYPEDCALL_RARE R call_boxed_from_anywhere(const home_interpreter &home, PyObject *callable,
+                                          A... args) {
   if constexpr (std::is_void_v<R>) {
     run_attached_to(home, callable, [&](bool) {
       if (PyErr_Occurred() != nullptr) return false;
@@ -126,10 +126,10 @@ class fallback_function<R(A...)> {
   R operator()(A... args) const {
     if (!may_fall_back()) return plain_(args...);
     if constexpr (std::is_void_v<R>) {
-      if (__builtin_expect(back_(args...) != 0, 0)) call_boxed(args...);
+      if (TYPEDCALL_EXPECT(back_(args...) != 0, 0)) call_boxed(args...);
     } else {
       R result;
-      if (__builtin_expect(back_(args..., &result) == 0, 1)) return result;
+      if (TYPEDCALL_EXPECT(back_(args..., &result) == 0, 1)) return result;
       return call_boxed(args...);
     }
   }

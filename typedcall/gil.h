@@ -5,13 +5,19 @@
 #define TYPEDCALL_GIL_H_
 
 #include <Python.h>
-#include <unistd.h>
 
 #include <cassert>
 #include <type_traits>
 #include <utility>
 
 #include "typedcall/namespace.h"
+
+#if TYPEDCALL_IS_SUPPORTED
+#include <unistd.h>
+#else
+#include <chrono>
+#include <thread>
+#endif
 
 // PyPy has its own ways at the end, and from 3.14 on such a thread stops for good.
 #if defined(PYPY_VERSION) || PY_VERSION_HEX >= 0x030E0000
@@ -23,6 +29,14 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
+
+[[noreturn]] inline void wait_for_ever() {
+#if TYPEDCALL_IS_SUPPORTED
+  for (;;) pause();
+#else
+  for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+#endif
+}
 
 #if TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND
 
@@ -51,10 +65,10 @@ inline bool is_attached() {
 #endif
 }
 
-__attribute__((noinline, cold)) inline void stop_if_python_ended() {
+TYPEDCALL_RARE inline void stop_if_python_ended() {
   if (is_attached() || !python_is_ending()) return;
   // For ever: signals end a pause, and a new interpreter may be running by then.
-  for (;;) pause();
+  wait_for_ever();
 }
 
 /// Stops a thread that is unwound at the end. A destructor and no handler: C++ ends the process
@@ -64,7 +78,7 @@ struct unwinding_guard {
   unwinding_guard() = default;
   unwinding_guard(const unwinding_guard &) = delete;
   unwinding_guard &operator=(const unwinding_guard &) = delete;
-  __attribute__((always_inline)) ~unwinding_guard() {
+  TYPEDCALL_IN_LINE ~unwinding_guard() {
     if (!is_done) stop_if_python_ended();
   }
 };
@@ -74,9 +88,9 @@ struct unwinding_guard {
 inline bool is_attached() { return true; }
 
 #ifndef PYPY_VERSION
-__attribute__((noinline, cold)) inline void stop_if_python_ended() {
+TYPEDCALL_RARE inline void stop_if_python_ended() {
   if (PyThreadState_GetUnchecked() != nullptr || (Py_IsInitialized() && !Py_IsFinalizing())) return;
-  for (;;) pause();
+  wait_for_ever();
 }
 #endif
 
@@ -92,7 +106,7 @@ __attribute__((noinline, cold)) inline void stop_if_python_ended() {
 /// A thread that is cancelled (pthread_cancel) goes on being cancelled, and its stack is unwound
 /// without the GIL: CPython does not support that, nor do we.
 template <class Call>
-__attribute__((always_inline)) inline decltype(auto) run_python(Call &&call) {
+TYPEDCALL_IN_LINE inline decltype(auto) run_python(Call &&call) {
 #if TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND
   internal::unwinding_guard guard;
   if constexpr (std::is_void_v<decltype(std::forward<Call>(call)())>) {
@@ -118,8 +132,8 @@ inline void restore_thread(PyThreadState *thread) {
 /// For destructors, which nothing may be unwound through: runs `call`, which gives back what needs
 /// the GIL; without the GIL, which is how a stack is unwound at the end, nothing.
 template <class Call>
-__attribute__((always_inline)) inline void give_back(Call &&call) {
-  if (__builtin_expect(is_attached(), 1)) {
+TYPEDCALL_IN_LINE inline void give_back(Call &&call) {
+  if (TYPEDCALL_EXPECT(is_attached(), 1)) {
     run_python(std::forward<Call>(call));
   } else {
 #if TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND
@@ -129,13 +143,13 @@ __attribute__((always_inline)) inline void give_back(Call &&call) {
 }
 
 /// Not in line: one serves all destructors.
-__attribute__((noinline)) inline void give_back_reference(PyObject *object) {
+TYPEDCALL_OUT_OF_LINE inline void give_back_reference(PyObject *object) {
   give_back([object] {
     assert(PyGILState_Check());
     Py_DECREF(object);
   });
 }
-__attribute__((noinline)) inline void give_back_buffer(Py_buffer *view) {
+TYPEDCALL_OUT_OF_LINE inline void give_back_buffer(Py_buffer *view) {
   give_back([view] { PyBuffer_Release(view); });
 }
 

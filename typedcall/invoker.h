@@ -126,8 +126,8 @@ class invoker {
     return true;
   }
 
-  __attribute__((noinline)) native_value run_slowly(const native_value *arguments,
-                                                    void *wide_result) const {
+  TYPEDCALL_OUT_OF_LINE native_value run_slowly(const native_value *arguments,
+                                                void *wide_result) const {
     if (plan_->how == way::image) {
       stats::add(event::image);
       return internal::run_image(plan_->image, funcptr_, arguments);

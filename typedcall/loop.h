@@ -360,9 +360,9 @@ class loop {
                                          internal::no_fallback());
   }
 
-  __attribute__((noinline)) std::intptr_t run_falling_back(char *const *args, std::intptr_t count,
-                                                           const std::intptr_t *steps, bool holds,
-                                                           PyThreadState *detached) const {
+  TYPEDCALL_OUT_OF_LINE std::intptr_t run_falling_back(char *const *args, std::intptr_t count,
+                                                       const std::intptr_t *steps, bool holds,
+                                                       PyThreadState *detached) const {
     const internal::element_fallback back = {callable_.get(), &home_, detached};
     const auto run = holds ? &internal::run_elements<true, internal::element_fallback>
                            : &internal::run_elements<false, internal::element_fallback>;

@@ -8,7 +8,7 @@
 #ifndef __cplusplus
 #error "typedcall: this header is for C++17, and C has typed_method.h, tag.h and what is in core/"
 #include TYPEDCALL_INTERNAL_STOP
-#elif __cplusplus < 201703L
+#elif __cplusplus < 201703L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 201703L)
 #error "typedcall: the headers for C++ need C++17: compile with -std=c++17 or later"
 #include TYPEDCALL_INTERNAL_STOP
 #endif
@@ -19,6 +19,8 @@
 // that are built from different checkouts share symbols. Counters are members, too, and so are the
 // standard library's strings and containers, which have several layouts.
 #include <cstddef>
+
+#include "core/compiler.h"
 
 #define TYPEDCALL_INTERNAL_PASTE_4(a, b, c, d) a##b##c##d
 #define TYPEDCALL_INTERNAL_JOIN_4(a, b, c, d) TYPEDCALL_INTERNAL_PASTE_4(a, b, c, d)

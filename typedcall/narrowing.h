@@ -121,7 +121,7 @@ class narrowing_function<R(A...)> {
     static_assert((internal::is_taken_for<Given, A>() && ...),
                   "typedcall: an int is taken for an int or a float, and a float or double for a "
                   "float or double. Everything else is passed as the very type");
-    if (__builtin_expect((internal::has_room<A>(args) && ...), 1)) {
+    if (TYPEDCALL_EXPECT((internal::has_room<A>(args) && ...), 1)) {
       return native_(internal::narrowed<A>(args)...);
     }
     return internal::call_boxed_from_anywhere<R>(home_, callable_.get(),

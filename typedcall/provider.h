@@ -47,8 +47,7 @@ static_assert(offsetof(writable_metadata, magic) == offsetof(PyTypedMethodMetada
 
 /// A def's documentation with what can be said without being told. It lasts as long as the process:
 /// functions may be asked for it at any time. Null when there is nothing to say, or no memory.
-__attribute__((noinline, cold)) inline const char *make_doc(const method &made,
-                                                            bool of_type) noexcept {
+TYPEDCALL_RARE inline const char *make_doc(const method &made, bool of_type) noexcept {
   const def_shape &facts = *made.shape;
   const bool is_static = (facts.flags & METH_STATIC) != 0;
   const bool is_class = (facts.flags & METH_CLASS) != 0;
@@ -91,8 +90,7 @@ inline bool is_identifier(PyObject *text) {
 
 /// 0, or -1 with ValueError for names of parameters that Python cannot say, or not tell apart. They
 /// end with null. GIL: held.
-__attribute__((noinline, cold)) inline int check_parameter_names(const char *function,
-                                                                 const char *const *names) {
+TYPEDCALL_RARE inline int check_parameter_names(const char *function, const char *const *names) {
   static constexpr const char *keywords[] = {
       "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
       "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
@@ -142,7 +140,7 @@ class defs_of_a_table {
   /// the exceptions of PyTypedMethod_AddTags, ValueError for names of parameters that Python cannot
   /// say, or SystemError for a def that def() could not make right. GIL: held. Once for every
   /// module object, in any interpreter.
-  __attribute__((cold, visibility("hidden"))) int tag(PyObject *module) const {
+  TYPEDCALL_COLD TYPEDCALL_HIDDEN int tag(PyObject *module) const {
     if (fault_ != nullptr) {
       PyErr_Format(PyExc_SystemError, "typedcall: %s(): %s", faulty_, fault_);
       return -1;
@@ -167,23 +165,21 @@ class defs_of_a_table {
                   const PyTypedMethodMetadata **typed)
       : of_type_(of_type), places_(places), defs_(defs), typed_(typed) {}
 
-  __attribute__((always_inline)) void say_of_next(const char *doc, const char *fault) {
+  TYPEDCALL_IN_LINE void say_of_next(const char *doc, const char *fault) {
     if (doc != nullptr) next_doc_ = doc;
     if (fault != nullptr) next_fault_ = fault;
   }
 
   /// Until a module is executed that has the functions, they are their source file's.
-  __attribute__((noinline, cold)) void join_next(void (*join)(const translation *),
-                                                 const translation *file) {
+  TYPEDCALL_RARE void join_next(void (*join)(const translation *), const translation *file) {
     places_[count_].join = join;
     join(file);
   }
 
   // By what a method is made of, which is in registers then: there is a call for every def. What
   // not all defs have is said before.
-  __attribute__((noinline, cold)) void add(const char *name, const def_shape *of,
-                                           python_function function, void *funcptr,
-                                           const char **called) {
+  TYPEDCALL_RARE void add(const char *name, const def_shape *of, python_function function,
+                          void *funcptr, const char **called) {
     const def_shape &shape = *of;
     def_place &place = places_[count_];
     writable_metadata &metadata = place.metadata;
@@ -244,12 +240,12 @@ template <std::size_t Count>
 class method_table : public internal::defs_of_a_table {
  public:
   template <class... Methods>
-  __attribute__((always_inline)) explicit method_table(const Methods &...methods)
+  TYPEDCALL_IN_LINE explicit method_table(const Methods &...methods)
       : method_table(false, methods...) {}
 
  protected:
   template <class... Methods>
-  __attribute__((always_inline)) explicit method_table(bool of_type, const Methods &...methods)
+  TYPEDCALL_IN_LINE explicit method_table(bool of_type, const Methods &...methods)
       : defs_of_a_table(of_type, places_, defs_, typed_) {
     ((say_of_next(methods.doc, methods.fault),
       methods.join != nullptr ? join_next(methods.join, methods.file) : void(),
@@ -280,7 +276,7 @@ template <std::size_t Count>
 class type_method_table : public method_table<Count> {
  public:
   template <class... Methods>
-  __attribute__((always_inline)) explicit type_method_table(const Methods &...methods)
+  TYPEDCALL_IN_LINE explicit type_method_table(const Methods &...methods)
       : method_table<Count>(true, methods...) {}
 };
 

@@ -6,7 +6,7 @@
 
 #include "typedcall/typed_method.h"
 
-#ifdef __ELF__
+#if TYPEDCALL_IS_SUPPORTED && defined(__ELF__)
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#ifdef __ELF__
+#if TYPEDCALL_IS_SUPPORTED && defined(__ELF__)
 
 // Parts of one shared object that it has mapped, readable. Linkers make three or four of them; what
 // is in others is not looked at.
@@ -146,9 +146,9 @@ static inline int PyTypedMethod_Internal_IsTable(const PyTypedMethod_Internal_Ob
 /// takes the dynamic linker's lock and costs a few microseconds, more with every loaded object: the
 /// last place to look at, and a result to keep. That stays valid while the object is loaded, and
 /// CPython unloads none. Where the linker reports errors, dlerror() is clear afterwards.
-static inline __attribute__((cold)) const PyNativeCallableTable *PyTypedMethod_SiblingTable(
+static inline TYPEDCALL_COLD const PyNativeCallableTable *PyTypedMethod_SiblingTable(
     const PyMethodDef *def) {
-#ifdef __ELF__
+#if TYPEDCALL_IS_SUPPORTED && defined(__ELF__)
   const size_t limit = sizeof(((PyPyTypedMethodMetadata *)0)->ml_name);
   PyTypedMethod_Internal_Object object;
   object.address = def;

@@ -3,6 +3,7 @@
 #ifndef TYPEDCALL_SIGNATURE_OF_H_
 #define TYPEDCALL_SIGNATURE_OF_H_
 
+#include <cfloat>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
@@ -40,7 +41,7 @@ struct real_type<PyNativeKind_FLOATING, T> {
 };
 template <class T>
 struct real_type<PyNativeKind_COMPLEX, T> {
-  using type = std::remove_reference_t<decltype(__extension__ __real__ std::declval<T &>())>;
+  using type = std::remove_reference_t<decltype(PyNativeType_REAL(std::declval<T &>()))>;
 };
 
 /// body(Real()) with the real_type of a floating or complex code; for all others no call and 0. The
@@ -63,11 +64,11 @@ constexpr auto with_real_type(int code, const Body &body) -> decltype(body(0.0))
 template <class Real>
 struct mantissa_bits;
 template <>
-struct mantissa_bits<float> : std::integral_constant<int, __FLT_MANT_DIG__> {};
+struct mantissa_bits<float> : std::integral_constant<int, FLT_MANT_DIG> {};
 template <>
-struct mantissa_bits<double> : std::integral_constant<int, __DBL_MANT_DIG__> {};
+struct mantissa_bits<double> : std::integral_constant<int, DBL_MANT_DIG> {};
 template <>
-struct mantissa_bits<long double> : std::integral_constant<int, __LDBL_MANT_DIG__> {};
+struct mantissa_bits<long double> : std::integral_constant<int, LDBL_MANT_DIG> {};
 
 /// Can they be the elements of a buffer?
 template <class T>
@@ -138,7 +139,7 @@ constexpr PyNativeType native_type() {
 
 /// The canonical signature of a C++ function type, as a constant of its own.
 template <class Function>
-struct __attribute__((visibility("hidden"))) signature_of;
+struct TYPEDCALL_HIDDEN signature_of;
 
 template <class R, class... A>
 struct signature_of<R(A...)> {

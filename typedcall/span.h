@@ -10,6 +10,15 @@
 
 #include "typedcall/namespace.h"
 
+#if !TYPEDCALL_IS_SUPPORTED
+#include <complex>
+#include <optional>
+#include <string_view>
+#if __cplusplus >= 202002L || (defined(_MSVC_LANG) && _MSVC_LANG >= 202002L)
+#include <span>
+#endif
+#endif
+
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
@@ -70,6 +79,7 @@ class span {
 
 namespace internal {
 
+#if TYPEDCALL_IS_SUPPORTED
 /// Is the template that a compiler calls so (`__PRETTY_FUNCTION__`) std::`wanted_name`? The headers
 /// of such types take longer to read than all of these, and nobody may declare what is in namespace
 /// std.
@@ -107,6 +117,38 @@ template <template <class, std::size_t> class Template>
 constexpr bool is_sized_named_std(const char *wanted) {
   return names_std(__PRETTY_FUNCTION__, wanted);
 }
+#else
+// Without the compiler's own name for a template, the templates themselves.
+template <template <class> class, template <class> class>
+constexpr bool is_same_template = false;
+template <template <class> class Template>
+constexpr bool is_same_template<Template, Template> = true;
+template <template <class, class> class, template <class, class> class>
+constexpr bool is_same_pair = false;
+template <template <class, class> class Template>
+constexpr bool is_same_pair<Template, Template> = true;
+template <template <class, std::size_t> class, template <class, std::size_t> class>
+constexpr bool is_same_sized = false;
+template <template <class, std::size_t> class Template>
+constexpr bool is_same_sized<Template, Template> = true;
+template <template <class> class Template>
+constexpr bool is_named_std(std::string_view wanted) {
+  return wanted == "complex" ? is_same_template<Template, std::complex>
+                             : wanted == "optional" && is_same_template<Template, std::optional>;
+}
+template <template <class, class> class Template>
+constexpr bool is_pair_named_std(std::string_view wanted) {
+  return wanted == "basic_string_view" && is_same_pair<Template, std::basic_string_view>;
+}
+template <template <class, std::size_t> class Template>
+constexpr bool is_sized_named_std(std::string_view wanted) {
+#ifdef __cpp_lib_span
+  if (is_same_sized<Template, std::span>) return wanted == "span";
+#endif
+  static_cast<void>(wanted);
+  return false;
+}
+#endif
 
 /// What the elements of a parameter are that is a buffer: `const double`.
 template <class T, class = void>
@@ -174,13 +216,13 @@ using c_function = typename function_in_c<(is_buffer<A> || ...), R, A...>::type;
 /// function(values...), with each buffer as a pointer and a count. `Count` of them, the first ones,
 /// are still to be looked at, and go behind the others then.
 template <std::size_t Count, class Function>
-__attribute__((always_inline)) constexpr decltype(auto) call_rotated(const Function &function) {
+TYPEDCALL_IN_LINE constexpr decltype(auto) call_rotated(const Function &function) {
   static_assert(Count == 0);
   return function();
 }
 template <std::size_t Count, class Function, class First, class... Rest>
-__attribute__((always_inline)) constexpr decltype(auto) call_rotated(const Function &function,
-                                                                     First first, Rest... rest) {
+TYPEDCALL_IN_LINE constexpr decltype(auto) call_rotated(const Function &function, First first,
+                                                        Rest... rest) {
   if constexpr (Count == 0) {
     return function(first, rest...);
   } else if constexpr (is_buffer<First>) {
@@ -191,8 +233,7 @@ __attribute__((always_inline)) constexpr decltype(auto) call_rotated(const Funct
   }
 }
 template <class Function, class... A>
-__attribute__((always_inline)) constexpr decltype(auto) call_in_c(const Function &function,
-                                                                  A... values) {
+TYPEDCALL_IN_LINE constexpr decltype(auto) call_in_c(const Function &function, A... values) {
   if constexpr ((is_buffer<A> || ...)) {
     return call_rotated<sizeof...(A)>(function, values...);
   } else {

@@ -43,7 +43,7 @@ enum class event : unsigned {
 };
 
 /// The counters of this program or shared object. Any thread; no GIL; nothing is ordered by them.
-class __attribute__((visibility("hidden"))) stats {
+class TYPEDCALL_HIDDEN stats {
  public:
   static constexpr bool enabled = TYPEDCALL_STATS != 0;
 

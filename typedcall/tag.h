@@ -34,8 +34,8 @@ extern "C" {
 
 /// Is this a table that may be offered? Returns 0, or -1 with ValueError that says what is wrong
 /// (for a signature: where) in the table of the callable called `name`. GIL: held.
-static inline __attribute__((cold)) int PyNativeCallable_CheckTable(
-    const PyNativeCallableTable *table, const char *name) {
+static inline TYPEDCALL_COLD int PyNativeCallable_CheckTable(const PyNativeCallableTable *table,
+                                                             const char *name) {
   if (table == NULL || table->count < 1) {
     PyErr_Format(PyExc_ValueError, "%.100s: a tag needs at least one entry", name);
     return -1;
@@ -55,7 +55,7 @@ static inline int PyNativeCallable_TablesAreEqual(const PyNativeCallableTable *a
 }
 
 // ValueError that shows where two tables that are not equal begin to differ.
-static inline __attribute__((cold)) void PyNativeCallable_Internal_SetConflict(
+static inline TYPEDCALL_COLD void PyNativeCallable_Internal_SetConflict(
     const char *name, const PyNativeCallableTable *other, const PyNativeCallableTable *table) {
   Py_ssize_t i = 0;
   while (i < other->count - 1 && i < table->count - 1 &&
@@ -99,7 +99,7 @@ static inline int PyNativeCallable_Internal_PublishUnkept(const PyTypedcall_Inte
 // PyTypedcall_CAME_BACK when one that was untagged is there again, -1 with ValueError for a
 // conflict or what the interface's publish raises. `kept` (may be NULL) is kept with it, whichever
 // is there; under an interface before 1.2 it is the caller's affair.
-static inline __attribute__((cold)) int PyNativeCallable_Internal_Publish(
+static inline TYPEDCALL_COLD int PyNativeCallable_Internal_Publish(
     const PyTypedcall_Interface *interface, int space, const void *key, PyObject *owner,
     const char *name, const PyNativeCallableTable *table, void (*destroy)(const void *value),
     PyObject *kept) {
@@ -123,7 +123,7 @@ static inline __attribute__((cold)) int PyNativeCallable_Internal_Publish(
 }
 
 // PyTypedMethod_TagDef of a def with a name and a table that have been checked.
-static inline __attribute__((cold)) int PyTypedMethod_Internal_TagDef(
+static inline TYPEDCALL_COLD int PyTypedMethod_Internal_TagDef(
     const PyTypedcall_Interface *interface, const PyMethodDef *def, PyObject *owner,
     const PyNativeCallableTable *table, void (*destroy)(const void *value), PyObject *kept) {
   const PyNativeCallableTable *behind_name = PyTypedMethod_Table(def);
@@ -304,8 +304,8 @@ static inline int PyTypedMethod_Internal_CheckPyPy(const PyTypedMethodMetadata *
 ///
 /// Returns 0, or -1: ValueError as PyTypedMethod_TagDef, SystemError when no def has the name that
 /// a metadata struct holds, ImportError as PyTypedcall_Import. GIL: held.
-static inline __attribute__((cold)) int PyTypedMethod_AddTags(
-    PyObject *owner, const PyMethodDef *defs, const PyTypedMethodMetadata *const *typed) {
+static inline TYPEDCALL_COLD int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *defs,
+                                                       const PyTypedMethodMetadata *const *typed) {
 #ifdef PYPY_VERSION
   (void)owner;
 #else
@@ -320,6 +320,7 @@ static inline __attribute__((cold)) int PyTypedMethod_AddTags(
                    metadata->pypy.ml_name);
       return -1;
     }
+    if (!TYPEDCALL_IS_SUPPORTED) continue;  // the table has been left out
     if (PyNativeCallable_CheckTable(metadata->table, def->ml_name) < 0) return -1;
     if (PyTypedMethod_Internal_CheckPyPy(metadata) < 0) return -1;
     if (PyTypedMethod_Table(def) == metadata->table) continue;

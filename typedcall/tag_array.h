@@ -39,6 +39,7 @@ static inline int PyTypedMethod_Internal_CheckMetadata(const PyTypedMethodMetada
     PyErr_Format(PyExc_ValueError, "%.99s...: the name in metadata has more than 99 bytes", name);
     return -1;
   }
+  if (!TYPEDCALL_IS_SUPPORTED) return 0;  // the table has been left out
   if (PyNativeCallable_CheckTable(metadata->table, name) < 0) return -1;
   return PyTypedMethod_Internal_CheckPyPy(metadata);
 }

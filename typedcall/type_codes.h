@@ -6,6 +6,8 @@
 #ifndef TYPEDCALL_TYPE_CODES_H_
 #define TYPEDCALL_TYPE_CODES_H_
 
+#include "core/compiler.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #ifndef __cplusplus
@@ -25,9 +27,27 @@ struct _object;
 
 /// The complex types as C passes them. C++ gets C's types as well, not `std::complex`: same
 /// layout, but x86-64 returns a `long double _Complex` in registers and a class in memory.
+///
+/// Where there are no tags nobody is passed one, and not every compiler has C's: they are structs.
+#if TYPEDCALL_IS_SUPPORTED
 __extension__ typedef float _Complex PyNativeType_ComplexFloat;
 __extension__ typedef double _Complex PyNativeType_ComplexDouble;
 __extension__ typedef long double _Complex PyNativeType_ComplexLongDouble;
+#define PyNativeType_REAL(value) __real__(value)
+#define PyNativeType_IMAG(value) __imag__(value)
+#else
+typedef struct PyNativeType_ComplexFloat {
+  float real, imag;
+} PyNativeType_ComplexFloat;
+typedef struct PyNativeType_ComplexDouble {
+  double real, imag;
+} PyNativeType_ComplexDouble;
+typedef struct PyNativeType_ComplexLongDouble {
+  long double real, imag;
+} PyNativeType_ComplexLongDouble;
+#define PyNativeType_REAL(value) (value).real
+#define PyNativeType_IMAG(value) (value).imag
+#endif
 
 /// Every code that stands for a value: X(ENUM_NAME, "letters", C type, KIND).
 /// `intptr_t` is Py_ssize_t's width on every platform CPython has. The order is free to change:

@@ -98,6 +98,9 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
     PyTypedMethod_Internal_TEXT(__VA_ARGS__), (uintptr_t)(flags),                   \
         reinterpret_cast<void *>(static_cast<type>(function)) /* checks the type */ \
   }
+#elif !TYPEDCALL_IS_SUPPORTED  // nobody calls it
+#define PyTypedMethod_Internal_ENTRY(flags, function, type, ...) \
+  { PyTypedMethod_Internal_TEXT(__VA_ARGS__), (uintptr_t)(flags), (void *)(function) }
 #else
 // A field of negative width does not compile, and its name is in the message.
 #define PyTypedMethod_Internal_ENTRY(flags, function, type, ...)                                  \

@@ -85,6 +85,7 @@ typedef struct PyTypedMethod_OneArgMetadata {
 /// is there has another magic, another major version or a size below version 1.0's.
 static inline const PyTypedMethodMetadata *PyTypedMethod_Metadata(const PyMethodDef *def) {
   const int bits = METH_TYPED | METH_TYPED_EXT;
+  if (!TYPEDCALL_IS_SUPPORTED) return NULL;
   if (def == NULL || def->ml_name == NULL || (def->ml_flags & bits) != bits) return NULL;
   const char *start = def->ml_name - PyTypedMethod_SIZE;
   if ((uintptr_t)start % sizeof(void *) != 0) return NULL;
@@ -145,6 +146,7 @@ static inline int PyTypedMethod_Internal_Spell(const int *arg_types, int most, i
   return 1;
 }
 
+#if TYPEDCALL_IS_SUPPORTED
 // How many bytes in front of the name the post's `ret_type` stands, and PyPy's padding.
 #define PyTypedMethod_Internal_TELLING               \
   (offsetof(PyTypedMethod_OneArgMetadata, ml_name) - \
@@ -214,6 +216,21 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
   return 1;
 }
 
+#else
+
+static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCallableEntry *entry,
+                                           char signature[PyTypedMethod_PYPY_LENGTH]) {
+  (void)def, (void)entry, (void)signature;
+  return 0;
+}
+static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallableEntry *entry,
+                                         char signature[PyTypedMethod_PYPY_LENGTH]) {
+  (void)def, (void)entry, (void)signature;
+  return 0;
+}
+
+#endif  // TYPEDCALL_IS_SUPPORTED
+
 // --- Writing a def by hand -----------------------------------------------------------------------
 //
 //   static long inc_impl(long x) { return x + 1; }
@@ -235,7 +252,10 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
 /// and up to 2.2 times under a JIT: defs have none there and are found in the side table. PyPy has
 /// no side table, and there the bits cost nothing. Define it as 0x3000 before the first include to
 /// have the bits all the same, or as 0.
-#ifndef PyTypedMethod_FLAGS
+#if !TYPEDCALL_IS_SUPPORTED
+#undef PyTypedMethod_FLAGS
+#define PyTypedMethod_FLAGS 0
+#elif !defined(PyTypedMethod_FLAGS)
 #if PY_VERSION_HEX >= 0x030B0000 && !defined(PYPY_VERSION)
 #define PyTypedMethod_FLAGS 0
 #else
@@ -253,26 +273,46 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
 #define PyTypedMethod_CODES(...) \
   { __VA_ARGS__, -1 }
 
+#if TYPEDCALL_IS_SUPPORTED
 /// The same with PyPy's own fields: `arg_codes` is PyTypedMethod_CODES(T_C_LONG, ...), `ret_code` a
 /// T_* code, negated if the function may raise; `function` is called by PyPy.
-#define PyTypedMethod_DEFINE_PYPY(variable, name, arg_codes, ret_code, function, ...)              \
-  PyTypedcall_STATIC_ASSERT(sizeof(name) <= sizeof(((PyPyTypedMethodMetadata *)0)->ml_name),       \
-                            the_name_of_##variable##_has_at_most_99_bytes);                        \
-  static const PyNativeCallableEntry variable##_entries[] __attribute__((unused)) = {__VA_ARGS__}; \
-  static const struct {                                                                            \
-    Py_ssize_t count;                                                                              \
-    PyNativeCallableEntry entries[sizeof(variable##_entries) / sizeof(PyNativeCallableEntry)];     \
-  } variable##_table = {sizeof(variable##_entries) / sizeof(PyNativeCallableEntry),                \
-                        {__VA_ARGS__}};                                                            \
-  static int variable##_arg_codes[] = arg_codes;                                                   \
-  static const PyTypedMethodMetadata variable                                                      \
-      __attribute__((unused)) = {NULL,                                                             \
-                                 (const PyNativeCallableTable *)(const void *)&variable##_table,   \
-                                 PyTypedMethod_SIZE,                                               \
-                                 PyTypedMethod_ABI_MAJOR,                                          \
-                                 PyTypedMethod_ABI_MINOR,                                          \
-                                 PyTypedMethod_MAGIC,                                              \
-                                 {variable##_arg_codes, ret_code, (void *)(function), name}}
+#define PyTypedMethod_DEFINE_PYPY(variable, name, arg_codes, ret_code, function, ...)          \
+  PyTypedcall_STATIC_ASSERT(sizeof(name) <= sizeof(((PyPyTypedMethodMetadata *)0)->ml_name),   \
+                            the_name_of_##variable##_has_at_most_99_bytes);                    \
+  static const PyNativeCallableEntry variable##_entries[] TYPEDCALL_UNUSED = {__VA_ARGS__};    \
+  static const struct {                                                                        \
+    Py_ssize_t count;                                                                          \
+    PyNativeCallableEntry entries[sizeof(variable##_entries) / sizeof(PyNativeCallableEntry)]; \
+  } variable##_table = {sizeof(variable##_entries) / sizeof(PyNativeCallableEntry),            \
+                        {__VA_ARGS__}};                                                        \
+  static int variable##_arg_codes[] = arg_codes;                                               \
+  static const PyTypedMethodMetadata variable TYPEDCALL_UNUSED = {                             \
+      NULL,                                                                                    \
+      (const PyNativeCallableTable *)(const void *)&variable##_table,                          \
+      PyTypedMethod_SIZE,                                                                      \
+      PyTypedMethod_ABI_MAJOR,                                                                 \
+      PyTypedMethod_ABI_MINOR,                                                                 \
+      PyTypedMethod_MAGIC,                                                                     \
+      {variable##_arg_codes, ret_code, (void *)(function), name}}
+#else
+// The name alone. Entries may have addresses that are no constants there, so they stand in a
+// function, which nobody calls: what they name is used.
+#define PyTypedMethod_DEFINE_PYPY(variable, name, arg_codes, ret_code, function, ...)        \
+  PyTypedcall_STATIC_ASSERT(sizeof(name) <= sizeof(((PyPyTypedMethodMetadata *)0)->ml_name), \
+                            the_name_of_##variable##_has_at_most_99_bytes);                  \
+  static void variable##_left_out(void) {                                                    \
+    const PyNativeCallableEntry entries[] = {__VA_ARGS__};                                   \
+    (void)entries;                                                                           \
+  }                                                                                          \
+  static const PyTypedMethodMetadata variable = {                                            \
+      NULL,                                                                                  \
+      NULL,                                                                                  \
+      PyTypedMethod_SIZE,                                                                    \
+      PyTypedMethod_ABI_MAJOR,                                                               \
+      PyTypedMethod_ABI_MINOR,                                                               \
+      PyTypedMethod_MAGIC,                                                                   \
+      {NULL, PyTypedMethod_NOT_FOR_PYPY, (void *)variable##_left_out, name}}
+#endif
 
 /// A PyMethodDef initialiser whose name is the metadata's; `flags` are the ordinary METH_* ones.
 #define PyTypedMethod_METHOD_DEF(variable, wrapper, flags, doc)      \
@@ -297,6 +337,7 @@ typedef struct PyTypedMethod_Sibling {
 #define PyTypedMethod_Internal_SYMBOL extern
 #endif
 
+#if TYPEDCALL_IS_SUPPORTED
 // Readers want the struct's exact size, to which Clang's AddressSanitizer would add.
 #ifdef __clang__
 #define PyTypedMethod_Internal_AS_IT_IS __attribute__((used, no_sanitize("address")))
@@ -314,6 +355,10 @@ typedef struct PyTypedMethod_Sibling {
   const PyTypedMethod_Sibling _PyPyTyped_##name;                                    \
   const PyTypedMethod_Sibling _PyPyTyped_##name PyTypedMethod_Internal_AS_IT_IS = { \
       &(def), (const PyNativeCallableTable *)(const void *)&variable##_table}
+#else
+#define PyTypedMethod_SIBLING(name, def, variable) \
+  PyTypedMethod_Internal_SYMBOL const PyTypedMethod_Sibling _PyPyTyped_##name
+#endif
 
 #ifdef __cplusplus
 }

@@ -11,7 +11,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
 # What folders of the same room build on. The other headers at the top are made of those folders.
-CORE_BASE = {"version", "platform", "slot_id", "interface", "custom_slots", "type_access"}
+CORE_BASE = {"version", "compiler", "platform", "slot_id", "interface", "custom_slots", "type_access"}
 TYPEDCALL_BASE = {
     "namespace", "type_codes", "native_type", "signature", "native_callable", "typed_method",
     "sibling_symbol", "signature_of", "span", "error_value", "stats", "gil", "object_ref", "attach",

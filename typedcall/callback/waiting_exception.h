@@ -28,8 +28,8 @@ class waiting_exception {
   /// Runs `body`, which gives false with an exception, in whichever thread, and keeps that. What
   /// was pending there stays. False: there is an exception, or no interpreter any more.
   template <class Body>
-  __attribute__((noinline, cold)) bool run_attached(const home_interpreter &home,
-                                                    PyObject *callable, const Body &body) {
+  TYPEDCALL_RARE bool run_attached(const home_interpreter &home, PyObject *callable,
+                                   const Body &body) {
     bool is_done = false;
     run_attached_to(home, callable, [&](bool) {
       PyObject *kind, *pending, *traceback;

@@ -29,9 +29,7 @@ struct argument {
   T value;
 
   /// False with an exception. `object` is borrowed for as long as this exists.
-  __attribute__((always_inline)) bool convert(PyObject *object) {
-    return from_python(object, &value);
-  }
+  TYPEDCALL_IN_LINE bool convert(PyObject *object) { return from_python(object, &value); }
   void set(T ready) { value = ready; }
 };
 

@@ -29,8 +29,13 @@ struct buffer_parts {
   }
   /// More than there can be: PY_SSIZE_T_MAX, which no object of Python's has.
   Py_ssize_t bytes() const {
+#if TYPEDCALL_IS_SUPPORTED
     Py_ssize_t found;
     return __builtin_mul_overflow(count, size(), &found) ? PY_SSIZE_T_MAX : found;
+#else
+    const std::size_t most = static_cast<std::size_t>(PY_SSIZE_T_MAX) / size();
+    return count > most ? PY_SSIZE_T_MAX : static_cast<Py_ssize_t>(count * size());
+#endif
   }
   const char *begin() const { return static_cast<const char *>(data); }
 };
@@ -85,8 +90,8 @@ inline PyObject *view_of_copy(const buffer_parts &parts, PyObject *copy) {
 /// one dimension, read-only for const elements, over a copy. Buffers of the very same memory see
 /// one copy, and so what is written to each other. NULL with MemoryError, or UnicodeDecodeError for
 /// a text that is no UTF-8. GIL: held.
-__attribute__((noinline)) inline PyObject *box_buffer(copied_buffer *all, std::size_t count,
-                                                      std::size_t at) {
+TYPEDCALL_OUT_OF_LINE inline PyObject *box_buffer(copied_buffer *all, std::size_t count,
+                                                  std::size_t at) {
   copied_buffer &own = all[at];
   const buffer_parts &parts = own.parts;
   // Else each version has an exception of its own for it.

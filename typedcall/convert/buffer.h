@@ -20,9 +20,9 @@ namespace internal {
 /// elements, ValueError for an array of another number of dimensions than one (a count would not
 /// say which shape it has) or one that is not aligned, BufferError for memory that is not
 /// contiguous or, when it may be written to, read-only. GIL: held.
-__attribute__((noinline)) inline bool buffer_from_python(PyObject *object, PyNativeType wanted,
-                                                         void **data, std::size_t *count,
-                                                         Py_buffer *view) {
+TYPEDCALL_OUT_OF_LINE inline bool buffer_from_python(PyObject *object, PyNativeType wanted,
+                                                     void **data, std::size_t *count,
+                                                     Py_buffer *view) {
   view->obj = nullptr;
   if (!PyObject_CheckBuffer(object)) {
     PyErr_Format(PyExc_TypeError, "a buffer of '%s' items is needed, not '%.100s'",
@@ -53,7 +53,7 @@ __attribute__((noinline)) inline bool buffer_from_python(PyObject *object, PyNat
 
 /// The UTF-8 of a str, which lives as long as the object. False with TypeError for what is no str,
 /// UnicodeEncodeError for lone surrogates. GIL: held.
-__attribute__((noinline)) inline bool text_from_python(PyObject *object, span<const char> *text) {
+TYPEDCALL_OUT_OF_LINE inline bool text_from_python(PyObject *object, span<const char> *text) {
   if (!PyUnicode_Check(object)) {
     PyErr_Format(PyExc_TypeError, "a str is needed, not '%.100s'", Py_TYPE(object)->tp_name);
     return false;

@@ -86,7 +86,7 @@ To from_c(From value) {
   } else if constexpr (std::is_pointer_v<To>) {
     return reinterpret_cast<To>(value);
   } else {
-    return To(__real__ value, __imag__ value);
+    return To(PyNativeType_REAL(value), PyNativeType_IMAG(value));
   }
 }
 
@@ -95,8 +95,8 @@ template <class From>
 c_type_of<From> to_c(From value) {
   if constexpr (is_std_complex<From>) {
     c_type_of<From> parts;
-    __real__ parts = value.real();
-    __imag__ parts = value.imag();
+    PyNativeType_REAL(parts) = value.real();
+    PyNativeType_IMAG(parts) = value.imag();
     return parts;
   } else if constexpr (std::is_same_v<From, c_type_of<From>>) {
     return value;

@@ -41,7 +41,7 @@ inline bool is_minus_one(double value) { return value >= -1.0 && value <= -1.0; 
 inline bool short_int(PyObject *, long *) { return false; }
 inline bool middling_int(PyObject *, long long *) { return false; }
 #else
-__attribute__((always_inline)) inline bool short_int(PyObject *integer, long *value) {
+TYPEDCALL_IN_LINE inline bool short_int(PyObject *integer, long *value) {
   const auto *digits = reinterpret_cast<const PyLongObject *>(integer);
 #if PY_VERSION_HEX >= 0x030C0000
   if (!PyUnstable_Long_IsCompact(digits)) return false;
@@ -84,8 +84,7 @@ inline bool middling_int(PyObject *integer, long long *value) {
 }
 #endif  // PYPY_VERSION
 
-__attribute__((noinline, cold)) inline bool set_int_does_not_fit(const char *kind,
-                                                                 std::size_t bytes) {
+TYPEDCALL_RARE inline bool set_int_does_not_fit(const char *kind, std::size_t bytes) {
   PyErr_Format(PyExc_OverflowError, "Python int does not fit %s integer of %zu bytes", kind, bytes);
   return false;
 }
@@ -99,8 +98,8 @@ struct converted {
   bool is_valid;
 };
 
-__attribute__((noinline)) inline converted<long long> signed_from_object(PyObject *object,
-                                                                         std::size_t bytes) {
+TYPEDCALL_OUT_OF_LINE inline converted<long long> signed_from_object(PyObject *object,
+                                                                     std::size_t bytes) {
   if (!PyLong_Check(object)) {
     const object_ref integer = object_ref::steal(PyNumber_Index(object));
     if (!integer) return {0, false};
@@ -114,8 +113,8 @@ __attribute__((noinline)) inline converted<long long> signed_from_object(PyObjec
   return {0, set_int_does_not_fit("a signed", bytes)};
 }
 
-__attribute__((noinline)) inline converted<unsigned long long> unsigned_from_object(
-    PyObject *object, std::size_t bytes) {
+TYPEDCALL_OUT_OF_LINE inline converted<unsigned long long> unsigned_from_object(PyObject *object,
+                                                                                std::size_t bytes) {
   if (!PyLong_Check(object)) {
     const object_ref integer = object_ref::steal(PyNumber_Index(object));
     if (!integer) return {0, false};
@@ -133,7 +132,7 @@ __attribute__((noinline)) inline converted<unsigned long long> unsigned_from_obj
 
 // By its address: in registers it would be where the first floating argument of the call goes, and
 // compilers move that one out of the way in every call.
-__attribute__((noinline)) inline bool double_from_object(PyObject *object, double *value) {
+TYPEDCALL_OUT_OF_LINE inline bool double_from_object(PyObject *object, double *value) {
   long long integer;
   // Rounds as an int's own __float__ does, to the nearest even one.
   if (PyLong_CheckExact(object) && middling_int(object, &integer)) {
@@ -146,11 +145,11 @@ __attribute__((noinline)) inline bool double_from_object(PyObject *object, doubl
 
 // In line in every wrapper, here and in from_python: it is a few instructions.
 template <class T>
-__attribute__((always_inline)) inline bool integer_from_python(PyObject *object, T *value) {
+TYPEDCALL_IN_LINE inline bool integer_from_python(PyObject *object, T *value) {
   using limits = std::numeric_limits<T>;
   constexpr bool holds_short_ints = sizeof(T) >= sizeof(int);
   long small = 0;  // for compilers that do not see that it is read only where it is set (gcc -Og)
-  if (__builtin_expect(PyLong_CheckExact(object) && short_int(object, &small), 1)) {
+  if (TYPEDCALL_EXPECT(PyLong_CheckExact(object) && short_int(object, &small), 1)) {
     bool fits = true;
     if constexpr (!std::is_signed_v<T>) fits = small >= 0;
     if constexpr (!holds_short_ints) {
@@ -178,9 +177,9 @@ bool complex_from_python(PyObject *object, T *value) {
                                ? reinterpret_cast<PyComplexObject *>(object)->cval
                                : PyComplex_AsCComplex(object);
   if (is_minus_one(parts.real) && !PyComplex_CheckExact(object) && PyErr_Occurred()) return false;
-  using part = std::remove_reference_t<decltype(__real__ * value)>;
-  __real__ *value = static_cast<part>(parts.real);
-  __imag__ *value = static_cast<part>(parts.imag);
+  using part = std::remove_reference_t<decltype(PyNativeType_REAL(*value))>;
+  PyNativeType_REAL(*value) = static_cast<part>(parts.real);
+  PyNativeType_IMAG(*value) = static_cast<part>(parts.imag);
   return true;
 }
 
@@ -190,7 +189,7 @@ bool complex_from_python(PyObject *object, T *value) {
 /// that does not fit, or what the object's own __index__, __float__, __complex__ or __bool__
 /// raises. An object is passed on borrowed. GIL: held.
 template <class T>
-__attribute__((always_inline)) inline bool from_python(PyObject *object, T *value) {
+TYPEDCALL_IN_LINE inline bool from_python(PyObject *object, T *value) {
   static_assert(is_convertible_type<T>,
                 "typedcall: boxed calls know bool, the signed and unsigned integers, the floating "
                 "and complex types of C and PyObject *; a Python object is not converted to this "
@@ -205,7 +204,7 @@ __attribute__((always_inline)) inline bool from_python(PyObject *object, T *valu
     *value = truth == 1;
     return truth >= 0;
   } else if constexpr (std::is_floating_point_v<T>) {
-    if (__builtin_expect(PyFloat_CheckExact(object), 1)) {
+    if (TYPEDCALL_EXPECT(PyFloat_CheckExact(object), 1)) {
       *value = static_cast<T>(PyFloat_AS_DOUBLE(object));
       return true;
     }
@@ -243,8 +242,8 @@ PyObject *to_python(T value) {
   } else if constexpr (std::is_floating_point_v<T>) {
     return PyFloat_FromDouble(static_cast<double>(value));
   } else if constexpr (is_complex_type<T>) {
-    return PyComplex_FromDoubles(static_cast<double>(__real__ value),
-                                 static_cast<double>(__imag__ value));
+    return PyComplex_FromDoubles(static_cast<double>(PyNativeType_REAL(value)),
+                                 static_cast<double>(PyNativeType_IMAG(value)));
   } else if constexpr (std::is_signed_v<T> && sizeof(T) <= sizeof(long)) {
     return PyLong_FromLong(static_cast<long>(value));
   } else if constexpr (std::is_signed_v<T>) {

@@ -7,7 +7,9 @@
 
 #include <Python.h>
 
+#if __has_include(<cxxabi.h>)  // MSVC has none, and nothing to do with it
 #include <cxxabi.h>
+#endif
 
 #include <atomic>
 #include <cstring>
@@ -37,24 +39,24 @@ struct this_file {};
 
 // Hidden, here and below, so that each shared object has its own. It may hold several modules.
 template <class File>
-__attribute__((visibility("hidden"))) inline translation translation_of_file{};
+TYPEDCALL_HIDDEN inline translation translation_of_file{};
 
 /// That of the module that a thread is executing, by TYPEDCALL_MODULE and its kin.
-__attribute__((visibility("hidden"))) inline thread_local translation *executing = nullptr;
+TYPEDCALL_HIDDEN inline thread_local translation *executing = nullptr;
 
 /// What was set last in any file, for a shared object with one module, which may be of many files.
-__attribute__((visibility("hidden"))) inline translation last_translation{};
-__attribute__((visibility("hidden"))) inline std::atomic<int> modules_here{0};
+TYPEDCALL_HIDDEN inline translation last_translation{};
+TYPEDCALL_HIDDEN inline std::atomic<int> modules_here{0};
 
 /// That of one module, in static storage.
-struct __attribute__((visibility("hidden"))) module_translation : translation {
+struct TYPEDCALL_HIDDEN module_translation : translation {
   explicit module_translation(const translation *file) {
     outer = file;
     ++modules_here;
   }
 };
 
-class __attribute__((visibility("hidden"))) while_executing {
+class TYPEDCALL_HIDDEN while_executing {
  public:
   explicit while_executing(translation *module) : before_(executing) { executing = module; }
   ~while_executing() { executing = before_; }
@@ -67,8 +69,7 @@ class __attribute__((visibility("hidden"))) while_executing {
 
 /// Of the module that has the function in a table.
 template <auto Function>
-__attribute__((visibility("hidden"))) inline std::atomic<const translation *> translation_of{
-    nullptr};
+TYPEDCALL_HIDDEN inline std::atomic<const translation *> translation_of{nullptr};
 
 }  // namespace internal
 
@@ -89,7 +90,7 @@ __attribute__((visibility("hidden"))) inline std::atomic<const translation *> tr
 /// file; or from a static initialiser. That is for the modules of its source file, and where the
 /// shared object has only one, for that.
 template <class File = internal::this_file>
-__attribute__((visibility("hidden"))) void set_exception_translator(void (*translate)()) {
+TYPEDCALL_HIDDEN void set_exception_translator(void (*translate)()) {
   if (translate == nullptr) translate = [] { throw; };
   internal::translation *const module = internal::executing;
   (module != nullptr ? *module : internal::translation_of_file<File>).translate = translate;
@@ -99,12 +100,12 @@ __attribute__((visibility("hidden"))) void set_exception_translator(void (*trans
 namespace internal {
 
 /// Becomes TypeError: an object that is of another kind than is wanted.
-struct __attribute__((visibility("hidden"))) wrong_object : std::logic_error {
+struct TYPEDCALL_HIDDEN wrong_object : std::logic_error {
   using std::logic_error::logic_error;
 };
 
 /// PyErr_SetString for text in any encoding: what is no UTF-8 must not cost the exception.
-__attribute__((noinline, cold)) inline void set_error_from_text(PyObject *type, const char *text) {
+TYPEDCALL_RARE inline void set_error_from_text(PyObject *type, const char *text) {
   if (text == nullptr) text = "";
   PyObject *decoded =
       PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::strlen(text)), "backslashreplace");
@@ -114,8 +115,7 @@ __attribute__((noinline, cold)) inline void set_error_from_text(PyObject *type, 
 }
 
 /// The translator for a function or module; null if there is none.
-__attribute__((visibility("hidden"), noinline, cold)) inline auto translator_of(
-    const translation *of) {
+TYPEDCALL_HIDDEN TYPEDCALL_RARE inline auto translator_of(const translation *of) {
   for (; of != nullptr; of = of->outer) {
     if (auto *const translate = of->translate.load()) return translate;
   }
@@ -123,8 +123,7 @@ __attribute__((visibility("hidden"), noinline, cold)) inline auto translator_of(
 }
 
 /// Turns the C++ exception being handled into a Python exception. GIL: held.
-__attribute__((visibility("hidden"), noinline, cold)) inline void set_error_from_exception(
-    const translation *of) {
+TYPEDCALL_HIDDEN TYPEDCALL_RARE inline void set_error_from_exception(const translation *of) {
   // A function that has set one and throws to get out means that one.
   if (PyErr_Occurred()) return;
   try {
@@ -153,8 +152,8 @@ __attribute__((visibility("hidden"), noinline, cold)) inline void set_error_from
 /// nothing that is noexcept: a thread that is cancelled must go on. GIL: not needed.
 template <class Call, class Thrown>
 // There is no object behind a __forced_unwind, only an address that is null.
-__attribute__((always_inline, no_sanitize("null"))) inline auto unless_thrown(Call &&call,
-                                                                              Thrown &&thrown) {
+TYPEDCALL_IN_LINE TYPEDCALL_NULL_REFERENCES inline auto unless_thrown(Call &&call,
+                                                                      Thrown &&thrown) {
   try {
     return call();
 #ifdef __GLIBCXX__
@@ -170,7 +169,7 @@ __attribute__((always_inline, no_sanitize("null"))) inline auto unless_thrown(Ca
 /// Python exception set, by the translation that `of` gives. GIL: held. A thread that CPython ends
 /// stops in run_python().
 template <class Of, class Call, class Failed>
-__attribute__((always_inline)) inline auto translated(Of &&of, Call &&call, Failed &&failed) {
+TYPEDCALL_IN_LINE inline auto translated(Of &&of, Call &&call, Failed &&failed) {
   return unless_thrown([&] { return run_python(std::forward<Call>(call)); },
                        [&] {
                          set_error_from_exception(of());

@@ -31,7 +31,7 @@ constexpr bool has_pointer_code =
 /// The name of a pointer's capsules: its code, "&d" or "P", after "const " if it may not be written
 /// through.
 template <class T>
-struct __attribute__((visibility("hidden"))) pointer_name {
+struct TYPEDCALL_HIDDEN pointer_name {
   static constexpr bool is_const = std::is_const_v<std::remove_pointer_t<T>>;
 
  private:
@@ -95,7 +95,7 @@ inline bool capsule_fits(const char *name, const pointer_wanted &wanted) {
 
 /// The last question to a buffer, as it changes the items of one that is passed: bools that may be
 /// written to are made right where they are, others that are none are a ValueError.
-__attribute__((noinline)) inline bool items_are_bools(const Py_buffer &view, bool is_const) {
+TYPEDCALL_OUT_OF_LINE inline bool items_are_bools(const Py_buffer &view, bool is_const) {
   const auto count = static_cast<std::size_t>(view.len);
   if (!is_const) {
     make_bools(view.buf, count);
@@ -159,9 +159,9 @@ inline bool points_to_text(const char *format) {
 /// released when the pointer is not used any more. False with TypeError for what holds no such
 /// pointer, BufferError for memory that is not contiguous or, when it may be written to, read-only,
 /// ValueError if it is not aligned. GIL: held.
-__attribute__((noinline)) inline bool pointer_from_python(PyObject *object,
-                                                          const pointer_wanted &wanted,
-                                                          void **pointer, Py_buffer *view) {
+TYPEDCALL_OUT_OF_LINE inline bool pointer_from_python(PyObject *object,
+                                                      const pointer_wanted &wanted, void **pointer,
+                                                      Py_buffer *view) {
   view->obj = nullptr;
   *pointer = nullptr;
   if (object == Py_None) return true;

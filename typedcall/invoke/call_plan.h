@@ -3,6 +3,14 @@
 #ifndef TYPEDCALL_INVOKE_CALL_PLAN_H_
 #define TYPEDCALL_INVOKE_CALL_PLAN_H_
 
+#include "typedcall/namespace.h"
+
+#if !TYPEDCALL_IS_SUPPORTED
+#error \
+    "typedcall: there are no tags, and so nothing to call, here: ask TYPEDCALL_IS_SUPPORTED first"
+#include TYPEDCALL_INTERNAL_STOP
+#endif
+
 #include <pthread.h>
 
 #include <atomic>
@@ -15,7 +23,6 @@
 
 #include "typedcall/invoke/ffi_function.h"
 #include "typedcall/invoke/register_image.h"
-#include "typedcall/namespace.h"
 #include "typedcall/native_callable.h"
 
 namespace typedcall {
@@ -132,12 +139,12 @@ class call_plan {
   }
   // Never destroyed: another static object's destructor may still make an invoker. Hidden, so that
   // modules made with different versions of this header have one each.
-  __attribute__((visibility("hidden"))) static cache &kept() {
+  TYPEDCALL_HIDDEN static cache &kept() {
     static cache *const made = make_cache();
     return *made;
   }
   // The mutex is held over a fork: a thread without the GIL that had it would not be in the child.
-  __attribute__((visibility("hidden"))) static cache *make_cache() {
+  TYPEDCALL_HIDDEN static cache *make_cache() {
     const auto lock = [] { pthread_mutex_lock(&kept().mutex); };
     const auto unlock = [] { pthread_mutex_unlock(&kept().mutex); };
     // Without memory for that the cache is there all the same.

@@ -151,7 +151,7 @@ class ffi_signature {
 
   // libffi widens integers that are narrower than a register. Not inlined: gcc would warn of it
   // where a call of another signature passes a null `result`.
-  __attribute__((noinline)) static void store_narrow(void *result, ffi_arg wide, std::size_t size) {
+  TYPEDCALL_OUT_OF_LINE static void store_narrow(void *result, ffi_arg wide, std::size_t size) {
     const char *narrow = reinterpret_cast<const char *>(&wide);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     narrow += sizeof(wide) - size;

@@ -77,8 +77,10 @@ inline bool is_wide(PyNativeType type) {
 
 }  // namespace internal
 
+#if TYPEDCALL_IS_SUPPORTED
 // A float is where its bytes are only if the low half comes first.
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "typedcall: little-endian only");
+#endif
 
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall

@@ -73,10 +73,8 @@ inline bool unbox_element(PyNativeType type, PyObject *object, wide_value *to) {
 
 /// Calls `callable` with the values of one element, which do not include self. False with an
 /// exception. GIL: held; one that is pending already is left, and nothing is called.
-__attribute__((noinline, cold)) inline bool call_element(PyObject *callable,
-                                                         const element_plan &plan,
-                                                         const native_value *values,
-                                                         wide_value *result) {
+TYPEDCALL_RARE inline bool call_element(PyObject *callable, const element_plan &plan,
+                                        const native_value *values, wide_value *result) {
   if (PyErr_Occurred() != nullptr) return false;
   stats::add(event::boxed);
   object_ref boxed[most_arguments];

@@ -81,7 +81,7 @@ struct kernels_of<std::index_sequence<at...>, R, A...> {
     for (std::intptr_t left = count; left > 0; --left, to += by_result) {
       const R result = step_and_call(call, from, by, load_as<A>(from[at])...);
       if constexpr (checked && has_error_value<R>) {
-        if (__builtin_expect(is_error_value(result), 0) && PyErr_Occurred()) return count - left;
+        if (TYPEDCALL_EXPECT(is_error_value(result), 0) && PyErr_Occurred()) return count - left;
       } else if constexpr (checked) {
         if (PyErr_Occurred()) return count - left;
       }
@@ -91,7 +91,7 @@ struct kernels_of<std::index_sequence<at...>, R, A...> {
   }
 
  private:
-  __attribute__((always_inline)) TYPEDCALL_OTHER_PROTOTYPE static R step_and_call(
+  TYPEDCALL_IN_LINE TYPEDCALL_OTHER_PROTOTYPE static R step_and_call(
       function call, [[maybe_unused]] const char **from, [[maybe_unused]] const std::intptr_t *by,
       A... elements) {
     ((from[at] += by[at]), ...);

@@ -101,8 +101,7 @@ constexpr auto joining() -> void (*)(const translation *) {
 template <bool Widens, class Natives, class... Parameters>
 struct named_def;
 template <bool Widens, class First, class... Rest, class... Parameters>
-struct __attribute__((visibility("hidden")))
-named_def<Widens, type_list<First, Rest...>, Parameters...> {
+struct TYPEDCALL_HIDDEN named_def<Widens, type_list<First, Rest...>, Parameters...> {
   using named = named_function<First, Parameters...>;
   using list = typename named::shape;
   static constexpr bool is_overloaded = sizeof...(Rest) > 0;
@@ -213,8 +212,7 @@ void add_parameters_among(method *made, std::index_sequence<At...>, const Extras
 /// do those that say `nothrow`, as a function does that throws nothing but runs Python code: with
 /// `noexcept` it would end the process when the interpreter ends (gil.h).
 template <auto... Functions, std::size_t Length, class... Extras, class File = internal::this_file>
-__attribute__((always_inline)) inline method def(const char (&name)[Length],
-                                                 const Extras &...extras) {
+TYPEDCALL_IN_LINE inline method def(const char (&name)[Length], const Extras &...extras) {
   static_assert(!(internal::may_be_function<Extras> || ...),
                 "typedcall: a method is made from a pointer to a function, which is in angle "
                 "brackets: constexpr auto f = +[](long x) noexcept { ... }; def<f>(\"f\")");

@@ -36,9 +36,8 @@ struct function_of<R, type_list<A...>> {
 template <class Native, class Named, class Leading, class Place, class Indices>
 struct default_caller;
 template <class Native, class Named, class... Leading, class... Place, std::size_t... I>
-struct __attribute__((visibility("hidden")))
-default_caller<Native, Named, type_list<Leading...>, type_list<Place...>,
-               std::index_sequence<I...>> {
+struct TYPEDCALL_HIDDEN default_caller<Native, Named, type_list<Leading...>, type_list<Place...>,
+                                       std::index_sequence<I...>> {
   using entry = function_traits<decltype(Native::address())>;
   static constexpr std::size_t dropped = sizeof...(I);
 
@@ -48,8 +47,7 @@ default_caller<Native, Named, type_list<Leading...>, type_list<Place...>,
         leading..., std::get<Native::arity - dropped + I>(Named::defaults)..., place...);
   }
   template <std::size_t... All, class... C>
-  __attribute__((always_inline)) static typename entry::result pass(std::index_sequence<All...>,
-                                                                    C... values) {
+  TYPEDCALL_IN_LINE static typename entry::result pass(std::index_sequence<All...>, C... values) {
     return Native::address()(
         from_c<std::tuple_element_t<All, typename entry::parameters>>(values)...);
   }
@@ -71,7 +69,7 @@ struct entry_types {
 /// An entry without the last `Dropped` parameters, which have defaults: as native<>, what a table
 /// needs of it. Its parameters are counted from the end, for self may be in front of them.
 template <class Native, class Named, std::size_t Dropped>
-struct __attribute__((visibility("hidden"))) shortened : entry_types<Native> {
+struct TYPEDCALL_HIDDEN shortened : entry_types<Native> {
   using entry = typename entry_types<Native>::entry;
   using shown = typename entry_types<Native>::shown;
   static constexpr bool is_status = entry_types<Native>::is_status;
@@ -158,7 +156,7 @@ struct entries_with_defaults<type_list<Natives...>, Parameters...> {
 template <class Natives, class... Parameters>
 struct named_overloads;
 template <class... Natives, class... Parameters>
-struct __attribute__((visibility("hidden"))) named_overloads<type_list<Natives...>, Parameters...> {
+struct TYPEDCALL_HIDDEN named_overloads<type_list<Natives...>, Parameters...> {
   static_assert(((Natives::arity == sizeof...(Parameters)) && ...),
                 "typedcall: overloads have names of parameters in common when each has as many "
                 "parameters as there are typedcall::arg()s and positional()s");

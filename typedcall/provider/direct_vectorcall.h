@@ -22,7 +22,7 @@ inline int make_direct(PyObject *, const PyMethodDef *, PyTypeObject *) { return
 #else
 
 // CPython's own function for METH_O, which is the same for all of them in all interpreters.
-__attribute__((visibility("hidden"))) inline std::atomic<vectorcallfunc> cpythons_vectorcall{};
+TYPEDCALL_HIDDEN inline std::atomic<vectorcallfunc> cpythons_vectorcall{};
 
 /// What CPython's own does, but for the recursion check: an exact int or float is converted, the
 /// function called and the result boxed without any Python code, so nothing recurs. Keywords, a
@@ -30,7 +30,7 @@ __attribute__((visibility("hidden"))) inline std::atomic<vectorcallfunc> cpython
 template <PyTypeObject *Type>
 PyObject *direct_vectorcall(PyObject *function, PyObject *const *args, std::size_t nargsf,
                             PyObject *keywords) {
-  if (__builtin_expect(
+  if (TYPEDCALL_EXPECT(
           keywords == nullptr && PyVectorcall_NARGS(nargsf) == 1 && Py_TYPE(args[0]) == Type, 1)) {
     const auto *builtin = reinterpret_cast<const PyCFunctionObject *>(function);
     return builtin->m_ml->ml_meth(builtin->m_self, args[0]);
@@ -41,8 +41,8 @@ PyObject *direct_vectorcall(PyObject *function, PyObject *const *args, std::size
 /// Makes the function that `module` has of the METH_O def `def` a direct one for arguments of
 /// `type`, which is int or float. Only the very function object that CPython made of that def for
 /// that module is changed: nobody else's. 0, or -1 with an exception. GIL: held.
-__attribute__((noinline, cold)) inline int make_direct(PyObject *module, const PyMethodDef *def,
-                                                       PyTypeObject *type) {
+TYPEDCALL_RARE inline int make_direct(PyObject *module, const PyMethodDef *def,
+                                      PyTypeObject *type) {
   PyObject *name = PyUnicode_FromString(def->ml_name);
   if (name == nullptr) return -1;
   PyObject *found = PyDict_GetItemWithError(PyModule_GetDict(module), name);

@@ -9,6 +9,7 @@
 
 // Behind Python.h.
 #include <charconv>
+#include <cmath>
 #include <cstring>
 
 namespace typedcall {
@@ -17,17 +18,24 @@ namespace internal {
 
 /// A floating number as Python spells it. Python has no literal for nan, and "..." is what its own
 /// signatures show where a default cannot be spelt.
-__attribute__((noinline, cold)) inline void spell_float(text *to, double value) {
-  if (__builtin_isnan(value)) {
+TYPEDCALL_RARE inline void spell_float(text *to, double value) {
+  if (std::isnan(value)) {
     to->add("...");
-  } else if (__builtin_isinf(value)) {
+  } else if (std::isinf(value)) {
     to->add(value < 0 ? "-1e999" : "1e999");
   } else {
+#if TYPEDCALL_IS_SUPPORTED
     char digits[40];
     const auto end = std::to_chars(digits, digits + sizeof(digits), value);
     *end.ptr = '\0';
     to->add(digits);
     if (std::strpbrk(digits, ".e") == nullptr) to->add(".0");
+#else  // macOS has that of a double since 13.3 only
+    char *const digits = PyOS_double_to_string(value, 'r', 0, Py_DTSF_ADD_DOT_0, nullptr);
+    to->add(digits != nullptr ? digits : "...");
+    if (digits == nullptr) PyErr_Clear();
+    PyMem_Free(digits);
+#endif
   }
 }
 
@@ -39,7 +47,7 @@ inline bool is_ascii(const char *words) {
   return true;
 }
 
-__attribute__((noinline, cold)) inline void spell_string(text *to, const char *words) {
+TYPEDCALL_RARE inline void spell_string(text *to, const char *words) {
   for (const char *each = words; *each != '\0'; ++each) {
     if (static_cast<unsigned char>(*each) > 0x7e) {
       to->add("...");
@@ -61,14 +69,14 @@ __attribute__((noinline, cold)) inline void spell_string(text *to, const char *w
   to->add("'");
 }
 
-__attribute__((noinline, cold)) inline void spell_complex(text *to, double real, double imag) {
+TYPEDCALL_RARE inline void spell_complex(text *to, double real, double imag) {
   // inspect adds constants, and a sign in front makes an expression of one.
-  if (!__builtin_isfinite(real) || !__builtin_isfinite(imag) || __builtin_signbit(real)) {
+  if (!std::isfinite(real) || !std::isfinite(imag) || std::signbit(real)) {
     to->add("...");
     return;
   }
   spell_float(to, real);
-  if (!__builtin_signbit(imag)) to->add("+");
+  if (!std::signbit(imag)) to->add("+");
   spell_float(to, imag);
   to->add("j");
 }
@@ -87,7 +95,8 @@ void spell_default(text *to, T value) {
   } else if constexpr (std::is_floating_point_v<T>) {
     spell_float(to, static_cast<double>(value));
   } else if constexpr (is_complex_type<T>) {
-    spell_complex(to, static_cast<double>(__real__ value), static_cast<double>(__imag__ value));
+    spell_complex(to, static_cast<double>(PyNativeType_REAL(value)),
+                  static_cast<double>(PyNativeType_IMAG(value)));
   } else if constexpr (std::is_signed_v<T>) {
     if (value < 0) to->add("-");
     const auto bits = static_cast<unsigned long long>(static_cast<long long>(value));
@@ -104,7 +113,7 @@ struct parameter_text {
   text keyword_only;  ///< "tolerance=1e-09"
 };
 
-__attribute__((noinline, cold)) inline void spell_unnamed(parameter_text *to, std::size_t count) {
+TYPEDCALL_RARE inline void spell_unnamed(parameter_text *to, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) to->positional.add_behind(", ", "arg").add_number(i);
 }
 
@@ -130,9 +139,8 @@ void spell_parameters(parameter_text *to, std::index_sequence<I...>, const char 
 }
 
 /// "name($module, x, /, y, *, z)". `self` is "$module", "$self", "$type" or "" for static methods.
-__attribute__((noinline, cold)) inline void spell_signature(text *to, const char *name,
-                                                            const char *self,
-                                                            const parameter_text &parameters) {
+TYPEDCALL_RARE inline void spell_signature(text *to, const char *name, const char *self,
+                                           const parameter_text &parameters) {
   text list;
   list.add(self);
   for (const text *each : {&parameters.positional, &parameters.either, &parameters.keyword_only}) {
@@ -144,7 +152,7 @@ __attribute__((noinline, cold)) inline void spell_signature(text *to, const char
 }
 
 /// What Python programmers call the type of an argument or result.
-__attribute__((noinline, cold)) inline const char *spell_type(PyNativeType type) {
+TYPEDCALL_RARE inline const char *spell_type(PyNativeType type) {
   switch (PyNativeCode_Kind(type.code)) {
     case PyNativeKind_VOID:
       return "None";
@@ -168,9 +176,8 @@ __attribute__((noinline, cold)) inline const char *spell_type(PyNativeType type)
 }
 
 /// "name(int, float) -> float" for each overload, one a line.
-__attribute__((noinline, cold)) inline void spell_overloads(text *to, const char *name,
-                                                            const char *const *signatures,
-                                                            std::size_t count) {
+TYPEDCALL_RARE inline void spell_overloads(text *to, const char *name,
+                                           const char *const *signatures, std::size_t count) {
   const auto add_type = [to](PyNativeType type) {
     if (PyNativeType_IsBuffer(type) && type.code != PyNativeType_STRING) {
       // As in messages: overloads may differ in nothing but the size of the elements.

@@ -86,18 +86,18 @@ constexpr way_back way_back_of() {
 
 /// Runs what may throw; where it does, there is no result.
 template <class Call>
-__attribute__((always_inline)) inline int or_fall_back(Call &&call) {
+TYPEDCALL_IN_LINE inline int or_fall_back(Call &&call) {
   return unless_thrown(std::forward<Call>(call), [] { return 1; });
 }
 
-__attribute__((noinline, cold)) inline int set_no_result() {
+TYPEDCALL_RARE inline int set_no_result() {
   PyErr_SetString(PyExc_ValueError, "no result for these arguments");
   return -1;
 }
 
 /// Both functions, without a place for the value: `Value` is void.
 template <auto Function, class Slow, way_back Way, class Value, class... A>
-struct __attribute__((visibility("hidden"))) fallback_functions {
+struct TYPEDCALL_HIDDEN fallback_functions {
   static_assert(std::is_void_v<Slow>, "typedcall: a function without a result has no otherwise<>");
   static int entry(A... arguments) {
     return or_fall_back([&] {
@@ -114,7 +114,7 @@ struct __attribute__((visibility("hidden"))) fallback_functions {
 
 /// The same with one.
 template <auto Function, class Slow, way_back Way, class Value, class... A>
-struct __attribute__((visibility("hidden"))) valued_functions {
+struct TYPEDCALL_HIDDEN valued_functions {
   static int entry(A... arguments, Value *place) {
     return or_fall_back([&] {
       if constexpr (Way == way_back::by_optional) {
@@ -132,7 +132,7 @@ struct __attribute__((visibility("hidden"))) valued_functions {
   }
   static int wrapped(A... arguments, typename Slow::template result<Value> *place) {
     Value value{};
-    if (__builtin_expect(entry(arguments..., &value) == 0, 1)) return Slow::take(value, place);
+    if (TYPEDCALL_EXPECT(entry(arguments..., &value) == 0, 1)) return Slow::take(value, place);
     return Slow::run(place, arguments...);
   }
 };
@@ -173,7 +173,7 @@ struct with_otherwise {
     }
   }
   template <class Result, class... A>
-  __attribute__((noinline, cold)) static int run(Result *place, A... arguments) {
+  TYPEDCALL_RARE static int run(Result *place, A... arguments) {
     static_assert(
         std::is_invocable_v<decltype(Slow), A...> && std::is_same_v<own_result, Result>,
         "typedcall: otherwise<> has the parameters of the def's function, and returns what "
@@ -248,7 +248,7 @@ struct fallback_types {
 
 /// As native<>: what consumers get is `Entry`, what the wrapper calls is `Wrapped`.
 template <class Wrapped, class Entry>
-struct __attribute__((visibility("hidden"))) fallback_native : Wrapped {
+struct TYPEDCALL_HIDDEN fallback_native : Wrapped {
   using shown_type = typename Entry::shown_type;
   static constexpr std::uintptr_t flags = Entry::flags;
   static constexpr auto address() { return Entry::address(); }

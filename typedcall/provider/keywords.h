@@ -17,15 +17,14 @@ namespace internal {
 // Not in line, here and below: one of each serves all wrappers. What sets errors is cold, for which
 // compilers save space, not time. This one is not said to be: every wrapper would get a cold part
 // of its own, which costs more than the call. NULL, to be called last.
-__attribute__((noinline)) inline PyObject *set_wrong_count(const char *function, std::size_t wanted,
-                                                           std::size_t given) {
+TYPEDCALL_OUT_OF_LINE inline PyObject *set_wrong_count(const char *function, std::size_t wanted,
+                                                       std::size_t given) {
   return PyErr_Format(PyExc_TypeError, "%s() takes exactly %zu argument%s (%zu given)", function,
                       wanted, wanted == 1 ? "" : "s", given);
 }
 
-__attribute__((noinline, cold)) inline void set_too_many(const parameter_list &parameters,
-                                                         std::size_t given,
-                                                         PyObject *const *values) {
+TYPEDCALL_RARE inline void set_too_many(const parameter_list &parameters, std::size_t given,
+                                        PyObject *const *values) {
   const std::size_t most = parameters.by_position, least = parameters.required;
   std::size_t by_name = 0;
   for (std::size_t i = most; i < parameters.count; ++i) by_name += values[i] != nullptr ? 1 : 0;
@@ -46,8 +45,7 @@ __attribute__((noinline, cold)) inline void set_too_many(const parameter_list &p
 }
 
 /// Those that can be passed by position first: the others are looked at when none of these is.
-__attribute__((noinline, cold)) inline void set_missing(const parameter_list &parameters,
-                                                        PyObject *const *values) {
+TYPEDCALL_RARE inline void set_missing(const parameter_list &parameters, PyObject *const *values) {
   const auto is_missing = [&](std::size_t at) {
     return values[at] == nullptr && !parameters.has_default[at];
   };
@@ -105,8 +103,8 @@ inline std::size_t find_name(const parameter_list &parameters, PyObject *keyword
 }
 
 /// `keyword` is no parameter's name, but perhaps some of `keywords` are of positional ones.
-__attribute__((noinline, cold)) inline void set_unexpected(const parameter_list &parameters,
-                                                           PyObject *keywords, PyObject *keyword) {
+TYPEDCALL_RARE inline void set_unexpected(const parameter_list &parameters, PyObject *keywords,
+                                          PyObject *keyword) {
   text names;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keywords); ++i) {
     const std::size_t at =
@@ -129,8 +127,7 @@ __attribute__((noinline, cold)) inline void set_unexpected(const parameter_list 
 
 /// An argument was not converted: puts its name in front of what its conversion says. What code of
 /// the argument's own class raised has a traceback and stays as it is.
-__attribute__((noinline, cold)) inline void name_argument(const parameter_list &parameters,
-                                                          std::size_t at) {
+TYPEDCALL_RARE inline void name_argument(const parameter_list &parameters, std::size_t at) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   bool is_ours = false;
@@ -162,9 +159,9 @@ __attribute__((noinline, cold)) inline void name_argument(const parameter_list &
 /// `keywords` is METH_FASTCALL's tuple of names, or NULL. False with TypeError: the faults are
 /// looked for in CPython's order. Who has no keyword-only parameters does not pay for them.
 template <bool AnyKeywordOnly>
-__attribute__((noinline)) bool place_arguments(const parameter_list &parameters,
-                                               PyObject *const *args, std::size_t nargs,
-                                               PyObject *keywords, PyObject **values) {
+TYPEDCALL_OUT_OF_LINE bool place_arguments(const parameter_list &parameters, PyObject *const *args,
+                                           std::size_t nargs, PyObject *keywords,
+                                           PyObject **values) {
   const std::size_t placed =
       AnyKeywordOnly && nargs > parameters.by_position ? parameters.by_position : nargs;
   for (std::size_t i = 0; i < parameters.count; ++i) values[i] = i < placed ? args[i] : nullptr;

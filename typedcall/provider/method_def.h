@@ -127,12 +127,12 @@ constexpr def_shape shape_of(convention called) {
 
 /// Of all functions of a type that is an offered<...>, without names of parameters.
 template <class Type>
-inline constexpr def_shape plain_shape
-    __attribute__((visibility("hidden"))) = shape_of<Type>(convention_for(Type::arity));
+inline constexpr def_shape plain_shape TYPEDCALL_HIDDEN =
+    shape_of<Type>(convention_for(Type::arity));
 
 /// Of defs that state their shape themselves.
 template <class Def>
-inline constexpr def_shape own_shape __attribute__((visibility("hidden"))) = Def::shape();
+inline constexpr def_shape own_shape TYPEDCALL_HIDDEN = Def::shape();
 
 }  // namespace internal
 

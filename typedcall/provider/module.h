@@ -87,7 +87,7 @@ inline PyObject *maker_in_mro(PyTypeObject *type, freefunc free) {
   return nullptr;
 }
 
-__attribute__((noinline, cold, noreturn)) inline void throw_no_state(PyObject *object) {
+[[noreturn]] TYPEDCALL_RARE inline void throw_no_state(PyObject *object) {
   char text[300];
   const char *const name = object != nullptr ? Py_TYPE(object)->tp_name : "";
   if (object == nullptr) {
@@ -111,7 +111,7 @@ __attribute__((noinline, cold, noreturn)) inline void throw_no_state(PyObject *o
 }
 
 /// The module with this m_free that `self` is, or is of a class of. Borrowed from `self`.
-__attribute__((noinline)) inline PyObject *module_of(PyObject *self, freefunc free) {
+TYPEDCALL_OUT_OF_LINE inline PyObject *module_of(PyObject *self, freefunc free) {
   PyObject *module = nullptr;
   if (self != nullptr && PyType_Check(self)) {  // a class method's
     module = maker_in_mro(reinterpret_cast<PyTypeObject *>(self), free);
@@ -125,12 +125,12 @@ __attribute__((noinline)) inline PyObject *module_of(PyObject *self, freefunc fr
 
 /// A module's state as CPython keeps it: zero bytes until the module is executed.
 template <class State>
-class __attribute__((visibility("hidden"))) module_memory {
+class TYPEDCALL_HIDDEN module_memory {
  public:
   /// Null for a module that has not been executed: any Python code can make one.
   static State *state_of(PyObject *module) { return state_in(PyModule_GetState(module)); }
 
-  __attribute__((cold, no_sanitize("null"))) static int exec(PyObject *module) {
+  TYPEDCALL_COLD TYPEDCALL_NULL_REFERENCES static int exec(PyObject *module) {
     return translated([] { return executing; },
                       [module] {
                         auto *const memory =
@@ -158,7 +158,7 @@ class __attribute__((visibility("hidden"))) module_memory {
   }
 
   /// Of an exception CPython's collector tells sys.unraisablehook.
-  __attribute__((cold, no_sanitize("null"))) static int clear(PyObject *module) {
+  TYPEDCALL_COLD TYPEDCALL_NULL_REFERENCES static int clear(PyObject *module) {
     return translated(
         [module] { return static_cast<module_memory *>(PyModule_GetState(module))->translation_; },
         [module] {
@@ -199,7 +199,7 @@ class __attribute__((visibility("hidden"))) module_memory {
 /// Throws, so that Python gets TypeError for any other object, and RuntimeError for a module that
 /// has been made but not executed. GIL: held.
 template <class State>
-__attribute__((visibility("hidden"))) State &state_of(PyObject *self) {
+TYPEDCALL_HIDDEN State &state_of(PyObject *self) {
   using memory = internal::module_memory<State>;
   State *const state = memory::state_of(internal::module_of(self, memory::free));
   if (state == nullptr) throw std::runtime_error("the module has not been executed");
@@ -208,7 +208,7 @@ __attribute__((visibility("hidden"))) State &state_of(PyObject *self) {
 
 /// The same for self as a pointer to the object's own struct.
 template <class State, class Object>
-__attribute__((visibility("hidden"))) State &state_of(Object *self) {
+TYPEDCALL_HIDDEN State &state_of(Object *self) {
   return state_of<State>(reinterpret_cast<PyObject *>(self));
 }
 
@@ -241,7 +241,7 @@ __attribute__((visibility("hidden"))) State &state_of(Object *self) {
 #define TYPEDCALL_INTERNAL_MODULE(name, doc, methods, State, size, exec, ...)                \
   static typedcall::internal::module_translation name##_translation(                         \
       &typedcall::internal::translation_of_file<typedcall::internal::this_file>);            \
-  __attribute__((cold)) static int name##_exec(PyObject *module) {                           \
+  TYPEDCALL_COLD static int name##_exec(PyObject *module) {                                  \
     const typedcall::internal::while_executing now(&name##_translation);                     \
     if ((methods).tag(module) < 0) return -1;                                                \
     return TYPEDCALL_INTERNAL_SAY_EFFECTS(module, State) < 0 ? -1 : (exec)(module);          \

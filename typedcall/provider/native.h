@@ -95,7 +95,7 @@ struct first_parameter<std::tuple<First, Rest...>> {
 /// What follows from a function's type and from what is stated of it. All functions of that type
 /// share it, and compilers make it once.
 template <class Pointer, std::uint64_t Stated>
-struct __attribute__((visibility("hidden"))) offered {
+struct TYPEDCALL_HIDDEN offered {
   using traits = function_traits<Pointer>;
   using own_result = typename traits::result;
   using own_parameters = typename traits::parameters;
@@ -200,7 +200,7 @@ struct __attribute__((visibility("hidden"))) offered {
 /// and the dynamic linker makes one of all visible static variables of templates, whichever module
 /// they come from. The table of the second module would hold the functions of the first.
 template <auto Function, std::uint64_t Stated>
-struct __attribute__((visibility("hidden"))) native : offered<decltype(Function), Stated> {
+struct TYPEDCALL_HIDDEN native : offered<decltype(Function), Stated> {
   using type = offered<decltype(Function), Stated>;
   using own_result = typename type::own_result;
   using own_parameters = typename type::own_parameters;
@@ -249,7 +249,7 @@ struct __attribute__((visibility("hidden"))) native : offered<decltype(Function)
       } else if constexpr (type::throws && !type::states_status) {
         const entry_result result = to_c(plain(values...));
         // Consumers look for an exception behind an error value only.
-        if (__builtin_expect(PyErr_Occurred() == nullptr, 1)) return result;
+        if (TYPEDCALL_EXPECT(PyErr_Occurred() == nullptr, 1)) return result;
         if constexpr (type::returns_object) Py_XDECREF(result);
         return error_value<entry_result>();
       } else if constexpr (type::throws) {
@@ -260,7 +260,7 @@ struct __attribute__((visibility("hidden"))) native : offered<decltype(Function)
       }
     }
 
-    __attribute__((no_sanitize("null"))) static entry_result guarded(A... values) {
+    TYPEDCALL_NULL_REFERENCES static entry_result guarded(A... values) {
       return translated([] { return translation_of<Function>.load(std::memory_order_relaxed); },
                         [&] { return converted(values...); },
                         [] { return error_value<entry_result>(); });

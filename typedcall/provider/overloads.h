@@ -30,7 +30,7 @@ inline outcome out_of_range() {
 
 // Not in line: one serves all wrappers. Asks in PyFloat_AsDouble's order, step by step, because it
 // does not say whether an OverflowError is its own or __float__'s.
-__attribute__((noinline)) inline outcome overloaded_double(PyObject *object, double *value) {
+TYPEDCALL_OUT_OF_LINE inline outcome overloaded_double(PyObject *object, double *value) {
   const PyNumberMethods *number = Py_TYPE(object)->tp_as_number;
   const auto own_float = number != nullptr ? number->nb_float : nullptr;
   const bool is_plain = own_float == PyLong_Type.tp_as_number->nb_float && PyLong_Check(object);
@@ -68,7 +68,8 @@ outcome convert_overloaded(PyObject *object, argument<T> *to) {
     const outcome done = overloaded_double(object, &wide);
     if (done == outcome::converted) {
       T parts{};
-      __real__ parts = static_cast<std::remove_reference_t<decltype(__real__ parts)>>(wide);
+      using part = std::remove_reference_t<decltype(PyNativeType_REAL(parts))>;
+      PyNativeType_REAL(parts) = static_cast<part>(wide);
       to->set(parts);
     }
     return done;
@@ -122,9 +123,9 @@ conversion_rank worst_rank(PyObject *const *args, std::index_sequence<I...>) {
 
 /// TypeError; or OverflowError when the types suit, and only the value of the int at `out_of_range`
 /// does not. `out_of_range` is `nargs` where there is none. With what is offered: "'i->l', 'l->l'".
-__attribute__((noinline, cold)) inline void set_no_overload(
-    const char *name, const char *const *signatures, std::size_t count, PyObject *const *args,
-    std::size_t nargs, std::size_t out_of_range) {
+TYPEDCALL_RARE inline void set_no_overload(const char *name, const char *const *signatures,
+                                           std::size_t count, PyObject *const *args,
+                                           std::size_t nargs, std::size_t out_of_range) {
   text given, offered;
   for (std::size_t i = 0; i < nargs; ++i) {
     given.add_behind(", ", args[i] != nullptr ? Py_TYPE(args[i])->tp_name : "default");
@@ -173,8 +174,7 @@ struct static_table {
   static_entries<Natives...> entries;
 };
 template <class... Natives>
-inline constexpr static_table<Natives...> static_table_of
-    __attribute__((visibility("hidden"))) = {};
+inline constexpr static_table<Natives...> static_table_of TYPEDCALL_HIDDEN = {};
 
 template <class Table>
 constexpr bool is_laid_out_as_a_table() {
@@ -193,7 +193,7 @@ constexpr std::size_t largest(std::initializer_list<std::size_t> all) {
 /// Chooses among the overloads of one name, and calls. `Defaults` says what stands for arguments
 /// that were left out.
 template <class Defaults, class... Natives>
-struct __attribute__((visibility("hidden"))) overload_choice {
+struct TYPEDCALL_HIDDEN overload_choice {
   static constexpr std::size_t count = sizeof...(Natives);
 
   static PyObject *choose(const char *name, const char *const *signatures, PyObject *self,
@@ -265,7 +265,7 @@ struct __attribute__((visibility("hidden"))) overload_choice {
 
 /// All overloads of one name. `Natives` are native<Function, Effects>.
 template <class... Natives>
-struct __attribute__((visibility("hidden"))) overloads {
+struct TYPEDCALL_HIDDEN overloads {
   static constexpr std::size_t count = sizeof...(Natives);
   using first = std::tuple_element_t<0, std::tuple<Natives...>>;
   static constexpr convention called =

@@ -6,6 +6,9 @@
 #include "typedcall/namespace.h"
 #include "typedcall/provider/native.h"
 
+// Behind Python.h.
+#include <cmath>
+
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
@@ -79,7 +82,7 @@ struct parameter_list {
 template <class Parameters>
 struct parameter_shape;
 template <class... P>
-struct __attribute__((visibility("hidden"))) parameter_shape<std::tuple<P...>> {
+struct TYPEDCALL_HIDDEN parameter_shape<std::tuple<P...>> {
   static constexpr std::size_t count = sizeof...(P);
   static constexpr bool has_default[] = {P::has_default..., false};
   static constexpr bool any_by_name = ((P::how != passing::by_position) || ...);
@@ -135,7 +138,8 @@ T default_value(const Default &given) {
   } else if constexpr (is_complex_type<T>) {
     T parts{};
     if constexpr (std::is_arithmetic_v<Default>) {
-      __real__ parts = static_cast<std::remove_reference_t<decltype(__real__ parts)>>(given);
+      using part = std::remove_reference_t<decltype(PyNativeType_REAL(parts))>;
+      PyNativeType_REAL(parts) = static_cast<part>(given);
     } else {
       parts = static_cast<T>(to_c(given));
     }
@@ -184,11 +188,12 @@ bool same_default(const T &a, const T &b) {
     return a.size() == b.size() &&
            (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(*a.data())) == 0);
   } else if constexpr (is_complex_type<T>) {
-    return same_default(__real__ a, __real__ b) && same_default(__imag__ a, __imag__ b);
+    return same_default(PyNativeType_REAL(a), PyNativeType_REAL(b)) &&
+           same_default(PyNativeType_IMAG(a), PyNativeType_IMAG(b));
   } else if constexpr (std::is_floating_point_v<T>) {
     // -0.0 is another default than 0.0.
-    return (a <= b && a >= b && __builtin_signbit(a) == __builtin_signbit(b)) ||
-           (__builtin_isnan(a) && __builtin_isnan(b));
+    return (a <= b && a >= b && std::signbit(a) == std::signbit(b)) ||
+           (std::isnan(a) && std::isnan(b));
   } else {
     return a == b;
   }

@@ -33,7 +33,7 @@ constexpr int pypy_code(PyNativeType type) {
 /// and -0.0 of a double, so of the functions that raise only those that return objects are for it.
 /// It passes no self and knows no status.
 template <class Native>
-struct __attribute__((visibility("hidden"))) pypy_fields {
+struct TYPEDCALL_HIDDEN pypy_fields {
   static constexpr PyNativeSignature signature =
       signature_of<typename Native::shown_type>::parsed();
   static constexpr bool speaks_pypy() {

@@ -45,7 +45,7 @@ struct grouped<type_list<Done...>, First, Second, Rest...>
 template <auto Function, bool is_noexcept, class R, class Parameters>
 struct spanned;
 template <auto Function, bool is_noexcept, class R, class... A>
-struct __attribute__((visibility("hidden"))) spanned<Function, is_noexcept, R, type_list<A...>> {
+struct TYPEDCALL_HIDDEN spanned<Function, is_noexcept, R, type_list<A...>> {
   static_assert((is_buffer<A> || ...),
                 "typedcall: spans<f> takes a function that has a pointer to numbers (or a const "
                 "char *) and a Py_ssize_t behind it");
@@ -55,10 +55,10 @@ struct __attribute__((visibility("hidden"))) spanned<Function, is_noexcept, R, t
 template <auto Function, class Type = decltype(Function)>
 struct spanned_function;
 template <auto Function, class R, class... A>
-struct __attribute__((visibility("hidden"))) spanned_function<Function, R (*)(A...)>
+struct TYPEDCALL_HIDDEN spanned_function<Function, R (*)(A...)>
     : spanned<Function, false, R, typename grouped<type_list<>, A...>::type> {};
 template <auto Function, class R, class... A>
-struct __attribute__((visibility("hidden"))) spanned_function<Function, R (*)(A...) noexcept>
+struct TYPEDCALL_HIDDEN spanned_function<Function, R (*)(A...) noexcept>
     : spanned<Function, true, R, typename grouped<type_list<>, A...>::type> {};
 
 }  // namespace internal

@@ -20,30 +20,27 @@ class text {
   text() = default;
   text(const text &) = delete;
   text &operator=(const text &) = delete;
-  __attribute__((noinline, cold)) ~text() { std::free(bytes_); }
+  TYPEDCALL_RARE ~text() { std::free(bytes_); }
 
-  __attribute__((noinline, cold)) text &add(const char *bytes, std::size_t count) noexcept {
+  TYPEDCALL_RARE text &add(const char *bytes, std::size_t count) noexcept {
     if (length_ + count >= capacity_ && !grow(length_ + count + 1)) return *this;
     std::memcpy(bytes_ + length_, bytes, count);
     length_ += count;
     bytes_[length_] = '\0';
     return *this;
   }
-  __attribute__((noinline, cold)) text &add(const char *words) noexcept {
-    return add(words, std::strlen(words));
-  }
+  TYPEDCALL_RARE text &add(const char *words) noexcept { return add(words, std::strlen(words)); }
   /// Also what the other lacks.
-  __attribute__((noinline, cold)) text &add(const text &other) noexcept {
+  TYPEDCALL_RARE text &add(const text &other) noexcept {
     is_cut_ = is_cut_ || other.is_cut_;
     return add(other.c_str(), other.length_);
   }
   /// `between` only if something is there already.
-  __attribute__((noinline, cold)) text &add_behind(const char *between,
-                                                   const char *words) noexcept {
+  TYPEDCALL_RARE text &add_behind(const char *between, const char *words) noexcept {
     if (length_ != 0) add(between);
     return add(words);
   }
-  __attribute__((noinline, cold)) text &add_number(unsigned long long number) noexcept {
+  TYPEDCALL_RARE text &add_number(unsigned long long number) noexcept {
     char digits[24];
     char *first = digits + sizeof(digits);
     do {

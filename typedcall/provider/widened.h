@@ -41,8 +41,7 @@ struct wide_types<type_list<A...>> {
 template <class Native, class Leading, class Place>
 struct wide_caller;
 template <class Native, class... Leading, class... Place>
-struct __attribute__((visibility("hidden")))
-wide_caller<Native, type_list<Leading...>, type_list<Place...>> {
+struct TYPEDCALL_HIDDEN wide_caller<Native, type_list<Leading...>, type_list<Place...>> {
   using result = typename function_traits<decltype(Native::address())>::result;
 
   static wide<result> call(wide<Leading>... leading, wide_place<Place>... place) {
@@ -61,7 +60,7 @@ wide_caller<Native, type_list<Leading...>, type_list<Place...>> {
 
 /// An entry for double: as native<>, what a table needs of it.
 template <class Native>
-struct __attribute__((visibility("hidden"))) widened_entry : entry_types<Native> {
+struct TYPEDCALL_HIDDEN widened_entry : entry_types<Native> {
   using types = entry_types<Native>;
   using entry = typename types::entry;
   using shown = typename types::shown;
@@ -125,7 +124,7 @@ constexpr auto all_entries(Entries) {
 
 /// The shape of a def whose parameters have no names.
 template <class... Natives>
-struct __attribute__((visibility("hidden"))) widened_def {
+struct TYPEDCALL_HIDDEN widened_def {
   using first = std::tuple_element_t<0, std::tuple<Natives...>>;
 
   static constexpr def_shape shape() {

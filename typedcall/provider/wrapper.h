@@ -28,27 +28,24 @@ struct call_frame {
   typename held_arguments<typename Type::arguments>::type held;
 
   /// False with the exception of the argument that does not fit.
-  __attribute__((always_inline)) bool convert(PyObject *const *args) {
-    return convert(args, indices());
-  }
+  TYPEDCALL_IN_LINE bool convert(PyObject *const *args) { return convert(args, indices()); }
   /// Calls `entry`, a native::wrapped(), and converts the result. NULL with the exception of
   /// whichever failed.
   template <class Entry>
-  __attribute__((always_inline)) PyObject *call(Entry entry, PyObject *self) {
+  TYPEDCALL_IN_LINE PyObject *call(Entry entry, PyObject *self) {
     return call(entry, self, indices());
   }
 
  private:
   template <std::size_t... I>
-  __attribute__((always_inline)) bool convert(PyObject *const *args, std::index_sequence<I...>) {
+  TYPEDCALL_IN_LINE bool convert(PyObject *const *args, std::index_sequence<I...>) {
     (void)args;
     return (std::get<I>(held).convert(args[I]) && ...);
   }
 
   /// The entry has C's types or the function's own, which have the same representation.
   template <class Entry, std::size_t... I, class... C>
-  __attribute__((always_inline)) static auto pass(Entry entry, std::index_sequence<I...>,
-                                                  C... values) {
+  TYPEDCALL_IN_LINE static auto pass(Entry entry, std::index_sequence<I...>, C... values) {
     using own = typename function_traits<Entry>::parameters;
     if constexpr ((is_buffer<C> || ...)) {
       return call_in_c(
@@ -63,9 +60,8 @@ struct call_frame {
 
   /// The function's own result. `place` is where a status function puts its value, if it has one.
   template <class Entry, std::size_t... I, class... Place>
-  __attribute__((always_inline)) typename Type::entry_result run(Entry entry, PyObject *self,
-                                                                 std::index_sequence<I...>,
-                                                                 Place... place) {
+  TYPEDCALL_IN_LINE typename Type::entry_result run(Entry entry, PyObject *self,
+                                                    std::index_sequence<I...>, Place... place) {
     (void)self;
     using all = std::make_index_sequence<std::tuple_size_v<typename Type::entry_parameters>>;
     if constexpr (Type::takes_self) {
@@ -85,8 +81,7 @@ struct call_frame {
   }
 
   template <class Entry, std::size_t... I>
-  __attribute__((always_inline)) PyObject *call(Entry entry, PyObject *self,
-                                                std::index_sequence<I...> all) {
+  TYPEDCALL_IN_LINE PyObject *call(Entry entry, PyObject *self, std::index_sequence<I...> all) {
     if constexpr (Type::is_status) {
       if constexpr (Type::has_value) {
         typename Type::value value{};
@@ -117,7 +112,7 @@ struct call_frame {
 
 /// One function, every argument by position.
 template <class Native>
-struct __attribute__((visibility("hidden"))) single_function {
+struct TYPEDCALL_HIDDEN single_function {
   using type = typename Native::type;
   static constexpr convention called = convention_for(type::arity);
   /// The name in messages. The same function under a second name shares it.
@@ -132,7 +127,7 @@ struct __attribute__((visibility("hidden"))) single_function {
     return frame.convert(&argument) ? frame.call(Native::wrapped(), self) : nullptr;
   }
   static PyObject *fast(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
-    if (__builtin_expect(nargs != static_cast<Py_ssize_t>(type::arity), 0)) {
+    if (TYPEDCALL_EXPECT(nargs != static_cast<Py_ssize_t>(type::arity), 0)) {
       return set_wrong_count(name, type::arity, static_cast<std::size_t>(nargs));
     }
     call_frame<type> frame;
@@ -213,9 +208,8 @@ struct named_function {
   }
 
   template <std::size_t... I>
-  __attribute__((always_inline)) static bool convert_given(call_frame<typename Native::type> *frame,
-                                                           PyObject *const *args,
-                                                           std::index_sequence<I...>) {
+  TYPEDCALL_IN_LINE static bool convert_given(call_frame<typename Native::type> *frame,
+                                              PyObject *const *args, std::index_sequence<I...>) {
     return ((std::get<I>(frame->held).convert(args[I]) || (name_argument(list, I), false)) && ...);
   }
   template <std::size_t... I>

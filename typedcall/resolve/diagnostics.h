@@ -40,7 +40,7 @@ inline void clear_failed_look_up() {
 }
 
 /// A text that `object` has as an attribute; empty for anything else. As name_of().
-__attribute__((cold)) inline std::string text_of(PyObject *object, const char *attribute) {
+TYPEDCALL_COLD inline std::string text_of(PyObject *object, const char *attribute) {
   const object_ref found = object_ref::steal(PyObject_GetAttrString(object, attribute));
   const char *text =
       found && PyUnicode_Check(found.get()) ? PyUnicode_AsUTF8(found.get()) : nullptr;
@@ -50,9 +50,8 @@ __attribute__((cold)) inline std::string text_of(PyObject *object, const char *a
 
 /// Is the class in `qualified` no more than that of the object behind the function, which has no
 /// such method? pybind11's functions have a record of its own there. As name_of().
-__attribute__((cold)) inline bool is_of_hidden_record(PyObject *callable,
-                                                      const std::string &qualified,
-                                                      const std::string &name) {
+TYPEDCALL_COLD inline bool is_of_hidden_record(PyObject *callable, const std::string &qualified,
+                                               const std::string &name) {
   if (name.empty() || qualified.size() <= name.size()) return false;
   const object_ref self = object_ref::steal(PyObject_GetAttrString(callable, "__self__"));
   clear_failed_look_up();
@@ -69,7 +68,7 @@ __attribute__((cold)) inline bool is_of_hidden_record(PyObject *callable,
 /// The name for messages: `__qualname__` if there is one that means something, `__name__` where
 /// that does not, else the type's. GIL: held, and no exception pending. One that is pending
 /// afterwards goes in front of the message.
-__attribute__((cold)) inline std::string name_of(PyObject *callable) {
+TYPEDCALL_COLD inline std::string name_of(PyObject *callable) {
   std::string qualified = text_of(callable, "__qualname__");
   if (PyErr_Occurred() == nullptr && !qualified.empty()) {
     std::string name = text_of(callable, "__name__");
@@ -80,8 +79,8 @@ __attribute__((cold)) inline std::string name_of(PyObject *callable) {
 }
 
 /// What prevents the use of an entry, in brackets; empty when it only has another signature.
-__attribute__((cold)) inline std::string obstacles(const PyNativeCallableEntry &entry,
-                                                   const request &asked, PyObject *callable) {
+TYPEDCALL_COLD inline std::string obstacles(const PyNativeCallableEntry &entry,
+                                            const request &asked, PyObject *callable) {
   if (entry.funcptr == nullptr) return " (no function)";
   if (!PyNativeCallable_FlagsAreUsable(entry.flags)) return " (flags not understood)";
   static constexpr std::pair<std::uintptr_t, const char *> words[] = {
@@ -118,8 +117,8 @@ inline bool is_method_in_class_body(PyObject *object) {
 }
 
 /// What a callable without any table is, and what to do instead.
-__attribute__((cold)) inline std::string advice(const PyTypedcall_Interface *interface,
-                                                PyObject *callable) {
+TYPEDCALL_COLD inline std::string advice(const PyTypedcall_Interface *interface,
+                                         PyObject *callable) {
   PyTypeObject *type = Py_TYPE(callable);
   if (type == &PyFunction_Type) {
     return "it is a Python function, which has no C function behind it; call it boxed";
@@ -140,6 +139,9 @@ __attribute__((cold)) inline std::string advice(const PyTypedcall_Interface *int
   }
   if (is_method_in_class_body(callable)) {
     return std::string("it is a ") + type->tp_name + " object; resolve what a class gives for it";
+  }
+  if (!TYPEDCALL_IS_SUPPORTED) {
+    return "there are no tags on this platform (TYPEDCALL_IS_SUPPORTED); call it boxed";
   }
   if (def_of(callable) != nullptr) {
     return interface != nullptr
@@ -171,8 +173,8 @@ void say(const Set &set) {
 }
 
 /// set_refusal(), with the end of the interpreter left to it. Throws std::bad_alloc.
-__attribute__((cold)) inline void describe_refusal(const PyTypedcall_Interface *interface,
-                                                   PyObject *callable, const request &asked) {
+TYPEDCALL_COLD inline void describe_refusal(const PyTypedcall_Interface *interface,
+                                            PyObject *callable, const request &asked) {
   // Attributes are not looked up while an exception is pending; ours replaces it anyway.
   PyErr_Clear();
   const std::string name = name_of(callable);
@@ -215,8 +217,8 @@ __attribute__((cold)) inline void describe_refusal(const PyTypedcall_Interface *
 /// Sets the TypeError for a request that nothing of what `callable` has answers, or what the name
 /// of a callable raises that is more than an ordinary exception; without memory for its words,
 /// MemoryError. GIL: held.
-__attribute__((cold)) inline void set_refusal(const PyTypedcall_Interface *interface,
-                                              PyObject *callable, const request &asked) {
+TYPEDCALL_COLD inline void set_refusal(const PyTypedcall_Interface *interface, PyObject *callable,
+                                       const request &asked) {
   run_python([&] { say([&] { describe_refusal(interface, callable, asked); }); });
 }
 

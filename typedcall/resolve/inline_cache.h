@@ -80,7 +80,7 @@ inline std::uint64_t address_of_name(const PyMethodDef *def) {
 /// Are def, name, entry and text part of one shared object or of the program, for as long as it
 /// lasts? About a microsecond.
 inline bool is_static(const PyMethodDef *def, const PyNativeCallableEntry *entry) {
-#ifdef __ELF__
+#if TYPEDCALL_IS_SUPPORTED && defined(__ELF__)
   PyTypedMethod_Internal_Object object;
   object.address = def;
   object.objects_seen = 0;
@@ -210,7 +210,7 @@ class inline_cache {
   }
 
   /// A quarter is full: leaves out what no longer holds, and doubles what is still too small.
-  __attribute__((noinline)) void make_room() {
+  TYPEDCALL_OUT_OF_LINE void make_room() {
     std::size_t live = 0;
     for (std::size_t i = 0; i < length(); ++i) live += is_current(slots_[i]);
     std::size_t capacity = kSmallest;

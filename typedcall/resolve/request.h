@@ -82,7 +82,7 @@ inline bool has_widths_of(const char *signature, const char *text) {
   bool is_result = false;
   for (;; ++signature, ++text) {
     auto a = static_cast<unsigned char>(*signature), b = static_cast<unsigned char>(*text);
-    if (__builtin_expect(a != b && (before == '&' || before == '*'), 0)) {
+    if (TYPEDCALL_EXPECT(a != b && (before == '&' || before == '*'), 0)) {
       // Who may write to an argument may also pass it to who promises not to; a result the other
       // way round.
       if (is_result ? a == 'k' : b == 'k') {

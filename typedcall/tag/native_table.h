@@ -14,8 +14,8 @@ extern "C" {
 
 /// Can this be offered, as entry number `i` of what is called `name`? Returns 0, or -1 with
 /// ValueError that says what is wrong (for a signature: where). GIL: held.
-static inline __attribute__((cold)) int PyNativeCallable_CheckEntry(
-    const PyNativeCallableEntry *entry, Py_ssize_t i, const char *name) {
+static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCallableEntry *entry,
+                                                             Py_ssize_t i, const char *name) {
   PyNativeSignature parsed;
   PyNativeSignature_Fault fault;
   if (entry->signature == NULL) {
@@ -60,8 +60,8 @@ static inline __attribute__((cold)) int PyNativeCallable_CheckEntry(
 
 /// The same of several. Returns 0, or -1 with ValueError for the first that cannot be offered.
 /// GIL: held.
-static inline __attribute__((cold)) int PyNativeCallable_CheckEntries(
-    const PyNativeCallableEntry *entries, Py_ssize_t count, const char *name) {
+static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntries(const PyNativeCallableEntry *entries,
+                                                               Py_ssize_t count, const char *name) {
   for (Py_ssize_t i = 0; i < count; ++i) {
     if (PyNativeCallable_CheckEntry(&entries[i], i, name) < 0) return -1;
   }

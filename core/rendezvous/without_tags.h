@@ -1,0 +1,143 @@
+// What stands for the interface where there are no tags (core/compiler.h): readers find nothing
+// there, and modules that tag their functions are imported without.
+#include "core/version.h"
+
+#ifndef TYPEDCALL_CORE_RENDEZVOUS_WITHOUT_TAGS_H_
+#define TYPEDCALL_CORE_RENDEZVOUS_WITHOUT_TAGS_H_
+
+#include "core/interface.h"
+
+#include <string.h>
+
+#if !TYPEDCALL_IS_SUPPORTED
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+static inline int PyTypedcall_Internal_SetNoTags(void) {
+  PyErr_SetString(PyExc_RuntimeError,
+                  "typedcall has neither tags nor slots on this platform (TYPEDCALL_IS_SUPPORTED)");
+  return -1;
+}
+
+static inline PyTypeObject *PyTypedcall_Internal_NoMetaclass(void *state) {
+  (void)state;
+  return NULL;
+}
+static inline int PyTypedcall_Internal_NoResolve(void *state, PyTypeObject *type,
+                                                 const PyCustomSlot *own, Py_ssize_t own_count) {
+  (void)state, (void)type, (void)own, (void)own_count;
+  return PyTypedcall_Internal_SetNoTags();
+}
+static inline const void *PyTypedcall_Internal_NoFind(void *state, int space, const void *key) {
+  (void)state, (void)space, (void)key;
+  return NULL;
+}
+static inline const void *PyTypedcall_Internal_NoPublish(
+    void *state, int space, const void *key, PyObject *owner, const void *value,
+    int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value)) {
+  (void)state, (void)space, (void)key, (void)owner, (void)value, (void)equal, (void)destroy;
+  (void)PyTypedcall_Internal_SetNoTags();
+  return NULL;
+}
+static inline int PyTypedcall_Internal_NoRetract(void *state, int space, const void *key) {
+  (void)state, (void)space, (void)key;
+  return 0;
+}
+static inline void PyTypedcall_Internal_NoCounters(void *state, PyTypedcall_Counters *out,
+                                                   size_t size) {
+  (void)state;
+  memset(out, 0, size < sizeof(*out) ? size : sizeof(*out));
+}
+static inline uintptr_t PyTypedcall_Internal_NoSlotId(void *state, const char *name) {
+  (void)state, (void)name;
+  (void)PyTypedcall_Internal_SetNoTags();
+  return 0;
+}
+static inline int PyTypedcall_Internal_NoReadyStatic(void *state, PyTypeObject *type,
+                                                     Py_ssize_t slot_table_size) {
+  (void)state, (void)type, (void)slot_table_size;
+  return PyTypedcall_Internal_SetNoTags();
+}
+static inline PyTypeObject *PyTypedcall_Internal_NoCombined(void *state, PyObject *metaclasses) {
+  (void)state, (void)metaclasses;
+  (void)PyTypedcall_Internal_SetNoTags();
+  return NULL;
+}
+static inline int PyTypedcall_Internal_NoReplace(void *state, int space, const void *key,
+                                                 PyObject *owner, const void *value,
+                                                 void (*destroy)(const void *value)) {
+  (void)state, (void)space, (void)key, (void)owner, (void)value, (void)destroy;
+  return PyTypedcall_Internal_SetNoTags();
+}
+static inline int PyTypedcall_Internal_NoExchange(void *state, int space, const void *key,
+                                                  PyObject *owner, const void *expected,
+                                                  const void *value,
+                                                  void (*destroy)(const void *value)) {
+  (void)expected;
+  return PyTypedcall_Internal_NoReplace(state, space, key, owner, value, destroy);
+}
+static inline PyObject *PyTypedcall_Internal_NoHold(void *state, int space, const void *key,
+                                                    PyObject *callable, const void **value) {
+  (void)state, (void)space, (void)key, (void)callable;
+  *value = NULL;
+  return NULL;
+}
+// Not taken, and no failure: a module that tags its functions works without the tags.
+static inline int PyTypedcall_Internal_NoPublishKept(
+    void *state, int space, const void *key, PyObject *owner, const void *value,
+    int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value),
+    PyObject *kept) {
+  (void)state, (void)space, (void)key, (void)owner, (void)value, (void)equal, (void)destroy;
+  (void)kept;
+  return 0;
+}
+static inline const void *PyTypedcall_Internal_NoSibling(
+    void *state, const PyMethodDef *def, const void *(*read)(const PyMethodDef *def)) {
+  (void)state, (void)def, (void)read;
+  return NULL;
+}
+
+/// As in core/rendezvous.h and core/await.h. Never NULL.
+static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
+  static const PyTypedcall_Counters none = {0, 0, 0, 0};
+  static const PyTypedcall_Interface empty = {PyTypedcall_ABI_MAJOR,
+                                              PyTypedcall_ABI_MINOR,
+                                              (uint32_t)sizeof(PyTypedcall_Interface),
+                                              NULL,
+                                              PyTypedcall_Internal_NoMetaclass,
+                                              PyTypedcall_Internal_NoResolve,
+                                              PyTypedcall_Internal_NoFind,
+                                              PyTypedcall_Internal_NoPublish,
+                                              PyTypedcall_Internal_NoRetract,
+                                              PyTypedcall_Internal_NoCounters,
+                                              PyTypedcall_Internal_NoSlotId,
+                                              PyTypedcall_Internal_NoReadyStatic,
+                                              PyTypedcall_Internal_NoCombined,
+                                              PyTypedcall_Internal_NoReplace,
+                                              PyTypedcall_Internal_NoExchange,
+                                              &none,
+                                              PyTypedcall_Internal_NoHold,
+                                              PyTypedcall_Internal_NoPublishKept,
+                                              PyTypedcall_Internal_NoSibling};
+  return &empty;
+}
+static inline const PyTypedcall_Interface *PyTypedcall_Installed(
+    const PyTypedcall_Interface *interface) {
+  (void)interface;
+  return NULL;
+}
+#define PyTypedcall_Import PyTypedcall_Await
+
+static inline uintptr_t PyCustomSlot_IDByName(const PyTypedcall_Interface *interface,
+                                              const char *name) {
+  return interface->slot_id(interface->state, name);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // TYPEDCALL_IS_SUPPORTED
+#endif  // TYPEDCALL_CORE_RENDEZVOUS_WITHOUT_TAGS_H_
