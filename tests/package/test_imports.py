@@ -1,5 +1,5 @@
 """Which module of the package may import which: one table, and no circles. Imports inside functions
-and those for type checkers count, too. And the two backends, of which an interpreter has one, have
+and those for type checkers count, too. And the backends, of which an interpreter has one, have
 the same names."""
 import ast
 import pathlib
@@ -16,13 +16,13 @@ COMPILED = ("_native", "_numpy_bridge", "callbacks._callbacks", "jax._jax", "sql
 TABLE = {
     "compiled": (COMPILED, ""),
     "tools": ("_cffi _foreign _identity _libraries _locks includes", ""),
-    "record": ("_buffers _c_header _c_parser _c_text _capsules _codes _records _signature_types", "compiled"),
+    "record": ("_buffers _c_header _c_parser _c_text _capsules _codes _no_native _records _signature_types", "compiled"),
     "parameters": ("_parameter_text _parameters", "tools record"),
     "sources": ("sources sources.cffi_ sources.ctypes_ sources.cython_ sources.numba_"
                 " sources.numpy_ sources.scipy_", "compiled tools record"),
     "shims": ("_pypy_buffers _pypy_function _pypy_originals _pypy_pointers _pypy_shims", "tools record parameters"),
     "tags": ("_pointers _tagging", "tools record sources"),
-    "backends": ("_cpython_backend _pypy_backend", "compiled tools record parameters shims tags"),
+    "backends": ("_cpython_backend _no_backend _pypy_backend", "compiled tools record parameters shims tags"),
     "functions": ("_api _choose sources.resolved_",
                   "compiled tools record parameters sources tags backends"),
     "acceleration": ("pypy _pypy_imports _pypy_trust", "tools record shims backends"),
@@ -130,11 +130,12 @@ class Imports(unittest.TestCase):
         self.assertIsNone(circle({group: allowed.split() for group, (_, allowed) in TABLE.items()}))
 
     def test_backends_have_the_same_names(self):
-        names, others = map(offered_by, ("_cpython_backend", "_pypy_backend"))
-        # Compiled functions are imported, and show no parameters.
-        self.assertEqual({name: others[name] if each is not None else None
-                          for name, each in names.items()}, names)
-        self.assertEqual(list(others), list(names))
+        names = offered_by("_cpython_backend")
+        for others in map(offered_by, ("_no_backend", "_pypy_backend")):
+            # Compiled functions are imported, and show no parameters.
+            self.assertEqual({name: others[name] if each is not None else None
+                              for name, each in names.items()}, names)
+            self.assertEqual(list(others), list(names))
         used = {node.attr for node in ast.walk(ast.parse(FILES["_api"].read_text(encoding="utf-8")))
                 if isinstance(node, ast.Attribute) and getattr(node.value, "id", None) == "backend"}
         self.assertEqual(used | {"TypedFunction"}, set(names))

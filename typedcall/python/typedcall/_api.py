@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Callable, SupportsIndex, overload
 
-from typedcall._codes import are_equivalent
+from typedcall._codes import WHY_NOTHING, are_equivalent
 from typedcall._foreign import name_of
 from typedcall._locks import RenewedLock
 from typedcall._parameters import Parameters, check_known, forget, read_parameters, remember
@@ -26,10 +26,13 @@ if TYPE_CHECKING:
         OfInts,
     )
 
-# To a type checker PyPy's functions are CPython's.
-if TYPE_CHECKING or sys.implementation.name != "pypy":
+# To a type checker all functions are CPython's.
+if TYPE_CHECKING or (not WHY_NOTHING and sys.implementation.name != "pypy"):
     from typedcall import _cpython_backend as backend
     from typedcall._native import TypedFunction
+elif WHY_NOTHING:
+    from typedcall import _no_backend as backend
+    from typedcall._no_backend import TypedFunction
 else:
     from typedcall import _pypy_backend as backend
     from typedcall._pypy_backend import TypedFunction

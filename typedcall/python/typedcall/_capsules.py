@@ -3,13 +3,16 @@ only: PyPy's capsules are its extensions' own, and Python cannot read them."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from typedcall import _native
+from typedcall._codes import WHY_NOTHING
+
+if TYPE_CHECKING or not WHY_NOTHING:
+    from typedcall import _native
 
 __all__ = ["capsule_address", "capsule_name", "is_capsule", "make_capsule", "need_capsules"]
 
-_HAS_CAPSULES = hasattr(_native, "Capsule")
+_HAS_CAPSULES = not WHY_NOTHING and hasattr(_native, "Capsule")
 
 # A capsule keeps a pointer to its name, so a name may never go. There are few: C declarations.
 _names: dict[str, bytes] = {}
@@ -18,7 +21,7 @@ _names: dict[str, bytes] = {}
 def need_capsules(purpose: str) -> None:
     """ImportError where there is no way to make one."""
     if not _HAS_CAPSULES:
-        raise ImportError(f"CPython only: {purpose} needs capsules, which Python cannot read here")
+        raise ImportError(WHY_NOTHING or f"CPython only: {purpose} needs capsules, which Python cannot read here")
 
 
 def is_capsule(obj: Any) -> bool:

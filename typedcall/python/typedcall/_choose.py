@@ -8,6 +8,7 @@ from collections.abc import Container, Iterator
 from typing import Any, Callable
 
 from typedcall._api import entries as offered
+from typedcall._codes import WHY_NOTHING
 from typedcall._foreign import name_of
 from typedcall._records import Entry, Flags, matching, parse_signature
 from typedcall.sources import why_not
@@ -114,4 +115,6 @@ def extension_of(user: str, whose: str = "which CPython's package has") -> Itera
     try:
         yield
     except ImportError as error:
+        if WHY_NOTHING:
+            raise ImportError(f"{user} needs its extension module: {WHY_NOTHING}") from error
         raise ImportError(f"{user} needs its extension module, {whose}: {error}") from error

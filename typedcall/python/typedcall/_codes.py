@@ -1,22 +1,39 @@
 """The native type codes of a signature, by their letters, and the list of flags. typedcall/type_codes.h
 and typedcall/native_callable.h own the lists, and typedcall/signature.h the grammar: what is here
-comes from the extension module that was compiled with them."""
+comes from the extension module that was compiled with them, or where there is none from _no_native.py."""
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from typedcall._native import (
-    ABI_MASK,
-    FLAGS,
-    MANDATORY_MASK,
-    TYPE_CODES,
-    answers,
-    are_equivalent,
-    parse_signature,
-)
+try:
+    from typedcall._native import (
+        ABI_MASK,
+        FLAGS,
+        MANDATORY_MASK,
+        TYPE_CODES,
+        answers,
+        are_equivalent,
+        parse_signature,
+    )
+except ModuleNotFoundError as error:  # one that is there and cannot be loaded is an error
+    if error.name != "typedcall._native":
+        raise
+    from typedcall._no_native import (
+        ABI_MASK,
+        FLAGS,
+        MANDATORY_MASK,
+        TYPE_CODES,
+        WHY_NOTHING,
+        answers,
+        are_equivalent,
+        parse_signature,
+    )
+else:
+    #: Why nothing is offered: there is no extension module. Empty where there is one.
+    WHY_NOTHING = ""
 
 __all__ = [
-    "ABI_MASK", "CODES", "Code", "FLAGS", "MANDATORY_MASK", "answers", "are_equivalent",
+    "ABI_MASK", "CODES", "Code", "FLAGS", "MANDATORY_MASK", "WHY_NOTHING", "answers", "are_equivalent",
     "c_letters", "has_error_value", "is_buffer", "is_const", "is_place", "kind_of", "letters_for",
     "parse_signature", "pointee", "range_of",
 ]

@@ -10,7 +10,7 @@ import sys
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
-from typedcall._choose import offered, suitable
+from typedcall._choose import extension_of, offered, suitable
 from typedcall._codes import CODES, is_place, kind_of, pointee
 from typedcall._foreign import import_path, name_of, text_attribute
 from typedcall._locks import RenewedLock
@@ -268,7 +268,8 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
     that may raise are left out. TypeError as typedcall.resolve(); ImportError on PyPy."""
     if sys.implementation.name == "pypy":
         raise ImportError("CPython only: ufunc() needs NumPy's C API, which PyPy emulates")
-    from typedcall._numpy_bridge import make_ufunc
+    with extension_of("ufunc()"):
+        from typedcall._numpy_bridge import make_ufunc
 
     if name is not None and not isinstance(name, str):
         raise TypeError(f"name must be a str, not '{type(name).__name__}'")

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import typedcall
 from typedcall import includes
+from typedcall._codes import WHY_NOTHING
 from typedcall.cli import FOUND
 from typedcall.cli.report import print_json, print_table
 from typedcall.cli.targets import describe
@@ -62,7 +63,9 @@ def _interpreter() -> list[Finding]:
 
 def _package() -> list[Finding]:
     found = [Finding("typedcall", f"{typedcall.__version__} in {os.path.dirname(typedcall.__file__)}")]
-    if sys.implementation.name == "pypy":
+    if WHY_NOTHING:
+        found.append(Finding("METH_TYPED", WHY_NOTHING))
+    elif sys.implementation.name == "pypy":
         found.append(Finding("METH_TYPED", "bits in the rows; no side table on PyPy"))
         found.append(Finding("unboxed calls", "through cffi, where no GIL and no object is needed"))
     else:
@@ -81,6 +84,8 @@ def _round_trip() -> Finding:
     def twice(x: float) -> float:
         return 2 * x
 
+    if WHY_NOTHING:
+        return Finding("self-test", "nothing is offered", typedcall.signatures(twice) == [])
     callback = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(twice)
     if sys.implementation.name == "pypy":
         offered = typedcall.signatures(callback)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Callable, NamedTuple
 
 import typedcall
+from typedcall._codes import WHY_NOTHING
 from typedcall._foreign import attribute, is_a, members, printable, text_attribute, type_name
 from typedcall._records import Entry
 from typedcall.cli import NOTHING, CommandError
@@ -55,7 +56,8 @@ def find_targets(
     if not colon:
         found = _all_in(module, exports)
         if not found:
-            raise CommandError(f"no function in '{module_name}' offers a native signature", NOTHING)
+            raise CommandError(f"no function in '{module_name}' offers a native signature"
+                               + (f": {WHY_NOTHING}" if WHY_NOTHING else ""), NOTHING)
         return found
     function = module
     for part in name.split("."):

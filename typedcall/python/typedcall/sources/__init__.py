@@ -7,6 +7,7 @@ import functools
 import importlib
 from typing import Any, Callable
 
+from typedcall._codes import WHY_NOTHING
 from typedcall._foreign import is_address
 from typedcall._records import Entry, Found, parse_signature
 
@@ -37,6 +38,8 @@ def _fault(entry: Entry) -> str:
 def _found(obj: Any) -> list[Entry | str]:
     """What the first adapter that knows the object finds. The rule of _foreign.py holds for all that
     adapters do with it: what raises, or answers nonsense, has none."""
+    if WHY_NOTHING:
+        return [WHY_NOTHING]
     for adapter in _adapters():
         try:
             found = adapter(obj)

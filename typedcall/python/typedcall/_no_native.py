@@ -1,0 +1,204 @@
+"""What the extension module tells Python code, for installations that have none: on platforms without tags
+(core/compiler.h) the package imports, reads signatures, and says why nothing is offered. A test holds it
+against the extension module."""
+from __future__ import annotations
+
+import ctypes
+import platform
+import struct
+import sys
+from typing import Any
+
+__all__ = ["ABI_MASK", "FLAGS", "MANDATORY_MASK", "TYPE_CODES", "WHY_NOTHING", "answers", "are_equivalent",
+           "parse_signature"]
+
+#: Why nothing is offered.
+WHY_NOTHING = ("this installation of typedcall has no extension module, as wheels for 64-bit Linux have (this is "
+       f"{platform.system() or sys.platform}, {8 * struct.calcsize('P')} bits), so nothing is offered")
+
+ABI_MASK = 0xFF000000
+MANDATORY_MASK = 0xFFFF
+FLAGS: tuple[tuple[str, int, str], ...] = (
+    ("NEEDS_THREAD", 0x0001, "needs the GIL"),
+    ("ACQUIRES_GIL", 0x0002, "takes the GIL"),
+    ("MAY_RAISE", 0x0004, "may raise"),
+    ("ERROR_IS_NEG_ZERO", 0x0008, "error is -0.0"),
+    ("RETURNS_STATUS", 0x0010, "returns a status"),
+    ("TAKES_SELF", 0x0020, "takes self"),
+    ("SETS_ERRNO", 0x0040, "sets errno"),
+    ("DIFFERS", 0x0080, "differs from the Python callable"),
+    ("FALLS_BACK", 0x0100, "may fall back"),
+    ("THREAD_SAFE", 0x010000, "is not thread-safe"),
+    ("PURE", 0x020000, "is not pure"),
+    ("SHORT", 0x040000, "may block"),
+)
+
+
+def _code(letters: str, c_type: str, kind: str, of: Any, count: int = 1) -> tuple[str, str, str, int, int, bool]:
+    raises = kind in ("SIGNED", "UNSIGNED", "FLOATING", "POINTER", "STRING", "OBJECT")
+    size, alignment = (count * ctypes.sizeof(of), ctypes.alignment(of)) if of is not None else (0, 1)
+    return letters, c_type, kind, size, alignment, raises
+
+
+TYPE_CODES: tuple[tuple[str, str, str, int, int, bool], ...] = (
+    _code("v", "void", "VOID", None),
+    _code("?", "bool", "BOOL", ctypes.c_bool),
+    _code("b", "signed char", "SIGNED", ctypes.c_byte),
+    _code("B", "unsigned char", "UNSIGNED", ctypes.c_ubyte),
+    _code("h", "short", "SIGNED", ctypes.c_short),
+    _code("H", "unsigned short", "UNSIGNED", ctypes.c_ushort),
+    _code("i", "int", "SIGNED", ctypes.c_int),
+    _code("I", "unsigned int", "UNSIGNED", ctypes.c_uint),
+    _code("l", "long", "SIGNED", ctypes.c_long),
+    _code("L", "unsigned long", "UNSIGNED", ctypes.c_ulong),
+    _code("q", "long long", "SIGNED", ctypes.c_longlong),
+    _code("Q", "unsigned long long", "UNSIGNED", ctypes.c_ulonglong),
+    _code("n", "intptr_t", "SIGNED", ctypes.c_ssize_t),
+    _code("N", "size_t", "UNSIGNED", ctypes.c_size_t),
+    _code("f", "float", "FLOATING", ctypes.c_float),
+    _code("d", "double", "FLOATING", ctypes.c_double),
+    _code("g", "long double", "FLOATING", ctypes.c_longdouble),
+    _code("Zf", "PyNativeType_ComplexFloat", "COMPLEX", ctypes.c_float, 2),
+    _code("Zd", "PyNativeType_ComplexDouble", "COMPLEX", ctypes.c_double, 2),
+    _code("Zg", "PyNativeType_ComplexLongDouble", "COMPLEX", ctypes.c_longdouble, 2),
+    _code("P", "void *", "POINTER", ctypes.c_void_p),
+    _code("s", "const char *", "STRING", ctypes.c_char_p),
+    _code("O", "struct _object *", "OBJECT", ctypes.c_void_p),
+)
+_BY_LETTERS = {row[0]: row for row in TYPE_CODES}
+_MOST = 127  # arguments in C
+
+
+class _Fault(Exception):
+    """Where, and why: what a signature cannot be."""
+
+
+def _unexpected(byte: int, otherwise: str) -> str:
+    if byte in b" \t\n\v\f\r":
+        return "spaces are not allowed"
+    return "a NUL byte is not allowed" if byte == 0 else otherwise
+
+
+def _read_pointer(text: bytes, at: int) -> tuple[str, int]:
+    """The marks in front of a code, and where that is."""
+    mark = text[at:at + 1].decode("latin-1")
+    if mark == "k":
+        raise _Fault(at, "'k' must follow '&' or '*'")
+    if mark not in ("&", "*"):
+        return "", at
+    at += 1
+    const = "k" if text[at:at + 1] == b"k" else ""
+    at += len(const)
+    behind = text[at:at + 1].decode("latin-1")
+    said = {
+        "&": "'&' cannot point to '&'; write 'P'" if mark == "&" else "'*' cannot point to '&'",
+        "*": f"'{mark}' cannot point to '*'",
+        "v": "'&' cannot point to 'v'" if mark == "&" else "'*' cannot point to 'v'; write '*B'",
+        "k": "'k' cannot be there twice",
+    }
+    if behind and behind in said:
+        raise _Fault(at, said[behind])
+    return mark + const, at
+
+
+def _read_type(text: bytes, at: int) -> tuple[str, int]:
+    """One type, or "v", and where it ends."""
+    marks, at = _read_pointer(text, at)
+    if at >= len(text):
+        raise _Fault(at, "unexpected end")
+    reason = "unknown type code"
+    letters = text[at:at + 1].decode("latin-1")
+    if letters == "Z":
+        at, reason = at + 1, "'Z' must be followed by f, d or g"
+        if at >= len(text):
+            raise _Fault(at, "unexpected end")
+        letters += text[at:at + 1].decode("latin-1")
+    if letters not in _BY_LETTERS:
+        raise _Fault(at, _unexpected(text[at], reason))
+    if marks.startswith("*"):
+        no_element = {
+            "P": "'*' cannot point to 'P': no number from Python becomes an address",
+            "O": "'*' cannot point to 'O': a buffer owns no objects",
+            "s": "'*s' is const without 'k'" if marks == "*k" else "",
+        }.get(letters)
+        if no_element:
+            raise _Fault(at, no_element)
+    return marks + letters, at + 1
+
+
+def _read(text: bytes) -> tuple[list[str], str]:
+    at, in_c = 0, 0
+    arguments: list[str] = []
+    while at < len(text) and text[at] not in b"->":
+        start, needed = at, 2 if text[at] == ord("*") else 1
+        fault: _Fault | None = None
+        try:
+            letters, at = _read_type(text, at)
+            if letters == "v":
+                fault = _Fault(start, "'v' is only a result")
+        except _Fault as error:
+            fault, at = error, error.args[0]
+        if in_c + needed > _MOST and at > start:
+            fault = _Fault(start, "more than 127 arguments" + ("; '*' is two in C" if needed == 2 else ""))
+        if fault is not None:
+            raise fault
+        arguments.append(letters)
+        in_c += needed
+    for each in b"->":
+        if at >= len(text) or text[at] != each:
+            raise _Fault(at, "expected '->'")
+        at += 1
+    if text[at:at + 1] == b"*":
+        raise _Fault(at, "'*' is only an argument: a result has no count")
+    result, at = _read_type(text, at)
+    if at < len(text):
+        raise _Fault(at, _unexpected(text[at], "text after the result"))
+    return arguments, result
+
+
+def parse_signature(signature: str, /) -> tuple[list[str], str]:
+    """See typedcall/signature.h, which owns the grammar."""
+    if not isinstance(signature, str):
+        raise TypeError(f"a signature is a str, not '{type(signature).__name__[:100]}'")
+    try:
+        return _read(str.encode(signature))
+    except _Fault as fault:
+        position, reason = fault.args
+    raise ValueError(f"signature {str.__repr__(str.__str__(signature))} at position {position}: {reason}")
+
+
+def _is_const(letters: str) -> bool:
+    return letters[1:2] == "k" or letters == "*s"
+
+
+def _same_besides_const(a: str, b: str) -> bool:
+    if (a[0] in "&*", a[0] == "*") != (b[0] in "&*", b[0] == "*"):
+        return False
+    x, y = _BY_LETTERS[a.lstrip("&*").lstrip("k")], _BY_LETTERS[b.lstrip("&*").lstrip("k")]
+    return x[0] == y[0] or (x[2] == y[2] and x[2] in ("SIGNED", "UNSIGNED") and x[3] == y[3])
+
+
+def _compare(one: str, other: str, is_ordered: bool) -> bool:
+    try:
+        (arguments, result), (others, its_result) = parse_signature(one), parse_signature(other)
+    except ValueError:
+        return False
+    if len(arguments) != len(others):
+        return False
+    # A value goes from the first to the second: arguments to what is offered, the result from it.
+    for given, taken in [*zip(others, arguments), (result, its_result)]:
+        if not _same_besides_const(given, taken):
+            return False
+        if _is_const(given) > _is_const(taken) or (not is_ordered and _is_const(given) != _is_const(taken)):
+            return False
+    return True
+
+
+def are_equivalent(one: str, other: str, /) -> bool:
+    """Are two signatures the same but for names of integers?"""
+    return _compare(one, other, False)
+
+
+def answers(offered: str, asked: str, /) -> bool:
+    """Can a function that is offered be called as what is asked for?"""
+    return _compare(offered, asked, True)
