@@ -155,6 +155,22 @@ class Distributions(unittest.TestCase):
         names += [] if support.IS_PYPY else ["jax/_jax", "tvm_ffi/_tvm_ffi"]
         self.assertEqual(modules, {"typedcall/" + name + suffix for name in names})
 
+    @support.ON_CPYTHON
+    def test_a_wheel_without_tags_is_of_its_platform(self):
+        # Clang that does not say it is like GCC stands for a platform without tags (core/compiler.h).
+        if shutil.which("clang") is None:
+            self.skipTest("no clang here")
+        succeeded, output = self.build("build_wheel", self.source, environment={"CC": "clang -fgnuc-version=0"})
+        self.assertTrue(succeeded, output)
+        wheel, = self.folder.glob("typedcall-*.whl")
+        # Not `any`, which pip would take on Linux, too, before the sources.
+        self.assertEqual(wheel.stem.rpartition("-")[2], re.sub(r"\W", "_", sysconfig.get_platform()))
+        with zipfile.ZipFile(wheel) as opened:
+            built = {name for name in opened.namelist() if ".dist-info/" not in name}
+            about = next(name for name in opened.namelist() if name.endswith(".dist-info/WHEEL"))
+            self.assertIn("Root-Is-Purelib: false", opened.read(about).decode())
+        self.assertEqual(built, self.expected())
+
     def test_an_editable_installation_compiles_what_has_changed(self):
         for done in ("Linking", "no work to do"):
             succeeded, output = self.build("build_editable", self.source)
