@@ -44,9 +44,8 @@ static inline int PyTypedcall_Internal_IsSameKept(const PyTypeObject *references
 }
 
 // Where `object` is among `capacity` cells, or the free one where it belongs. There is one.
-static inline PyObject **PyTypedcall_Internal_KeptCell(PyObject **cells, size_t capacity,
-                                                       const PyTypeObject *references,
-                                                       PyObject *object) {
+static inline __attribute__((cold)) PyObject **PyTypedcall_Internal_KeptCell(
+    PyObject **cells, size_t capacity, const PyTypeObject *references, PyObject *object) {
   size_t hash;
   if (Py_TYPE(object) == references) {
     // One row may be kept with many callables: each access makes a bound method.
@@ -64,8 +63,8 @@ static inline PyObject **PyTypedcall_Internal_KeptCell(PyObject **cells, size_t 
 
 // Keeps `object`, once. -1 when there is no memory (no exception set). The caller has the state for
 // itself.
-static inline int PyTypedcall_Internal_KeepOne(PyTypedcall_Internal_Keeper *keeper,
-                                               const PyTypeObject *references, PyObject *object) {
+static inline __attribute__((cold)) int PyTypedcall_Internal_KeepOne(
+    PyTypedcall_Internal_Keeper *keeper, const PyTypeObject *references, PyObject *object) {
   if (keeper->capacity > 0 &&
       *PyTypedcall_Internal_KeptCell(keeper->kept, keeper->capacity, references, object) != NULL) {
     return 0;
@@ -90,8 +89,10 @@ static inline int PyTypedcall_Internal_KeepOne(PyTypedcall_Internal_Keeper *keep
 
 // Keeps `object`, or what is in it if it is a tuple: who tags the same again makes the tuple again.
 // Nothing for NULL, and not `owner`, with which the row goes. As KeepOne.
-static inline int PyTypedcall_Internal_Keep(PyObject *in, const PyTypeObject *references,
-                                            PyObject *object, const PyObject *owner) {
+static inline __attribute__((cold)) int PyTypedcall_Internal_Keep(PyObject *in,
+                                                                  const PyTypeObject *references,
+                                                                  PyObject *object,
+                                                                  const PyObject *owner) {
   // Nor itself, which Python code can find.
   if (object == NULL || object == owner || object == in) return 0;
   PyTypedcall_Internal_Keeper *keeper = PyTypedcall_Internal_AsKeeper(in);
@@ -107,23 +108,24 @@ static inline int PyTypedcall_Internal_Keep(PyObject *in, const PyTypeObject *re
 }
 
 // Takes a row away from readers: whoever looks finds nothing. It stays in its cell.
-static inline void PyTypedcall_Internal_RetractRow(PyTypedcall_Internal_State *state,
-                                                   PyTypedcall_Internal_Row *row) {
+static inline __attribute__((cold)) void PyTypedcall_Internal_RetractRow(
+    PyTypedcall_Internal_State *state, PyTypedcall_Internal_Row *row) {
   PyTypedcall_Internal_TableRetract(&state->tables[row->space], row->key);
   PyTypedcall_Internal_Count(&state->counters.rows_removed, 1);
   row->is_in_table = 0;
 }
 
 // Takes a row out of its cell, live or retracted. Its reference is the caller's now.
-static inline void PyTypedcall_Internal_TakeOut(PyTypedcall_Internal_State *state,
-                                                PyTypedcall_Internal_Row *row) {
+static inline __attribute__((cold)) void PyTypedcall_Internal_TakeOut(
+    PyTypedcall_Internal_State *state, PyTypedcall_Internal_Row *row) {
   if (row->is_in_table) PyTypedcall_Internal_RetractRow(state, row);
   PyTypedcall_Internal_TableForget(&state->tables[row->space], row);
 }
 
 // Releases the reference of a table, out of which the row has been taken; what it keeps is kept by
 // the references to it from now on. May run anything.
-static inline void PyTypedcall_Internal_LetRowGo(PyTypedcall_Internal_Row *row) {
+static inline __attribute__((cold)) void PyTypedcall_Internal_LetRowGo(
+    PyTypedcall_Internal_Row *row) {
   PyObject *keeper = row->is_hosted ? NULL : row->keeper;
   row->keeper = NULL;
   PyTypedcall_Internal_ReleaseRow(row);
@@ -131,7 +133,8 @@ static inline void PyTypedcall_Internal_LetRowGo(PyTypedcall_Internal_Row *row) 
 }
 
 // The same for each of a chain. They are out of the table, so what runs meanwhile finds none.
-static inline void PyTypedcall_Internal_LetRowsGo(PyTypedcall_Internal_Row *rows) {
+static inline __attribute__((cold)) void PyTypedcall_Internal_LetRowsGo(
+    PyTypedcall_Internal_Row *rows) {
   while (rows != NULL) {
     PyTypedcall_Internal_Row *next = rows->next;
     PyTypedcall_Internal_LetRowGo(rows);
@@ -148,7 +151,7 @@ static inline int PyTypedcall_Internal_TraverseKeeper(PyObject *self, visitproc 
 
 // Takes the rows out that `keeper` is hosted for: its object is dying, or Python code has changed
 // that one's `__dict__`. A chain, with the table's references.
-static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TakeHosted(
+static inline __attribute__((cold)) PyTypedcall_Internal_Row *PyTypedcall_Internal_TakeHosted(
     const PyTypedcall_Internal_Keeper *keeper, const PyObject *self) {
   PyTypedcall_Internal_SideTable *table = &keeper->state->tables[PyTypedcall_BY_OBJECT];
   PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRows(table, keeper->hosted_by);
@@ -167,7 +170,7 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TakeHosted(
   return gone;
 }
 
-static inline void PyTypedcall_Internal_FreeKeeper(PyObject *self) {
+static inline __attribute__((cold)) void PyTypedcall_Internal_FreeKeeper(PyObject *self) {
   const PyTypedcall_Internal_Keeper keeper = *PyTypedcall_Internal_AsKeeper(self);
   PyTypeObject *type = Py_TYPE(self);
   PyTypedcall_Internal_Row *gone = NULL;
@@ -201,9 +204,8 @@ static inline PyTypeObject *PyTypedcall_Internal_NewKeeperType(void) {
 
 // Gives a row, whose cell is there, what keeps: what its object has for another of its rows, or
 // `*fresh`.
-static inline void PyTypedcall_Internal_GiveKeeper(PyTypedcall_Internal_State *state,
-                                                   PyTypedcall_Internal_Row *row,
-                                                   PyObject **fresh) {
+static inline __attribute__((cold)) void PyTypedcall_Internal_GiveKeeper(
+    PyTypedcall_Internal_State *state, PyTypedcall_Internal_Row *row, PyObject **fresh) {
   PyTypedcall_Internal_SideTable *table = &state->tables[row->space];
   PyTypedcall_Internal_Row *other = PyTypedcall_Internal_TableRows(table, row->key);
   while (other != NULL && (!other->is_hosted || other->keeper == NULL)) other = other->older;
@@ -213,7 +215,8 @@ static inline void PyTypedcall_Internal_GiveKeeper(PyTypedcall_Internal_State *s
 }
 
 // One that keeps nothing yet, or NULL with an exception. May collect garbage.
-static inline PyObject *PyTypedcall_Internal_NewKeeper(const PyTypedcall_Internal_State *state) {
+static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_NewKeeper(
+    const PyTypedcall_Internal_State *state) {
   PyTypeObject *type = state->keeper_type;
   if (type == NULL) {
     PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
@@ -226,7 +229,7 @@ static inline PyObject *PyTypedcall_Internal_NewKeeper(const PyTypedcall_Interna
 // The dictionary in which an object may have a keeper: a new reference, or NULL without an
 // exception. Types and modules have code's there, and where there is no GIL the table goes on as it
 // is: a reader could find a keeper that another thread is freeing.
-static inline PyObject *PyTypedcall_Internal_HostingDict(PyObject *object) {
+static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_HostingDict(PyObject *object) {
 #ifndef Py_GIL_DISABLED
   if (PyType_Check(object) || PyModule_Check(object)) return NULL;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
@@ -242,8 +245,8 @@ static inline PyObject *PyTypedcall_Internal_HostingDict(PyObject *object) {
 
 // Has `object` keep what the row for it keeps, which the table does so far. Nothing happens where
 // that fails. May run Python code; the caller has a reference to the keeper.
-static inline void PyTypedcall_Internal_Host(PyTypedcall_Internal_State *state, PyObject *object,
-                                             PyObject *keeper) {
+static inline __attribute__((cold)) void PyTypedcall_Internal_Host(
+    PyTypedcall_Internal_State *state, PyObject *object, PyObject *keeper) {
   PyObject *dict = PyTypedcall_Internal_HostingDict(object);
   if (dict == NULL) return;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();

@@ -84,7 +84,7 @@ struct parameter_shape;
 template <class... P>
 struct TYPEDCALL_HIDDEN parameter_shape<std::tuple<P...>> {
   static constexpr std::size_t count = sizeof...(P);
-  static constexpr bool has_default[] = {P::has_default..., false};
+  static constexpr bool has_default[sizeof...(P) + 1] = {P::has_default..., false};
   static constexpr bool any_by_name = ((P::how != passing::by_position) || ...);
   static constexpr bool any_default = (P::has_default || ...);
   static constexpr bool any_keyword_only = ((P::how == passing::by_name) || ...);
