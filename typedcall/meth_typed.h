@@ -1,6 +1,7 @@
 // METH_TYPED by the names of the post that proposed it, with the struct that is printed there: its
-// module compiles and runs unchanged, and typedcall's readers find its type information. Stands
-// alone: whoever writes a new module includes typedcall/typed_method.h. Source: M. Bernstein, "Type
+// module compiles and runs with this include, and typedcall's readers find its type information.
+// The post names T_C_LONG alone; the other codes are PyPy's. Stands alone: a new module includes
+// typedcall/typed_method.h. Source: M. Bernstein, "Type
 // information for faster Python C extensions"; docs/ABI.md, section 4.
 #ifndef TYPEDCALL_METH_TYPED_H_
 #define TYPEDCALL_METH_TYPED_H_

@@ -79,6 +79,8 @@ class TheTable(unittest.TestCase):
         elif program == "tools/bench":
             known, = re.findall(r"(?m)^ALL=\((.*)\)$", (ROOT / program).read_text(encoding="utf-8"))
             self.assertIn(arguments[0], known.split())
+        elif program == "tools/bench_package":
+            self.assertIn(f'"{arguments[0]}"', (ROOT / "tools" / "bench_package.py").read_text(encoding="utf-8"))
         else:
             self.assertEqual(program, "python3")
             status, printed, errors = support.python(*arguments)
