@@ -44,7 +44,8 @@ TYPEDCALL_RARE inline void set_too_many(const parameter_list &parameters, std::s
                given == 1 && by_name == 0 ? "was" : "were");
 }
 
-/// Those that can be passed by position first: the others are looked at when none of these is.
+/// As in CPython, those that can be passed by position are named first, and the keyword-only ones
+/// only when none of these is missing.
 TYPEDCALL_RARE inline void set_missing(const parameter_list &parameters, PyObject *const *values) {
   const auto is_missing = [&](std::size_t at) {
     return values[at] == nullptr && !parameters.has_default[at];
@@ -52,7 +53,10 @@ TYPEDCALL_RARE inline void set_missing(const parameter_list &parameters, PyObjec
   std::size_t first = 0, end = parameters.required, count = 0, named = 0;
   while (first < end && !is_missing(first)) ++first;
   const bool by_name = first == end;
-  if (by_name) first = parameters.by_position, end = parameters.count;
+  if (by_name) {
+    first = parameters.by_position;
+    end = parameters.count;
+  }
   for (std::size_t i = first; i < end; ++i) count += is_missing(i) ? 1 : 0;
   text names;
   for (std::size_t i = first; i < end; ++i) {
@@ -157,7 +161,7 @@ TYPEDCALL_RARE inline void name_argument(const parameter_list &parameters, std::
 
 /// Fills `values`, one for each parameter, with borrowed arguments, NULL where the default counts.
 /// `keywords` is METH_FASTCALL's tuple of names, or NULL. False with TypeError: the faults are
-/// looked for in CPython's order. Who has no keyword-only parameters does not pay for them.
+/// looked for in CPython's order. Functions without keyword-only parameters pay nothing for them.
 template <bool AnyKeywordOnly>
 TYPEDCALL_OUT_OF_LINE bool place_arguments(const parameter_list &parameters, PyObject *const *args,
                                            std::size_t nargs, PyObject *keywords,

@@ -202,8 +202,9 @@ struct named_function {
       return convert_given(&frame, args, all) ? frame.call(Native::wrapped(), self) : nullptr;
     }
     PyObject *values[shape::count + 1];
-    if (!place_arguments<shape::any_keyword_only>(list, args, nargs, keywords, values))
+    if (!place_arguments<shape::any_keyword_only>(list, args, nargs, keywords, values)) {
       return nullptr;
+    }
     return convert(&frame, values, all) ? frame.call(Native::wrapped(), self) : nullptr;
   }
 
