@@ -98,7 +98,7 @@ class Designs(unittest.TestCase):
             printed = table_rows(file.read())
         for name, cells in rows.items():
             self.assertEqual(words_of(printed[name]), words_of(cells), name)
-        # Three objects for a class instead of one; and the most that ours may take.
+        # Two objects for a class instead of one (IOPy also had a proxy); and the most that ours may take.
         self.assertGreater(int(rows["meta-metaclass"][4]), 1000)
         if "t" not in sys.abiflags:
             # Without the GIL CPython's allocator rounds up further.

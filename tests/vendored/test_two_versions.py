@@ -44,7 +44,7 @@ class TwoVersions(unittest.TestCase):
                 self.assertEqual(len(errors), 2, ended.err)
                 self.assertIn("typedcall: two versions of the headers: keep one copy", errors[0])
                 self.assertIn("typedcall: the error above says why this stops here", errors[1])
-                notes = re.findall(r"(\S+):\d+.* note: .*previous definition", ended.err)
+                notes = re.findall(r"([^\s:]+):\d+.* note: .*previous definition", ended.err)
                 single = first in (OURS, OTHERS, BEFORE)
                 self.assertEqual(os.path.basename(notes[0]), first if single else "version.h")
 

@@ -189,11 +189,11 @@ def _tag(function: Any, flags: Flags) -> list[Entry]:
     found = [entry for entry in made if isinstance(entry, Entry)]
     if found:
         # One for all variants: what any of them demands, and only what all of them promise.
-        of_all = Flags(0)
+        of_all, by_all = Flags(0), Flags.THREAD_SAFE
         for entry in found:
             of_all |= entry.flags
-        if not all(entry.flags & Flags.THREAD_SAFE for entry in found):
-            of_all &= ~Flags.THREAD_SAFE
+            by_all &= entry.flags
+        of_all &= ~Flags.THREAD_SAFE | by_all
         tag(
             function,
             [entry.signature for entry in found],
