@@ -157,7 +157,7 @@ def _how_to_ask(f: Any, signature: str, can: Any, casting: str) -> str:
     for entry in [] if can is None else matching(entries(f), signature, casting):
         flags = Flags(int(entry.flags) & EVERYTHING)
         if flags.asks(can) and not entry.flags.asks(EVERYTHING):
-            asked = " | ".join(f"Flags.{name}" for name in flags.names)
+            asked = " | ".join([f"Flags.{name}" for name in flags.names])
             return f"; a caller that handles this asks with capabilities={asked}"
     return ""
 

@@ -59,4 +59,5 @@ def foreign_entries(obj: Any) -> list[Entry]:
 
 def why_not(obj: Any) -> list[str]:
     """Why an adapter that knows the object does not offer it, or not all of it; empty where none does."""
-    return list(dict.fromkeys(each for each in _found(obj) if isinstance(each, str)))
+    # No generator: CPython 3.12 and 3.13 do not survive making one without memory.
+    return list(dict.fromkeys([each for each in _found(obj) if isinstance(each, str)]))
