@@ -336,6 +336,11 @@ if os.fork() == 0:
     os.read(there, 1)  # nothing: its parent has ended
     assert not path.exists()
     register()
+    # At its own end DuckDB may wait for threads that the fork has left behind.
+    import atexit
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    os._exit(0)
 """
 
 
