@@ -54,9 +54,8 @@ static inline __attribute__((cold)) void PyTypedcall_Internal_ReadCounters(
 // A chain, with the state's references. Runs no Python code.
 static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TakeAllRows(
     PyTypedcall_Internal_State *state, PyObject *owners) {
-  PyTypedcall_Internal_Row *rows = state->replaced;
+  PyTypedcall_Internal_Row *rows = NULL;
   PyObject *capsule;
-  state->replaced = NULL;
   for (Py_ssize_t at = 0; owners != NULL && PyDict_Next(owners, &at, NULL, &capsule);) {
     PyTypedcall_Internal_DisownAll(PyTypedcall_Internal_OwnerIn(capsule));
   }

@@ -20,7 +20,6 @@ typedef struct PyTypedcall_Internal_State {
   PyTypeObject *reference_type;  // of what hold() gives
   PyTypeObject *keeper_type;     // of what keeps what publish_kept() was given
   PyObject *owners;  // dict: address of an owner -> capsule of its PyTypedcall_Internal_Owner
-  PyTypedcall_Internal_Row *replaced;  // those that exchange() has taken out of their cells
   PyTypedcall_Counters counters;
   PyObject *slot_names;  // dict: name -> ID, see core/slots/slot_names.h
   PyObject *combined;    // dict: metaclasses -> weak reference, see core/types/combined_metaclass.h

@@ -19,7 +19,7 @@ static inline int PyTypedcall_Internal_RemoveRowsOf(PyTypedcall_Internal_Owner *
   while (owner->owned != NULL) {
     PyTypedcall_Internal_Row *row = owner->owned->row;
     PyTypedcall_Internal_Disown(owner->owned);
-    if (row->owned_by == NULL && !row->is_replaced) {
+    if (row->owned_by == NULL) {
       PyTypedcall_Internal_TakeOut(state, row);
       row->next = gone;
       gone = row;
@@ -73,7 +73,8 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_NewRow(
 }
 
 // Makes sure that one more row fits into the table. -1 when there is no memory (no exception set).
-static inline int PyTypedcall_Internal_ReserveRow(PyTypedcall_Internal_State *state, int space) {
+static inline __attribute__((cold)) int PyTypedcall_Internal_ReserveRow(
+    PyTypedcall_Internal_State *state, int space) {
   const int reserved = PyTypedcall_Internal_TableReserve(&state->tables[space]);
   if (reserved < 0) return -1;
   PyTypedcall_Internal_Count(&state->counters.generations, (uint64_t)reserved);

@@ -9,23 +9,19 @@
 extern "C" {
 #endif
 
-// Puts `fresh` into the cell of `old`, which is kept until the interpreter ends.
+// Puts `fresh` into the cell of `old`, which stays there as a retracted one does.
 static inline void PyTypedcall_Internal_SwapRows(PyTypedcall_Internal_State *state,
                                                  PyTypedcall_Internal_Row *old,
                                                  PyTypedcall_Internal_Row *fresh) {
   PyTypedcall_Internal_SideTable *table = &state->tables[old->space];
   PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_Probe(table->current, old->key);
   cell->row = fresh;
-  fresh->older = old->older;
-  old->older = NULL;
+  fresh->older = old;
   PyTypedcall_STORE_RELEASE(&cell->value, fresh->value);
   PyTypedcall_Internal_Count(&state->counters.rows_added, 1);
   PyTypedcall_Internal_Count(&state->counters.rows_removed, 1);
   fresh->is_in_table = 1;
   old->is_in_table = 0;
-  old->is_replaced = 1;
-  old->next = state->replaced;
-  state->replaced = old;
 }
 
 // See PyTypedcall_Interface.exchange; with a NULL `expected` whatever is there is replaced.

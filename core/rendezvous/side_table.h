@@ -32,14 +32,12 @@ typedef struct PyTypedcall_Internal_Generation {
   PyTypedcall_Internal_Cell cells[1];
 } PyTypedcall_Internal_Generation;
 
-// What writers know about a cell. It lives as long as someone has a reference: the table, or the
-// cell or list that has it as a retracted one, and each consumer that holds it
-// (core/rendezvous/row_reference.h).
+// What writers know about a cell. It lives as long as someone has a reference: its cell, where it
+// is live or retracted, and each consumer that holds it (core/rendezvous/row_reference.h).
 typedef struct PyTypedcall_Internal_Row {
   size_t references;
   int space;
   int is_in_table;  // its key's live row
-  int is_replaced;  // it is in no cell, but kept until the interpreter ends
   const void *key;
   const void *value;
   void (*destroy)(const void *value);

@@ -106,7 +106,7 @@ static inline void PyExtensibleType_Internal_UnsetStatic(PyTypeObject *type, int
 
 // Gives the ordinary static types that derive from `type` and have the metaclass `from` another
 // one. It is CPython that gives them the metaclass of their base, and that lists them.
-static inline void PyExtensibleType_Internal_Retype(
+static inline __attribute__((cold)) void PyExtensibleType_Internal_Retype(
     const PyExtensibleType_Internal_StaticTypes *types, PyTypeObject *type, PyTypeObject *from,
     PyTypeObject *to) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
@@ -180,10 +180,8 @@ static inline int PyExtensibleType_Internal_CheckStatic(PyTypeObject *type,
 // Prepends what `type` inherits, in its MRO's order and without IDs that it has itself, to its
 // table. Returns 0, or -1 with MemoryError, or with ValueError when there is no room, and then
 // nothing has changed.
-static inline int PyExtensibleType_Internal_PrependInherited(PyTypeObject *metaclass,
-                                                             PyTypeObject *type,
-                                                             PyExtensibleTypeData *data,
-                                                             Py_ssize_t capacity) {
+static inline __attribute__((cold)) int PyExtensibleType_Internal_PrependInherited(
+    PyTypeObject *metaclass, PyTypeObject *type, PyExtensibleTypeData *data, Py_ssize_t capacity) {
   PyObject *mro = PyTypedcall_Internal_Mro(type);
   const Py_ssize_t own_count = data->count;
   Py_ssize_t most = 0, unused = 0;
@@ -284,7 +282,7 @@ static inline int PyExtensibleType_Internal_IsLate(
 }
 
 // See PyExtensibleType_Ready. `types` are those of the interpreter.
-static inline int PyExtensibleType_Internal_ReadyStatic(
+static inline __attribute__((cold)) int PyExtensibleType_Internal_ReadyStatic(
     PyTypeObject *metaclass, PyExtensibleType_Internal_StaticTypes *types, PyTypeObject *type,
     Py_ssize_t capacity) {
 #ifdef Py_LIMITED_API

@@ -111,7 +111,7 @@ static inline PyTypeObject *PyExtensibleType_Internal_OwnDealloc(PyTypeObject *o
 
 // Of classes with a combined metaclass: what ours does, around the foreign one's tp_dealloc, which
 // ends in that of `type`.
-static inline void PyExtensibleType_Internal_CombinedDealloc(PyObject *self) {
+static inline __attribute__((cold)) void PyExtensibleType_Internal_CombinedDealloc(PyObject *self) {
   PyTypeObject *type = (PyTypeObject *)self, *metaclass = Py_TYPE(self), *combined = metaclass;
   PyTypeObject *ours = PyExtensibleType_Internal_MetaclassOf(type), *other;
   while (combined->tp_dealloc != PyExtensibleType_Internal_CombinedDealloc) {

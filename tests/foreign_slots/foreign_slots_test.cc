@@ -304,7 +304,7 @@ TEST_F(Foreign, ReplaceRefuses) {
 }
 
 // Without the fixture, whose scope would outlive the interpreter.
-TEST(ForeignAtTheEnd, ReplacedValuesLastUntilThen) {
+TEST(ForeignAtTheEnd, ReplacedValuesHaveGoneWithTheirOwner) {
   if (!typedcall_test::ClassesCanDie()) GTEST_SKIP() << "this interpreter keeps its classes";
   static int destroyed;
   destroyed = 0;
@@ -326,7 +326,7 @@ TEST(ForeignAtTheEnd, ReplacedValuesLastUntilThen) {
   }
   Collect();
   EXPECT_EQ(interface->find(interface->state, PyTypedcall_BY_DEF, &key), nullptr);
-  EXPECT_EQ(destroyed, 1) << "the one that stood; the other may still be read";
+  EXPECT_EQ(destroyed, 2) << "the one that stood, and the one that could be read until now";
   ASSERT_EQ(StopPython(), 0);
   EXPECT_EQ(destroyed, 2);
   StartPython();

@@ -195,7 +195,6 @@ TEST_F(RowsSwept, ReplacingAndExchanging) {
     EXPECT_EQ(Find(PyTypedcall_BY_TYPE, key), succeeded ? &other_ : &value_);
     owner.reset();
     EXPECT_EQ(Find(PyTypedcall_BY_TYPE, key), nullptr);
-    DropReplaced();
     EXPECT_EQ(other_, succeeded);
     EXPECT_EQ(value_, 1);
     value_ = other_ = 0;

@@ -164,7 +164,6 @@ TEST_F(Types, ForeignSlots) {
     scope_.Run("del Foreign, Derived");
   };
   const auto settle = [&] {
-    DropReplaced();
     for (auto &table : State()->tables) PyTypedcall_Internal_TableFree(&table);
   };
   const auto sweep = [&](Swept swept) {

@@ -20,13 +20,6 @@ class WithoutMemory : public Rows {
   const void *Put(int space, const void *key, const Ref &owner) {
     return Publish(space, key, owner, &value_, Ended);
   }
-  // What was replaced is kept until the interpreter ends.
-  static void DropReplaced() {
-    PyTypedcall_Internal_Row *rows = State()->replaced;
-    State()->replaced = nullptr;
-    PyTypedcall_Internal_LetRowsGo(rows);
-  }
-
   int value_ = 0, other_ = 0;  // how often each was destroyed
   Ref owner_ = Owner();
 };
