@@ -8,7 +8,7 @@
 
 #include "core/await.h"
 
-#if TYPEDCALL_IS_SUPPORTED  // else core/await.h has all of it
+#if TYPEDCALL_IS_SUPPORTED  // else core/await.h has this part
 
 #include "core/rendezvous/interface_functions.h"
 
@@ -361,6 +361,15 @@ static inline __attribute__((cold)) const PyTypedcall_Interface *PyTypedcall_Imp
   return interface;
 }
 
+#ifdef __cplusplus
+}
+#endif
+#endif  // TYPEDCALL_IS_SUPPORTED
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// The slot ID that belongs to `name` (UTF-8) in the calling interpreter: the same for every
 /// module, whoever asks first. It is for ideas that nobody has registered: prefix the name with the
 /// project's own, as in "scikit-foo.kernel". IDs are given out in the order in which they are asked
@@ -377,5 +386,4 @@ static inline uintptr_t PyCustomSlot_IDByName(const PyTypedcall_Interface *inter
 #ifdef __cplusplus
 }
 #endif
-#endif  // TYPEDCALL_IS_SUPPORTED
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_H_

@@ -159,7 +159,7 @@ static inline int PyTypedcall_Internal_PublishFor(PyTypedcall_Internal_State *st
     return 1;
   }
   row->destroy = NULL;  // it was not taken
-  PyTypedcall_Internal_ReleaseRow(row);
+  PyTypedcall_Internal_LetRowGo(row);
   return -1;
 }
 
@@ -206,9 +206,8 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_Publish(
   offered.value = value;
   offered.destroy = destroy;
   int result;
-  PyObject *keeper = NULL;
+  PyObject *keeper = NULL;  // until a row takes it
   if (kept != NULL && (keeper = PyTypedcall_Internal_NewKeeper(state)) == NULL) return -1;
-  PyObject *unused = keeper;
   do {
     // Whatever can run Python code (and thereby another publish) comes before the table is looked
     // at.
@@ -217,20 +216,16 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_Publish(
         PyTypedcall_Internal_GetOwner(state, object, may_be_kept, &held);
     if (owner == NULL) {
       *existing = NULL;
-      Py_XDECREF(unused);
+      Py_XDECREF(keeper);
       return -1;
     }
     result = PyTypedcall_Internal_PublishFor(state, owner, &offered, equal, may_come_back, kept,
-                                             &unused, object, existing);
-    if (keeper != NULL && unused == NULL && result >= 0 && may_be_kept) {
-      Py_INCREF(keeper);
-      PyTypedcall_Internal_Host(state, object, keeper);
-      Py_DECREF(keeper);
-    }
+                                             &keeper, object, existing);
     PyTypedcall_Internal_DropIdleOwner(state, owner);
     Py_DECREF(held);
   } while (result == PyTypedcall_CONFLICT && PyTypedcall_Internal_RetireDying(state, space, key));
-  Py_XDECREF(unused);
+  Py_XDECREF(keeper);
+  if (kept != NULL && may_be_kept && result >= 0) PyTypedcall_Internal_Host(state, object);
   if (result == PyTypedcall_CONFLICT) PyTypedcall_Internal_Count(&state->counters.conflicts, 1);
   if (result == -1) {
     *existing = NULL;

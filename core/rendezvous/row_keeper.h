@@ -126,10 +126,11 @@ static inline __attribute__((cold)) void PyTypedcall_Internal_TakeOut(
 // the references to it from now on. May run anything.
 static inline __attribute__((cold)) void PyTypedcall_Internal_LetRowGo(
     PyTypedcall_Internal_Row *row) {
-  PyObject *keeper = row->is_hosted ? NULL : row->keeper;
+  PyObject *keeper = row->keeper;
+  const int is_own = keeper != NULL && PyTypedcall_Internal_AsKeeper(keeper)->hosted_by == NULL;
   row->keeper = NULL;
   PyTypedcall_Internal_ReleaseRow(row);
-  Py_XDECREF(keeper);
+  if (is_own) Py_DECREF(keeper);
 }
 
 // The same for each of a chain. They are out of the table, so what runs meanwhile finds none.
@@ -208,22 +209,26 @@ static inline __attribute__((cold)) void PyTypedcall_Internal_GiveKeeper(
     PyTypedcall_Internal_State *state, PyTypedcall_Internal_Row *row, PyObject **fresh) {
   PyTypedcall_Internal_SideTable *table = &state->tables[row->space];
   PyTypedcall_Internal_Row *other = PyTypedcall_Internal_TableRows(table, row->key);
-  while (other != NULL && (!other->is_hosted || other->keeper == NULL)) other = other->older;
-  row->is_hosted = other != NULL;
+  while (other != NULL && (other->keeper == NULL ||
+                           PyTypedcall_Internal_AsKeeper(other->keeper)->hosted_by == NULL)) {
+    other = other->older;
+  }
   row->keeper = other != NULL ? other->keeper : *fresh;
   if (other == NULL) *fresh = NULL;
 }
 
 // One that keeps nothing yet, or NULL with an exception. May collect garbage.
 static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_NewKeeper(
-    const PyTypedcall_Internal_State *state) {
+    PyTypedcall_Internal_State *state) {
   PyTypeObject *type = state->keeper_type;
   if (type == NULL) {
     PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
     return NULL;
   }
   const allocfunc allocate = PyTypedcall_Internal_SLOT(allocfunc, type, tp_alloc);
-  return allocate(type, 0);
+  PyObject *made = allocate(type, 0);
+  if (made != NULL) PyTypedcall_Internal_AsKeeper(made)->state = state;
+  return made;
 }
 
 // The dictionary in which an object may have a keeper: a new reference, or NULL without an
@@ -243,25 +248,28 @@ static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_HostingDict(P
 #endif
 }
 
-// Has `object` keep what the row for it keeps, which the table does so far. Nothing happens where
-// that fails. May run Python code; the caller has a reference to the keeper.
+// Has `object` keep what the row for it keeps, instead of the table; again, where Python code has
+// taken that away. Nothing happens where that fails. May run Python code.
 static inline __attribute__((cold)) void PyTypedcall_Internal_Host(
-    PyTypedcall_Internal_State *state, PyObject *object, PyObject *keeper) {
+    PyTypedcall_Internal_State *state, PyObject *object) {
   PyObject *dict = PyTypedcall_Internal_HostingDict(object);
-  if (dict == NULL) return;
-  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  if (PyDict_SetItemString(dict, PyTypedcall_KEPT_NAME, keeper) == 0) {
-    PyTypedcall_Internal_Row *row =
-        PyTypedcall_Internal_TableRow(&state->tables[PyTypedcall_BY_OBJECT], object);
-    if (row != NULL && row->keeper == keeper && !row->is_hosted) {
-      row->is_hosted = 1;
-      PyTypedcall_Internal_AsKeeper(keeper)->state = state;
-      PyTypedcall_Internal_AsKeeper(keeper)->hosted_by = object;
+  PyTypedcall_Internal_SideTable *table = &state->tables[PyTypedcall_BY_OBJECT];
+  PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(table, object);
+  PyObject *keeper = row != NULL ? row->keeper : NULL;
+  if (dict != NULL && keeper != NULL) {
+    Py_INCREF(keeper);
+    PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+    const int is_there = PyDict_SetItemString(dict, PyTypedcall_KEPT_NAME, keeper) == 0;
+    PyTypedcall_RestoreError(saved);
+    PyTypedcall_Internal_Keeper *hosted = PyTypedcall_Internal_AsKeeper(keeper);
+    row = PyTypedcall_Internal_TableRow(table, object);  // that can have taken it away
+    if (is_there && hosted->hosted_by == NULL && row != NULL && row->keeper == keeper) {
+      hosted->hosted_by = object;
       Py_DECREF(keeper);
     }
+    Py_DECREF(keeper);
   }
-  Py_DECREF(dict);
-  PyTypedcall_RestoreError(saved);
+  Py_XDECREF(dict);
 }
 
 #ifdef __cplusplus

@@ -16,15 +16,13 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_ShareRow(
   return row;
 }
 
-// One reference fewer. May run anything: `destroy`, and whatever was kept.
+// One reference fewer; that of the cell has let the keeper go. May run anything: `destroy`.
 static inline void PyTypedcall_Internal_ReleaseRow(PyTypedcall_Internal_Row *row) {
   if (__atomic_sub_fetch(&row->references, 1, __ATOMIC_ACQ_REL) > 0) return;
-  PyObject *keeper = row->is_hosted ? NULL : row->keeper;
   const void *value = row->value;
   void (*destroy)(const void *value) = row->destroy;
   PyTypedcall_RAW_FREE(row);
   if (destroy != NULL) destroy(value);
-  Py_XDECREF(keeper);
 }
 
 // What a consumer holds. Nothing in it changes, so a cycle that it is part of can be broken at some

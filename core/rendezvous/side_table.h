@@ -42,7 +42,6 @@ typedef struct PyTypedcall_Internal_Row {
   const void *value;
   void (*destroy)(const void *value);
   PyObject *keeper;  // of what publish_kept() was given, or NULL: core/rendezvous/row_keeper.h
-  int is_hosted;     // the tagged object has the reference to it
   struct PyTypedcall_Internal_Ownership *owned_by, **owned_by_end;
   size_t left;                             // how often an owner has left it
   struct PyTypedcall_Internal_Row *older;  // the next of the key's retracted rows, in its cell

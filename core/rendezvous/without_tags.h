@@ -130,11 +130,6 @@ static inline const PyTypedcall_Interface *PyTypedcall_Installed(
 }
 #define PyTypedcall_Import PyTypedcall_Await
 
-static inline uintptr_t PyCustomSlot_IDByName(const PyTypedcall_Interface *interface,
-                                              const char *name) {
-  return interface->slot_id(interface->state, name);
-}
-
 #ifdef __cplusplus
 }
 #endif

@@ -95,6 +95,14 @@ TEST_F(Keeping, PythonCodeTakesItAway) {
   EXPECT_EQ(Counted().rows_removed, 1u);
   EXPECT_EQ(PublishKept(object, second, Owner()), 1);
   EXPECT_EQ(Find(kObject, object.get()), second);
+  // Who tags again has it there again, whatever kept it meanwhile.
+  held = Hold(kObject, object.get());
+  PyDict_Clear(dict.get());
+  EXPECT_EQ(Retract(kObject, object.get()), 1);
+  EXPECT_EQ(PublishKept(object, value, Owner()), 1);
+  EXPECT_TRUE(IsHosted(object));
+  held.reset();
+  EXPECT_EQ(Find(kObject, object.get()), value);
 }
 
 TEST_F(Keeping, AnotherTagHasItToo) {

@@ -26,20 +26,25 @@ def keeping(back):
 
 
 class Cycles(Process):
-    @WITH_GIL
-    def test_an_object_s_own_method(self):
+    def goes(self, code):
         self.runs("""
 class C:
     def __call__(self, x):
         return x + 1
 c = C()
 typedcall.tag(c, "d->d", Callback(c.__call__))
-assert typedcall.resolve(c, "d->d")(1.0) == 2.0
+%s
 gone = weakref.ref(c)
 del c
 churn()
 assert gone() is None
 print("ok")
+""" % code)
+
+    @WITH_GIL
+    def test_an_object_s_own_method(self):
+        self.goes("""
+assert typedcall.resolve(c, "d->d")(1.0) == 2.0
 """)
 
     @WITH_GIL
@@ -60,12 +65,7 @@ print("ok")
 
     @WITH_GIL
     def test_what_is_added(self):
-        self.runs("""
-class C:
-    def __call__(self, x):
-        return x
-c = C()
-typedcall.tag(c, "d->d", Callback(c.__call__))
+        self.goes("""
 typedcall.add(c, "dd->d", ctypes.CFUNCTYPE(double, double, double)(lambda x, y: c(x)))
 typedcall.untag(c)
 typedcall.tag(c, "d->d", Callback(c.__call__))
@@ -74,12 +74,7 @@ typedcall.tag(c, "d->d", entry.address, flags=entry.flags)
 del entry
 typedcall.add(c, "ddd->d", ctypes.CFUNCTYPE(double, double, double, double)(lambda x, y, z: c(x)))
 churn()
-assert [typedcall.resolve(c, "d->d")(4.0), typedcall.resolve(c, "ddd->d")(5.0, 1.0, 2.0)] == [4.0, 5.0]
-gone = weakref.ref(c)
-del c
-churn()
-assert gone() is None
-print("ok")
+assert [typedcall.resolve(c, "d->d")(4.0), typedcall.resolve(c, "ddd->d")(5.0, 1.0, 2.0)] == [5.0, 6.0]
 """)
 
     @WITH_GIL
