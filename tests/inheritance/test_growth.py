@@ -26,12 +26,8 @@ class Growth(unittest.TestCase):
                 one_turn(turn)
             leaks.collect()
 
-        # Without the GIL some blocks wait until no thread can be reading them, and by chance just when
-        # they are counted: what has been lost is lost in the next round, too.
-        has_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
         types = turns * types_a_turn * THOUSANDS
-        leaks.check(thousand, THOUSANDS, warm_up=2, rounds=1 if has_gil else 2,
-                    blocks=types // 100, references=types // 100, unchanged=[Metaclass],
+        leaks.check(thousand, THOUSANDS, warm_up=2, blocks=types // 100, references=types // 100, unchanged=[Metaclass],
                     # A sanitizer that keeps freed memory back would only be measured itself.
                     kilobytes=None if "ASAN_OPTIONS" in os.environ else types * bytes_a_type // 1024)
 

@@ -46,7 +46,7 @@ def import_use_and_drop():
 
 class Leaks(unittest.TestCase):
     def test_a_thousand_imports(self):
-        leaks.check(import_use_and_drop, CYCLES, warm_up=50, rounds=3, both_ways=True,
+        leaks.check(import_use_and_drop, CYCLES, warm_up=50, both_ways=True,
                     blocks=BLOCKS, references=REFERENCES)
 
 

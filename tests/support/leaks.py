@@ -28,7 +28,7 @@ def collect():
 
 
 def check(function, times, *, warm_up, blocks=None, references=None, objects=None, kilobytes=None,
-          unchanged=(), rounds=1, both_ways=False, takes_count=False, kilobytes_of=resident):
+          unchanged=(), rounds=3, both_ways=False, takes_count=False, kilobytes_of=resident):
     """AssertionError, "leak: ...", if `times` calls of `function` leave as much as a limit says, after
     `warm_up` calls that may leave anything, and in each of the rounds. With `takes_count` there is one
     call, which is told how often to do it.

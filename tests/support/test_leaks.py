@@ -24,17 +24,17 @@ class Leaks(unittest.TestCase):
     def test_nothing(self):
         leaks.check(Kept, 1000, warm_up=100, blocks=50, references=50, objects=50,
                     unchanged=(Kept, self.kept))
-        leaks.check(Kept, 1000, warm_up=100, rounds=3, blocks=50, both_ways=True)
+        leaks.check(Kept, 1000, warm_up=100, blocks=50, both_ways=True)
 
     # A sanitizer has Python ask malloc for each block, which nobody counts.
     @only_if(not os.environ.get("PYTHONMALLOC", "").startswith("malloc"))
     def test_blocks(self):
         said = self.lost(lambda: self.kept.append(object()), 1000, warm_up=100, blocks=500)
-        self.assertRegex(said, r"of 1000 calls are left, round by round: blocks \+1\d\d\d \(limit 500\)")
+        self.assertRegex(said, r"of 1000 calls are left, round by round: blocks \+1\d\d\d, .* \(limit 500\)")
 
     def test_objects(self):
         said = self.lost(lambda: self.kept.append(Kept()), 1000, warm_up=100, objects=500)
-        self.assertRegex(said, r"objects \+[12]\d\d\d \(limit 500\)")
+        self.assertRegex(said, r"objects \+[12]\d\d\d, .* \(limit 500\)")
 
     def test_references(self):
         one = Kept()  # not None, which newer debug builds do not count
@@ -71,10 +71,10 @@ class Leaks(unittest.TestCase):
             if len(self.kept) < 1500:
                 self.kept.append(Kept())
 
-        self.assertRegex(self.lost(fill, 1000, warm_up=0, objects=500), r"objects \+\d+ \(")
+        self.assertRegex(self.lost(fill, 1000, warm_up=0, objects=500, rounds=1), r"objects \+\d+ \(")
         self.kept.clear()
-        leaks.check(fill, 1000, warm_up=0, objects=500, rounds=3)
-        said = self.lost(lambda: self.kept.append(Kept()), 1000, warm_up=0, objects=500, rounds=3)
+        leaks.check(fill, 1000, warm_up=0, objects=500)
+        said = self.lost(lambda: self.kept.append(Kept()), 1000, warm_up=0, objects=500)
         self.assertEqual(said.count("+"), 3)
 
     def test_what_is_given_back(self):
