@@ -129,10 +129,23 @@ def site_packages(folder):
     return glob.glob(os.path.join(folder, "lib*", "py*", "site-packages"))[0]
 
 
+def with_ccache():
+    """What has CMake keep in the cache what it compiles, for other checkouts, too; nothing without ccache."""
+    if not shutil.which("ccache"):
+        return {}
+    return {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "ccache",
+            "CCACHE_DIR": os.path.join(kept.cache(), "ccache"), "CCACHE_BASEDIR": os.getcwd(), "CCACHE_NOHASHDIR": "1",
+            "CCACHE_MAXSIZE": "500M"}
+
+
 def install_package(python, *options, environment=()):
-    """Installs the checkout with pip alone, which builds in a folder of its own; `options` are pip's."""
-    status, output = pip(python, "install", "--force-reinstall", "--no-deps", "--no-index",
-                         "--no-build-isolation", *options, ".", env={**os.environ, **dict(environment)})
+    """Installs the checkout with pip alone, which builds in a new folder; `options` are pip's."""
+    os.makedirs(".build", exist_ok=True)
+    # Within the checkout: from there its files have the same relative paths in each checkout.
+    with tempfile.TemporaryDirectory(dir=".build") as folder:
+        status, output = pip(python, "install", "--force-reinstall", "--no-deps", "--no-index",
+                             "--no-build-isolation", "--config-settings=build-dir=" + folder, *options, ".",
+                             env={**os.environ, **with_ccache(), **dict(environment)})
     return Case("pip install .", FAILED if status else PASSED, last_line(output) if status else "",
                 output, is_final=True)
 
