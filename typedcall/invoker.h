@@ -132,6 +132,7 @@ class invoker {
       stats::add(event::image);
       return internal::run_image(plan_->image, funcptr_, arguments);
     }
+#if TYPEDCALL_IS_SUPPORTED
     stats::add(event::ffi);
     void *addresses[internal::most_arguments];
     for (std::size_t i = 0; i < plan_->arity; ++i) {
@@ -142,6 +143,10 @@ class invoker {
     native_value result{0};
     plan_->ffi->call(funcptr_, plan_->wide_result ? wide_result : &result, addresses);
     return result;
+#else
+    static_cast<void>(wide_result);
+    return native_value{0};
+#endif
   }
 
   internal::trampoline trampoline_ = nullptr;

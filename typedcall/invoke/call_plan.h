@@ -5,13 +5,11 @@
 
 #include "typedcall/namespace.h"
 
-#if !TYPEDCALL_IS_SUPPORTED
-#error \
-    "typedcall: there are no tags, and so nothing to call, here: ask TYPEDCALL_IS_SUPPORTED first"
-#include TYPEDCALL_INTERNAL_STOP
-#endif
-
+#if TYPEDCALL_IS_SUPPORTED  // else there is no plan, and nothing to call
 #include <pthread.h>
+
+#include "typedcall/invoke/ffi_function.h"
+#endif
 
 #include <atomic>
 #include <cstdint>
@@ -21,7 +19,6 @@
 #include <utility>
 #include <vector>
 
-#include "typedcall/invoke/ffi_function.h"
 #include "typedcall/invoke/register_image.h"
 #include "typedcall/native_callable.h"
 
@@ -70,6 +67,7 @@ class call_plan {
   /// next invoker of the same signature is a look-up. Throws std::bad_alloc. GIL: none.
   static plan_ref get(const char *signature, bool takes_self, std::optional<way> asked,
                       PyNativeSignature_Fault *fault) {
+#if TYPEDCALL_IS_SUPPORTED
     cache &known = kept();
     const int number = asked ? static_cast<int>(*asked) : -1;
     const holder lock(&known.mutex);
@@ -92,19 +90,28 @@ class call_plan {
     made->next_ = std::move(first);
     first = reference;
     return reference;
+#else
+    static_cast<void>(signature), static_cast<void>(takes_self), static_cast<void>(asked);
+    if (fault != nullptr) *fault = {0, "there are no tags here (TYPEDCALL_IS_SUPPORTED)"};
+    return plan_ref();
+#endif
   }
 
   std::size_t arity = 0;
   way how = way::trampoline;
   internal::trampoline trampoline = nullptr;
   image_plan image;
+#if TYPEDCALL_IS_SUPPORTED
   std::optional<ffi_signature> ffi;
+#endif
   std::vector<std::uint8_t> by_address;  // per argument: does its value hold an address?
   PyNativeType result = {};
   bool wide_result = false;
 
  private:
   friend class plan_ref;
+  mutable std::atomic<std::size_t> references_{0};
+#if TYPEDCALL_IS_SUPPORTED
   static constexpr std::size_t kMostKept = 512;
   static constexpr std::size_t kChains = 256;
   struct cache {
@@ -209,7 +216,7 @@ class call_plan {
   bool takes_self_ = false;
   int asked_ = -1;
   plan_ref next_;  // in its chain, guarded by the cache's mutex
-  mutable std::atomic<std::size_t> references_{0};
+#endif
 };
 
 inline plan_ref::plan_ref(const call_plan *plan) : plan_(plan) {
