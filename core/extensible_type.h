@@ -43,8 +43,8 @@ extern "C" {
 #ifndef Py_LIMITED_API  // which does not say how large a type is
 
 /// A statically allocated extensible type: SEP 200's struct, with the SEP's field names, and the
-/// magic behind it. The SEP's positional initialiser compiles; the magic is set when the type is
-/// made ready.
+/// magic behind it. The SEP's positional initialiser compiles, with the fields in today's order;
+/// the magic is set when the type is made ready.
 typedef struct PyHeapExtensibleTypeObject {
   PyHeapTypeObject etp_heaptype;
 #if TYPEDCALL_IS_SUPPORTED

@@ -1,6 +1,7 @@
 // PEP 697 by its own names on every CPython since 3.9: a file that is written for 3.12 includes
 // this one behind Python.h, and compiles before 3.12, too. From 3.12 on there is nothing in it but
-// core/type_data.h.
+// core/type_data.h, and CPython's own functions check less than ours: neither the spec's itemsize
+// nor whether each member has Py_RELATIVE_OFFSET. Needs the full API.
 #ifndef TYPEDCALL_CORE_PEP697_H_
 #define TYPEDCALL_CORE_PEP697_H_
 
