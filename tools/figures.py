@@ -10,7 +10,7 @@ from bench_package import environment
 
 MAIN = "bench/figures/main.py"
 REQUIREMENTS = "bench/figures/requirements.txt"
-PROGRAMS = ("call", "invoke", "loops", "resolve", "slots", "tag_cost_module", "class_data_designs")
+PROGRAMS = ("call", "invoke", "loops", "resolve", "slots", "slots_sep200", "tag_cost_module", "class_data_designs")
 
 
 def programs(python):

@@ -60,6 +60,14 @@ def a_file(factor=1.0, **more):
     return file
 
 
+class Programs(unittest.TestCase):
+    def test_what_is_measured_is_built(self):
+        measured = re.findall(r'by_program\("(\w+)"', (ROOT / "bench/figures/calls.py").read_text(encoding="utf-8"))
+        self.assertIn("slots_sep200", measured)
+        built = (ROOT / "tools/figures.py").read_text(encoding="utf-8").partition("PROGRAMS = (")[2].partition(")")[0]
+        self.assertLessEqual(set(measured), set(re.findall(r'"(\w+)"', built)))
+
+
 class Results(unittest.TestCase):
     def test_ratios_are_of_a_round(self):
         rows, missing = results.rows_of(CALLS, groups())
