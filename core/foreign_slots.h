@@ -285,7 +285,7 @@ static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface
 }
 
 /// Takes the slot `id` away from what was registered for `type`, whoever registered it. Slots that
-/// have been found stay readable until the interpreter ends. Returns 1, 0 when it was not there, or
+/// have been found stay readable until the type dies. Returns 1, 0 when it was not there, or
 /// -1 with MemoryError. GIL: held, as for PyForeignSlots_Register.
 static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interface,
                                             PyTypeObject *type, uintptr_t id) {

@@ -107,8 +107,8 @@ typedef struct PyTypedcall_Interface {
   PyTypeObject *(*combined_metaclass)(void *state, PyObject *metaclasses);
 
   /// Publishes `value` for `key` while `owner` lives, in place of what is there, whoever owns
-  /// that: readers find the one or the other. The old value is kept as long as its owners. Not
-  /// for BY_OBJECT. Returns 0, or -1 as `publish` returns NULL; `destroy` is as there.
+  /// that: readers find the one or the other. The old value is kept while an owner of its own
+  /// lives. Not for BY_OBJECT. Returns 0, or -1 as `publish` returns NULL; `destroy` is as there.
   int (*replace)(void *state, int space, const void *key, PyObject *owner, const void *value,
                  void (*destroy)(const void *value));
 

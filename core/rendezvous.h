@@ -66,6 +66,7 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TakeAllRows(
       const PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_CellAt(generation, i);
       for (PyTypedcall_Internal_Row *row = cell->row; row != NULL; row = row->older) {
         row->is_in_table = 0;
+        PyTypedcall_Internal_LeaveHost(row);
         row->next = rows;
         rows = row;
       }

@@ -159,6 +159,7 @@ static inline int PyTypedcall_Internal_PublishFor(PyTypedcall_Internal_State *st
     return 1;
   }
   row->destroy = NULL;  // it was not taken
+  PyTypedcall_Internal_LeaveHost(row);
   PyTypedcall_Internal_LetRowGo(row);
   return -1;
 }

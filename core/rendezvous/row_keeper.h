@@ -115,22 +115,30 @@ static inline __attribute__((cold)) void PyTypedcall_Internal_RetractRow(
   row->is_in_table = 0;
 }
 
+// A row that leaves the table has no part any more in a keeper that its object has: that one finds
+// its rows in the table only, and may die before they do.
+static inline void PyTypedcall_Internal_LeaveHost(PyTypedcall_Internal_Row *row) {
+  if (row->keeper != NULL && PyTypedcall_Internal_AsKeeper(row->keeper)->hosted_by != NULL) {
+    row->keeper = NULL;
+  }
+}
+
 // Takes a row out of its cell, live or retracted. Its reference is the caller's now.
 static inline __attribute__((cold)) void PyTypedcall_Internal_TakeOut(
     PyTypedcall_Internal_State *state, PyTypedcall_Internal_Row *row) {
+  PyTypedcall_Internal_LeaveHost(row);
   if (row->is_in_table) PyTypedcall_Internal_RetractRow(state, row);
   PyTypedcall_Internal_TableForget(&state->tables[row->space], row);
 }
 
-// Releases the reference of a table, out of which the row has been taken; what it keeps is kept by
-// the references to it from now on. May run anything.
+// Releases the reference of a table, out of which the row has been taken, and that to a keeper of
+// its own: what it keeps is kept by the references to it from now on. May run anything.
 static inline __attribute__((cold)) void PyTypedcall_Internal_LetRowGo(
     PyTypedcall_Internal_Row *row) {
   PyObject *keeper = row->keeper;
-  const int is_own = keeper != NULL && PyTypedcall_Internal_AsKeeper(keeper)->hosted_by == NULL;
   row->keeper = NULL;
   PyTypedcall_Internal_ReleaseRow(row);
-  if (is_own) Py_DECREF(keeper);
+  Py_XDECREF(keeper);
 }
 
 // The same for each of a chain. They are out of the table, so what runs meanwhile finds none.
@@ -203,16 +211,23 @@ static inline PyTypeObject *PyTypedcall_Internal_NewKeeperType(void) {
       PyTypedcall_Internal_FreeKeeper, PyTypedcall_Internal_KeeperMethods);
 }
 
+// The row of `key` whose keeper its object has, or NULL.
+static inline __attribute__((cold)) PyTypedcall_Internal_Row *PyTypedcall_Internal_HostedRow(
+    PyTypedcall_Internal_SideTable *table, const void *key) {
+  PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRows(table, key);
+  while (row != NULL &&
+         (row->keeper == NULL || PyTypedcall_Internal_AsKeeper(row->keeper)->hosted_by == NULL)) {
+    row = row->older;
+  }
+  return row;
+}
+
 // Gives a row, whose cell is there, what keeps: what its object has for another of its rows, or
 // `*fresh`.
 static inline __attribute__((cold)) void PyTypedcall_Internal_GiveKeeper(
     PyTypedcall_Internal_State *state, PyTypedcall_Internal_Row *row, PyObject **fresh) {
   PyTypedcall_Internal_SideTable *table = &state->tables[row->space];
-  PyTypedcall_Internal_Row *other = PyTypedcall_Internal_TableRows(table, row->key);
-  while (other != NULL && (other->keeper == NULL ||
-                           PyTypedcall_Internal_AsKeeper(other->keeper)->hosted_by == NULL)) {
-    other = other->older;
-  }
+  const PyTypedcall_Internal_Row *other = PyTypedcall_Internal_HostedRow(table, row->key);
   row->keeper = other != NULL ? other->keeper : *fresh;
   if (other == NULL) *fresh = NULL;
 }
@@ -249,14 +264,18 @@ static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_HostingDict(P
 }
 
 // Has `object` keep what the row for it keeps, instead of the table; again, where Python code has
-// taken that away. Nothing happens where that fails. May run Python code.
+// taken that away. An object has one keeper: where another row's is there, this one stays the
+// table's. So it does where this fails; but what had been taken away then lives only as long as
+// somebody's reference, and the tag with it. May run Python code.
 static inline __attribute__((cold)) void PyTypedcall_Internal_Host(
     PyTypedcall_Internal_State *state, PyObject *object) {
   PyObject *dict = PyTypedcall_Internal_HostingDict(object);
   PyTypedcall_Internal_SideTable *table = &state->tables[PyTypedcall_BY_OBJECT];
   PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(table, object);
   PyObject *keeper = row != NULL ? row->keeper : NULL;
-  if (dict != NULL && keeper != NULL) {
+  if (dict != NULL && keeper != NULL &&
+      (PyTypedcall_Internal_AsKeeper(keeper)->hosted_by != NULL ||
+       PyTypedcall_Internal_HostedRow(table, object) == NULL)) {
     Py_INCREF(keeper);
     PyTypedcall_SavedError saved = PyTypedcall_SaveError();
     const int is_there = PyDict_SetItemString(dict, PyTypedcall_KEPT_NAME, keeper) == 0;

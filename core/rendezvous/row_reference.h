@@ -16,7 +16,8 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_ShareRow(
   return row;
 }
 
-// One reference fewer; that of the cell has let the keeper go. May run anything: `destroy`.
+// One reference fewer. That of the table is released by LetRowGo, which takes the keeper out first.
+// May run anything: `destroy`.
 static inline void PyTypedcall_Internal_ReleaseRow(PyTypedcall_Internal_Row *row) {
   if (__atomic_sub_fetch(&row->references, 1, __ATOMIC_ACQ_REL) > 0) return;
   const void *value = row->value;

@@ -49,9 +49,9 @@ if "tags" in sys.argv:
     assert hello.triple.__text_signature__ == tagged.triple.__text_signature__
     tried += [(hello.sum, tagged.triple, "no tags on this platform"), (tagged.sum, hello.triple, "nobody has tagged it"),
               (tagged.sum, inc.inc, "nobody has tagged it")]
-for consumer, function, why in tried:
+for use, function, why in tried:
     try:
-        consumer(function)
+        use(function)
     except TypeError as error:
         assert why in str(error), error
     else:

@@ -1,6 +1,7 @@
 // What keeps what a row keeps: what the garbage collector sees of it, whose it is, and what Python
 // code can do to it.
 #include "tests/core/rows.h"
+#include "tests/core/subinterpreter.h"
 
 namespace typedcall_test {
 namespace {
@@ -103,6 +104,51 @@ TEST_F(Keeping, PythonCodeTakesItAway) {
   EXPECT_TRUE(IsHosted(object));
   held.reset();
   EXPECT_EQ(Find(kObject, object.get()), value);
+}
+
+TEST_F(Keeping, AnObjectHasOne) {
+  ASSERT_TRUE(scope_.Run("class Odd(dict): pass\nclass C: pass\nc = C()\nc.__dict__ = Odd()\n"));
+  const Ref object = scope_.Eval("c");
+  const void *value = Address(), *second = Address();
+  Ref kept = Owner(), other = Owner();
+  const Ref watched[] = {WeakReference(kept), WeakReference(other)};
+  ASSERT_EQ(PublishKept(object, value, kept), 1);
+  EXPECT_FALSE(IsHosted(object)) << "no plain dict";
+  EXPECT_EQ(Retract(kObject, object.get()), 1);
+  ASSERT_TRUE(scope_.Run("c.__dict__ = {}"));
+  ASSERT_EQ(PublishKept(object, second, other), 1);
+  EXPECT_TRUE(IsHosted(object));
+  EXPECT_EQ(Retract(kObject, object.get()), 1);
+  ASSERT_EQ(PublishKept(object, value, kept), 1) << "the first one, which has a keeper of its own";
+  kept.reset();
+  other.reset();
+  for (const Ref &each : watched) EXPECT_TRUE(IsAlive(each)) << "someone may be using either";
+  EXPECT_EQ(Find(kObject, object.get()), value);
+  EXPECT_TRUE(Destroyed().empty());
+}
+
+// Without the fixture, whose scope would outlive the interpreter. What cannot be weakly referenced
+// is kept by the table, and goes with its dictionary before the rows.
+TEST(KeepingAtTheEnd, TheObjectGoesFirst) {
+  Destroyed().clear();
+  static const int value = 0;
+  Subinterpreter sub;
+  ASSERT_TRUE(sub.Entered());
+  {
+    const PyTypedcall_Interface *interface = PyTypedcall_Import();
+    ASSERT_NE(interface, nullptr) << TakeError();
+    Scope scope;
+    ASSERT_TRUE(
+        scope.Run("class C: __slots__ = ('__dict__',)\nclass Kept: pass\nc, kept = C(), Kept()\n"));
+    const Ref object = scope.Eval("c"), kept = scope.Eval("kept");
+    ASSERT_EQ(interface->publish_kept(interface->state, kObject, object.get(), object.get(), &value,
+                                      nullptr, Destroy, kept.get()),
+              1)
+        << TakeError();
+    EXPECT_NE(PyObject_HasAttrString(object.get(), PyTypedcall_KEPT_NAME), 0);
+  }
+  sub.End();
+  EXPECT_EQ(Destroyed()[&value], 1);
 }
 
 TEST_F(Keeping, AnotherTagHasItToo) {

@@ -15,7 +15,6 @@ import unittest.mock
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tools"))
-import address_sanitizer  # noqa: E402
 import commands  # noqa: E402
 import expected  # noqa: E402
 import kept  # noqa: E402
@@ -236,18 +235,6 @@ class InAFolder(unittest.TestCase):
     def enterContext(self, manager):  # unittest has it from 3.11 on
         self.addCleanup(manager.__exit__, None, None, None)
         return manager.__enter__()
-
-
-class LeakChecker(InAFolder):
-    def test_its_own_crash_is_no_report(self):
-        texts = {"report.1": "Tracer caught signal 11: addr=0x5f28\n==1==LeakSanitizer has encountered a fatal error.\n",
-                 "report.2": "==2==ERROR: AddressSanitizer: heap-use-after-free\nTracer caught signal 11\n",
-                 "report.3": "==3==ERROR: LeakSanitizer: detected memory leaks\n"}
-        for name, text in texts.items():
-            with open(os.path.join(self.tree, name), "w", encoding="utf-8") as file:
-                file.write(text)
-        self.assertEqual(list(address_sanitizer.take_crashes(self.tree)), [texts["report.1"]])
-        self.assertEqual(sorted(name for name in os.listdir(self.tree) if "." in name[1:]), ["report.2", "report.3"])
 
 
 class Kept(InAFolder):

@@ -137,7 +137,7 @@ TEST_F(RowsSwept, AnObjectThatIsKept) {
                       &State()->tables[PyTypedcall_BY_OBJECT], number.get());
                   if (row != nullptr) {
                     PyTypedcall_Internal_TakeOut(State(), row);
-                    PyTypedcall_Internal_ReleaseRow(row);
+                    PyTypedcall_Internal_LetRowGo(row);
                   }
                 }};
   kept.counted = {number.get()};

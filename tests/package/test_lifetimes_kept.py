@@ -26,7 +26,7 @@ def keeping(back):
 
 
 class Cycles(Process):
-    def goes(self, code):
+    def is_collected_after(self, code):
         self.runs("""
 class C:
     def __call__(self, x):
@@ -43,7 +43,7 @@ print("ok")
 
     @WITH_GIL
     def test_an_object_s_own_method(self):
-        self.goes("""
+        self.is_collected_after("""
 assert typedcall.resolve(c, "d->d")(1.0) == 2.0
 """)
 
@@ -65,7 +65,7 @@ print("ok")
 
     @WITH_GIL
     def test_what_is_added(self):
-        self.goes("""
+        self.is_collected_after("""
 typedcall.add(c, "dd->d", ctypes.CFUNCTYPE(double, double, double)(lambda x, y: c(x)))
 typedcall.untag(c)
 typedcall.tag(c, "d->d", Callback(c.__call__))
