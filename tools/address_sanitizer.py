@@ -136,7 +136,6 @@ def cases_of(interpreter, names=NAMES):
                for name, options in OPTIONS.items()},
         }
         cases += find_planted(python, scratch, own, environment)
-
         for found in commands.pool.map(lambda path: package_tests.run_file(
                 interpreter, python, path, environment=environment), sum(files.values(), [])):
             cases += found

@@ -30,9 +30,9 @@ def collect():
 def check(function, times, *, warm_up, blocks=None, references=None, objects=None, kilobytes=None,
           unchanged=(), rounds=3, both_ways=False, takes_count=False, kilobytes_of=resident):
     """AssertionError, "leak: ...", if `times` calls of `function` leave as much as a limit says, after
-    `warm_up` calls that may leave anything, and in each of the rounds. What
-    grows in some rounds only is not found: `rounds=1` is for that. With `takes_count` there is one
-    call, which is told how often to do it.
+    `warm_up` calls that may leave anything, and in each of the rounds. What grows in some rounds only is
+    not found: `rounds=1` is for that. With `takes_count` there is one call, which is told how often to
+    do it.
 
     The limits, of which None is none: `blocks` of Python's allocators (0 for a sanitizer's, which
     `objects`, those that the collector knows, are for), `references` to all objects, which debug builds
