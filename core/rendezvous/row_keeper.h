@@ -115,12 +115,15 @@ static inline __attribute__((cold)) void PyTypedcall_Internal_RetractRow(
   row->is_in_table = 0;
 }
 
+// Has its object the keeper, instead of the row itself? Of a row that is in the table.
+static inline int PyTypedcall_Internal_IsHosted(const PyTypedcall_Internal_Row *row) {
+  return row->keeper != NULL && PyTypedcall_Internal_AsKeeper(row->keeper)->hosted_by != NULL;
+}
+
 // A row that leaves the table has no part any more in a keeper that its object has: that one finds
 // its rows in the table only, and may die before they do.
 static inline void PyTypedcall_Internal_LeaveHost(PyTypedcall_Internal_Row *row) {
-  if (row->keeper != NULL && PyTypedcall_Internal_AsKeeper(row->keeper)->hosted_by != NULL) {
-    row->keeper = NULL;
-  }
+  if (PyTypedcall_Internal_IsHosted(row)) row->keeper = NULL;
 }
 
 // Takes a row out of its cell, live or retracted. Its reference is the caller's now.
@@ -215,10 +218,7 @@ static inline PyTypeObject *PyTypedcall_Internal_NewKeeperType(void) {
 static inline __attribute__((cold)) PyTypedcall_Internal_Row *PyTypedcall_Internal_HostedRow(
     PyTypedcall_Internal_SideTable *table, const void *key) {
   PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRows(table, key);
-  while (row != NULL &&
-         (row->keeper == NULL || PyTypedcall_Internal_AsKeeper(row->keeper)->hosted_by == NULL)) {
-    row = row->older;
-  }
+  while (row != NULL && !PyTypedcall_Internal_IsHosted(row)) row = row->older;
   return row;
 }
 
@@ -274,7 +274,7 @@ static inline __attribute__((cold)) void PyTypedcall_Internal_Host(
   PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(table, object);
   PyObject *keeper = row != NULL ? row->keeper : NULL;
   if (dict != NULL && keeper != NULL &&
-      (PyTypedcall_Internal_AsKeeper(keeper)->hosted_by != NULL ||
+      (PyTypedcall_Internal_IsHosted(row) ||
        PyTypedcall_Internal_HostedRow(table, object) == NULL)) {
     Py_INCREF(keeper);
     PyTypedcall_SavedError saved = PyTypedcall_SaveError();
