@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define PyTypedcall_AWAITED_NAME PyTypedcall_MODULE ".typedcall_awaited_v1"
+#define PyTypedcall_AWAITED_NAME PyTypedcall_MODULE ".typedcall_awaited_v2"
 
 /// What the capsule of that name in the interpreter's own dictionary points to. One per
 /// interpreter, made by the first consumer that finds no interface; it lives as long as the
@@ -50,9 +50,7 @@ static inline void PyTypedcall_Internal_Arrive(PyTypedcall_Awaited *awaited,
     PyTypedcall_Counters *own = (PyTypedcall_Counters *)awaited->interface.live_counters;
     __atomic_fetch_add(&own->rows_added, 1, __ATOMIC_RELEASE);
   }
-  if (PyTypedcall_HAS(installed, live_counters)) {
-    __atomic_store_n(&awaited->interface.live_counters, installed->live_counters, __ATOMIC_RELEASE);
-  }
+  __atomic_store_n(&awaited->interface.live_counters, installed->live_counters, __ATOMIC_RELEASE);
 }
 
 // For who has installed an interface; `kept` is the interpreter's dictionary.
@@ -69,8 +67,8 @@ static inline void PyTypedcall_Internal_TellWaiting(PyObject *kept,
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
 
-// The installed one, or NULL. Installers before version 1.2 do not announce themselves, so it is
-// looked for where they put it: in the interpreter's own dictionary, when that has changed.
+// The installed one, or NULL. Python code can take our capsule away, and then nobody tells us: so
+// it is looked for where it is put, in the interpreter's own dictionary, when that has changed.
 static inline __attribute__((noinline, cold)) const PyTypedcall_Interface *
 PyTypedcall_Internal_Arrived(PyTypedcall_Awaited *awaited) {
   const PyTypedcall_Interface *installed = PyTypedcall_LOAD_ACQUIRE(&awaited->installed);
@@ -164,14 +162,6 @@ static inline const void *PyTypedcall_Internal_AwaitFind(void *state, int space,
   return installed != NULL ? installed->find(installed->state, space, key) : NULL;
 }
 
-static inline __attribute__((cold)) const void *PyTypedcall_Internal_AwaitPublish(
-    void *state, int space, const void *key, PyObject *owner, const void *value,
-    int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value)) {
-  const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
-  if (installed == NULL) return NULL;
-  return installed->publish(installed->state, space, key, owner, value, equal, destroy);
-}
-
 static inline __attribute__((cold)) int PyTypedcall_Internal_AwaitRetract(void *state, int space,
                                                                           const void *key) {
   const PyTypedcall_Interface *installed = PyTypedcall_Internal_Behind(state);
@@ -206,25 +196,12 @@ static inline __attribute__((cold)) PyTypeObject *PyTypedcall_Internal_AwaitComb
   return installed != NULL ? installed->combined_metaclass(installed->state, metaclasses) : NULL;
 }
 
-static inline __attribute__((cold)) int PyTypedcall_Internal_AwaitReplace(
-    void *state, int space, const void *key, PyObject *owner, const void *value,
-    void (*destroy)(const void *value)) {
-  const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
-  if (installed == NULL) return -1;
-  return installed->replace(installed->state, space, key, owner, value, destroy);
-}
-
 static inline __attribute__((cold)) int PyTypedcall_Internal_AwaitExchange(
     void *state, int space, const void *key, PyObject *owner, const void *expected,
     const void *value, void (*destroy)(const void *value)) {
   const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
   if (installed == NULL) return -1;
-  if (PyTypedcall_HAS(installed, exchange)) {
-    return installed->exchange(installed->state, space, key, owner, expected, value, destroy);
-  }
-  // Version 1.0, where the GIL keeps others out.
-  if (installed->find(installed->state, space, key) != expected) return 0;
-  return installed->replace(installed->state, space, key, owner, value, destroy) < 0 ? -1 : 1;
+  return installed->exchange(installed->state, space, key, owner, expected, value, destroy);
 }
 
 static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_AwaitHold(void *state, int space,
@@ -234,35 +211,16 @@ static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_AwaitHold(voi
   const PyTypedcall_Interface *installed = PyTypedcall_Internal_Behind(state);
   *value = NULL;
   if (installed == NULL) return NULL;
-  if (PyTypedcall_HAS(installed, hold)) {
-    return installed->hold(installed->state, space, key, callable, value);
-  }
-  // As consumers do it themselves: the callable is kept, and nothing else.
-  PyObject *reference = callable != NULL ? callable : Py_None;
-  *value = installed->find(installed->state, space, key);
-  if (*value == NULL) return NULL;
-  Py_INCREF(reference);
-  return reference;
+  return installed->hold(installed->state, space, key, callable, value);
 }
 
-static inline __attribute__((cold)) int PyTypedcall_Internal_AwaitPublishKept(
+static inline __attribute__((cold)) int PyTypedcall_Internal_AwaitPublish(
     void *state, int space, const void *key, PyObject *owner, const void *value,
     int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value),
     PyObject *kept) {
   const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
   if (installed == NULL) return -1;
-  if (PyTypedcall_HAS(installed, publish_kept)) {
-    return installed->publish_kept(installed->state, space, key, owner, value, equal, destroy,
-                                   kept);
-  }
-  // An older one cannot keep anything, so what it takes or has keeps it for ever.
-  const void *published =
-      installed->publish(installed->state, space, key, owner, value, equal, destroy);
-  if (published == NULL) return -1;
-  if (published != value && (equal == NULL || !equal(published, value)))
-    return PyTypedcall_CONFLICT;
-  Py_XINCREF(kept);
-  return published == value;
+  return installed->publish(installed->state, space, key, owner, value, equal, destroy, kept);
 }
 
 static inline const void *PyTypedcall_Internal_AwaitSibling(
@@ -289,18 +247,16 @@ static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_NewAwaited(vo
                                            PyTypedcall_Internal_AwaitMetaclass,
                                            PyTypedcall_Internal_AwaitResolve,
                                            PyTypedcall_Internal_AwaitFind,
+                                           PyTypedcall_Internal_AwaitHold,
                                            PyTypedcall_Internal_AwaitPublish,
+                                           PyTypedcall_Internal_AwaitExchange,
                                            PyTypedcall_Internal_AwaitRetract,
+                                           PyTypedcall_Internal_AwaitSibling,
                                            PyTypedcall_Internal_AwaitCounters,
+                                           &made->counters,
                                            PyTypedcall_Internal_AwaitSlotId,
                                            PyTypedcall_Internal_AwaitReadyStatic,
-                                           PyTypedcall_Internal_AwaitCombined,
-                                           PyTypedcall_Internal_AwaitReplace,
-                                           PyTypedcall_Internal_AwaitExchange,
-                                           &made->counters,
-                                           PyTypedcall_Internal_AwaitHold,
-                                           PyTypedcall_Internal_AwaitPublishKept,
-                                           PyTypedcall_Internal_AwaitSibling};
+                                           PyTypedcall_Internal_AwaitCombined};
   made->shown.interface = interface;
   made->shown.interpreter = PyInterpreterState_Get();
   made->shown.looked_at = -1;

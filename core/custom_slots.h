@@ -20,12 +20,11 @@ typedef struct PyExtensibleTypeData {
 
 #define PyExtensibleType_MAGIC UINT64_C(0xd1a0c5b3e7f42961)
 
-/// What heap types have. Their metaclass's size is where this ends, whichever version made it.
+/// What heap types have. Their metaclass's size is where this ends.
 typedef struct PyExtensibleHeapTypeData {
   PyExtensibleTypeData shared;
-  /// Since interface 1.2: PyExtensibleType_KEY of the ID at position 0, constant once it is set,
-  /// after count and table. 0: it says nothing. Versions 1.0 and 1.1: an address of the installer's
-  /// own, which no ID has as its key.
+  /// PyExtensibleType_KEY of the ID at position 0, constant once it is set, after count and table.
+  /// 0: it says nothing.
   uint64_t key;
 } PyExtensibleHeapTypeData;
 
@@ -125,8 +124,8 @@ static inline int PyExtensibleType_Internal_EndsAsOurs(const PyTypeObject *type)
          (const char *)type + PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleHeapTypeData);
 }
 
-// The same for all others: types of older installers that have no members, static types, types of
-// larger metaclasses. Most types that come to this have no slots.
+// The same for all others: types that have no members, static types, types of larger metaclasses.
+// Most types that come to this have no slots.
 static inline int PyExtensibleType_Internal_IsLargeEnough(PyTypeObject *type) {
   // The metaclass's size says whether the bytes are there at all, the magic whether they are ours.
   return !PyTypedcall_LIKELY(

@@ -79,24 +79,14 @@ static inline int PyForeignSlots_Internal_Put(const PyTypedcall_Interface *inter
                                               const PyForeignSlots_Table *existing,
                                               PyForeignSlots_Table *table) {
   PyObject *owner = (PyObject *)type;
-  int result;
-  if (existing != NULL && PyTypedcall_HAS(interface, exchange)) {
-    result = interface->exchange(interface->state, space, type, owner, existing, table,
-                                 PyForeignSlots_Internal_Destroy);
-    if (result == 1) return 0;
-  } else if (existing != NULL) {
-    // Later rows of a type run no Python code, so with the GIL nothing has come in between.
-    result = interface->replace(interface->state, space, type, owner, table,
-                                PyForeignSlots_Internal_Destroy);
-    if (result == 0) return 0;
-  } else {
-    const void *published = interface->publish(interface->state, space, type, owner, table, NULL,
-                                               PyForeignSlots_Internal_Destroy);
-    if (published == table) return 0;
-    result = published != NULL ? 0 : -1;
-  }
+  const int result = existing != NULL
+                         ? interface->exchange(interface->state, space, type, owner, existing,
+                                               table, PyForeignSlots_Internal_Destroy)
+                         : interface->publish(interface->state, space, type, owner, table, NULL,
+                                              PyForeignSlots_Internal_Destroy, NULL);
+  if (result == 1) return 0;
   PyForeignSlots_Internal_Destroy(table);
-  return result;
+  return result == -1 ? -1 : 0;
 }
 
 // May `table`, of which `used` are slots, stand instead of `existing` (may be NULL), of which

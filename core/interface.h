@@ -16,12 +16,14 @@ extern "C" {
 #endif
 
 #define PyTypedcall_MODULE "_extensibletype"
-#define PyTypedcall_CAPSULE "typedcall_v1"
+/// Until the first release it changes with each field that moves or goes: a stale build must not
+/// take the struct for its own.
+#define PyTypedcall_CAPSULE "typedcall_v2"
 #define PyTypedcall_CAPSULE_NAME PyTypedcall_MODULE "." PyTypedcall_CAPSULE
 #define PyTypedcall_ABI_MAJOR 1
-#define PyTypedcall_ABI_MINOR 2
+#define PyTypedcall_ABI_MINOR 0
 /// Bytes of version 1.0's PyTypedcall_Interface, whatever later versions append to it.
-#define PyTypedcall_INTERFACE_SIZE_1_0 96
+#define PyTypedcall_INTERFACE_SIZE_1_0 120
 
 /// In the `__dict__` of a tagged object: what its tag keeps, of a type of the interface's. While
 /// the object has no other tag, what takes it away takes the tag away, too.
@@ -44,9 +46,9 @@ typedef struct PyTypedcall_Counters {
   uint64_t generations;   ///< arrays made; each is kept until the interpreter ends
 } PyTypedcall_Counters;
 
-/// One per interpreter, append-only: a newer minor version adds functions behind the last one and
-/// raises `size`. Every function but `find` needs the GIL; all take `state` as their first
-/// argument.
+/// One per interpreter, append-only from the first release on: a newer minor version adds functions
+/// behind the last one and raises `size`. Every function but `find` needs the GIL; all take `state`
+/// as their first argument.
 typedef struct PyTypedcall_Interface {
   uint16_t abi_major, abi_minor;
   uint32_t size;  ///< bytes of this struct as its installer knows it
@@ -70,30 +72,60 @@ typedef struct PyTypedcall_Interface {
   /// one does, or runs Python code before the last use of the value, asks `hold`.
   const void *(*find)(void *state, int space, const void *key);
 
+  /// What is published for `key`, in `*value`, and a new reference to an object that keeps it valid
+  /// until it dies: the row, what was given to keep with it, one of its owners, and `callable`
+  /// (may be NULL), behind which the caller has found the key. The garbage collector sees owner and
+  /// callable there. NULL and a NULL `*value`, without an exception, when nothing is published or
+  /// its last owner is dying; with MemoryError where there is none. May collect garbage.
+  PyObject *(*hold)(void *state, int space, const void *key, PyObject *callable,
+                    const void **value);
+
   /// Publishes `value` for `key` while `owner` lives. `equal` (may be NULL: only the same address
   /// is equal) says whether an existing value says the same as the offered one; it must not use the
-  /// interface nor run Python code. Returns the value that is there afterwards:
-  ///  - `value`: it is new, or was there already and has one owner more;
-  ///  - another one that is equal: it has one owner more, and `value` was not taken;
-  ///  - another one that is not: a conflict; nothing has changed (what only has owners that are
-  ///    dying is no conflict: it goes now);
-  ///  - NULL with an exception set: TypeError when `owner` cannot be weakly referenced (only a row
-  ///    BY_OBJECT whose `key` is its owner then keeps it alive until retracted), ValueError for an
-  ///    unknown space or a NULL, RuntimeError while the interpreter ends, MemoryError.
+  /// interface nor run Python code. `kept` (may be NULL) is kept as long as the row's value is
+  /// needed, also when an equal value is there; of an exact tuple, its items. The owner itself is
+  /// not kept: the row would never go. Returns
+  ///  - 1: `value` is there now; or it was there already and has one owner more;
+  ///  - 0: another one that is equal is there and has one owner more; `value` was not taken;
+  ///  - PyTypedcall_CAME_BACK: nothing was there, an equal one that this owner had and that was
+  ///    retracted is there again; `value` was not taken;
+  ///  - PyTypedcall_CONFLICT, without an exception: another one that is not equal is there, and
+  ///    nothing has changed (what only has owners that are dying is no conflict: it goes now);
+  ///  - -1 with TypeError when `owner` cannot be weakly referenced (only a row BY_OBJECT whose
+  ///    `key` is its owner then keeps it alive until retracted), ValueError for an unknown space or
+  ///    a NULL, RuntimeError while the interpreter ends, or MemoryError.
   /// `destroy` (may be NULL) is called once for each time that a value was taken: when its row's
   /// last owner has died, retracted or not, or at the interpreter's end when the row has an owner
   /// or never had one that dies, and the last reference of `hold` has gone; it must not use the
-  /// interface. A value without one must be valid for as long. What was retracted is there again
-  /// when its owner publishes it again, or what is equal to it: it is not taken twice.
-  const void *(*publish)(void *state, int space, const void *key, PyObject *owner,
-                         const void *value, int (*equal)(const void *existing, const void *offered),
-                         void (*destroy)(const void *value));
+  /// interface. A value without one must be valid for as long.
+  int (*publish)(void *state, int space, const void *key, PyObject *owner, const void *value,
+                 int (*equal)(const void *existing, const void *offered),
+                 void (*destroy)(const void *value), PyObject *kept);
+
+  /// Publishes `value` for `key` while `owner` lives, in place of `expected`, which is not NULL, if
+  /// that is there, whoever owns it: readers find the one or the other. The old value is kept while
+  /// an owner of its own lives. Not for BY_OBJECT. Returns 1; 0 when something else or nothing is
+  /// there, and `value` was not taken; or -1 with an exception as `publish`; `destroy` is as there.
+  int (*exchange)(void *state, int space, const void *key, PyObject *owner, const void *expected,
+                  const void *value, void (*destroy)(const void *value));
 
   /// Removes the row for `key`, whoever owns it. Returns 1, or 0 when there is none. Never fails.
   int (*retract)(void *state, int space, const void *key);
 
+  /// What the sibling symbol of `def` offers: what `read` says of it, remembered. Looking for a
+  /// symbol takes microseconds, and most defs have none. `read` is the caller's own: it calls no
+  /// Python code, and what it returns is valid as long as the shared object that has the def. Sets
+  /// no exception.
+  const void *(*sibling)(void *state, const PyMethodDef *def,
+                         const void *(*read)(const PyMethodDef *def));
+
   /// Fills the first `size` bytes of a PyTypedcall_Counters, as many as the installer has.
   void (*counters)(void *state, PyTypedcall_Counters *out, size_t size);
+
+  /// The totals themselves, which change while one looks: for who asks each time whether any row
+  /// has come or gone. To be read with atomic loads, the field, too (it changes when an awaited
+  /// interface is installed: core/await.h); by any thread, without the GIL.
+  const PyTypedcall_Counters *live_counters;
 
   /// The slot ID that belongs to `name` in this interpreter, given out now if nobody has asked
   /// before. 0 with ValueError (no name, or all 2^23 IDs are taken), UnicodeDecodeError (the name
@@ -105,58 +137,11 @@ typedef struct PyTypedcall_Interface {
 
   /// See PyExtensibleType_CombinedMetaclass. `metaclasses` is a tuple.
   PyTypeObject *(*combined_metaclass)(void *state, PyObject *metaclasses);
-
-  /// Publishes `value` for `key` while `owner` lives, in place of what is there, whoever owns
-  /// that: readers find the one or the other. The old value is kept while an owner of its own
-  /// lives. Not for BY_OBJECT. Returns 0, or -1 as `publish` returns NULL; `destroy` is as there.
-  int (*replace)(void *state, int space, const void *key, PyObject *owner, const void *value,
-                 void (*destroy)(const void *value));
-
-  /// The same if `expected` is there, which is not NULL: for a value made from that one, where
-  /// another thread may have come first. Returns 1; 0 when something else or nothing is there, and
-  /// `value` was not taken; or -1 with an exception. Since version 1.1: PyTypedcall_HAS says if it
-  /// is there, and it always is where there is no GIL.
-  int (*exchange)(void *state, int space, const void *key, PyObject *owner, const void *expected,
-                  const void *value, void (*destroy)(const void *value));
-
-  /// The totals themselves, which change while one looks: for who asks each time whether any row
-  /// has come or gone. To be read with atomic loads, the field, too (it changes when an awaited
-  /// interface is installed: core/await.h); by any thread, without the GIL. Since 1.1.
-  const PyTypedcall_Counters *live_counters;
-
-  /// What is published for `key`, in `*value`, and a new reference to an object that keeps it valid
-  /// until it dies: the row, what was given to keep with it, one of its owners, and `callable`
-  /// (may be NULL), behind which the caller has found the key. The garbage collector sees owner and
-  /// callable there. NULL and a NULL `*value`, without an exception, when nothing is published or
-  /// its last owner is dying; with MemoryError where there is none. May collect garbage. Since 1.2.
-  PyObject *(*hold)(void *state, int space, const void *key, PyObject *callable,
-                    const void **value);
-
-  /// As `publish`, and keeps `kept` (may be NULL) as long as the row's value is needed, also when
-  /// an equal value is there; of an exact tuple, its items. The owner itself is not kept: the row
-  /// would never go. Returns 1: `value` is there now, or was there already; 0: an equal one is, and
-  /// `value` was not taken; PyTypedcall_CAME_BACK: nothing was there, an equal one that had been
-  /// retracted is again, and `value` was not taken; PyTypedcall_CONFLICT, without an exception:
-  /// another one is there, and nothing has changed; -1 with an exception. Since 1.2.
-  int (*publish_kept)(void *state, int space, const void *key, PyObject *owner, const void *value,
-                      int (*equal)(const void *existing, const void *offered),
-                      void (*destroy)(const void *value), PyObject *kept);
-
-  /// What the sibling symbol of `def` offers: what `read` says of it, remembered. Looking for a
-  /// symbol takes microseconds, and most defs have none. `read` is the caller's own: it calls no
-  /// Python code, and what it returns is valid as long as the shared object that has the def. Sets
-  /// no exception. Since 1.2.
-  const void *(*sibling)(void *state, const PyMethodDef *def,
-                         const void *(*read)(const PyMethodDef *def));
 } PyTypedcall_Interface;
 
-/// See PyTypedcall_Interface.publish_kept.
+/// See PyTypedcall_Interface.publish.
 #define PyTypedcall_CONFLICT (-2)
 #define PyTypedcall_CAME_BACK 2
-
-/// Does the interface reach to this field, which version 1.0 did not have?
-#define PyTypedcall_HAS(interface, field) \
-  ((interface)->size >= offsetof(PyTypedcall_Interface, field) + sizeof((interface)->field))
 
 /// Is this interface one that this header's version can use? GIL: none.
 static inline int PyTypedcall_IsUsable(const PyTypedcall_Interface *interface) {

@@ -184,11 +184,9 @@ static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_NewCapsule(vo
   interface->slot_id = PyTypedcall_Internal_SlotId;
   interface->ready_static = PyTypedcall_Internal_ReadyStatic;
   interface->combined_metaclass = PyTypedcall_Internal_CombinedMetaclass;
-  interface->replace = PyTypedcall_Internal_LockAndReplace;
   interface->exchange = PyTypedcall_Internal_LockAndExchange;
   interface->live_counters = &state->counters;
   interface->hold = PyTypedcall_Internal_Hold;
-  interface->publish_kept = PyTypedcall_Internal_LockAndPublishKept;
   interface->sibling = PyTypedcall_Internal_Sibling;
   PyObject *capsule = NULL;
   state->metaclass = PyExtensibleType_Internal_NewMetaclass();

@@ -58,7 +58,7 @@ typedef struct PyNativeCallableTable {
 /// The C result is an int: 0, and the value is behind a last pointer argument, as with
 /// RETURNS_STATUS; or nonzero, "no result for these arguments: call the Python callable with them".
 /// Then nothing has happened: the function had no effect, has set no exception, and the value is
-/// not read. So it needs no thread, and reports no errors itself. Since interface 1.2.
+/// not read. So it needs no thread, and reports no errors itself.
 #define PyNativeCallable_FALLS_BACK ((uintptr_t)0x0100)
 
 /// All bits that must be understood.

@@ -112,8 +112,7 @@ constexpr PyNativeType buffer_type() {
 
 }  // namespace internal
 
-/// The code of `T`, and whether it is behind `&` or `*`. The `const` behind a pointer is dropped,
-/// as it always was: `&d` does not say whether anything is written. A span's is not.
+/// The code of `T`, and whether it is behind `&` or `*`, with `k` for what is const there.
 template <class T>
 constexpr PyNativeType native_type() {
   using value = std::remove_cv_t<T>;
@@ -123,7 +122,10 @@ constexpr PyNativeType native_type() {
   } else if constexpr (std::is_pointer_v<value> && std::is_void_v<pointee>) {
     return {PyNativeType_POINTER, 0};
   } else if constexpr (std::is_pointer_v<value> && internal::has_code<pointee>) {
-    return {static_cast<unsigned char>(internal::code_of<pointee>()), 1};
+    constexpr int is_const =
+        std::is_const_v<std::remove_pointer_t<value>> ? int{PyNativePointer_CONST} : 0;
+    return {static_cast<unsigned char>(internal::code_of<pointee>()),
+            static_cast<unsigned char>(PyNativePointer_TO | is_const)};
   } else if constexpr (internal::has_buffer_code<value>) {
     return internal::buffer_type<typename internal::buffer_of<value>::element>();
   } else {

@@ -77,39 +77,17 @@ static inline int PyNativeCallable_Internal_AreEqual(const void *a, const void *
                                          (const PyNativeCallableTable *)b);
 }
 
-// As PyNativeCallable_Internal_Publish where the interface has no publish_kept (before 1.2).
-// Nothing keeps the existing table while it is compared, and nothing but the table what it depends
-// on.
-static inline int PyNativeCallable_Internal_PublishUnkept(const PyTypedcall_Interface *interface,
-                                                          int space, const void *key,
-                                                          PyObject *owner, const char *name,
-                                                          const PyNativeCallableTable *table,
-                                                          void (*destroy)(const void *value)) {
-  const void *existing = interface->publish(interface->state, space, key, owner, table,
-                                            PyNativeCallable_Internal_AreEqual, destroy);
-  if (existing == NULL) return -1;
-  if (existing == table) return 1;
-  const PyNativeCallableTable *other = (const PyNativeCallableTable *)existing;
-  if (PyNativeCallable_TablesAreEqual(other, table)) return 0;
-  PyNativeCallable_Internal_SetConflict(name, other, table);
-  return -1;
-}
-
 // Of a table that has been checked: 1 when it was taken, 0 when an equal one is there already,
 // PyTypedcall_CAME_BACK when one that was untagged is there again, -1 with ValueError for a
 // conflict or what the interface's publish raises. `kept` (may be NULL) is kept with it, whichever
-// is there; under an interface before 1.2 it is the caller's affair.
+// is there.
 static inline TYPEDCALL_COLD int PyNativeCallable_Internal_Publish(
     const PyTypedcall_Interface *interface, int space, const void *key, PyObject *owner,
     const char *name, const PyNativeCallableTable *table, void (*destroy)(const void *value),
     PyObject *kept) {
-  if (!PyTypedcall_HAS(interface, publish_kept)) {
-    return PyNativeCallable_Internal_PublishUnkept(interface, space, key, owner, name, table,
-                                                   destroy);
-  }
   for (;;) {
-    const int result = interface->publish_kept(interface->state, space, key, owner, table,
-                                               PyNativeCallable_Internal_AreEqual, destroy, kept);
+    const int result = interface->publish(interface->state, space, key, owner, table,
+                                          PyNativeCallable_Internal_AreEqual, destroy, kept);
     if (result != PyTypedcall_CONFLICT) return result;
     const void *existing;
     PyObject *held = interface->hold(interface->state, space, key, NULL, &existing);

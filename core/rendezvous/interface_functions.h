@@ -67,28 +67,15 @@ static inline __attribute__((cold)) PyTypeObject *PyTypedcall_Internal_CombinedM
   return combined;
 }
 
-static inline __attribute__((cold)) int PyTypedcall_Internal_LockAndPublishKept(
+static inline __attribute__((cold)) int PyTypedcall_Internal_LockAndPublish(
     void *opaque, int space, const void *key, PyObject *object, const void *value,
     int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value),
     PyObject *kept) {
-  const void *existing;
   int result;
   PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf((PyTypedcall_Internal_State *)opaque));
-  result = PyTypedcall_Internal_Publish(opaque, space, key, object, value, equal, destroy, 1, kept,
-                                        &existing);
+  result = PyTypedcall_Internal_Publish(opaque, space, key, object, value, equal, destroy, kept);
   PyTypedcall_END_EXCLUSIVE();
   return result;
-}
-
-static inline __attribute__((cold)) const void *PyTypedcall_Internal_LockAndPublish(
-    void *opaque, int space, const void *key, PyObject *object, const void *value,
-    int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value)) {
-  const void *existing;
-  PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf((PyTypedcall_Internal_State *)opaque));
-  (void)PyTypedcall_Internal_Publish(opaque, space, key, object, value, equal, destroy, 0, NULL,
-                                     &existing);
-  PyTypedcall_END_EXCLUSIVE();
-  return existing;
 }
 
 static inline __attribute__((cold)) int PyTypedcall_Internal_LockAndRetract(void *opaque, int space,
@@ -100,23 +87,9 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_LockAndRetract(void
   return result;
 }
 
-static inline __attribute__((cold)) int PyTypedcall_Internal_LockAndReplace(
-    void *opaque, int space, const void *key, PyObject *object, const void *value,
-    void (*destroy)(const void *value)) {
-  int result;
-  PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf((PyTypedcall_Internal_State *)opaque));
-  result = PyTypedcall_Internal_Exchange(opaque, space, key, object, NULL, value, destroy);
-  PyTypedcall_END_EXCLUSIVE();
-  return result < 0 ? -1 : 0;
-}
-
 static inline __attribute__((cold)) int PyTypedcall_Internal_LockAndExchange(
     void *opaque, int space, const void *key, PyObject *object, const void *expected,
     const void *value, void (*destroy)(const void *value)) {
-  if (expected == NULL) {
-    PyErr_SetString(PyExc_ValueError, "typedcall: a row to exchange needs the present value");
-    return -1;
-  }
   int result;
   PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf((PyTypedcall_Internal_State *)opaque));
   result = PyTypedcall_Internal_Exchange(opaque, space, key, object, expected, value, destroy);

@@ -18,7 +18,7 @@ typedef struct PyTypedcall_Internal_State {
   PyTypeObject *metaclass;
   PyTypedcall_Internal_SideTable tables[PyTypedcall_SPACES];
   PyTypeObject *reference_type;  // of what hold() gives
-  PyTypeObject *keeper_type;     // of what keeps what publish_kept() was given
+  PyTypeObject *keeper_type;     // of what keeps what publish() was given
   PyObject *owners;  // dict: address of an owner -> capsule of its PyTypedcall_Internal_Owner
   PyTypedcall_Counters counters;
   PyObject *slot_names;  // dict: name -> ID, see core/slots/slot_names.h

@@ -113,29 +113,25 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_ReviveRow(
 
 // What Publish does once the owner's record is there; runs no Python code. Takes `*keeper` if the
 // row has none, and `kept` is not NULL. Returns 0 and above or
-// PyTypedcall_CONFLICT as publish_kept, or -1 without an exception when there is no memory.
+// PyTypedcall_CONFLICT as publish, or -1 without an exception when there is no memory.
 static inline int PyTypedcall_Internal_PublishFor(PyTypedcall_Internal_State *state,
                                                   PyTypedcall_Internal_Owner *owner,
                                                   const PyTypedcall_Internal_Row *offered,
                                                   int (*equal)(const void *, const void *),
-                                                  int may_come_back, PyObject *kept,
-                                                  PyObject **keeper, const PyObject *object,
-                                                  const void **existing) {
+                                                  PyObject *kept, PyObject **keeper,
+                                                  const PyObject *object) {
   PyTypedcall_Internal_Row *row =
       PyTypedcall_Internal_TableRow(&state->tables[offered->space], offered->key);
   PyTypedcall_Internal_Row *fresh = NULL, *revived = NULL;
   if (row == NULL) {
-    row = revived =
-        PyTypedcall_Internal_ReviveRow(state, owner, offered, may_come_back ? equal : NULL);
+    row = revived = PyTypedcall_Internal_ReviveRow(state, owner, offered, equal);
   }
   if (row != NULL) {
-    *existing = row->value;
     if (revived == NULL && row->value != offered->value &&
         (equal == NULL || !equal(row->value, offered->value))) {
       return PyTypedcall_CONFLICT;
     }
   } else {
-    *existing = offered->value;
     if (PyTypedcall_Internal_ReserveRow(state, offered->space) < 0) return -1;
     row = fresh =
         PyTypedcall_Internal_NewRow(offered->space, offered->key, offered->value, offered->destroy);
@@ -185,15 +181,12 @@ static inline int PyTypedcall_Internal_RetireDying(PyTypedcall_Internal_State *s
   return is_gone;
 }
 
-// See PyTypedcall_Interface.publish_kept; `*existing` is what is there afterwards. What is
-// retracted and equal, but elsewhere, comes back only if it `may_come_back`: publish() cannot say
-// that it has. The caller has the state for itself.
+// See PyTypedcall_Interface.publish. The caller has the state for itself.
 static inline __attribute__((cold)) int PyTypedcall_Internal_Publish(
     void *opaque, int space, const void *key, PyObject *object, const void *value,
     int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value),
-    int may_come_back, PyObject *kept, const void **existing) {
+    PyObject *kept) {
   PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
-  *existing = NULL;
   if (space < 0 || space >= PyTypedcall_SPACES || key == NULL || value == NULL || object == NULL) {
     PyErr_SetString(PyExc_ValueError,
                     "typedcall: a row needs a space, a key, an owner and a value");
@@ -216,22 +209,17 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_Publish(
     PyTypedcall_Internal_Owner *owner =
         PyTypedcall_Internal_GetOwner(state, object, may_be_kept, &held);
     if (owner == NULL) {
-      *existing = NULL;
       Py_XDECREF(keeper);
       return -1;
     }
-    result = PyTypedcall_Internal_PublishFor(state, owner, &offered, equal, may_come_back, kept,
-                                             &keeper, object, existing);
+    result = PyTypedcall_Internal_PublishFor(state, owner, &offered, equal, kept, &keeper, object);
     PyTypedcall_Internal_DropIdleOwner(state, owner);
     Py_DECREF(held);
   } while (result == PyTypedcall_CONFLICT && PyTypedcall_Internal_RetireDying(state, space, key));
   Py_XDECREF(keeper);
   if (kept != NULL && may_be_kept && result >= 0) PyTypedcall_Internal_Host(state, object);
   if (result == PyTypedcall_CONFLICT) PyTypedcall_Internal_Count(&state->counters.conflicts, 1);
-  if (result == -1) {
-    *existing = NULL;
-    PyErr_NoMemory();
-  }
+  if (result == -1) PyErr_NoMemory();
   return result;
 }
 

@@ -24,16 +24,17 @@ static inline void PyTypedcall_Internal_SwapRows(PyTypedcall_Internal_State *sta
   old->is_in_table = 0;
 }
 
-// See PyTypedcall_Interface.exchange; with a NULL `expected` whatever is there is replaced.
+// See PyTypedcall_Interface.exchange.
 static inline __attribute__((cold)) int PyTypedcall_Internal_Exchange(
     void *opaque, int space, const void *key, PyObject *object, const void *expected,
     const void *value, void (*destroy)(const void *value)) {
   PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
   // A row BY_OBJECT may keep its owner alive, which changes hands with the row: not supported.
   if (space < 0 || space >= PyTypedcall_SPACES || space == PyTypedcall_BY_OBJECT || key == NULL ||
-      value == NULL || object == NULL) {
+      expected == NULL || value == NULL || object == NULL) {
     PyErr_SetString(PyExc_ValueError,
-                    "typedcall: a row to replace needs a space, a key, an owner and a value");
+                    "typedcall: a row to exchange needs a space, a key, an owner, the present "
+                    "value and a new one");
     return -1;
   }
   // Whatever can run Python code (and thereby another publish) comes before the table is looked at.
@@ -42,20 +43,16 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_Exchange(
   if (owner == NULL) return -1;
   PyTypedcall_Internal_Row *old = PyTypedcall_Internal_TableRow(&state->tables[space], key);
   int result = 1;
-  if (expected != NULL && (old == NULL || old->value != expected)) {
+  if (old == NULL || old->value != expected) {
     result = 0;
-  } else if (old == NULL || old->value != value) {
+  } else if (value != expected) {
     PyTypedcall_Internal_Row *fresh = PyTypedcall_Internal_NewRow(space, key, value, destroy);
-    if (fresh == NULL || PyTypedcall_Internal_Own(owner, fresh) < 0 ||
-        (old == NULL && PyTypedcall_Internal_ReserveRow(state, space) < 0)) {
+    if (fresh == NULL || PyTypedcall_Internal_Own(owner, fresh) < 0) {
       if (fresh != NULL) {
-        if (fresh->owned_by != NULL) PyTypedcall_Internal_Disown(fresh->owned_by);
         fresh->destroy = NULL;  // it was not taken
         PyTypedcall_Internal_ReleaseRow(fresh);
       }
       result = -1;
-    } else if (old == NULL) {
-      PyTypedcall_Internal_AddRow(state, fresh);
     } else {
       PyTypedcall_Internal_SwapRows(state, old, fresh);
     }

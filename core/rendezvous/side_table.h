@@ -41,7 +41,7 @@ typedef struct PyTypedcall_Internal_Row {
   const void *key;
   const void *value;
   void (*destroy)(const void *value);
-  PyObject *keeper;  // of what publish_kept() was given, or NULL: core/rendezvous/row_keeper.h
+  PyObject *keeper;  // of what publish() was given, or NULL: core/rendezvous/row_keeper.h
   struct PyTypedcall_Internal_Ownership *owned_by, **owned_by_end;
   size_t left;                             // how often an owner has left it
   struct PyTypedcall_Internal_Row *older;  // the next of the key's retracted rows, in its cell

@@ -34,13 +34,6 @@ static inline const void *PyTypedcall_Internal_NoFind(void *state, int space, co
   (void)state, (void)space, (void)key;
   return NULL;
 }
-static inline const void *PyTypedcall_Internal_NoPublish(
-    void *state, int space, const void *key, PyObject *owner, const void *value,
-    int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value)) {
-  (void)state, (void)space, (void)key, (void)owner, (void)value, (void)equal, (void)destroy;
-  (void)PyTypedcall_Internal_SetNoTags();
-  return NULL;
-}
 static inline int PyTypedcall_Internal_NoRetract(void *state, int space, const void *key) {
   (void)state, (void)space, (void)key;
   return 0;
@@ -65,18 +58,12 @@ static inline PyTypeObject *PyTypedcall_Internal_NoCombined(void *state, PyObjec
   (void)PyTypedcall_Internal_SetNoTags();
   return NULL;
 }
-static inline int PyTypedcall_Internal_NoReplace(void *state, int space, const void *key,
-                                                 PyObject *owner, const void *value,
-                                                 void (*destroy)(const void *value)) {
-  (void)state, (void)space, (void)key, (void)owner, (void)value, (void)destroy;
-  return PyTypedcall_Internal_SetNoTags();
-}
 static inline int PyTypedcall_Internal_NoExchange(void *state, int space, const void *key,
                                                   PyObject *owner, const void *expected,
                                                   const void *value,
                                                   void (*destroy)(const void *value)) {
-  (void)expected;
-  return PyTypedcall_Internal_NoReplace(state, space, key, owner, value, destroy);
+  (void)state, (void)space, (void)key, (void)owner, (void)expected, (void)value, (void)destroy;
+  return PyTypedcall_Internal_SetNoTags();
 }
 static inline PyObject *PyTypedcall_Internal_NoHold(void *state, int space, const void *key,
                                                     PyObject *callable, const void **value) {
@@ -85,7 +72,7 @@ static inline PyObject *PyTypedcall_Internal_NoHold(void *state, int space, cons
   return NULL;
 }
 // Not taken, and no failure: a module that tags its functions works without the tags.
-static inline int PyTypedcall_Internal_NoPublishKept(
+static inline int PyTypedcall_Internal_NoPublish(
     void *state, int space, const void *key, PyObject *owner, const void *value,
     int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value),
     PyObject *kept) {
@@ -109,18 +96,16 @@ static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
                                               PyTypedcall_Internal_NoMetaclass,
                                               PyTypedcall_Internal_NoResolve,
                                               PyTypedcall_Internal_NoFind,
+                                              PyTypedcall_Internal_NoHold,
                                               PyTypedcall_Internal_NoPublish,
+                                              PyTypedcall_Internal_NoExchange,
                                               PyTypedcall_Internal_NoRetract,
+                                              PyTypedcall_Internal_NoSibling,
                                               PyTypedcall_Internal_NoCounters,
+                                              &none,
                                               PyTypedcall_Internal_NoSlotId,
                                               PyTypedcall_Internal_NoReadyStatic,
-                                              PyTypedcall_Internal_NoCombined,
-                                              PyTypedcall_Internal_NoReplace,
-                                              PyTypedcall_Internal_NoExchange,
-                                              &none,
-                                              PyTypedcall_Internal_NoHold,
-                                              PyTypedcall_Internal_NoPublishKept,
-                                              PyTypedcall_Internal_NoSibling};
+                                              PyTypedcall_Internal_NoCombined};
   return &empty;
 }
 static inline const PyTypedcall_Interface *PyTypedcall_Installed(

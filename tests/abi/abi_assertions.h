@@ -167,26 +167,24 @@ FIELD(PyTypedcall_Interface, state, 8, 8);
 FIELD(PyTypedcall_Interface, metaclass, 16, 8);
 FIELD(PyTypedcall_Interface, resolve, 24, 8);
 FIELD(PyTypedcall_Interface, find, 32, 8);
-FIELD(PyTypedcall_Interface, publish, 40, 8);
-FIELD(PyTypedcall_Interface, retract, 48, 8);
-FIELD(PyTypedcall_Interface, counters, 56, 8);
-FIELD(PyTypedcall_Interface, slot_id, 64, 8);
-FIELD(PyTypedcall_Interface, ready_static, 72, 8);
-FIELD(PyTypedcall_Interface, combined_metaclass, 80, 8);
-FIELD(PyTypedcall_Interface, replace, 88, 8);
-// Since 1.1.
-FIELD(PyTypedcall_Interface, exchange, 96, 8);
-FIELD(PyTypedcall_Interface, live_counters, 104, 8);
-FIELD(PyTypedcall_Interface, hold, 112, 8);
-FIELD(PyTypedcall_Interface, publish_kept, 120, 8);
-FIELD(PyTypedcall_Interface, sibling, 128, 8);
-PyTypedcall_STATIC_ASSERT(sizeof(PyTypedcall_Interface) >= 136, abi);
+FIELD(PyTypedcall_Interface, hold, 40, 8);
+FIELD(PyTypedcall_Interface, publish, 48, 8);
+FIELD(PyTypedcall_Interface, exchange, 56, 8);
+FIELD(PyTypedcall_Interface, retract, 64, 8);
+FIELD(PyTypedcall_Interface, sibling, 72, 8);
+FIELD(PyTypedcall_Interface, counters, 80, 8);
+FIELD(PyTypedcall_Interface, live_counters, 88, 8);
+FIELD(PyTypedcall_Interface, slot_id, 96, 8);
+FIELD(PyTypedcall_Interface, ready_static, 104, 8);
+FIELD(PyTypedcall_Interface, combined_metaclass, 112, 8);
 FIELD(PyTypedcall_Awaited, installed, 0, 8);
 FIELD(PyTypedcall_Awaited, interpreter, 8, 8);
 FIELD(PyTypedcall_Awaited, looked_at, 16, 8);
 FIELD(PyTypedcall_Awaited, interface, 24, sizeof(PyTypedcall_Interface));
 SAME(PyTypedcall_CONFLICT, -2);
-SAME(PyTypedcall_INTERFACE_SIZE_1_0, 96);
+SAME(PyTypedcall_INTERFACE_SIZE_1_0, 120);
+SAME(sizeof(PyTypedcall_Interface), 120);
+SAME(PyTypedcall_ABI_MINOR, 0);
 
 FIELD(PyForeignSlots_Table, count, 0, 8);
 FIELD(PyForeignSlots_Table, slots, 8, 16);
@@ -223,8 +221,8 @@ PyTypedMethod_DEFINE(abi_longest_name,
 // The number of the first check that failed, or 0.
 static inline int abi_check_at_run_time(void) {
   if (strcmp(PyTypedcall_MODULE, "_extensibletype") != 0) return 1;
-  if (strcmp(PyTypedcall_CAPSULE, "typedcall_v1") != 0) return 2;
-  if (strcmp(PyTypedcall_CAPSULE_NAME, "_extensibletype.typedcall_v1") != 0) return 3;
+  if (strcmp(PyTypedcall_CAPSULE, "typedcall_v2") != 0) return 2;
+  if (strcmp(PyTypedcall_CAPSULE_NAME, "_extensibletype.typedcall_v2") != 0) return 3;
   if (strcmp(PyExtensibleType_ATTRIBUTE, "extensibletype_v2") != 0) return 4;
   if (abi_sep200_type.etp_custom_slot_count != 2) return 5;
   if (abi_sep200_type.etp_custom_slot_table != abi_slots) return 6;

@@ -80,7 +80,7 @@ class Cases:
         for squatter, words in (
                 ("sys.modules['_extensibletype'] = 5", "is not a module but a 'int'"),
                 ("import types; m = sys.modules['_extensibletype'] = types.ModuleType('x');"
-                 "m.typedcall_v1 = 5", "is not typedcall's interface but a 'int'"),
+                 "m.typedcall_v2 = 5", "is not typedcall's interface but a 'int'"),
                 ("import types; m = sys.modules['_extensibletype'] = types.ModuleType('x');"
                  "m.extensibletype_v2 = type", "is not typedcall's metaclass but a 'type'")):
             with self.subTest(squatter):

@@ -1,4 +1,4 @@
-// References to rows: what they keep, what the garbage collector sees of it, and what publish_kept
+// References to rows: what they keep, what the garbage collector sees of it, and what publish
 // keeps beside a row.
 #include <utility>
 #include <vector>
@@ -19,8 +19,8 @@ class Holding : public Rows {
   }
   int PublishKept(const void *key, const Ref &owner, const void *value, const Ref &kept,
                   int (*equal)(const void *, const void *) = nullptr, int space = kDef) {
-    return interface_->publish_kept(interface_->state, space, key, owner.get(), value, equal,
-                                    Destroy, kept.get());
+    return interface_->publish(interface_->state, space, key, owner.get(), value, equal, Destroy,
+                               kept.get());
   }
   bool IsAlive(const Ref &reference) {
     return Ref::Steal(PyObject_CallObject(reference.get(), nullptr)).get() != Py_None;
@@ -99,7 +99,8 @@ TEST_F(Holding, ReplacedRows) {
   const void *key = Address(), *value = Address(), *second = Address(), *found;
   Publish(kDef, key, owner, value);
   Ref held = Hold(kDef, key, &found);
-  ASSERT_EQ(interface_->replace(interface_->state, kDef, key, owner.get(), second, Destroy), 0);
+  ASSERT_EQ(interface_->exchange(interface_->state, kDef, key, owner.get(), value, second, Destroy),
+            1);
   Ref other = Hold(kDef, key, &found);
   EXPECT_EQ(found, second);
   owner.reset();
@@ -252,10 +253,9 @@ TEST_F(Holding, OfDyingOwnersInOtherCallbacks) {
       [](PyObject *owner, PyObject *) -> PyObject * {
         Py_XDECREF(
             test.interface->hold(test.interface->state, kDef, test.key, nullptr, &test.held));
-        test.has_taken = test.interface->publish_kept(test.interface->state, kDef, test.key, owner,
-                                                      test.second, nullptr, Destroy, nullptr);
-        test.stands = test.interface->publish(test.interface->state, kDef, test.key, owner,
-                                              test.second, nullptr, Destroy);
+        test.has_taken = test.interface->publish(test.interface->state, kDef, test.key, owner,
+                                                 test.second, nullptr, Destroy, nullptr);
+        test.stands = test.interface->find(test.interface->state, kDef, test.key);
         Py_RETURN_NONE;
       },
       METH_O, nullptr};
@@ -288,7 +288,7 @@ TEST_F(Holding, WhatWasKeptUsesTheInterface) {
           const void *found;
           Py_XDECREF(interface->hold(interface->state, kDef, key, nullptr, &found));
           interface->retract(interface->state, kDef, key);
-          interface->publish_kept(interface->state, kDef, key, owner, key, nullptr, nullptr, owner);
+          interface->publish(interface->state, kDef, key, owner, key, nullptr, nullptr, owner);
           PyErr_Clear();
         }
         Py_RETURN_NONE;
@@ -333,7 +333,7 @@ TEST_F(Holding, TheInterfaceComesBack) {
   }
   // Something else in its place: then those who have it keep it.
   const Ref capsule = Ref::Borrow(PyDict_GetItemString(dict, PyTypedcall_CAPSULE_NAME));
-  ASSERT_TRUE(scope_.Run("del sys.modules['_extensibletype'].typedcall_v1"));
+  ASSERT_TRUE(scope_.Run("del sys.modules['_extensibletype'].typedcall_v2"));
   ASSERT_EQ(PyDict_SetItemString(dict, PyTypedcall_CAPSULE_NAME, Py_None), 0);
   EXPECT_EQ(Find(kDef, key), value);
   PyDict_Clear(dict);

@@ -17,7 +17,7 @@ TEST(Subinterpreters, ShareNothing) {
   ASSERT_NE(outer, nullptr) << TakeError();
   static const long long key = 0, value = 0;
   Ref owner = Ref::Steal(PyModule_New("owner"));
-  outer->publish(outer->state, kDef, &key, owner.get(), &value, nullptr, nullptr);
+  outer->publish(outer->state, kDef, &key, owner.get(), &value, nullptr, nullptr, nullptr);
 
   Subinterpreter sub;
   ASSERT_TRUE(sub.Entered());
@@ -83,8 +83,9 @@ struct Values {
     const PyTypedcall_Interface *interface = PyTypedcall_Import();
     ASSERT_NE(interface, nullptr) << TakeError();
     auto publish = [&](int space, const void *key, PyObject *owner, const void *value) {
-      EXPECT_EQ(interface->publish(interface->state, space, key, owner, value, nullptr, Destroy),
-                value)
+      EXPECT_EQ(
+          interface->publish(interface->state, space, key, owner, value, nullptr, Destroy, nullptr),
+          1)
           << TakeError();
     };
     PyObject *sys = PyImport_AddModule("sys");
@@ -129,7 +130,7 @@ void PublishWhenFreed(PyObject *self) {
   static const long long key = 0;
   PyTypeObject *type = Py_TYPE(self);
   PyObject *owner = PyModule_New("late");
-  if (ending->publish(ending->state, kDef, &key, owner, &key, nullptr, Destroy) == nullptr) {
+  if (ending->publish(ending->state, kDef, &key, owner, &key, nullptr, Destroy, nullptr) == -1) {
     refusal = TakeError();
   }
   Py_XDECREF(owner);
@@ -149,8 +150,8 @@ TEST(Ends, PublishingThenIsRefused) {
     Ref type = Ref::Steal(PyType_FromSpec(&spec));
     Ref object = New(type);
     ASSERT_EQ(ending->publish(ending->state, kObject, object.get(), object.get(), &value, nullptr,
-                              nullptr),
-              &value);
+                              nullptr, nullptr),
+              1);
   }
   refusal.clear();
   sub.End();
@@ -176,9 +177,9 @@ TEST(Ends, CallbackThatOutlivesTheInterface) {
     Scope scope;
     ASSERT_TRUE(scope.Run("import weakref\nclass Owner: pass\no = Owner()\n"));
     Ref owner = scope.Eval("o");
-    ASSERT_EQ(
-        interface->publish(interface->state, kDef, &key, owner.get(), &value, nullptr, DropOwner),
-        &value);
+    ASSERT_EQ(interface->publish(interface->state, kDef, &key, owner.get(), &value, nullptr,
+                                 DropOwner, nullptr),
+              1);
     held_reference = scope.Eval("weakref.getweakrefs(o)[0]").release();
     held_owner = owner.release();
   }
@@ -230,8 +231,8 @@ TEST(Subinterpreters, WithTheirOwnGil) {
       EXPECT_EQ(Value(scope.Eval("C()").get(), Id(1)), 11);
       EXPECT_EQ(Value(scope.Eval("u").get(), Id(1)), 11);
       EXPECT_EQ(interface->publish(interface->state, kDef, &keys[turn], type.get(), &keys[turn],
-                                   nullptr, nullptr),
-                &keys[turn]);
+                                   nullptr, nullptr, nullptr),
+                1);
     }
     scope.Run("del A, C, u");
     Collect();

@@ -15,8 +15,8 @@ class Keeping : public Rows {
     return Ref::Steal(interface_->hold(interface_->state, space, key, nullptr, &found));
   }
   int PublishKept(const Ref &object, const void *value, const Ref &kept) {
-    return interface_->publish_kept(interface_->state, kObject, object.get(), object.get(), value,
-                                    nullptr, Destroy, kept.get());
+    return interface_->publish(interface_->state, kObject, object.get(), object.get(), value,
+                               nullptr, Destroy, kept.get());
   }
   bool IsAlive(const Ref &reference) {
     return Ref::Steal(PyObject_CallObject(reference.get(), nullptr)).get() != Py_None;
@@ -35,8 +35,8 @@ TEST_F(Keeping, TheCollectorSeesItBehindReferences) {
   Ref owner = Owner(), kept = Owner();
   const Ref watched = WeakReference(kept);
   const void *key = Address(), *value = Address(), *found;
-  ASSERT_EQ(interface_->publish_kept(interface_->state, kDef, key, owner.get(), value, nullptr,
-                                     Destroy, kept.get()),
+  ASSERT_EQ(interface_->publish(interface_->state, kDef, key, owner.get(), value, nullptr, Destroy,
+                                kept.get()),
             1);
   EXPECT_FALSE(IsHosted(owner));
   Ref held = Ref::Steal(interface_->hold(interface_->state, kDef, key, nullptr, &found));
@@ -141,8 +141,8 @@ TEST(KeepingAtTheEnd, TheObjectGoesFirst) {
     ASSERT_TRUE(
         scope.Run("class C: __slots__ = ('__dict__',)\nclass Kept: pass\nc, kept = C(), Kept()\n"));
     const Ref object = scope.Eval("c"), kept = scope.Eval("kept");
-    ASSERT_EQ(interface->publish_kept(interface->state, kObject, object.get(), object.get(), &value,
-                                      nullptr, Destroy, kept.get()),
+    ASSERT_EQ(interface->publish(interface->state, kObject, object.get(), object.get(), &value,
+                                 nullptr, Destroy, kept.get()),
               1)
         << TakeError();
     EXPECT_NE(PyObject_HasAttrString(object.get(), PyTypedcall_KEPT_NAME), 0);

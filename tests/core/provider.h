@@ -79,10 +79,15 @@ static int Exec(PyObject *module) {
   PyType_Slot slots[] = {{Py_tp_traverse, (void *)Traverse}, {0, NULL}};
   PyType_Spec spec = {PROVIDER_NAME ".Type", 0, 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
-  PyCustomSlot own;
-  own.id = PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, PROVIDER_IDEA, 0);
-  own.data.flags = PROVIDER_IDEA * 11;
-  PyObject *type = PyExtensibleType_FromSpec(module, &spec, NULL, &own, 1);
+  PyCustomSlot own[2];
+  own[0].id = PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, PROVIDER_IDEA, 0);
+  own[0].data.flags = PROVIDER_IDEA * 11;
+  Py_ssize_t count = 1;
+#ifdef PROVIDER_UNKNOWN_SLOT
+  own[count].id = PROVIDER_UNKNOWN_SLOT;
+  own[count++].data.pointer = (void *)methods;
+#endif
+  PyObject *type = PyExtensibleType_FromSpec(module, &spec, NULL, own, count);
   if (type == NULL) return -1;
   int failed = PyModule_AddObject(module, "Type", type);
   if (failed) {
@@ -98,9 +103,10 @@ static int Exec(PyObject *module) {
     return -1;
   }
   /* Whether executed for the first time or again, the present value is the same. */
-  const void *existing = state->interface->publish(state->interface->state, PyTypedcall_BY_DEF,
-                                                   methods, module, &value, NULL, Destroy);
-  return existing == &value ? 0 : -1;
+  return state->interface->publish(state->interface->state, PyTypedcall_BY_DEF, methods, module,
+                                   &value, NULL, Destroy, NULL) == 1
+             ? 0
+             : -1;
 }
 
 static PyModuleDef_Slot module_slots[] = {

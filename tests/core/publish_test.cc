@@ -142,13 +142,13 @@ TEST_F(Publishing, WhatWasRetractedComesBack) {
     EXPECT_EQ(Retract(kDef, key), 1);
     EXPECT_EQ(Find(kDef, key), nullptr);
   }
-  const auto publish_kept = [&] {
-    return interface_->publish_kept(interface_->state, kDef, key, owner.get(), equal, always,
-                                    nullptr, nullptr);
+  const auto publish_equal = [&] {
+    return interface_->publish(interface_->state, kDef, key, owner.get(), equal, always, nullptr,
+                               nullptr);
   };
-  EXPECT_EQ(publish_kept(), PyTypedcall_CAME_BACK) << "the equal one that this owner had";
+  EXPECT_EQ(publish_equal(), PyTypedcall_CAME_BACK) << "the equal one that this owner had";
   EXPECT_EQ(Find(kDef, key), value);
-  EXPECT_EQ(publish_kept(), 0);
+  EXPECT_EQ(publish_equal(), 0);
   EXPECT_TRUE(Destroyed().empty());
   owner.reset();
   EXPECT_EQ(Find(kDef, key), nullptr);

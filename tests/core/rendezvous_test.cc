@@ -44,7 +44,7 @@ class Rendezvous : public testing::Test {
     scope_->Set("capsule", capsule.get());
     ASSERT_TRUE(
         scope_->Run("m = sys.modules['_extensibletype'] = types.ModuleType('_extensibletype')\n"
-                    "m.typedcall_v1 = capsule\n"));
+                    "m.typedcall_v2 = capsule\n"));
   }
 
   Subinterpreter interpreter_;
@@ -74,7 +74,7 @@ TEST_F(Rendezvous, ImportTwiceIsOneInterface) {
   EXPECT_EQ(PyTypedcall_Import(), interface);
   EXPECT_EQ(PyTypedcall_Peek(), interface);
   EXPECT_EQ(interface->abi_major, 1);
-  EXPECT_EQ(interface->abi_minor, 2);
+  EXPECT_EQ(interface->abi_minor, 0);
   EXPECT_EQ(interface->size, sizeof(PyTypedcall_Interface));
 }
 
@@ -105,7 +105,7 @@ TEST_F(Rendezvous, AModuleThatIsThereAlreadyIsUsed) {
   ExpectAccepted();
   ASSERT_TRUE(
       scope_->Run("assert sys.modules['_extensibletype'] is m\n"
-                  "assert m.extensibletype_v1 == 'theirs' and m.typedcall_v1\n"));
+                  "assert m.extensibletype_v1 == 'theirs' and m.typedcall_v2\n"));
 }
 
 TEST_F(Rendezvous, SquatterInSysModules) {
@@ -122,17 +122,17 @@ TEST_F(Rendezvous, SquatterInTheModule) {
   ASSERT_TRUE(
       scope_->Run("m = sys.modules['_extensibletype'] = types.ModuleType('_extensibletype')"));
   for (const char *squatter : {"5", "None", "m", "object()"}) {
-    ASSERT_TRUE(scope_->Run("m.typedcall_v1 = " + std::string(squatter)));
-    ExpectRefused("_extensibletype.typedcall_v1 is not typedcall's interface but a '");
+    ASSERT_TRUE(scope_->Run("m.typedcall_v2 = " + std::string(squatter)));
+    ExpectRefused("_extensibletype.typedcall_v2 is not typedcall's interface but a '");
     EXPECT_EQ(PyTypedcall_Peek(), nullptr);
   }
-  ASSERT_TRUE(scope_->Run("del m.typedcall_v1"));
+  ASSERT_TRUE(scope_->Run("del m.typedcall_v2"));
   ExpectAccepted();
 }
 
 TEST_F(Rendezvous, CapsuleWithAnotherName) {
   Newer newer = Made(1, 0, sizeof(PyTypedcall_Interface));
-  for (const char *name : {"somebody.else", "typedcall_v1", static_cast<const char *>(nullptr)}) {
+  for (const char *name : {"somebody.else", "typedcall_v2", static_cast<const char *>(nullptr)}) {
     PutCapsule(&newer, name);
     ExpectRefused("is not typedcall's interface but a 'PyCapsule'");
     EXPECT_EQ(PyTypedcall_Peek(), nullptr);
@@ -184,15 +184,15 @@ TEST_F(Rendezvous, SquatterAfterwards) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   ASSERT_TRUE(
       scope_->Run("m = sys.modules['_extensibletype']\n"
-                  "ours = m.typedcall_v1\n"
-                  "m.typedcall_v1 = 5\n"));
+                  "ours = m.typedcall_v2\n"
+                  "m.typedcall_v2 = 5\n"));
   ExpectRefused("is not typedcall's interface but a 'int'");
-  ASSERT_TRUE(scope_->Run("m.typedcall_v1 = ours"));
+  ASSERT_TRUE(scope_->Run("m.typedcall_v2 = ours"));
   EXPECT_EQ(PyTypedcall_Import(), interface);
   // One interpreter, one metaclass: not even a usable interface may follow another one.
   static Newer newer = Made(1, 7, sizeof(Newer));
   PutCapsule(&newer);
-  ExpectRefused("_extensibletype.typedcall_v1 has been replaced");
+  ExpectRefused("_extensibletype.typedcall_v2 has been replaced");
   EXPECT_EQ(PyTypedcall_Peek(), interface);
 }
 
@@ -213,7 +213,7 @@ TEST_F(Rendezvous, TheInterfaceSurvivesAnEmptiedSysModules) {
   ASSERT_NE(interface, nullptr) << TakeError();
   PyTypeObject *metaclass = interface->metaclass(interface->state);
   for (const char *statement :
-       {"del sys.modules['_extensibletype']", "del sys.modules['_extensibletype'].typedcall_v1",
+       {"del sys.modules['_extensibletype']", "del sys.modules['_extensibletype'].typedcall_v2",
         "sys.modules['_extensibletype'].__dict__.clear()"}) {
     ASSERT_TRUE(scope_->Run(statement));
     Collect();

@@ -35,9 +35,12 @@ class Rows : public testing::Test {
   /// A new object that can be weakly referenced.
   Ref Owner() { return scope_.Eval("Owner()"); }
 
+  /// What is there afterwards, or null with an exception.
   const void *Publish(int space, const void *key, const Ref &owner, const void *value,
                       void (*destroy)(const void *) = Destroy) {
-    return interface_->publish(interface_->state, space, key, owner.get(), value, nullptr, destroy);
+    const int result = interface_->publish(interface_->state, space, key, owner.get(), value,
+                                           nullptr, destroy, nullptr);
+    return result == -1 ? nullptr : result == 1 ? value : Find(space, key);
   }
   const void *Find(int space, const void *key) {
     return interface_->find(interface_->state, space, key);

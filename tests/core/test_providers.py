@@ -75,7 +75,7 @@ assert provider_b.metaclass() is meta and provider_b.interface() == interface
     def test_squatters(self):
         for squat in ("sys.modules['_extensibletype'] = object()",
                       "m = sys.modules['_extensibletype'] = type(sys)('_extensibletype')\n"
-                      "m.typedcall_v1 = 5",
+                      "m.typedcall_v2 = 5",
                       "m = sys.modules['_extensibletype'] = type(sys)('_extensibletype')\n"
                       "m.extensibletype_v2 = type"):
             run("""

@@ -282,7 +282,7 @@ class LikeOtherClasses(unittest.TestCase):
     def test_the_interface_module(self):
         module = sys.modules["_extensibletype"]
         self.assertIs(module.extensibletype_v2, Metaclass)
-        self.assertIn("typedcall_v1", repr(module.typedcall_v1))
+        self.assertIn("typedcall_v2", repr(module.typedcall_v2))
 
 
 if __name__ == "__main__":

@@ -277,9 +277,9 @@ TEST_F(Foreign, EachInterpreterHasItsOwn) {
   EXPECT_EQ(Unregister(type, 1), 1);
 }
 
-TEST_F(Foreign, ReplaceRefuses) {
+TEST_F(Foreign, ExchangeRefuses) {
   Ref owner = scope_.Eval("Plain");
-  static const int key = 0, value = 0;
+  static const int key = 0, value = 0, other = 0;
   const struct {
     int space;
     const void *key, *value;
@@ -291,14 +291,14 @@ TEST_F(Foreign, ReplaceRefuses) {
                {PyTypedcall_BY_TYPE, &key, nullptr, owner.get()},
                {PyTypedcall_BY_TYPE, &key, &value, nullptr}};
   for (const auto &one : cases) {
-    EXPECT_EQ(
-        interface_->replace(interface_->state, one.space, one.key, one.owner, one.value, nullptr),
-        -1);
+    EXPECT_EQ(interface_->exchange(interface_->state, one.space, one.key, one.owner, &other,
+                                   one.value, nullptr),
+              -1);
     EXPECT_EQ(TakeError().find("ValueError: "), 0u);
   }
   Ref number = scope_.Eval("1.5");
-  EXPECT_EQ(interface_->replace(interface_->state, PyTypedcall_BY_TYPE, &key, number.get(), &value,
-                                nullptr),
+  EXPECT_EQ(interface_->exchange(interface_->state, PyTypedcall_BY_TYPE, &key, number.get(), &other,
+                                 &value, nullptr),
             -1);
   EXPECT_EQ(TakeError(), "TypeError: cannot create weak reference to 'float' object");
 }
@@ -316,13 +316,13 @@ TEST(ForeignAtTheEnd, ReplacedValuesHaveGoneWithTheirOwner) {
     Scope scope;
     scope.Run("class X: pass");
     Ref owner = scope.Eval("X");
-    for (const void *value : {static_cast<const void *>(&first), static_cast<const void *>(&second),
-                              static_cast<const void *>(&second)}) {
-      EXPECT_EQ(interface->replace(interface->state, PyTypedcall_BY_DEF, &key, owner.get(), value,
-                                   destroy),
-                0);
-      EXPECT_EQ(interface->find(interface->state, PyTypedcall_BY_DEF, &key), value);
-    }
+    EXPECT_EQ(interface->publish(interface->state, PyTypedcall_BY_DEF, &key, owner.get(), &first,
+                                 nullptr, destroy, nullptr),
+              1);
+    EXPECT_EQ(interface->exchange(interface->state, PyTypedcall_BY_DEF, &key, owner.get(), &first,
+                                  &second, destroy),
+              1);
+    EXPECT_EQ(interface->find(interface->state, PyTypedcall_BY_DEF, &key), &second);
     EXPECT_EQ(destroyed, 0);
   }
   Collect();

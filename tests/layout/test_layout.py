@@ -58,7 +58,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"((?:core|typedcall)/[^"]+)"', re.MULTI
 SYSTEM_INCLUDE = re.compile(r"^\s*#\s*include\s+<(Python\.h|ffi\.h)>", re.MULTILINE)
 SYSTEM_TARGETS = {"Python.h": "@python//:headers", "ffi.h": "//bazel/system:ffi"}
 # Tests of what is inside: the Python package's tags; register images on platforms without Python.
-INSIDERS = {"tests/old_interfaces/member_today.cc", "tests/invoker/registers_main.cc"}
+INSIDERS = {"tests/invoker/registers_main.cc"}
 
 
 def sources(*folders):

@@ -80,11 +80,11 @@ TEST_F(RowsSwept, Publishing) {
   const auto make = [&] { owner = Owner(); };
   Sweep({"publish", [&] { return Put(PyTypedcall_BY_DEF, key, owner) == &value_; }, make, none});
   Ref kept = Owner();
-  Swept with_kept = {"publish_kept",
+  Swept with_kept = {"publish, and keep",
                      [&] {
-                       return interface_->publish_kept(interface_->state, PyTypedcall_BY_DEF, key,
-                                                       owner.get(), &value_, nullptr, Ended,
-                                                       kept.get()) == 1;
+                       return interface_->publish(interface_->state, PyTypedcall_BY_DEF, key,
+                                                  owner.get(), &value_, nullptr, Ended,
+                                                  kept.get()) == 1;
                      },
                      make, none};
   with_kept.counted = {kept.get()};
@@ -97,9 +97,8 @@ TEST_F(RowsSwept, PublishingAnEqualOne) {
   Ref kept = Owner();
   Swept equal = {"an equal row",
                  [&] {
-                   return interface_->publish_kept(interface_->state, PyTypedcall_BY_DEF, key,
-                                                   owner.get(), &other_, Equal, Ended,
-                                                   kept.get()) == 0;
+                   return interface_->publish(interface_->state, PyTypedcall_BY_DEF, key,
+                                              owner.get(), &other_, Equal, Ended, kept.get()) == 0;
                  },
                  [&] {
                    owner = Owner();
@@ -203,31 +202,12 @@ TEST_F(RowsSwept, ReplacingAndExchanging) {
     owner = Owner();
     Put(PyTypedcall_BY_TYPE, key, owner);
   };
-  Swept replace = {"replace",
-                   [&] {
-                     return interface_->replace(interface_->state, PyTypedcall_BY_TYPE, key,
-                                                owner.get(), &other_, Ended) == 0;
-                   },
-                   make, done};
-  Sweep(replace);
   Sweep({"exchange",
          [&] {
            return interface_->exchange(interface_->state, PyTypedcall_BY_TYPE, key, owner.get(),
                                        &value_, &other_, Ended) == 1;
          },
          make, done});
-  Sweep({"replace what is not there",
-         [&] {
-           return interface_->replace(interface_->state, PyTypedcall_BY_TYPE, key, owner.get(),
-                                      &other_, Ended) == 0;
-         },
-         [&] { owner = Owner(); },
-         [&](bool succeeded) {
-           owner.reset();
-           EXPECT_EQ(Find(PyTypedcall_BY_TYPE, key), nullptr);
-           EXPECT_EQ(other_, succeeded);
-           value_ = other_ = 0;
-         }});
 }
 
 // What never fails.

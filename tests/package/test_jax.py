@@ -157,7 +157,7 @@ class Values(With64Bits):
         for f, message in ((functions.turn, "'Zd->Zd' has 'Zd', for which JAX has no arrays"),
                            (functions.same_text, "has 's'"), (functions.count, "no arguments or no result"),
                            (functions.slow, "does not say PURE.*pure=True"),
-                           (functions.sum_of, "has '&d'"), (len, "it offers no typed function")):
+                           (functions.sum_of, "has '&kd'"), (len, "it offers no typed function")):
             with self.assertRaisesRegex(TypeError, message):
                 elementwise(f)
         self.same(elementwise(functions.slow, pure=True)(X), X + 1)

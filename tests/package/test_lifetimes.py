@@ -288,12 +288,12 @@ print("ok")
 import math, _extensibletype
 typedcall.tag(math.erf, "d->d", plus(1))
 f = typedcall.resolve(math.erf, "d->d")
-key = "_extensibletype.typedcall_v1"
+key = "_extensibletype.typedcall_v2"
 own = [each for each in gc.get_objects() if type(each) is dict and key in each]
 for each in own:
     each.clear()
     each.pop(key, None)
-del _extensibletype.typedcall_v1, sys.modules["_extensibletype"]
+del _extensibletype.typedcall_v2, sys.modules["_extensibletype"]
 for each in own:
     each.clear()
 kept = churn()

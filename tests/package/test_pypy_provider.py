@@ -28,7 +28,7 @@ class Metadata(unittest.TestCase):
         typed = support.build("typed_functions")
         simple = int(Flags.PURE | Flags.THREAD_SAFE | Flags.SHORT)
         for name, signature in (("inc", "l->l"), ("mix", "dldl->d"), ("turn", "Zd->Zd"),
-                                ("same_text", "s->s"), ("negate", "?->?"), ("sum_of", "&dl->d")):
+                                ("same_text", "s->s"), ("negate", "?->?"), ("sum_of", "&kdl->d")):
             (row,) = reader.entries(getattr(typed, name))
             self.assertEqual((row[0], row[3]), (signature, "method metadata"))
             self.assertGreater(row[2], 0)

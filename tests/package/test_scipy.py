@@ -53,7 +53,7 @@ class Sink(unittest.TestCase):
         def of_many(*arguments):
             raise NotImplementedError
 
-        entry, = [each for each in typedcall.entries(callbacks.of_many) if each.signature == "i&d->d"]
+        entry, = [each for each in typedcall.entries(callbacks.of_many) if each.signature == "i&kd->d"]
         typedcall.tag(of_many, "double (int n, const double x[n])", entry.address, flags=entry.flags)
         self.assertEqual(typedcall.signatures(of_many), ["i&kd->d"])
         made = typedcall.low_level_callable(of_many)

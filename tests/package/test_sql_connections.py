@@ -23,7 +23,7 @@ class Functions(sql_support.Connection):
     def test_what_cannot_be_registered(self):
         for f, message in [(functions.turn, "'Zd->Zd' has an argument 'Zd', for which SQL"),
                            (functions.same_object, "has nothing for SQL"),
-                           (functions.sum_of, "'&dl->d' has an argument '&d'"),
+                           (functions.sum_of, "'&kdl->d' has an argument '&kd'"),
                            (buffers.norm, "has an argument '.*kd'"),
                            (len, "it offers no typed function")]:
             with self.assertRaisesRegex(TypeError, message):

@@ -147,7 +147,7 @@ class Values(unittest.TestCase):
     def test_what_is_no_function_of_it(self):
         for f, message in ((functions.turn, "'Zd->Zd' has an argument 'Zd', for which tvm-ffi"),
                            (functions.same_object, "has nothing for tvm-ffi"),
-                           (functions.sum_of, "has an argument '&d'"),
+                           (functions.sum_of, "has an argument '&kd'"),
                            (functions.same_pointer, "has an argument 'P'"),
                            (len, "it offers no typed function")):
             with self.assertRaisesRegex(TypeError, message):

@@ -27,7 +27,7 @@ class Verify(CommandLine):
     def test_pointers_are_skipped_and_results_by_pointer_are_not(self):
         verdicts = {verdict["name"]: verdict for verdict in self.json(
             "verify", "typed_functions", "--count", "100")["verdicts"]}
-        self.assertIn("takes a pointer ('&d')", verdicts["sum_of"]["skipped"])
+        self.assertIn("takes a pointer ('&kd')", verdicts["sum_of"]["skipped"])
         self.assertEqual(verdicts["invert"]["equal"], 100)
 
     # --- Modules with a wrong tag ------------------------------------------------------------

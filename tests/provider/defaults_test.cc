@@ -92,8 +92,8 @@ TEST(Defaults, OfEveryType) {
       arg("z") = std::complex<double>(1, -2), arg("text") = "text", arg("object") = nullptr,
       arg("items") = nullptr, arg("memory") = nullptr);
   ASSERT_EQ(made.shape->entries, 12u);
-  EXPECT_STREQ(made.entry(0).signature, "?bLfdgZdsO&dP->d");
-  EXPECT_STREQ(made.entry(1).signature, "?bLfdgZdsO&d->d");
+  EXPECT_STREQ(made.entry(0).signature, "?bLfdgZdsO&kdP->d");
+  EXPECT_STREQ(made.entry(1).signature, "?bLfdgZdsO&kd->d");
   EXPECT_STREQ(made.entry(6).signature, "?bLfd->d");
   EXPECT_EQ(made.entry(11).flags, made.entry(0).flags);
   EXPECT_EQ(pointer<double (*)()>(made.entry(11))(), 1.0);
@@ -170,7 +170,7 @@ int check(const double *items, double factor) noexcept { return items == nullptr
 // "&d->i" of a function that returns a status would say that its value goes there.
 TEST(Defaults, MakeNoEntryThatSaysSomethingElse) {
   EXPECT_EQ(Signatures(def<check>("f", arg("items"), arg("factor") = 1, typedcall::returns_status)),
-            "&dd->i");
+            "&kdd->i");
 }
 
 double of_doubles(double x, double y) noexcept { return x + y; }

@@ -57,10 +57,10 @@ double throws_complex(std::complex<double> z) {
 TEST(Types, HaveCodes) {
   EXPECT_STREQ(only(typedcall::def<wide>("f")).signature, "gsPP->g");
   EXPECT_STREQ(only(typedcall::def<c_complex>("f")).signature, "ZfZg->Zd");
-  EXPECT_STREQ(only(typedcall::def<pointers>("f")).signature, "&d&d&O&s&P&Zd&?->s");
+  EXPECT_STREQ(only(typedcall::def<pointers>("f")).signature, "&d&kd&O&s&P&Zd&?->s");
   EXPECT_EQ(only(typedcall::def<pointers>("f")).flags, kNeedsThread);
   EXPECT_STREQ(only(typedcall::def<times>("f")).signature, "ZdZd->Zd");
-  EXPECT_STREQ(only(typedcall::def<sum>("f")).signature, "&Zdl->Zd");
+  EXPECT_STREQ(only(typedcall::def<sum>("f")).signature, "&kZdl->Zd");
   EXPECT_STREQ(only(typedcall::def<throws_complex>("f")).signature, "Zd->d");
 }
 

@@ -76,7 +76,7 @@ TEST(Widened, LeavesOtherTypesAsTheyAre) {
   EXPECT_EQ(pointer<double (*)(double, int, double)>(made.entry(1))(0.5, 2, 0.25), 1.0);
   EXPECT_EQ(Signatures(def<from_float>("from_float", widened)), "f->d d->d");
   EXPECT_EQ(Signatures(def<nothing>("nothing", widened)), "f->v d->v");
-  EXPECT_EQ(Signatures(def<mean>("mean", widened)), "&ff->d &fd->d");
+  EXPECT_EQ(Signatures(def<mean>("mean", widened)), "&kff->d &kfd->d");
 }
 
 TEST(Widened, OffersNoneTwice) {

@@ -38,8 +38,7 @@ static PyMethodDef methods[] = {
 };
 
 static int Exec(PyObject *module) {
-  return PyModule_AddIntConstant(module, "SIZE_1_0", PyTypedcall_INTERFACE_SIZE_1_0) |
-         PyModule_AddIntConstant(module, "SIZE", (long)sizeof(PyTypedcall_Interface)) |
+  return PyModule_AddIntConstant(module, "SIZE", (long)sizeof(PyTypedcall_Interface)) |
          PyModule_AddIntConstant(module, "MAJOR", PyTypedcall_ABI_MAJOR) |
          PyModule_AddIntConstant(module, "MINOR", PyTypedcall_ABI_MINOR);
 }

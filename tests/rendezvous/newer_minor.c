@@ -1,13 +1,68 @@
-/* A provider of a newer minor version, whose interface has functions that this tree has not: it can
- * be used, in whatever order the two come. */
+/* A provider of a newer minor version: its interface has functions that this tree has not, its type
+ * a slot and its tag a letter and flags that this tree does not know. It can be used, in whatever
+ * order the two come. */
 #define FAKED_MAJOR PyTypedcall_ABI_MAJOR
 #define FAKED_MINOR (PyTypedcall_ABI_MINOR + 1)
 #define FAKED_SIZE (sizeof(PyTypedcall_Interface) + 3 * sizeof(void *))
 #define PROVIDER_NAME "newer_minor"
 #define PROVIDER_IDEA 3
+/* Of a registrar to come. */
+#define PROVIDER_UNKNOWN_SLOT 0x7e000101
 
 #include "tests/rendezvous/faked_abi.h"
+#include "typedcall/native_callable.h"
 /* After the names that it needs. */
 #include "tests/core/provider.h"
 
-FAKED_INIT(newer_minor)
+static double WrongWay(double x) { return -x; }
+static double TwiceOf(double x) { return 2 * x; }
+
+static PyObject *Twice(PyObject *module, PyObject *number) {
+  (void)module;
+  const double x = PyFloat_AsDouble(number);
+  if (x <= -1 && x >= -1 && PyErr_Occurred()) return NULL;
+  return PyFloat_FromDouble(TwiceOf(x));
+}
+
+#define ENTRY(signature, flags, function) \
+  { signature, flags, (void *)(uintptr_t)(function) }
+static const struct {
+  Py_ssize_t count;
+  PyNativeCallableEntry entries[5];
+} table = {5,
+           {ENTRY("+d->d", 0, WrongWay),        /* a letter */
+            ENTRY("d->d", 0x8000, WrongWay),    /* a flag that must be understood */
+            ENTRY("d->d", 0x1000000, WrongWay), /* another record altogether */
+            ENTRY("d->d", 0x80000, TwiceOf),    /* a hint */
+            ENTRY("d->d", 0, WrongWay)}};
+static PyMethodDef twice = {"twice", Twice, METH_O, NULL};
+
+static int AddTwice(PyObject *module) {
+  const PyTypedcall_Interface *interface = ((State *)PyModule_GetState(module))->interface;
+  PyObject *function = PyCFunction_NewEx(&twice, module, NULL);
+  if (function == NULL) return -1;
+  const int failed = PyModule_AddObject(module, "twice", function);
+  if (failed) {
+    Py_DECREF(function);
+    return -1;
+  }
+  return interface->publish(interface->state, PyTypedcall_BY_DEF, &twice, module, &table, NULL,
+                            NULL, NULL) == 1
+             ? 0
+             : -1;
+}
+
+static PyModuleDef_Slot newer_slots[] = {
+    {Py_mod_exec, (void *)Exec},
+    {Py_mod_exec, (void *)AddTwice},
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+    {0, NULL},
+};
+
+PyMODINIT_FUNC PyInit_newer_minor(void) {
+  module_def.m_slots = newer_slots;
+  if (InstallFaked() < 0) return NULL;
+  return PyModuleDef_Init(&module_def);
+}

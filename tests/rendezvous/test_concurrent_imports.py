@@ -21,7 +21,7 @@ specs = [importlib.util.find_spec(name) for name in ("provider_a", "provider_b",
 def pause(phase, info):
     # Only while someone makes the interface, which then is not there yet: the others catch up.
     module = sys.modules.get("_extensibletype")
-    if module is not None and not hasattr(module, "typedcall_v1"):
+    if module is not None and not hasattr(module, "typedcall_v2"):
         pauses.append(phase)
         time.sleep(0.001)
 

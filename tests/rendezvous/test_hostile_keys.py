@@ -13,7 +13,7 @@ class HostileKeys(unittest.TestCase):
                 def __hash__(self): return hash("extensibletype_v2")
                 def __eq__(self, other):
                     if other == "extensibletype_v2":
-                        vars(m).pop("typedcall_v1", None)
+                        vars(m).pop("typedcall_v2", None)
                         gc.collect()
                     return False
             m = sys.modules["_extensibletype"] = types.ModuleType("_extensibletype")

@@ -40,17 +40,17 @@ class Squatters(unittest.TestCase):
     def test_the_module_s_name(self):
         words = "sys.modules['_extensibletype'] is not a module but a '"
         for squatter, kind in (("None", "NoneType"), ("object()", "object"), ("{}", "dict"),
-                               ("types.SimpleNamespace(typedcall_v1=1)", "types.SimpleNamespace"),
+                               ("types.SimpleNamespace(typedcall_v2=1)", "types.SimpleNamespace"),
                                ("type('_extensibletype', (), {})", "type")):
             self.check("m = sys.modules['_extensibletype'] = " + squatter, words + kind + "'",
                        "del sys.modules['_extensibletype']")
 
     def test_the_capsule_s_name(self):
-        words = "_extensibletype.typedcall_v1 is not typedcall's interface but a '"
+        words = "_extensibletype.typedcall_v2 is not typedcall's interface but a '"
         for squatter, kind in (("5", "int"), ("None", "NoneType"), ("m", "module"),
                                ("__import__('_datetime').datetime_CAPI", "PyCapsule")):
-            self.check(MODULE + "m.typedcall_v1 = " + squatter, words + kind + "'",
-                       "del m.typedcall_v1")
+            self.check(MODULE + "m.typedcall_v2 = " + squatter, words + kind + "'",
+                       "del m.typedcall_v2")
 
     def test_the_metaclass_s_name(self):
         words = "_extensibletype.extensibletype_v2 is not typedcall's metaclass but a '"
@@ -85,7 +85,7 @@ class Theirs(types.ModuleType):
 m = sys.modules['_extensibletype'] = Theirs('_extensibletype')
 import provider_b
 assert provider_b.metaclass() is provider_a.metaclass()
-assert vars(m)['typedcall_v1'] is old.typedcall_v1
+assert vars(m)['typedcall_v2'] is old.typedcall_v2
 """)
 
 

@@ -163,7 +163,7 @@ TEST(Direct, ConstAnswersWhatIsNot) {
       (typedcall::find<void(span<const double>, double)>(Interface(), Function("scale").get())));
   EXPECT_FALSE(
       (typedcall::resolve<double(const double *, long)>(Interface(), Function("norm").get())));
-  EXPECT_EQ(TakeError(), "TypeError: norm does not offer '&dl->d'; it offers '*kd->d'");
+  EXPECT_EQ(TakeError(), "TypeError: norm does not offer '&kdl->d'; it offers '*kd->d'");
 }
 
 TEST(Direct, Exceptions) {

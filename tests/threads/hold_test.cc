@@ -82,7 +82,7 @@ TEST_F(Holders, WhileOwnersGo) {
         ++living;
         const void *value = NewValue();
         if (interface_->publish(interface_->state, PyTypedcall_BY_DEF, &key, owner.get(), value,
-                                nullptr, FreeValue) != value) {
+                                nullptr, FreeValue, nullptr) != 1) {
           // A row is still held, and with it its owner.
           FreeValue(value);
         }
@@ -122,17 +122,17 @@ TEST_F(Holders, ConflictsOfOneOwner) {
   // Those who publish here are turned away, and leave the owner's record idle.
   Ref other = New(owner_type_);
   ASSERT_EQ(interface_->publish(interface_->state, PyTypedcall_BY_DEF, &keys[kThreads], other.get(),
-                                &values[0], nullptr, nullptr),
-            &values[0]);
+                                &values[0], nullptr, nullptr, nullptr),
+            1);
   InThreads(kThreads, [&](int number) {
     for (int round = 0; round < kRounds; ++round) {
       if (number % 2 == 0) {
         interface_->publish(interface_->state, PyTypedcall_BY_DEF, &keys[kThreads], owner.get(),
-                            &values[1], nullptr, nullptr);
+                            &values[1], nullptr, nullptr, nullptr);
         continue;
       }
       if (interface_->publish(interface_->state, PyTypedcall_BY_DEF, &keys[number], owner.get(),
-                              &values[0], nullptr, nullptr) != &values[0]) {
+                              &values[0], nullptr, nullptr, nullptr) != 1) {
         ++lost;
       }
       if (round + 1 < kRounds) {

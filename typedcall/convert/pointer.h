@@ -90,7 +90,8 @@ inline bool capsule_fits(const char *name, const pointer_wanted &wanted) {
   const int code = PyNativeCode_FromLetters(name[1], name[2]);
   if (code <= PyNativeType_VOID) return false;
   return !wanted.type.is_pointer ||
-         PyNativeType_Equivalent({static_cast<unsigned char>(code), 1}, wanted.type);
+         PyNativeType_Equivalent({static_cast<unsigned char>(code), wanted.type.is_pointer},
+                                 wanted.type);
 }
 
 /// The last question to a buffer, as it changes the items of one that is passed: bools that may be

@@ -104,14 +104,9 @@ class inline_cache {
   /// Changes with every row of the interpreter's side table that comes or goes.
   static std::uint64_t epoch(const PyTypedcall_Interface *interface) {
     if (interface == nullptr) return 0;
-    if (PyTypedcall_HAS(interface, live_counters)) {
-      const PyTypedcall_Counters *live = PyTypedcall_LOAD_ACQUIRE(&interface->live_counters);
-      return PyTypedcall_LOAD_ACQUIRE(&live->rows_added) +
-             PyTypedcall_LOAD_ACQUIRE(&live->rows_removed);
-    }
-    PyTypedcall_Counters counters;
-    interface->counters(interface->state, &counters, sizeof(counters));
-    return counters.rows_added + counters.rows_removed;
+    const PyTypedcall_Counters *live = PyTypedcall_LOAD_ACQUIRE(&interface->live_counters);
+    return PyTypedcall_LOAD_ACQUIRE(&live->rows_added) +
+           PyTypedcall_LOAD_ACQUIRE(&live->rows_removed);
   }
 
   /// The entry of that callable as it is now, or null. Valid until another one is stored.

@@ -114,13 +114,11 @@ namespace internal {
 /// PyTypedMethod_SiblingTable, as the interface wants to be told it.
 inline const void *read_sibling(const PyMethodDef *def) { return PyTypedMethod_SiblingTable(def); }
 
-/// The table of a sibling symbol, or null. The interface remembers it; without one, or with one
-/// that does not (before 1.2), it takes microseconds each time.
+/// The table of a sibling symbol, or null. The interface remembers it; without one it takes
+/// microseconds each time.
 inline const PyNativeCallableTable *sibling_table(const PyTypedcall_Interface *interface,
                                                   const PyMethodDef *def) {
-  if (interface == nullptr || !PyTypedcall_HAS(interface, sibling)) {
-    return PyTypedMethod_SiblingTable(def);
-  }
+  if (interface == nullptr) return PyTypedMethod_SiblingTable(def);
   return static_cast<const PyNativeCallableTable *>(
       interface->sibling(interface->state, def, read_sibling));
 }
@@ -146,16 +144,14 @@ inline bool slot_is_what_python_calls(PyTypeObject *type) {
 }
 
 /// What stands for `key`, in `*table`, and what keeps it valid: a reference of the interface's,
-/// which has `callable`, too. Under an interface older than 1.2, which gives none, the callable
-/// itself. Empty when nothing is there, or with MemoryError. GIL: held; may collect garbage.
+/// which has `callable`, too. Empty when nothing is there, or with MemoryError. GIL: held; may
+/// collect garbage.
 inline object_ref hold_row(const PyTypedcall_Interface *interface, int space, const void *key,
                            PyObject *callable, const PyNativeCallableTable **table) {
   const void *value = interface->find(interface->state, space, key);
   object_ref held;
-  if (value != nullptr && PyTypedcall_HAS(interface, hold)) {
+  if (value != nullptr) {
     held = object_ref::steal(interface->hold(interface->state, space, key, callable, &value));
-  } else if (value != nullptr) {
-    held = object_ref::borrow(callable);
   }
   *table = static_cast<const PyNativeCallableTable *>(value);
   return held;

@@ -117,16 +117,15 @@ PyObject *select(PyObject *rows, const char *signature, unsigned long can, const
   typedcall::request asked;
   PyNativeSignature parsed;
   if (!read_question(signature, can, allowed, &asked, &parsed)) return nullptr;
-  auto *owned = typedcall::python::owned_table::make(rows, nullptr);
-  if (owned == nullptr) return nullptr;
-  const PyNativeCallableTable &table = owned->table;
-  const auto *best = typedcall::internal::select(table, asked);
+  const PyNativeCallableTable *const table = typedcall::python::make_table(rows);
+  if (table == nullptr) return nullptr;
+  const auto *best = typedcall::internal::select(*table, asked);
   if (best == nullptr && asked.allowed == casting::safe) {
     int cost = std::numeric_limits<int>::max();
-    best = typedcall::internal::select_cheapest(table, asked, parsed, &cost);
+    best = typedcall::internal::select_cheapest(*table, asked, parsed, &cost);
   }
-  const Py_ssize_t at = best != nullptr ? best - table.entries : -1;
-  typedcall::python::owned_table::destroy(&table);
+  const Py_ssize_t at = best != nullptr ? best - table->entries : -1;
+  typedcall::python::free_table(table);
   if (at < 0) Py_RETURN_NONE;
   return PyLong_FromSsize_t(at);
 }

@@ -12,90 +12,71 @@
 
 namespace typedcall::python {
 
-/// A table on the heap, and what its addresses depend on, unless the side table keeps that itself.
-struct owned_table {
-  PyObject *keep_alive;
-  PyNativeCallableTable table;
-
-  static const owned_table *of(const void *table) {
-    return reinterpret_cast<const owned_table *>(static_cast<const char *>(table) -
-                                                 offsetof(owned_table, table));
-  }
-
-  /// For the side table: nobody reads it any more. GIL: held.
-  static void destroy(const void *table) {
-    auto *owned = const_cast<owned_table *>(of(table));
-    PyObject *keep_alive = owned->keep_alive;
-    std::free(owned);
-    Py_XDECREF(keep_alive);
-  }
-
-  /// From a sequence of (signature, flags, address). Null with the exception of a wrong row. The
-  /// signatures' text is behind the entries.
-  static owned_table *make(PyObject *rows, PyObject *keep_alive) {
-    // Read twice: a list could change in between.
-    const object_ref list = object_ref::steal(PySequence_Tuple(rows));
-    if (!list) return nullptr;
-    const Py_ssize_t count = PyTuple_GET_SIZE(list.get());
-    std::size_t size =
-        sizeof(owned_table) + static_cast<std::size_t>(count) * sizeof(PyNativeCallableEntry);
-    for (Py_ssize_t i = 0; i < count; ++i) {
-      const char *signature;
-      unsigned long flags;
-      PyObject *address;
-      if (!read(PyTuple_GET_ITEM(list.get(), i), &signature, &flags, &address)) {
-        return nullptr;
-      }
-      size += std::strlen(signature) + 1;
-    }
-    auto *made = static_cast<owned_table *>(std::calloc(1, size));
-    if (made == nullptr) {
-      PyErr_NoMemory();
-      return nullptr;
-    }
-    made->table.count = count;
-    PyNativeCallableEntry *entry = made->table.entries;
-    char *text = reinterpret_cast<char *>(entry + count);
-    for (Py_ssize_t i = 0; i < count; ++i, ++entry) {
-      const char *signature;
-      unsigned long flags;
-      PyObject *address;
-      if (!read(PyTuple_GET_ITEM(list.get(), i), &signature, &flags, &address)) {
-        std::free(made);
-        return nullptr;
-      }
-      entry->signature = std::strcpy(text, signature);
-      entry->flags = flags;
-      entry->funcptr = PyLong_AsVoidPtr(address);
-      text += std::strlen(signature) + 1;
-      if (entry->funcptr == nullptr && PyErr_Occurred()) {
-        std::free(made);
-        return nullptr;
-      }
-    }
-    Py_XINCREF(keep_alive);
-    made->keep_alive = keep_alive;
-    return made;
-  }
-
- private:
-  // Tuples of exactly these types: reading them runs no Python code, so twice gives the same.
-  static bool read(PyObject *row, const char **signature, unsigned long *flags,
-                   PyObject **address) {
-    PyObject *text;
-    if (!PyTuple_Check(row)) {
-      PyErr_SetString(PyExc_TypeError, "a row is a tuple (signature, flags, address)");
-      return false;
-    }
-    if (!PyArg_ParseTuple(row, "UkO!", &text, flags, &PyLong_Type, address)) return false;
-    Py_ssize_t length;
-    *signature = PyUnicode_AsUTF8AndSize(text, &length);
-    if (*signature == nullptr) return false;
-    if (std::strlen(*signature) == static_cast<std::size_t>(length)) return true;
-    PyErr_SetString(PyExc_ValueError, "a signature holds no null character");
+// Tuples of exactly these types: reading them runs no Python code, so twice gives the same.
+inline bool read_row(PyObject *row, const char **signature, unsigned long *flags,
+                     PyObject **address) {
+  PyObject *text;
+  if (!PyTuple_Check(row)) {
+    PyErr_SetString(PyExc_TypeError, "a row is a tuple (signature, flags, address)");
     return false;
   }
-};
+  if (!PyArg_ParseTuple(row, "UkO!", &text, flags, &PyLong_Type, address)) return false;
+  Py_ssize_t length;
+  *signature = PyUnicode_AsUTF8AndSize(text, &length);
+  if (*signature == nullptr) return false;
+  if (std::strlen(*signature) == static_cast<std::size_t>(length)) return true;
+  PyErr_SetString(PyExc_ValueError, "a signature holds no null character");
+  return false;
+}
+
+/// From a sequence of (signature, flags, address). Null with the exception of a wrong row. The
+/// signatures' text is behind the entries.
+inline PyNativeCallableTable *make_table(PyObject *rows) {
+  // Read twice: a list could change in between.
+  const object_ref list = object_ref::steal(PySequence_Tuple(rows));
+  if (!list) return nullptr;
+  const Py_ssize_t count = PyTuple_GET_SIZE(list.get());
+  std::size_t size = sizeof(PyNativeCallableTable) +
+                     static_cast<std::size_t>(count) * sizeof(PyNativeCallableEntry);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const char *signature;
+    unsigned long flags;
+    PyObject *address;
+    if (!read_row(PyTuple_GET_ITEM(list.get(), i), &signature, &flags, &address)) {
+      return nullptr;
+    }
+    size += std::strlen(signature) + 1;
+  }
+  auto *made = static_cast<PyNativeCallableTable *>(std::calloc(1, size));
+  if (made == nullptr) {
+    PyErr_NoMemory();
+    return nullptr;
+  }
+  made->count = count;
+  PyNativeCallableEntry *entry = made->entries;
+  char *text = reinterpret_cast<char *>(entry + count);
+  for (Py_ssize_t i = 0; i < count; ++i, ++entry) {
+    const char *signature;
+    unsigned long flags;
+    PyObject *address;
+    if (!read_row(PyTuple_GET_ITEM(list.get(), i), &signature, &flags, &address)) {
+      std::free(made);
+      return nullptr;
+    }
+    entry->signature = std::strcpy(text, signature);
+    entry->flags = flags;
+    entry->funcptr = PyLong_AsVoidPtr(address);
+    text += std::strlen(signature) + 1;
+    if (entry->funcptr == nullptr && PyErr_Occurred()) {
+      std::free(made);
+      return nullptr;
+    }
+  }
+  return made;
+}
+
+/// Of what make_table() has made, for the side table: nobody reads it any more.
+inline void free_table(const void *table) { std::free(const_cast<void *>(table)); }
 
 /// Publishes the rows for the callable's PyMethodDef, or for the object where it has none;
 /// `keep_alive` may be None. 1 or 2: new, 0: an equal tag is there already, which keeps it, too; -1
@@ -103,16 +84,13 @@ struct owned_table {
 inline int tag_callable(const PyTypedcall_Interface *interface, PyObject *callable, PyObject *rows,
                         PyObject *keep_alive) {
   if (keep_alive == Py_None) keep_alive = nullptr;
-  const bool is_kept_by_row = PyTypedcall_HAS(interface, publish_kept);
-  owned_table *made = owned_table::make(rows, is_kept_by_row ? nullptr : keep_alive);
+  PyNativeCallableTable *const made = make_table(rows);
   if (made == nullptr) return -1;
   const bool has_def = PyTypedMethod_DefOf(callable) != nullptr;
   const auto publish =
       has_def ? PyTypedMethod_Internal_TagCallable : PyNativeCallable_Internal_TagObject;
-  const int taken = publish(interface, callable, &made->table, owned_table::destroy, keep_alive);
-  // An older interface cannot keep what a second tag depends on: that stays for ever.
-  if (taken == 0 && !is_kept_by_row) Py_XINCREF(keep_alive);
-  if (taken != 1) owned_table::destroy(&made->table);
+  const int taken = publish(interface, callable, made, free_table, keep_alive);
+  if (taken != 1) free_table(made);
   return taken;
 }
 

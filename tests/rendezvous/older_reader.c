@@ -1,0 +1,56 @@
+/* A reader of the time when the interface had less: it knows the first three functions, and takes
+ * any interface that has them. It is compiled without our headers, as those of its time are not
+ * here. */
+#include <Python.h>
+#include <stdint.h>
+
+typedef struct {
+  uint16_t major, minor;
+  uint32_t size;
+  void *state;
+  PyTypeObject *(*metaclass)(void *state);
+  int (*resolve)(void *state, PyTypeObject *type, const void *own, Py_ssize_t own_count);
+  const void *(*find)(void *state, int space, const void *key);
+} Older;
+
+static const Older *Import(void) {
+  const Older *found = (const Older *)PyCapsule_Import("_extensibletype.typedcall_v2", 0);
+  if (found == NULL) return NULL;
+  if (found->major == 1 && found->size >= sizeof(Older)) return found;
+  PyErr_SetString(PyExc_ImportError, "not an interface that older_reader knows");
+  return NULL;
+}
+
+/* metaclass() */
+static PyObject *Metaclass(PyObject *module, PyObject *unused) {
+  (void)module, (void)unused;
+  const Older *interface = Import();
+  if (interface == NULL) return NULL;
+  PyObject *metaclass = (PyObject *)interface->metaclass(interface->state);
+  Py_XINCREF(metaclass);
+  return metaclass;
+}
+
+/* row(address): the int that is published for a def (space 1), or None. */
+static PyObject *Row(PyObject *module, PyObject *address) {
+  (void)module;
+  const Older *interface = Import();
+  if (interface == NULL) return NULL;
+  void *key = PyLong_AsVoidPtr(address);
+  if (key == NULL && PyErr_Occurred()) return NULL;
+  const int *found = (const int *)interface->find(interface->state, 1, key);
+  if (found == NULL) Py_RETURN_NONE;
+  return PyLong_FromLong(*found);
+}
+
+static PyMethodDef methods[] = {
+    {"metaclass", Metaclass, METH_NOARGS, NULL},
+    {"row", Row, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT, "older_reader", NULL, 0, methods, NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit_older_reader(void) { return PyModuleDef_Init(&module_def); }
