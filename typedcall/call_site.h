@@ -99,12 +99,13 @@ bool is_text_of(const char *text, std::index_sequence<i...>) {
 template <class Signature>
 const PyNativeCallableEntry *first_with(const PyMethodDef *def, const request &asked) {
   constexpr std::size_t length = std::char_traits<char>::length(signature_of<Signature>::text) + 1;
+  constexpr PyNativeType result = signature_of<Signature>::parsed().result;
   const PyNativeCallableTable *table = PyTypedMethod_Table(def);
   if (table == nullptr) return nullptr;
   for (const PyNativeCallableEntry &entry : entries_of(*table)) {
     if (entry.signature == nullptr) continue;
     if (!is_text_of<Signature>(entry.signature, std::make_index_sequence<length>())) continue;
-    if (is_open(entry, asked)) return &entry;
+    if (is_open(entry, asked) && PyNativeCallable_IsWellFormed(entry.flags, result)) return &entry;
   }
   return nullptr;
 }

@@ -7,6 +7,7 @@
 #define TYPEDCALL_NATIVE_CALLABLE_H_
 
 #include "core/slot_id.h"
+#include "typedcall/native_type.h"
 
 #ifndef PYPY_VERSION  // which has the record alone, and no slots on types
 #include "core/custom_slots.h"
@@ -100,9 +101,10 @@ typedef struct PyNativeCallableTable {
 #define PYCUSTOMSLOT_NATIVECALLABLE_ID PyCustomSlot_ID_NATIVECALLABLE
 #define PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS 0
 
-/// Can anybody use an entry with these flags? Not if the ABI version, a bit that must be understood
-/// or a bit above the 32nd is unknown, nor if they contradict each other: an entry that may set an
-/// exception needs the thread to set it in, and one that falls back sets none.
+/// Can anybody use an entry with these flags, whatever its result (PyNativeCallable_IsWellFormed)?
+/// Not if the ABI version, a bit that must be understood or a bit above the 32nd is unknown, nor if
+/// they contradict each other: an entry that may set an exception needs the thread to set it in,
+/// and one that falls back sets none.
 /// GIL: none; any thread; any interpreter; no Python function is called.
 static inline int PyNativeCallable_FlagsAreUsable(uintptr_t flags) {
   const uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS;
@@ -112,6 +114,19 @@ static inline int PyNativeCallable_FlagsAreUsable(uintptr_t flags) {
   if ((flags & (raises | PyNativeCallable_FALLS_BACK)) == 0) return 1;
   if ((flags & PyNativeCallable_FALLS_BACK) != 0) return (flags & fails) == 0;
   return (flags & PyNativeCallable_NEEDS_THREAD) != 0;
+}
+
+/// Can anybody use an entry with these flags and this result? A status is an int, also that of what
+/// falls back; what may raise has an error value. Who offers entries and who reads them ask this.
+/// GIL: none; any thread; any interpreter; no Python function is called. Source: docs/ABI.md, 3.
+static inline int PyNativeCallable_IsWellFormed(uintptr_t flags, PyNativeType result) {
+  const PyNativeType status = {PyNativeType_INT, 0};
+  if (!PyNativeCallable_FlagsAreUsable(flags)) return 0;
+  if ((flags & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) != 0) {
+    return PyNativeType_Equivalent(result, status);
+  }
+  return (flags & PyNativeCallable_MAY_RAISE) == 0 ||
+         PyNativeKind_HasErrorValue(PyNativeType_Kind(result));
 }
 
 // core/custom_slots_limited.h finds the slot with the limited API.

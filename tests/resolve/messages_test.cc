@@ -103,11 +103,15 @@ TEST(Offered, EveryObstacleHasItsWords) {
       {0x200, " (flags not understood)"},
   };
   for (const auto &obstacle : obstacles) {
-    const Table table{{"l->l", obstacle.flags, Address(1)}};
+    const Table table{{"l->i", obstacle.flags, Address(1)}};
     const Builtin function(kBoth, table.get(), Self().get());
-    EXPECT_EQ(Refusal(nullptr, function.get(), "l->l"),
-              std::string("TypeError: f does not offer 'l->l'; it offers 'l->l'") + obstacle.words);
+    EXPECT_EQ(Refusal(nullptr, function.get(), "l->i"),
+              std::string("TypeError: f does not offer 'l->i'; it offers 'l->i'") + obstacle.words);
   }
+  const Table other{{"l->l", PyNativeCallable_FALLS_BACK, Address(1)}};
+  EXPECT_EQ(Refusal(nullptr, Builtin(kBoth, other.get(), Self().get()).get(), "l->l"),
+            "TypeError: f does not offer 'l->l'; it offers 'l->l' (its result does not go with its "
+            "flags)");
 }
 
 TEST(Offered, FromEveryPlace) {

@@ -103,14 +103,14 @@ class MandatoryBit : public testing::TestWithParam<unsigned> {};
 TEST_P(MandatoryBit, RefusesWhoDoesNotHandleIt) {
   const std::uintptr_t bit = std::uintptr_t{1} << GetParam();
   const std::uintptr_t thread = PyNativeCallable_NEEDS_THREAD;
-  // Together with the thread, without which some of them are malformed.
-  const Table table{{"l->l", bit | thread, Address(1)}};
+  // Together with the thread, and with an int for a status, without which some are malformed.
+  const Table table{{"l->i", bit | thread, Address(1)}};
   const bool known = bit < 0x200;
-  EXPECT_EQ(Chosen(table, "l->l", 0), 0u);
-  EXPECT_EQ(Chosen(table, "l->l", ~bit), 0u);
-  EXPECT_EQ(Chosen(table, "q->q", ~bit), 0u);
-  EXPECT_EQ(Chosen(table, "l->l", bit | thread), known ? 1u : 0u);
-  EXPECT_EQ(Chosen(table, "q->q", ~std::uintptr_t{0}), known ? 1u : 0u);
+  EXPECT_EQ(Chosen(table, "l->i", 0), 0u);
+  EXPECT_EQ(Chosen(table, "l->i", ~bit), 0u);
+  EXPECT_EQ(Chosen(table, "q->i", ~bit), 0u);
+  EXPECT_EQ(Chosen(table, "l->i", bit | thread), known ? 1u : 0u);
+  EXPECT_EQ(Chosen(table, "q->i", ~std::uintptr_t{0}), known ? 1u : 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, MandatoryBit, testing::Range(0u, 16u));
@@ -132,6 +132,72 @@ TEST(Flags, RaisingWithoutAThreadIsMalformed) {
   for (const auto bit : {PyNativeCallable_MAY_RAISE, PyNativeCallable_RETURNS_STATUS}) {
     EXPECT_EQ(Chosen(Table{{"l->l", bit, Address(1)}}, "l->l", ~std::uintptr_t{0}), 0u);
   }
+}
+
+// The flags and the result of an entry contradict each other: the next one is tried.
+TEST(Flags, ThatDoNotGoWithTheResult) {
+  const std::uintptr_t thread = PyNativeCallable_NEEDS_THREAD, all = ~std::uintptr_t{0};
+  const std::uintptr_t raises = thread | PyNativeCallable_MAY_RAISE;
+  const std::uintptr_t status = thread | PyNativeCallable_RETURNS_STATUS;
+  const struct {
+    const char *signature;
+    std::uintptr_t flags;
+    bool usable;
+  } rows[] = {{"d->d", PyNativeCallable_FALLS_BACK, false},
+              {"d->v", PyNativeCallable_FALLS_BACK, false},
+              {"d->&i", PyNativeCallable_FALLS_BACK, false},
+              {"d->I", PyNativeCallable_FALLS_BACK, false},
+              {"d->i", PyNativeCallable_FALLS_BACK, true},
+              {"d->d", status, false},
+              {"d&d->l", status, false},
+              {"d->O", status, false},
+              {"d&d->i", status, true},
+              {"d->v", raises, false},
+              {"d->?", raises, false},
+              {"d->Zd", raises, false},
+              {"d->&?", raises, true},
+              {"d->&kZd", raises, true},
+              {"d->b", raises, true},
+              {"d->s", raises, true},
+              {"d->?", thread, true}};
+  for (const auto &row : rows) {
+    const Table table{{row.signature, row.flags, Address(1)}, {row.signature, 0, Address(2)}};
+    EXPECT_EQ(Chosen(table, row.signature, all), row.usable ? 1u : 2u) << row.signature;
+    const Builtin function(kBoth, table.get(), Py_None);
+    typedcall::request asked{row.signature, all, typedcall::casting::safe};
+    const auto found = typedcall::find(nullptr, function.get(), asked);
+    ASSERT_TRUE(found.has_value()) << row.signature;
+    EXPECT_EQ(found->funcptr, Address(row.usable ? 1 : 2)) << row.signature;
+  }
+  const Table alone{{"f->d", PyNativeCallable_FALLS_BACK, Address(1)}};
+  const Builtin function(kBoth, alone.get(), Py_None);
+  for (const char *signature : {"f->d", "b->d", "f->Zd"}) {
+    typedcall::request asked{signature, all, typedcall::casting::safe};
+    EXPECT_FALSE(typedcall::find(nullptr, function.get(), asked)) << signature;
+  }
+}
+
+// Who promises not to write through the last pointer gives no value there.
+TEST(Flags, AConstPointerIsNoPlaceForTheValue) {
+  const std::uintptr_t status = PyNativeCallable_NEEDS_THREAD | PyNativeCallable_RETURNS_STATUS;
+  for (const std::uintptr_t flags : {PyNativeCallable_FALLS_BACK, status}) {
+    for (const auto allowed : {typedcall::casting::equivalent, typedcall::casting::safe}) {
+      const auto chosen = [&](const char *offered, const char *wanted) {
+        const Table table{{offered, flags, Address(1)}};
+        const Builtin function(kBoth, table.get(), Py_None);
+        typedcall::request asked{wanted, flags, allowed};
+        return typedcall::find(nullptr, function.get(), asked).has_value();
+      };
+      EXPECT_FALSE(chosen("d&kd->i", "d&d->i"));
+      EXPECT_FALSE(chosen("q&kl->i", "l&q->i"));
+      EXPECT_TRUE(chosen("d&kd->i", "d&kd->i"));
+      EXPECT_TRUE(chosen("q&kl->i", "l&kq->i"));
+      EXPECT_TRUE(chosen("&kd&l->i", "&d&q->i")) << "another argument may be const";
+      EXPECT_TRUE(chosen("&kd&kdP->i", "&d&kdP->i")) << "neither has a place";
+    }
+  }
+  // It is an argument like others where there is no status.
+  EXPECT_EQ(Chosen(Table{{"d&kd->i", 0, Address(1)}}, "d&d->i"), 1u);
 }
 
 TEST(Flags, WhatFallsBackIsOfferedOnRequestAndSetsNoException) {

@@ -64,6 +64,8 @@ TEST(Parse, EveryFaultWithItsPosition) {
       {"\xff->d", 0, unknown},
       {"\x80", 0, unknown},
       {"D->d", 0, unknown},
+      {"+d->i", 0, unknown},  // reserved: docs/ABI.md, section 3
+      {"d+6d->i", 1, unknown},
       {"Zi->d", 1, complex},
       {"ZZd->d", 1, complex},
       {"Z->d", 1, complex},

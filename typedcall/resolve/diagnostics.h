@@ -83,6 +83,11 @@ TYPEDCALL_COLD inline std::string obstacles(const PyNativeCallableEntry &entry,
                                             const request &asked, PyObject *callable) {
   if (entry.funcptr == nullptr) return " (no function)";
   if (!PyNativeCallable_FlagsAreUsable(entry.flags)) return " (flags not understood)";
+  PyNativeSignature parsed;
+  if (PyNativeSignature_ParseString(entry.signature, &parsed, nullptr) == 0 &&
+      !PyNativeCallable_IsWellFormed(entry.flags, parsed.result)) {
+    return " (its result does not go with its flags)";
+  }
   static constexpr std::pair<std::uintptr_t, const char *> words[] = {
 #define ROW(NAME, WORDS) {PyNativeCallable_##NAME, WORDS},
       PyNativeCallable_FLAG_LIST(ROW)

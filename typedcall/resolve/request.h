@@ -198,18 +198,60 @@ inline bool is_open(const PyNativeCallableEntry &entry, const request &asked) {
          (asked.required & ~entry.flags) == 0;
 }
 
+/// Do the flags go with the result? For canonical text, which is not parsed.
+TYPEDCALL_RARE inline bool goes_with_result(const PyNativeCallableEntry &entry) {
+  const char *text = entry.signature;
+  while (*text != '>') {
+    if (*text++ == '\0') return false;  // a request that nobody has checked
+  }
+  PyNativeType result = {0, static_cast<unsigned char>(*++text == '&' ? 1 : 0)};
+  if (result.is_pointer != 0) text += text[1] == 'k' ? 2 : 1;
+  const int code = PyNativeCode_FromLetters(text[0], text[0] == 'Z' ? text[1] : '\0');
+  result.code = static_cast<unsigned char>(code);
+  return PyNativeCallable_IsWellFormed(entry.flags, result) != 0;
+}
+
+/// May the consumer use an entry that is_open(), and whose text is canonical? Its flags must go
+/// with its result, which only counts for the ways to report something.
+inline bool is_usable(const PyNativeCallableEntry &entry) {
+  constexpr std::uintptr_t reports =
+      PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK;
+  return (entry.flags & reports) == 0 || goes_with_result(entry);
+}
+
+/// Is the last argument a place for the value in both or in neither?
+TYPEDCALL_RARE inline bool has_same_place(const PyNativeCallableEntry &entry,
+                                          const request &asked) {
+  const auto is_place = [](const char *signature) {
+    PyNativeSignature parsed;
+    return PyNativeSignature_ParseString(signature, &parsed, nullptr) == 0 && parsed.nargs > 0 &&
+           PyNativeType_IsPlace(parsed.args[parsed.nargs - 1]) != 0;
+  };
+  return is_place(entry.signature) == is_place(asked.signature);
+}
+
+/// Where the C result is a status: does the value of an entry that is_usable() go where the request
+/// expects it? An argument may be const where it was not asked to be, but not the place of the
+/// value: then there is none.
+inline bool gives_value_there(const PyNativeCallableEntry &entry, const request &asked) {
+  constexpr std::uintptr_t by_place = PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK;
+  return (entry.flags & by_place) == 0 || has_same_place(entry, asked);
+}
+
 /// The first entry with the very text, else, if that is allowed, the first of the same widths and
 /// classes, else null.
 inline const PyNativeCallableEntry *select(const PyNativeCallableTable &table,
                                            const request &asked) {
   for (const PyNativeCallableEntry &entry : entries_of(table)) {
     if (entry.signature == nullptr || !is_same_text(entry.signature, asked.signature)) continue;
-    if (is_open(entry, asked)) return &entry;
+    if (is_open(entry, asked) && is_usable(entry)) return &entry;
   }
   if (asked.allowed == casting::exact) return nullptr;
   for (const PyNativeCallableEntry &entry : entries_of(table)) {
     if (entry.signature == nullptr || !has_widths_of(asked.signature, entry.signature)) continue;
-    if (is_open(entry, asked)) return &entry;
+    if (is_open(entry, asked) && is_usable(entry) && gives_value_there(entry, asked)) {
+      return &entry;
+    }
   }
   return nullptr;
 }
@@ -223,8 +265,9 @@ inline const PyNativeCallableEntry *select_cheapest(const PyNativeCallableTable 
     PyNativeSignature offered;
     if (entry.signature == nullptr || !is_open(entry, asked)) continue;
     if (PyNativeSignature_ParseString(entry.signature, &offered, nullptr) < 0) continue;
+    if (!PyNativeCallable_IsWellFormed(entry.flags, offered.result)) continue;
     const int cost = casting_cost(parsed, offered);
-    if (cost < 0 || cost >= *best) continue;
+    if (cost < 0 || cost >= *best || !gives_value_there(entry, asked)) continue;
     *best = cost;
     cheapest = &entry;
   }

@@ -26,6 +26,8 @@ static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCalla
   } else if (entry->funcptr == NULL) {
     PyErr_Format(PyExc_ValueError, "%.100s: entry %zd, '%.200s', has no function", name, i,
                  entry->signature);
+  } else if (PyNativeCallable_IsWellFormed(entry->flags, parsed.result)) {
+    return 0;
   } else if (!PyNativeCallable_FlagsAreUsable(entry->flags)) {
     const uintptr_t back = PyNativeCallable_FALLS_BACK;
     const char *why = "of which some bits have no meaning";
@@ -40,20 +42,15 @@ static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCalla
                  entry->signature, (void *)entry->flags, why);
   } else if ((entry->flags & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) !=
              0) {
-    const PyNativeType status = {PyNativeType_INT, 0};
-    if (PyNativeType_Equivalent(parsed.result, status)) return 0;
     PyErr_Format(
         PyExc_ValueError, "%.100s: entry %zd, '%.200s', %s, but its result is no int", name, i,
         entry->signature,
         (entry->flags & PyNativeCallable_FALLS_BACK) != 0 ? "falls back" : "returns a status");
-  } else if ((entry->flags & PyNativeCallable_MAY_RAISE) != 0 &&
-             !PyNativeKind_HasErrorValue(PyNativeType_Kind(parsed.result))) {
+  } else {
     PyErr_Format(PyExc_ValueError,
                  "%.100s: entry %zd, '%.200s', may raise, but its result cannot say so; report "
                  "errors by status (RETURNS_STATUS)",
                  name, i, entry->signature);
-  } else {
-    return 0;
   }
   return -1;
 }

@@ -65,8 +65,9 @@ PyObject *entries(PyObject *module, PyObject *callable) {
       [&](const PyNativeCallableEntry &entry, typedcall::place where, const object_ref &reference) {
         // What nobody can use is nothing that is offered.
         if (failed || entry.funcptr == nullptr) return;
-        if (!PyNativeCallable_FlagsAreUsable(entry.flags)) return;
-        if (PyNativeSignature_ParseString(entry.signature, nullptr, nullptr) < 0) return;
+        PyNativeSignature parsed;
+        if (PyNativeSignature_ParseString(entry.signature, &parsed, nullptr) < 0) return;
+        if (!PyNativeCallable_IsWellFormed(entry.flags, parsed.result)) return;
         const object_ref row = object_ref::steal(make_row(entry, where, reference));
         failed = !row || PyList_Append(list, row.get()) < 0;
       });

@@ -38,8 +38,9 @@ class native_call {
         PyNativeSignature_ParseString(signature, &offered, &fault) < 0) {
       return refuse(PyExc_ValueError, asked, fault.reason);
     }
-    if (funcptr == nullptr || !PyNativeCallable_FlagsAreUsable(flags)) {
-      return refuse(PyExc_ValueError, signature, "no function, or flags that are not understood");
+    if (funcptr == nullptr || !PyNativeCallable_IsWellFormed(flags, offered.result)) {
+      return refuse(PyExc_ValueError, signature,
+                    "no function, or flags that are not understood or do not go with the result");
     }
     made->call_ = invoker::make(signature, flags, funcptr, std::nullopt, &fault);
     if (!made->call_) return refuse(PyExc_ValueError, signature, fault.reason);

@@ -25,8 +25,9 @@ static PyMethodDef *DefOf(PyObject *callable) {
 static int Append(PyObject *list, const PyNativeCallableEntry *entry, const char *place,
                   PyObject *callable) {
   if (entry->signature == NULL || entry->funcptr == NULL) return 0;
-  if (!PyNativeCallable_FlagsAreUsable(entry->flags)) return 0;
-  if (PyNativeSignature_ParseString(entry->signature, NULL, NULL) < 0) return 0;
+  PyNativeSignature parsed;
+  if (PyNativeSignature_ParseString(entry->signature, &parsed, NULL) < 0) return 0;
+  if (!PyNativeCallable_IsWellFormed(entry->flags, parsed.result)) return 0;
   PyObject *row =
       Py_BuildValue("skNsO", entry->signature, (unsigned long)entry->flags,
                     PyLong_FromUnsignedLongLong((uintptr_t)entry->funcptr), place, callable);

@@ -54,7 +54,8 @@ class gufunc_loop {
     if (!made.home_.set_current()) return std::nullopt;
     constexpr std::uintptr_t other =
         PyNativeCallable_TAKES_SELF | PyNativeCallable_SETS_ERRNO | PyNativeCallable_ACQUIRES_GIL;
-    if (funcptr == nullptr || !PyNativeCallable_FlagsAreUsable(flags) || (flags & other) != 0) {
+    if (funcptr == nullptr || !PyNativeCallable_IsWellFormed(flags, parsed.result) ||
+        (flags & other) != 0) {
       return refuse(signature, "no function, or flags that no loop can follow");
     }
     if (!made.read(parsed, operands)) {
