@@ -1,0 +1,58 @@
+"""A compiler for which there are no tags (core/compiler.h), and what it compiles: on 64-bit Linux that is Clang that
+does not say it is like GCC, on 32 bits the usual compiler. tools/check_platforms compiles for the other platforms."""
+import os
+import re
+import sys
+import sysconfig
+import tempfile
+import unittest
+
+import compilers
+import processes
+
+HAS_TAGS = sys.platform == "linux" and sys.maxsize > 1 << 32
+# libstdc++ asks for these, which Clang then leaves out, too; and glibc has inline functions for GCC only.
+LIBRARY = ["-U__OPTIMIZE__", "-D__GCC_ATOMIC_TEST_AND_SET_TRUEVAL=1",
+           *("-D__GCC_ATOMIC_%s_LOCK_FREE=2" % each for each in (
+               "BOOL", "CHAR", "CHAR8_T", "CHAR16_T", "CHAR32_T", "WCHAR_T", "SHORT", "INT", "LONG", "LLONG",
+               "POINTER"))]
+# And CPython 3.15 asks for one of C11's, GNU's or Microsoft's storage classes.
+THREAD_LOCAL = {True: "-Dthread_local=thread_local", False: "-Dthread_local=_Thread_local"}
+OPTIONS = ["-fPIC", "-Wall", "-Wextra", "-Werror", "-I.", "-isystem", sysconfig.get_paths()["include"]]
+INC = "examples/quickstart/inc_in_c.c"
+
+
+def is_cxx(path):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    return path.endswith(".cc") or '"typedcall/namespace.h"' in text or "inline namespace TYPEDCALL_LAYOUT" in text
+
+
+class WithoutTags(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def readme(self, name="hello"):
+        with open("README.md", encoding="utf-8") as file:
+            module = re.search(r"<!-- test: file hello.cc -->\n```cpp\n(.*?)```", file.read(), re.DOTALL).group(1)
+        with open(self.path(name + ".cc"), "w", encoding="utf-8") as file:
+            file.write(module.replace("TYPEDCALL_MODULE(hello,", "TYPEDCALL_MODULE(%s," % name))
+        return file.name
+
+    def run_compiler(self, options, source, without_tags=True, **more):
+        cxx = is_cxx(source)
+        names = ("clang", "clang++") if HAS_TAGS else ("gcc", "g++")
+        found = compilers.installed(names[cxx]) or self.skipTest("no %s here" % names[cxx])
+        language = ["-std=c++17", "-x", "c++"] if cxx else ["-std=c99", "-x", "c"]
+        kind = ["-fgnuc-version=0", *LIBRARY, THREAD_LOCAL[cxx]] if without_tags and HAS_TAGS else []
+        return processes.run([found[0], *kind, *language, *OPTIONS, *options, source],
+                             environment=processes.UNSANITIZED, check=False, **more)
+
+    def compile(self, source, *options, **more):
+        ended = self.run_compiler([*options], source, **more)
+        self.assertEqual((ended.status, ended.err), (0, ""), source)
