@@ -29,7 +29,7 @@ typedef struct PyTypedcall_Awaited {
   PyInterpreterState *interpreter;         ///< whose it is
   Py_ssize_t looked_at;  ///< how long that one's dictionary was when an interface was looked for
   /// Its state is this struct. `live_counters` are its own until one is installed, then those of
-  /// that one, if it has any: read the field each time. Every function but `sibling` does what
+  /// that one: read the field each time. Every function but `sibling` does what
   /// `installed` does; without one, what reads finds nothing, and what writes sets RuntimeError.
   PyTypedcall_Interface interface;
 } PyTypedcall_Awaited;

@@ -16,8 +16,9 @@ extern "C" {
 #endif
 
 #define PyTypedcall_MODULE "_extensibletype"
-/// Until the first release it changes with each field that moves or goes: a stale build must not
-/// take the struct for its own.
+/// Until the first release it changes with each field that moves or goes, and so does
+/// PyTypedcall_AWAITED_NAME, whose struct holds this one: a stale build must not take it for its
+/// own.
 #define PyTypedcall_CAPSULE "typedcall_v2"
 #define PyTypedcall_CAPSULE_NAME PyTypedcall_MODULE "." PyTypedcall_CAPSULE
 #define PyTypedcall_ABI_MAJOR 1
@@ -85,7 +86,8 @@ typedef struct PyTypedcall_Interface {
   /// interface nor run Python code. `kept` (may be NULL) is kept as long as the row's value is
   /// needed, also when an equal value is there; of an exact tuple, its items. The owner itself is
   /// not kept: the row would never go. Returns
-  ///  - 1: `value` is there now; or it was there already and has one owner more;
+  ///  - 1: `value` is there now; or it was there already and has one owner more, and was not taken
+  ///    again;
   ///  - 0: another one that is equal is there and has one owner more; `value` was not taken;
   ///  - PyTypedcall_CAME_BACK: nothing was there, an equal one that this owner had and that was
   ///    retracted is there again; `value` was not taken;
@@ -106,6 +108,7 @@ typedef struct PyTypedcall_Interface {
   /// that is there, whoever owns it: readers find the one or the other. The old value is kept while
   /// an owner of its own lives. Not for BY_OBJECT. Returns 1; 0 when something else or nothing is
   /// there, and `value` was not taken; or -1 with an exception as `publish`; `destroy` is as there.
+  /// With `expected` itself as `value` nothing changes.
   int (*exchange)(void *state, int space, const void *key, PyObject *owner, const void *expected,
                   const void *value, void (*destroy)(const void *value));
 

@@ -17,8 +17,8 @@
 //               | "Zf" | "Zd" | "Zg"               complex of these
 //               | "P" | "s" | "O" ;                void *, const char *, PyObject *
 //
-// "&d" is `double *`, which may or may not be written through; "&kd" is `const double *`. A pointer
-// to a pointer made with "&" is refused; write "P".
+// "&d" is `double *`, through which may be written; "&kd" is `const double *`. A pointer to a
+// pointer made with "&" is refused; write "P".
 //
 // "*d" is `double *, Py_ssize_t`: the first element, and how many there are; "*kd" is the same with
 // `const double *`. "*s" is `const char *, Py_ssize_t`, a text in UTF-8 and its bytes. What is

@@ -17,8 +17,8 @@
 //   VOID BOOL SCHAR UCHAR SHORT USHORT INT UINT LONG ULONG LONGLONG ULONGLONG SSIZE SIZE
 //   FLOAT DOUBLE LONGDOUBLE CFLOAT CDOUBLE CLONGDOUBLE POINTER STRING OBJECT
 //
-// TO(DOUBLE) is `double *` and TO_CONST(DOUBLE) `const double *`, both "&d" in the text. OBJECT is
-// `PyObject *`, POINTER `void *`, STRING `const char *`, SSIZE `Py_ssize_t`.
+// TO(DOUBLE) is `double *`, "&d" in the text, and TO_CONST(DOUBLE) `const double *`, "&kd". OBJECT
+// is `PyObject *`, POINTER `void *`, STRING `const char *`, SSIZE `Py_ssize_t`.
 
 /// An initialiser for a PyNativeCallableEntry: flags, function, result, and up to 12 arguments. For
 /// more of them write the entry without a check.
@@ -82,7 +82,7 @@
 #define PyTypedMethod_Internal_TEXT_STRING "s"
 #define PyTypedMethod_Internal_TEXT_OBJECT "O"
 #define PyTypedMethod_Internal_TEXT_TO(NAME) "&" PyTypedMethod_Internal_TEXT_##NAME
-#define PyTypedMethod_Internal_TEXT_TO_CONST(NAME) "&" PyTypedMethod_Internal_TEXT_##NAME
+#define PyTypedMethod_Internal_TEXT_TO_CONST(NAME) "&k" PyTypedMethod_Internal_TEXT_##NAME
 
 // The C type of each code.
 #define PyTypedMethod_Internal_ROW(NAME, LETTERS, TYPE, KIND) \

@@ -182,6 +182,7 @@ FIELD(PyTypedcall_Awaited, interpreter, 8, 8);
 FIELD(PyTypedcall_Awaited, looked_at, 16, 8);
 FIELD(PyTypedcall_Awaited, interface, 24, sizeof(PyTypedcall_Interface));
 SAME(PyTypedcall_CONFLICT, -2);
+SAME(PyTypedcall_CAME_BACK, 2);
 SAME(PyTypedcall_INTERFACE_SIZE_1_0, 120);
 SAME(sizeof(PyTypedcall_Interface), 120);
 SAME(PyTypedcall_ABI_MINOR, 0);

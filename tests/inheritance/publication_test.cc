@@ -117,7 +117,7 @@ TEST(Publication, TheKey) {
   }
 }
 
-// What can be in its place: nothing, what older installers have there, and anything else, of
+// What can be in its place: nothing, an address, and anything else, of
 // which the special IDs' keys and those of invalid IDs are the worst.
 TEST(Publication, OtherKeysSayNothing) {
   MadeUpType made(kHeapSize);

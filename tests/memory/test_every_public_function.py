@@ -32,6 +32,7 @@ NOT_SWEPT = {
     "PyNativeCallable_CheckTable": "tagging calls it",
     "PyNativeCallable_FlagsAreUsable": ALLOCATES_NOTHING,
     "PyNativeCallable_InstanceTable": ALLOCATES_NOTHING,
+    "PyNativeCallable_IsWellFormed": ALLOCATES_NOTHING,
     "PyNativeCallable_TablesAreEqual": ALLOCATES_NOTHING,
     "PyObject_GetItemData": PEP697,
     "PyObject_GetTypeData": PEP697,

@@ -103,6 +103,13 @@ class Tagging(unittest.TestCase):
         def function(x, at=None):
             return "Python's"
 
+        def by_status(x, at=None):
+            return "Python's"
+
+        typedcall.tag(by_status, "d&kd->i", ADDRESS, flags=STATUS)
+        with self.assertRaises(TypeError):
+            typedcall.ctypes_function(by_status, "d&d->i")
+        self.assertIsNotNone(typedcall.ctypes_function(by_status, "d&kd->i"))
         typedcall.tag(function, "d&kd->i", ADDRESS, flags=Flags.FALLS_BACK)
         self.assertEqual(typedcall.signatures(function), ["d&kd->i"])
         for asked in ("d->d", "d&d->i"):

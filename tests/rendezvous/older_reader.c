@@ -49,8 +49,16 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* Was an interface there when this was imported? */
+static int Exec(PyObject *module) {
+  const int is_there = Import() != NULL;
+  PyErr_Clear();
+  return PyModule_AddIntConstant(module, "at_import", is_there);
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)Exec}, {0, NULL}};
 static PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT, "older_reader", NULL, 0, methods, NULL, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "older_reader", NULL, 0, methods, slots, NULL, NULL, NULL,
 };
 
 PyMODINIT_FUNC PyInit_older_reader(void) { return PyModuleDef_Init(&module_def); }

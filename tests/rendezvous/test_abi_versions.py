@@ -56,16 +56,23 @@ import %s, older_reader, %s as provider
 if provider.__name__ == "newer_minor":
     import abi_probe
     assert abi_probe.abi()[1] == abi_probe.MINOR + 1
+assert older_reader.at_import == %d
 assert older_reader.metaclass() is provider.metaclass()
 assert older_reader.row(provider.key) == provider.row(provider.key) == %d
 assert older_reader.row(id(older_reader)) is None
-""" % (first, installer, 3 if installer == "newer_minor" else 1))
+""" % (first, installer, first == installer, 3 if installer == "newer_minor" else 1))
 
     def test_what_this_tree_does_not_know(self):
         for order in ("newer_minor, resolve_consumer", "resolve_consumer, newer_minor"):
             run("import %s" % order + """
 twice, double = newer_minor.twice, resolve_consumer.call_double
 assert twice(2.5) == 5.0 == double(twice, 2.5), double(twice, 2.5)
+try: resolve_consumer.call_pair(twice, 1.0, 2.0)
+except TypeError as error: assert "'+d->d'" in str(error), error
+else: raise AssertionError("a letter was taken for another")
+found, hits = resolve_consumer.across_a_tag(len)
+assert found == "nothing nothing 42 42 nothing nothing ", found
+assert hits > 0
 class Derived(newer_minor.Type): pass
 assert [newer_minor.find(each(), 3) for each in (newer_minor.Type, Derived)] == [33, 33]
 """)

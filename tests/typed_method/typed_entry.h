@@ -33,8 +33,8 @@ static const PyNativeCallableEntry same[] = {PyNativeType_VALUE_LIST(SAME)};
 static const PyNativeCallableEntry pointers[] = {PyNativeType_VALUE_LIST(POINTER)};
 static const PyNativeCallableEntry with_self[] = {PyNativeType_VALUE_LIST(WITH_SELF)};
 
-#define EXPECTED(NAME, LETTERS, TYPE, KIND)                                          \
-  {LETTERS "->" LETTERS, "&" LETTERS "&" LETTERS "->&" LETTERS, (void *)same_##NAME, \
+#define EXPECTED(NAME, LETTERS, TYPE, KIND)                                           \
+  {LETTERS "->" LETTERS, "&" LETTERS "&k" LETTERS "->&" LETTERS, (void *)same_##NAME, \
    (void *)pointer_##NAME, (void *)with_self_##NAME},
 static const struct {
   const char *same, *pointers;
@@ -142,8 +142,8 @@ static int typed_entry_check(void) {
   }
   if (strcmp(no_arguments[0].signature, "->v") != 0) return 2;
   if (strcmp(no_arguments[1].signature, "->v") != 0) return 3;
-  if (strcmp(longest[0].signature, "&bhqfdPsOZdnN&d->d") != 0) return 6;
-  if (strcmp(longest[1].signature, "BHILQ?gi&i&O&s&P->d") != 0) return 7;
+  if (strcmp(longest[0].signature, "&bhqfdPsOZdnN&kd->d") != 0) return 6;
+  if (strcmp(longest[1].signature, "BHILQ?gi&ki&O&s&P->d") != 0) return 7;
   if (no_arguments[0].flags != PyNativeCallable_SHORT) return 4;
   return no_arguments[1].flags == PyNativeCallable_TAKES_SELF ? 0 : 5;
 }

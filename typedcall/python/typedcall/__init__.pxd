@@ -32,7 +32,11 @@ cdef extern from "typedcall/native_callable.h" nogil:
     const uintptr_t PyNativeCallable_THREAD_SAFE
     const uintptr_t PyNativeCallable_PURE
     const uintptr_t PyNativeCallable_SHORT
+    ctypedef struct PyNativeType:
+        unsigned char code
+        unsigned char is_pointer
     bint PyNativeCallable_FlagsAreUsable(uintptr_t flags)
+    bint PyNativeCallable_IsWellFormed(uintptr_t flags, PyNativeType result)
 
 cdef extern from "typedcall/signature.h" nogil:
     ctypedef struct PyNativeSignature_Fault:
@@ -40,6 +44,7 @@ cdef extern from "typedcall/signature.h" nogil:
         const char *reason
     ctypedef struct PyNativeSignature:
         int nargs
+        PyNativeType result
     int PyNativeSignature_ParseString(const char *text, PyNativeSignature *out,
                                       PyNativeSignature_Fault *fault)
     bint PyNativeSignature_Equivalent(const char *a, const char *b)

@@ -142,5 +142,14 @@ def matching(found: list[Entry], signature: str, casting: str = "equivalent") ->
     same = [entry for entry in found if entry.signature == signature]
     if casting != "exact":
         rest = [entry for entry in found if entry.signature != signature]
-        same += [entry for entry in rest if answers(entry.signature, signature)]
+        same += [entry for entry in rest if answers(entry.signature, signature) and _has_same_place(entry, signature)]
     return same
+
+
+def _has_same_place(entry: Entry, signature: str) -> bool:
+    """Does the value of a function that returns a status, or falls back, go where this signature, which the
+    entry's answers, expects it? An argument may be const where it was not asked to be, but not that one."""
+    if not entry.flags & (Flags.RETURNS_STATUS | Flags.FALLS_BACK):
+        return True
+    own, asked = (parse_signature(text)[0] for text in (entry.signature, signature))
+    return not own or is_place(own[-1]) == is_place(asked[-1])
