@@ -1,6 +1,7 @@
 # The tests that Bazel builds and runs, under one interpreter at a time, and the fuzzers. Used by
 # run_tests.py.
 import contextlib
+import functools
 import os
 import shutil
 import subprocess
@@ -25,6 +26,7 @@ BAZEL_FLAGS = [
 DISK_CACHE_LIMIT = 8 << 30
 
 
+@functools.cache  # once in a run: what its first parts made, the others use
 def cache_flag():
     """Bazel 4 never empties its disk cache: above the limit the half goes that was not used for longest."""
     folder = os.environ["TYPEDCALL_DISK_CACHE"]
