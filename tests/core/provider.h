@@ -111,6 +111,9 @@ static int Exec(PyObject *module) {
 
 static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, (void *)Exec},
+#ifdef PROVIDER_EXEC
+    {Py_mod_exec, (void *)PROVIDER_EXEC},
+#endif
 #if PY_VERSION_HEX >= 0x030C0000
     {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
 #endif

@@ -1,6 +1,6 @@
-/* A provider that was compiled against another version of the ABI than this tree's, as far as a
- * test can have one: it installs an interface of FAKED_MAJOR.FAKED_MINOR with FAKED_SIZE bytes
- * before it is executed, unless there is one already. The memory of the struct ends where that size
+/* A provider that was compiled against a version of the ABI to come, as far as a test can have one:
+ * it installs an interface of FAKED_MAJOR.FAKED_MINOR with functions that this tree does not know
+ * before it is executed, unless there is one already. The memory of the struct ends where its size
  * says, so that AddressSanitizer sees who reads on. What it does afterwards is provider.h's.
  *
  * Its functions are those of the real interface of the interpreter, which stays behind it.
@@ -9,6 +9,8 @@
 #define TYPEDCALL_TESTS_RENDEZVOUS_FAKED_ABI_H_
 
 #include "core/extensible_type.h"
+
+#define FAKED_SIZE (sizeof(PyTypedcall_Interface) + 3 * sizeof(void *))
 
 static void FakedCapsuleDied(PyObject *capsule) {
   PyMem_RawFree(PyCapsule_GetPointer(capsule, PyTypedcall_CAPSULE_NAME));
@@ -21,15 +23,14 @@ static PyObject *FakedCapsule(PyObject *kept, PyObject *dict) {
   PyObject *real = PyDict_GetItemString(kept, PyTypedcall_CAPSULE_NAME);
   const PyTypedcall_Interface *known = PyTypedcall_Peek();
   if (real == NULL || known == NULL) return NULL;
-  const size_t copied = FAKED_SIZE < sizeof(*known) ? FAKED_SIZE : sizeof(*known);
   unsigned char *bytes = (unsigned char *)PyMem_RawCalloc(1, FAKED_SIZE);
   if (bytes == NULL) return PyErr_NoMemory();
   PyTypedcall_Interface header = *known;
   header.abi_major = FAKED_MAJOR;
   header.abi_minor = FAKED_MINOR;
   header.size = (uint32_t)FAKED_SIZE;
-  memcpy(bytes, &header, copied);
-  memset(bytes + copied, 0xaa, FAKED_SIZE - copied); /* functions that this tree does not know */
+  memcpy(bytes, &header, sizeof(header));
+  memset(bytes + sizeof(header), 0xaa, FAKED_SIZE - sizeof(header)); /* functions to come */
   PyObject *capsule = PyCapsule_New(bytes, PyTypedcall_CAPSULE_NAME, FakedCapsuleDied);
   if (capsule == NULL) return NULL;
   Py_INCREF(real);

@@ -3,14 +3,15 @@
  * order the two come. */
 #define FAKED_MAJOR PyTypedcall_ABI_MAJOR
 #define FAKED_MINOR (PyTypedcall_ABI_MINOR + 1)
-#define FAKED_SIZE (sizeof(PyTypedcall_Interface) + 3 * sizeof(void *))
 #define PROVIDER_NAME "newer_minor"
 #define PROVIDER_IDEA 3
 /* Of a registrar to come. */
 #define PROVIDER_UNKNOWN_SLOT 0x7e000101
+#define PROVIDER_EXEC AddTwice
 
 #include "tests/rendezvous/faked_abi.h"
 #include "typedcall/native_callable.h"
+static int AddTwice(PyObject *module);
 /* After the names that it needs. */
 #include "tests/core/provider.h"
 
@@ -52,17 +53,4 @@ static int AddTwice(PyObject *module) {
              : -1;
 }
 
-static PyModuleDef_Slot newer_slots[] = {
-    {Py_mod_exec, (void *)Exec},
-    {Py_mod_exec, (void *)AddTwice},
-#if PY_VERSION_HEX >= 0x030C0000
-    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
-#endif
-    {0, NULL},
-};
-
-PyMODINIT_FUNC PyInit_newer_minor(void) {
-  module_def.m_slots = newer_slots;
-  if (InstallFaked() < 0) return NULL;
-  return PyModuleDef_Init(&module_def);
-}
+FAKED_INIT(newer_minor)

@@ -2,7 +2,6 @@
  * this tree's headers, with which it is compiled, must refuse it. */
 #define FAKED_MAJOR (PyTypedcall_ABI_MAJOR + 1)
 #define FAKED_MINOR 5
-#define FAKED_SIZE (sizeof(PyTypedcall_Interface) + 3 * sizeof(void *))
 
 #include "tests/rendezvous/faked_abi.h"
 
