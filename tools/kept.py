@@ -1,6 +1,7 @@
 # Results of parts, kept in the cache by the tree that they are of and the machine that they ran on: what has
 # passed need not run again for the same tree. Also what else than the tree results depend on.
 import contextlib
+import fnmatch
 import hashlib
 import json
 import os
@@ -43,6 +44,15 @@ def tree():
         return ""
 
 
+def without(name, patterns):
+    """A name for a tree but the files that match one of the patterns; its own where there are none."""
+    if not name or not patterns:
+        return name
+    lines = [line for line in _git("ls-tree", "-r", name).splitlines()
+             if not any(fnmatch.fnmatchcase(line.partition("\t")[2], pattern) for pattern in patterns)]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:40]
+
+
 def machine(interpreters):
     """A digest of what no tree names: the compilers and libraries that tools/setup has looked at, and the
     interpreters."""
@@ -55,29 +65,36 @@ class Kept:
     run of another `kind` has logs only, as its parts have the same names."""
 
     def __init__(self, interpreters, kind=""):
-        name = tree()
-        self.folder = os.path.join(cache(), "results", f"{name or 'no-tree'}-{machine(interpreters)}{kind}")
-        self.is_useful = bool(name) and not kind
-        os.makedirs(self.folder, exist_ok=True)
-        is_used(self.folder)
+        self.tree = tree()
+        self._rest = f"-{machine(interpreters)}{kind}"
+        self.is_useful = bool(self.tree) and not kind
+        self.folder = self._folder(self.tree)
 
-    def _path(self, part):
-        return results.log_of(self.folder, part)[:-len(".log")] + ".json"
+    def _folder(self, name):
+        folder = os.path.join(cache(), "results", (name or "no-tree") + self._rest)
+        os.makedirs(folder, exist_ok=True)
+        is_used(folder)
+        return folder
 
-    def load(self, part):
-        """The Run of a part that has passed, or None."""
+    def _path(self, part, ignores):
+        folder = self._folder(without(self.tree, ignores))
+        return results.log_of(folder, part)[:-len(".log")] + ".json"
+
+    def load(self, part, ignores=()):
+        """The Run of a part that has passed, or None; with the same tree, or one that differs only in files that match
+        one of the patterns in `ignores`."""
         try:
-            with open(self._path(part), encoding="utf-8") as file:
+            with open(self._path(part, ignores), encoding="utf-8") as file:
                 seconds, cases = json.load(file)
         except (FileNotFoundError, ValueError):
             return None
         return results.Run(part, [results.Case(*case) for case in cases], seconds, is_kept=True)
 
-    def store(self, run):
+    def store(self, run, ignores=()):
         """Writes the log, and the result if it need not run again: all passed the first time."""
         with open(results.log_of(self.folder, run.name), "w", encoding="utf-8") as file:
             file.write(run.log())
-        path = self._path(run.name)
+        path = self._path(run.name, ignores)
         good = {results.PASSED, results.SKIPPED}
         if self.is_useful and run.cases and {case.outcome for case in run.cases} <= good:
             with open(path + ".new", "w", encoding="utf-8") as file:

@@ -61,12 +61,12 @@ def run_all(plan, store, is_kept):
 
     def run_lane(*lanes):
         while part := take(lanes):
-            run = store.load(part.name) if is_kept(part) else None
+            run = store.load(part.name, part.ignores) if is_kept(part) else None
             if run is None:
                 run = run_part(part)
-                store.store(run)
+                store.store(run, part.ignores)
             else:
-                progress(f"{part.name}: passed before, for the same tree")
+                progress(f"{part.name}: passed before, for the same {'files' if part.ignores else 'tree'}")
             found[part] = run
 
     # Bazel runs one command at a time, so its parts do. When they are done, both take what is left. None in
@@ -176,11 +176,11 @@ def main():
         make_environments(usual, machine.pypy)
         progress("set-up is complete")
     begin = time.monotonic()
-    # The gate runs all of it; Bazel alone keeps results there.
+    # The gate runs all of it, but for results that Bazel keeps, and parts that say what they do not depend on.
     is_gate = not options.arch and not options.python
     store = kept.Kept(found, "" if is_gate else "-other")
     asks_for_chance = options.seed is not None or options.seconds is not None
-    runs = run_all(plan, store, lambda part: options.full and not options.again and not (
+    runs = run_all(plan, store, lambda part: (options.full or part.ignores) and not options.again and not (
         part.is_random and asks_for_chance))
     results.summary(runs, found, not_run, time.monotonic() - begin, store.folder)
     return status(runs, options.full)

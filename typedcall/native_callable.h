@@ -43,7 +43,8 @@ typedef struct PyNativeCallableTable {
 /// signed, all ones for unsigned, -1.0 for floating, NULL for pointers and objects. The error value
 /// without an exception is a result like any other. Goes with NEEDS_THREAD.
 #define PyNativeCallable_MAY_RAISE ((uintptr_t)0x0004)
-/// With MAY_RAISE: the error value of a double is -0.0. Only functions in PyPy's layout have it.
+/// With MAY_RAISE and a double as the result: the error value is -0.0. Only functions in PyPy's
+/// layout have it.
 #define PyNativeCallable_ERROR_IS_NEG_ZERO ((uintptr_t)0x0008)
 /// The C result is an int, nonzero when an exception is set; the value goes through a last pointer
 /// argument, which the signature shows. Goes with NEEDS_THREAD.
@@ -104,26 +105,34 @@ typedef struct PyNativeCallableTable {
 /// Can anybody use an entry with these flags, whatever its result (PyNativeCallable_IsWellFormed)?
 /// Not if the ABI version, a bit that must be understood or a bit above the 32nd is unknown, nor if
 /// they contradict each other: an entry that may set an exception needs the thread to set it in,
-/// and one that falls back sets none.
+/// one that falls back sets none, and an error value of its own is that of a result.
 /// GIL: none; any thread; any interpreter; no Python function is called.
 static inline int PyNativeCallable_FlagsAreUsable(uintptr_t flags) {
   const uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS;
   const uintptr_t fails = raises | PyNativeCallable_ERROR_IS_NEG_ZERO;
   if (flags > UINT32_MAX || (flags & PyNativeCallable_ABI_MASK) != 0) return 0;
   if ((flags & PyNativeCallable_MANDATORY_MASK & ~PyNativeCallable_KNOWN_MASK) != 0) return 0;
-  if ((flags & (raises | PyNativeCallable_FALLS_BACK)) == 0) return 1;
+  if ((flags & (fails | PyNativeCallable_FALLS_BACK)) == 0) return 1;
   if ((flags & PyNativeCallable_FALLS_BACK) != 0) return (flags & fails) == 0;
+  if ((flags & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0 &&
+      (flags & raises) != PyNativeCallable_MAY_RAISE) {
+    return 0;
+  }
   return (flags & PyNativeCallable_NEEDS_THREAD) != 0;
 }
 
 /// Can anybody use an entry with these flags and this result? A status is an int, also that of what
-/// falls back; what may raise has an error value. Who offers entries and who reads them ask this.
-/// GIL: none; any thread; any interpreter; no Python function is called. Source: docs/ABI.md, 3.
+/// falls back; what may raise has an error value, -0.0 only as a double. Who offers entries and who
+/// reads them ask this. GIL: none; any thread; any interpreter; no Python function is called.
+/// Source: docs/ABI.md, 3.
 static inline int PyNativeCallable_IsWellFormed(uintptr_t flags, PyNativeType result) {
   const PyNativeType status = {PyNativeType_INT, 0};
   if (!PyNativeCallable_FlagsAreUsable(flags)) return 0;
   if ((flags & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) != 0) {
     return PyNativeType_Equivalent(result, status);
+  }
+  if ((flags & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0) {
+    return result.code == PyNativeType_DOUBLE && !result.is_pointer;
   }
   return (flags & PyNativeCallable_MAY_RAISE) == 0 ||
          PyNativeKind_HasErrorValue(PyNativeType_Kind(result));

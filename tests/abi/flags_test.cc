@@ -85,7 +85,9 @@ TEST(Flags, ThatAreNotListedAreNotUsable) {
   std::uintptr_t known = 0;
   for (const Flag &flag : Listed()) known |= flag.must_be_understood ? flag.bit : 0;
   for (std::uintptr_t bit = 1; bit <= PyNativeCallable_MANDATORY_MASK; bit <<= 1) {
-    const std::uintptr_t flags = bit | PyNativeCallable_NEEDS_THREAD;
+    const bool goes_with_raising = bit == PyNativeCallable_ERROR_IS_NEG_ZERO;
+    const std::uintptr_t flags =
+        bit | PyNativeCallable_NEEDS_THREAD | (goes_with_raising ? PyNativeCallable_MAY_RAISE : 0);
     EXPECT_EQ(PyNativeCallable_FlagsAreUsable(flags), (bit & known) != 0) << bit;
   }
 }

@@ -7,6 +7,7 @@ import os
 import select
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 import types
@@ -272,6 +273,16 @@ class Kept(InAFolder):
         self.write("new", "not committed, not ignored")
         self.assertIsNone(kept.Kept([self.interpreter()]).load("a part"))
 
+    def test_another_tree_that_makes_no_difference(self):
+        store = kept.Kept([self.interpreter()])
+        store.store(results.Run("a part", [Case("a b", PASSED)], 3), ["fi*", "other"])
+        load = lambda *ignores: kept.Kept([self.interpreter()]).load("a part", ignores)  # noqa: E731
+        self.write("file", "two")
+        self.assertIsNotNone(load("fi*", "other"))
+        self.assertIsNone(load())
+        self.write("new", "one")
+        self.assertIsNone(load("fi*", "other"))
+
     def test_another_machine(self):
         self.assertIsNotNone(self.stored(Case("a b", PASSED)))
         self.assertIsNone(kept.Kept([self.interpreter("CPython 2")]).load("a part"))
@@ -281,6 +292,23 @@ class Kept(InAFolder):
     def test_without_git_nothing_is_kept(self):
         with unittest.mock.patch.object(kept, "tree", return_value=""):
             self.assertIsNone(self.stored(Case("a b", PASSED)))
+
+
+class Ignored(unittest.TestCase):
+    """What a part says that it does not depend on."""
+
+    def test_headers_that_pypys_compiler_refuses(self):
+        include = sysconfig.get_path("include")
+        for header in [*parts.NOT_FOR_PYPY, "typedcall/provider.h"]:
+            with self.subTest(header=header):
+                self.assertTrue(os.path.exists(header))
+                done = subprocess.run(
+                    ["g++", "-std=c++17", "-E", "-x", "c++", "-DPYPY_VERSION=1", "-I.", "-I" + include, "-"],
+                    input=f'#include "{header}"\n', stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                if header in parts.NOT_FOR_PYPY:
+                    self.assertIn("#error \"typedcall: on PyPy there are providers only", done.stderr)
+                else:
+                    self.assertEqual(done.returncode, 0, done.stderr)
 
 
 class OtherMachine(unittest.TestCase):
@@ -423,6 +451,7 @@ class Runs(InAFolder):
         ready = os.path.join(self.cache, "ready")
         code = f"""
 import sys
+import sysconfig
 sys.path.insert(0, {os.path.join(ROOT, "tools")!r})
 import commands, expected, kept, parts, run_tests
 from results import Case

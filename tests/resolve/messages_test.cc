@@ -91,7 +91,7 @@ TEST(Offered, EveryObstacleHasItsWords) {
       {PyNativeCallable_NEEDS_THREAD, " (needs the GIL)"},
       {PyNativeCallable_ACQUIRES_GIL, " (takes the GIL)"},
       {thread | PyNativeCallable_MAY_RAISE, " (needs the GIL, may raise)"},
-      {PyNativeCallable_ERROR_IS_NEG_ZERO, " (error is -0.0)"},
+      {PyNativeCallable_ERROR_IS_NEG_ZERO, " (flags not understood)"},
       {thread | PyNativeCallable_RETURNS_STATUS, " (needs the GIL, returns a status)"},
       {PyNativeCallable_TAKES_SELF, " (takes self)"},
       {PyNativeCallable_SETS_ERRNO, " (sets errno)"},
@@ -112,6 +112,15 @@ TEST(Offered, EveryObstacleHasItsWords) {
   EXPECT_EQ(Refusal(nullptr, Builtin(kBoth, other.get(), Self().get()).get(), "l->l"),
             "TypeError: f does not offer 'l->l'; it offers 'l->l' (its result does not go with its "
             "flags)");
+}
+
+TEST(Offered, AnErrorValueOfItsOwnHasItsWords) {
+  const std::uintptr_t flags = PyNativeCallable_NEEDS_THREAD | PyNativeCallable_MAY_RAISE |
+                               PyNativeCallable_ERROR_IS_NEG_ZERO;
+  const Table table{{"l->d", flags, Address(1)}};
+  EXPECT_EQ(Refusal(nullptr, Builtin(kBoth, table.get(), Self().get()).get(), "l->d"),
+            "TypeError: f does not offer 'l->d'; it offers 'l->d' (needs the GIL, may raise, error "
+            "is -0.0)");
 }
 
 TEST(Offered, FromEveryPlace) {

@@ -159,6 +159,11 @@ TEST(Flags, ThatDoNotGoWithTheResult) {
               {"d->&kZd", raises, true},
               {"d->b", raises, true},
               {"d->s", raises, true},
+              {"d->d", raises | PyNativeCallable_ERROR_IS_NEG_ZERO, true},
+              {"d->f", raises | PyNativeCallable_ERROR_IS_NEG_ZERO, false},
+              {"d->&d", raises | PyNativeCallable_ERROR_IS_NEG_ZERO, false},
+              {"d->d", thread | PyNativeCallable_ERROR_IS_NEG_ZERO, false},
+              {"d&d->i", status | PyNativeCallable_ERROR_IS_NEG_ZERO, false},
               {"d->?", thread, true}};
   for (const auto &row : rows) {
     const Table table{{row.signature, row.flags, Address(1)}, {row.signature, 0, Address(2)}};

@@ -152,7 +152,7 @@ TEST(Flags, AreUsable) {
   for (uintptr_t flags :
        {0x0ul,     0x1ul,      0x2ul,      0x3ul,   0x5ul,     0xdul,     0x11ul,
         0x20ul,    0x40ul,     0x80ul,     0xe3ul,  0x10000ul, 0x20000ul, 0x40000ul,
-        0x80000ul, 0x800000ul, 0xff00e1ul, 0x100ul, 0x101ul,   0x1e3ul}) {
+        0x80000ul, 0x800000ul, 0xff00e1ul, 0x100ul, 0x101ul,   0x1e3ul,   0x15ul}) {
     EXPECT_TRUE(PyNativeCallable_FlagsAreUsable(flags)) << std::hex << flags;
   }
   for (uintptr_t flags : {0x4ul,         0xcul,
@@ -161,6 +161,8 @@ TEST(Flags, AreUsable) {
                           0x104ul,       0x105ul,
                           0x108ul,       0x110ul,
                           0x111ul,  // what falls back sets none
+                          0x8ul,         0x9ul,
+                          0x19ul,        0x1dul,  // an error value of what cannot raise by a result
                           0x200ul,       0x400ul,
                           0x8000ul,      0x8001ul,  // must be understood, and is unknown
                           0x1000000ul,   0x80000000ul,

@@ -29,13 +29,14 @@ static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCalla
   } else if (PyNativeCallable_IsWellFormed(entry->flags, parsed.result)) {
     return 0;
   } else if (!PyNativeCallable_FlagsAreUsable(entry->flags)) {
-    const uintptr_t back = PyNativeCallable_FALLS_BACK;
-    const char *why = "of which some bits have no meaning";
-    if (PyNativeCallable_FlagsAreUsable(entry->flags | PyNativeCallable_NEEDS_THREAD)) {
+    const uintptr_t unknown = PyNativeCallable_ABI_MASK |
+                              (PyNativeCallable_MANDATORY_MASK & ~PyNativeCallable_KNOWN_MASK);
+    const char *why = "which contradict each other: only what MAY_RAISE has an error value";
+    if (entry->flags > UINT32_MAX || (entry->flags & unknown) != 0) {
+      why = "of which some bits have no meaning";
+    } else if (PyNativeCallable_FlagsAreUsable(entry->flags | PyNativeCallable_NEEDS_THREAD)) {
       why = "which may set an exception without NEEDS_THREAD";
-    } else if ((entry->flags & back) != 0 &&
-               PyNativeCallable_FlagsAreUsable((entry->flags & ~back) |
-                                               PyNativeCallable_NEEDS_THREAD)) {
+    } else if ((entry->flags & PyNativeCallable_FALLS_BACK) != 0) {
       why = "which contradict each other: what falls back sets no exception";
     }
     PyErr_Format(PyExc_ValueError, "%.100s: entry %zd, '%.200s', has flags %p, %s", name, i,
