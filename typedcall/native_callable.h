@@ -11,6 +11,7 @@
 
 #ifndef PYPY_VERSION  // which has the record alone, and no slots on types
 #include "core/custom_slots.h"
+#include "core/type_access.h"
 #endif
 
 #ifdef __cplusplus
@@ -153,6 +154,46 @@ static inline const PyNativeCallableTable *PyNativeCallable_InstanceTable(PyObje
       (const PyNativeCallableTable *const *)(const void *)((const char *)object +
                                                            slot->data.objoffset);
   return PyTypedcall_LOAD_ACQUIRE(where);
+}
+
+#if TYPEDCALL_IS_SUPPORTED
+// Is what Python calls on an instance of this type what the slot's type brought? It is the last in
+// the MRO that has the slot. A type in between that brings its own pair is refused, too, which
+// costs speed only.
+static inline int PyNativeCallable_Internal_SlotIsCalled(PyTypeObject *type) {
+  PyTypeObject *owner = type;
+#ifdef Py_GIL_DISABLED  // no memory to ask for it is an exception there
+  const PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  PyObject *mro = PyTypedcall_Internal_Mro(type);
+  PyTypedcall_RestoreError(saved);
+#else
+  PyObject *mro = PyTypedcall_Internal_Mro(type);
+#endif
+  if (mro == NULL) return 0;
+  const Py_ssize_t length = PyTuple_GET_SIZE(mro);
+  for (Py_ssize_t i = 0; i < length; ++i) {
+    PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
+    const PyExtensibleTypeData *data = PyExtensibleType_Internal_Data(base);
+    for (Py_ssize_t at = 0; data != NULL && at < data->count; ++at) {
+      if (data->table[at].id == PYCUSTOMSLOT_NATIVECALLABLE_ID) owner = base;
+    }
+  }
+  Py_DECREF(mro);
+  return owner->tp_call == type->tp_call;
+}
+#endif
+
+/// The same for who calls: NULL where the class of the instance overrides `__call__` below the
+/// class that brought the slot. Python would call what overrides it.
+/// GIL: held; keeps a pending exception, sets none. Source: docs/ABI.md, section 1.
+static inline const PyNativeCallableTable *PyNativeCallable_CallTable(PyObject *object) {
+#if TYPEDCALL_IS_SUPPORTED
+  const PyNativeCallableTable *table = PyNativeCallable_InstanceTable(object);
+  return table != NULL && PyNativeCallable_Internal_SlotIsCalled(Py_TYPE(object)) ? table : NULL;
+#else
+  (void)object;
+  return NULL;
+#endif
 }
 #endif
 

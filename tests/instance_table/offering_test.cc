@@ -213,6 +213,7 @@ TEST_F(InstanceTable, PythonSubclasses) {
   const Ref overrides = scope.Eval("Overrides()");
   ASSERT_EQ(Set(TablesOf(overrides), {kOne}), 0);
   EXPECT_EQ(Offered(PyNativeCallable_InstanceTable(overrides.get())), "d->d 1");
+  EXPECT_EQ(PyNativeCallable_CallTable(overrides.get()), nullptr);
   EXPECT_EQ(Found(overrides, "d->d"), "nothing");
 }
 

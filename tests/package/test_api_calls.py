@@ -1,5 +1,6 @@
 """Calls of a TypedFunction: every type, errors, methods, and the same as the wrapper otherwise."""
 import array
+import collections
 import ctypes
 import gc
 import math
@@ -229,6 +230,16 @@ class Methods(unittest.TestCase):
             scale(typed.Scaler(4.0))
         with self.assertRaisesRegex(TypeError, r"takes exactly 2 arguments \(0 given\)"):
             scale()
+
+    def test_who_brings_no_self_gets_nothing_of_an_unbound_method(self):
+        # Even where the C function takes none: Python would want one first.
+        append, (entry, *_) = collections.deque.append, typedcall.entries(typed.Scaler.twice)
+        typedcall.tag(append, "d->d", entry.address, flags=Flags.THREAD_SAFE)
+        self.addCleanup(typedcall.untag, append)
+        self.assertEqual(typedcall.signatures(append), ["d->d"])
+        for give in (typedcall.ctypes_function, typedcall.ufunc):
+            with self.subTest(give=give.__name__), self.assertRaisesRegex(TypeError, "unbound method"):
+                give(append)
 
     def test_static(self):
         self.assertEqual(typedcall.resolve(typed.Scaler.twice, "d->d")(4.0), 8.0)

@@ -155,7 +155,7 @@ TYPEDCALL_COLD inline std::string advice(const PyTypedcall_Interface *interface,
   }
   if (PyCustomSlots_Find(callable, PYCUSTOMSLOT_NATIVECALLABLE_ID,
                          PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS) != nullptr) {
-    return slot_is_what_python_calls(type)
+    return PyNativeCallable_InstanceTable(callable) == nullptr
                ? "its native-callable slot (SEP 201) has nothing in it now"
                : std::string("'") + type->tp_name +
                      "' overrides __call__, of which its native-callable slot (SEP 201) is not";

@@ -123,26 +123,6 @@ inline const PyNativeCallableTable *sibling_table(const PyTypedcall_Interface *i
       interface->sibling(interface->state, def, read_sibling));
 }
 
-/// Is what Python calls on this instance what the slot's type brought? A subclass that overrides
-/// `__call__` inherits the slot, and must not be called past its override. `__call__` is compared
-/// with that of the last type in the MRO that has the slot; a type in between that brings its own
-/// pair is refused too, which costs speed only. GIL: held.
-inline bool slot_is_what_python_calls(PyTypeObject *type) {
-  PyTypeObject *provider = type;
-  const object_ref mro = object_ref::steal(PyTypedcall_Internal_Mro(type));
-#ifdef Py_GIL_DISABLED
-  if (!mro) PyErr_Clear();  // no memory to ask for it
-#endif
-  for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro.get()); ++i) {
-    auto *base = reinterpret_cast<PyTypeObject *>(PyTuple_GET_ITEM(mro.get(), i));
-    const PyExtensibleTypeData *data = PyExtensibleType_Internal_Data(base);
-    for (Py_ssize_t at = 0; data != nullptr && at < data->count; ++at) {
-      if (data->table[at].id == PYCUSTOMSLOT_NATIVECALLABLE_ID) provider = base;
-    }
-  }
-  return provider->tp_call == type->tp_call;
-}
-
 /// What stands for `key`, in `*table`, and what keeps it valid: a reference of the interface's,
 /// which has `callable`, too. Empty when nothing is there, or with MemoryError. GIL: held; may
 /// collect garbage.
@@ -211,11 +191,8 @@ bool visit_tables(const PyTypedcall_Interface *interface, PyObject *callable, Vi
   const PyTypedcall_Interface *rows = PyTypedcall_Installed(interface);
   const PyMethodDef *def = def_of(callable);
   if (def == nullptr) {
-    const auto *table = PyNativeCallable_InstanceTable(callable);
-    if (table != nullptr && slot_is_what_python_calls(Py_TYPE(callable)) &&
-        show(*table, place::instance_slot)) {
-      return true;
-    }
+    const auto *table = PyNativeCallable_CallTable(callable);
+    if (table != nullptr && show(*table, place::instance_slot)) return true;
   } else {
     if (const auto *table = PyTypedMethod_Table(def)) {
       if (show(*table, place::method_def)) return true;

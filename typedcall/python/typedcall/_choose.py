@@ -7,14 +7,14 @@ import contextlib
 from collections.abc import Container, Iterator
 from typing import Any, Callable
 
-from typedcall._api import entries as offered
+from typedcall._api import entries
 from typedcall._codes import WHY_NOTHING
-from typedcall._foreign import name_of
+from typedcall._foreign import is_unbound, name_of
 from typedcall._records import Entry, Flags, matching, parse_signature
 from typedcall.sources import why_not
 
 __all__ = ["HANDLED", "NUMBERS", "VALUES", "choose", "extension_of", "nothing_offered", "offered", "suitable", "usable",
-           "valueless"]
+           "valueless", "why_nothing"]
 
 _RAISES = Flags.MAY_RAISE | Flags.RETURNS_STATUS
 #: What the extension modules see to for libraries that call in any thread, and know no exceptions.
@@ -27,9 +27,21 @@ VALUES = NUMBERS | {"s", "*s", "*kB"}
 _RESULTS = NUMBERS | {"s", "v"}
 
 
+def offered(function: Any) -> list[Entry]:
+    """The entries for who calls without a self: those of the function, but none of an unbound method."""
+    return [] if is_unbound(function) else entries(function)
+
+
+def why_nothing(function: Any) -> list[str]:
+    """Why offered() is empty, where somebody knows."""
+    if is_unbound(function) and entries(function):
+        return ["it is an unbound method, to which Python passes self first; take an instance's"]
+    return why_not(function)
+
+
 def nothing_offered(function: Any) -> str:
     """What to say of a function without entries, and why it has none."""
-    reasons = "; ".join(why_not(function))
+    reasons = "; ".join(why_nothing(function))
     return f"offers no typed function: {reasons}" if reasons else "offers no typed function; tag it with typedcall.tag"
 
 

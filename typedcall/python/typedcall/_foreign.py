@@ -21,6 +21,7 @@ __all__ = [
     "is_a",
     "is_address",
     "is_mapping",
+    "is_unbound",
     "members",
     "module_of",
     "name_of",
@@ -35,6 +36,16 @@ __all__ = [
 _name_of_type: Any = type.__dict__["__name__"].__get__
 #: Longer texts are cut in messages and tables.
 _LONGEST = 200
+
+
+# Of methods as their types have them. PyPy's own are plain functions.
+_UNBOUND = tuple(each for each in (type(str.upper), type(dict.__dict__["fromkeys"]))
+                 if each not in (types.FunctionType, types.BuiltinFunctionType, classmethod))
+
+
+def is_unbound(obj: Any) -> bool:
+    """Is it `Type.method`, to which Python passes self first?"""
+    return type(obj) in _UNBOUND
 
 
 def attribute(obj: Any, name: str, default: Any = None) -> Any:

@@ -60,11 +60,15 @@ PyObject *entries(PyObject *module, PyObject *callable) {
   PyObject *list = PyList_New(0);
   if (list == nullptr) return nullptr;
   bool failed = false;
+  // A static method, or a function without self.
+  const bool has_no_self =
+      !typedcall::internal::is_unbound(callable) && typedcall::self_of(callable) == nullptr;
   typedcall::for_each_entry(
       interface_of(module), callable,
       [&](const PyNativeCallableEntry &entry, typedcall::place where, const object_ref &reference) {
         // What nobody can use is nothing that is offered.
         if (failed || entry.funcptr == nullptr) return;
+        if ((entry.flags & PyNativeCallable_TAKES_SELF) != 0 && has_no_self) return;
         PyNativeSignature parsed;
         if (PyNativeSignature_ParseString(entry.signature, &parsed, nullptr) < 0) return;
         if (!PyNativeCallable_IsWellFormed(entry.flags, parsed.result)) return;

@@ -14,7 +14,7 @@ import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from typedcall._api import entries as entries_of
+from typedcall._choose import offered as entries_of
 from typedcall._foreign import attribute, import_path, name_of, printable, text_attribute, type_name
 from typedcall._locks import RenewedLock
 from typedcall._parameters import parameters_of

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from typedcall._choose import why_nothing as why_not_offered
 from typedcall._codes import CODES, kind_of, pointee
 from typedcall._foreign import imported_class, is_a
 from typedcall._numba_buffers import takes_array, why_not_array
 from typedcall._parameters import constant_of
-from typedcall.sources import why_not as why_not_offered
 
 __all__ = ["narrower", "why_not", "why_nothing"]
 

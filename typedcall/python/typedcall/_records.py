@@ -3,6 +3,7 @@ because every interpreter and every adapter needs it."""
 from __future__ import annotations
 
 import enum
+import itertools
 from dataclasses import dataclass, field, replace
 from typing import Any, Optional, Union
 
@@ -137,13 +138,17 @@ def falling_back(signature: str) -> str | None:
 
 
 def matching(found: list[Entry], signature: str, casting: str = "equivalent") -> list[Entry]:
-    """The entries that answer a signature: with the very text first, then, unless `casting` is
-    "exact", equivalent ones."""
-    same = [entry for entry in found if entry.signature == signature]
-    if casting != "exact":
-        rest = [entry for entry in found if entry.signature != signature]
-        same += [entry for entry in rest if answers(entry.signature, signature) and _has_same_place(entry, signature)]
-    return same
+    """The entries that answer a signature, place by place, as docs/ABI.md, section 8, has it: with the very text
+    first, then, unless `casting` is "exact", equivalent ones."""
+    answering = []
+    for _, there in itertools.groupby(found, key=lambda entry: entry.place):
+        entries = list(there)
+        answering += [entry for entry in entries if entry.signature == signature]
+        if casting != "exact":
+            rest = [entry for entry in entries if entry.signature != signature]
+            answering += [entry for entry in rest
+                          if answers(entry.signature, signature) and _has_same_place(entry, signature)]
+    return answering
 
 
 def _has_same_place(entry: Entry, signature: str) -> bool:

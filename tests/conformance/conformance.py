@@ -1,0 +1,150 @@
+"""Does a reader follow docs/ABI.md? Makes callables of the records in corpus/, asks readers about them, each in a process of
+its own, and says what they got wrong. README.md has the protocol."""
+import argparse
+import collections
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import records
+
+READERS = os.path.join(records.HERE, "readers")
+EXPECTED = os.path.join(records.HERE, "expected_failures.json")
+#: Ours that every CPython can have, by module; a compiled one by its source.
+OURS = ["reader_c_headers", "reader_cpp_resolve", "reader_python_package", "reader_provider"]
+RIGHT, WRONG, CRASHED, NOT_ASKED = "right", "wrong", "crashed", "not asked"
+#: Of one batch, in seconds.
+LIMIT = 900
+Answer = collections.namedtuple("Answer", "id place seen outcome")
+
+
+def prepare(reader, folder, compiler="gcc"):
+    """Compiles one of ours, or leaves a module where it is."""
+    for suffix in (".c", ".cc"):
+        source = os.path.join(READERS, reader + suffix)
+        if os.path.exists(source):
+            records.compile_module([source], reader, folder, compiler=compiler if suffix == ".c" else "g++")
+    if reader == "reader_provider":
+        path = os.path.join(folder, "conformance_wrappers.cc")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(records.provider_source(records.corpus()))
+        records.compile_module([path], "conformance_wrappers", folder, compiler="g++")
+
+
+def ask(reader, ids, folder, python):
+    """The answers of a process that is asked for these records, in their order, and how it ended: up to where it died."""
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(
+        [folder, records.HERE, READERS, *filter(None, [os.environ.get("PYTHONPATH")])]))
+    try:
+        done = subprocess.run([python, os.path.join(records.HERE, "worker.py"), folder, reader], text=True, errors="replace",
+                              input="\n".join(ids), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
+                              timeout=LIMIT)
+        status, output, errors = done.returncode, done.stdout, done.stderr
+    except subprocess.TimeoutExpired as error:
+        status, output, errors = "no answer in time", error.stdout or "", ""
+        output = output if isinstance(output, str) else output.decode(errors="replace")
+    lines = []
+    for line in output.splitlines():
+        with contextlib.suppress(ValueError):
+            lines.append(json.loads(line))
+    answers, pending = [], None
+    for id_, place, seen, right in lines:
+        if seen == "asked":
+            pending = id_, place
+            continue
+        pending = None
+        answers.append(Answer(id_, place, seen, NOT_ASKED if right is None else RIGHT if right else WRONG))
+    return answers, pending, status, errors
+
+
+def run(reader, found, folder, python=sys.executable):
+    """Every answer of a reader. A process that dies answers CRASHED for what it was asked, and a new one goes on."""
+    answers = []
+    batches = [[record["id"]] for record in found if record["layer"] == "interface"]
+    batches.insert(0, [record["id"] for record in found if record["layer"] != "interface"])
+    for batch in batches:
+        while batch:
+            got, pending, status, errors = ask(reader, batch, folder, python)
+            answers += got
+            if status == 0:
+                break
+            if pending is None and not got:
+                raise RuntimeError(f"{reader} cannot be asked: {errors[-2000:]}")
+            crashed = pending or (got[-1].id, None)
+            answers.append(Answer(*crashed, f"status {status}: {errors[-300:]}", CRASHED))
+            batch = batch[batch.index(crashed[0]) + 1:]
+    return answers
+
+
+def load_expected(path=EXPECTED):
+    """{reader: {id: reason}}: what a reader of ours does not do yet."""
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def judge(reader, answers, expected):
+    """(what it got wrong and should not, what is expected to be wrong and is right)"""
+    listed = expected.get(reader, {})
+    bad = [answer for answer in answers if answer.outcome in (WRONG, CRASHED)
+           and (answer.outcome == CRASHED or answer.id not in listed)]
+    asked = {answer.id for answer in answers if answer.outcome != NOT_ASKED}
+    failed = {answer.id for answer in answers if answer.outcome in (WRONG, CRASHED)}
+    return bad, sorted(id_ for id_ in listed if id_ in asked and id_ not in failed)
+
+
+def report(found, results, expected):
+    """A page in Markdown: counts by verdict, by rule, and by reader."""
+    lines = ["# Conformance", "", "| layer | " + " | ".join(sorted(records.VERDICTS)) + " |",
+             "|---|" + "---|" * len(records.VERDICTS)]
+    for layer in sorted(records.LAYERS):
+        counts = collections.Counter(record["verdict"] for record in found if record["layer"] == layer)
+        lines.append(f"| {layer} | " + " | ".join(str(counts[v]) for v in sorted(records.VERDICTS)) + " |")
+    lines += ["", "| reader | right | wrong | of these expected | crashed | not asked |", "|---|---|---|---|---|---|"]
+    for reader, answers in results.items():
+        counts = collections.Counter(answer.outcome for answer in answers)
+        known = sum(answer.outcome == WRONG and answer.id in expected.get(reader, {}) for answer in answers)
+        lines.append(f"| {reader} | {counts[RIGHT]} | {counts[WRONG]} | {known} | {counts[CRASHED]} | {counts[NOT_ASKED]} |")
+    lines += ["", "| rule | records | or why there is none |", "|---|---|---|"]
+    by_rule = collections.Counter(rule for record in found for rule in record["rules"])
+    why = records.reasons()
+    lines += [f"| {rule} | {by_rule[rule]} | {why.get(rule, '')} |" for rule in records.rules()]
+    lines += ["", "| reader | record | place | what was seen |", "|---|---|---|---|"]
+    lines += [f"| {reader} | {answer.id} | {answer.place} | {answer.outcome}: {answer.seen} |".replace("\n", " ")
+              for reader, answers in results.items() for answer in answers if answer.outcome in (WRONG, CRASHED)]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--reader", action="append", default=[], metavar="MODULE",
+                        help="an importable module, or one of ours by its name (repeatable; default: ours)")
+    parser.add_argument("--records", default="", metavar="TEXT", help="only records whose id contains this")
+    parser.add_argument("--report", metavar="FILE", help="write a page with the counts")
+    options = parser.parse_args()
+    found = records.corpus()
+    asked = [record for record in found if record["verdict"] != "trusted" and options.records in record["id"]]
+    expected, results, status = load_expected(), {}, 0
+    with tempfile.TemporaryDirectory() as folder:
+        records.build(found, folder)
+        for reader in options.reader or OURS:
+            prepare(reader, folder)
+            answers = results[reader] = run(reader, asked, folder)
+            bad, unexpected = judge(reader, answers, expected)
+            for answer in bad:
+                print(f"{reader}: {answer.id} ({answer.place}): {answer.outcome}: {answer.seen}")
+            for id_ in unexpected:
+                print(f"{reader}: {id_} is right, and listed in expected_failures.json")
+            counts = collections.Counter(answer.outcome for answer in answers)
+            print(f"{reader}: " + ", ".join(f"{counts[name]} {name}" for name in (RIGHT, WRONG, CRASHED, NOT_ASKED)))
+            status |= bool(bad or unexpected)
+    if options.report:
+        with open(options.report, "w", encoding="utf-8") as file:
+            file.write(report(found, results, expected))
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+// The reader that our C99 headers make: every place, by the functions that they offer to C consumers.
+#include "core/await.h"
+#include "core/custom_slots.h"
+#include "typedcall/native_callable.h"
+#include "typedcall/sibling_symbol.h"
+#include "typedcall/typed_method.h"
+
+// Kept in a static: a process of the runner has one interpreter.
+static const PyTypedcall_Interface *interface;
+
+typedef struct Request {
+  PyNativeSignature parsed;
+  const char *signature;
+  uintptr_t can;
+  int equivalent;
+} Request;
+
+// The first entry of a table that answers: the very text first.
+static const PyNativeCallableEntry *Select(const PyNativeCallableTable *table, const Request *asked) {
+  for (int by_text = 1; by_text >= !asked->equivalent; --by_text) {
+    const PyNativeCallableEntry *entry = table->entries;
+    for (Py_ssize_t i = 0; i < table->count; ++i, ++entry) {
+      PyNativeSignature offered;
+      if (entry->signature == NULL || entry->funcptr == NULL) continue;
+      if (by_text != (strcmp(entry->signature, asked->signature) == 0)) continue;
+      if (PyNativeSignature_ParseString(entry->signature, &offered, NULL) < 0) continue;
+      if (!PyNativeCallable_IsWellFormed(entry->flags, offered.result)) continue;
+      if ((entry->flags & PyNativeCallable_MANDATORY_MASK & ~asked->can) != 0) continue;
+      if (!PyNativeSignature_AnswersParsed(&offered, &asked->parsed)) continue;
+      const uintptr_t by_place = PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK;
+      const int last = offered.nargs - 1;
+      if ((entry->flags & by_place) != 0 && last >= 0 &&
+          PyNativeType_IsPlace(offered.args[last]) != PyNativeType_IsPlace(asked->parsed.args[last])) {
+        continue;
+      }
+      return entry;
+    }
+  }
+  return NULL;
+}
+
+static const void *ReadSibling(const PyMethodDef *def) { return PyTypedMethod_SiblingTable(def); }
+
+// The entry of a callable; `made` and `spelled` are room for one that PyPy's struct has.
+static const PyNativeCallableEntry *Look(PyObject *callable, const Request *asked, PyNativeCallableTable *made,
+                                         char spelled[PyTypedMethod_PYPY_LENGTH]) {
+  const PyTypeObject *type = Py_TYPE(callable);
+  const PyMethodDef *def = NULL;
+  const PyNativeCallableEntry *found = NULL;
+  if (type == &PyCFunction_Type || type == &PyCMethod_Type) def = ((PyCFunctionObject *)callable)->m_ml;
+  if (type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type) return NULL;  // nobody brings a self
+  if (def == NULL) {
+    const PyNativeCallableTable *table = PyNativeCallable_CallTable(callable);
+    if (table != NULL) found = Select(table, asked);
+  } else {
+    const PyNativeCallableTable *table = PyTypedMethod_Table(def);
+    if (table != NULL) {
+      found = Select(table, asked);
+    } else if (PyTypedMethod_ReadPyPy(def, &made->entries[0], spelled)) {
+      made->count = 1;
+      found = Select(made, asked);
+    }
+    if (found == NULL) {
+      table = (const PyNativeCallableTable *)interface->find(interface->state, PyTypedcall_BY_DEF, def);
+      if (table != NULL) found = Select(table, asked);
+    }
+  }
+  if (found == NULL) {
+    const PyNativeCallableTable *table = (const PyNativeCallableTable *)interface->find(
+        interface->state, PyTypedcall_BY_OBJECT, callable);
+    if (table != NULL) found = Select(table, asked);
+  }
+  if (found == NULL && def != NULL) {
+    const PyNativeCallableTable *table =
+        (const PyNativeCallableTable *)interface->sibling(interface->state, def, ReadSibling);
+    if (table != NULL) found = Select(table, asked);
+  }
+  return found;
+}
+
+static PyObject *Find(PyObject *module, PyObject *arguments) {
+  PyObject *callable;
+  Request asked;
+  unsigned long can;
+  (void)module;
+  if (!PyArg_ParseTuple(arguments, "Oskp", &callable, &asked.signature, &can, &asked.equivalent)) return NULL;
+  if (PyNativeSignature_ParseString(asked.signature, &asked.parsed, NULL) < 0) Py_RETURN_NONE;
+  asked.can = can;
+  const int has_self = PyCFunction_CheckExact(callable) || Py_TYPE(callable) == &PyCMethod_Type
+                           ? PyCFunction_GET_SELF(callable) != NULL
+                           : 1;
+  if (!has_self) asked.can &= ~PyNativeCallable_TAKES_SELF;
+  PyNativeCallableTable made;
+  char spelled[PyTypedMethod_PYPY_LENGTH];
+  const PyNativeCallableEntry *found = Look(callable, &asked, &made, spelled);
+  if (found == NULL) Py_RETURN_NONE;
+  return Py_BuildValue("skK", found->signature, (unsigned long)found->flags,
+                       (unsigned long long)(uintptr_t)found->funcptr);
+}
+
+static PyObject *FindSlot(PyObject *module, PyObject *arguments) {
+  PyObject *object;
+  unsigned long long id;
+  (void)module;
+  if (!PyArg_ParseTuple(arguments, "OK", &object, &id)) return NULL;
+  const PyCustomSlot *slot = PyCustomSlots_Find(object, (uintptr_t)id, 0);
+  if (slot == NULL) Py_RETURN_NONE;
+  return PyLong_FromUnsignedLongLong(slot->data.flags);
+}
+
+static PyMethodDef methods[] = {{"find", Find, METH_VARARGS, NULL}, {"slot", FindSlot, METH_VARARGS, NULL},
+                                {NULL, NULL, 0, NULL}};
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "reader_c_headers", NULL, -1, methods,
+                                 NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit_reader_c_headers(void) {
+  interface = PyTypedcall_Await();
+  if (interface == NULL) return NULL;
+  PyObject *module = PyModule_Create(&definition);
+  PyObject *names = Py_BuildValue("(ssssss)", "name", "def", "object", "instance", "sibling", "type");
+  PyObject *places = names != NULL ? PySet_New(names) : NULL;
+  Py_XDECREF(names);
+  if (module == NULL || PyModule_AddObject(module, "PLACES", places) < 0) return NULL;
+  return module;
+}

@@ -1,0 +1,57 @@
+"""The reader that Numba is with typedcall.enable(): nopython code calls what it finds, or does not compile. A type sink."""
+import ctypes
+import numba
+import typedcall
+from typedcall.to_numba import _CAPABILITIES as HANDLED
+
+PLACES = {"name", "object"}
+#: It is not asked for a signature: it has types, and chooses among the entries that it handles.
+IS_TYPE_SINK = True
+
+
+def run(callable_, arguments):
+    """What nopython code gives; LookupError where it cannot call the function."""
+    names = ", ".join(f"a{i}" for i in range(len(arguments)))
+    scope = {"f": callable_}
+    exec(f"def caller({names}):\n    return f({names})", scope)
+    try:
+        return numba.njit(scope["caller"])(*arguments)
+    except numba.core.errors.NumbaError as error:
+        raise LookupError(str(error).partition("\n")[0]) from None
+
+
+def find(callable_, signature, can, equivalent):
+    """Only the address, and only of `d->d`: the entry whose function gives what nopython code gave."""
+    if (can, equivalent, signature) != (0xffff, True, "d->d"):
+        raise NotImplementedError("Numba chooses by types, and says which flags it handles")
+    there = [entry for entry in typedcall.entries(callable_) if entry.signature == signature]
+    try:
+        got = run(callable_, [1.5])
+    except LookupError:
+        if any(entry.flags.asks(HANDLED) for entry in there):
+            raise NotImplementedError("it does not handle the flags") from None
+        return None
+    for entry in there:
+        if ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(entry.address)(1.5) == got:
+            return None, None, entry.address
+    return "another", got, None
+
+
+def choose(callable_, arguments):
+    if not all(isinstance(argument, (bool, int, float)) and abs(argument) < 1 << 63 for argument in arguments):
+        raise NotImplementedError("no number of Numba's")
+    try:
+        return run(callable_, arguments)
+    except LookupError as error:
+        raise NotImplementedError(f"it refuses: {error}") from None
+
+
+def call(callable_, signature, can, arguments):
+    if not all(type(argument) in (int, float) and abs(argument) < 1 << 63 for argument in arguments):
+        raise NotImplementedError("no number of Numba's")
+    if typedcall.entries(callable_)[0].python_types()[1] == "v" and signature[-1] != "v":
+        raise NotImplementedError("where there is no value its result is always None")
+    try:
+        return run(callable_, arguments)
+    except LookupError as error:
+        raise NotImplementedError(f"it refuses: {error}") from None

@@ -1,0 +1,72 @@
+// The C functions that records offer, by name. What Python gives instead is another value: record_module.h.
+#ifndef TYPEDCALL_TESTS_CONFORMANCE_RECORD_FUNCTIONS_H_
+#define TYPEDCALL_TESTS_CONFORMANCE_RECORD_FUNCTIONS_H_
+
+#include <Python.h>
+// Behind Python.h.
+#include <string.h>
+
+static double half(double x) { return x / 2; }
+static double third(double x) { return x / 3; }
+static float half_f(float x) { return x / 2; }
+static double add(double x, double y) { return x + y; }
+static long next(long x) { return x + 1; }
+static signed char next_b(signed char x) { return (signed char)(x + 1); }
+static unsigned char next_B(unsigned char x) { return (unsigned char)(x + 1); }
+static unsigned long next_L(unsigned long x) { return x + 1; }
+static double seven(void) { return 7; }
+static void nothing(double x) { (void)x; }
+static _Bool is_positive(double x) { return x > 0; }
+static PyObject *same(PyObject *object) {
+  Py_INCREF(object);
+  return object;
+}
+
+static double total(const double *first, Py_ssize_t count) {
+  double sum = 0;
+  for (Py_ssize_t i = 0; i < count; ++i) sum += first[i];
+  return sum;
+}
+static Py_ssize_t length(const char *text, Py_ssize_t size) {
+  (void)text;
+  return size;
+}
+static double square_there(double *place) { return *place *= *place; }
+
+// May raise: their results are the error value, an exception or not.
+static int Refuses(double x) {
+  if (x < 100) return 0;
+  PyErr_SetString(PyExc_ValueError, "too large");
+  return 1;
+}
+static double minus(double x) { return Refuses(x) ? -1 : -x; }
+static double minus_zero(double x) { return Refuses(x) ? -0.0 : x * 0 - x; }
+static long minus_l(long x) { return Refuses((double)x) ? -1 : -x; }
+static unsigned char minus_B(unsigned char x) { return Refuses(x) ? 255 : (unsigned char)-x; }
+static float minus_f(float x) { return Refuses((double)x) ? -1 : -x; }
+static PyObject *same_or_null(PyObject *object) {
+  if (object == Py_None) {
+    PyErr_SetString(PyExc_ValueError, "None");
+    return NULL;
+  }
+  return same(object);
+}
+
+// The C result is a status, or says that there is no result.
+static int thrice(double x, double *place) {
+  if (Refuses(x)) return -7;
+  *place = 3 * x;
+  return 0;
+}
+static int count_bytes(double x, const double *one) { return Refuses(x + *one) ? 1 : 0; }
+static int no_place(double x) { return Refuses(x) ? 1 : 0; }
+static int even(long x, long *place) {
+  if (x % 2 != 0) return 2;
+  *place = x / 2;
+  return 0;
+}
+static int only_small(double x) { return x < 100 ? 0 : -1; }
+
+static double with_self(PyObject *self, double x) { return self != NULL ? 4 * x : -1; }
+
+#endif  // TYPEDCALL_TESTS_CONFORMANCE_RECORD_FUNCTIONS_H_

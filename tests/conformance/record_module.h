@@ -1,0 +1,471 @@
+// What the generated module of records is made of: guarded memory, and callables that have a table in one of the
+// places. The structs are written from docs/ABI.md, not our headers: a mistake in these must not hide here.
+#ifndef TYPEDCALL_TESTS_CONFORMANCE_RECORD_MODULE_H_
+#define TYPEDCALL_TESTS_CONFORMANCE_RECORD_MODULE_H_
+
+#include <Python.h>
+// Behind Python.h.
+#include <structmember.h>
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+typedef struct Entry {
+  const char *signature;
+  uintptr_t flags;
+  void *function;
+} Entry;
+
+typedef struct Table {
+  Py_ssize_t count;
+  Entry entries[1];
+} Table;
+
+// What stands in front of a name, field by field. `kind`: which struct is behind the header, or alone.
+enum { ALONE_NOTHING, PYPY, ONE_ARG };
+typedef struct Name {
+  int flags;     // of the PyMethodDef
+  int readable;  // bytes in front of the name; nothing before them is mapped
+  int shift;     // from the alignment that the struct has
+  uintptr_t details;
+  int has_table;
+  uint32_t size;
+  uint16_t major, minor;
+  uint64_t magic;
+  int kind;
+  const int *codes;  // of PyPy's struct; nothing behind the last is mapped
+  int code_count, result, padding, argument;
+  void *function;
+} Name;
+
+typedef struct Record {
+  const char *id;
+  Py_ssize_t count;  // as the table says it
+  int length;        // as it is
+  const Entry *entries;
+  const Name *name;     // NULL: a well-formed header with the table
+  const char *binding;  // "function", or of a method: "bound", "unbound", "static"
+} Record;
+
+// --- Guarded memory --------------------------------------------------------------------------------------------------
+
+// `size` bytes, with a page in front and one behind them that nobody can read: at the beginning of what can be read, or at
+// its end. Never freed.
+static char *Guarded(size_t size, int is_at_end) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (size + page - 1) / page * page;
+  char *start = (char *)mmap(NULL, room + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if ((void *)start == MAP_FAILED || mprotect(start + page, room, PROT_READ | PROT_WRITE) != 0) {
+    Py_FatalError("no memory for a record");
+  }
+  return start + page + (is_at_end ? room - size : 0);
+}
+
+static const char *GuardedText(const char *text) {
+  if (text == NULL) return NULL;
+  const size_t size = strlen(text) + 1;
+  return (const char *)memcpy(Guarded(size, 1), text, size);
+}
+
+static const Table *GuardedTable(const Record *record) {
+  const size_t size = offsetof(Table, entries) + (size_t)record->length * sizeof(Entry);
+  Table *table = (Table *)(void *)Guarded(size, 1);
+  Entry *entry = (Entry *)(void *)((char *)table + offsetof(Table, entries));
+  table->count = record->count;
+  for (int i = 0; i < record->length; ++i, ++entry) {
+    *entry = record->entries[i];
+    entry->signature = GuardedText(entry->signature);
+  }
+  return table;
+}
+
+// The name, behind what the record says is in front of it.
+static const char *GuardedName(const Name *name, const Table *table) {
+  char made[56 + 100] = "";
+  const uintptr_t offered = name->has_table ? (uintptr_t)table : 0;
+  memcpy(made, &name->details, 8);
+  memcpy(made + 8, &offered, 8);
+  memcpy(made + 16, &name->size, 4);
+  memcpy(made + 20, &name->major, 2);
+  memcpy(made + 22, &name->minor, 2);
+  memcpy(made + 24, &name->magic, 8);
+  if (name->kind == PYPY) {
+    const size_t size = (size_t)name->code_count * sizeof(int);
+    const uintptr_t codes =
+        name->codes != NULL ? (uintptr_t)memcpy(Guarded(size, 1), name->codes, size) : 0;
+    memcpy(made + 32, &codes, 8);
+    memcpy(made + 40, &name->result, 4);
+    memcpy(made + 44, &name->padding, 4);
+  } else if (name->kind == ONE_ARG) {
+    memcpy(made + 40, &name->argument, 4);
+    memcpy(made + 44, &name->result, 4);
+  }
+  memcpy(made + 48, &name->function, 8);
+  strcpy(made + 56, "record");
+  const size_t front = (size_t)name->readable;
+  char *start = Guarded(front + (size_t)name->shift + 100, 0) + name->shift;
+  memcpy(start, made + 56 - front, front + 100);
+  return start + front;
+}
+
+// --- Callables -------------------------------------------------------------------------------------------------------
+
+// What Python gives: the first argument and 1000. No native function gives that.
+static PyObject *BoxedOf(PyObject *const *arguments, Py_ssize_t count) {
+  if (count < 1) return PyLong_FromLong(1000);
+  PyObject *thousand = PyLong_FromLong(1000);
+  PyObject *sum = thousand != NULL ? PyNumber_Add(arguments[0], thousand) : NULL;
+  Py_XDECREF(thousand);
+  return sum;
+}
+static PyObject *BoxedOne(PyObject *self, PyObject *argument) {
+  (void)self;
+  return BoxedOf(&argument, 1);
+}
+static PyObject *BoxedNone(PyObject *self, PyObject *nothing) {
+  (void)self, (void)nothing;
+  return BoxedOf(NULL, 0);
+}
+static PyObject *BoxedTuple(PyObject *self, PyObject *arguments) {
+  (void)self;
+  PyObject *first = PyTuple_Size(arguments) > 0 ? PyTuple_GetItem(arguments, 0) : NULL;
+  return BoxedOf(&first, first != NULL);
+}
+static PyObject *BoxedWords(PyObject *self, PyObject *arguments, PyObject *words) {
+  (void)words;
+  return BoxedTuple(self, arguments);
+}
+static PyObject *BoxedFast(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
+  (void)self;
+  return BoxedOf(arguments, count);
+}
+static PyObject *BoxedFastWords(PyObject *self, PyObject *const *arguments, Py_ssize_t count,
+                                PyObject *words) {
+  (void)words;
+  return BoxedFast(self, arguments, count);
+}
+static PyObject *BoxedMethod(PyObject *self, PyTypeObject *type, PyObject *const *arguments, size_t count,
+                             PyObject *words) {
+  (void)type, (void)words;
+  return BoxedFast(self, arguments, (Py_ssize_t)count);
+}
+
+static PyCFunction BoxedFor(int flags) {
+  switch (flags & (METH_VARARGS | METH_KEYWORDS | METH_NOARGS | METH_O | METH_FASTCALL | 0x200)) {
+    case METH_O:
+      return BoxedOne;
+    case METH_NOARGS:
+      return BoxedNone;
+    case METH_VARARGS:
+      return BoxedTuple;
+    case METH_VARARGS | METH_KEYWORDS:
+      return (PyCFunction)(void (*)(void))BoxedWords;
+    case METH_FASTCALL:
+      return (PyCFunction)(void (*)(void))BoxedFast;
+    case METH_FASTCALL | METH_KEYWORDS:
+      return (PyCFunction)(void (*)(void))BoxedFastWords;
+    case METH_FASTCALL | METH_KEYWORDS | 0x200:
+      return (PyCFunction)(void (*)(void))BoxedMethod;
+    default:
+      return NULL;
+  }
+}
+
+// A def on the heap, for good, and the callable that CPython makes of it: as a function of the module, or as a method of a
+// type of its own.
+static PyObject *FunctionOf(PyObject *module, const char *name, int flags, const char *binding,
+                            PyMethodDef **made) {
+  const int method = strcmp(binding, "static") == 0 ? METH_STATIC : 0;
+  PyMethodDef *def = (PyMethodDef *)calloc(2, sizeof(*def));
+  if (def == NULL) return PyErr_NoMemory();
+  def->ml_name = name;
+  def->ml_meth = BoxedFor(flags);
+  def->ml_flags = flags | method;
+  *made = def;
+  if (def->ml_meth == NULL) {
+    PyErr_SetString(PyExc_SystemError, "the record has no calling convention");
+    return NULL;
+  }
+  if (strcmp(binding, "function") == 0) {
+    if (PyModule_AddFunctions(module, def) < 0) return NULL;
+    PyObject *function = PyObject_GetAttrString(module, name);
+    PyObject_DelAttrString(module, name);
+    return function;
+  }
+  PyType_Slot slots[] = {{Py_tp_methods, def}, {0, NULL}};
+  PyType_Spec spec = {"conformance.Methods", 0, 0, Py_TPFLAGS_DEFAULT, slots};
+  PyObject *type = PyType_FromSpec(&spec), *holder = type;
+  if (type == NULL) return NULL;
+  if (strcmp(binding, "unbound") != 0) holder = PyObject_CallObject(type, NULL);
+  PyObject *function = holder != NULL ? PyObject_GetAttrString(holder, name) : NULL;
+  if (holder != type) Py_XDECREF(holder);
+  Py_DECREF(type);
+  return function;
+}
+
+static PyObject *NamedCallable(PyObject *module, const Record *record) {
+  static const Name good = {0x3000 | METH_FASTCALL, 56, 0, 0, 1, 56, 1, 0, UINT64_C(0x5059545950454431),
+                            ALONE_NOTHING, NULL, 0, 0, 0, 0, NULL};
+  const Name *name = record->name != NULL ? record->name : &good;
+  PyMethodDef *def;
+  return FunctionOf(module, GuardedName(name, GuardedTable(record)), name->flags, record->binding, &def);
+}
+
+#ifndef PYPY_VERSION
+
+// --- The interface, from docs/ABI.md, section 5 ------------------------------------------------------------------------
+
+typedef struct Slot {
+  uintptr_t id;
+  uintptr_t data;
+} Slot;
+
+typedef struct Interface {
+  uint16_t major, minor;
+  uint32_t size;
+  void *state;
+  PyTypeObject *(*metaclass)(void *state);
+  int (*resolve)(void *state, PyTypeObject *type, const Slot *own, Py_ssize_t own_count);
+  const void *(*find)(void *state, int space, const void *key);
+  PyObject *(*hold)(void *state, int space, const void *key, PyObject *callable, const void **value);
+  int (*publish)(void *state, int space, const void *key, PyObject *owner, const void *value,
+                 int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value),
+                 PyObject *kept);
+  void *others[5];
+  uintptr_t (*slot_id)(void *state, const char *name);
+  int (*ready_static)(void *state, PyTypeObject *type, Py_ssize_t slot_table_size);
+  void *combined_metaclass;
+} Interface;
+
+static const char kCapsuleName[] = "_extensibletype.typedcall_v2";
+
+// The one that is there at first. NULL with an exception where no module has installed it.
+static const Interface *FindInterface(void) {
+  static const Interface *found;
+  PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  PyObject *capsule = found == NULL && kept != NULL ? PyDict_GetItemString(kept, kCapsuleName) : NULL;
+  if (capsule != NULL) found = (const Interface *)PyCapsule_GetPointer(capsule, kCapsuleName);
+  if (found == NULL && !PyErr_Occurred()) {
+    PyErr_SetString(PyExc_ImportError, "no module has installed the interface");
+  }
+  return found;
+}
+
+static int Publish(int space, const void *key, PyObject *owner, const Record *record) {
+  const Interface *interface = FindInterface();
+  if (interface == NULL) return -1;
+  const int taken =
+      interface->publish(interface->state, space, key, owner, GuardedTable(record), NULL, NULL, NULL);
+  if (taken != 1 && !PyErr_Occurred()) PyErr_Format(PyExc_SystemError, "publish returned %d", taken);
+  return taken == 1 ? 0 : -1;
+}
+
+// Offers the record's table for a builtin function, by its def, or for any object.
+static int Offer(PyObject *callable, const Record *record, const char *place) {
+  if (strcmp(place, "object") == 0) return Publish(2, callable, callable, record);
+  return Publish(1, ((PyCFunctionObject *)callable)->m_ml, callable, record);
+}
+
+static PyObject *DefCallable(PyObject *module, const Record *record) {
+  PyMethodDef *def;
+  PyObject *function = FunctionOf(module, "record", METH_FASTCALL, record->binding, &def);
+  if (function != NULL && Publish(1, def, module, record) < 0) Py_CLEAR(function);
+  return function;
+}
+
+// --- Instances with a table ----------------------------------------------------------------------------------------------
+
+typedef struct Instance {
+  PyObject_HEAD
+  const Table *table;
+  double factor;
+  PyObject *weak_references;
+} Instance;
+
+static PyObject *CallInstance(PyObject *self, PyObject *arguments, PyObject *words) {
+  (void)words;
+  return BoxedTuple(self, arguments);
+}
+
+static void FreeInstance(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_ClearWeakRefs(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+static PyTypeObject *PlainClass(void) {
+  static PyMemberDef members[] = {
+      {"__weaklistoffset__", T_PYSSIZET, offsetof(Instance, weak_references), READONLY, NULL},
+      {NULL, 0, 0, 0, NULL}};
+  PyType_Slot slots[] = {{Py_tp_call, (void *)CallInstance},
+                         {Py_tp_dealloc, (void *)FreeInstance},
+                         {Py_tp_members, members},
+                         {0, NULL}};
+  PyType_Spec spec = {"conformance.Instance", (int)sizeof(Instance), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  return (PyTypeObject *)PyType_FromSpec(&spec);
+}
+
+// A class below the plain one with slots of its own, by rule 1.11.
+static PyTypeObject *ClassWithSlots(PyTypeObject *base, const Slot *slots, Py_ssize_t count) {
+  const Interface *interface = FindInterface();
+  if (interface == NULL || base == NULL) return NULL;
+  PyTypeObject *metaclass = interface->metaclass(interface->state);
+  PyObject *arguments = Py_BuildValue("s(O){}", "WithSlots", base);
+  PyTypeObject *type =
+      arguments != NULL ? (PyTypeObject *)PyType_Type.tp_new(metaclass, arguments, NULL) : NULL;
+  Py_XDECREF(arguments);
+  if (type != NULL && interface->resolve(interface->state, type, slots, count) < 0) Py_CLEAR(type);
+  return type;
+}
+
+static const Slot kTableSlot = {0x04000001, offsetof(Instance, table)};
+
+static PyObject *InstanceOf(PyTypeObject *type, const Table *table) {
+  Instance *made = type != NULL ? (Instance *)type->tp_alloc(type, 0) : NULL;
+  if (made == NULL) return NULL;
+  made->table = table;
+  made->factor = 4;
+  return (PyObject *)made;
+}
+
+// The class that brings the slot.
+static PyTypeObject *InstanceClass(void) {
+  PyTypeObject *plain = PlainClass(), *type = ClassWithSlots(plain, &kTableSlot, 1);
+  Py_XDECREF(plain);
+  return type;
+}
+
+static PyObject *InstanceCallable(const Record *record) {
+  PyTypeObject *type = InstanceClass();
+  PyObject *made = InstanceOf(type, GuardedTable(record));
+  Py_XDECREF(type);
+  return made;
+}
+
+static PyObject *ObjectCallable(const Record *record) {
+  PyTypeObject *plain = PlainClass();
+  PyObject *made = InstanceOf(plain, NULL);
+  Py_XDECREF(plain);
+  if (made != NULL && Publish(2, made, made, record) < 0) Py_CLEAR(made);
+  return made;
+}
+
+// --- Types that only look like ours ------------------------------------------------------------------------------------
+
+static size_t DataOffset(void) {
+  const size_t alignment = _Alignof(max_align_t);
+  return (sizeof(PyHeapTypeObject) + alignment - 1) / alignment * alignment;
+}
+
+// A metaclass that is no typedcall's and has as much room; its types have `magic` where ours have theirs, and a table with
+// `slot`.
+static PyObject *TypeOfLargerMetaclass(uint64_t magic, const Slot *slot) {
+  PyType_Slot slots[] = {{0, NULL}};
+  PyType_Spec spec = {"conformance.LargerMetaclass", (int)DataOffset() + 64, (int)PyType_Type.tp_itemsize,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  PyObject *bases = PyTuple_Pack(1, &PyType_Type);
+  PyObject *metaclass = bases != NULL ? PyType_FromSpecWithBases(&spec, bases) : NULL;
+  Py_XDECREF(bases);
+  PyObject *type = metaclass != NULL ? PyObject_CallFunction(metaclass, "s(){}", "Larger") : NULL;
+  Py_XDECREF(metaclass);
+  if (type == NULL) return NULL;
+  const Slot *const *table_at = &slot;
+  const Py_ssize_t count = 1;
+  memcpy((char *)type + DataOffset(), &count, 8);
+  memcpy((char *)type + DataOffset() + 8, table_at, 8);
+  memcpy((char *)type + DataOffset() + 16, &magic, 8);
+  PyObject *made = PyObject_CallObject(type, NULL);
+  Py_DECREF(type);
+  return made;
+}
+
+// A static type with slots, by rule 1.17.
+typedef struct StaticType {
+  PyHeapTypeObject type;
+  _Alignas(max_align_t) Py_ssize_t count;
+  Slot *table;
+  uint64_t magic;
+} StaticType;
+
+static PyTypeObject *ReadyStatic(StaticType *type, PyTypeObject *base, Slot *table, Py_ssize_t count,
+                                 Py_ssize_t room) {
+  const Interface *interface = FindInterface();
+  PyTypeObject *made = &type->type.ht_type;
+  if (interface == NULL) return NULL;
+  Py_SET_REFCNT((PyObject *)type, 1);
+  made->tp_name = "conformance.Static";
+  made->tp_basicsize = base != NULL ? base->tp_basicsize : (Py_ssize_t)sizeof(PyObject);
+  made->tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
+  made->tp_base = base;
+  made->tp_as_buffer = &type->type.as_buffer;
+  type->count = count;
+  type->table = table;
+  return interface->ready_static(interface->state, made, room) < 0 ? NULL : made;
+}
+
+static PyTypeObject *StaticBase(void) {
+  static StaticType type;
+  static Slot table[] = {{0x01000101, 77}, {0, 0}};
+  static int is_ready;
+  if (is_ready) return &type.type.ht_type;
+  is_ready = ReadyStatic(&type, NULL, table, 1, 2) != NULL;
+  return is_ready ? &type.type.ht_type : NULL;
+}
+
+static PyTypeObject *StaticDerived(void) {
+  static StaticType type;
+  static Slot table[] = {{0x01000201, 78}, {0, 0}};
+  static int is_ready;
+  PyTypeObject *base = StaticBase();
+  if (base == NULL || is_ready) return base != NULL ? &type.type.ht_type : NULL;
+  is_ready = ReadyStatic(&type, base, table, 1, 2) != NULL;
+  return is_ready ? &type.type.ht_type : NULL;
+}
+
+// A static type below an extensible one, whose metaclass CPython gives it, and behind which nothing is mapped.
+static PyTypeObject *StaticTypeBelow(void) {
+  PyTypeObject *base = StaticBase();
+  if (base == NULL) return NULL;
+  PyTypeObject *type = (PyTypeObject *)(void *)Guarded(sizeof(PyTypeObject), 1);
+  memset(type, 0, sizeof(*type));
+  Py_SET_REFCNT((PyObject *)type, 1);
+  type->tp_name = "conformance.Below";
+  type->tp_basicsize = base->tp_basicsize;
+  type->tp_flags = Py_TPFLAGS_DEFAULT;
+  type->tp_base = base;
+  return PyType_Ready(type) < 0 ? NULL : type;
+}
+
+// --- Interfaces that are none, or newer --------------------------------------------------------------------------------
+
+// Puts a copy of the installed interface, of `size` bytes, in its place: under another capsule's name, with other
+// numbers, or in the module only.
+static int ForgeInterface(const char *name, int major, int minor, int size, int is_in_module) {
+  const Interface *real = FindInterface();
+  PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  PyObject *module = real != NULL ? PyImport_ImportModule("_extensibletype") : NULL;
+  if (module == NULL) return -1;
+  Interface *copy = (Interface *)(void *)Guarded((size_t)size, 1);
+  memcpy(copy, real, (size_t)size < sizeof(*real) ? (size_t)size : sizeof(*real));
+  copy->major = (uint16_t)major;
+  copy->minor = (uint16_t)minor;
+  copy->size = (uint32_t)size;
+  // Kept: where its last reference goes, it comes back.
+  Py_XINCREF(PyDict_GetItemString(kept, kCapsuleName));
+  PyObject *capsule = PyCapsule_New(copy, strdup(name), NULL);
+  int failed = capsule == NULL || PyDict_DelItemString(kept, kCapsuleName) < 0 ||
+               PyObject_SetAttrString(module, "typedcall_v2", capsule) < 0;
+  if (!failed && !is_in_module) failed = PyDict_SetItemString(kept, kCapsuleName, capsule) < 0;
+  Py_XDECREF(capsule);
+  Py_DECREF(module);
+  return failed ? -1 : 0;
+}
+
+#endif  // PYPY_VERSION
+#endif  // TYPEDCALL_TESTS_CONFORMANCE_RECORD_MODULE_H_

@@ -1,0 +1,377 @@
+"""From records to a C extension module that makes a callable of each: corpus/*.json says what, this how."""
+import glob
+import json
+import os
+import re
+import shlex
+import subprocess
+import sysconfig
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+FLAGS = {name: 1 << bit for bit, name in enumerate((
+    "NEEDS_THREAD", "ACQUIRES_GIL", "MAY_RAISE", "ERROR_IS_NEG_ZERO", "RETURNS_STATUS", "TAKES_SELF", "SETS_ERRNO",
+    "DIFFERS", "FALLS_BACK"))}
+FLAGS.update(THREAD_SAFE=0x010000, PURE=0x020000, SHORT=0x040000)
+ALL = 0xffff
+LAYERS = {"entry", "request", "name", "sibling", "instance", "type", "interface", "order", "call", "values"}
+VERDICTS = {"accept", "reject", "free", "trusted"}
+#: Where a table of entries can be, for layers that do not say it themselves.
+TABLE_PLACES = ("name", "def", "object", "instance")
+CONVENTIONS = {"VARARGS": 1, "KEYWORDS": 2, "NOARGS": 4, "O": 8, "FASTCALL": 0x80, "METHOD": 0x200}
+C_TYPES = {"?": "_Bool", "b": "signed char", "h": "short", "i": "int", "l": "long", "q": "long long",
+           "B": "unsigned char", "H": "unsigned short", "I": "unsigned int", "L": "unsigned long",
+           "Q": "unsigned long long", "f": "float", "d": "double"}
+MAGIC = 0x5059545950454431
+#: A good entry behind a malformed one.
+NEXT = ["d->d", 0, "third"]
+
+
+def corpus(folder=os.path.join(HERE, "corpus")):
+    """Every record, by the order of files and lines."""
+    found = []
+    for path in sorted(glob.glob(folder + "/*.json")):
+        with open(path, encoding="utf-8") as file:
+            found += json.load(file)["records"]
+    return found
+
+
+def reasons(path=os.path.join(HERE, "no_record.json")):
+    """Why there is no record of a rule, by its number."""
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def rules(path=os.path.join(ROOT, "docs", "ABI.md")):
+    """The numbers of the rules in the text, in its order."""
+    with open(path, encoding="utf-8") as file:
+        return re.findall(r"(?m)^- \*\*(\d+\.\d+)\*\* ", file.read())
+
+
+def number(value):
+    """An int, a text such as "0x200", or names of flags with "|" between them."""
+    if isinstance(value, int):
+        return value
+    return sum(FLAGS[word] if word in FLAGS else int(word, 0) for word in value.split("|"))
+
+
+def asked(record):
+    """(signature, can, equivalent) of the request."""
+    entries = record.get("entries") or [["d->d", 0, "half"]]
+    ask = record.get("ask", {})
+    return ask.get("signature", entries[0][0] or "d->d"), number(ask.get("can", ALL)), ask.get("equivalent", True)
+
+
+def variants(record):
+    """(entries, what is found: an index, None for nothing) of the tables that a record of entries is about: its own, and
+    where that is to be rejected the same with a good entry behind it."""
+    if record["layer"] == "order":
+        yield from ((entries, None) for _, entries in record["tables"])
+        return
+    entries = record.get("entries") or [["d->d", 0, "half"]]
+    if record["verdict"] != "reject":
+        yield entries, record.get("finds", 0)
+        return
+    yield entries, None
+    if record["layer"] in ("entry", "request") and record.get("count") is None:
+        yield entries + [NEXT if is_of_a_text(record) else [asked(record)[0], 0, "third"]], len(entries)
+
+
+def is_of_a_text(record):
+    """Is it about a text that is no signature, and must not be taken for what it resembles?"""
+    return record["verdict"] == "reject" and not {"3.3", "3.7"}.isdisjoint(record["rules"])
+
+
+def places(record):
+    """Where the record's table is put."""
+    if record["layer"] in ("entry", "request", "call", "values"):
+        return tuple(record.get("places", TABLE_PLACES))
+    if record["layer"] == "order":
+        return tuple(place for place, _ in record["tables"])
+    return ("def",) if record["layer"] == "interface" else (record["layer"],)
+
+
+def c_text(text):
+    return "NULL" if text is None else '"' + "".join(
+        chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:03o}" for byte in text.encode()) + '"'
+
+
+def automatic(signature, name, index):
+    """A C function of a scalar signature that gives its place among the overloads, counted from 1."""
+    arguments, _, result = signature.partition("->")
+    types = ", ".join(C_TYPES[letter] + f" a{i}" for i, letter in enumerate(arguments)) or "void"
+    unused = " ".join(f"(void)a{i};" for i in range(len(arguments)))
+    return f"static {C_TYPES[result]} {name}({types}) {{ {unused} return {index + 1}; }}"
+
+
+class Source:
+    """The text of the generated module."""
+
+    def __init__(self):
+        self.parts, self.rows, self.siblings = [], [], []
+
+    def entries(self, name, entries):
+        rows = []
+        for index, (signature, flags, function) in enumerate(entries):
+            if function == "auto":
+                function = f"{name}_{index}"
+                self.parts.append(automatic(signature, function, index))
+            rows.append(f"{{{c_text(signature)}, {number(flags):#x}, {f'(void *){function}' if function else 'NULL'}}}")
+        self.parts.append(f"static const Entry {name}[] = {{{', '.join(rows) or '{NULL, 0, NULL}'}}};")
+
+    def name(self, name, given):
+        header, pypy, one_arg = (given.get(part) for part in ("header", "pypy", "one_arg"))
+        convention = sum(CONVENTIONS[word] for word in given.get("convention", "O").split("|"))
+        header_fields = {"details": 0, "table": 1, "size": 56, "major": 1, "minor": 0, "magic": MAGIC, **(header or {})}
+        struct = pypy or one_arg or {}
+        codes = struct.get("codes") if pypy else None
+        if codes is not None:
+            self.parts.append(f"static const int {name}_codes[] = {{{', '.join(map(str, codes))}}};")
+        function = struct.get("function", "half" if struct else None)
+        bits = number(given.get("bits", "0x3000"))
+        readable = given.get("readable", 0 if not bits & 0x1000 else 24 if not bits & 0x2000 else 56)
+        fields = [bits | convention, readable, given.get("shift", 0), header_fields["details"],
+                  int(bool(header_fields["table"])), header_fields["size"], header_fields["major"],
+                  header_fields["minor"], f"UINT64_C({number(header_fields['magic']):#x})",
+                  "PYPY" if pypy else "ONE_ARG" if one_arg else "ALONE_NOTHING",
+                  name + "_codes" if codes is not None else "NULL", len(codes or ()),
+                  "INT_MIN" if struct.get("result") == "INT_MIN" else struct.get("result", 0),
+                  struct.get("padding", 0), struct.get("argument", 0), f"(void *){function}" if function else "NULL"]
+        self.parts.append(f"static const Name {name}_name = {{{', '.join(map(str, fields))}}};")
+
+    def sibling(self, name, record, entries):
+        symbol = record["symbol"]
+        ml_name = symbol.get("name", name)
+        count = record.get("count", len(entries))
+        static = "{" + ", ".join(
+            f"{{{c_text(text)}, {number(flags):#x}, {f'(void *){function}' if function else 'NULL'}}}"
+            for text, flags, function in entries) + "}"
+        self.parts.append(f"static const struct {{ Py_ssize_t count; Entry entries[{len(entries)}]; }} {name}_table = "
+                          f"{{{count}, {static}}};")
+        self.parts.append(f'static PyMethodDef {name}_def[2] = {{{{"{ml_name}", BoxedOne, METH_O, NULL}}}};')
+        table = {"static": f"(const Table *)(const void *)&{name}_table", "none": "NULL",
+                 "heap": "NULL"}[symbol.get("table", "static")]
+        def_ = f"&{name}_def[{1 if symbol.get('def') == 'other' else 0}]"
+        more = {"exact": "", "larger": " void *more;", "smaller": ""}[symbol.get("size", "exact")]
+        if symbol.get("kind") == "function":
+            self.parts.append(f"void _PyPyTyped_{ml_name}(void);\nvoid _PyPyTyped_{ml_name}(void) {{}}")
+        elif symbol.get("kind") != "none":
+            const = "" if symbol.get("table") == "heap" else "const "
+            self.parts.append(f"extern {const}struct {name}_symbol {{ const PyMethodDef *def; const Table *table;{more} }} "
+                              f"_PyPyTyped_{ml_name};\n{const}struct {name}_symbol _PyPyTyped_{ml_name} = {{{def_}, {table}}};")
+            if symbol.get("table") == "heap":
+                self.siblings.append(f"  _PyPyTyped_{ml_name}.table = GuardedTable(&rows[{len(self.rows)}].record);")
+        return f"{name}_def"
+
+    def add(self, record, index, entries):
+        name = f"r{len(self.rows)}"
+        self.entries(name, entries)
+        binding, row_name, row_def = record.get("binding", "function"), "NULL", "NULL"
+        if record["layer"] == "name":
+            self.name(name, record["name"])
+            row_name = f"&{name}_name"
+        if record["layer"] == "sibling" or "symbol" in record and index == 0:
+            row_def = self.sibling(name, record, entries)
+        count = record.get("count", len(entries))
+        self.rows.append(f'{{{{"{record["id"]}#{index}", {count}, {len(entries)}, {name}, {row_name}, "{binding}"}}, '
+                         f"{row_def}}}")
+
+    def text(self):
+        return TEMPLATE % ("\n".join(self.parts), ",\n    ".join(self.rows), "\n".join(self.siblings))
+
+
+TEMPLATE = r"""
+#include "record_module.h"
+#include "record_functions.h"
+
+%s
+
+// The record, and the static def of what has a sibling symbol.
+static const struct { Record record; PyMethodDef *def; } rows[] = {
+    %s};
+
+static const Record *Find(const char *id, PyMethodDef **def) {
+  for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); ++i) {
+    if (strcmp(rows[i].record.id, id) == 0) {
+      *def = rows[i].def;
+      return &rows[i].record;
+    }
+  }
+  PyErr_SetString(PyExc_KeyError, id);
+  return NULL;
+}
+
+static PyObject *Make(PyObject *module, PyObject *arguments) {
+  const char *id, *place;
+  PyMethodDef *def;
+  if (!PyArg_ParseTuple(arguments, "ss", &id, &place)) return NULL;
+  const Record *record = Find(id, &def);
+  if (record == NULL) return NULL;
+  if (strcmp(place, "name") == 0) return NamedCallable(module, record);
+#ifndef PYPY_VERSION
+  if (strcmp(place, "def") == 0) return DefCallable(module, record);
+  if (strcmp(place, "object") == 0) return ObjectCallable(record);
+  if (strcmp(place, "instance") == 0) return InstanceCallable(record);
+  if (strcmp(place, "sibling") == 0) {
+    PyObject *name = PyUnicode_FromString("conformance");
+    PyObject *function = name != NULL ? PyCFunction_NewEx(def, NULL, name) : NULL;
+    Py_XDECREF(name);
+    return function;
+  }
+#endif
+  PyErr_SetString(PyExc_NotImplementedError, place);
+  return NULL;
+}
+
+#ifndef PYPY_VERSION
+static PyObject *OfferThere(PyObject *module, PyObject *arguments) {
+  const char *id, *place;
+  PyObject *callable;
+  PyMethodDef *def;
+  (void)module;
+  if (!PyArg_ParseTuple(arguments, "Oss", &callable, &id, &place)) return NULL;
+  const Record *record = Find(id, &def);
+  if (record == NULL || Offer(callable, record, place) < 0) return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyObject *SlotClass(PyObject *module, PyObject *nothing) {
+  (void)module, (void)nothing;
+  return (PyObject *)InstanceClass();
+}
+
+// An instance of `class`, which derives from SlotClass(), with the record's table, or with none for None.
+static PyObject *MakeInstance(PyObject *module, PyObject *arguments) {
+  const char *id;
+  PyObject *type;
+  PyMethodDef *def;
+  (void)module;
+  if (!PyArg_ParseTuple(arguments, "zO!", &id, &PyType_Type, &type)) return NULL;
+  const Record *record = id != NULL ? Find(id, &def) : NULL;
+  if (id != NULL && record == NULL) return NULL;
+  return InstanceOf((PyTypeObject *)type, record != NULL ? GuardedTable(record) : NULL);
+}
+
+static PyObject *ReplaceTable(PyObject *module, PyObject *arguments) {
+  const char *id;
+  PyObject *instance;
+  PyMethodDef *def;
+  (void)module;
+  if (!PyArg_ParseTuple(arguments, "Os", &instance, &id)) return NULL;
+  const Record *record = Find(id, &def);
+  if (record == NULL) return NULL;
+  __atomic_store_n(&((Instance *)instance)->table, GuardedTable(record), __ATOMIC_RELEASE);
+  Py_RETURN_NONE;
+}
+
+static PyObject *Lookalike(PyObject *module, PyObject *arguments) {
+  const char *kind;
+  static const Slot slot = {0x01000101, 77};
+  (void)module;
+  if (!PyArg_ParseTuple(arguments, "s", &kind)) return NULL;
+  if (strcmp(kind, "larger metaclass, magic 0") == 0) return TypeOfLargerMetaclass(0, &slot);
+  if (strcmp(kind, "larger metaclass, another magic") == 0) {
+    return TypeOfLargerMetaclass(UINT64_C(0xd1a0c5b3e7f42960), &slot);
+  }
+  PyTypeObject *made = strcmp(kind, "static") == 0           ? StaticBase()
+                       : strcmp(kind, "static derived") == 0 ? StaticDerived()
+                       : strcmp(kind, "static type below") == 0 ? StaticTypeBelow()
+                                                                : NULL;
+  if (made != NULL) return made->tp_alloc(made, 0);
+  if (PyErr_Occurred()) return NULL;
+  PyErr_SetString(PyExc_KeyError, kind);
+  return NULL;
+}
+
+static PyObject *Forge(PyObject *module, PyObject *arguments) {
+  const char *name;
+  int major, minor, size, is_in_module;
+  (void)module;
+  if (!PyArg_ParseTuple(arguments, "siiip", &name, &major, &minor, &size, &is_in_module)) return NULL;
+  if (ForgeInterface(name, major, minor, size, is_in_module) < 0) return NULL;
+  Py_RETURN_NONE;
+}
+#endif
+
+static PyMethodDef methods[] = {{"make", Make, METH_VARARGS, NULL},
+#ifndef PYPY_VERSION
+                                {"offer", OfferThere, METH_VARARGS, NULL},
+                                {"slot_class", SlotClass, METH_NOARGS, NULL},
+                                {"make_instance", MakeInstance, METH_VARARGS, NULL},
+                                {"replace_table", ReplaceTable, METH_VARARGS, NULL},
+                                {"lookalike", Lookalike, METH_VARARGS, NULL},
+                                {"forge_interface", Forge, METH_VARARGS, NULL},
+#endif
+                                {NULL, NULL, 0, NULL}};
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "conformance_records", NULL, -1, methods,
+                                 NULL, NULL, NULL, NULL};
+
+// {id: [(signature, flags, address), ...]}
+static int AddEntries(PyObject *module) {
+  PyObject *found = PyDict_New();
+  for (size_t i = 0; found != NULL && i < sizeof(rows) / sizeof(*rows); ++i) {
+    const Record *record = &rows[i].record;
+    PyObject *list = PyList_New(0);
+    for (int at = 0; at < record->length; ++at) {
+      const Entry *entry = &record->entries[at];
+      PyObject *row = Py_BuildValue("(zKK)", entry->signature, (unsigned long long)entry->flags,
+                                    (unsigned long long)(uintptr_t)entry->function);
+      PyList_Append(list, row);
+      Py_XDECREF(row);
+    }
+    PyDict_SetItemString(found, record->id, list);
+    Py_XDECREF(list);
+  }
+  return PyModule_AddObject(module, "ENTRIES", found);
+}
+
+PyMODINIT_FUNC PyInit_conformance_records(void);
+PyMODINIT_FUNC PyInit_conformance_records(void) {
+  PyObject *module = PyModule_Create(&definition);
+  if (module == NULL || AddEntries(module) < 0 || PyErr_Occurred()) return NULL;
+%s
+  return module;
+}
+"""
+
+
+def provider_source(found):
+    """A C++ module that is both reader and provider: the wrapper of each record's overloads, which chooses by values."""
+    functions, defs = [], []
+    for at, record in enumerate(record for record in found if record["layer"] == "values"):
+        names = [f"f{at}_{index}" for index in range(len(record["entries"]))]
+        functions += [automatic(signature, name, index).replace("_Bool", "bool").replace("{ ", "noexcept { ", 1)
+                      for index, ((signature, _, _), name) in enumerate(zip(record["entries"], names))]
+        defs.append(f'    typedcall::def<{", ".join(names)}>("{record["id"].replace("/", "_").replace("-", "_")}"),')
+    return ('#include "typedcall/provider.h"\n\nnamespace {\n' + "\n".join(functions) +
+            "\ntypedcall::method_table methods{\n" + "\n".join(defs) + "\n};\n}\n"
+            'TYPEDCALL_MODULE(conformance_wrappers, "Wrappers of overloads.", methods);\n')
+
+
+def build(found, folder, include=None, compiler="gcc"):
+    """The path of the module, compiled with the headers of the interpreter that runs this."""
+    source = Source()
+    for record in found:
+        if record["verdict"] != "trusted" and record["layer"] != "type":
+            for index, (entries, _) in enumerate(variants(record)):
+                source.add(record, index, entries)
+    path = os.path.join(folder, "conformance_records")
+    with open(path + ".c", "w", encoding="utf-8") as file:
+        file.write(source.text())
+    return compile_module([path + ".c"], "conformance_records", folder, include, compiler)
+
+
+def headers():
+    """Where ours are: the installed package's."""
+    import typedcall
+
+    return typedcall.get_include()
+
+
+def compile_module(sources, name, folder, include=None, compiler="gcc", flags=()):
+    """A module of C or C++ sources in `folder`; CalledProcessError shows what the compiler says."""
+    path = os.path.join(folder, name + (sysconfig.get_config_var("EXT_SUFFIX") or ".so"))
+    language = ["-std=c++17"] if sources[0].endswith(".cc") else ["-std=gnu11"]
+    subprocess.run([*shlex.split(compiler), *language, "-O1", "-fPIC", "-shared", "-w", "-I" + HERE, "-I" + headers(),
+                    "-I" + (include or sysconfig.get_path("include")), *flags, *sources, "-o", path], check=True)
+    return path

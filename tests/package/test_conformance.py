@@ -1,0 +1,138 @@
+"""Our readers against the records of tests/conformance: everything that docs/ABI.md makes a rule for readers."""
+import collections
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import adapter_support
+import support
+import typedcall
+
+CONFORMANCE = pathlib.Path(__file__).resolve().parents[1] / "conformance"
+sys.path.append(str(CONFORMANCE))
+import conformance  # noqa: E402
+import records  # noqa: E402
+
+CORPUS = records.corpus()
+
+
+class Corpus(unittest.TestCase):
+    """The records themselves."""
+
+    def test_each_has_what_it_needs(self):
+        known = set(records.rules())
+        for record in CORPUS:
+            with self.subTest(id=record["id"]):
+                self.assertIn(record["layer"], records.LAYERS)
+                self.assertIn(record["verdict"], records.VERDICTS)
+                self.assertEqual([rule for rule in record["rules"] if rule not in known], [])
+                self.assertTrue(record["rules"])
+
+    def test_names_are_unique(self):
+        counts = collections.Counter(record["id"] for record in CORPUS)
+        self.assertEqual([id_ for id_, count in counts.items() if count > 1], [])
+
+    def test_each_rule_has_a_record_or_a_reason(self):
+        rules, reasons = records.rules(), records.reasons()
+        with_record = {rule for record in CORPUS for rule in record["rules"]}
+        self.assertEqual([rule for rule in rules if (rule in with_record) == (rule in reasons)], [])
+        self.assertEqual([rule for rule in reasons if rule not in rules], [])
+
+    def test_rules_are_numbered_in_order(self):
+        numbers = [tuple(map(int, rule.split("."))) for rule in records.rules()]
+        self.assertGreater(len(numbers), 80)
+        self.assertEqual(numbers, sorted(set(numbers)))
+        for section, at in numbers:
+            if at > 1:
+                self.assertIn((section, at - 1), numbers)
+
+    def test_expected_failures_are_records(self):
+        ids = {record["id"] for record in CORPUS}
+        for reader, listed in conformance.load_expected().items():
+            self.assertEqual([id_ for id_ in listed if id_ not in ids], [], reader)
+
+
+class Readers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+        records.build(CORPUS, cls.folder, compiler=" ".join(support.compiler("c")))
+
+    @classmethod
+    def enterClassContext(cls, manager):  # unittest has it from 3.11 on
+        cls.addClassCleanup(manager.__exit__, None, None, None)
+        return manager.__enter__()
+
+    def check(self, reader, at_least):
+        asked = [record for record in CORPUS if record["verdict"] != "trusted"]
+        conformance.prepare(reader, self.folder)
+        answers = conformance.run(reader, asked, self.folder)
+        bad, unexpected = conformance.judge(reader, answers, conformance.load_expected())
+        self.assertEqual([f"{answer.id} ({answer.place}): {answer.outcome}: {answer.seen}" for answer in bad], [])
+        self.assertEqual(unexpected, [], "listed in expected_failures.json, and right")
+        self.assertGreaterEqual(sum(answer.outcome == conformance.RIGHT for answer in answers), at_least)
+
+    @support.ON_CPYTHON
+    def test_the_c_headers(self):
+        self.check("reader_c_headers", 1500)
+
+    @support.ON_CPYTHON
+    def test_resolve_in_cpp(self):
+        self.check("reader_cpp_resolve", 1500)
+
+    def test_the_python_package(self):
+        self.check("reader_python_package", 400 if support.IS_PYPY else 1500)
+
+    @support.ON_CPYTHON
+    def test_the_providers_wrapper(self):
+        self.check("reader_provider", 20)
+
+    @support.only_if(not support.IS_PYPY and (3, 12) <= sys.version_info < (3, 15))
+    def test_the_limited_api(self):
+        if support.sysconfig.get_config_var("Py_GIL_DISABLED"):
+            raise unittest.SkipTest("has no limited API")
+        self.check("reader_limited_api", 30)
+
+    @support.ON_CPYTHON
+    def test_numba(self):
+        adapter_support.library("numba")
+        self.check("reader_numba", 200)
+
+    @support.ON_CPYTHON
+    def test_sqlite(self):
+        adapter_support.library("apsw")
+        self.check("reader_sqlite", 10)
+
+
+class Tagging(unittest.TestCase):
+    """Who offers is held to the same rules as who reads."""
+
+    def test_tag_refuses_what_readers_must_not_take(self):
+        counts = collections.Counter()
+        for record in CORPUS:
+            if record["layer"] != "entry" or "count" in record or record.get("ask", {}).get("can") is not None:
+                continue
+            signature, flags, function = record["entries"][0]
+            if signature is None or len(record["entries"]) > 1:
+                continue
+
+            def callable_(*arguments):
+                return arguments
+
+            with self.subTest(id=record["id"]):
+                address = 4711 if function else 0
+                counts[record["verdict"]] += 1
+                if record["verdict"] == "accept":
+                    typedcall.tag(callable_, signature, address, flags=records.number(flags))
+                    self.assertEqual(typedcall.signatures(callable_), [signature])
+                else:
+                    with self.assertRaises((ValueError, OverflowError)):
+                        typedcall.tag(callable_, signature, address, flags=records.number(flags))
+                    self.assertEqual(typedcall.signatures(callable_), [])
+        self.assertGreater(counts["accept"], 80)
+        self.assertGreater(counts["reject"], 100)
+
+
+if __name__ == "__main__":
+    unittest.main()
