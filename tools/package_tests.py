@@ -26,9 +26,9 @@ LIBRARIES = "# Libraries"
 ALL = object()
 NEWEST = [PINS + "/runner.in", PINS + "/libraries.in"]
 # What takes longest and is about other programs: build systems, pip, mypy, the pages' code blocks, workers,
-# libraries that call back, pictures.
-OTHER_PROGRAMS = {"test_build_systems", "test_callback_libraries", "test_clusters_dask",
-                  "test_examples_package", "test_figures", "test_install", "test_pages", "test_typing"}
+# libraries that call back, pictures, Rust; headers that are changed on purpose.
+OTHER_PROGRAMS = {"test_build_systems", "test_callback_libraries", "test_clusters_dask", "test_conformance_mutations",
+                  "test_examples_package", "test_examples_rust", "test_figures", "test_install", "test_pages", "test_typing"}
 # Installs somebody's module from PyPI.
 NEEDS_NETWORK = {"test_examples_tags_for_others"}
 # For --full: attacks, too, and a minute of Numba.

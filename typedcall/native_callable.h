@@ -159,27 +159,35 @@ static inline const PyNativeCallableTable *PyNativeCallable_InstanceTable(PyObje
 #if TYPEDCALL_IS_SUPPORTED
 // Is what Python calls on an instance of this type what the slot's type brought? It is the last in
 // the MRO that has the slot. A type in between that brings its own pair is refused, too, which
-// costs speed only.
-static inline int PyNativeCallable_Internal_SlotIsCalled(PyTypeObject *type) {
+// costs speed only. All classes whose `__call__` is in Python have one tp_call, so what their MROs
+// have by that name is compared: borrowed references, as nobody runs before that.
+static inline TYPEDCALL_COLD int PyNativeCallable_Internal_SlotIsCalled(PyTypeObject *type) {
   PyTypeObject *owner = type;
-#ifdef Py_GIL_DISABLED  // no memory to ask for it is an exception there
   const PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyObject *mro = PyTypedcall_Internal_Mro(type);
-  PyTypedcall_RestoreError(saved);
-#else
-  PyObject *mro = PyTypedcall_Internal_Mro(type);
-#endif
-  if (mro == NULL) return 0;
-  const Py_ssize_t length = PyTuple_GET_SIZE(mro);
-  for (Py_ssize_t i = 0; i < length; ++i) {
+  for (Py_ssize_t i = 0; mro != NULL && i < PyTuple_GET_SIZE(mro); ++i) {
     PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
     const PyExtensibleTypeData *data = PyExtensibleType_Internal_Data(base);
     for (Py_ssize_t at = 0; data != NULL && at < data->count; ++at) {
       if (data->table[at].id == PYCUSTOMSLOT_NATIVECALLABLE_ID) owner = base;
     }
   }
-  Py_DECREF(mro);
-  return owner->tp_call == type->tp_call;
+  int is_called = owner == type;  // as where there is no memory to ask for the MRO
+  PyObject *name = is_called ? NULL : PyUnicode_FromString("__call__");
+  if (name != NULL) {
+#ifdef Py_GIL_DISABLED
+    PyObject *own = _PyType_LookupRef(owner, name), *found = _PyType_LookupRef(type, name);
+    Py_XDECREF(own);  // the types have them
+    Py_XDECREF(found);
+#else
+    PyObject *own = _PyType_Lookup(owner, name), *found = _PyType_Lookup(type, name);
+#endif
+    is_called = own != NULL && own == found && owner->tp_call == type->tp_call;
+  }
+  Py_XDECREF(name);
+  Py_XDECREF(mro);
+  PyTypedcall_RestoreError(saved);
+  return is_called;
 }
 #endif
 

@@ -5,6 +5,7 @@ import collections
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,18 +16,21 @@ READERS = os.path.join(records.HERE, "readers")
 EXPECTED = os.path.join(records.HERE, "expected_failures.json")
 #: Ours that every CPython can have, by module; a compiled one by its source.
 OURS = ["reader_c_headers", "reader_cpp_resolve", "reader_python_package", "reader_provider"]
+#: Debian's: what the example has to compile with.
+RUSTC = "/usr/bin/rustc"
 RIGHT, WRONG, CRASHED, NOT_ASKED = "right", "wrong", "crashed", "not asked"
 #: Of one batch, in seconds.
 LIMIT = 900
 Answer = collections.namedtuple("Answer", "id place seen outcome")
 
 
-def prepare(reader, folder, compiler="gcc"):
-    """Compiles one of ours, or leaves a module where it is."""
+def prepare(reader, folder, headers=None):
+    """Compiles one of ours, with these headers of ours, or leaves a module where it is."""
     for suffix in (".c", ".cc"):
         source = os.path.join(READERS, reader + suffix)
         if os.path.exists(source):
-            records.compile_module([source], reader, folder, compiler=compiler if suffix == ".c" else "g++")
+            records.compile_module([source], reader, folder, compiler="gcc" if suffix == ".c" else "g++",
+                                   own=headers)
     if reader == "reader_provider":
         path = os.path.join(folder, "conformance_wrappers.cc")
         with open(path, "w", encoding="utf-8") as file:
@@ -34,14 +38,43 @@ def prepare(reader, folder, compiler="gcc"):
         records.compile_module([path], "conformance_wrappers", folder, compiler="g++")
 
 
+def prepare_members(folder, names=("c", "ctypes")):
+    """Compiles, or copies, the members' modules."""
+    for name in names:
+        source = os.path.join(records.HERE, "members", name)
+        if name == "c":
+            for part in ("provider", "consumer"):
+                records.compile_module([os.path.join(source, part + ".c")], f"member_c_{part}", folder,
+                                       flags=("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror"), own=source)
+        elif name == "rust":
+            source = os.path.join(records.ROOT, "examples", "rust")
+            for part in ("provider", "consumer"):
+                subprocess.run([RUSTC, "--edition", "2021", "-O", "--crate-type", "cdylib", "--crate-name", part, "-o",
+                                os.path.join(folder, f"member_rust_{part}.so"), part + ".rs"], cwd=source, check=True)
+        else:
+            for file in os.listdir(source):
+                shutil.copy(os.path.join(source, file), folder)
+
+
+def pair(provider, reader, folder, python=sys.executable):
+    """[way, name, fault] of each function of a provider, as a reader calls it, in a process of their own."""
+    done = subprocess.run([python, os.path.join(records.HERE, "members", "members.py"), provider, reader], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment_of(folder))
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    return rows if done.returncode == 0 else [*rows, ["", "", f"status {done.returncode}: {done.stderr[-500:]}"]]
+
+
+def environment_of(folder):
+    return dict(os.environ, PYTHONPATH=os.pathsep.join(
+        [folder, records.HERE, READERS, *filter(None, [os.environ.get("PYTHONPATH")])]))
+
+
 def ask(reader, ids, folder, python):
     """The answers of a process that is asked for these records, in their order, and how it ended: up to where it died."""
-    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(
-        [folder, records.HERE, READERS, *filter(None, [os.environ.get("PYTHONPATH")])]))
     try:
         done = subprocess.run([python, os.path.join(records.HERE, "worker.py"), folder, reader], text=True, errors="replace",
-                              input="\n".join(ids), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
-                              timeout=LIMIT)
+                              input="\n".join(ids), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=environment_of(folder), timeout=LIMIT)
         status, output, errors = done.returncode, done.stdout, done.stderr
     except subprocess.TimeoutExpired as error:
         status, output, errors = "no answer in time", error.stdout or "", ""

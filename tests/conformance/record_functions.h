@@ -1,4 +1,5 @@
-// The C functions that records offer, by name. What Python gives instead is another value: record_module.h.
+// The C functions that records offer, by name. What Python gives instead is another value:
+// record_module.h.
 #ifndef TYPEDCALL_TESTS_CONFORMANCE_RECORD_FUNCTIONS_H_
 #define TYPEDCALL_TESTS_CONFORMANCE_RECORD_FUNCTIONS_H_
 

@@ -1,5 +1,6 @@
-// What the generated module of records is made of: guarded memory, and callables that have a table in one of the
-// places. The structs are written from docs/ABI.md, not our headers: a mistake in these must not hide here.
+// What the generated module of records is made of: guarded memory, and callables that have a table
+// in one of the places. The structs are written from docs/ABI.md, not our headers: a mistake in
+// these must not hide here.
 #ifndef TYPEDCALL_TESTS_CONFORMANCE_RECORD_MODULE_H_
 #define TYPEDCALL_TESTS_CONFORMANCE_RECORD_MODULE_H_
 
@@ -26,7 +27,8 @@ typedef struct Table {
   Entry entries[1];
 } Table;
 
-// What stands in front of a name, field by field. `kind`: which struct is behind the header, or alone.
+// What stands in front of a name, field by field. `kind`: which struct is behind the header, or
+// alone.
 enum { ALONE_NOTHING, PYPY, ONE_ARG };
 typedef struct Name {
   int flags;     // of the PyMethodDef
@@ -52,10 +54,10 @@ typedef struct Record {
   const char *binding;  // "function", or of a method: "bound", "unbound", "static"
 } Record;
 
-// --- Guarded memory --------------------------------------------------------------------------------------------------
+// --- Guarded memory ---
 
-// `size` bytes, with a page in front and one behind them that nobody can read: at the beginning of what can be read, or at
-// its end. Never freed.
+// `size` bytes, with a page in front and one behind them that nobody can read: at the beginning of
+// what can be read, or at its end. Never freed.
 static char *Guarded(size_t size, int is_at_end) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (size + page - 1) / page * page;
   char *start = (char *)mmap(NULL, room + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -112,7 +114,7 @@ static const char *GuardedName(const Name *name, const Table *table) {
   return start + front;
 }
 
-// --- Callables -------------------------------------------------------------------------------------------------------
+// --- Callables ---
 
 // What Python gives: the first argument and 1000. No native function gives that.
 static PyObject *BoxedOf(PyObject *const *arguments, Py_ssize_t count) {
@@ -148,8 +150,8 @@ static PyObject *BoxedFastWords(PyObject *self, PyObject *const *arguments, Py_s
   (void)words;
   return BoxedFast(self, arguments, count);
 }
-static PyObject *BoxedMethod(PyObject *self, PyTypeObject *type, PyObject *const *arguments, size_t count,
-                             PyObject *words) {
+static PyObject *BoxedMethod(PyObject *self, PyTypeObject *type, PyObject *const *arguments,
+                             size_t count, PyObject *words) {
   (void)type, (void)words;
   return BoxedFast(self, arguments, (Py_ssize_t)count);
 }
@@ -175,8 +177,8 @@ static PyCFunction BoxedFor(int flags) {
   }
 }
 
-// A def on the heap, for good, and the callable that CPython makes of it: as a function of the module, or as a method of a
-// type of its own.
+// A def on the heap, for good, and the callable that CPython makes of it: as a function of the
+// module, or as a method of a type of its own.
 static PyObject *FunctionOf(PyObject *module, const char *name, int flags, const char *binding,
                             PyMethodDef **made) {
   const int method = strcmp(binding, "static") == 0 ? METH_STATIC : 0;
@@ -208,16 +210,18 @@ static PyObject *FunctionOf(PyObject *module, const char *name, int flags, const
 }
 
 static PyObject *NamedCallable(PyObject *module, const Record *record) {
-  static const Name good = {0x3000 | METH_FASTCALL, 56, 0, 0, 1, 56, 1, 0, UINT64_C(0x5059545950454431),
-                            ALONE_NOTHING, NULL, 0, 0, 0, 0, NULL};
+  static const Name good = {
+      0x3000 | METH_FASTCALL, 56,   0, 0, 1, 56, 1,   0, UINT64_C(0x5059545950454431),
+      ALONE_NOTHING,          NULL, 0, 0, 0, 0,  NULL};
   const Name *name = record->name != NULL ? record->name : &good;
   PyMethodDef *def;
-  return FunctionOf(module, GuardedName(name, GuardedTable(record)), name->flags, record->binding, &def);
+  return FunctionOf(module, GuardedName(name, GuardedTable(record)), name->flags, record->binding,
+                    &def);
 }
 
 #ifndef PYPY_VERSION
 
-// --- The interface, from docs/ABI.md, section 5 ------------------------------------------------------------------------
+// --- The interface, from docs/ABI.md, section 5 ---
 
 typedef struct Slot {
   uintptr_t id;
@@ -231,10 +235,11 @@ typedef struct Interface {
   PyTypeObject *(*metaclass)(void *state);
   int (*resolve)(void *state, PyTypeObject *type, const Slot *own, Py_ssize_t own_count);
   const void *(*find)(void *state, int space, const void *key);
-  PyObject *(*hold)(void *state, int space, const void *key, PyObject *callable, const void **value);
+  PyObject *(*hold)(void *state, int space, const void *key, PyObject *callable,
+                    const void **value);
   int (*publish)(void *state, int space, const void *key, PyObject *owner, const void *value,
-                 int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value),
-                 PyObject *kept);
+                 int (*equal)(const void *existing, const void *offered),
+                 void (*destroy)(const void *value), PyObject *kept);
   void *others[5];
   uintptr_t (*slot_id)(void *state, const char *name);
   int (*ready_static)(void *state, PyTypeObject *type, Py_ssize_t slot_table_size);
@@ -247,7 +252,8 @@ static const char kCapsuleName[] = "_extensibletype.typedcall_v2";
 static const Interface *FindInterface(void) {
   static const Interface *found;
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  PyObject *capsule = found == NULL && kept != NULL ? PyDict_GetItemString(kept, kCapsuleName) : NULL;
+  PyObject *capsule =
+      found == NULL && kept != NULL ? PyDict_GetItemString(kept, kCapsuleName) : NULL;
   if (capsule != NULL) found = (const Interface *)PyCapsule_GetPointer(capsule, kCapsuleName);
   if (found == NULL && !PyErr_Occurred()) {
     PyErr_SetString(PyExc_ImportError, "no module has installed the interface");
@@ -258,9 +264,10 @@ static const Interface *FindInterface(void) {
 static int Publish(int space, const void *key, PyObject *owner, const Record *record) {
   const Interface *interface = FindInterface();
   if (interface == NULL) return -1;
-  const int taken =
-      interface->publish(interface->state, space, key, owner, GuardedTable(record), NULL, NULL, NULL);
-  if (taken != 1 && !PyErr_Occurred()) PyErr_Format(PyExc_SystemError, "publish returned %d", taken);
+  const int taken = interface->publish(interface->state, space, key, owner, GuardedTable(record),
+                                       NULL, NULL, NULL);
+  if (taken != 1 && !PyErr_Occurred())
+    PyErr_Format(PyExc_SystemError, "publish returned %d", taken);
   return taken == 1 ? 0 : -1;
 }
 
@@ -277,7 +284,7 @@ static PyObject *DefCallable(PyObject *module, const Record *record) {
   return function;
 }
 
-// --- Instances with a table ----------------------------------------------------------------------------------------------
+// --- Instances with a table ---
 
 typedef struct Instance {
   PyObject_HEAD
@@ -312,11 +319,12 @@ static PyTypeObject *PlainClass(void) {
 }
 
 // A class below the plain one with slots of its own, by rule 1.11.
-static PyTypeObject *ClassWithSlots(PyTypeObject *base, const Slot *slots, Py_ssize_t count) {
+static PyTypeObject *ClassWithSlots(PyTypeObject *base, PyObject *body, const Slot *slots,
+                                    Py_ssize_t count) {
   const Interface *interface = FindInterface();
-  if (interface == NULL || base == NULL) return NULL;
+  if (interface == NULL || base == NULL || body == NULL) return NULL;
   PyTypeObject *metaclass = interface->metaclass(interface->state);
-  PyObject *arguments = Py_BuildValue("s(O){}", "WithSlots", base);
+  PyObject *arguments = Py_BuildValue("s(O)O", "WithSlots", base, body);
   PyTypeObject *type =
       arguments != NULL ? (PyTypeObject *)PyType_Type.tp_new(metaclass, arguments, NULL) : NULL;
   Py_XDECREF(arguments);
@@ -334,15 +342,17 @@ static PyObject *InstanceOf(PyTypeObject *type, const Table *table) {
   return (PyObject *)made;
 }
 
-// The class that brings the slot.
-static PyTypeObject *InstanceClass(void) {
-  PyTypeObject *plain = PlainClass(), *type = ClassWithSlots(plain, &kTableSlot, 1);
+// The class that brings the slot, with what is in `body`; NULL: nothing.
+static PyTypeObject *InstanceClass(PyObject *body) {
+  PyObject *namespace = body != NULL ? PyDict_Copy(body) : PyDict_New();
+  PyTypeObject *plain = PlainClass(), *type = ClassWithSlots(plain, namespace, &kTableSlot, 1);
+  Py_XDECREF(namespace);
   Py_XDECREF(plain);
   return type;
 }
 
 static PyObject *InstanceCallable(const Record *record) {
-  PyTypeObject *type = InstanceClass();
+  PyTypeObject *type = InstanceClass(NULL);
   PyObject *made = InstanceOf(type, GuardedTable(record));
   Py_XDECREF(type);
   return made;
@@ -354,117 +364,6 @@ static PyObject *ObjectCallable(const Record *record) {
   Py_XDECREF(plain);
   if (made != NULL && Publish(2, made, made, record) < 0) Py_CLEAR(made);
   return made;
-}
-
-// --- Types that only look like ours ------------------------------------------------------------------------------------
-
-static size_t DataOffset(void) {
-  const size_t alignment = _Alignof(max_align_t);
-  return (sizeof(PyHeapTypeObject) + alignment - 1) / alignment * alignment;
-}
-
-// A metaclass that is no typedcall's and has as much room; its types have `magic` where ours have theirs, and a table with
-// `slot`.
-static PyObject *TypeOfLargerMetaclass(uint64_t magic, const Slot *slot) {
-  PyType_Slot slots[] = {{0, NULL}};
-  PyType_Spec spec = {"conformance.LargerMetaclass", (int)DataOffset() + 64, (int)PyType_Type.tp_itemsize,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
-  PyObject *bases = PyTuple_Pack(1, &PyType_Type);
-  PyObject *metaclass = bases != NULL ? PyType_FromSpecWithBases(&spec, bases) : NULL;
-  Py_XDECREF(bases);
-  PyObject *type = metaclass != NULL ? PyObject_CallFunction(metaclass, "s(){}", "Larger") : NULL;
-  Py_XDECREF(metaclass);
-  if (type == NULL) return NULL;
-  const Slot *const *table_at = &slot;
-  const Py_ssize_t count = 1;
-  memcpy((char *)type + DataOffset(), &count, 8);
-  memcpy((char *)type + DataOffset() + 8, table_at, 8);
-  memcpy((char *)type + DataOffset() + 16, &magic, 8);
-  PyObject *made = PyObject_CallObject(type, NULL);
-  Py_DECREF(type);
-  return made;
-}
-
-// A static type with slots, by rule 1.17.
-typedef struct StaticType {
-  PyHeapTypeObject type;
-  _Alignas(max_align_t) Py_ssize_t count;
-  Slot *table;
-  uint64_t magic;
-} StaticType;
-
-static PyTypeObject *ReadyStatic(StaticType *type, PyTypeObject *base, Slot *table, Py_ssize_t count,
-                                 Py_ssize_t room) {
-  const Interface *interface = FindInterface();
-  PyTypeObject *made = &type->type.ht_type;
-  if (interface == NULL) return NULL;
-  Py_SET_REFCNT((PyObject *)type, 1);
-  made->tp_name = "conformance.Static";
-  made->tp_basicsize = base != NULL ? base->tp_basicsize : (Py_ssize_t)sizeof(PyObject);
-  made->tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
-  made->tp_base = base;
-  made->tp_as_buffer = &type->type.as_buffer;
-  type->count = count;
-  type->table = table;
-  return interface->ready_static(interface->state, made, room) < 0 ? NULL : made;
-}
-
-static PyTypeObject *StaticBase(void) {
-  static StaticType type;
-  static Slot table[] = {{0x01000101, 77}, {0, 0}};
-  static int is_ready;
-  if (is_ready) return &type.type.ht_type;
-  is_ready = ReadyStatic(&type, NULL, table, 1, 2) != NULL;
-  return is_ready ? &type.type.ht_type : NULL;
-}
-
-static PyTypeObject *StaticDerived(void) {
-  static StaticType type;
-  static Slot table[] = {{0x01000201, 78}, {0, 0}};
-  static int is_ready;
-  PyTypeObject *base = StaticBase();
-  if (base == NULL || is_ready) return base != NULL ? &type.type.ht_type : NULL;
-  is_ready = ReadyStatic(&type, base, table, 1, 2) != NULL;
-  return is_ready ? &type.type.ht_type : NULL;
-}
-
-// A static type below an extensible one, whose metaclass CPython gives it, and behind which nothing is mapped.
-static PyTypeObject *StaticTypeBelow(void) {
-  PyTypeObject *base = StaticBase();
-  if (base == NULL) return NULL;
-  PyTypeObject *type = (PyTypeObject *)(void *)Guarded(sizeof(PyTypeObject), 1);
-  memset(type, 0, sizeof(*type));
-  Py_SET_REFCNT((PyObject *)type, 1);
-  type->tp_name = "conformance.Below";
-  type->tp_basicsize = base->tp_basicsize;
-  type->tp_flags = Py_TPFLAGS_DEFAULT;
-  type->tp_base = base;
-  return PyType_Ready(type) < 0 ? NULL : type;
-}
-
-// --- Interfaces that are none, or newer --------------------------------------------------------------------------------
-
-// Puts a copy of the installed interface, of `size` bytes, in its place: under another capsule's name, with other
-// numbers, or in the module only.
-static int ForgeInterface(const char *name, int major, int minor, int size, int is_in_module) {
-  const Interface *real = FindInterface();
-  PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  PyObject *module = real != NULL ? PyImport_ImportModule("_extensibletype") : NULL;
-  if (module == NULL) return -1;
-  Interface *copy = (Interface *)(void *)Guarded((size_t)size, 1);
-  memcpy(copy, real, (size_t)size < sizeof(*real) ? (size_t)size : sizeof(*real));
-  copy->major = (uint16_t)major;
-  copy->minor = (uint16_t)minor;
-  copy->size = (uint32_t)size;
-  // Kept: where its last reference goes, it comes back.
-  Py_XINCREF(PyDict_GetItemString(kept, kCapsuleName));
-  PyObject *capsule = PyCapsule_New(copy, strdup(name), NULL);
-  int failed = capsule == NULL || PyDict_DelItemString(kept, kCapsuleName) < 0 ||
-               PyObject_SetAttrString(module, "typedcall_v2", capsule) < 0;
-  if (!failed && !is_in_module) failed = PyDict_SetItemString(kept, kCapsuleName, capsule) < 0;
-  Py_XDECREF(capsule);
-  Py_DECREF(module);
-  return failed ? -1 : 0;
 }
 
 #endif  // PYPY_VERSION

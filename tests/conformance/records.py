@@ -177,162 +177,12 @@ class Source:
                          f"{row_def}}}")
 
     def text(self):
-        return TEMPLATE % ("\n".join(self.parts), ",\n    ".join(self.rows), "\n".join(self.siblings))
-
-
-TEMPLATE = r"""
-#include "record_module.h"
-#include "record_functions.h"
-
-%s
-
-// The record, and the static def of what has a sibling symbol.
-static const struct { Record record; PyMethodDef *def; } rows[] = {
-    %s};
-
-static const Record *Find(const char *id, PyMethodDef **def) {
-  for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); ++i) {
-    if (strcmp(rows[i].record.id, id) == 0) {
-      *def = rows[i].def;
-      return &rows[i].record;
-    }
-  }
-  PyErr_SetString(PyExc_KeyError, id);
-  return NULL;
-}
-
-static PyObject *Make(PyObject *module, PyObject *arguments) {
-  const char *id, *place;
-  PyMethodDef *def;
-  if (!PyArg_ParseTuple(arguments, "ss", &id, &place)) return NULL;
-  const Record *record = Find(id, &def);
-  if (record == NULL) return NULL;
-  if (strcmp(place, "name") == 0) return NamedCallable(module, record);
-#ifndef PYPY_VERSION
-  if (strcmp(place, "def") == 0) return DefCallable(module, record);
-  if (strcmp(place, "object") == 0) return ObjectCallable(record);
-  if (strcmp(place, "instance") == 0) return InstanceCallable(record);
-  if (strcmp(place, "sibling") == 0) {
-    PyObject *name = PyUnicode_FromString("conformance");
-    PyObject *function = name != NULL ? PyCFunction_NewEx(def, NULL, name) : NULL;
-    Py_XDECREF(name);
-    return function;
-  }
-#endif
-  PyErr_SetString(PyExc_NotImplementedError, place);
-  return NULL;
-}
-
-#ifndef PYPY_VERSION
-static PyObject *OfferThere(PyObject *module, PyObject *arguments) {
-  const char *id, *place;
-  PyObject *callable;
-  PyMethodDef *def;
-  (void)module;
-  if (!PyArg_ParseTuple(arguments, "Oss", &callable, &id, &place)) return NULL;
-  const Record *record = Find(id, &def);
-  if (record == NULL || Offer(callable, record, place) < 0) return NULL;
-  Py_RETURN_NONE;
-}
-
-static PyObject *SlotClass(PyObject *module, PyObject *nothing) {
-  (void)module, (void)nothing;
-  return (PyObject *)InstanceClass();
-}
-
-// An instance of `class`, which derives from SlotClass(), with the record's table, or with none for None.
-static PyObject *MakeInstance(PyObject *module, PyObject *arguments) {
-  const char *id;
-  PyObject *type;
-  PyMethodDef *def;
-  (void)module;
-  if (!PyArg_ParseTuple(arguments, "zO!", &id, &PyType_Type, &type)) return NULL;
-  const Record *record = id != NULL ? Find(id, &def) : NULL;
-  if (id != NULL && record == NULL) return NULL;
-  return InstanceOf((PyTypeObject *)type, record != NULL ? GuardedTable(record) : NULL);
-}
-
-static PyObject *ReplaceTable(PyObject *module, PyObject *arguments) {
-  const char *id;
-  PyObject *instance;
-  PyMethodDef *def;
-  (void)module;
-  if (!PyArg_ParseTuple(arguments, "Os", &instance, &id)) return NULL;
-  const Record *record = Find(id, &def);
-  if (record == NULL) return NULL;
-  __atomic_store_n(&((Instance *)instance)->table, GuardedTable(record), __ATOMIC_RELEASE);
-  Py_RETURN_NONE;
-}
-
-static PyObject *Lookalike(PyObject *module, PyObject *arguments) {
-  const char *kind;
-  static const Slot slot = {0x01000101, 77};
-  (void)module;
-  if (!PyArg_ParseTuple(arguments, "s", &kind)) return NULL;
-  if (strcmp(kind, "larger metaclass, magic 0") == 0) return TypeOfLargerMetaclass(0, &slot);
-  if (strcmp(kind, "larger metaclass, another magic") == 0) {
-    return TypeOfLargerMetaclass(UINT64_C(0xd1a0c5b3e7f42960), &slot);
-  }
-  PyTypeObject *made = strcmp(kind, "static") == 0           ? StaticBase()
-                       : strcmp(kind, "static derived") == 0 ? StaticDerived()
-                       : strcmp(kind, "static type below") == 0 ? StaticTypeBelow()
-                                                                : NULL;
-  if (made != NULL) return made->tp_alloc(made, 0);
-  if (PyErr_Occurred()) return NULL;
-  PyErr_SetString(PyExc_KeyError, kind);
-  return NULL;
-}
-
-static PyObject *Forge(PyObject *module, PyObject *arguments) {
-  const char *name;
-  int major, minor, size, is_in_module;
-  (void)module;
-  if (!PyArg_ParseTuple(arguments, "siiip", &name, &major, &minor, &size, &is_in_module)) return NULL;
-  if (ForgeInterface(name, major, minor, size, is_in_module) < 0) return NULL;
-  Py_RETURN_NONE;
-}
-#endif
-
-static PyMethodDef methods[] = {{"make", Make, METH_VARARGS, NULL},
-#ifndef PYPY_VERSION
-                                {"offer", OfferThere, METH_VARARGS, NULL},
-                                {"slot_class", SlotClass, METH_NOARGS, NULL},
-                                {"make_instance", MakeInstance, METH_VARARGS, NULL},
-                                {"replace_table", ReplaceTable, METH_VARARGS, NULL},
-                                {"lookalike", Lookalike, METH_VARARGS, NULL},
-                                {"forge_interface", Forge, METH_VARARGS, NULL},
-#endif
-                                {NULL, NULL, 0, NULL}};
-static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "conformance_records", NULL, -1, methods,
-                                 NULL, NULL, NULL, NULL};
-
-// {id: [(signature, flags, address), ...]}
-static int AddEntries(PyObject *module) {
-  PyObject *found = PyDict_New();
-  for (size_t i = 0; found != NULL && i < sizeof(rows) / sizeof(*rows); ++i) {
-    const Record *record = &rows[i].record;
-    PyObject *list = PyList_New(0);
-    for (int at = 0; at < record->length; ++at) {
-      const Entry *entry = &record->entries[at];
-      PyObject *row = Py_BuildValue("(zKK)", entry->signature, (unsigned long long)entry->flags,
-                                    (unsigned long long)(uintptr_t)entry->function);
-      PyList_Append(list, row);
-      Py_XDECREF(row);
-    }
-    PyDict_SetItemString(found, record->id, list);
-    Py_XDECREF(list);
-  }
-  return PyModule_AddObject(module, "ENTRIES", found);
-}
-
-PyMODINIT_FUNC PyInit_conformance_records(void);
-PyMODINIT_FUNC PyInit_conformance_records(void) {
-  PyObject *module = PyModule_Create(&definition);
-  if (module == NULL || AddEntries(module) < 0 || PyErr_Occurred()) return NULL;
-%s
-  return module;
-}
-"""
+        with open(os.path.join(HERE, "record_template.c"), encoding="utf-8") as file:
+            text = file.read()
+        for mark, lines in (("FUNCTIONS", self.parts), ("ROWS", [row + "," for row in self.rows]),
+                            ("SYMBOLS", self.siblings)):
+            text = text.replace(f"// {mark}\n", "\n".join(lines) + "\n")
+        return text
 
 
 def provider_source(found):
@@ -348,7 +198,7 @@ def provider_source(found):
             'TYPEDCALL_MODULE(conformance_wrappers, "Wrappers of overloads.", methods);\n')
 
 
-def build(found, folder, include=None, compiler="gcc"):
+def build(found, folder, compiler="gcc"):
     """The path of the module, compiled with the headers of the interpreter that runs this."""
     source = Source()
     for record in found:
@@ -358,7 +208,7 @@ def build(found, folder, include=None, compiler="gcc"):
     path = os.path.join(folder, "conformance_records")
     with open(path + ".c", "w", encoding="utf-8") as file:
         file.write(source.text())
-    return compile_module([path + ".c"], "conformance_records", folder, include, compiler)
+    return compile_module([path + ".c"], "conformance_records", folder, compiler)
 
 
 def headers():
@@ -368,10 +218,11 @@ def headers():
     return typedcall.get_include()
 
 
-def compile_module(sources, name, folder, include=None, compiler="gcc", flags=()):
-    """A module of C or C++ sources in `folder`; CalledProcessError shows what the compiler says."""
+def compile_module(sources, name, folder, compiler="gcc", flags=(), own=None):
+    """A module of C or C++ sources in `folder`, with our headers in `own`; CalledProcessError shows what the compiler
+    says."""
     path = os.path.join(folder, name + (sysconfig.get_config_var("EXT_SUFFIX") or ".so"))
     language = ["-std=c++17"] if sources[0].endswith(".cc") else ["-std=gnu11"]
-    subprocess.run([*shlex.split(compiler), *language, "-O1", "-fPIC", "-shared", "-w", "-I" + HERE, "-I" + headers(),
-                    "-I" + (include or sysconfig.get_path("include")), *flags, *sources, "-o", path], check=True)
+    subprocess.run([*shlex.split(compiler), *language, "-O1", "-fPIC", "-shared", "-w", "-I" + HERE, "-I" + (own or headers()),
+                    "-I" + sysconfig.get_path("include"), *flags, *sources, "-o", path], check=True)
     return path

@@ -46,8 +46,8 @@ def make(module, record, index, place):
         return callable_
     if record["layer"] != "instance":
         return module.make(name, place)
-    cls, steps = module.slot_class(), record.get("steps", [])
-    plain = lambda self, x: "Python's"  # noqa: E731
+    steps, plain = record.get("steps", []), lambda self, x: "Python's"
+    cls = module.slot_class({"__call__": lambda self, x: x + 1000} if "in-python" in steps else {})
     for step in steps:
         if step in ("subclass", "override"):
             cls = type(cls)("Below", (cls,), {"__call__": plain} if step == "override" else {})

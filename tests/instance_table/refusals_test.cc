@@ -107,7 +107,11 @@ TEST_F(InstanceTable, EveryKnownFlag) {
   for (int bit = 0; bit < 24; ++bit) {
     const std::uintptr_t flag = std::uintptr_t{1} << bit;
     const bool known = bit < 9 || bit >= 16;
-    const PyNativeCallableEntry entry = {"d->i", flag | PyNativeCallable_NEEDS_THREAD, Address(1)};
+    // What goes with each: an int for a status; an exception and a double for an error value.
+    const bool is_error_value = flag == PyNativeCallable_ERROR_IS_NEG_ZERO;
+    const std::uintptr_t flags =
+        flag | PyNativeCallable_NEEDS_THREAD | (is_error_value ? PyNativeCallable_MAY_RAISE : 0);
+    const PyNativeCallableEntry entry = {is_error_value ? "d->d" : "d->i", flags, Address(1)};
     EXPECT_EQ(PyNativeCallableTables_Set(tables, &entry, 1), known ? 0 : -1) << bit;
     EXPECT_EQ(TakeError().empty(), known) << bit;
   }

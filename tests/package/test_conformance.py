@@ -88,10 +88,9 @@ class Readers(unittest.TestCase):
     def test_the_providers_wrapper(self):
         self.check("reader_provider", 20)
 
-    @support.only_if(not support.IS_PYPY and (3, 12) <= sys.version_info < (3, 15))
+    @support.only_if(not support.IS_PYPY and sys.version_info >= (3, 12)
+                     and not support.sysconfig.get_config_var("Py_GIL_DISABLED"))
     def test_the_limited_api(self):
-        if support.sysconfig.get_config_var("Py_GIL_DISABLED"):
-            raise unittest.SkipTest("has no limited API")
         self.check("reader_limited_api", 30)
 
     @support.ON_CPYTHON
@@ -103,6 +102,46 @@ class Readers(unittest.TestCase):
     def test_sqlite(self):
         adapter_support.library("apsw")
         self.check("reader_sqlite", 10)
+
+
+# The one in Python counts on the GIL.
+@support.only_if(not support.IS_PYPY and not support.sysconfig.get_config_var("Py_GIL_DISABLED"))
+class Members(unittest.TestCase):
+    """What strangers wrote from the text alone: each provider by each reader, and the readers over all records."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Readers.enterClassContext.__func__(cls, tempfile.TemporaryDirectory())
+        records.build(CORPUS, cls.folder)
+        for reader in conformance.OURS:
+            conformance.prepare(reader, cls.folder)
+        conformance.prepare_members(cls.folder, cls.members)
+
+    members = ("c", "ctypes")
+    readers = ("reader_c_headers", "reader_cpp_resolve", "reader_python_package")
+
+    def check_records(self, name, at_least):
+        asked = [record for record in CORPUS if record["verdict"] != "trusted"]
+        answers = conformance.run(f"member_{name}_consumer", asked, self.folder)
+        bad, _ = conformance.judge(name, answers, {})
+        self.assertEqual([f"{answer.id} ({answer.place}): {answer.outcome}: {answer.seen}" for answer in bad], [])
+        self.assertGreaterEqual(sum(answer.outcome == conformance.RIGHT for answer in answers), at_least)
+
+    def check_pairs(self, providers, readers):
+        for provider in providers:
+            for reader in readers:
+                with self.subTest(provider=provider, reader=reader):
+                    rows = conformance.pair(f"member_{provider}_provider", reader, self.folder)
+                    self.assertEqual([row for row in rows if row[2]], [])
+                    self.assertGreaterEqual(len(rows), 25)
+
+    def test_all_pairs(self):
+        self.check_pairs(self.members, [*self.readers, *(f"member_{name}_consumer" for name in self.members)])
+
+    def test_the_records(self):
+        for name in self.members:
+            with self.subTest(member=name):
+                self.check_records(name, 1500)
 
 
 class Tagging(unittest.TestCase):

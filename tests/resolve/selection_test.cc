@@ -102,15 +102,19 @@ class MandatoryBit : public testing::TestWithParam<unsigned> {};
 
 TEST_P(MandatoryBit, RefusesWhoDoesNotHandleIt) {
   const std::uintptr_t bit = std::uintptr_t{1} << GetParam();
-  const std::uintptr_t thread = PyNativeCallable_NEEDS_THREAD;
-  // Together with the thread, and with an int for a status, without which some are malformed.
-  const Table table{{"l->i", bit | thread, Address(1)}};
+  // Together with the thread, with an int for a status, and with what has an error value of its
+  // own, without which some are malformed.
+  const bool is_error_value = bit == PyNativeCallable_ERROR_IS_NEG_ZERO;
+  const std::uintptr_t flags =
+      bit | PyNativeCallable_NEEDS_THREAD | (is_error_value ? PyNativeCallable_MAY_RAISE : 0);
+  const std::string result = is_error_value ? "->d" : "->i", own = "l" + result;
+  const Table table{{own.c_str(), flags, Address(1)}};
   const bool known = bit < 0x200;
-  EXPECT_EQ(Chosen(table, "l->i", 0), 0u);
-  EXPECT_EQ(Chosen(table, "l->i", ~bit), 0u);
-  EXPECT_EQ(Chosen(table, "q->i", ~bit), 0u);
-  EXPECT_EQ(Chosen(table, "l->i", bit | thread), known ? 1u : 0u);
-  EXPECT_EQ(Chosen(table, "q->i", ~std::uintptr_t{0}), known ? 1u : 0u);
+  EXPECT_EQ(Chosen(table, own.c_str(), 0), 0u);
+  EXPECT_EQ(Chosen(table, own.c_str(), ~bit), 0u);
+  EXPECT_EQ(Chosen(table, ("q" + result).c_str(), ~bit), 0u);
+  EXPECT_EQ(Chosen(table, own.c_str(), flags), known ? 1u : 0u);
+  EXPECT_EQ(Chosen(table, ("q" + result).c_str(), ~std::uintptr_t{0}), known ? 1u : 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, MandatoryBit, testing::Range(0u, 16u));

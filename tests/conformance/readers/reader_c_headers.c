@@ -1,4 +1,5 @@
-// The reader that our C99 headers make: every place, by the functions that they offer to C consumers.
+// The reader that our C99 headers make: every place, by the functions that they offer to C
+// consumers.
 #include "core/await.h"
 #include "core/custom_slots.h"
 #include "typedcall/native_callable.h"
@@ -16,7 +17,8 @@ typedef struct Request {
 } Request;
 
 // The first entry of a table that answers: the very text first.
-static const PyNativeCallableEntry *Select(const PyNativeCallableTable *table, const Request *asked) {
+static const PyNativeCallableEntry *Select(const PyNativeCallableTable *table,
+                                           const Request *asked) {
   for (int by_text = 1; by_text >= !asked->equivalent; --by_text) {
     const PyNativeCallableEntry *entry = table->entries;
     for (Py_ssize_t i = 0; i < table->count; ++i, ++entry) {
@@ -30,7 +32,8 @@ static const PyNativeCallableEntry *Select(const PyNativeCallableTable *table, c
       const uintptr_t by_place = PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK;
       const int last = offered.nargs - 1;
       if ((entry->flags & by_place) != 0 && last >= 0 &&
-          PyNativeType_IsPlace(offered.args[last]) != PyNativeType_IsPlace(asked->parsed.args[last])) {
+          PyNativeType_IsPlace(offered.args[last]) !=
+              PyNativeType_IsPlace(asked->parsed.args[last])) {
         continue;
       }
       return entry;
@@ -42,13 +45,16 @@ static const PyNativeCallableEntry *Select(const PyNativeCallableTable *table, c
 static const void *ReadSibling(const PyMethodDef *def) { return PyTypedMethod_SiblingTable(def); }
 
 // The entry of a callable; `made` and `spelled` are room for one that PyPy's struct has.
-static const PyNativeCallableEntry *Look(PyObject *callable, const Request *asked, PyNativeCallableTable *made,
+static const PyNativeCallableEntry *Look(PyObject *callable, const Request *asked,
+                                         PyNativeCallableTable *made,
                                          char spelled[PyTypedMethod_PYPY_LENGTH]) {
   const PyTypeObject *type = Py_TYPE(callable);
   const PyMethodDef *def = NULL;
   const PyNativeCallableEntry *found = NULL;
-  if (type == &PyCFunction_Type || type == &PyCMethod_Type) def = ((PyCFunctionObject *)callable)->m_ml;
-  if (type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type) return NULL;  // nobody brings a self
+  if (type == &PyCFunction_Type || type == &PyCMethod_Type)
+    def = ((PyCFunctionObject *)callable)->m_ml;
+  if (type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type)
+    return NULL;  // nobody brings a self
   if (def == NULL) {
     const PyNativeCallableTable *table = PyNativeCallable_CallTable(callable);
     if (table != NULL) found = Select(table, asked);
@@ -61,7 +67,8 @@ static const PyNativeCallableEntry *Look(PyObject *callable, const Request *aske
       found = Select(made, asked);
     }
     if (found == NULL) {
-      table = (const PyNativeCallableTable *)interface->find(interface->state, PyTypedcall_BY_DEF, def);
+      table =
+          (const PyNativeCallableTable *)interface->find(interface->state, PyTypedcall_BY_DEF, def);
       if (table != NULL) found = Select(table, asked);
     }
   }
@@ -83,7 +90,8 @@ static PyObject *Find(PyObject *module, PyObject *arguments) {
   Request asked;
   unsigned long can;
   (void)module;
-  if (!PyArg_ParseTuple(arguments, "Oskp", &callable, &asked.signature, &can, &asked.equivalent)) return NULL;
+  if (!PyArg_ParseTuple(arguments, "Oskp", &callable, &asked.signature, &can, &asked.equivalent))
+    return NULL;
   if (PyNativeSignature_ParseString(asked.signature, &asked.parsed, NULL) < 0) Py_RETURN_NONE;
   asked.can = can;
   const int has_self = PyCFunction_CheckExact(callable) || Py_TYPE(callable) == &PyCMethod_Type
@@ -108,16 +116,18 @@ static PyObject *FindSlot(PyObject *module, PyObject *arguments) {
   return PyLong_FromUnsignedLongLong(slot->data.flags);
 }
 
-static PyMethodDef methods[] = {{"find", Find, METH_VARARGS, NULL}, {"slot", FindSlot, METH_VARARGS, NULL},
+static PyMethodDef methods[] = {{"find", Find, METH_VARARGS, NULL},
+                                {"slot", FindSlot, METH_VARARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
-static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "reader_c_headers", NULL, -1, methods,
-                                 NULL, NULL, NULL, NULL};
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "reader_c_headers", NULL, -1, methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_reader_c_headers(void) {
   interface = PyTypedcall_Await();
   if (interface == NULL) return NULL;
   PyObject *module = PyModule_Create(&definition);
-  PyObject *names = Py_BuildValue("(ssssss)", "name", "def", "object", "instance", "sibling", "type");
+  PyObject *names =
+      Py_BuildValue("(ssssss)", "name", "def", "object", "instance", "sibling", "type");
   PyObject *places = names != NULL ? PySet_New(names) : NULL;
   Py_XDECREF(names);
   if (module == NULL || PyModule_AddObject(module, "PLACES", places) < 0) return NULL;

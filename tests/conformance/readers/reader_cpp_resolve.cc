@@ -9,7 +9,8 @@ static PyObject *Find(PyObject *, PyObject *arguments) {
   typedcall::request asked;
   unsigned long can;
   int equivalent;
-  if (!PyArg_ParseTuple(arguments, "Oskp", &callable, &asked.signature, &can, &equivalent)) return nullptr;
+  if (!PyArg_ParseTuple(arguments, "Oskp", &callable, &asked.signature, &can, &equivalent))
+    return nullptr;
   asked.can = can;
   asked.allowed = equivalent != 0 ? typedcall::casting::equivalent : typedcall::casting::exact;
   // What is no signature is refused by resolve(), which looks at the text of a request.
@@ -21,8 +22,9 @@ static PyObject *Find(PyObject *, PyObject *arguments) {
     }
     return nullptr;
   }
-  return Py_BuildValue("skK", found->signature.c_str(), static_cast<unsigned long>(found->flags),
-                       static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(found->funcptr)));
+  return Py_BuildValue(
+      "skK", found->signature.c_str(), static_cast<unsigned long>(found->flags),
+      static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(found->funcptr)));
 }
 
 static PyObject *FindSlot(PyObject *, PyObject *arguments) {
@@ -38,14 +40,22 @@ static PyObject *FindSlot(PyObject *, PyObject *arguments) {
 static PyMethodDef methods[] = {{"find", Find, METH_VARARGS, nullptr},
                                 {"slot", FindSlot, METH_VARARGS, nullptr},
                                 {nullptr, nullptr, 0, nullptr}};
-static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "reader_cpp_resolve", nullptr, -1, methods,
-                                 nullptr, nullptr, nullptr, nullptr};
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                                 "reader_cpp_resolve",
+                                 nullptr,
+                                 -1,
+                                 methods,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr};
 
 PyMODINIT_FUNC PyInit_reader_cpp_resolve() {
   interface = PyTypedcall_Await();
   if (interface == nullptr) return nullptr;
   PyObject *module = PyModule_Create(&definition);
-  PyObject *names = Py_BuildValue("(ssssss)", "name", "def", "object", "instance", "sibling", "type");
+  PyObject *names =
+      Py_BuildValue("(ssssss)", "name", "def", "object", "instance", "sibling", "type");
   PyObject *places = names != nullptr ? PySet_New(names) : nullptr;
   Py_XDECREF(names);
   if (module == nullptr || PyModule_AddObject(module, "PLACES", places) < 0) return nullptr;

@@ -1,4 +1,5 @@
-// The reader that core/custom_slots_limited.h makes: slots of types, in a module of the limited API of CPython 3.12.
+// The reader that core/custom_slots_limited.h makes: slots of types, in a module of the limited API
+// of CPython 3.12.
 #define Py_LIMITED_API 0x030c0000
 #include "core/custom_slots_limited.h"
 
@@ -16,8 +17,8 @@ static PyObject *FindSlot(PyObject *module, PyObject *arguments) {
 }
 
 static PyMethodDef methods[] = {{"slot", FindSlot, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
-static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "reader_limited_api", NULL, -1, methods,
-                                 NULL, NULL, NULL, NULL};
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "reader_limited_api", NULL, -1, methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_reader_limited_api(void) {
   if (PyCustomSlots_LimitedImport(&api) < 0) return NULL;

@@ -1,0 +1,161 @@
+// The module that is made of records: records.py puts their functions, rows and symbols where this
+// says so. It makes a callable of each, in the place that it is asked for.
+#include "record_module.h"
+#include "record_types.h"
+// Behind these.
+#include "record_functions.h"
+
+// FUNCTIONS
+
+// The record, and the static def of what has a sibling symbol.
+static const struct {
+  Record record;
+  PyMethodDef *def;
+} rows[] = {
+    // ROWS
+};
+
+static const Record *Find(const char *id, PyMethodDef **def) {
+  for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); ++i) {
+    if (strcmp(rows[i].record.id, id) == 0) {
+      *def = rows[i].def;
+      return &rows[i].record;
+    }
+  }
+  PyErr_SetString(PyExc_KeyError, id);
+  return NULL;
+}
+
+static PyObject *Make(PyObject *module, PyObject *arguments) {
+  const char *id, *place;
+  PyMethodDef *def;
+  if (!PyArg_ParseTuple(arguments, "ss", &id, &place)) return NULL;
+  const Record *record = Find(id, &def);
+  if (record == NULL) return NULL;
+  if (strcmp(place, "name") == 0) return NamedCallable(module, record);
+#ifndef PYPY_VERSION
+  if (strcmp(place, "def") == 0) return DefCallable(module, record);
+  if (strcmp(place, "object") == 0) return ObjectCallable(record);
+  if (strcmp(place, "instance") == 0) return InstanceCallable(record);
+  if (strcmp(place, "sibling") == 0) {
+    PyObject *name = PyUnicode_FromString("conformance");
+    PyObject *function = name != NULL ? PyCFunction_NewEx(def, NULL, name) : NULL;
+    Py_XDECREF(name);
+    return function;
+  }
+#endif
+  PyErr_SetString(PyExc_NotImplementedError, place);
+  return NULL;
+}
+
+#ifndef PYPY_VERSION
+static PyObject *OfferThere(PyObject *module, PyObject *arguments) {
+  const char *id, *place;
+  PyObject *callable;
+  PyMethodDef *def;
+  (void)module;
+  if (!PyArg_ParseTuple(arguments, "Oss", &callable, &id, &place)) return NULL;
+  const Record *record = Find(id, &def);
+  if (record == NULL || Offer(callable, record, place) < 0) return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyObject *SlotClass(PyObject *module, PyObject *body) {
+  (void)module;
+  return (PyObject *)InstanceClass(body);
+}
+
+// An instance of `class`, which derives from SlotClass(), with the record's table, or with none for
+// None.
+static PyObject *MakeInstance(PyObject *module, PyObject *arguments) {
+  const char *id;
+  PyObject *type;
+  PyMethodDef *def;
+  (void)module;
+  if (!PyArg_ParseTuple(arguments, "zO!", &id, &PyType_Type, &type)) return NULL;
+  const Record *record = id != NULL ? Find(id, &def) : NULL;
+  if (id != NULL && record == NULL) return NULL;
+  return InstanceOf((PyTypeObject *)type, record != NULL ? GuardedTable(record) : NULL);
+}
+
+static PyObject *ReplaceTable(PyObject *module, PyObject *arguments) {
+  const char *id;
+  PyObject *instance;
+  PyMethodDef *def;
+  (void)module;
+  if (!PyArg_ParseTuple(arguments, "Os", &instance, &id)) return NULL;
+  const Record *record = Find(id, &def);
+  if (record == NULL) return NULL;
+  __atomic_store_n(&((Instance *)instance)->table, GuardedTable(record), __ATOMIC_RELEASE);
+  Py_RETURN_NONE;
+}
+
+static PyObject *Lookalike(PyObject *module, PyObject *arguments) {
+  const char *kind;
+  static const Slot slot = {0x01000101, 77};
+  (void)module;
+  if (!PyArg_ParseTuple(arguments, "s", &kind)) return NULL;
+  if (strcmp(kind, "larger metaclass, magic 0") == 0) return TypeOfLargerMetaclass(0, &slot);
+  if (strcmp(kind, "larger metaclass, another magic") == 0) {
+    return TypeOfLargerMetaclass(UINT64_C(0xd1a0c5b3e7f42960), &slot);
+  }
+  PyTypeObject *made = strcmp(kind, "static") == 0              ? StaticBase()
+                       : strcmp(kind, "static derived") == 0    ? StaticDerived()
+                       : strcmp(kind, "static type below") == 0 ? StaticTypeBelow()
+                                                                : NULL;
+  if (made != NULL) return made->tp_alloc(made, 0);
+  if (PyErr_Occurred()) return NULL;
+  PyErr_SetString(PyExc_KeyError, kind);
+  return NULL;
+}
+
+static PyObject *Forge(PyObject *module, PyObject *arguments) {
+  const char *name;
+  int major, minor, size, is_in_module;
+  (void)module;
+  if (!PyArg_ParseTuple(arguments, "siiip", &name, &major, &minor, &size, &is_in_module))
+    return NULL;
+  if (ForgeInterface(name, major, minor, size, is_in_module) < 0) return NULL;
+  Py_RETURN_NONE;
+}
+#endif
+
+static PyMethodDef methods[] = {{"make", Make, METH_VARARGS, NULL},
+#ifndef PYPY_VERSION
+                                {"offer", OfferThere, METH_VARARGS, NULL},
+                                {"slot_class", SlotClass, METH_O, NULL},
+                                {"make_instance", MakeInstance, METH_VARARGS, NULL},
+                                {"replace_table", ReplaceTable, METH_VARARGS, NULL},
+                                {"lookalike", Lookalike, METH_VARARGS, NULL},
+                                {"forge_interface", Forge, METH_VARARGS, NULL},
+#endif
+                                {NULL, NULL, 0, NULL}};
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "conformance_records", NULL, -1, methods, NULL, NULL, NULL, NULL};
+
+// {id: [(signature, flags, address), ...]}
+static int AddEntries(PyObject *module) {
+  PyObject *found = PyDict_New();
+  for (size_t i = 0; found != NULL && i < sizeof(rows) / sizeof(*rows); ++i) {
+    const Record *record = &rows[i].record;
+    PyObject *list = PyList_New(0);
+    for (int at = 0; at < record->length; ++at) {
+      const Entry *entry = &record->entries[at];
+      PyObject *row = Py_BuildValue("(zKK)", entry->signature, (unsigned long long)entry->flags,
+                                    (unsigned long long)(uintptr_t)entry->function);
+      PyList_Append(list, row);
+      Py_XDECREF(row);
+    }
+    PyDict_SetItemString(found, record->id, list);
+    Py_XDECREF(list);
+  }
+  return PyModule_AddObject(module, "ENTRIES", found);
+}
+
+PyMODINIT_FUNC PyInit_conformance_records(void);
+PyMODINIT_FUNC PyInit_conformance_records(void) {
+  PyObject *module = PyModule_Create(&definition);
+  if (module == NULL || AddEntries(module) < 0 || PyErr_Occurred()) return NULL;
+  // SYMBOLS
+  return module;
+}

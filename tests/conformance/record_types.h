@@ -1,0 +1,124 @@
+// Types that are extensible or only look so, and interfaces that are none or newer: what records of
+// these need. Included behind record_module.h.
+#ifndef TYPEDCALL_TESTS_CONFORMANCE_RECORD_TYPES_H_
+#define TYPEDCALL_TESTS_CONFORMANCE_RECORD_TYPES_H_
+
+#include "record_module.h"
+
+#ifndef PYPY_VERSION
+
+// --- Types that only look like ours ---
+
+static size_t DataOffset(void) {
+  const size_t alignment = _Alignof(max_align_t);
+  return (sizeof(PyHeapTypeObject) + alignment - 1) / alignment * alignment;
+}
+
+// A metaclass that is no typedcall's and has as much room; its types have `magic` where ours have
+// theirs, and a table with `slot`.
+static PyObject *TypeOfLargerMetaclass(uint64_t magic, const Slot *slot) {
+  PyType_Slot slots[] = {{0, NULL}};
+  PyType_Spec spec = {"conformance.LargerMetaclass", (int)DataOffset() + 64,
+                      (int)PyType_Type.tp_itemsize, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                      slots};
+  PyObject *bases = PyTuple_Pack(1, &PyType_Type);
+  PyObject *metaclass = bases != NULL ? PyType_FromSpecWithBases(&spec, bases) : NULL;
+  Py_XDECREF(bases);
+  PyObject *type = metaclass != NULL ? PyObject_CallFunction(metaclass, "s(){}", "Larger") : NULL;
+  Py_XDECREF(metaclass);
+  if (type == NULL) return NULL;
+  const Slot *const *table_at = &slot;
+  const Py_ssize_t count = 1;
+  memcpy((char *)type + DataOffset(), &count, 8);
+  memcpy((char *)type + DataOffset() + 8, table_at, 8);
+  memcpy((char *)type + DataOffset() + 16, &magic, 8);
+  PyObject *made = PyObject_CallObject(type, NULL);
+  Py_DECREF(type);
+  return made;
+}
+
+// A static type with slots, by rule 1.17.
+typedef struct StaticType {
+  PyHeapTypeObject type;
+  _Alignas(max_align_t) Py_ssize_t count;
+  Slot *table;
+  uint64_t magic;
+} StaticType;
+
+static PyTypeObject *ReadyStatic(StaticType *type, PyTypeObject *base, Slot *table,
+                                 Py_ssize_t count, Py_ssize_t room) {
+  const Interface *interface = FindInterface();
+  PyTypeObject *made = &type->type.ht_type;
+  if (interface == NULL) return NULL;
+  Py_SET_REFCNT((PyObject *)type, 1);
+  made->tp_name = "conformance.Static";
+  made->tp_basicsize = base != NULL ? base->tp_basicsize : (Py_ssize_t)sizeof(PyObject);
+  made->tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
+  made->tp_base = base;
+  made->tp_as_buffer = &type->type.as_buffer;
+  type->count = count;
+  type->table = table;
+  return interface->ready_static(interface->state, made, room) < 0 ? NULL : made;
+}
+
+static PyTypeObject *StaticBase(void) {
+  static StaticType type;
+  static Slot table[] = {{0x01000101, 77}, {0, 0}};
+  static int is_ready;
+  if (is_ready) return &type.type.ht_type;
+  is_ready = ReadyStatic(&type, NULL, table, 1, 2) != NULL;
+  return is_ready ? &type.type.ht_type : NULL;
+}
+
+static PyTypeObject *StaticDerived(void) {
+  static StaticType type;
+  static Slot table[] = {{0x01000201, 78}, {0, 0}};
+  static int is_ready;
+  PyTypeObject *base = StaticBase();
+  if (base == NULL || is_ready) return base != NULL ? &type.type.ht_type : NULL;
+  is_ready = ReadyStatic(&type, base, table, 1, 2) != NULL;
+  return is_ready ? &type.type.ht_type : NULL;
+}
+
+// A static type below an extensible one, whose metaclass CPython gives it, and behind which nothing
+// is mapped.
+static PyTypeObject *StaticTypeBelow(void) {
+  PyTypeObject *base = StaticBase();
+  if (base == NULL) return NULL;
+  PyTypeObject *type = (PyTypeObject *)(void *)Guarded(sizeof(PyTypeObject), 1);
+  memset(type, 0, sizeof(*type));
+  Py_SET_REFCNT((PyObject *)type, 1);
+  type->tp_name = "conformance.Below";
+  type->tp_basicsize = base->tp_basicsize;
+  type->tp_flags = Py_TPFLAGS_DEFAULT;
+  type->tp_base = base;
+  return PyType_Ready(type) < 0 ? NULL : type;
+}
+
+// --- Interfaces that are none, or newer ---
+
+// Puts a copy of the installed interface, of `size` bytes, in its place: under another capsule's
+// name, with other numbers, or in the module only.
+static int ForgeInterface(const char *name, int major, int minor, int size, int is_in_module) {
+  const Interface *real = FindInterface();
+  PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  PyObject *module = real != NULL ? PyImport_ImportModule("_extensibletype") : NULL;
+  if (module == NULL) return -1;
+  Interface *copy = (Interface *)(void *)Guarded((size_t)size, 1);
+  memcpy(copy, real, (size_t)size < sizeof(*real) ? (size_t)size : sizeof(*real));
+  copy->major = (uint16_t)major;
+  copy->minor = (uint16_t)minor;
+  copy->size = (uint32_t)size;
+  // Kept: where its last reference goes, it comes back.
+  Py_XINCREF(PyDict_GetItemString(kept, kCapsuleName));
+  PyObject *capsule = PyCapsule_New(copy, strdup(name), NULL);
+  int failed = capsule == NULL || PyDict_DelItemString(kept, kCapsuleName) < 0 ||
+               PyObject_SetAttrString(module, "typedcall_v2", capsule) < 0;
+  if (!failed && !is_in_module) failed = PyDict_SetItemString(kept, kCapsuleName, capsule) < 0;
+  Py_XDECREF(capsule);
+  Py_DECREF(module);
+  return failed ? -1 : 0;
+}
+
+#endif  // PYPY_VERSION
+#endif  // TYPEDCALL_TESTS_CONFORMANCE_RECORD_TYPES_H_

@@ -1,0 +1,23 @@
+"""The records of tests/conformance would notice if one of the checks in our readers went."""
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import support
+
+CONFORMANCE = pathlib.Path(__file__).resolve().parents[1] / "conformance"
+
+
+@support.ON_CPYTHON
+class Mutations(unittest.TestCase):
+    def test_each_is_noticed(self):
+        done = subprocess.run([sys.executable, CONFORMANCE / "mutations.py"], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+        self.assertEqual([line for line in done.stdout.splitlines() if line.startswith("MISSED")], [])
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertGreater(done.stdout.count("\nnoticed "), 30)
+
+
+if __name__ == "__main__":
+    unittest.main()

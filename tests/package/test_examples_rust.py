@@ -1,0 +1,36 @@
+"""examples/rust: a provider and a reader in Rust, which know of typedcall only what docs/ABI.md says."""
+import os
+import sys
+import unittest
+
+import support
+
+support.module_only_if(not support.IS_PYPY, "it is for CPython")
+import test_conformance  # noqa: E402
+from test_conformance import conformance  # noqa: E402
+
+if not os.path.exists(conformance.RUSTC):
+    raise unittest.SkipTest("Debian's rustc is not installed")
+if sys.version_info[:2] != (3, 11):
+    support.module_only_if(False, "one version is enough: it takes what differs from the running one")
+
+
+class Rust(test_conformance.Members):
+    members = ("rust",)
+    others = ("c", "ctypes")
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        conformance.prepare_members(cls.folder, cls.others)
+
+    def test_with_all_others(self):
+        self.check_pairs(self.others, ["member_rust_consumer"])
+        self.check_pairs(self.members, [f"member_{name}_consumer" for name in self.others])
+
+
+# What is inherited from is another file's.
+del test_conformance
+
+if __name__ == "__main__":
+    unittest.main()
