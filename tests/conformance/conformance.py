@@ -96,7 +96,9 @@ def ask(reader, ids, folder, python):
 def run(reader, found, folder, python=sys.executable):
     """Every answer of a reader. A process that dies answers CRASHED for what it was asked, and a new one goes on."""
     answers = []
-    batches = [[record["id"]] for record in found if record["layer"] == "interface"]
+    # PyPy has no interface.
+    batches = [[record["id"]] for record in found
+               if record["layer"] == "interface" and sys.implementation.name == "cpython"]
     batches.insert(0, [record["id"] for record in found if record["layer"] != "interface"])
     for batch in batches:
         while batch:

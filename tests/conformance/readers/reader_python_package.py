@@ -2,6 +2,7 @@
 import sys
 
 import typedcall
+from typedcall._foreign import is_unbound
 from typedcall._records import matching
 
 PLACES = {"name", "def", "object", "instance", "sibling"} if sys.implementation.name == "cpython" else {"name"}
@@ -9,13 +10,9 @@ PLACES = {"name", "def", "object", "instance", "sibling"} if sys.implementation.
 IS_BOUND_EARLY = True
 
 
-#: Of which entries() lists what a caller with a self can have.
-UNBOUND = type(str.upper), type(dict.__dict__["fromkeys"])
-
-
 def find(callable_, signature, can, equivalent):
     typedcall.parse_signature(signature)
-    if type(callable_) in UNBOUND:
+    if is_unbound(callable_):  # of which entries() lists what a caller with a self can have
         return None
     for entry in matching(typedcall.entries(callable_), signature, "equivalent" if equivalent else "exact"):
         if int(entry.flags) & 0xffff & ~can == 0:
@@ -24,4 +21,10 @@ def find(callable_, signature, can, equivalent):
 
 
 def call(callable_, signature, can, arguments):
-    return typedcall.resolve(callable_, signature)(*arguments)
+    try:
+        function = typedcall.resolve(callable_, signature)
+    except TypeError as error:
+        if sys.implementation.name == "pypy":
+            raise NotImplementedError(f"cffi calls without GIL, exceptions and self: {error}") from None
+        raise
+    return function(*arguments)

@@ -38,16 +38,6 @@ _name_of_type: Any = type.__dict__["__name__"].__get__
 _LONGEST = 200
 
 
-# Of methods as their types have them. PyPy's own are plain functions.
-_UNBOUND = tuple(each for each in (type(str.upper), type(dict.__dict__["fromkeys"]))
-                 if each not in (types.FunctionType, types.BuiltinFunctionType, classmethod))
-
-
-def is_unbound(obj: Any) -> bool:
-    """Is it `Type.method`, to which Python passes self first?"""
-    return type(obj) in _UNBOUND
-
-
 def attribute(obj: Any, name: str, default: Any = None) -> Any:
     """An attribute that `obj` may have: `default` where looking for it fails, however it fails."""
     try:
@@ -185,6 +175,11 @@ def members(namespace: Any) -> list[tuple[str, Any]]:
     else:
         return []
     return [(exact_text(key), value) for key, value in pairs if is_a(key, str)]
+
+
+def is_unbound(obj: Any) -> bool:
+    """Is it `Type.method` of a type made in C, to which Python passes self first?"""
+    return type_name(obj) in ("method_descriptor", "classmethod_descriptor")
 
 
 def printable(text: str, longest: int = _LONGEST) -> str:

@@ -20,6 +20,12 @@ static PyMethodDef *DefOf(PyObject *callable) {
   return NULL;
 }
 
+// Is there nothing that an entry with TAKES_SELF could be given?
+static int HasNoSelf(PyObject *callable, const PyMethodDef *def) {
+  if (def == NULL || Py_TYPE(callable) != &PyCFunction_Type) return 0;
+  return (def->ml_flags & METH_STATIC) != 0 || ((PyCFunctionObject *)callable)->m_self == NULL;
+}
+
 // Appends (signature, flags, address, place, callable). Leaves out what nobody can use, as the C++
 // resolver does. Returns 0, or -1 with an exception.
 static int Append(PyObject *list, const PyNativeCallableEntry *entry, const char *place,
@@ -28,6 +34,9 @@ static int Append(PyObject *list, const PyNativeCallableEntry *entry, const char
   PyNativeSignature parsed;
   if (PyNativeSignature_ParseString(entry->signature, &parsed, NULL) < 0) return 0;
   if (!PyNativeCallable_IsWellFormed(entry->flags, parsed.result)) return 0;
+  if ((entry->flags & PyNativeCallable_TAKES_SELF) != 0 && HasNoSelf(callable, DefOf(callable))) {
+    return 0;
+  }
   PyObject *row =
       Py_BuildValue("skNsO", entry->signature, (unsigned long)entry->flags,
                     PyLong_FromUnsignedLongLong((uintptr_t)entry->funcptr), place, callable);

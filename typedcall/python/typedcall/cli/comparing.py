@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Callable
 
 import typedcall
-from typedcall._foreign import is_a, show, type_name
+from typedcall._foreign import is_a, is_unbound, show
 from typedcall._records import EVERYTHING, Entry, Flags
 from typedcall.cli.arguments import ArgumentMaker, Ranges, as_buffers, fits, why_not
 from typedcall.cli.buffers import contents, copied
@@ -216,7 +216,7 @@ class _Comparison:
 def _obstacle(target: Target) -> str | None:
     if not callable(target.function):
         return "it cannot be called from Python"
-    if type_name(target.function) in ("method_descriptor", "classmethod_descriptor"):
+    if is_unbound(target.function):
         return "it needs an instance; name a bound method"
     return None
 
