@@ -142,6 +142,11 @@ def report(found, results, expected):
         counts = collections.Counter(answer.outcome for answer in answers)
         known = sum(answer.outcome == WRONG and answer.id in expected.get(reader, {}) for answer in answers)
         lines.append(f"| {reader} | {counts[RIGHT]} | {counts[WRONG]} | {known} | {counts[CRASHED]} | {counts[NOT_ASKED]} |")
+    lines += ["", "| not run, by its source | of records | does |", "|---|---|---|"]
+    for field in ("pypy_branch", "sep200_header"):
+        counts = collections.Counter(record[field] for record in found if field in record)
+        lines.append(f"| {field} | {sum(counts.values())} | " + ", ".join(
+            f"{name} {count}" for name, count in sorted(counts.items())) + " |")
     lines += ["", "| rule | records | or why there is none |", "|---|---|---|"]
     by_rule = collections.Counter(rule for record in found for rule in record["rules"])
     why = records.reasons()

@@ -23,6 +23,8 @@ C_TYPES = {"?": "_Bool", "b": "signed char", "h": "short", "i": "int", "l": "lon
            "B": "unsigned char", "H": "unsigned short", "I": "unsigned int", "L": "unsigned long",
            "Q": "unsigned long long", "f": "float", "d": "double"}
 MAGIC = 0x5059545950454431
+#: What a header has in front of it where PyPy's codes cannot say what the function takes (4.6).
+NOT_FOR_PYPY = 0x100
 #: A good entry behind a malformed one.
 NEXT = ["d->d", 0, "third"]
 
@@ -121,6 +123,8 @@ class Source:
 
     def name(self, name, given):
         header, pypy, one_arg = (given.get(part) for part in ("header", "pypy", "one_arg"))
+        if header is not None and pypy is None:
+            pypy = {"codes": [NOT_FOR_PYPY, -1], "result": NOT_FOR_PYPY, "function": None}
         convention = sum(CONVENTIONS[word] for word in given.get("convention", "O").split("|"))
         header_fields = {"details": 0, "table": 1, "size": 56, "major": 1, "minor": 0, "magic": MAGIC, **(header or {})}
         struct = pypy or one_arg or {}

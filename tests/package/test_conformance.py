@@ -29,6 +29,12 @@ class Corpus(unittest.TestCase):
                 self.assertEqual([rule for rule in record["rules"] if rule not in known], [])
                 self.assertTrue(record["rules"])
 
+    def test_what_cannot_be_run_is_said_of_each_that_it_would_read(self):
+        for record in CORPUS:
+            with self.subTest(id=record["id"]):
+                self.assertEqual(record.get("pypy_branch") in ("typed", "boxed", "crash"), record["layer"] == "name")
+                self.assertEqual(record.get("sep200_header") in ("nothing", "wild"), record["layer"] == "type")
+
     def test_names_are_unique(self):
         counts = collections.Counter(record["id"] for record in CORPUS)
         self.assertEqual([id_ for id_, count in counts.items() if count > 1], [])
