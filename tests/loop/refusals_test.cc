@@ -95,7 +95,9 @@ TEST(RefusalsTest, HintsAndDifferencesAreNoObstacle) {
 TEST(RefusalsTest, WhatTheResolverYieldsIsTaken) {
   int made = 0;
   for (std::uintptr_t flags = 0; flags < 0x200; ++flags) {
-    const PyNativeCallableEntry entry = {"d&d->i", flags, reinterpret_cast<void *>(&Twice)};
+    const bool is_error_value = (flags & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0;
+    const PyNativeCallableEntry entry = {is_error_value ? "d->d" : "d&d->i", flags,
+                                         reinterpret_cast<void *>(&Twice)};
     if (!typedcall::internal::can_call(entry, typedcall::loop_capabilities)) continue;
     typedcall::loop_options options;  // what a resolution brings
     if ((flags & PyNativeCallable_FALLS_BACK) != 0) {
@@ -104,7 +106,7 @@ TEST(RefusalsTest, WhatTheResolverYieldsIsTaken) {
     EXPECT_EQ(Refused(entry.signature, flags, options), "made") << flags;
     ++made;
   }
-  EXPECT_GE(made, 10);
+  EXPECT_GE(made, 8);
 }
 
 }  // namespace
