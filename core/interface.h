@@ -33,7 +33,7 @@ extern "C" {
 /// What a row of the side table is keyed by, and what its value then is.
 enum PyTypedcall_Space {
   PyTypedcall_BY_TYPE = 0,    ///< a type that cannot take our metaclass: PyForeignSlots_Table *
-  PyTypedcall_BY_DEF = 1,     ///< a PyMethodDef without flag bits: const PyNativeCallableTable *
+  PyTypedcall_BY_DEF = 1,     ///< a PyMethodDef: const PyNativeCallableTable *
   PyTypedcall_BY_OBJECT = 2,  ///< one object: const PyNativeCallableTable *
   PyTypedcall_MERGED_BY_TYPE = 3,  ///< a type's BY_TYPE rows and those of its bases, merged
   PyTypedcall_SPACES = 4

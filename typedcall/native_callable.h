@@ -172,8 +172,8 @@ static inline TYPEDCALL_COLD int PyNativeCallable_Internal_SlotIsCalled(PyTypeOb
       if (data->table[at].id == PYCUSTOMSLOT_NATIVECALLABLE_ID) owner = base;
     }
   }
-  int is_called = owner == type;  // as where there is no memory to ask for the MRO
-  PyObject *name = is_called ? NULL : PyUnicode_FromString("__call__");
+  int is_called = mro != NULL && owner == type;
+  PyObject *name = is_called || mro == NULL ? NULL : PyUnicode_FromString("__call__");
   if (name != NULL) {
 #ifdef Py_GIL_DISABLED
     PyObject *own = _PyType_LookupRef(owner, name), *found = _PyType_LookupRef(type, name);
@@ -191,8 +191,8 @@ static inline TYPEDCALL_COLD int PyNativeCallable_Internal_SlotIsCalled(PyTypeOb
 }
 #endif
 
-/// The same for who calls: NULL where the class of the instance overrides `__call__` below the
-/// class that brought the slot. Python would call what overrides it.
+/// The table if calling the instance calls what the slot's class brought, else NULL: a class below
+/// that may override `__call__`.
 /// GIL: held; keeps a pending exception, sets none. Source: docs/ABI.md, section 1.
 static inline const PyNativeCallableTable *PyNativeCallable_CallTable(PyObject *object) {
 #if TYPEDCALL_IS_SUPPORTED

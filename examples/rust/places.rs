@@ -67,8 +67,10 @@ impl Request<'_> {
 
 /// The well-formed entries of a table (3.1 to 3.3).
 pub unsafe fn entries_of(table: *const Table) -> Vec<Found> {
-    let count = if table.is_null() { 0 } else { (*table).count };
-    let first = addr_of!((*table).entries) as *const Entry;
+    if table.is_null() {
+        return Vec::new();
+    }
+    let (count, first) = ((*table).count, addr_of!((*table).entries) as *const Entry);
     (0..count)
         .filter_map(|index| {
             let entry = &*first.offset(index);

@@ -2,7 +2,7 @@
 its own, and says what they got wrong. README.md has the protocol."""
 import argparse
 import collections
-import contextlib
+import importlib.util
 import json
 import os
 import shutil
@@ -16,8 +16,10 @@ READERS = os.path.join(records.HERE, "readers")
 EXPECTED = os.path.join(records.HERE, "expected_failures.json")
 #: Ours that every CPython can have, by module; a compiled one by its source.
 OURS = ["reader_c_headers", "reader_cpp_resolve", "reader_python_package", "reader_provider"]
-#: Debian's: what the example has to compile with.
-RUSTC = "/usr/bin/rustc"
+#: And with libraries, or where the limited API has what they need.
+MORE = {"reader_numba": "numba", "reader_sqlite": "apsw", "reader_limited_api": None}
+#: Debian's, which the example has to compile with, stands in front of others in a usual PATH.
+RUSTC = shutil.which("rustc", path=os.defpath) or shutil.which("rustc")
 RIGHT, WRONG, CRASHED, NOT_ASKED = "right", "wrong", "crashed", "not asked"
 #: Of one batch, in seconds.
 LIMIT = 900
@@ -79,18 +81,17 @@ def ask(reader, ids, folder, python):
     except subprocess.TimeoutExpired as error:
         status, output, errors = "no answer in time", error.stdout or "", ""
         output = output if isinstance(output, str) else output.decode(errors="replace")
-    lines = []
+    answers, pending, is_done = [], None, False
     for line in output.splitlines():
-        with contextlib.suppress(ValueError):
-            lines.append(json.loads(line))
-    answers, pending = [], None
-    for id_, place, seen, right in lines:
+        id_, place, seen, right = json.loads(line)
         if seen == "asked":
             pending = id_, place
-            continue
-        pending = None
-        answers.append(Answer(id_, place, seen, NOT_ASKED if right is None else RIGHT if right else WRONG))
-    return answers, pending, status, errors
+        elif id_ == "done":
+            is_done = True
+        else:
+            pending = None
+            answers.append(Answer(id_, place, seen, NOT_ASKED if right is None else RIGHT if right else WRONG))
+    return answers, pending, status if status or is_done else "it ended early", errors
 
 
 def run(reader, found, folder, python=sys.executable):
@@ -108,6 +109,7 @@ def run(reader, found, folder, python=sys.executable):
                 break
             if pending is None and not got:
                 raise RuntimeError(f"{reader} cannot be asked: {errors[-2000:]}")
+            # Between two records: the next has not been asked.
             crashed = pending or (got[-1].id, None)
             answers.append(Answer(*crashed, f"status {status}: {errors[-300:]}", CRASHED))
             batch = batch[batch.index(crashed[0]) + 1:]
@@ -169,7 +171,9 @@ def main():
     expected, results, status = load_expected(), {}, 0
     with tempfile.TemporaryDirectory() as folder:
         records.build(found, folder)
-        for reader in options.reader or OURS:
+        more = [reader for reader, library in MORE.items() if (
+            importlib.util.find_spec(library) if library else sys.version_info >= (3, 12))]
+        for reader in options.reader or OURS + more:
             prepare(reader, folder)
             answers = results[reader] = run(reader, asked, folder)
             bad, unexpected = judge(reader, answers, expected)

@@ -22,8 +22,8 @@ MUTATIONS = [
     ("3.11", CALLABLE, "return result.code == PyNativeType_DOUBLE && !result.is_pointer;", "return 1;"),
     ("3.12", CALLABLE, "PyNativeKind_HasErrorValue(PyNativeType_Kind(result));", "1;"),
     ("3.13", CALLABLE, "return PyNativeType_Equivalent(result, status);", "return 1;"),
-    ("1.19", CALLABLE, "return table != NULL && PyNativeCallable_Internal", "return PyNativeCallable_Internal"),
-    ("1.21", CALLABLE, "return owner->tp_call == type->tp_call;", "return 1;"),
+    ("1.21", CALLABLE, "own != NULL && own == found && owner->tp_call == type->tp_call;", "1;"),
+    ("1.21", CALLABLE, "own != NULL && own == found && owner", "owner"),
     ("8.2", TYPE, "PyNativeCode_Kind(b.code) == kind &&", "1 &&"),
     ("8.2", TYPE, "PyNativeCode_Size(a.code) == PyNativeCode_Size(b.code);", "1;"),
     ("8.3", TYPE, "PyNativeType_IsConst(from) <= PyNativeType_IsConst(to);", "1;"),
@@ -36,7 +36,8 @@ MUTATIONS = [
     ("4.2", METHOD, "return metadata->size >= PyTypedMethod_SIZE_1_0 ? metadata : NULL;", "return metadata;"),
     ("4.5", METHOD, "METH_VARARGS | METH_KEYWORDS | METH_NOARGS", "METH_VARARGS | METH_NOARGS"),
     ("4.6", METHOD, "if (nargs == most) return 0;", ""),
-    ("4.6", METHOD, "if (result == '\\0' || function == NULL) return 0;", "if (result == '\\0') return 0;"),
+    ("4.6", METHOD, "if (signature[nargs] == '\\0') return 0;", "if (signature[nargs] == '\\0') break;"),
+    ("4.7", METHOD, "if (metadata->arg_type == -1) return 0;", ""),
     ("4.7", METHOD, "return PyTypedMethod_Internal_Telling(def) > 0 &&", "return 1 &&"),
     ("4.10", SIBLING, "if (sibling == NULL || sibling->def != def) return NULL;", "if (sibling == NULL) return NULL;"),
     ("4.10", SIBLING, "symbol->st_size == size &&", "1 &&"),
@@ -49,7 +50,7 @@ MUTATIONS = [
     ("3.10", REQUEST, "(entry.flags & PyNativeCallable_MANDATORY_MASK & ~can) == 0;", "true;"),
     ("3.12", REQUEST, "return (entry.flags & reports) == 0 || goes_with_result(entry);", "return true;"),
     ("8.3", REQUEST, "return (entry.flags & by_place) == 0 || has_same_place(entry, asked);", "return true;"),
-    ("8.3", REQUEST, "if (is_result ? a == 'k' : b == 'k') {", "if (a == 'k' || b == 'k') {"),
+    ("8.3", REQUEST, "if (before == '*' && b == 's') return false;  // it has no \"k\"", ""),
     ("8.6", "typedcall/resolve.h", "if (!asked.unbound) return false;", ""),
     ("3.16", "typedcall/resolve.h", "without_self.can &= ~PyNativeCallable_TAKES_SELF;",
      "return false;"),
@@ -73,7 +74,9 @@ def noticed_by(mutation, module_folder, asked):
     found = {}
     with tempfile.TemporaryDirectory() as scratch:
         headers = os.path.join(scratch, "include")
-        shutil.copytree(records.headers(), headers)
+        for room in ("core", "typedcall"):
+            shutil.copytree(os.path.join(records.headers(), room), os.path.join(headers, room),
+                            ignore=shutil.ignore_patterns("python"))
         mutate(headers, path, old, new)
         for name in os.listdir(module_folder):
             os.symlink(os.path.join(module_folder, name), os.path.join(scratch, name))
@@ -92,6 +95,10 @@ def main():
     missed = 0
     with tempfile.TemporaryDirectory() as folder:
         records.build(found, folder)
+        # Or anything would be noticed.
+        unchanged = noticed_by(("", CALLABLE, "#endif  // TYPEDCALL_NATIVE_CALLABLE_H_", "#endif"), folder, asked)
+        if unchanged:
+            sys.exit(f"without a mutation: {unchanged}")
         for mutation in MUTATIONS:
             rule, path, old, _ = mutation
             noticed = noticed_by(mutation, folder, asked)

@@ -41,7 +41,7 @@ static int Refuses(double x) {
   return 1;
 }
 static double minus(double x) { return Refuses(x) ? -1 : -x; }
-static double minus_zero(double x) { return Refuses(x) ? -0.0 : x * 0 - x; }
+static double minus_zero(double x) { return Refuses(x) ? -0.0 : -x; }
 static long minus_l(long x) { return Refuses((double)x) ? -1 : -x; }
 static unsigned char minus_B(unsigned char x) { return Refuses(x) ? 255 : (unsigned char)-x; }
 static float minus_f(float x) { return Refuses((double)x) ? -1 : -x; }
@@ -68,6 +68,29 @@ static int even(long x, long *place) {
 }
 static int only_small(double x) { return x < 100 ? 0 : -1; }
 
+static const char *no_text(double x) {
+  (void)x;
+  return NULL;
+}
+static const char *a_text(double x) {
+  (void)x;
+  return "a text";
+}
+
+// Take self: what they are given has to be what CPython would pass.
 static double with_self(PyObject *self, double x) { return self != NULL ? 4 * x : -1; }
+static double self_is_module(PyObject *self, double x) { return PyModule_Check(self) ? 4 * x : -1; }
+static double self_is_bound(PyObject *self, double x) {
+  return strcmp(Py_TYPE(self)->tp_name, "conformance.Methods") == 0 ? 4 * x : -1;
+}
+#ifndef PYPY_VERSION
+static double self_is_instance(PyObject *self, double x) {
+  return Py_TYPE(self)->tp_basicsize >= (Py_ssize_t)sizeof(Instance)
+             ? ((Instance *)self)->factor * x
+             : -1;
+}
+#else
+#define self_is_instance with_self
+#endif
 
 #endif  // TYPEDCALL_TESTS_CONFORMANCE_RECORD_FUNCTIONS_H_

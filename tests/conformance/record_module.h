@@ -291,6 +291,7 @@ typedef struct Instance {
   const Table *table;
   double factor;
   PyObject *weak_references;
+  const Table *other;
 } Instance;
 
 static PyObject *CallInstance(PyObject *self, PyObject *arguments, PyObject *words) {
@@ -332,35 +333,39 @@ static PyTypeObject *ClassWithSlots(PyTypeObject *base, PyObject *body, const Sl
   return type;
 }
 
-static const Slot kTableSlot = {0x04000001, offsetof(Instance, table)};
+// Where consumers expect it, or elsewhere: at position 1, for another field.
+static const Slot kTableSlot[] = {{0x04000001, offsetof(Instance, table)}};
+static const Slot kOtherSlots[] = {{1, 0}, {0x04000001, offsetof(Instance, other)}};
 
-static PyObject *InstanceOf(PyTypeObject *type, const Table *table) {
+static PyObject *InstanceOf(PyTypeObject *type, const Table *table, int is_elsewhere) {
   Instance *made = type != NULL ? (Instance *)type->tp_alloc(type, 0) : NULL;
   if (made == NULL) return NULL;
-  made->table = table;
+  *(is_elsewhere ? &made->other : &made->table) = table;
   made->factor = 4;
   return (PyObject *)made;
 }
 
 // The class that brings the slot, with what is in `body`; NULL: nothing.
-static PyTypeObject *InstanceClass(PyObject *body) {
+static PyTypeObject *InstanceClass(PyObject *body, int is_elsewhere) {
   PyObject *namespace = body != NULL ? PyDict_Copy(body) : PyDict_New();
-  PyTypeObject *plain = PlainClass(), *type = ClassWithSlots(plain, namespace, &kTableSlot, 1);
+  PyTypeObject *plain = PlainClass();
+  PyTypeObject *type = is_elsewhere ? ClassWithSlots(plain, namespace, kOtherSlots, 2)
+                                    : ClassWithSlots(plain, namespace, kTableSlot, 1);
   Py_XDECREF(namespace);
   Py_XDECREF(plain);
   return type;
 }
 
 static PyObject *InstanceCallable(const Record *record) {
-  PyTypeObject *type = InstanceClass(NULL);
-  PyObject *made = InstanceOf(type, GuardedTable(record));
+  PyTypeObject *type = InstanceClass(NULL, 0);
+  PyObject *made = InstanceOf(type, GuardedTable(record), 0);
   Py_XDECREF(type);
   return made;
 }
 
 static PyObject *ObjectCallable(const Record *record) {
   PyTypeObject *plain = PlainClass();
-  PyObject *made = InstanceOf(plain, NULL);
+  PyObject *made = InstanceOf(plain, NULL, 0);
   Py_XDECREF(plain);
   if (made != NULL && Publish(2, made, made, record) < 0) Py_CLEAR(made);
   return made;

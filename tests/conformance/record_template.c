@@ -60,22 +60,29 @@ static PyObject *OfferThere(PyObject *module, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
-static PyObject *SlotClass(PyObject *module, PyObject *body) {
+// The class that brings SEP 201's slot: what is in its body, and whether the slot is where nobody
+// expects it.
+static PyObject *SlotClass(PyObject *module, PyObject *arguments) {
+  PyObject *body;
+  int is_elsewhere;
   (void)module;
-  return (PyObject *)InstanceClass(body);
+  if (!PyArg_ParseTuple(arguments, "O!p", &PyDict_Type, &body, &is_elsewhere)) return NULL;
+  return (PyObject *)InstanceClass(body, is_elsewhere);
 }
 
-// An instance of `class`, which derives from SlotClass(), with the record's table, or with none for
+// An instance of a class that derives from SlotClass(), with the record's table; with none for
 // None.
 static PyObject *MakeInstance(PyObject *module, PyObject *arguments) {
   const char *id;
   PyObject *type;
   PyMethodDef *def;
+  int is_elsewhere;
   (void)module;
-  if (!PyArg_ParseTuple(arguments, "zO!", &id, &PyType_Type, &type)) return NULL;
+  if (!PyArg_ParseTuple(arguments, "zO!p", &id, &PyType_Type, &type, &is_elsewhere)) return NULL;
   const Record *record = id != NULL ? Find(id, &def) : NULL;
   if (id != NULL && record == NULL) return NULL;
-  return InstanceOf((PyTypeObject *)type, record != NULL ? GuardedTable(record) : NULL);
+  return InstanceOf((PyTypeObject *)type, record != NULL ? GuardedTable(record) : NULL,
+                    is_elsewhere);
 }
 
 static PyObject *ReplaceTable(PyObject *module, PyObject *arguments) {
@@ -99,10 +106,12 @@ static PyObject *Lookalike(PyObject *module, PyObject *arguments) {
   if (strcmp(kind, "larger metaclass, another magic") == 0) {
     return TypeOfLargerMetaclass(UINT64_C(0xd1a0c5b3e7f42960), &slot);
   }
-  PyTypeObject *made = strcmp(kind, "static") == 0              ? StaticBase()
-                       : strcmp(kind, "static derived") == 0    ? StaticDerived()
-                       : strcmp(kind, "static type below") == 0 ? StaticTypeBelow()
-                                                                : NULL;
+  PyTypeObject *made = strcmp(kind, "static") == 0                   ? StaticBase()
+                       : strcmp(kind, "static derived") == 0         ? StaticDerived()
+                       : strcmp(kind, "static type below") == 0      ? StaticTypeBelow()
+                       : strcmp(kind, "plain metaclass, magic") == 0 ? StaticTypeWithMagic()
+                       : strcmp(kind, "skipped position") == 0       ? ClassWithASkip()
+                                                                     : NULL;
   if (made != NULL) return made->tp_alloc(made, 0);
   if (PyErr_Occurred()) return NULL;
   PyErr_SetString(PyExc_KeyError, kind);
@@ -111,11 +120,10 @@ static PyObject *Lookalike(PyObject *module, PyObject *arguments) {
 
 static PyObject *Forge(PyObject *module, PyObject *arguments) {
   const char *name;
-  int major, minor, size, is_in_module;
+  int major, minor, size, where;
   (void)module;
-  if (!PyArg_ParseTuple(arguments, "siiip", &name, &major, &minor, &size, &is_in_module))
-    return NULL;
-  if (ForgeInterface(name, major, minor, size, is_in_module) < 0) return NULL;
+  if (!PyArg_ParseTuple(arguments, "siiii", &name, &major, &minor, &size, &where)) return NULL;
+  if (ForgeInterface(name, major, minor, size, (enum Where)where) < 0) return NULL;
   Py_RETURN_NONE;
 }
 #endif
@@ -123,7 +131,7 @@ static PyObject *Forge(PyObject *module, PyObject *arguments) {
 static PyMethodDef methods[] = {{"make", Make, METH_VARARGS, NULL},
 #ifndef PYPY_VERSION
                                 {"offer", OfferThere, METH_VARARGS, NULL},
-                                {"slot_class", SlotClass, METH_O, NULL},
+                                {"slot_class", SlotClass, METH_VARARGS, NULL},
                                 {"make_instance", MakeInstance, METH_VARARGS, NULL},
                                 {"replace_table", ReplaceTable, METH_VARARGS, NULL},
                                 {"lookalike", Lookalike, METH_VARARGS, NULL},

@@ -95,11 +95,39 @@ static PyTypeObject *StaticTypeBelow(void) {
   return PyType_Ready(type) < 0 ? NULL : type;
 }
 
+// A static type whose metaclass is `type`, with what would be our data behind it.
+static PyTypeObject *StaticTypeWithMagic(void) {
+  static StaticType type;
+  static Slot table[] = {{0x01000101, 77}};
+  PyTypeObject *made = &type.type.ht_type;
+  if (type.magic != 0) return made;
+  Py_SET_REFCNT((PyObject *)made, 1);
+  made->tp_name = "conformance.WithMagic";
+  made->tp_basicsize = sizeof(PyObject);
+  made->tp_flags = Py_TPFLAGS_DEFAULT;
+  made->tp_as_buffer = &type.type.as_buffer;
+  type.count = 1;
+  type.table = table;
+  type.magic = UINT64_C(0xd1a0c5b3e7f42961);
+  return PyType_Ready(made) < 0 ? NULL : made;
+}
+
+// Its table begins with a skipped position.
+static PyTypeObject *ClassWithASkip(void) {
+  static const Slot slots[] = {{1, 99}, {0x01000101, 77}};
+  PyObject *body = PyDict_New();
+  PyTypeObject *plain = PlainClass(), *made = ClassWithSlots(plain, body, slots, 2);
+  Py_XDECREF(body);
+  Py_XDECREF(plain);
+  return made;
+}
+
 // --- Interfaces that are none, or newer ---
 
 // Puts a copy of the installed interface, of `size` bytes, in its place: under another capsule's
 // name, with other numbers, or in the module only.
-static int ForgeInterface(const char *name, int major, int minor, int size, int is_in_module) {
+enum Where { EVERYWHERE, IN_THE_MODULE, IN_THE_DICTIONARY };
+static int ForgeInterface(const char *name, int major, int minor, int size, enum Where where) {
   const Interface *real = FindInterface();
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
   PyObject *module = real != NULL ? PyImport_ImportModule("_extensibletype") : NULL;
@@ -112,9 +140,12 @@ static int ForgeInterface(const char *name, int major, int minor, int size, int 
   // Kept: where its last reference goes, it comes back.
   Py_XINCREF(PyDict_GetItemString(kept, kCapsuleName));
   PyObject *capsule = PyCapsule_New(copy, strdup(name), NULL);
-  int failed = capsule == NULL || PyDict_DelItemString(kept, kCapsuleName) < 0 ||
-               PyObject_SetAttrString(module, "typedcall_v2", capsule) < 0;
-  if (!failed && !is_in_module) failed = PyDict_SetItemString(kept, kCapsuleName, capsule) < 0;
+  int failed = capsule == NULL || PyDict_DelItemString(kept, kCapsuleName) < 0;
+  if (!failed && where != IN_THE_DICTIONARY) {
+    failed = PyObject_SetAttrString(module, "typedcall_v2", capsule) < 0;
+  }
+  if (!failed && where != IN_THE_MODULE)
+    failed = PyDict_SetItemString(kept, kCapsuleName, capsule) < 0;
   Py_XDECREF(capsule);
   Py_DECREF(module);
   return failed ? -1 : 0;

@@ -67,7 +67,7 @@ def asked(record):
 def variants(record):
     """(entries, what is found: an index, None for nothing) of the tables that a record of entries is about: its own, and
     where that is to be rejected the same with a good entry behind it."""
-    if record["layer"] == "order":
+    if "tables" in record:
         yield from ((entries, None) for _, entries in record["tables"])
         return
     entries = record.get("entries") or [["d->d", 0, "half"]]
@@ -77,6 +77,13 @@ def variants(record):
     yield entries, None
     if record["layer"] in ("entry", "request") and record.get("count") is None:
         yield entries + [NEXT if is_of_a_text(record) else [asked(record)[0], 0, "third"]], len(entries)
+
+
+def wanted(record):
+    """The signatures that are asked for: the record's own, and in `also` what a reader might take it for."""
+    own = asked(record)[0]
+    also = ["d->d"] if is_of_a_text(record) else []
+    return list(dict.fromkeys([own, *also, *record.get("also", [])]))
 
 
 def is_of_a_text(record):
@@ -150,21 +157,30 @@ class Source:
         static = "{" + ", ".join(
             f"{{{c_text(text)}, {number(flags):#x}, {f'(void *){function}' if function else 'NULL'}}}"
             for text, flags, function in entries) + "}"
-        self.parts.append(f"static const struct {{ Py_ssize_t count; Entry entries[{len(entries)}]; }} {name}_table = "
+        fixed = "" if symbol.get("table") == "text" else "const "
+        self.parts.append(f"static {fixed}struct {{ Py_ssize_t count; Entry entries[{len(entries)}]; }} {name}_table = "
                           f"{{{count}, {static}}};")
         self.parts.append(f'static PyMethodDef {name}_def[2] = {{{{"{ml_name}", BoxedOne, METH_O, NULL}}}};')
-        table = {"static": f"(const Table *)(const void *)&{name}_table", "none": "NULL",
-                 "heap": "NULL"}[symbol.get("table", "static")]
+        kind = symbol.get("table", "static")
+        table = "NULL" if kind in ("none", "heap") else f"(const Table *)(const void *)&{name}_table"
         def_ = f"&{name}_def[{1 if symbol.get('def') == 'other' else 0}]"
         more = {"exact": "", "larger": " void *more;", "smaller": ""}[symbol.get("size", "exact")]
-        if symbol.get("kind") == "function":
+        if symbol.get("kind") == "sized function":
+            self.parts.append(f"""__asm__(".section .data.rel.ro,\\"aw\\"\\n.globl _PyPyTyped_{ml_name}\\n"
+        ".type _PyPyTyped_{ml_name},%function\\n.size _PyPyTyped_{ml_name},16\\n.balign 8\\n_PyPyTyped_{ml_name}:\\n"
+        ".quad {name}_def\\n.quad {name}_table\\n.text\\n");
+static const void *const {name}_used[] __attribute__((used)) = {{{name}_def, &{name}_table}};""")
+        elif symbol.get("kind") == "function":
             self.parts.append(f"void _PyPyTyped_{ml_name}(void);\nvoid _PyPyTyped_{ml_name}(void) {{}}")
         elif symbol.get("kind") != "none":
-            const = "" if symbol.get("table") == "heap" else "const "
+            const = "" if kind == "heap" else "const "
             self.parts.append(f"extern {const}struct {name}_symbol {{ const PyMethodDef *def; const Table *table;{more} }} "
                               f"_PyPyTyped_{ml_name};\n{const}struct {name}_symbol _PyPyTyped_{ml_name} = {{{def_}, {table}}};")
-            if symbol.get("table") == "heap":
-                self.siblings.append(f"  _PyPyTyped_{ml_name}.table = GuardedTable(&rows[{len(self.rows)}].record);")
+            if kind == "heap":  # the table alone
+                self.siblings.append(f"  _PyPyTyped_{ml_name}.table = (const Table *)memcpy(malloc(sizeof({name}_table)), "
+                                     f"&{name}_table, sizeof({name}_table));")
+            if kind == "text":
+                self.siblings.append(f"  {name}_table.entries[0].signature = GuardedText({name}_table.entries[0].signature);")
         return f"{name}_def"
 
     def add(self, record, index, entries):

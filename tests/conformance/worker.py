@@ -1,10 +1,12 @@
 """Asks one reader about records, in a process of its own: what the runner starts, and what dies when a reader crashes.
 
-    worker.py FOLDER READER < ids    prints a line of JSON for each record: its id, what was seen, whether that is right
+    worker.py FOLDER READER < ids    prints a line of JSON for each record: its id, where, what was seen, whether that is right;
+                                     the last line says "done"
 """
 import array
 import importlib
 import json
+import os
 import sys
 
 import records
@@ -47,13 +49,14 @@ def make(module, record, index, place):
     if record["layer"] != "instance":
         return module.make(name, place)
     steps, plain = record.get("steps", []), lambda self, x: "Python's"
-    cls = module.slot_class({"__call__": lambda self, x: x + 1000} if "in-python" in steps else {})
+    is_elsewhere = "other-offset" in steps
+    cls = module.slot_class({"__call__": lambda self, x: x + 1000} if "in-python" in steps else {}, is_elsewhere)
     for step in steps:
-        if step in ("subclass", "override"):
-            cls = type(cls)("Below", (cls,), {"__call__": plain} if step == "override" else {})
-    made = module.make_instance(None if "null" in steps else name, cls)
+        if step in ("subclass", "override", "named"):
+            cls = type(cls)("method_descriptor" if step == "named" else "Below", (cls,), {"__call__": plain} if step == "override" else {})
+    made = module.make_instance(None if "null" in steps else name, cls, is_elsewhere)
     if "replace" in steps:
-        module.replace_table(made, name)
+        module.replace_table(made, f"{record['id']}#1")
     if "assign" in steps:
         cls.__call__ = plain
     if "assign-base" in steps:
@@ -62,10 +65,15 @@ def make(module, record, index, place):
 
 
 def ask(reader, callable_, signature, can, equivalent):
-    """(signature, flags, address), or None. A reader may refuse what is no signature by an exception."""
+    """(signature, flags, address), or None."""
+    return reader.find(callable_, signature, can, equivalent)
+
+
+def ask_for_no_signature(*question):
+    """The same; a reader may refuse by ValueError what is none."""
     try:
-        return reader.find(callable_, signature, can, equivalent)
-    except (ValueError, TypeError):
+        return ask(*question)
+    except ValueError:
         return None
 
 
@@ -76,7 +84,7 @@ def is_same(found, row):
 
 def look_for_entries(reader, module, record, place):
     signature, can, equivalent = records.asked(record)
-    if record["layer"] == "order":
+    if "tables" in record:
         found = ask(reader, make(module, record, 0, place), signature, can, equivalent)
         right = is_same(found, module.ENTRIES[f"{record['id']}#{record['finds']}"][0])
         return repr(found), right
@@ -84,10 +92,11 @@ def look_for_entries(reader, module, record, place):
     for index, (_, expected) in enumerate(records.variants(record)):
         callable_ = make(module, record, index, place)
         rows = module.ENTRIES[f"{record['id']}#{index}"]
-        for wanted in dict.fromkeys([signature, "d->d"] if records.is_of_a_text(record) else [signature]):
-            found = ask(reader, callable_, wanted, can, equivalent)
+        for wanted in records.wanted(record):
+            is_none = records.is_of_a_text(record) and wanted == signature
+            found = (ask_for_no_signature if is_none else ask)(reader, callable_, wanted, can, equivalent)
             seen.append(repr(found))
-            # Nobody finds by a text that is none.
+            # What follows answers what it is itself; nobody finds by a text that is no signature.
             is_next = expected is not None and (wanted == rows[expected][0] or not records.is_of_a_text(record))
             right &= is_same(found, rows[expected]) if is_next else found is None
     return "; ".join(seen), right
@@ -106,23 +115,25 @@ def call(function, record, callable_):
     return repr(got), is_right
 
 
-def choose(reader, record, callable_):
-    """As call(). Where no entry suits, the answer is Python's: what the callable gives or raises, or the exception of a
-    wrapper that is the callable."""
+def choose(reader, record, callable_, is_own):
+    """As call(). Where no entry suits, the answer is Python's: what the callable gives or raises; where that is the wrapper
+    itself (`is_own`), its exception."""
     arguments = tuple(map(argument, record["arguments"]))
-    expected = record["gives"]
-    try:
-        if expected == "boxed":
-            expected = callable_(*arguments)
-    except Exception:
-        expected = None
+    expected, failure = record["gives"], None
+    if expected == "boxed":
+        try:
+            expected = None if is_own else callable_(*arguments)
+        except Exception as error:
+            failure = type(error).__name__
     try:
         got = reader.choose(callable_, arguments)
     except NotImplementedError:
         raise
     except Exception as error:
-        return repr(error), expected is None or type(error).__name__ == record.get("raises")
-    return repr(got), got == expected
+        is_right = record["gives"] == "boxed" and (
+            type(error).__name__ == record.get("raises") or failure is not None and failure in repr(error))
+        return repr(error), is_right
+    return repr(got), failure is None and expected is not None and got == expected
 
 
 def class_of(given, made, metaclass):
@@ -132,6 +143,8 @@ def class_of(given, made, metaclass):
     namespace = {}
     if "slots" in given:
         namespace["__customslots__"] = [(records.number(id_), value) for id_, value in given["slots"]]
+    if given.get("faulty"):
+        namespace["__customslots__"] = 5
     kind = given.get("metaclass")
     if kind == "past":
         return type.__new__(metaclass, name, bases or (object,), namespace)
@@ -184,8 +197,8 @@ def answer(reader, module, record, place):
         return call(lambda f, arguments: reader.call(f, signature, can, arguments), record,
                     make(module, record, 0, place))
     if record["layer"] == "values":
-        made = getattr(reader, "callable_for", lambda id_: make(module, record, 0, place))
-        return choose(reader, record, made(record["id"]))
+        made = getattr(reader, "callable_for", None)
+        return choose(reader, record, made(record["id"]) if made else make(module, record, 0, place), bool(made))
     return look_for_entries(reader, module, record, place)
 
 
@@ -207,6 +220,14 @@ def is_for(record, reader):
 
 def main():
     folder, name = sys.argv[1:]
+    # What a reader prints goes elsewhere.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
+    os.dup2(2, 1)
+
+    def say(*row):
+        answers.write(json.dumps(row) + "\n")
+        answers.flush()
+
     sys.path[:0] = [folder]
     known = {record["id"]: record for record in records.corpus()}
     wanted = [known[line.strip()] for line in sys.stdin if line.strip()]
@@ -216,7 +237,8 @@ def main():
     for record in wanted:
         if record["layer"] == "interface":
             forged = record["interface"]
-            module.forge_interface(forged["name"], forged["major"], forged["minor"], forged["size"], forged["module"])
+            where = 2 if forged.get("module_too") else int(forged["module"])
+            module.forge_interface(forged["name"], forged["major"], forged["minor"], forged["size"], where)
     try:
         reader = importlib.import_module(name)
     except ImportError as error:
@@ -224,24 +246,25 @@ def main():
             raise
         # It refuses the whole module there, as it may.
         for record in wanted:
-            print(json.dumps([record["id"], "def", repr(error), record["verdict"] == "reject"]), flush=True)
+            say(record["id"], "def", repr(error), record["verdict"] == "reject")
+        say("done", None, None, None)
         return
     for record in wanted:
         if not is_for(record, reader):
-            print(json.dumps([record["id"], None, "not for this reader", None]), flush=True)
+            say(record["id"], None, "not for this reader", None)
             continue
         places = [None] if record["layer"] in ("type", "order") else [
             place for place in records.places(record) if place in reader.PLACES or record["layer"] == "values"]
         for place in places:
-            print(json.dumps([record["id"], place, "asked", None]), flush=True)
+            say(record["id"], place, "asked", None)
             try:
                 seen, right = answer(reader, module, record, place or records.places(record)[0])
             except NotImplementedError as error:
                 seen, right = f"cannot be asked: {error}", None
             except Exception as error:
                 seen, right = repr(error), False
-            print(json.dumps([record["id"], place, seen, right or record["verdict"] == "free" if right is not None
-                              else None]), flush=True)
+            say(record["id"], place, seen, None if right is None else right or record["verdict"] == "free")
+    say("done", None, None, None)
 
 
 if __name__ == "__main__":

@@ -451,7 +451,6 @@ class Runs(InAFolder):
         ready = os.path.join(self.cache, "ready")
         code = f"""
 import sys
-import sysconfig
 sys.path.insert(0, {os.path.join(ROOT, "tools")!r})
 import commands, expected, kept, parts, run_tests
 from results import Case

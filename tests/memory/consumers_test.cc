@@ -6,6 +6,7 @@
 #include <new>
 
 #include "gtest/gtest.h"
+#include "tests/instance_table/instance.h"
 #include "tests/support/embedded.h"
 #include "tests/support/memory.h"
 #include "typedcall/call_site.h"
@@ -225,6 +226,24 @@ TEST_F(Consumers, TablesInInstances) {
          release});
   Sweep({"Append", [&] { return PyNativeCallableTables_Append(&tables, &second) == 0; }, [] {},
          release});
+}
+
+TEST_F(Consumers, InstancesOfASubclass) {
+  Scope scope;
+  // Its `__call__` is compared with that of the class that brought the slot, by its name.
+  scope.Set("Callable", MakeCallableType().get());
+  scope.Run("class Below(Callable): pass");
+  Ref instance = scope.Eval("Below()");
+  ASSERT_EQ(Set(TablesOf(instance), {{"d->d", 0, Address(1)}}), 0);
+  Swept find = {"CallTable", [&] { return PyNativeCallable_CallTable(instance.get()) != nullptr; }};
+  find.counted = {instance.get()};
+  find.is_silent = true;
+  Sweep(find);
+  find.name = "find<>";
+  find.call = [&] {
+    return static_cast<bool>(typedcall::find<double(double)>(interface_, instance.get()));
+  };
+  Sweep(find);
 }
 
 TEST_F(Consumers, Untagging) {

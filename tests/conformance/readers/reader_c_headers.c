@@ -85,6 +85,11 @@ static const PyNativeCallableEntry *Look(PyObject *callable, const Request *aske
   return found;
 }
 
+static int SelfIsPassed(PyObject *callable) {
+  const PyTypeObject *type = Py_TYPE(callable);
+  return type == &PyCFunction_Type || type == &PyCMethod_Type;
+}
+
 static PyObject *Find(PyObject *module, PyObject *arguments) {
   PyObject *callable;
   Request asked;
@@ -94,16 +99,87 @@ static PyObject *Find(PyObject *module, PyObject *arguments) {
     return NULL;
   if (PyNativeSignature_ParseString(asked.signature, &asked.parsed, NULL) < 0) Py_RETURN_NONE;
   asked.can = can;
-  const int has_self = PyCFunction_CheckExact(callable) || Py_TYPE(callable) == &PyCMethod_Type
-                           ? PyCFunction_GET_SELF(callable) != NULL
-                           : 1;
-  if (!has_self) asked.can &= ~PyNativeCallable_TAKES_SELF;
+  if (SelfIsPassed(callable) && PyCFunction_GET_SELF(callable) == NULL) {
+    asked.can &= ~PyNativeCallable_TAKES_SELF;
+  }
   PyNativeCallableTable made;
   char spelled[PyTypedMethod_PYPY_LENGTH];
   const PyNativeCallableEntry *found = Look(callable, &asked, &made, spelled);
   if (found == NULL) Py_RETURN_NONE;
   return Py_BuildValue("skK", found->signature, (unsigned long)found->flags,
                        (unsigned long long)(uintptr_t)found->funcptr);
+}
+
+// What a call of one of the members' signatures gives; the entry says by its flags how.
+static PyObject *CallEntry(PyObject *callable, const PyNativeCallableEntry *entry,
+                           const char *signature, PyObject *first, PyObject *second) {
+  PyObject *self = SelfIsPassed(callable) ? PyCFunction_GET_SELF(callable) : callable;
+  void *const function = entry->funcptr;
+  if (first == NULL) {
+    PyErr_SetString(PyExc_NotImplementedError, signature);
+    return NULL;
+  }
+  if (strcmp(signature, "d->d") == 0) {
+    const double x = PyFloat_AsDouble(first);
+    const double y = (entry->flags & PyNativeCallable_TAKES_SELF) != 0
+                         ? ((double (*)(PyObject *, double))function)(self, x)
+                         : ((double (*)(double))function)(x);
+    return PyErr_Occurred() ? NULL : PyFloat_FromDouble(y);
+  }
+  if (strcmp(signature, "dd->d") == 0) {
+    const double x = PyFloat_AsDouble(first), y = PyFloat_AsDouble(second);
+    return PyFloat_FromDouble(((double (*)(double, double))function)(x, y));
+  }
+  if (strcmp(signature, "l->l") == 0) {
+    const long result = ((long (*)(long))function)(PyLong_AsLong(first));
+    return PyErr_Occurred() ? NULL : PyLong_FromLong(result);
+  }
+  if (strcmp(signature, "d&d->i") == 0) {
+    double place = 0;
+    const int status = ((int (*)(double, double *))function)(PyFloat_AsDouble(first), &place);
+    return status != 0 ? NULL : PyFloat_FromDouble(place);
+  }
+  if (strcmp(signature, "l&l->i") == 0) {
+    long place = 0;
+    const int status = ((int (*)(long, long *))function)(PyLong_AsLong(first), &place);
+    return status != 0 ? PyObject_CallFunctionObjArgs(callable, first, NULL)
+                       : PyLong_FromLong(place);
+  }
+  if (strcmp(signature, "*s->n") == 0) {
+    Py_ssize_t size = 0;
+    const char *text = PyUnicode_AsUTF8AndSize(first, &size);
+    return PyLong_FromSsize_t(((Py_ssize_t(*)(const char *, Py_ssize_t))function)(text, size));
+  }
+  if (strcmp(signature, "*kd->d") == 0) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(first, &view, PyBUF_CONTIG_RO) < 0) return NULL;
+    const double sum =
+        ((double (*)(const double *, Py_ssize_t))function)((const double *)view.buf, view.len / 8);
+    PyBuffer_Release(&view);
+    return PyFloat_FromDouble(sum);
+  }
+  PyErr_SetString(PyExc_NotImplementedError, signature);
+  return NULL;
+}
+
+static PyObject *Call(PyObject *module, PyObject *arguments) {
+  PyObject *callable, *values, *first = NULL, *second = NULL;
+  Request asked;
+  unsigned long can;
+  (void)module;
+  if (!PyArg_ParseTuple(arguments, "OskO!", &callable, &asked.signature, &can, &PyTuple_Type,
+                        &values))
+    return NULL;
+  if (!PyArg_UnpackTuple(values, "arguments", 0, 2, &first, &second)) return NULL;
+  if (PyNativeSignature_ParseString(asked.signature, &asked.parsed, NULL) < 0) return NULL;
+  asked.can = can;
+  asked.equivalent = 1;
+  PyNativeCallableTable made;
+  char spelled[PyTypedMethod_PYPY_LENGTH];
+  const PyNativeCallableEntry *found = Look(callable, &asked, &made, spelled);
+  if (found != NULL) return CallEntry(callable, found, asked.signature, first, second);
+  PyErr_SetString(PyExc_LookupError, "not found");
+  return NULL;
 }
 
 static PyObject *FindSlot(PyObject *module, PyObject *arguments) {
@@ -117,6 +193,7 @@ static PyObject *FindSlot(PyObject *module, PyObject *arguments) {
 }
 
 static PyMethodDef methods[] = {{"find", Find, METH_VARARGS, NULL},
+                                {"call", Call, METH_VARARGS, NULL},
                                 {"slot", FindSlot, METH_VARARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
 static PyModuleDef definition = {

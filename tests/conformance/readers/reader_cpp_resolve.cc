@@ -1,5 +1,10 @@
 // The reader that typedcall::find() is, and slots as C++ sees them.
 #include "typedcall/resolve.h"
+// Behind Python.h.
+#include <string>
+
+#include "typedcall/fallback.h"
+#include "typedcall/span.h"
 
 // A process of the runner has one interpreter.
 static const PyTypedcall_Interface *interface;
@@ -27,6 +32,85 @@ static PyObject *Find(PyObject *, PyObject *arguments) {
       static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(found->funcptr)));
 }
 
+static PyObject *Nothing() {
+  PyErr_SetString(PyExc_LookupError, "not found");
+  return nullptr;
+}
+
+static PyObject *Box(double value) { return PyFloat_FromDouble(value); }
+static PyObject *Box(long value) { return PyLong_FromLong(value); }
+
+// A function of these types, or one that takes self beside them.
+template <class R, class... A>
+PyObject *CallPlain(PyObject *callable, typedcall::capabilities can, A... arguments) {
+  if (const auto found = typedcall::find<R(A...)>(interface, callable, can)) {
+    const R result = found(arguments...);
+    return found.raised(result) ? nullptr : Box(result);
+  }
+  if ((can & typedcall::passes_self) != 0) {
+    if (const auto found = typedcall::find_bound<R(A...)>(interface, callable, can)) {
+      const R result = found(arguments...);
+      return found.raised(result) ? nullptr : Box(result);
+    }
+  }
+  return Nothing();
+}
+
+// A function whose C result is a status.
+static PyObject *CallStatus(PyObject *callable, typedcall::capabilities can, double x) {
+  const auto found = typedcall::find<int(double, double *)>(interface, callable, can);
+  if (!found) return Nothing();
+  double place = 0;
+  const int status = found(x, &place);
+  return found.raised(status) ? nullptr : Box(place);
+}
+
+static PyObject *CallFallingBack(PyObject *callable, typedcall::capabilities can, long x) {
+  const auto found = typedcall::find_fallback<long(long)>(interface, callable, can);
+  if (!found) return Nothing();
+  const long result = found(x);
+  return found.raised(result) ? nullptr : Box(result);
+}
+
+static PyObject *CallBuffer(PyObject *callable, typedcall::capabilities can, PyObject *argument) {
+  if (PyUnicode_Check(argument)) {
+    Py_ssize_t size;
+    const char *text = PyUnicode_AsUTF8AndSize(argument, &size);
+    const auto found =
+        typedcall::find<Py_ssize_t(typedcall::span<const char>)>(interface, callable, can);
+    return !found ? Nothing() : text != nullptr ? PyLong_FromSsize_t(found({text, size})) : nullptr;
+  }
+  const auto found =
+      typedcall::find<double(typedcall::span<const double>)>(interface, callable, can);
+  Py_buffer view;
+  if (!found) return Nothing();
+  if (PyObject_GetBuffer(argument, &view, PyBUF_CONTIG_RO) < 0) return nullptr;
+  const double sum = found({static_cast<const double *>(view.buf), view.len / 8});
+  PyBuffer_Release(&view);
+  return Box(sum);
+}
+
+// Of the signatures that members have.
+static PyObject *Call(PyObject *, PyObject *arguments) {
+  PyObject *callable, *first = nullptr, *second = nullptr, *values;
+  const char *signature;
+  unsigned long can;
+  if (!PyArg_ParseTuple(arguments, "OskO!", &callable, &signature, &can, &PyTuple_Type, &values))
+    return nullptr;
+  if (!PyArg_UnpackTuple(values, "arguments", 0, 2, &first, &second)) return nullptr;
+  const std::string text = first != nullptr ? signature : "";
+  if (text == "d->d") return CallPlain<double>(callable, can, PyFloat_AsDouble(first));
+  if (text == "dd->d") {
+    return CallPlain<double>(callable, can, PyFloat_AsDouble(first), PyFloat_AsDouble(second));
+  }
+  if (text == "l->l") return CallPlain<long>(callable, can, PyLong_AsLong(first));
+  if (text == "d&d->i") return CallStatus(callable, can, PyFloat_AsDouble(first));
+  if (text == "l&l->i") return CallFallingBack(callable, can, PyLong_AsLong(first));
+  if (text == "*kd->d" || text == "*s->n") return CallBuffer(callable, can, first);
+  PyErr_SetString(PyExc_NotImplementedError, signature);
+  return nullptr;
+}
+
 static PyObject *FindSlot(PyObject *, PyObject *arguments) {
   PyObject *object;
   unsigned long long id;
@@ -38,6 +122,7 @@ static PyObject *FindSlot(PyObject *, PyObject *arguments) {
 }
 
 static PyMethodDef methods[] = {{"find", Find, METH_VARARGS, nullptr},
+                                {"call", Call, METH_VARARGS, nullptr},
                                 {"slot", FindSlot, METH_VARARGS, nullptr},
                                 {nullptr, nullptr, 0, nullptr}};
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT,

@@ -179,7 +179,9 @@ def members(namespace: Any) -> list[tuple[str, Any]]:
 
 def is_unbound(obj: Any) -> bool:
     """Is it `Type.method` of a type made in C, to which Python passes self first?"""
-    return type_name(obj) in ("method_descriptor", "classmethod_descriptor")
+    if sys.implementation.name == "pypy":  # its own methods are functions, and C's have no name in `types`
+        return type_name(obj) == "method_descriptor"
+    return type(obj) in (types.MethodDescriptorType, types.ClassMethodDescriptorType)
 
 
 def printable(text: str, longest: int = _LONGEST) -> str:
