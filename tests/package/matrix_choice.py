@@ -1,0 +1,96 @@
+"""Which overload Python's values choose, in plain Python, from the text of docs/ABI.md, section 8 (8.7 to 8.9): what the
+matrix holds every sink to. It reads neither our tables nor our wrappers, which may be wrong."""
+
+EXACT, NEAR, SAFE, NONE = range(4)
+#: Limits of what holds integers, by its letter.
+LIMITS = {letter: (-2**(bits - 1), 2**(bits - 1) - 1) if letter.islower() else (0, 2**bits - 1)
+          for letters, bits in (("bB", 8), ("hH", 16), ("iI", 32), ("lLqQnN", 64)) for letter in letters}
+
+
+class NoOverload(Exception):
+    """`kind` is the exception that a call raises."""
+
+    def __init__(self, kind):
+        super().__init__(kind.__name__)
+        self.kind = kind
+
+
+def kind_of(value):
+    """(what a value counts as: bool, int, float, complex, str; is it of that very type), or (None, False)."""
+    name = type(value).__name__ if type(value).__module__ == "numpy" else ""
+    if isinstance(value, bool) or name in ("bool", "bool_"):
+        return bool, True
+    for kind in (int, float, complex, str):
+        if isinstance(value, kind):
+            return kind, type(value) is kind
+    if hasattr(type(value), "__index__"):
+        return int, True
+    return (float, False) if hasattr(type(value), "__float__") else (None, False)
+
+
+def rank(value, letters):
+    """How a value suits a parameter: 8.7."""
+    kind, is_exact = kind_of(value)
+    own = EXACT if is_exact else NEAR
+    if letters == "O":
+        return SAFE
+    if letters == "?":
+        return own if kind is bool else NONE
+    if letters in LIMITS:
+        return NEAR if kind is bool else own if kind is int else NONE
+    if letters in ("f", "d", "g"):
+        if kind is float and isinstance(value, float):
+            return max(own, NEAR) if letters == "f" else own
+        return SAFE if kind in (bool, int, float) else NONE
+    if letters in ("Zf", "Zd", "Zg"):
+        if kind is complex:
+            return max(own, NEAR) if letters == "Zf" else own
+        return SAFE if kind in (bool, int, float) else NONE
+    if letters in ("s", "*s"):
+        return own if kind is str else NONE
+    return NONE
+
+
+def is_out_of_range(value, letters):
+    kind, _ = kind_of(value)
+    if letters not in LIMITS or kind not in (bool, int):
+        return False
+    low, high = LIMITS[letters]
+    return not low <= int(value) <= high
+
+
+def better(one, other):
+    """Is a list of ranks at least as good in every argument, and better in one? 8.8."""
+    return all(a <= b for a, b in zip(one, other)) and one != other
+
+
+def in_order(overloads, ranks):
+    """The overloads that suit, by their numbers, the best first."""
+    left = [at for at in range(len(overloads)) if max(ranks[at], default=EXACT) < NONE]
+    while left:
+        worst = min(max(ranks[at], default=EXACT) for at in left)
+        equals = [at for at in left if max(ranks[at], default=EXACT) == worst]
+        best = next(at for at in equals if not any(better(ranks[other], ranks[at]) for other in equals))
+        yield best
+        left.remove(best)
+
+
+def choose(overloads, arguments):
+    """The number of the overload, each a list of letters, that these arguments choose. NoOverload where there is
+    none; one alone is taken as it is."""
+    if len(overloads) == 1:
+        return 0
+    fitting = [each if len(each) == len(arguments) else None for each in overloads]
+    ranks = [[NONE] if each is None else [rank(value, letters) for value, letters in zip(arguments, each)]
+             for each in fitting]
+    too_large = set()
+    for at in in_order(overloads, ranks):
+        each = overloads[at]
+        # An int that was too large for one must not lose digits in another.
+        if any(i in too_large and letters[-1] in "fdg" for i, letters in enumerate(each)):
+            continue
+        misfits = {i for i, pair in enumerate(zip(arguments, each)) if is_out_of_range(*pair)}
+        if not misfits:
+            return at
+        too_large |= misfits
+    raise NoOverload(OverflowError if too_large else TypeError)

@@ -1,0 +1,272 @@
+"""The sinks of the matrix: for each how a typed function becomes a callable there, which values can cross, and what its
+exceptions are in Python. A sink says in one line why it cannot do something."""
+import importlib
+
+import support
+import typedcall
+from matrix_choice import LIMITS
+
+
+class Refused(Exception):
+    """Why a sink is not asked that: a limit of the other library, or of what it is for."""
+
+
+def kind_in_text(error):
+    """Of an error of a library that has Python's as a text."""
+    kinds = "TypeError", "OverflowError", "ValueError", "SystemError"
+    return next((kind for kind in kinds if kind in str(error)), type(error).__name__)
+
+
+class Sink:
+    """What all have in common."""
+
+    name = ""
+    #: The library that has to be installed.
+    library = None
+
+    def setUp(self):
+        if self.library is not None:
+            importlib.import_module(self.library)
+
+    def made(self, function):
+        """A callable that calls the typed function there."""
+        raise NotImplementedError
+
+    def crossing(self, value):
+        """Refused, with the reason, for a value that the library has not got."""
+
+    def letting_go(self):
+        """Refused where the GIL is not the sink's to let go of."""
+
+    def kind_of(self, error):
+        """The name of the exception that it is in Python."""
+        return type(error).__name__
+
+    def result(self, value, wanted):
+        """What a result is in Python, where that gives `wanted`."""
+        return value
+
+
+class Wrapper(Sink):
+    name = "wrapper"
+
+    def made(self, function):
+        return function
+
+    def letting_go(self):
+        raise Refused("a wrapper is told by an effect what to do: releases_gil")
+
+
+class Ufunc(Sink):
+    name, library = "ufunc", "numpy"
+
+    def made(self, function):
+        try:
+            made = typedcall.ufunc(function)
+        except TypeError as error:
+            raise Refused(str(error)) from None
+        return lambda *arguments: made(*arguments)
+
+    def crossing(self, value):
+        import numpy
+
+        if not isinstance(value, (bool, int, float, complex, numpy.generic)):
+            raise Refused("NumPy makes an array of objects of it, or of characters")
+        if isinstance(value, int) and not -2**63 <= value < 2**64:
+            raise Refused("NumPy has no such integer")
+
+    def result(self, value, wanted):
+        return value.item() if hasattr(value, "item") else value
+
+
+class Numba(Sink):
+    name, library = "numba", "numba"
+
+    def setUp(self):
+        super().setUp()
+        import numba
+
+        self.numba = numba
+        self.compiled = {}
+
+    def made(self, function):
+        if function not in self.compiled:
+            scope = {"f": function}
+            exec("def one(a):\n    return f(a)\ndef two(a, b):\n    return f(a, b)\ndef none():\n    return f()", scope)
+            self.compiled[function] = [self.numba.njit(scope[name]) for name in ("none", "one", "two")]
+        by_count = self.compiled[function]
+
+        def call(*arguments):
+            try:
+                return by_count[len(arguments)](*arguments)
+            except self.numba.core.errors.NumbaError as error:
+                raise Refused("nopython code does not compile: " + str(error).partition("\n")[0]) from None
+
+        return call
+
+    def crossing(self, value):
+        if isinstance(value, int) and not -2**63 <= value < 2**63:
+            raise Refused("Numba has no such int")
+
+
+class Sqlite(Sink):
+    name, library = "sqlite", "apsw"
+
+    def setUp(self):
+        import apsw
+
+        self.connection = apsw.Connection(":memory:")
+
+    def made(self, function):
+        import typedcall.sql
+
+        typedcall.sql.register(self.connection, function, name="f")
+
+        def call(*arguments):
+            marks = ", ".join("?" * len(arguments))
+            return self.connection.execute(f"SELECT f({marks})", arguments).fetchall()[0][0]
+
+        return call
+
+    def crossing(self, value):
+        if type(value) not in (int, float, str, bytes):
+            raise Refused("SQLite has no such value")
+        if isinstance(value, int) and not -2**63 <= value < 2**63:
+            raise Refused("SQLite has no such integer")
+
+    def kind_of(self, error):
+        return kind_in_text(error)
+
+    def result(self, value, wanted):
+        return bool(value) if isinstance(wanted, bool) and value in (0, 1) else value
+
+
+class DuckDb(Sqlite):
+    name, library = "duckdb", "duckdb"
+
+    def setUp(self):
+        import duckdb
+
+        self.connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
+
+    def made(self, function):
+        import typedcall.sql
+
+        try:
+            typedcall.sql.register(self.connection, function, name=function.__name__)
+        except TypeError as error:
+            raise Refused(str(error)) from None
+
+        def call(*arguments):
+            marks = ", ".join("?" * len(arguments))
+            return self.connection.execute(f"SELECT {function.__name__}({marks})", arguments).fetchall()[0][0]
+
+        return call
+
+    def crossing(self, value):
+        if type(value) not in (bool, int, float, str, bytes):
+            raise Refused("DuckDB has no such value")
+
+
+class TvmFfi(Sink):
+    name, library = "tvm-ffi", "tvm_ffi"
+
+    def made(self, function):
+        import typedcall.tvm_ffi
+
+        return typedcall.tvm_ffi.function(function)
+
+    def crossing(self, value):
+        if isinstance(value, int) and not -2**63 <= value < 2**63:
+            raise Refused("tvm-ffi has no such int")
+        if type(value) not in (bool, int, float, str):
+            raise Refused("tvm-ffi has no such value")
+
+    def kind_of(self, error):
+        # It has neither OverflowError nor SystemError: they are RuntimeErrors there, with Python's texts.
+        text = str(error)
+        if "does not fit" in text or "no overload for the int" in text:
+            return "OverflowError"
+        return "SystemError" if "without setting an exception" in text else kind_in_text(error)
+
+
+class Jax(Sink):
+    name, library = "jax", "jax"
+
+    def setUp(self):
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+
+    def made(self, function):
+        from typedcall.jax import elementwise
+
+        # It wants functions that are PURE: a twin says so.
+        def twin(*arguments):
+            return function(*arguments)
+
+        entries = typedcall.entries(function)
+        typedcall.tag(twin, [entry.signature for entry in entries], [entry.address for entry in entries],
+                      flags=[int(entry.flags | typedcall.Flags.PURE | typedcall.Flags.THREAD_SAFE) for entry in entries])
+        try:
+            return elementwise(twin)
+        except TypeError as error:
+            raise Refused(str(error)) from None
+
+    def crossing(self, value):
+        if type(value) not in (bool, int, float):
+            raise Refused("JAX has arrays of numbers")
+        if isinstance(value, int) and not -2**63 <= value < 2**63:
+            raise Refused("JAX has no such int")
+
+    def kind_of(self, error):
+        return kind_in_text(error)
+
+    def result(self, value, wanted):
+        return value.item()
+
+
+class CppSite(Sink):
+    """C++ asks for one signature, and has values of its types: modules/matrix_probe.cc."""
+
+    name = "call site"
+
+    def setUp(self):
+        self.probe = support.build("matrix_probe", ["-lffi"])
+
+    def made(self, function):
+        entries = typedcall.entries(function)
+        if len(entries) > 1:
+            raise Refused("C++ names the signature that it wants: it does not choose")
+        (self.letter, *others), self.result_type = entries[0].python_types()
+        if others or self.result_type != self.letter:
+            raise Refused("the probe calls functions of one type")
+        if self.name == "call site" and entries[0].flags & (typedcall.Flags.RETURNS_STATUS | typedcall.Flags.FALLS_BACK):
+            raise Refused("a call site gives the C function as it is")
+        return lambda value: self.probe.call(self.name, self.letter, function, value)
+
+    def crossing(self, value):
+        kind = {"?": bool, "f": float, "d": float}.get(self.letter, int)
+        low, high = LIMITS.get(self.letter, (value, value))
+        if type(value) is not kind or not low <= value <= high:
+            raise Refused("no value of the C++ type")
+
+
+    def letting_go(self):
+        raise Refused("the C++ caller says that it can lose the GIL, and does")
+
+
+class CppFallback(CppSite):
+    name = "fallback"
+
+    def made(self, function):
+        if typedcall.entries(function)[0].flags & typedcall.Flags.RETURNS_STATUS:
+            raise Refused("it calls what falls back, and plain functions")
+        return super().made(function)
+
+
+class CppLoop(CppSite):
+    name = "loop"
+
+
+SINKS = {sink.name: sink for sink in (Wrapper, Ufunc, Numba, Sqlite, DuckDb, TvmFfi, Jax, CppSite, CppFallback, CppLoop)}

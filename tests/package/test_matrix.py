@@ -1,0 +1,104 @@
+"""The matrix: every sink (matrix_sinks.py) has every property (matrix_properties.py), but for what matrix_expected.json lists: a
+cell there has to fail, and its line goes when it does not. Here are the sinks that take a second; test_matrix_full.py has
+the others."""
+import collections
+import json
+import pathlib
+import unittest
+import warnings
+
+import adapter_support
+import support
+
+EXPECTED = pathlib.Path(__file__).resolve().with_name("matrix_expected.json")
+
+
+class Matrix:
+    """For classes that have the name of a `sink`."""
+
+    sink = ""
+
+    @classmethod
+    def setUpClass(cls):
+        import matrix_sinks
+
+        cls.made = matrix_sinks.SINKS[cls.sink]()
+        if cls.made.library is not None:
+            adapter_support.library(cls.made.library)
+        cls.made.setUp()
+        with open(EXPECTED, encoding="utf-8") as file:
+            cls.expected = json.load(file)["wrong"].get(cls.sink, {})
+
+    def check(self, name):
+        import matrix_properties
+
+        wrong, counts = {}, collections.Counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy's, of what overflows and of complex numbers
+            for cell, outcome, what in matrix_properties.PROPERTIES[name](self.made):
+                counts[outcome] += 1
+                self.assertTrue(what, cell)
+                if outcome == "wrong":
+                    wrong[cell] = what
+        listed = self.expected.get(name, [])
+        self.assertEqual({cell: what for cell, what in wrong.items() if cell not in listed}, {})
+        self.assertEqual([cell for cell in listed if cell not in wrong], [], "listed, and right")
+        self.assertTrue(counts["right"] or listed or counts["refused"] == sum(counts.values()), dict(counts))
+
+    def test_choice(self):
+        self.check("choice")
+
+    def test_equality(self):
+        self.check("equality")
+
+    def test_raising(self):
+        self.check("raising")
+
+    def test_status(self):
+        self.check("status")
+
+    def test_falling_back(self):
+        self.check("falling_back")
+
+    @support.timing
+    def test_holding(self):
+        self.check("holding")
+
+
+@support.ON_CPYTHON
+class Wrapper(Matrix, unittest.TestCase):
+    sink = "wrapper"
+
+
+@support.ON_CPYTHON
+class Ufunc(Matrix, unittest.TestCase):
+    sink = "ufunc"
+
+
+@support.ON_CPYTHON
+class Sqlite(Matrix, unittest.TestCase):
+    sink = "sqlite"
+
+
+@support.ON_CPYTHON
+class TvmFfi(Matrix, unittest.TestCase):
+    sink = "tvm-ffi"
+
+
+@support.ON_CPYTHON
+class CallSite(Matrix, unittest.TestCase):
+    sink = "call site"
+
+
+@support.ON_CPYTHON
+class Fallback(Matrix, unittest.TestCase):
+    sink = "fallback"
+
+
+@support.ON_CPYTHON
+class Loop(Matrix, unittest.TestCase):
+    sink = "loop"
+
+
+if __name__ == "__main__":
+    unittest.main()
