@@ -181,7 +181,8 @@ def is_unbound(obj: Any) -> bool:
     """Is it `Type.method` of a type made in C, to which Python passes self first?"""
     if sys.implementation.name == "pypy":  # its own methods are functions, and C's have no name in `types`
         return type_name(obj) == "method_descriptor"
-    return type(obj) in (types.MethodDescriptorType, types.ClassMethodDescriptorType)
+    kind = type(obj)  # whose own __eq__ nobody asks
+    return kind is types.MethodDescriptorType or kind is types.ClassMethodDescriptorType
 
 
 def printable(text: str, longest: int = _LONGEST) -> str:
