@@ -3,6 +3,8 @@ errors of different libraries are compared with it."""
 import itertools
 import random
 
+import matrix_choice
+import matrix_sinks
 import support
 import typedcall
 
@@ -12,33 +14,20 @@ LETTERS = "dli?"
 INTS = (0, 1, -7, 2**31 - 1, 2**31, -2**31 - 1, 2**40, 2**63 - 1, -2**63)
 VALUES = (False, True, *INTS, 0.0, -2.5, 1e300, float("inf"))
 FLAGS = typedcall.entries(functions.d)[0].flags
-#: typedcall/convert/argument.h, for bool, int and float.
-_RANKS = {"?": {bool: 0}, "i": {bool: 1, int: 0}, "l": {bool: 1, int: 0}, "d": {bool: 2, int: 2, float: 0}}
-
-
-def _has_room(value, letter):
-    bits = {"i": 31, "l": 63}.get(letter, 99)
-    return not isinstance(value, int) or -2**bits <= value < 2**bits
 
 
 def choose(overloads, arguments):
-    """(the overload that the wrapper of these calls, as "dl"; does it come behind one without room for an
-    int?). TypeError or OverflowError where there is none. typedcall/provider/overloads.h."""
-    if len(overloads) == 1:
-        return overloads[0], False  # takes all that can be converted
-    ranked = [(max(ranks), each) for each in overloads
-              for ranks in [[_RANKS[letter].get(type(value), 3) for letter, value in zip(each, arguments)]]
-              if max(ranks) < 3]
-    too_large = set()
-    for _, each in sorted(ranked, key=lambda pair: pair[0]):
-        # An int that was too large for one must not lose digits in another.
-        if any(letter == "d" and i in too_large for i, letter in enumerate(each)):
-            continue
-        misfits = {i for i, pair in enumerate(zip(arguments, each)) if not _has_room(*pair)}
-        if not misfits:
-            return each, bool(too_large)
-        too_large |= misfits
-    raise OverflowError("no overload has room") if too_large else TypeError("no overload suits")
+    """(the overload that Python's values choose, as "dl"; does it come behind one without room for an int?). TypeError or
+    OverflowError where there is none."""
+    try:
+        found = overloads[matrix_choice.choose([list(each) for each in overloads], arguments)]
+    except matrix_choice.NoOverload as error:
+        raise error.kind("no overload") from None
+    ranks = {each: [matrix_choice.rank(*pair) for pair in zip(arguments, each)] for each in overloads}
+    is_behind = any(max(ranks[each]) < matrix_choice.NONE and max(ranks[each]) <= max(ranks[found]) and each != found
+                    and any(matrix_choice.is_out_of_range(*pair) for pair in zip(arguments, each))
+                    for each in overloads)
+    return found, len(overloads) > 1 and is_behind
 
 
 def boxed(overloads):
@@ -107,16 +96,10 @@ def result_of(call, kind_of):
     """The result, or the failure, which is TypeError or OverflowError where kind_of(exception) says so."""
     try:
         return call()
+    except matrix_sinks.Refused:
+        raise
     except Exception as error:
         return Failure(kind_of(error) or "%s: %s" % (type(error).__name__, error))
-
-
-def kind_by_text(error):
-    """Of errors of libraries, which have Python's as a text."""
-    for kind in (TypeError, OverflowError):
-        if isinstance(error, kind) or kind.__name__ in str(error):
-            return kind.__name__
-    return None
 
 
 def agree(found, expected, overloads, arguments):

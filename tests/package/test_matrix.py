@@ -26,6 +26,7 @@ class Matrix:
         if cls.made.library is not None:
             adapter_support.library(cls.made.library)
         cls.made.setUp()
+        cls.addClassCleanup(cls.made.close)
         with open(EXPECTED, encoding="utf-8") as file:
             cls.expected = json.load(file)["wrong"].get(cls.sink, {})
 
