@@ -7,9 +7,9 @@ import math
 import threading
 
 import matrix_choice
+import support
 from matrix_sinks import Refused
 from narrow_support import functions
-
 import typedcall
 
 
@@ -163,6 +163,18 @@ def falling_back(sink):
                      [(value,) for value in (5, -5, 0, 2**31, 2.5, -2.5, True)])
 
 
+def by_position(sink):
+    """Who has no names passes all arguments in order; the Python function gets the keyword-only ones by name."""
+    if sink.has_names:
+        yield "root", "refused", "its calls have names, as Python's have"
+        return
+    module = support.build("keyword_only_functions")
+    yield from compare(sink, "root", module.root, [lambda x, factor: module.root(x, factor=factor)], [["d", "d"]],
+                       [(4.0, 3.0), (-4.0, 3.0)])
+    yield from compare(sink, "narrow", module.narrow, [lambda x, by: module.narrow(x, by=by)], [["i", "i"]],
+                       [(4, 3), (-4, 3), (2**40, 3)])
+
+
 def holding(sink):
     """What takes the GIL itself is called without it: other threads run meanwhile."""
     def sleeps(microseconds):
@@ -216,4 +228,4 @@ def compare(sink, name, function, alone, overloads, calls):
         yield cell, "right" if is_same(got, wanted) else "wrong", f"{got!r}, not {wanted!r}"
 
 
-PROPERTIES = {property_.__name__: property_ for property_ in (choice, equality, raising, status, falling_back, holding)}
+PROPERTIES = {property_.__name__: property_ for property_ in (choice, equality, raising, status, falling_back, by_position, holding)}

@@ -25,6 +25,8 @@ class Sink:
     name = ""
     #: The library that has to be installed.
     library = None
+    #: Its calls have keywords.
+    has_names = False
 
     def setUp(self):
         if self.library is not None:
@@ -53,7 +55,7 @@ class Sink:
 
 
 class Wrapper(Sink):
-    name = "wrapper"
+    name, has_names = "wrapper", True
 
     def made(self, function):
         return function
@@ -85,7 +87,7 @@ class Ufunc(Sink):
 
 
 class Numba(Sink):
-    name, library = "numba", "numba"
+    name, library, has_names = "numba", "numba", True
 
     def setUp(self):
         super().setUp()
@@ -229,11 +231,13 @@ class Jax(Sink):
     def made(self, function):
         from typedcall.jax import elementwise
 
-        # It wants functions that are PURE: a twin says so.
+        # It wants functions that are PURE: where one is not, a twin says so.
         def twin(*arguments):
             return function(*arguments)
 
         entries = typedcall.entries(function)
+        if all(entry.flags & typedcall.Flags.PURE for entry in entries):
+            return elementwise(function)
         typedcall.tag(twin, [entry.signature for entry in entries], [entry.address for entry in entries],
                       flags=[int(entry.flags | typedcall.Flags.PURE | typedcall.Flags.THREAD_SAFE) for entry in entries])
         try:

@@ -63,6 +63,9 @@ class Matrix:
     def test_falling_back(self):
         self.check("falling_back")
 
+    def test_by_position(self):
+        self.check("by_position")
+
     @support.timing
     def test_holding(self):
         self.check("holding")
