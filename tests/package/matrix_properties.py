@@ -163,6 +163,23 @@ def falling_back(sink):
                      [(value,) for value in (5, -5, 0, 2**31, 2.5, -2.5, True)])
 
 
+def texts(sink):
+    """A str is its UTF-8, with NULs in it where a function takes the length, too; what is no text is a TypeError."""
+    values = [(value,) for value in ("", "abc", "h\u00e4tte", "\U0001f600", "a\0b", b"abc", 3, 2.5, None)]
+    for module, name, letters in (("buffer_provider", "utf8_length", "*s"), ("typed_functions", "same_text", "s")):
+        function = getattr(support.build(module), name)
+        yield from compare(sink, name, function, [function], [[letters]], values)
+
+
+def defaults(sink):
+    """Arguments that are left out are Python's defaults."""
+    module = support.build("default_functions")
+    calls = [(), (1.5,), (1.5, 2), (1.5, 2.5), (4, 3), (-4.0,), (1.0, 2.0, 3.0, 4.0), (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)]
+    for name in ("distance", "digits", "by_position", "below", "status", "root", "area", "all_optional", "plain"):
+        function = getattr(module, name)
+        yield from compare(sink, name, function, [function], [[]], calls)
+
+
 def by_position(sink):
     """Who has no names passes all arguments in order; the Python function gets the keyword-only ones by name."""
     if sink.has_names:
@@ -213,7 +230,7 @@ def compare(sink, name, function, alone, overloads, calls):
     except Refused as error:
         reason = str(error)
     for arguments in calls:
-        cell = f"{name}{arguments!r}" if len(arguments) > 1 else f"{name}({arguments[0]!r})"
+        cell = f"{name}{arguments!r}" if len(arguments) != 1 else f"{name}({arguments[0]!r})"
         if made is None:
             yield cell, "refused", reason
             continue
@@ -225,7 +242,9 @@ def compare(sink, name, function, alone, overloads, calls):
         except Refused as error:
             yield cell, "refused", str(error)
             continue
+        if sink.has_typed_results and isinstance(got, float) and type(wanted) is int:
+            wanted = float(wanted)
         yield cell, "right" if is_same(got, wanted) else "wrong", f"{got!r}, not {wanted!r}"
 
 
-PROPERTIES = {property_.__name__: property_ for property_ in (choice, equality, raising, status, falling_back, by_position, holding)}
+PROPERTIES = {property_.__name__: property_ for property_ in (choice, equality, raising, status, falling_back, texts, defaults, by_position, holding)}

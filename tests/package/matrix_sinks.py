@@ -27,6 +27,8 @@ class Sink:
     library = None
     #: Its calls have keywords.
     has_names = False
+    #: A result has the C function's type, also where Python gave it.
+    has_typed_results = False
 
     def setUp(self):
         if self.library is not None:
@@ -72,7 +74,13 @@ class Ufunc(Sink):
             made = typedcall.ufunc(function)
         except TypeError as error:
             raise Refused(str(error)) from None
-        return lambda *arguments: made(*arguments)
+
+        def call(*arguments):
+            if len(arguments) != made.nin and max(len(e.python_types()[0]) for e in typedcall.entries(function)) == made.nin:
+                raise Refused("a ufunc has one number of arguments: all of them")
+            return made(*arguments)
+
+        return call
 
     def crossing(self, value):
         import numpy
@@ -87,7 +95,7 @@ class Ufunc(Sink):
 
 
 class Numba(Sink):
-    name, library, has_names = "numba", "numba", True
+    name, library, has_names, has_typed_results = "numba", "numba", True, True
 
     def setUp(self):
         super().setUp()
@@ -97,15 +105,19 @@ class Numba(Sink):
         self.compiled = {}
 
     def made(self, function):
-        if function not in self.compiled:
-            scope = {"f": function}
-            exec("def one(a):\n    return f(a)\ndef two(a, b):\n    return f(a, b)\ndef none():\n    return f()", scope)
-            self.compiled[function] = [self.numba.njit(scope[name]) for name in ("none", "one", "two")]
-        by_count = self.compiled[function]
+        by_count = self.compiled.setdefault(function, {})
+
+        def of(count):
+            if count not in by_count:
+                names = ", ".join(f"a{i}" for i in range(count))
+                scope = {"f": function}
+                exec(f"def caller({names}):\n    return f({names})", scope)
+                by_count[count] = self.numba.njit(scope["caller"])
+            return by_count[count]
 
         def call(*arguments):
             try:
-                return by_count[len(arguments)](*arguments)
+                return of(len(arguments))(*arguments)
             except self.numba.core.errors.NumbaError as error:
                 if "depends on the value of argument" in str(error):
                     raise Refused("compiled code has one type of results, and here the value decides") from None
@@ -136,11 +148,12 @@ class Sqlite(Sink):
     def made(self, function):
         import typedcall.sql
 
-        typedcall.sql.register(self.connection, function, name="f")
+        name = function.__name__
+        typedcall.sql.register(self.connection, function, name=name)
 
         def call(*arguments):
             marks = ", ".join("?" * len(arguments))
-            return self.connection.execute(f"SELECT f({marks})", arguments).fetchall()[0][0]
+            return self.connection.execute(f"SELECT {name}({marks})", arguments).fetchall()[0][0]
 
         return call
 
@@ -151,14 +164,14 @@ class Sqlite(Sink):
             raise Refused("SQLite has no such integer")
 
     def kind_of(self, error):
-        return kind_in_text(error)
+        return "TypeError" if "wrong number of arguments" in str(error) else kind_in_text(error)
 
     def result(self, value, wanted):
         return bool(value) if isinstance(wanted, bool) and value in (0, 1) else value
 
 
 class DuckDb(Sqlite):
-    name, library = "duckdb", "duckdb"
+    name, library, has_typed_results = "duckdb", "duckdb", True
 
     def setUp(self):
         import duckdb

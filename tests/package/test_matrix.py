@@ -63,6 +63,12 @@ class Matrix:
     def test_falling_back(self):
         self.check("falling_back")
 
+    def test_texts(self):
+        self.check("texts")
+
+    def test_defaults(self):
+        self.check("defaults")
+
     def test_by_position(self):
         self.check("by_position")
 
