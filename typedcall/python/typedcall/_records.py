@@ -3,7 +3,6 @@ because every interpreter and every adapter needs it."""
 from __future__ import annotations
 
 import enum
-import itertools
 from dataclasses import dataclass, field, replace
 from typing import Any, Optional, Union
 
@@ -140,15 +139,19 @@ def falling_back(signature: str) -> str | None:
 def matching(found: list[Entry], signature: str, casting: str = "equivalent") -> list[Entry]:
     """The entries that answer a signature, place by place, as docs/ABI.md, section 8, has it: with the very text
     first, then, unless `casting` is "exact", equivalent ones."""
-    answering = []
-    for _, there in itertools.groupby(found, key=lambda entry: entry.place):
-        entries = list(there)
-        answering += [entry for entry in entries if entry.signature == signature]
-        if casting != "exact":
-            rest = [entry for entry in entries if entry.signature != signature]
-            answering += [entry for entry in rest
-                          if answers(entry.signature, signature) and _has_same_place(entry, signature)]
-    return answering
+    answering: list[Entry] = []
+    equivalent: list[Entry] = []
+    place = None
+    # No lambda and no generator: CPython 3.12 and 3.13 do not survive making one when memory runs out.
+    for entry in found:
+        if entry.place != place:
+            answering += equivalent
+            place, equivalent = entry.place, []
+        if entry.signature == signature:
+            answering.append(entry)
+        elif casting != "exact" and answers(entry.signature, signature) and _has_same_place(entry, signature):
+            equivalent.append(entry)
+    return answering + equivalent
 
 
 def _has_same_place(entry: Entry, signature: str) -> bool:
