@@ -40,14 +40,15 @@ def prepare(reader, folder, headers=None):
         records.compile_module([path], "conformance_wrappers", folder, compiler="g++")
 
 
-def prepare_members(folder, names=("c", "ctypes")):
-    """Compiles, or copies, the members' modules."""
+def prepare_members(folder, names=("c", "ctypes", "headers")):
+    """Compiles, or copies, the members' modules; "headers" is the provider with ours."""
     for name in names:
         source = os.path.join(records.HERE, "members", name)
-        if name == "c":
-            for part in ("provider", "consumer"):
-                records.compile_module([os.path.join(source, part + ".c")], f"member_c_{part}", folder,
-                                       flags=("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror"), own=source)
+        if name in ("c", "headers"):
+            for part in ("provider", "consumer") if name == "c" else ("provider",):
+                records.compile_module([os.path.join(source, part + ".c")], f"member_{name}_{part}", folder,
+                                       flags=("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror"),
+                                       own=source if name == "c" else None)
         elif name == "rust":
             source = os.path.join(records.ROOT, "examples", "rust")
             for part in ("provider", "consumer"):

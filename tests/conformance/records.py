@@ -243,6 +243,6 @@ def compile_module(sources, name, folder, compiler="gcc", flags=(), own=None):
     says."""
     path = os.path.join(folder, name + (sysconfig.get_config_var("EXT_SUFFIX") or ".so"))
     language = ["-std=c++17"] if sources[0].endswith(".cc") else ["-std=gnu11"]
-    subprocess.run([*shlex.split(compiler), *language, "-O1", "-fPIC", "-shared", "-w", "-I" + HERE, "-I" + (own or headers()),
-                    "-I" + sysconfig.get_path("include"), *flags, *sources, "-o", path], check=True)
+    subprocess.run([*shlex.split(compiler), *language, "-O1", "-fPIC", "-shared", "-I" + HERE, "-I" + (own or headers()),
+                    "-isystem", sysconfig.get_path("include"), *(flags or ["-w"]), *sources, "-o", path], check=True)
     return path

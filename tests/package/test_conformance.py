@@ -130,7 +130,7 @@ class Members(unittest.TestCase):
         records.build(CORPUS, cls.folder)
         for reader in conformance.OURS:
             conformance.prepare(reader, cls.folder)
-        conformance.prepare_members(cls.folder, cls.members)
+        conformance.prepare_members(cls.folder, [*cls.members, "headers"])
 
     members = ("c", "ctypes")
     readers = ("reader_c_headers", "reader_cpp_resolve", "reader_python_package")
@@ -154,7 +154,7 @@ class Members(unittest.TestCase):
                                             for name in names if way not in left_out))
 
     def test_all_pairs(self):
-        self.check_pairs(self.members, [*self.readers, *(f"member_{name}_consumer" for name in self.members)])
+        self.check_pairs([*self.members, "headers"], [*self.readers, *(f"member_{name}_consumer" for name in self.members)])
 
     def test_the_records(self):
         for name in self.members:
