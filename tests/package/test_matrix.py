@@ -77,40 +77,18 @@ class Matrix:
         self.check("holding")
 
 
-@support.ON_CPYTHON
-class Wrapper(Matrix, unittest.TestCase):
-    sink = "wrapper"
+def of(name, sink):
+    """The cases of a sink, as a class of that name."""
+    return support.ON_CPYTHON(type(name, (Matrix, unittest.TestCase), {"sink": sink}))
 
 
-@support.ON_CPYTHON
-class Ufunc(Matrix, unittest.TestCase):
-    sink = "ufunc"
-
-
-@support.ON_CPYTHON
-class Sqlite(Matrix, unittest.TestCase):
-    sink = "sqlite"
-
-
-@support.ON_CPYTHON
-class TvmFfi(Matrix, unittest.TestCase):
-    sink = "tvm-ffi"
-
-
-@support.ON_CPYTHON
-class CallSite(Matrix, unittest.TestCase):
-    sink = "call site"
-
-
-@support.ON_CPYTHON
-class Fallback(Matrix, unittest.TestCase):
-    sink = "fallback"
-
-
-@support.ON_CPYTHON
-class Loop(Matrix, unittest.TestCase):
-    sink = "loop"
-
+Wrapper = of("Wrapper", "wrapper")
+Ufunc = of("Ufunc", "ufunc")
+Sqlite = of("Sqlite", "sqlite")
+TvmFfi = of("TvmFfi", "tvm-ffi")
+CallSite = of("CallSite", "call site")
+Fallback = of("Fallback", "fallback")
+Loop = of("Loop", "loop")
 
 if __name__ == "__main__":
     unittest.main()

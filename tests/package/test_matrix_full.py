@@ -1,24 +1,11 @@
 """The matrix for sinks that compile something for each kind of value, or read whole queries: test_matrix.py."""
 import unittest
 
-import support
-from test_matrix import Matrix
+from test_matrix import of
 
-
-@support.ON_CPYTHON
-class Numba(Matrix, unittest.TestCase):
-    sink = "numba"
-
-
-@support.ON_CPYTHON
-class DuckDb(Matrix, unittest.TestCase):
-    sink = "duckdb"
-
-
-@support.ON_CPYTHON
-class Jax(Matrix, unittest.TestCase):
-    sink = "jax"
-
+Numba = of("Numba", "numba")
+DuckDb = of("DuckDb", "duckdb")
+Jax = of("Jax", "jax")
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,7 +1,7 @@
 // The reader that our C99 headers make: every place, by the functions that they offer to C
 // consumers.
-#include "core/await.h"
 #include "core/custom_slots.h"
+#include "reader_module.h"
 #include "typedcall/native_callable.h"
 #include "typedcall/sibling_symbol.h"
 #include "typedcall/typed_method.h"
@@ -199,14 +199,4 @@ static PyMethodDef methods[] = {{"find", Find, METH_VARARGS, NULL},
 static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "reader_c_headers", NULL, -1, methods, NULL, NULL, NULL, NULL};
 
-PyMODINIT_FUNC PyInit_reader_c_headers(void) {
-  interface = PyTypedcall_Await();
-  if (interface == NULL) return NULL;
-  PyObject *module = PyModule_Create(&definition);
-  PyObject *names =
-      Py_BuildValue("(ssssss)", "name", "def", "object", "instance", "sibling", "type");
-  PyObject *places = names != NULL ? PySet_New(names) : NULL;
-  Py_XDECREF(names);
-  if (module == NULL || PyModule_AddObject(module, "PLACES", places) < 0) return NULL;
-  return module;
-}
+PyMODINIT_FUNC PyInit_reader_c_headers(void) { return ReaderModule(&definition, &interface); }

@@ -3,6 +3,7 @@
 // Behind Python.h.
 #include <string>
 
+#include "reader_module.h"
 #include "typedcall/fallback.h"
 #include "typedcall/span.h"
 
@@ -135,14 +136,4 @@ static PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                                  nullptr,
                                  nullptr};
 
-PyMODINIT_FUNC PyInit_reader_cpp_resolve() {
-  interface = PyTypedcall_Await();
-  if (interface == nullptr) return nullptr;
-  PyObject *module = PyModule_Create(&definition);
-  PyObject *names =
-      Py_BuildValue("(ssssss)", "name", "def", "object", "instance", "sibling", "type");
-  PyObject *places = names != nullptr ? PySet_New(names) : nullptr;
-  Py_XDECREF(names);
-  if (module == nullptr || PyModule_AddObject(module, "PLACES", places) < 0) return nullptr;
-  return module;
-}
+PyMODINIT_FUNC PyInit_reader_cpp_resolve() { return ReaderModule(&definition, &interface); }
