@@ -9,7 +9,7 @@ import interleaved
 import numba
 import numpy
 import typedcall
-from typedcall._capsules import capsule_address
+from typedcall.record.capsules import capsule_address
 from typedcall.sources.numpy_ import ufunc_api
 
 callees = build_module.load("adapter_callees.cc")

@@ -37,7 +37,7 @@ OPTIONS = {
     },
 }
 # Kept for good, on purpose: the interface of an interpreter, and what modules make when they are executed
-# (typedcall/python/typedcall/_home.h), which may be a copy of the file that is gone by now, without names.
+# (typedcall/python/typedcall/calling/home.h), which may be a copy of the file that is gone by now, without names.
 KEPT = ("PyTypedcall_Internal_NewCapsule", "PyModule_ExecDef")
 PLANTED = """
 #include <stdlib.h>

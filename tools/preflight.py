@@ -85,6 +85,7 @@ CHECKS = {
     "flags": flags,
     "gate": tests("tests/gate/test_gate.py"),
     "layout": tests("tests/layout/test_layout.py"),
+    "rooms": tests("tests/layout/test_rooms.py"),
     "assertions": tests("tests/layout/test_assertions.py"),
     "citations": tests("tests/readme/test_citations.py", "tests/readme/test_messages.py",
                        "tests/readme/test_slot_ids.py"),

@@ -12,7 +12,7 @@ import processes
 
 SOURCES = sorted(glob.glob("typedcall/python/typedcall/**/*.cc", recursive=True))
 # The adapter that wants a header of another library: CMake, too, leaves it out where that is missing.
-SQLITE = "typedcall/python/typedcall/sql/_sqlite.cc"
+SQLITE = "typedcall/python/typedcall/sinks/sql/_sqlite.cc"
 FLAGS = ["-fsyntax-only", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-I.", "-isystem",
          sysconfig.get_paths()["include"]]
 

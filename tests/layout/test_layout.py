@@ -184,10 +184,8 @@ class Layout(unittest.TestCase):
 
     def test_adapters_are_small(self):
         package = os.path.join(ROOT, "typedcall", "python", "typedcall")
-        # PyPy's are beside the package's own modules.
-        for folder, start in (("callbacks", ""), ("jax", ""), ("sql", ""), ("tvm_ffi", ""), (".", "_pypy_")):
-            names = [name for name in os.listdir(os.path.join(package, folder))
-                     if name.startswith(start) and name.endswith((".cc", ".h", ".py"))]
+        for folder in ("sinks/callbacks", "sinks/jax", "sinks/sql", "sinks/tvm_ffi", "pypy"):
+            names = [name for name in os.listdir(os.path.join(package, folder)) if name.endswith((".cc", ".h", ".py"))]
             self.assertGreater(len(names), 2)
             for name in names:
                 with self.subTest(folder=folder, name=name), \

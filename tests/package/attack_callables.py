@@ -136,7 +136,7 @@ class Callables:
             if kind == "address":
                 return address
             if kind == "capsule" and IS_CPYTHON:
-                return typedcall._capsules.make_capsule(address, "%d" % (self.number % 5))
+                return typedcall.record.capsules.make_capsule(address, "%d" % (self.number % 5))
             return prototype(meaning.offered)(address)
         if kind == "known":
             same = [thing for thing in self.pool if thing.meaning is meaning]

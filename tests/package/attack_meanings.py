@@ -10,7 +10,7 @@ import sys
 
 import typedcall
 from typedcall import Flags
-from typedcall._records import falling_back, parse_signature
+from typedcall.record.records import falling_back, parse_signature
 
 IS_CPYTHON = sys.implementation.name == "cpython"
 #: What the documentation says that functions of the package raise, and what hostile objects do.

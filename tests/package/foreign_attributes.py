@@ -9,7 +9,7 @@ import types
 import unittest
 
 import support
-from typedcall._capsules import make_capsule
+from typedcall.record.capsules import make_capsule
 
 plain = support.build("plain_functions")
 HALF = plain.addresses["half"]

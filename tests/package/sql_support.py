@@ -11,7 +11,7 @@ support.module_only_if(not support.IS_PYPY, "typedcall.sql is CPython's")
 from typedcall import sql  # noqa: E402
 
 try:
-    from typedcall.sql import _sqlite  # noqa: F401
+    from typedcall.sinks.sql import _sqlite  # noqa: F401
 except ImportError as error:
     raise unittest.SkipTest("the package was built without sqlite3ext.h (%s)" % error) from None
 

@@ -9,8 +9,8 @@ from typedcall import Entry, Flags
 from typedcall.pypy import Acceleration, accelerate, restore, wrapper_of
 
 if support.IS_PYPY:
-    from typedcall._pypy_pointers import why_not
-    from typedcall._pypy_shims import _choices
+    from typedcall.pypy.pointers import why_not
+    from typedcall.pypy.shims import _choices
 
 
 class Int(int):

@@ -109,7 +109,7 @@ class Imports(unittest.TestCase):
         self.assertTrue(self.is_accelerated(module.inc))  # it had it from the extension
         self.assertIn("typed_functions", hook.results)
         self.assertNotIn("hooked_plain", hook.results)
-        self.assertNotIn("typedcall._native", hook.results)  # nothing typed there
+        self.assertNotIn("typedcall.native._native", hook.results)  # nothing typed there
 
     def test_a_package_and_its_submodules(self):
         with accelerate_imports("hooked_package") as hook:

@@ -67,7 +67,7 @@ FIRST = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import test_adapters_interpreters as own
-own.run_legacy("try: import typedcall.{module}\\nexcept ImportError: pass")
+own.run_legacy("try: import typedcall.sinks.{module}\\nexcept ImportError: pass")
 {work}
 """
 IN_TVM_FFI = """
@@ -97,7 +97,7 @@ def run_legacy(source):
 def extension(name):
     """The extension module, here; or a skip where the package was built without."""
     try:
-        return importlib.import_module("typedcall." + name)
+        return importlib.import_module("typedcall.sinks." + name)
     except ImportError as error:
         raise unittest.SkipTest("the package was built without it (%s)" % error) from None
 
@@ -118,7 +118,7 @@ class Interpreters(unittest.TestCase):
                      + ONLY_MAIN)
         for name in ("callbacks._callbacks", "sql._sqlite", "sql._duckdb"):
             extension(name)
-            self.refuses("import typedcall." + name, ONLY_MAIN)
+            self.refuses("import typedcall.sinks." + name, ONLY_MAIN)
 
     @support.only_if(IS_SHARED)
     def test_what_sql_says(self):
@@ -147,7 +147,7 @@ class Interpreters(unittest.TestCase):
     def test_jax_and_tvm_ffi_are_the_main_interpreters(self):
         for name in ("jax._jax", "tvm_ffi._tvm_ffi"):
             extension(name)  # first: what is known here may be all that another interpreter looks at
-            self.refuses("import typedcall." + name, "does not support loading in subinterpreters",
+            self.refuses("import typedcall.sinks." + name, "does not support loading in subinterpreters",
                          "in the main interpreter only")
 
     def after_another_interpreter(self, module, work):

@@ -15,7 +15,7 @@ from typedcall import Flags
 
 support.module_only_if(not support.IS_PYPY, "for CPython; PyPy has test_pypy_api")
 
-from typedcall import _native  # PyPy has none
+from typedcall.native import _native  # PyPy has another
 
 typed = support.build("typed_functions")
 

@@ -146,7 +146,7 @@ class Errors(CommandLine):
 
 class Arguments(unittest.TestCase):
     def test_there_are_some_of_every_code(self):
-        from typedcall._codes import CODES
+        from typedcall.record.codes import CODES
         from typedcall.cli.arguments import ArgumentMaker, why_not
         for letters in CODES:
             if letters != "v" and why_not([letters]) is None:
@@ -154,7 +154,7 @@ class Arguments(unittest.TestCase):
                     self.assertEqual(len(list(ArgumentMaker([letters], 1, False).all(100))), 100)
 
     def test_a_kind_that_it_does_not_know(self):
-        from typedcall._codes import CODES
+        from typedcall.record.codes import CODES
         from typedcall.cli.arguments import ArgumentMaker
         maker = ArgumentMaker(["O"], 1, True)
         unknown = CODES["O"]._replace(letters="e", kind="mask")

@@ -84,10 +84,10 @@ class Functions(cluster_support.Processes):
         f = self.here()
         self.write("versions-1.2.dist-info/METADATA",
                    "Metadata-Version: 2.1\nName: versions\nVersion: 1.2\n")
-        from typedcall import _pickles
+        from typedcall.calling import pickles
 
-        _pickles._requirement.cache_clear()
-        self.addCleanup(_pickles._requirement.cache_clear)
+        pickles._requirement.cache_clear()
+        self.addCleanup(pickles._requirement.cache_clear)
         typed = typedcall.resolve(f, "d->d")
         self.assertIn("install versions==1.2 here", self.read(typed, "found(1.0)", [FOLDER]))
         self.provider("inc", "l->l")

@@ -105,10 +105,10 @@ class Source(unittest.TestCase):
         capsules = exports.__pyx_capi__
         self.assertEqual(typedcall.signatures(capsules["only_in_c"]), ["&dn->d"])
         self.assertEqual(typedcall.signatures(capsules["scale"]), ["di->d"])
-        other = typedcall._capsules.make_capsule(4096, "somebody.else")
+        other = typedcall.record.capsules.make_capsule(4096, "somebody.else")
         self.assertEqual(typedcall.signatures(other), [])
         self.assertEqual(
-            typedcall.signatures(typedcall._capsules.make_capsule(4096, "struct x (int)")), []
+            typedcall.signatures(typedcall.record.capsules.make_capsule(4096, "struct x (int)")), []
         )
 
     def test_what_is_not_exported(self):
@@ -168,7 +168,7 @@ class Tagging(unittest.TestCase):
             self.assertTrue(typedcall.entries(function)[0].flags & Flags.DIFFERS)
 
     def test_why_nothing_was_tagged(self):
-        capsule = typedcall._capsules.make_capsule
+        capsule = typedcall.record.capsules.make_capsule
         module = types.ModuleType("exporting")
         module.structs = module.nothing = module.foreign = lambda x: x
         module.__pyx_capi__ = {

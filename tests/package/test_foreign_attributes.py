@@ -11,7 +11,7 @@ import typedcall
 from foreign_attributes import (
     HALF, TABLE, Answer, need, of_ctypes, of_ctypes_callback, of_numba_cfunc, of_numba_protocol,
     of_scipy, of_shared_ctypes)
-from typedcall._records import parse_signature
+from typedcall.record.records import parse_signature
 
 
 class Text(str):

@@ -8,7 +8,7 @@ import unittest
 import command_line
 import support
 import typedcall
-from typedcall import _foreign
+from typedcall.tools import foreign
 
 plain = support.build("plain_functions")
 SPECIAL = ("__module__", "__name__", "__qualname__", "__signatures__", "__doc__",
@@ -188,7 +188,7 @@ class Messages(unittest.TestCase):
                 typedcall.resolve(function, "l->l")
             said = str(caught.exception).partition(" ")[0]
             # On PyPy the message has the whole name, too.
-            return said.removeprefix(__name__ + "."), _foreign.name_of(function)
+            return said.removeprefix(__name__ + "."), foreign.name_of(function)
 
         self.assertEqual(names(), ("add", __name__ + ".add"))
         Record.add = Function.__call__  # a method

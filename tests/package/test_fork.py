@@ -57,7 +57,7 @@ print(forks(work))
         self.runs("""
 import duckdb, typed_functions
 from typedcall import sql
-PACKAGE += "/sql/"
+PACKAGE += "/sinks/sql/"
 config = {"allow_unsigned_extensions": "true", "threads": 1}
 
 def work():

@@ -89,7 +89,7 @@ class NoGil(unittest.TestCase):
         return status, said.strip()
 
     def test_the_package_needs_none(self):
-        self.assertEqual(self.says("import sys, typedcall, typedcall._numpy_bridge\n"
+        self.assertEqual(self.says("import sys, typedcall, typedcall.numpy._numpy_bridge\n"
                                    "typedcall.entries(len)\n"
                                    "print(sys._is_gil_enabled())"), (0, "False"))
 

@@ -12,7 +12,7 @@ support.module_only_if(not support.IS_PYPY, "for CPython, which unwinds threads"
 BEFORE = """
 import ctypes, os, sys, threading, time
 import typedcall
-from typedcall import _native
+from typedcall.native import _native
 
 inside = {}
 

@@ -97,7 +97,7 @@ class ByPosition(unittest.TestCase):
     @support.ON_CPYTHON
     def test_ufunc(self):
         numpy = adapter_support.library("numpy")
-        from typedcall.to_numpy import ufunc
+        from typedcall import ufunc
 
         root = ufunc(functions.root)
         self.assertEqual(list(root(numpy.array([4.0, -4.0]), 3.0)), [6.0, -12.0])

@@ -299,7 +299,7 @@ for each in own:
 kept = churn()
 assert f(1.0) == 2.0
 assert typedcall.resolve(math.erf, "d->d")(1.0) == 2.0
-from typedcall import _native
+from typedcall.native import _native
 for name in [name for name in sys.modules if name.startswith("typedcall")]:
     del sys.modules[name]
 import typedcall as again
@@ -311,7 +311,7 @@ print("ok")
         self.runs("""
 class L(list): append = None
 targets = [list.append, list.pop, dict.get, str.upper, set.add, bytes.hex, len, super(L, L()).append]
-from typedcall import _native
+from typedcall.native import _native
 class Kept(ctypes.c_void_p):
     # The package's own names are gone by then, but not what was imported from it.
     def __del__(self, native=(_native.untag, _native.entries), tag=_native.tag, find=_native.find,

@@ -4,13 +4,14 @@ import re
 import unittest
 
 import typedcall
-from typedcall import Flags, _codes
-from typedcall._c_text import c_text
+from typedcall.record import codes
+from typedcall import Flags
+from typedcall.record.c_text import c_text
 
 
 class Lists(unittest.TestCase):
     def test_flags_are_those_of_the_header(self):
-        listed = {name: bit for name, bit, _ in _codes.FLAGS}
+        listed = {name: bit for name, bit, _ in codes.FLAGS}
         self.assertEqual({flag.name: flag.value for flag in Flags}, listed)
         folder = pathlib.Path(typedcall.__file__).parent
         header = (folder / "include/typedcall/native_callable.h").read_text(encoding="utf-8")
@@ -21,11 +22,11 @@ class Lists(unittest.TestCase):
     def test_cython_has_them_all(self):
         text = (pathlib.Path(typedcall.__file__).parent / "__init__.pxd").read_text(encoding="utf-8")
         self.assertEqual(re.findall(r"const uintptr_t PyNativeCallable_(\w+)", text),
-                         [name for name, _, _ in _codes.FLAGS])
+                         [name for name, _, _ in codes.FLAGS])
 
     def test_what_a_flag_asks_is_in_the_words_of_the_list(self):
-        for name, bit, words in _codes.FLAGS:
-            is_mandatory = bit & _codes.MANDATORY_MASK
+        for name, bit, words in codes.FLAGS:
+            is_mandatory = bit & codes.MANDATORY_MASK
             self.assertEqual(Flags[name].asks(), words if is_mandatory else "", name)
             self.assertEqual(Flags[name].asks(bit), "")
             self.assertEqual(Flags[name].is_plain, not is_mandatory)
@@ -33,9 +34,9 @@ class Lists(unittest.TestCase):
         self.assertEqual(Flags(0x01000000).asks(), "flags not understood")
 
     def test_error_values_by_class(self):
-        without = [letters for letters in _codes.CODES if not _codes.has_error_value(letters)]
+        without = [letters for letters in codes.CODES if not codes.has_error_value(letters)]
         self.assertEqual(without, ["v", "?", "Zf", "Zd", "Zg"])
-        self.assertTrue(_codes.has_error_value("&?"))
+        self.assertTrue(codes.has_error_value("&?"))
 
     def test_pointers_and_buffers(self):
         for letters, kind, code, const, place in (
@@ -44,19 +45,19 @@ class Lists(unittest.TestCase):
             ("*kB", "buffer", "B", True, False), ("*s", "buffer", "s", True, False),
             ("s", "string", "s", False, False), ("P", "pointer", "P", False, False),
         ):
-            self.assertEqual(_codes.kind_of(letters), kind, letters)
-            self.assertEqual(_codes.pointee(letters), code, letters)
-            self.assertEqual(_codes.is_const(letters), const, letters)
-            self.assertEqual(_codes.is_place(letters), place, letters)
-            self.assertEqual(_codes.is_buffer(letters), kind == "buffer", letters)
+            self.assertEqual(codes.kind_of(letters), kind, letters)
+            self.assertEqual(codes.pointee(letters), code, letters)
+            self.assertEqual(codes.is_const(letters), const, letters)
+            self.assertEqual(codes.is_place(letters), place, letters)
+            self.assertEqual(codes.is_buffer(letters), kind == "buffer", letters)
 
     def test_const_answers_what_is_not(self):
         for offered, asked in (("*kd->d", "*d->d"), ("&kl->v", "&q->v"), ("->&d", "->&kd"),
                                ("d->d", "d->d")):
-            self.assertTrue(_codes.answers(offered, asked), (offered, asked))
+            self.assertTrue(codes.answers(offered, asked), (offered, asked))
             if offered != asked:
-                self.assertFalse(_codes.answers(asked, offered), (offered, asked))
-                self.assertFalse(_codes.are_equivalent(asked, offered), (offered, asked))
+                self.assertFalse(codes.answers(asked, offered), (offered, asked))
+                self.assertFalse(codes.are_equivalent(asked, offered), (offered, asked))
 
     def test_buffers_in_c(self):
         self.assertEqual(c_text("*kB->L"), "unsigned long (const unsigned char *, intptr_t)")
@@ -66,12 +67,12 @@ class Lists(unittest.TestCase):
 
     def test_equivalent_signatures(self):
         for one, other in (("d->d", "d->d"), ("l->&l", "q->&q"), ("nL->v", "lN->v")):
-            self.assertTrue(_codes.are_equivalent(one, other), (one, other))
+            self.assertTrue(codes.are_equivalent(one, other), (one, other))
         for one, other in (("l->l", "L->l"), ("l->l", "i->l"), ("?->v", "B->v"), ("&l->v", "P->v"),
                            ("f->f", "d->f"), ("d->d", "dd->d"), ("x", "x"), ("", "")):
-            self.assertFalse(_codes.are_equivalent(one, other), (one, other))
+            self.assertFalse(codes.are_equivalent(one, other), (one, other))
         with self.assertRaises(TypeError):
-            _codes.are_equivalent("d->d", None)
+            codes.are_equivalent("d->d", None)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ class ManyTags(unittest.TestCase):
 
     @support.timing
     def test_different_keepers(self):
-        from typedcall import _native
+        from typedcall.native import _native
 
         def function(x):
             return x
@@ -68,7 +68,7 @@ class ManyTags(unittest.TestCase):
             leaks.check(lambda: typedcall.tag(function, "d->d", each), 2000, warm_up=1000, blocks=200)
 
     def test_what_is_in_a_tuple_is_kept(self):
-        from typedcall import _native
+        from typedcall.native import _native
 
         def function(x):
             return x

@@ -274,7 +274,7 @@ class Ufuncs(unittest.TestCase):
         self.assertIsNone(gone())
 
     def test_what_does_not_lead_to_the_function(self):
-        from typedcall import _numpy_bridge
+        from typedcall.numpy import _numpy_bridge
         from typedcall.sources import numpy_
 
         entry = typedcall.entries(functions.same_i)[0]

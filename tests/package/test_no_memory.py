@@ -53,7 +53,7 @@ support.module_only_if(importlib.util.find_spec("_testcapi"), "this interpreter 
 SWEEP = """
 import ctypes, ctypes.util, gc, pickle, re, sys, _testcapi
 import typedcall
-from typedcall import _native
+from typedcall.native import _native
 refuse, again = _testcapi.set_nomemory, _testcapi.remove_mem_hooks
 libm = ctypes.CDLL(ctypes.util.find_library("m"))
 address = ctypes.cast(libm.erf, ctypes.c_void_p).value
@@ -258,7 +258,7 @@ class WithoutMemory(unittest.TestCase):
         typedcall.cython_declarations(module)
         sweep(lambda: typedcall.cython_declarations(module))
         other = types.ModuleType("other")
-        other.__pyx_capi__ = {"one": typedcall._capsules.make_capsule(
+        other.__pyx_capi__ = {"one": typedcall.record.capsules.make_capsule(
             address, "double (double, int __pyx_skip_dispatch)")}
         sys.modules["other"] = other
         other.one = one = Callable()
@@ -284,7 +284,8 @@ class WithoutMemory(unittest.TestCase):
     def test_for_numpy(self):
         self.run_sweep("""
         from typedcall.sources.numpy_ import ufunc_api
-        from typedcall._numpy_bridge import make_ufunc, scalar_functions
+        from typedcall.native._native import scalar_functions
+        from typedcall.numpy._numpy_bridge import make_ufunc
         one = Callable()
         typedcall.tag(one, "d->d", address)
         typedcall.ufunc(one)

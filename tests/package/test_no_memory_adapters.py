@@ -12,8 +12,8 @@ import test_no_memory
 import typedcall
 from test_no_memory import MAKES_FUNCTIONS, NO_FUNCTIONS_MADE, source_of
 
-# The first is swept as typedcall.callback.
-OTHERS = {"callbacks", "cli", "sources"}
+# Folders that have public names, and are no adapters; rooms have none.
+OTHERS = {"cli", "pypy", "sources"}
 # Where each public function of an adapter is swept.
 SWEPT = {
     "typedcall.jax.elementwise": ("test_jax",),
@@ -112,7 +112,7 @@ class WithoutMemory(unittest.TestCase):
         for module in pkgutil.iter_modules(typedcall.__path__):
             if module.ispkg and module.name not in OTHERS:
                 adapter = importlib.import_module("typedcall." + module.name)
-                names.update("%s.%s" % (adapter.__name__, name) for name in adapter.__all__)
+                names.update("%s.%s" % (adapter.__name__, name) for name in getattr(adapter, "__all__", ()))
         self.assertEqual(names, set(SWEPT))
         for name, tests in SWEPT.items():
             for test in tests:
@@ -121,7 +121,7 @@ class WithoutMemory(unittest.TestCase):
     # What makes an SQL function, which has to be the old one or the new one behind it.
     SQLITE = """
     from typedcall import sql
-    from typedcall.sql import _sqlite, _to_sqlite
+    from typedcall.sinks.sql import _sqlite, to_sqlite
 
     connection = {module}.Connection(":memory:")
     connection.enable_load_extension(False)  # Debian's SQLite allows it from the beginning
@@ -149,7 +149,7 @@ class WithoutMemory(unittest.TestCase):
         sweep(lambda: without(lambda: sql.register(connection, one)), after=check)
         sweep(lambda: sql.register(connection, tagged(Callable(), "y", "P->P")), errors=TypeError)
     kept, groups = (one,), ((1, False, (("d->d", 0, address),)),)
-    load = type("Load", (), dict(__call__=lambda self: _to_sqlite._load(connection, _sqlite.__file__)))()
+    load = type("Load", (), dict(__call__=lambda self: to_sqlite._load(connection, _sqlite.__file__)))()
     _sqlite.install(load, "one", one, kept, groups)
     gc.collect()
     before = sys.getrefcount(one)
@@ -213,14 +213,14 @@ class WithoutMemory(unittest.TestCase):
         if tuple(map(int, duckdb.__version__.split(".")[:2])) < (1, 5):
             sys.exit()  # it lets no function take the place of another
         from typedcall import sql
-        from typedcall._choose import usable, valueless
-        from typedcall.sql import _to_duckdb
+        from typedcall.calling.choose import usable, valueless
+        from typedcall.sinks.sql import to_duckdb
 
         config = {"allow_unsigned_extensions": "true", "threads": "1"}
         connection = duckdb.connect(config=config)
         one = tagged(Callable(), "one")
         sql.register(connection, one)
-        _duckdb = _to_duckdb._extension(None)
+        _duckdb = to_duckdb._extension(None)
         path = _duckdb.__file__
         true = ("true",)
 
@@ -241,7 +241,7 @@ class WithoutMemory(unittest.TestCase):
         cursor, entries = Cursor(), typedcall.entries(one)
         if not %s:
             # CPython 3.11 never ends where an exception leaves a `with` and there is no memory at all.
-            sweep(lambda: _to_duckdb.register(cursor, one, "one", entries), after=check, onwards=False)
+            sweep(lambda: to_duckdb.register(cursor, one, "one", entries), after=check, onwards=False)
             sweep(lambda: usable(one, "SQL", lambda entry: valueless(entry, "SQL")))
         load = type("Load", (), dict(__call__=lambda self: cursor.execute("load '" + path + "'")))()
         rows, wrong = (((11, 11), ("d->d", 0, address)),), (((11,), ("d->d", 0, address)),)

@@ -10,7 +10,7 @@ import unittest.mock
 import adapter_support
 import support
 from numba_cache_support import ALL, EXPECTED, KERNELS, PROVIDER, Cache
-from typedcall import _numba_cache
+from typedcall.numba import cache
 
 numba = adapter_support.library("numba")
 
@@ -152,17 +152,17 @@ print_all([first, other.bare(6.0), other.outer(6.0), bare(6.0)])
 class Digest(unittest.TestCase):
     def test_every_module_that_the_code_depends_on(self):
         with tempfile.TemporaryDirectory() as scratch:
-            folder = pathlib.Path(scratch)
-            for path in pathlib.Path(_numba_cache.__file__).parent.glob("*.py"):
-                shutil.copy(path, folder)
-            with unittest.mock.patch.object(_numba_cache, "__file__", str(folder / "_numba_cache.py")):
-                seen = {_numba_cache._package.__wrapped__()}
+            folder = pathlib.Path(scratch, "typedcall")
+            shutil.copytree(pathlib.Path(cache.__file__).parents[1], folder,
+                            ignore=shutil.ignore_patterns("include", "*.so", "__pycache__"))
+            with unittest.mock.patch.object(cache, "__file__", str(folder / "numba" / "cache.py")):
+                seen = {cache._package.__wrapped__()}
                 # What an int may be, which default is which number, which entries there are.
-                for name in ("_codes.py", "_parameters.py", "_records.py", "_numba_call.py"):
+                for name in ("record/codes.py", "tools/parameters.py", "record/records.py", "numba/call.py"):
                     with open(folder / name, "a", encoding="utf-8") as file:
                         file.write("# another version\n")
                     before = len(seen)
-                    seen.add(_numba_cache._package.__wrapped__())
+                    seen.add(cache._package.__wrapped__())
                     self.assertEqual(len(seen), before + 1, name)
 
 

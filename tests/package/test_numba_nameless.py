@@ -12,7 +12,7 @@ import adapter_support
 import support
 import typedcall
 from numba_cache_support import Cache
-from typedcall._foreign import import_path
+from typedcall.tools.foreign import import_path
 
 numba = adapter_support.library("numba")
 special = adapter_support.library("scipy.special")

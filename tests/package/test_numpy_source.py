@@ -45,20 +45,23 @@ class Source(unittest.TestCase):
         self.assertEqual(typedcall.signatures(typedcall.ufunc(functions.half)), [])
 
     def test_not_a_ufunc(self):
-        from typedcall import _numpy_bridge
+        from typedcall.native import _native
+        from typedcall.numpy import _numpy_bridge
         from typedcall.sources import numpy_
 
         with self.assertRaises(TypeError):
-            _numpy_bridge.scalar_functions(numpy_.ufunc_api(), len)
+            _native.scalar_functions(numpy_.ufunc_api(), len)
         with self.assertRaises(ValueError):
-            _numpy_bridge.scalar_functions(functions, numpy.add)
+            _native.scalar_functions(functions, numpy.add)
         with self.assertRaises(ValueError):
             _numpy_bridge.make_ufunc(numpy_.ufunc_api(), "x", "", (), b"\0", 1, 1)
 
     def test_no_other_capsule_passes_for_numpys_functions(self):
         import datetime
 
-        from typedcall import _capsules, _numpy_bridge
+        from typedcall.record import capsules
+        from typedcall.native import _native
+        from typedcall.numpy import _numpy_bridge
         from typedcall.sources import numpy_
 
         api = numpy_.ufunc_api()
@@ -71,7 +74,7 @@ class Source(unittest.TestCase):
         memory = ctypes.create_string_buffer(4096)
         nameless = ctypes.pythonapi.PyCapsule_New
         nameless.restype, nameless.argtypes = ctypes.py_object, [ctypes.c_void_p] * 3
-        named = _capsules.make_capsule(_capsules.capsule_address(api), "another name")
+        named = capsules.make_capsule(capsules.capsule_address(api), "another name")
         others = [
             (core._ARRAY_API, "of something else"),
             (nameless(ctypes.addressof(memory), None, None), "of something else"),
@@ -87,15 +90,15 @@ class Source(unittest.TestCase):
                 with self.assertRaisesRegex(ValueError, reason):
                     _numpy_bridge.make_ufunc(capsule, "half", "", rows, types, 1, 1)
                 with self.assertRaisesRegex(ValueError, reason):
-                    _numpy_bridge.scalar_functions(capsule, numpy.add)
+                    _native.scalar_functions(capsule, numpy.add)
         self.assertEqual(_numpy_bridge.make_ufunc(api, "half", "", rows, types, 1, 1)(3.0), 1.5)
         # The versions are asked of the table of arrays, which is no other capsule either.
         with unittest.mock.patch.object(core, "_ARRAY_API", api):
             with self.assertRaisesRegex(ValueError, "not NumPy's _ARRAY_API"):
-                _numpy_bridge.scalar_functions(api, numpy.add)
+                _native.scalar_functions(api, numpy.add)
 
     def test_a_numpy_of_an_unknown_version(self):
-        from typedcall import _numpy_bridge
+        from typedcall.native import _native
         from typedcall.sources import numpy_
 
         known = {name: sys.modules.pop(name) for name in list(sys.modules)
@@ -104,7 +107,7 @@ class Source(unittest.TestCase):
         (real,) = {id(module): module for module in known.values()
                    if hasattr(module, "_ARRAY_API")}.values()
         with self.assertRaisesRegex(ImportError, "no imported NumPy"):
-            _numpy_bridge.scalar_functions(real._UFUNC_API, numpy.add)
+            _native.scalar_functions(real._UFUNC_API, numpy.add)
 
         # A table like NumPy's, of a version that is yet to come.
         version = ctypes.CFUNCTYPE(ctypes.c_uint)(lambda: 0x03000000)
@@ -116,7 +119,7 @@ class Source(unittest.TestCase):
         fake._ARRAY_API = make(ctypes.addressof(table), None, None)
         with unittest.mock.patch.dict(sys.modules, {"numpy._core._multiarray_umath": fake}):
             with self.assertRaisesRegex(ImportError, "C ABI 0x3000000"):
-                _numpy_bridge.scalar_functions(numpy_.ufunc_api(), numpy.add)
+                _native.scalar_functions(numpy_.ufunc_api(), numpy.add)
 
     def test_scipy_special(self):
         special = adapter_support.library("scipy.special")

@@ -92,7 +92,7 @@ print(at > 10)
     def test_how_ufuncs_are_pickled(self):
         # It is made with the first ufunc of a process.
         self.runs("""
-import numpy, typedcall.to_numpy
+import numpy, typedcall.numpy.ufunc
 
 def copied(ufunc):
     try:
@@ -100,7 +100,7 @@ def copied(ufunc):
     except pickle.PicklingError as error:
         return error
 
-PACKAGE += "/_numpy_pickles.py"
+PACKAGE += "/numpy/pickles.py"
 for at in itertools.count(1):
     child = os.fork()
     if child == 0:
@@ -120,7 +120,7 @@ print(at > 3 and os.WIFEXITED(status) and os.WEXITSTATUS(status) == 1)
         self.runs("""
 import jax
 from typedcall.jax import elementwise
-PACKAGE += "/jax/"
+PACKAGE += "/sinks/jax/"
 
 def program(call):
     return jax.jit(call).lower(1.0).as_text()

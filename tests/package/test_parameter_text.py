@@ -7,7 +7,7 @@ import time
 import unittest
 
 import support
-from typedcall._parameter_text import parse_parameters
+from typedcall.tools.parameter_text import parse_parameters
 
 
 def by_python(text):

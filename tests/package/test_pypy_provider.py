@@ -17,9 +17,9 @@ from typedcall import Flags
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ON_PYPY = support.ON_PYPY  # whose C API it is about
 if support.IS_PYPY:
-    from typedcall import _native as reader
-    from typedcall._pypy_backend import own_entries
-    from typedcall._pypy_originals import wrapper_of
+    from typedcall.native import _native as reader
+    from typedcall.pypy.backend import own_entries
+    from typedcall.pypy.originals import wrapper_of
 
 
 @ON_PYPY

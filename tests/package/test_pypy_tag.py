@@ -8,7 +8,7 @@ import support
 import typedcall
 from accelerated import ON_PYPY
 from typedcall import Flags
-from typedcall._identity import IdentityTable
+from typedcall.tools.identity import IdentityTable
 from typedcall.pypy import accelerate, restore
 
 

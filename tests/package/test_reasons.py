@@ -135,7 +135,7 @@ class OfCython(Reasons):
                    signature="di->d")
 
     def test_capsules(self):
-        capsule = typedcall._capsules.make_capsule
+        capsule = typedcall.record.capsules.make_capsule
         self.check_nothing(self.exports.__pyx_capi__["parent"], "its type has no signature")
         message = self.check_nothing(capsule(4096, "somebody.else"), "'somebody.else', is no C declaration")
         self.assertNotIn("is not callable", message)
@@ -176,7 +176,7 @@ class OfLibraries(Reasons):
     @support.ON_CPYTHON
     def test_of_scipy(self):
         scipy = adapter_support.library("scipy")
-        capsule = typedcall._capsules.make_capsule(4096, "double (struct x)")
+        capsule = typedcall.record.capsules.make_capsule(4096, "double (struct x)")
         self.check_nothing(scipy.LowLevelCallable(capsule), "no type code for the C type 'struct x'")
 
     @support.ON_CPYTHON  # which passes self

@@ -11,7 +11,7 @@ import adapter_support
 import support
 import typedcall
 from typedcall import Flags
-from typedcall._capsules import make_capsule
+from typedcall.record.capsules import make_capsule
 
 scipy = adapter_support.library("scipy")
 integrate = adapter_support.library("scipy.integrate")
@@ -216,7 +216,7 @@ class Sink(unittest.TestCase):
         gc.collect()
 
     def test_the_name_outlives_the_capsule(self):
-        from typedcall._capsules import capsule_name, make_capsule
+        from typedcall.record.capsules import capsule_name, make_capsule
 
         for text in ("double (double)", "of no other test (%s)" % ("double, " * 8)):
             capsule = make_capsule(4096, text)

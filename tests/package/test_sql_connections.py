@@ -14,7 +14,7 @@ import typedcall
 from sql_support import SERIES, buffers, fallbacks, functions
 from support import leaks
 from typedcall import sql
-from typedcall.sql import _sqlite
+from typedcall.sinks.sql import _sqlite
 
 
 class Functions(sql_support.Connection):

@@ -54,7 +54,7 @@ class Connections(sql_duckdb_support.Connection, adapter_support.Folder):
 
     def test_the_file_alone_adds_nothing(self):
         self.register(functions.inc)
-        path = sys.modules["typedcall.sql._duckdb"].__file__
+        path = sys.modules["typedcall.sinks.sql._duckdb"].__file__
         for _ in range(2):
             with self.assertRaisesRegex(duckdb.Error, "added by typedcall.sql.register"):
                 self.query("load '%s'" % path)
@@ -306,7 +306,7 @@ if child == 0:
     atexit._run_exitfuncs()
     os._exit(0)
 os.waitpid(child, 0)
-print(pathlib.Path(sys.modules["typedcall.sql._duckdb"].__file__).exists())
+print(pathlib.Path(sys.modules["typedcall.sinks.sql._duckdb"].__file__).exists())
 sql.register(connection, functions.half)
 print(connection.execute("select inc(1)").fetchone()[0])
 """
@@ -319,7 +319,7 @@ from typedcall import sql
 functions = support.build("typed_functions")
 connection = duckdb.connect(config={"allow_unsigned_extensions": "true", "threads": 1})
 sql.register(connection, functions.inc)
-path = pathlib.Path(sys.modules["typedcall.sql._duckdb"].__file__)
+path = pathlib.Path(sys.modules["typedcall.sinks.sql._duckdb"].__file__)
 
 def register():
     sql.register(connection, functions.half)

@@ -6,7 +6,7 @@ import unittest
 
 import support
 from command_line import CommandLine
-from typedcall import _codes
+from typedcall.record import codes
 from typedcall.cli import CommandError
 from typedcall.cli.arguments import ArgumentMaker, as_buffers, fits, why_not
 
@@ -71,7 +71,7 @@ class Buffers(CommandLine):
 
 class Arguments(unittest.TestCase):
     def test_there_are_some_of_every_code(self):
-        for letters, code in _codes.CODES.items():
+        for letters, code in codes.CODES.items():
             if code.kind in ("void", "pointer", "object"):
                 continue
             for signature in {"*s"} if letters == "s" else {f"*{letters}", f"*k{letters}"}:

@@ -10,7 +10,7 @@ import unittest
 import support
 from support import processes
 
-from typedcall import _no_native
+from typedcall.native import no_native
 
 HIDE = """
 import sys
@@ -57,12 +57,12 @@ class InPython(unittest.TestCase):
     """What both modules have is the same."""
 
     def setUp(self):
-        from typedcall import _native
+        from typedcall.native import _native
         self.native = _native
 
     def test_lists(self):
         for name in ("TYPE_CODES", "FLAGS", "ABI_MASK", "MANDATORY_MASK"):
-            ours, compiled = getattr(_no_native, name), getattr(self.native, name)
+            ours, compiled = getattr(no_native, name), getattr(self.native, name)
             if name == "ABI_MASK":  # a C long, and none on platforms where it would be negative
                 compiled &= 0xffffffff
             self.assertEqual(ours, compiled, name)
@@ -81,7 +81,7 @@ class InPython(unittest.TestCase):
         for text in [*texts, "", "->", "d", 3, None, b"d->d"]:
             expected = outcome(self.native.parse_signature, text)
             results.add(expected[0] if isinstance(expected[0], type) else "parsed")
-            self.assertEqual(outcome(_no_native.parse_signature, text), expected, text)
+            self.assertEqual(outcome(no_native.parse_signature, text), expected, text)
         self.assertEqual(results, {"parsed", ValueError, UnicodeEncodeError, TypeError})
         short = [text for text in texts if len(text) < 12]
         same = 0
@@ -91,7 +91,7 @@ class InPython(unittest.TestCase):
                 expected = outcome(getattr(self.native, name), *pair)
                 if isinstance(expected, bool):
                     same += expected
-                    self.assertEqual(getattr(_no_native, name)(*pair), expected, (name, pair))
+                    self.assertEqual(getattr(no_native, name)(*pair), expected, (name, pair))
         self.assertGreater(same, 20)
 
 
@@ -128,12 +128,12 @@ class Hidden(unittest.TestCase):
     @support.ON_CPYTHON  # PyPy has fewer of them
     def test_what_needs_no_library_says_why(self):
         run("""
-            from typedcall import sql, to_cython
+            from typedcall import export_to_cython, sql
             assert said(typedcall.ctypes_function, math.sin) is TypeError
             assert said(typedcall.low_level_callable, math.sin) is ImportError
             assert said(typedcall.callback, math.sin, "double (double, void *)") is ImportError
             assert said(typedcall.ufunc, math.sin) is ImportError
-            assert said(to_cython.export_to_cython, types.ModuleType("m")) is ImportError
+            assert said(export_to_cython, types.ModuleType("m")) is ImportError
             assert said(sql.register, None, math.sin) is TypeError
         """)
 

@@ -2,8 +2,8 @@
 import sys
 
 import typedcall
-from typedcall._foreign import is_unbound
-from typedcall._records import matching
+from typedcall.tools.foreign import is_unbound
+from typedcall.record.records import matching
 
 PLACES = {"name", "def", "object", "instance", "sibling"} if sys.implementation.name == "cpython" else {"name"}
 #: It has looked the interface up when it was imported, before the runner put another one there.

@@ -5,29 +5,30 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from typedcall._api import (
+from typedcall.calling.api import (
     TypedFunction,
     add,
     adopt,
     entries,
+    pickle_by,
     resolve,
     signatures,
     tag,
     untag,
 )
-from typedcall._records import Entry, Flags, parse_signature
+from typedcall.record.records import Entry, Flags, parse_signature
 
 if TYPE_CHECKING:
-    from typedcall._pypy_imports import accelerate_imports
-    from typedcall._tag_modules import load_tags, tag_module
-    from typedcall.callbacks import callback
+    from typedcall.calling.tag_modules import load_tags, tag_module
     from typedcall.includes import get_cmake_dir, get_include, get_pkgconfig_dir
-    from typedcall.pypy import accelerate, restore
-    from typedcall.to_cffi import cffi_function
-    from typedcall.to_ctypes import ctypes_function
-    from typedcall.to_cython import cython_declarations, export_to_cython, tag_pyx_capi
-    from typedcall.to_numpy import ufunc
-    from typedcall.to_scipy import low_level_callable
+    from typedcall.numpy.ufunc import ufunc
+    from typedcall.pypy.acceleration import accelerate, restore
+    from typedcall.pypy.imports import accelerate_imports
+    from typedcall.sinks.callbacks import callback
+    from typedcall.sinks.cffi import cffi_function
+    from typedcall.sinks.ctypes import ctypes_function
+    from typedcall.sinks.cython import cython_declarations, export_to_cython, tag_pyx_capi
+    from typedcall.sinks.scipy import low_level_callable
 
 __version__ = "0.1.0"
 
@@ -63,23 +64,32 @@ __all__ = [
 
 _LAZY = {
     "accelerate": "pypy",
-    "accelerate_imports": "_pypy_imports",
-    "callback": "callbacks",
-    "cffi_function": "to_cffi",
-    "ctypes_function": "to_ctypes",
-    "cython_declarations": "to_cython",
-    "export_to_cython": "to_cython",
+    "accelerate_imports": "pypy.imports",
+    "callback": "sinks.callbacks",
+    "cffi_function": "sinks.cffi",
+    "ctypes_function": "sinks.ctypes",
+    "cython_declarations": "sinks.cython",
+    "export_to_cython": "sinks.cython",
     "get_cmake_dir": "includes",
     "get_include": "includes",
     "get_pkgconfig_dir": "includes",
-    "load_tags": "_tag_modules",
-    "low_level_callable": "to_scipy",
+    "load_tags": "calling.tag_modules",
+    "low_level_callable": "sinks.scipy",
     "restore": "pypy",
-    "tag_module": "_tag_modules",
-    "tag_pyx_capi": "to_cython",
-    "ufunc": "to_numpy",
+    "tag_module": "calling.tag_modules",
+    "tag_pyx_capi": "sinks.cython",
+    "ufunc": "numpy.ufunc",
 }
 
+
+def _reduce(*question: Any) -> Any:
+    # Imported with the first pickle: it is slow.
+    from typedcall.calling.pickles import reduce_function
+
+    return reduce_function(*question)
+
+
+pickle_by(_reduce)
 
 if not TYPE_CHECKING:  # which is to find names that are not there
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from typedcall.to_numpy import _is_special, _Names
+from typedcall.numpy.ufunc import _is_special, _Names
 
 
 def __getattr__(name: str) -> Any:

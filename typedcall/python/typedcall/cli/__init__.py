@@ -10,8 +10,8 @@ import sys
 import traceback
 from typing import Any, NoReturn
 
-from typedcall._foreign import printable
 from typedcall.cli import streams
+from typedcall.tools.foreign import printable
 
 __all__ = ["CommandError", "main"]
 

@@ -11,10 +11,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, Callable, NamedTuple
 
-from typedcall._buffers import fits_buffer
-from typedcall._codes import CODES, Code, is_buffer, pointee
 from typedcall.cli import CommandError
 from typedcall.cli.buffers import make_buffer, why_no_buffer
+from typedcall.record.buffers import fits_buffer
+from typedcall.record.codes import CODES, Code, is_buffer, pointee
 
 __all__ = ["ArgumentMaker", "Ranges", "as_buffers", "fits", "read_arguments", "read_ranges", "why_not"]
 

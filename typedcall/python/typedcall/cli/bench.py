@@ -6,9 +6,6 @@ import argparse
 import statistics
 from typing import Any
 
-from typedcall._codes import CODES, is_buffer, pointee
-from typedcall._foreign import printable
-from typedcall._records import Entry
 from typedcall.cli import CommandError
 from typedcall.cli.arguments import as_buffers, read_arguments, why_not
 from typedcall.cli.buffers import make_buffer
@@ -16,6 +13,9 @@ from typedcall.cli.report import print_json, print_table, progress
 from typedcall.cli.streams import report
 from typedcall.cli.targets import Target, describe, find_targets
 from typedcall.cli.ways import WAYS, Way, all_ways
+from typedcall.record.codes import CODES, is_buffer, pointee
+from typedcall.record.records import Entry
+from typedcall.tools.foreign import printable
 
 __all__ = ["run"]
 

@@ -6,7 +6,7 @@ import array
 import importlib
 from typing import Any
 
-from typedcall._codes import CODES, is_buffer, pointee
+from typedcall.record.codes import CODES, is_buffer, pointee
 
 __all__ = ["contents", "copied", "make_buffer", "show", "why_no_buffer"]
 

@@ -6,15 +6,15 @@ import argparse
 import keyword
 from typing import Any
 
-from typedcall._codes import CODES
-from typedcall._foreign import printable
-from typedcall._libraries import symbol_of
-from typedcall._parameters import parameters_of
-from typedcall._records import Entry
 from typedcall.cli import NOTHING, CommandError
 from typedcall.cli.report import print_json
 from typedcall.cli.streams import report
 from typedcall.cli.targets import Target, find_targets
+from typedcall.record.codes import CODES
+from typedcall.record.records import Entry
+from typedcall.tools.foreign import printable
+from typedcall.tools.libraries import symbol_of
+from typedcall.tools.parameters import parameters_of
 
 __all__ = ["run"]
 

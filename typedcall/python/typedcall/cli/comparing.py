@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Callable
 
 import typedcall
-from typedcall._foreign import is_a, is_unbound, show
-from typedcall._records import EVERYTHING, Entry, Flags
 from typedcall.cli.arguments import ArgumentMaker, Ranges, as_buffers, fits, why_not
 from typedcall.cli.buffers import contents, copied
 from typedcall.cli.buffers import show as show_arguments
 from typedcall.cli.isolation import Marker
 from typedcall.cli.targets import Target, describe
+from typedcall.record.records import EVERYTHING, Entry, Flags
+from typedcall.tools.foreign import is_a, is_unbound, show
 
 __all__ = ["MOST_SHOWN", "Calls", "Verdict", "shorten", "verify_entry"]
 
@@ -150,7 +150,7 @@ def _function_of(target: Target, entry: Entry) -> Any:
         return typedcall.resolve(
             target.function, entry.signature, capabilities=EVERYTHING, casting="exact"
         )
-    from typedcall import _native
+    from typedcall.native import _native
 
     return _native.make_function(
         target.function, entry.signature, entry.flags, entry.address, entry.place,
@@ -224,7 +224,7 @@ def _obstacle(target: Target) -> str | None:
 def _obstacle_on_pypy(entry: Entry) -> str | None:
     if sys.implementation.name != "pypy":
         return None
-    from typedcall._pypy_pointers import why_not
+    from typedcall.pypy.pointers import why_not
 
     reason: Any = why_not(replace(entry, flags=entry.flags & ~Flags.DIFFERS))
     return None if reason is None else f"on PyPy it is called boxed only: it {reason}"

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import typedcall
 from typedcall import includes
-from typedcall._codes import WHY_NOTHING
 from typedcall.cli import FOUND
 from typedcall.cli.report import print_json, print_table
 from typedcall.cli.targets import describe
+from typedcall.record.codes import WHY_NOTHING
 
 __all__ = ["run"]
 
@@ -69,7 +69,7 @@ def _package() -> list[Finding]:
         found.append(Finding("METH_TYPED", "bits in the rows; no side table on PyPy"))
         found.append(Finding("unboxed calls", "through cffi, where no GIL and no object is needed"))
     else:
-        from typedcall import _native
+        from typedcall.native import _native
 
         found.append(Finding("METH_TYPED", "bits in the rows" if _native.ROW_FLAGS else
                              "no bits: rows are in the interpreter's side table"))

@@ -13,8 +13,8 @@ import struct
 import time
 from typing import Any, Callable
 
-from typedcall._foreign import type_name
 from typedcall.cli import CommandError
+from typedcall.tools.foreign import type_name
 
 __all__ = ["Marker", "isolated"]
 

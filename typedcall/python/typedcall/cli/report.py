@@ -8,8 +8,8 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
 from typing import Any, Callable
 
-from typedcall._foreign import printable
 from typedcall.cli.streams import report
+from typedcall.tools.foreign import printable
 
 __all__ = ["print_json", "print_table", "progress", "write_junit"]
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any, Callable, NamedTuple
 
 import typedcall
-from typedcall._codes import WHY_NOTHING
-from typedcall._foreign import attribute, is_a, members, printable, text_attribute, type_name
-from typedcall._records import Entry
 from typedcall.cli import NOTHING, CommandError
+from typedcall.record.codes import WHY_NOTHING
+from typedcall.record.records import Entry
 from typedcall.sources import why_not
+from typedcall.tools.foreign import attribute, is_a, members, printable, text_attribute, type_name
 
 __all__ = ["Target", "describe", "find_targets"]
 

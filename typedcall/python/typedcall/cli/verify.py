@@ -8,13 +8,13 @@ import math
 from dataclasses import asdict
 from typing import Callable
 
-from typedcall._records import Entry
 from typedcall.cli import CRASHED, FOUND, NOTHING, CommandError
 from typedcall.cli.arguments import read_arguments, read_ranges
 from typedcall.cli.comparing import MOST_SHOWN, Calls, Verdict, shorten, verify_entry
 from typedcall.cli.isolation import Marker, isolated
 from typedcall.cli.report import print_json, print_table, progress, write_junit
 from typedcall.cli.targets import Target, find_targets
+from typedcall.record.records import Entry
 
 __all__ = ["run"]
 

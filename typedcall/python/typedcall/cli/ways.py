@@ -8,9 +8,9 @@ import time
 from typing import Any, Callable, NamedTuple
 
 import typedcall
-from typedcall._codes import is_buffer
-from typedcall._records import EVERYTHING, Entry, has_buffers
 from typedcall.cli.targets import describe
+from typedcall.record.codes import is_buffer
+from typedcall.record.records import EVERYTHING, Entry, has_buffers
 
 __all__ = ["WAYS", "Way", "all_ways"]
 
@@ -77,8 +77,8 @@ class _Ways:
     def accelerated(self) -> Timer:
         if sys.implementation.name != "pypy":
             raise _Unavailable("PyPy only")
-        from typedcall._pypy_backend import own_entries
-        from typedcall._pypy_shims import make_shim
+        from typedcall.pypy.backend import own_entries
+        from typedcall.pypy.shims import make_shim
 
         shim = make_shim(self.function, own_entries(self.function))
         if shim is None:
@@ -213,7 +213,7 @@ class _Ways:
     def _native() -> Any:
         if sys.implementation.name != "cpython":
             raise _Unavailable("CPython only")
-        from typedcall import _native
+        from typedcall.native import _native
 
         return _native
 

@@ -1,20 +1,26 @@
-"""What offers typed functions beside native tables: what resolve() returned, and functions of other
-libraries, one module for each. None of them imports its library: what is not imported has made no
-object that could be asked about."""
+"""Functions of other libraries that offer typed functions, one module for each. None of them imports its
+library: a library that is not imported has made no object that could be asked about."""
 from __future__ import annotations
 
 import functools
 import importlib
 from typing import Any, Callable
 
-from typedcall._codes import WHY_NOTHING
-from typedcall._foreign import is_address
-from typedcall._records import Entry, Found, parse_signature
+from typedcall.record.codes import WHY_NOTHING
+from typedcall.record.records import Entry, Found, parse_signature
+from typedcall.tools.foreign import is_address
 
-__all__ = ["foreign_entries", "why_not"]
+__all__ = ["ask_first", "foreign_entries", "why_not"]
 
 #: In the order in which they are asked.
-_MODULES = ("resolved_", "ctypes_", "cffi_", "cython_", "numba_", "numpy_", "scipy_")
+_MODULES = ("ctypes_", "cffi_", "cython_", "numba_", "numpy_", "scipy_")
+
+_first: list[Callable[[Any], Found]] = []
+
+
+def ask_first(adapter: Callable[[Any], Found]) -> None:
+    """Asks `adapter` before the others: for objects of the rooms above, which this one does not import."""
+    _first.append(adapter)
 
 
 @functools.cache
@@ -36,11 +42,11 @@ def _fault(entry: Entry) -> str:
 
 
 def _found(obj: Any) -> list[Entry | str]:
-    """What the first adapter that knows the object finds. The rule of _foreign.py holds for all that
+    """What the first adapter that knows the object finds. The rule of foreign.py holds for all that
     adapters do with it: what raises, or answers nonsense, has none."""
     if WHY_NOTHING:
         return [WHY_NOTHING]
-    for adapter in _adapters():
+    for adapter in [*_first, *_adapters()]:
         try:
             found = adapter(obj)
             if found is not None:

@@ -7,12 +7,12 @@ import sys
 from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
-from typedcall import _cffi
-from typedcall._c_text import letters_of as letters_of_text
-from typedcall._codes import letters_for
-from typedcall._foreign import exact_text, imported_class, is_a
-from typedcall._libraries import library_of
-from typedcall._records import Entry, Flags, Found
+from typedcall.record.c_text import letters_of as letters_of_text
+from typedcall.record.codes import letters_for
+from typedcall.record.records import Entry, Flags, Found
+from typedcall.tools import cffi as _cffi
+from typedcall.tools.foreign import exact_text, imported_class, is_a
+from typedcall.tools.libraries import library_of
 
 __all__ = ["entries", "letters_of"]
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from typedcall._codes import CODES, has_error_value, letters_for
-from typedcall._foreign import attribute, imported_class, is_a, show, type_name
-from typedcall._libraries import library_of
-from typedcall._records import Entry, Flags, Found
+from typedcall.record.codes import CODES, has_error_value, letters_for
+from typedcall.record.records import Entry, Flags, Found
+from typedcall.tools.foreign import attribute, imported_class, is_a, show, type_name
+from typedcall.tools.libraries import library_of
 
 __all__ = ["FUNCFLAG_PYTHONAPI", "address_of", "entries", "letters_of"]
 

@@ -14,10 +14,11 @@ import re
 import sys
 from typing import Any
 
-from typedcall._c_text import Declaration, parse_declaration
-from typedcall._capsules import capsule_address, capsule_name, is_capsule
-from typedcall._codes import CODES, has_error_value, pointee
-from typedcall._foreign import (
+from typedcall.record.c_text import Declaration, parse_declaration
+from typedcall.record.capsules import capsule_address, capsule_name, is_capsule
+from typedcall.record.codes import CODES, has_error_value, pointee
+from typedcall.record.records import Entry, Flags, Found
+from typedcall.tools.foreign import (
     attribute,
     is_a,
     is_mapping,
@@ -28,7 +29,6 @@ from typedcall._foreign import (
     text_attribute,
     type_name,
 )
-from typedcall._records import Entry, Flags, Found
 
 __all__ = ["capsules_of", "documented_flags", "entries", "entry_of_capsule", "exported", "is_cpdef",
            "variants_of"]

@@ -6,9 +6,9 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from typedcall._codes import letters_for
-from typedcall._foreign import exact_int, imported_class, is_a
-from typedcall._records import Entry, Flags, Found
+from typedcall.record.codes import letters_for
+from typedcall.record.records import Entry, Flags, Found
+from typedcall.tools.foreign import exact_int, imported_class, is_a
 
 __all__ = ["entries", "letters_of"]
 

@@ -7,9 +7,9 @@ import importlib
 import sys
 from typing import Any
 
-from typedcall._codes import CODES, pointee
-from typedcall._foreign import attribute, imported_class, is_a
-from typedcall._records import Entry, Flags, Found, parse_signature
+from typedcall.record.codes import CODES, pointee
+from typedcall.record.records import Entry, Flags, Found, parse_signature
+from typedcall.tools.foreign import attribute, imported_class, is_a
 
 __all__ = ["NOT_FOLLOWED", "dtype_of", "entries", "is_special", "ufunc_api"]
 
@@ -45,7 +45,7 @@ def entries(obj: Any) -> Found:
     generic loops for these take pointers to their arguments and their result, as no ufunc does."""
     if not is_a(obj, imported_class("numpy", "ufunc")):
         return None
-    from typedcall._numpy_bridge import scalar_functions
+    from typedcall.native._native import scalar_functions
 
     made: list[Entry | str] = []
     for signature, address in scalar_functions(ufunc_api(), obj):

@@ -7,10 +7,10 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from typedcall._c_text import parse_declaration
-from typedcall._capsules import capsule_address, capsule_name, is_capsule
-from typedcall._foreign import attribute, imported_class, is_a
-from typedcall._records import Entry, Flags, Found
+from typedcall.record.c_text import parse_declaration
+from typedcall.record.capsules import capsule_address, capsule_name, is_capsule
+from typedcall.record.records import Entry, Flags, Found
+from typedcall.tools.foreign import attribute, imported_class, is_a
 
 __all__ = ["entries"]
 

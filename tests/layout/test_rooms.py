@@ -1,0 +1,194 @@
+"""The rooms of the Python package and the arrows between them: which folder may import or include which. Imports in
+functions, those for type checkers, modules that a text names, and C++ includes count, too. And the backends, of which
+an interpreter has one, have the same names."""
+import ast
+import collections
+import os
+import pathlib
+import re
+import unittest
+
+# Bazel's links to the sources lead back to the repository, which the test reads as a whole.
+PACKAGE = pathlib.Path(os.path.realpath(__file__)).parents[2] / "typedcall" / "python" / "typedcall"
+# Room: the rooms that it may use. Files at the top are `package`, but for what `python -m typedcall` runs.
+ARROWS = {
+    "native": "",
+    "record": "native",
+    "tools": "record",
+    "sources": "native record tools",
+    "places": "record tools sources",
+    "pypy": "native record tools places",
+    "calling": "native record tools sources places pypy",
+    "numba": "native record tools calling",
+    "numpy": "native record tools sources calling",
+    "sinks": "native record tools sources calling",
+    "package": "record pypy calling numba numpy sinks",
+    "sql": "sinks",
+    "jax": "sinks",
+    "tvm_ffi": "sinks",
+    "cli": "native record tools sources pypy package",
+}
+# A sink uses no other one, but for a LowLevelCallable that is a callback.
+BETWEEN_SINKS = {("sinks.scipy", "sinks.callbacks")}
+AT_THE_TOP = 12
+IMPORTS_IN_C = re.compile(r'PyImport_Import\w*\("(typedcall\.[^"]+)"')
+INCLUDE = re.compile(r'^\s*#\s*include\s+"((?!core/|typedcall/)[^"]+)"', re.MULTILINE)
+
+
+def module_of(path):
+    """`numba.cache` of its file in the folder numba, "" of the package itself."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+SOURCES = [path for path in sorted(PACKAGE.rglob("*")) if path.suffix in (".py", ".pyi", ".c", ".cc", ".h")]
+# What a compiled module looks like to type checkers is that module.
+MODULES = {module_of(path): path for path in SOURCES if path.suffix in (".py", ".pyi")}
+
+
+def room_of(module):
+    folder = module.partition(".")[0]
+    return folder if folder in ARROWS else "cli" if module == "__main__" else "package"
+
+
+def known(name):
+    """The module that a dotted name leads to, or into; None of another package's."""
+    top, _, rest = name.partition(".")
+    while rest and rest not in MODULES:
+        rest = rest.rpartition(".")[0]
+    return rest if top == "typedcall" else None
+
+
+def imported(source, module, is_package=False):
+    """The package's modules that a source text imports or names. `from typedcall import x` is of the module x, if
+    there is one."""
+    here = ("typedcall." + module if module else "typedcall").split(".")
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = here[:len(here) + is_package - node.level] if node.level else []
+            base = ".".join([*base, *([node.module] if node.module else [])])
+            names = [base + "." + alias.name for alias in node.names]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
+            names = [each.value for each in node.args if isinstance(each, ast.Constant)]
+        else:
+            continue
+        found.update(filter(lambda each: each is not None, map(known, names)))
+    return found - {module}
+
+
+def arrows():
+    """(file, the module or header that it uses)."""
+    for path in SOURCES:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix in (".py", ".pyi"):
+            for other in imported(text, module_of(path), path.stem == "__init__"):
+                yield module_of(path), other
+        else:
+            for target in INCLUDE.findall(text):
+                header = (path.parent / target).resolve()
+                yield module_of(path) + path.suffix, module_of(header) + header.suffix
+            for name in IMPORTS_IN_C.findall(text):
+                yield module_of(path) + path.suffix, known(name)
+
+
+def circle(graph):
+    """One circle of a graph, or None."""
+    done, way = set(), []
+
+    def visit(node):
+        if node in way:
+            return way[way.index(node):] + [node]
+        if node in done:
+            return None
+        way.append(node)
+        found = next(filter(None, map(visit, sorted(graph.get(node, ())))), None)
+        way.pop()
+        done.add(node)
+        return found
+
+    return next(filter(None, map(visit, sorted(graph))), None)
+
+
+def offered_by(module):
+    """What is in the module's `__all__`: the names of its parameters, where it defines a function."""
+    parameters, listed = {}, []
+    for node in ast.parse(MODULES[module].read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef):
+            parameters[node.name] = [each.arg for each in node.args.args]
+        elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+            listed = ast.literal_eval(node.value)
+    return {name: parameters.get(name) for name in listed}
+
+
+class Rooms(unittest.TestCase):
+    maxDiff = None
+
+    def test_every_folder_is_a_room(self):
+        folders = {path.parent.relative_to(PACKAGE).parts[:1] for path in SOURCES} - {()}
+        self.assertEqual({folder for folder, in folders}, set(ARROWS) - {"package"})
+
+    def test_only_what_the_table_allows(self):
+        not_allowed, used = [], set()
+        for module, other in arrows():
+            pair = room_of(module), room_of(other)
+            used.add(pair)
+            if pair[0] != pair[1] and pair[1] not in ARROWS[pair[0]].split():
+                not_allowed.append((module, other))
+        self.assertEqual(not_allowed, [])
+        self.assertEqual([(room, other) for room, allowed in ARROWS.items() for other in allowed.split()
+                          if (room, other) not in used], [])
+
+    def test_no_circles(self):
+        graph = collections.defaultdict(set)
+        for module, other in arrows():
+            graph[module].add(other)
+        self.assertGreater(len(graph), 90)
+        self.assertIsNone(circle(graph))
+        self.assertIsNone(circle({room: allowed.split() for room, allowed in ARROWS.items()}))
+
+    def test_sinks_do_not_use_each_other(self):
+        sinks = {tuple(".".join(each.split(".")[:2]) for each in pair) for pair in arrows()
+                 if all(room_of(each) == "sinks" for each in pair)}
+        self.assertEqual({pair for pair in sinks if pair[0] != pair[1]}, BETWEEN_SINKS)
+
+    def test_contributing_says_what_the_table_says(self):
+        text = (PACKAGE.parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("| room of the package |")[2]
+        rows = re.findall(r"(?m)^\| (\w+) \| .+ \| (.+) \|$", text.partition("\n\n")[0])
+        self.assertEqual({room: "" if allowed == "nothing" else allowed.replace(",", "") for room, allowed in rows}, ARROWS)
+
+    def test_few_files_are_at_the_top(self):
+        at_the_top = [path.name for path in PACKAGE.iterdir() if path.is_file()]
+        self.assertIn("__init__.py", at_the_top)
+        self.assertLessEqual(len(at_the_top), AT_THE_TOP, at_the_top)
+
+    def test_backends_have_the_same_names(self):
+        names = offered_by("calling.cpython_backend")
+        for others in map(offered_by, ("calling.no_backend", "pypy.backend")):
+            # Compiled functions are imported, and show no parameters.
+            self.assertEqual({name: others[name] if each is not None else None
+                              for name, each in names.items()}, names)
+            self.assertEqual(list(others), list(names))
+        used = {node.attr for node in ast.walk(ast.parse(MODULES["calling.api"].read_text(encoding="utf-8")))
+                if isinstance(node, ast.Attribute) and getattr(node.value, "id", None) == "backend"}
+        self.assertEqual(used | {"TypedFunction"}, set(names))
+
+    def test_the_test_finds_them(self):
+        for source, expected in [
+                ("import typedcall", {""}),
+                ("import typedcall.record.codes as c", {"record.codes"}),
+                ("def f():\n from typedcall import native, entries", {"native", ""}),
+                ("from typedcall.sources.ctypes_ import address_of", {"sources.ctypes_"}),
+                ("from ..sources import numpy_", {"sources.numpy_"}),
+                ("from . import report", {"cli.report"}),
+                ("importlib.import_module('typedcall.calling.api')", {"calling.api"}),
+                ("import typing, typedcalls", set())]:
+            self.assertEqual(imported(source, "cli.show"), expected, source)
+        self.assertEqual(circle({"a": ["b"], "b": ["c"], "c": ["b"]}), ["b", "c", "b"])
+        self.assertIsNone(circle({"a": ["b", "c"], "b": ["c"]}))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,132 @@
+"""Which entry of a typed function another library gets, and what to say when there is none. Shared
+by the modules that hand functions to other libraries."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Container, Iterator
+from typing import Any, Callable
+
+from typedcall.calling.api import entries
+from typedcall.record.codes import WHY_NOTHING
+from typedcall.record.records import Entry, Flags, matching, parse_signature
+from typedcall.sources import why_not
+from typedcall.tools.foreign import is_unbound, name_of
+
+__all__ = ["HANDLED", "NUMBERS", "VALUES", "choose", "extension_of", "nothing_offered", "offered", "suitable", "usable",
+           "valueless", "why_nothing"]
+
+_RAISES = Flags.MAY_RAISE | Flags.RETURNS_STATUS
+#: What the extension modules see to for libraries that call in any thread, and know no exceptions.
+HANDLED = _RAISES | (
+    Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL | Flags.ERROR_IS_NEG_ZERO | Flags.FALLS_BACK
+)
+#: The arguments for which runtimes with types of their own have values, all of them.
+NUMBERS = frozenset("?bBhHiIlLqQnNfd")
+VALUES = NUMBERS | {"s", "*s", "*kB"}
+_RESULTS = NUMBERS | {"s", "v"}
+
+
+def offered(function: Any) -> list[Entry]:
+    """The entries for who calls without a self: those of the function, but none of an unbound method."""
+    return [] if is_unbound(function) else entries(function)
+
+
+def why_nothing(function: Any) -> list[str]:
+    """Why offered() is empty, where somebody knows."""
+    if is_unbound(function) and entries(function):
+        return ["it is an unbound method, to which Python passes self first; take an instance's"]
+    return why_not(function)
+
+
+def nothing_offered(function: Any) -> str:
+    """What to say of a function without entries, and why it has none."""
+    reasons = "; ".join(why_nothing(function))
+    return f"offers no typed function: {reasons}" if reasons else "offers no typed function; tag it with typedcall.tag"
+
+
+def choose(
+    function: Any,
+    signature: str | None,
+    capabilities: Flags,
+    consumer: str,
+    accepts: Callable[[Entry], str] = lambda entry: "",
+) -> Entry:
+    """The first of those that are suitable()."""
+    return suitable(function, offered(function), signature, capabilities, consumer, accepts)[0]
+
+
+def suitable(
+    function: Any,
+    found: list[Entry],
+    signature: str | None,
+    capabilities: Flags,
+    consumer: str,
+    accepts: Callable[[Entry], str],
+) -> list[Entry]:
+    """Of `found`, which is what the function offers, the entries with this signature, and equivalent ones
+    behind them; without a signature all that can be used. `accepts` returns why an entry will not do, or "".
+    ValueError for a faulty signature, TypeError that lists what is offered, and why it does not do, when
+    there is none. The function is not asked again: meanwhile it may get another tag."""
+    if signature is not None:
+        parse_signature(signature)
+    wanted = found if signature is None else matching(found, signature)
+    fitting = [entry for entry in wanted if not entry.flags.asks(capabilities) and not accepts(entry)]
+    if fitting:
+        return fitting
+    if not found:
+        raise TypeError(f"{name_of(function)} {nothing_offered(function)}")
+    reasons = []
+    for entry in found:
+        reason = entry.flags.asks(capabilities)
+        if entry.flags & Flags.FALLS_BACK & ~capabilities:
+            reason += (
+                f", and {consumer} cannot call the Python function then; offer a function beside it "
+                "that has a result for all arguments (nan, say)"
+            )
+        elif entry.flags & _RAISES & ~capabilities:
+            reason += (
+                f", and {consumer} has no way for exceptions; offer a function beside it that has a "
+                "result for all arguments (nan, say), or one that falls back for those who can call Python"
+            )
+        if not reason:
+            reason = f"is not '{signature}'" if entry not in wanted else accepts(entry)
+        reasons.append(f"'{entry.signature}' {reason}")
+    listed = "; ".join(reasons)
+    raise TypeError(f"{name_of(function)} has nothing for {consumer}: {listed}")
+
+
+def usable(function: Any, consumer: str, obstacle: Callable[[Entry], str]) -> list[Entry]:
+    """The entries that a consumer of overloads can call; `obstacle` returns why not, or "". TypeError
+    that lists what is offered, and why it does not do, when there is none."""
+    found = offered(function)
+    kept = [entry for entry in found if not obstacle(entry)]
+    if not kept:
+        reasons = "; ".join(f"'{entry.signature}' {obstacle(entry)}" for entry in found)
+        raise TypeError(
+            f"{name_of(function)} has nothing for {consumer}: {reasons or 'it ' + nothing_offered(function)}"
+        )
+    return kept
+
+
+def valueless(entry: Entry, consumer: str, arguments: Container[str] = VALUES) -> str:
+    """An obstacle for usable(): what has to be a value of the consumer's, and is none."""
+    missing = entry.flags.asks(HANDLED)
+    if missing:
+        return missing
+    given, result = entry.python_types()
+    for letters in given:
+        if letters not in arguments:
+            return f"has an argument '{letters}', for which {consumer} has no value"
+    return "" if result in _RESULTS else f"has a result '{result}', for which {consumer} has no value"
+
+
+@contextlib.contextmanager
+def extension_of(user: str, whose: str = "which CPython's package has") -> Iterator[None]:
+    """Around the import of an extension module of the package, which may have been built without."""
+    try:
+        yield
+    except ImportError as error:
+        if WHY_NOTHING:
+            raise ImportError(f"{user} needs its extension module: {WHY_NOTHING}") from error
+        raise ImportError(f"{user} needs its extension module, {whose}: {error}") from error

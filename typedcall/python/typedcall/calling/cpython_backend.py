@@ -1,0 +1,133 @@
+"""What api.py needs of CPython: the extension module finds, tags and calls. no_backend.py and
+typedcall/pypy/backend.py have the same names."""
+from __future__ import annotations
+
+import weakref
+from typing import Any, Callable
+
+from typedcall.native import _native
+from typedcall.native._native import TypedFunction
+from typedcall.places.tagging import Row
+from typedcall.record.records import Entry, Flags, row_of
+from typedcall.tools.identity import IdentityTable
+from typedcall.tools.parameters import arrangement_of, has_keyword_only
+from typedcall.tools.parameters import refuse as refuse_arguments
+
+__all__ = [
+    "HAS_SIDE_TABLE", "CAPABILITIES", "TypedFunction", "kept_with", "make_function", "obstacle",
+    "own_entries", "pickle_by", "refuse", "resolve_own", "select", "tag", "untag",
+]
+
+#: Do consumers written in C and C++ look where tag() writes?
+HAS_SIDE_TABLE = True
+
+#: What a call from Python handles: it has the GIL, looks for exceptions, passes self, and calls the
+#: callable where the function falls back. It cannot keep errno, and whoever wants results that differ says so.
+CAPABILITIES = (
+    Flags.NEEDS_THREAD
+    | Flags.ACQUIRES_GIL
+    | Flags.MAY_RAISE
+    | Flags.ERROR_IS_NEG_ZERO
+    | Flags.RETURNS_STATUS
+    | Flags.TAKES_SELF
+    | Flags.FALLS_BACK
+)
+
+# The extension module calls these for keywords and defaults; it imports nothing of the package.
+_native.arrangement_of = arrangement_of
+_native.refuse_arguments = refuse_arguments
+
+
+def pickle_by(reduce: Callable[..., Any]) -> None:
+    """Has TypedFunctions pickled by `reduce`."""
+    _native.reduce_function = reduce
+
+
+def own_entries(f: Any) -> list[Entry]:
+    """What native tables have of `f`, and its tag."""
+    return [
+        Entry(signature, Flags(flags), address, place, keep_alive)
+        for signature, flags, address, place, keep_alive in _native.entries(f)
+    ]
+
+
+# The rows of tags that tag() has given, and what they keep unless `f` has that itself; None for the rows where that
+# is not all.
+_tags: IdentityTable[tuple[list[Row] | None, Any]] = IdentityTable()
+
+
+def tag(f: Any, rows: list[Row], kept: Any) -> None:
+    """See _native.tag()."""
+    is_new = _native.tag(f, rows, kept)
+    if _native.kept_by(f) is not None:
+        kept = None  # what is in this table is never collected
+    if not is_new:
+        # An equal one is there, and keeps this, too.
+        known = _tags.get(f)
+        if known is not None and kept is not None:
+            _tags.put(f, (None, known[1]))
+        return
+    try:
+        weakref.ref(f)  # what has none the table would keep
+        _tags.put(f, (rows, kept))
+    except (TypeError, MemoryError):
+        pass  # kept_with() does without
+
+
+def untag(f: Any) -> bool:
+    """See _native.untag()."""
+    _tags.pop(f)
+    return _native.untag(f)
+
+
+def kept_with(f: Any, present: list[Entry]) -> list[Any]:
+    """What a tag is to keep that has these entries of the last tag, too. An entry's own reference has the
+    callable, which would never go."""
+    known = _tags.get(f)
+    if known is not None and known[0] == list(map(row_of, present)):
+        return [known[1] or (), _native.kept_by(f) or ()]
+    return [entry.keep_alive for entry in present]
+
+
+def resolve_own(f: Any, asked: str, can: int, casting: str) -> TypedFunction | None:
+    """The function of the one of own_entries() that answers best. ValueError for a faulty
+    question."""
+    row = _native.find(f, asked, can, casting)
+    if row is None:
+        return None
+    signature, flags, address, place, keep_alive = row
+    # Without an Entry, which takes half as long to make as all the rest.
+    return _native.make_function(
+        f, signature, Flags(flags), address, place, keep_alive, asked, casting, has_keyword_only(f),
+        _other_than_usual(can),
+    )
+
+
+def select(found: list[Entry], asked: str, can: int, casting: str) -> Entry | None:
+    """The one of `found` that answers best."""
+    at = _native.select(list(map(row_of, found)), asked, can, casting)
+    return None if at is None else found[at]
+
+
+def obstacle(entry: Entry, can: int) -> str:
+    """Why an entry cannot be called, whatever its signature; often nothing."""
+    return entry.flags.asks(can)
+
+
+def refuse(f: Any, asked: str, can: int, casting: str) -> None:
+    """Raises the TypeError that says why resolve_own() gives None, unless own_entries() says it."""
+    _native.refuse(f, asked, can, casting)
+
+
+def make_function(f: Any, entry: Entry, asked: str, can: int, casting: str) -> TypedFunction:
+    """The function that converts arguments as `asked` says and calls the entry."""
+    e = entry
+    return _native.make_function(
+        f, e.signature, e.flags, e.address, e.place, e.keep_alive, asked, casting, has_keyword_only(f),
+        _other_than_usual(can),
+    )
+
+
+def _other_than_usual(can: int) -> int | None:
+    """As a TypedFunction has capabilities: None are those of a call from Python, in any version."""
+    return None if can == CAPABILITIES else int(can)

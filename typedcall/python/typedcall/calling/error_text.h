@@ -1,0 +1,61 @@
+// What other runtimes are told of an exception: its type and its text, as they have errors without
+// Python.
+#ifndef TYPEDCALL_PYTHON_CALLING_ERROR_TEXT_H_
+#define TYPEDCALL_PYTHON_CALLING_ERROR_TEXT_H_
+
+#include "typedcall/error_value.h"
+#include "typedcall/object_ref.h"
+// These come first, because of Python.h.
+#include <cstring>
+#include <string_view>
+
+namespace typedcall::python {
+
+/// Of the pending exception, which is cleared. Made, asked and destroyed with the GIL.
+class error_text {
+ public:
+  __attribute__((noinline, cold)) error_text() {
+    internal::set_missing_error();
+    PyObject *kind, *exception, *traceback;
+    PyErr_Fetch(&kind, &exception, &traceback);
+    PyErr_NormalizeException(&kind, &exception, &traceback);
+    kind_ = object_ref::steal(kind);
+    const object_ref keep[] = {object_ref::steal(exception), object_ref::steal(traceback)};
+    const object_ref said = object_ref::steal(PyObject_Str(exception));
+    const object_ref whole =
+        object_ref::steal(said && PyUnicode_GET_LENGTH(said.get()) > 0
+                              ? PyUnicode_FromFormat("%s: %U", type(), said.get())
+                              : PyUnicode_FromString(type()));
+    bytes_ = object_ref::steal(
+        whole ? PyUnicode_AsEncodedString(whole.get(), "utf-8", "backslashreplace") : nullptr);
+    PyErr_Clear();
+  }
+
+  bool is(PyObject *kind) const { return PyErr_GivenExceptionMatches(kind_.get(), kind) != 0; }
+  const char *type() const { return reinterpret_cast<PyTypeObject *>(kind_.get())->tp_name; }
+  /// What it says, often nothing. Lives as long as this.
+  std::string_view text() const {
+    const std::size_t before = std::strlen(type()) + std::strlen(": ");
+    const std::size_t size = bytes_ ? static_cast<std::size_t>(PyBytes_GET_SIZE(bytes_.get())) : 0;
+    return size > before ? std::string_view(get() + before, size - before) : "";
+  }
+  /// "ValueError: why", or the type alone.
+  const char *get() const {
+    return bytes_ ? PyBytes_AS_STRING(bytes_.get()) : "an exception, and no memory for its text";
+  }
+
+  /// An interrupt is not lost: Python raises it again. Behind PyObject_Str, which looks for
+  /// signals.
+  bool interrupts_again() const {
+    const bool is_interrupt = is(PyExc_KeyboardInterrupt);
+    if (is_interrupt) PyErr_SetInterrupt();
+    return is_interrupt;
+  }
+
+ private:
+  object_ref kind_, bytes_;
+};
+
+}  // namespace typedcall::python
+
+#endif  // TYPEDCALL_PYTHON_CALLING_ERROR_TEXT_H_

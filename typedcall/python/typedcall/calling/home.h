@@ -1,0 +1,118 @@
+// Python as functions need it that other libraries call: in any thread, also when the interpreter
+// has ended.
+#ifndef TYPEDCALL_PYTHON_CALLING_HOME_H_
+#define TYPEDCALL_PYTHON_CALLING_HOME_H_
+
+#include "typedcall/attach.h"
+#include "typedcall/provider.h"
+// These come first, because of Python.h.
+#include <atomic>
+#include <memory>
+
+namespace typedcall::python {
+
+/// What functions need Python of. Never freed: what has them may outlive the interpreter.
+struct home {
+  internal::home_interpreter interpreter;
+  std::atomic<bool> is_closed{false};
+
+  /// This thread's. Null with MemoryError. GIL: held.
+  static home *make() {
+    auto made = std::make_unique<home>();
+    return made->interpreter.set_current() ? made.release() : nullptr;
+  }
+
+  bool is_main() const { return interpreter.state() == PyInterpreterState_Main(); }
+  /// A thread that waited for it now would wait for ever.
+  bool has_ended() const {
+#if PY_VERSION_HEX >= 0x030D0000
+    const bool is_ending = Py_IsFinalizing() != 0 || !Py_IsInitialized();
+#else
+    const bool is_ending = _Py_IsFinalizing() != 0 || !Py_IsInitialized();
+#endif
+    return is_ending || is_closed.load(std::memory_order_acquire);
+  }
+
+  /// Why there is no thread state.
+  const char *why_detached() const {
+    return has_ended() ? "the Python interpreter has ended" : "no memory for a thread of Python";
+  }
+
+  /// Runs `body` with a thread state; what is pending there stays. False: there is none.
+  template <class Body>
+  __attribute__((noinline)) bool attached(PyObject *callable, const Body &body) const {
+    const auto run = [&](bool) {
+      PyObject *kind, *exception, *traceback;
+      PyErr_Fetch(&kind, &exception, &traceback);
+      body();
+      PyErr_Restore(kind, exception, traceback);
+      return true;
+    };
+    return !has_ended() && internal::run_attached_to(interpreter, callable, run);
+  }
+  /// The same with a `body` that is false with an exception, which `fail` clears.
+  template <class Body, class Fail>
+  bool attached(PyObject *callable, const Body &body, const Fail &fail) const {
+    return attached(callable, [&] {
+      if (!body()) fail();
+    });
+  }
+
+  /// Destroys what needs the GIL for that, in any thread. With Python gone it stays.
+  template <class T>
+  void destroy(T *made) const {
+    attached(nullptr, [made] { delete made; });
+  }
+};
+
+/// False with ImportError, which says `where_else`.
+inline bool is_main_interpreter(const char *where_else) {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return true;
+  PyErr_SetString(PyExc_ImportError, where_else);
+  return false;
+}
+
+/// False with ImportError.
+inline bool is_interpreter_supported() {
+#if PY_VERSION_HEX < 0x030C0000
+  return is_main_interpreter("before Python 3.12: in the main interpreter only");
+#else
+  return true;
+#endif
+}
+
+/// The state of such a module: its functions' home.
+struct state_with_home : module_state {
+  static constexpr bool runs_without_gil = true;
+  home *where = nullptr;
+
+  int exec(PyObject *) {
+    if (is_interpreter_supported()) where = home::make();
+    return where != nullptr ? 0 : -1;
+  }
+  /// The main interpreter's end can be seen, and others at exit may still use it.
+  void end() const {
+    if (!where->is_main()) where->is_closed.store(true, std::memory_order_release);
+  }
+  ~state_with_home() {
+    if (where != nullptr) where->is_closed.store(true, std::memory_order_release);
+  }
+};
+
+/// The same of a module for a library that is in the main interpreter only, once in the process.
+struct state_with_one_home : module_state {
+  static constexpr bool runs_without_gil = true;
+  static constexpr bool supports_interpreters = false;
+  static inline home *where = nullptr;
+
+  int exec(PyObject *) {
+    // Interpreters that share the main one's GIL are asked nothing by CPython.
+    if (!is_main_interpreter("in the main interpreter only")) return -1;
+    if (where == nullptr) where = home::make();
+    return where != nullptr ? 0 : -1;
+  }
+};
+
+}  // namespace typedcall::python
+
+#endif  // TYPEDCALL_PYTHON_CALLING_HOME_H_

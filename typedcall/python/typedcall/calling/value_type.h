@@ -1,0 +1,67 @@
+// A type of a signature as runtimes ask about it for each value that they hand over: what a C
+// function takes as it is, and what it gave.
+#ifndef TYPEDCALL_PYTHON_CALLING_VALUE_TYPE_H_
+#define TYPEDCALL_PYTHON_CALLING_VALUE_TYPE_H_
+
+#include "typedcall/invoker.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "utf8.h"
+
+namespace typedcall::python {
+
+/// `size` and `kind` are those of what is passed, of a pointer for a buffer, `element_size` and
+/// `element` those of what it points to.
+struct value_type {
+  explicit value_type(PyNativeType asked)
+      : type(asked),
+        size(static_cast<unsigned char>(PyNativeType_Size(asked))),
+        element_size(static_cast<unsigned char>(PyNativeCode_Size(asked.code))),
+        is_buffer(PyNativeType_IsBuffer(asked) != 0),
+        is_double(asked.code == PyNativeType_DOUBLE && !asked.is_pointer),
+        is_text(asked.code == PyNativeType_STRING),
+        is_bytes(is_buffer && asked.code == PyNativeType_UCHAR && PyNativeType_IsConst(asked) != 0),
+        kind(PyNativeType_Kind(asked)),
+        element(PyNativeCode_Kind(asked.code)) {}
+
+  PyNativeType type;
+  unsigned char size, element_size;
+  bool is_buffer, is_double, is_text, is_bytes;
+  PyNativeKind kind, element;
+
+  /// An integer type: is there such a value?
+  bool holds(std::int64_t number) const {
+    const std::int64_t most = INT64_MAX >> (64 - 8 * size);
+    return kind == PyNativeKind_SIGNED ? number <= most && number >= -most - 1
+                                       : number >= 0 && number / 2 <= most;
+  }
+  /// A text: does a C function get these bytes, which have a NUL behind them, as Python has them?
+  bool holds(const void *text, std::size_t length) const {
+    return is_utf8(static_cast<const unsigned char *>(text), length) &&
+           (is_buffer || std::memchr(text, 0, length) == nullptr);
+  }
+
+  /// `d` or `f`.
+  native_value of_real(double real) const {
+    return is_double ? native_value::of(real) : native_value::of(static_cast<float>(real));
+  }
+  double real_in(std::uint64_t bits) const {
+    return is_double ? native_value{bits}.get<double>()
+                     : static_cast<double>(native_value{bits}.get<float>());
+  }
+  /// The bits of a value; integers are as wide as a register then.
+  std::uint64_t bits_at(const void *place) const {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, place, size);
+    if (kind != PyNativeKind_SIGNED) return bits;
+    const int unused = 64 - 8 * size;
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << unused) >> unused);
+  }
+};
+
+}  // namespace typedcall::python
+
+#endif  // TYPEDCALL_PYTHON_CALLING_VALUE_TYPE_H_

@@ -1,0 +1,327 @@
+// The extension module `typedcall.native._native` of CPython: what the C++ headers know, for
+// Python. Its parts are in the headers beside this file.
+#include "typedcall/provider.h"
+#include "typedcall/resolve.h"
+
+// Behind Python.h.
+#include "array_call.h"
+#include "capsule.h"
+#include "fall_back.h"
+#include "function.h"
+#include "numpy_ufuncs.h"
+#include "signatures.h"
+#include "tag.h"
+
+namespace {
+
+using typedcall::casting;
+using typedcall::object_ref;
+
+struct native_state : typedcall::module_state {
+  static constexpr bool runs_without_gil = true;
+  const PyTypedcall_Interface *interface = nullptr;
+  object_ref function_type;
+
+  int exec(PyObject *module);
+  int traverse(visitproc visit, void *arg) const noexcept {
+    Py_VISIT(function_type.get());
+    return 0;
+  }
+};
+
+const PyTypedcall_Interface *interface_of(PyObject *module) {
+  return typedcall::state_of<native_state>(module).interface;
+}
+
+PyTypeObject *function_type_of(PyObject *module) {
+  return reinterpret_cast<PyTypeObject *>(
+      typedcall::state_of<native_state>(module).function_type.get());
+}
+
+/// False with TypeError for an object of another type.
+bool check_type(PyObject *object, PyTypeObject *type, const char *name) {
+  if (PyObject_TypeCheck(object, type)) return true;
+  PyErr_Format(PyExc_TypeError, "%s must be %.100s, not '%.100s'", name, type->tp_name,
+               Py_TYPE(object)->tp_name);
+  return false;
+}
+
+constexpr char place_names[][16] = {"instance slot", "method metadata", "PyPy metadata",
+                                    "def row",       "object row",      "sibling symbol"};
+constexpr const char *casting_names[] = {"exact", "equivalent", "safe"};
+
+PyObject *make_row(const PyNativeCallableEntry &entry, typedcall::place where,
+                   const object_ref &reference) {
+  return Py_BuildValue("skNsO", entry.signature, static_cast<unsigned long>(entry.flags),
+                       PyLong_FromVoidPtr(entry.funcptr), place_names[static_cast<unsigned>(where)],
+                       reference.get());
+}
+
+PyObject *entries(PyObject *module, PyObject *callable) {
+  PyObject *list = PyList_New(0);
+  if (list == nullptr) return nullptr;
+  bool failed = false;
+  // A static method, or a function without self.
+  const bool has_no_self =
+      !typedcall::internal::is_unbound(callable) && typedcall::self_of(callable) == nullptr;
+  typedcall::for_each_entry(
+      interface_of(module), callable,
+      [&](const PyNativeCallableEntry &entry, typedcall::place where, const object_ref &reference) {
+        // What nobody can use is nothing that is offered.
+        if (failed || entry.funcptr == nullptr) return;
+        if ((entry.flags & PyNativeCallable_TAKES_SELF) != 0 && has_no_self) return;
+        PyNativeSignature parsed;
+        if (PyNativeSignature_ParseString(entry.signature, &parsed, nullptr) < 0) return;
+        if (!PyNativeCallable_IsWellFormed(entry.flags, parsed.result)) return;
+        const object_ref row = object_ref::steal(make_row(entry, where, reference));
+        failed = !row || PyList_Append(list, row.get()) < 0;
+      });
+  if (PyErr_Occurred() != nullptr) Py_CLEAR(list);
+  return list;
+}
+
+/// A question as Python asks it: what the TypedFunction handles is its caller's to say. False with
+/// the exception of a faulty one.
+bool read_question(const char *signature, unsigned long can, const char *allowed,
+                   typedcall::request *asked, PyNativeSignature *parsed = nullptr) {
+  asked->signature = signature;
+  asked->can = can;
+  asked->unbound = true;
+  for (unsigned i = 0; i < std::size(casting_names); ++i) {
+    if (std::strcmp(allowed, casting_names[i]) != 0) continue;
+    asked->allowed = static_cast<casting>(i);
+    return typedcall::internal::check_signature(asked->signature, parsed);
+  }
+  PyErr_Format(PyExc_ValueError, "casting is 'exact', 'equivalent' or 'safe', not '%.100s'",
+               allowed);
+  return false;
+}
+
+PyObject *find(PyObject *module, PyObject *callable, const char *signature, unsigned long can,
+               const char *allowed) {
+  typedcall::request asked;
+  if (!read_question(signature, can, allowed, &asked)) return nullptr;
+  std::optional<typedcall::resolution> found;
+  typedcall::internal::find_held(interface_of(module), callable, asked, &found);
+  if (!found && PyErr_Occurred() != nullptr) return nullptr;  // no memory: it may be offered
+  PyErr_Clear();
+  if (!found) Py_RETURN_NONE;
+  return make_row({found->signature.c_str(), found->flags, found->funcptr}, found->where,
+                  found->keep_alive);
+}
+
+PyObject *refuse(PyObject *module, PyObject *callable, const char *signature, unsigned long can,
+                 const char *allowed) {
+  typedcall::request asked;
+  if (read_question(signature, can, allowed, &asked)) {
+    typedcall::internal::set_refusal(interface_of(module), callable, asked);
+  }
+  return nullptr;
+}
+
+PyObject *select(PyObject *rows, const char *signature, unsigned long can, const char *allowed) {
+  typedcall::request asked;
+  PyNativeSignature parsed;
+  if (!read_question(signature, can, allowed, &asked, &parsed)) return nullptr;
+  const PyNativeCallableTable *const table = typedcall::python::make_table(rows);
+  if (table == nullptr) return nullptr;
+  const auto *best = typedcall::internal::select(*table, asked);
+  if (best == nullptr && asked.allowed == casting::safe) {
+    int cost = std::numeric_limits<int>::max();
+    best = typedcall::internal::select_cheapest(*table, asked, parsed, &cost);
+  }
+  const Py_ssize_t at = best != nullptr ? best - table->entries : -1;
+  typedcall::python::free_table(table);
+  if (at < 0) Py_RETURN_NONE;
+  return PyLong_FromSsize_t(at);
+}
+
+bool are_equivalent(const char *one, const char *other) {
+  return PyNativeSignature_Equivalent(one, other) != 0;
+}
+
+bool answers(const char *offered, const char *asked) {
+  return PyNativeSignature_Answers(offered, asked) != 0;
+}
+
+PyObject *make_function(PyObject *module, PyObject *callable, PyObject *signature, PyObject *flags,
+                        PyObject *address, PyObject *place, PyObject *keep_alive, PyObject *asked,
+                        PyObject *casting, bool has_keyword_only, PyObject *capabilities) {
+  const bool fits =
+      check_type(signature, &PyUnicode_Type, "signature") &&
+      check_type(flags, &PyLong_Type, "flags") && check_type(address, &PyLong_Type, "address") &&
+      check_type(place, &PyUnicode_Type, "place") && check_type(asked, &PyUnicode_Type, "asked") &&
+      check_type(casting, &PyUnicode_Type, "casting");
+  if (!fits) return nullptr;
+  return typedcall::python::internal::make_function(
+      function_type_of(module), {callable, signature, flags, address, place, keep_alive, asked,
+                                 casting, capabilities, has_keyword_only});
+}
+
+PyObject *tag(PyObject *module, PyObject *callable, PyObject *rows, PyObject *keep_alive) {
+  const int taken =
+      typedcall::python::tag_callable(interface_of(module), callable, rows, keep_alive);
+  return taken < 0 ? nullptr : PyBool_FromLong(taken);
+}
+
+PyObject *untag(PyObject *module, PyObject *callable) {
+  return PyBool_FromLong(typedcall::python::untag_callable(interface_of(module), callable));
+}
+
+PyObject *array_callee(const char *signature, std::uintptr_t address) {
+  return typedcall::python::array_callee::make(signature, reinterpret_cast<void *>(address));
+}
+
+PyObject *fall_back_plan(PyObject *callable, const char *signature) {
+  const auto *made = typedcall::python::fall_back_plan::make(callable, signature);
+  if (made == nullptr) return nullptr;
+  return PyLong_FromVoidPtr(const_cast<void *>(static_cast<const void *>(made)));
+}
+
+// Seconds for `count` calls of a callable with the same objects, from C.
+PyObject *time_boxed(PyObject *callable, PyObject *arguments, Py_ssize_t count) {
+  if (!check_type(arguments, &PyTuple_Type, "arguments")) return nullptr;
+  // One place more in front lets a bound method put its self there.
+  std::vector<PyObject *> stack(1, nullptr);
+  const std::size_t given = static_cast<std::size_t>(PyTuple_GET_SIZE(arguments));
+  for (std::size_t i = 0; i < given; ++i) {
+    stack.push_back(PyTuple_GET_ITEM(arguments, static_cast<Py_ssize_t>(i)));
+  }
+  const auto start = std::chrono::steady_clock::now();
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject *result = PyObject_Vectorcall(callable, stack.data() + 1,
+                                           given | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+    if (result == nullptr) return nullptr;
+    Py_DECREF(result);
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  return PyFloat_FromDouble(took.count());
+}
+
+// The same for the native function behind a TypedFunction; the arguments are converted once.
+PyObject *time_unboxed(PyObject *module, PyObject *function, PyObject *arguments,
+                       Py_ssize_t count) {
+  if (!check_type(function, function_type_of(module), "function") ||
+      !check_type(arguments, &PyTuple_Type, "arguments")) {
+    return nullptr;
+  }
+  const auto *typed = reinterpret_cast<typedcall::python::typed_function *>(function);
+  std::vector<PyObject *> given;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i) {
+    given.push_back(PyTuple_GET_ITEM(arguments, i));
+  }
+  return typed->call->time(typed->callable, typed->self, given.data(), given.size(), count);
+}
+
+/// The addresses of what compiled code calls.
+int add_compiled_codes_functions(PyObject *module) {
+  const struct {
+    const char *name;
+    void *address;
+  } all[] = {
+      // An int (const fall_back_plan *, const native_value *, void *, int).
+      {"FALL_BACK", reinterpret_cast<void *>(typedcall::python::fall_back)},
+      // int (void), int (void), void (int), int (PyObject *, int).
+      {"IS_ATTACHED", reinterpret_cast<void *>(typedcall::python::is_attached)},
+      {"ENTER", reinterpret_cast<void *>(typedcall::python::enter)},
+      {"LEAVE", reinterpret_cast<void *>(typedcall::python::leave)},
+      {"CHECK", reinterpret_cast<void *>(typedcall::python::check)},
+  };
+  for (const auto &each : all) {
+    const object_ref address = object_ref::steal(PyLong_FromVoidPtr(each.address));
+    if (!address || PyObject_SetAttrString(module, each.name, address.get()) < 0) return -1;
+  }
+  return 0;
+}
+
+int native_state::exec(PyObject *module) {
+  interface = PyTypedcall_Import();
+  if (interface == nullptr) return -1;
+  PyTypeObject *const type = typedcall::python::internal::make_function_type(module);
+  function_type = object_ref::steal(reinterpret_cast<PyObject *>(type));
+  if (type == nullptr || PyModule_AddType(module, type) < 0) return -1;
+  // Does this interpreter want METH_TYPED bits in the row, or a side table?
+  if (PyModule_AddIntConstant(module, "ROW_FLAGS", PyTypedMethod_FLAGS) < 0) return -1;
+  if (PyModule_AddIntConstant(module, "REGISTER_IMAGE", TYPEDCALL_REGISTER_IMAGE) < 0) return -1;
+  if (PyObject_SetAttrString(module, "Capsule", reinterpret_cast<PyObject *>(&PyCapsule_Type)) <
+      0) {
+    return -1;
+  }
+  // A double (int, double *, void *), whose data is what array_callee() makes.
+  const object_ref with_array = object_ref::steal(
+      PyLong_FromVoidPtr(reinterpret_cast<void *>(typedcall::python::call_with_array)));
+  if (!with_array || PyObject_SetAttrString(module, "CALL_WITH_ARRAY", with_array.get()) < 0) {
+    return -1;
+  }
+  if (add_compiled_codes_functions(module) < 0) return -1;
+  return PyNativeSignature_AddLists(module);
+}
+
+using typedcall::def;
+using typedcall::positional;
+using typedcall::takes_self;
+
+typedcall::method_table methods{
+    def<entries>("entries", takes_self, positional("callable"),
+                 "(signature, flags, address, place, keep_alive) of every usable entry in the "
+                 "places that native code looks at."),
+    def<find>("find", takes_self, positional("callable"), positional("signature"),
+              positional("capabilities"), positional("casting"),
+              "The entry, as entries() has it, that answers the request best, or None."),
+    def<refuse>("refuse", takes_self, positional("callable"), positional("signature"),
+                positional("capabilities"), positional("casting"),
+                "Raises the TypeError that says why find() gives None."),
+    def<select>("select", positional("rows"), positional("signature"), positional("capabilities"),
+                positional("casting"),
+                "The index of the (signature, flags, address) that answers the request best, or "
+                "None."),
+    def<make_function>("make_function", takes_self, positional("callable"), positional("signature"),
+                       positional("flags"), positional("address"), positional("place"),
+                       positional("keep_alive"), positional("asked"), positional("casting"),
+                       positional("has_keyword_only") = false, positional("capabilities") = nullptr,
+                       "A TypedFunction of an entry."),
+    def<tag>("tag", takes_self, positional("callable"), positional("rows"),
+             positional("keep_alive"),
+             "Publishes (signature, flags, address) rows. False: they are there already."),
+    def<untag>("untag", takes_self, positional("callable"),
+               "Takes the tag away. False: there was none."),
+    def<typedcall::python::kept_by>("kept_by", positional("callable"),
+                                    "What the callable itself keeps for its tags, or None."),
+    def<PyNativeSignature_ParseForPython>("parse_signature", takes_self,
+                                          PyNativeSignature_PARSE_DOC),
+    def<are_equivalent>("are_equivalent", positional("one"), positional("other"),
+                        "Are two signatures the same but for names of integers (`l` and `q`)?"),
+    def<answers>(
+        "answers", positional("offered"), positional("asked"),
+        "Can a function that is offered be called as what is asked for: equivalent, or with "
+        "more that is const?"),
+    def<typedcall::python::capsule_name>("capsule_name", positional("capsule"),
+                                         "Its name, or None."),
+    def<typedcall::python::capsule_address>("capsule_address", positional("capsule"),
+                                            "The address in it, as an int."),
+    def<typedcall::python::make_capsule>("make_capsule", positional("address"), positional("name"),
+                                         "A capsule of an int, whose name is bytes that the caller "
+                                         "keeps for ever."),
+    def<fall_back_plan>("fall_back_plan", positional("callable"), positional("signature"),
+                        "The address of what FALL_BACK takes first, for ever; the caller keeps the "
+                        "callable."),
+    def<typedcall::python::raise_again>("raise_again",
+                                        "Raises what FALL_BACK has put aside, as it was."),
+    def<typedcall::python::scalar_functions>(
+        "scalar_functions", positional("api"), positional("ufunc"),
+        "(signature, address) of each C function that one of NumPy's generic loops calls."),
+    def<array_callee>("array_callee", positional("signature"), positional("address"),
+                      "The capsule that CALL_WITH_ARRAY, a double (int, double *, void *), takes "
+                      "as its data; it does not keep what the address depends on."),
+    def<time_boxed>("time_boxed", positional("callable"), positional("arguments"),
+                    positional("count"), "Seconds for `count` calls from C with objects."),
+    def<time_unboxed>("time_unboxed", takes_self, positional("function"), positional("arguments"),
+                      positional("count"),
+                      "Seconds for `count` calls of a TypedFunction's C function; arguments are "
+                      "converted once."),
+};
+
+}  // namespace
+
+TYPEDCALL_MODULE_STATE(_native, "What the C++ headers of typedcall know, for Python.", methods,
+                       native_state);

@@ -1,0 +1,99 @@
+# The extension module, as _native.cc makes it for CPython and _native_pypy.c for PyPy. Private: the
+# public names are in typedcall itself.
+from collections.abc import Callable, Sequence
+from enum import IntFlag
+from typing import Any, Generic, NoReturn, final
+
+from typing_extensions import TypeVar
+
+TYPE_CODES: tuple[tuple[str, str, str, int, int, bool], ...]
+FLAGS: tuple[tuple[str, int, str], ...]
+ABI_MASK: int
+MANDATORY_MASK: int
+
+_Row = tuple[str, int, int, str, Any]
+
+def entries(callable: Any, /) -> list[_Row]: ...
+def parse_signature(signature: str, /) -> tuple[list[str], str]: ...
+def are_equivalent(one: str, other: str, /) -> bool: ...
+def answers(offered: str, asked: str, /) -> bool: ...
+
+# PyPy's only.
+
+#: The types of objects that have entries. Others are better not handed over: some of PyPy's own (the
+#: getset_descriptors of internal types) crash whatever extension they are passed to.
+TYPES: tuple[type, type]
+
+def check(signature: str, flags: int, address: int, number: int, name: str, /) -> None: ...
+
+# CPython's only.
+
+ROW_FLAGS: int
+REGISTER_IMAGE: int
+CALL_WITH_ARRAY: int
+FALL_BACK: int
+IS_ATTACHED: int
+ENTER: int
+LEAVE: int
+CHECK: int
+Capsule: type
+
+# Of one argument, and of the result.
+_Given = TypeVar("_Given", contravariant=True, default=Any)
+_Result = TypeVar("_Result", covariant=True, default=Any)
+
+@final
+class TypedFunction(Generic[_Given, _Result]):
+    @property
+    def callable(self) -> Any: ...
+    @property
+    def signature(self) -> str: ...
+    @property
+    # It is typedcall.Flags, which is made of FLAGS: mypy fails on a circle of imports.
+    def flags(self) -> IntFlag: ...
+    @property
+    def address(self) -> int: ...
+    @property
+    def place(self) -> str: ...
+    @property
+    def __name__(self) -> str: ...
+    # Names and defaults are the callable's, which no signature shows.
+    def __call__(self, *args: _Given, **keywords: _Given) -> _Result: ...
+
+#: What a TypedFunction calls for keywords, defaults and pickles. The rooms above set them.
+arrangement_of: Callable[..., Any]
+refuse_arguments: Callable[..., Any]
+reduce_function: Callable[..., Any]
+
+def find(
+    callable: Any, signature: str, capabilities: int, casting: str, /
+) -> _Row | None: ...
+def refuse(callable: Any, signature: str, capabilities: int, casting: str, /) -> None: ...
+def select(
+    rows: Sequence[tuple[str, int, int]], signature: str, capabilities: int, casting: str, /
+) -> int | None: ...
+def make_function(
+    callable: Any,
+    signature: str,
+    flags: int,
+    address: int,
+    place: str,
+    keep_alive: Any,
+    asked: str,
+    casting: str,
+    has_keyword_only: bool = False,
+    capabilities: int | None = None,
+    /,
+) -> TypedFunction: ...
+def tag(callable: Any, rows: Sequence[tuple[str, int, int]], keep_alive: Any, /) -> bool: ...
+def untag(callable: Any, /) -> bool: ...
+def kept_by(callable: Any, /) -> Any: ...
+def capsule_name(capsule: Any, /) -> str | None: ...
+def capsule_address(capsule: Any, /) -> int: ...
+def make_capsule(address: int, name: bytes, /) -> Any: ...
+def raise_again() -> NoReturn: ...
+def fall_back_plan(callable: Any, signature: str, /) -> int: ...
+def scalar_functions(api: Any, ufunc: Any, /) -> list[tuple[str, int]]: ...
+def array_callee(signature: str, address: int, /) -> Any: ...
+def time_boxed(callable: Any, arguments: tuple[Any, ...], count: int, /) -> float: ...
+def time_unboxed(function: TypedFunction, arguments: tuple[Any, ...], count: int, /) -> float: ...

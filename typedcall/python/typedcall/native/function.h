@@ -1,0 +1,319 @@
+// typedcall.TypedFunction: an entry as an object. A call of it converts each argument once, calls
+// the native function, and converts its result.
+#ifndef TYPEDCALL_PYTHON_NATIVE_FUNCTION_H_
+#define TYPEDCALL_PYTHON_NATIVE_FUNCTION_H_
+
+#include "arguments.h"
+#include "call.h"
+// These come first, because of Python.h.
+#include <structmember.h>
+
+#include <cstddef>
+#include <new>
+
+#include "typedcall/resolve/diagnostics.h"
+#include "typedcall/resolve/places.h"
+
+namespace typedcall::python {
+
+struct typed_function {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  const native_call *call;
+  PyObject *callable;    ///< as it was resolved; keeps the address valid
+  PyObject *keep_alive;  ///< whatever else does
+  PyObject *self;        ///< what the native function gets first; null: nothing, or unbound
+  PyObject *signature, *asked, *flags, *address, *place, *casting, *capabilities;
+  PyObject *arrangement;  ///< of arguments; null until a call needs it
+  bool has_keyword_only;  ///< each call needs it
+  PyObject *weak_references;
+};
+
+namespace internal {
+
+inline typed_function *function_of(PyObject *object) {
+  return reinterpret_cast<typed_function *>(object);
+}
+
+inline bool is_cleared(const typed_function *function) {
+  if (function->callable != nullptr) return false;
+  PyErr_SetString(PyExc_RuntimeError, "the garbage collector has cleared this typed function");
+  return true;
+}
+
+/// As with_arguments(). Apart, because the arguments need some room.
+template <class Native, class Refused>
+__attribute__((noinline)) PyObject *with_arranged_arguments(typed_function *function,
+                                                            PyObject *const *args,
+                                                            std::size_t nargs, PyObject *keywords,
+                                                            const Native &native,
+                                                            const Refused &refused) {
+  const std::size_t arity = function->call->arity();
+  PyTypeObject *const type = Py_TYPE(function);
+  PyObject *arrangement = arrangement_at(type, &function->arrangement, function->callable, arity);
+  if (arrangement == nullptr) return refused();
+  const object_ref kept = object_ref::borrow(arrangement);
+  arranged_arguments arranged;
+  if (!arranged.place(type, arrangement, args, nargs, keywords, arity)) return refused();
+  return native(arranged.values(), arity);
+}
+
+/// Calls `native(values, count)` with all arguments in order, and `refused()`, with the exception
+/// set, where they do not fit. `keywords` is a tuple of names, or NULL.
+template <class Native, class Refused>
+PyObject *with_arguments(typed_function *function, PyObject *const *args, std::size_t nargs,
+                         PyObject *keywords, const Native &native, const Refused &refused) {
+  const bool has_keywords = keywords != nullptr && PyTuple_GET_SIZE(keywords) > 0;
+  const bool is_plain =
+      nargs == function->call->arity() && !has_keywords && !function->has_keyword_only;
+  if (__builtin_expect(is_plain, 1)) return native(args, nargs);
+  return with_arranged_arguments(function, args, nargs, keywords, native, refused);
+}
+
+inline PyObject *call_function(PyObject *object, PyObject *const *args, std::size_t nargsf,
+                               PyObject *keywords) {
+  typed_function *function = function_of(object);
+  if (is_cleared(function)) return nullptr;
+  const auto nargs = static_cast<std::size_t>(PyVectorcall_NARGS(nargsf));
+  return with_arguments(
+      function, args, nargs, keywords,
+      [function](PyObject *const *values, std::size_t count) {
+        return (*function->call)(function->callable, function->self, values, count);
+      },
+      [] { return static_cast<PyObject *>(nullptr); });
+}
+
+/// The same for an entry that may fall back: apart, so that the others do not ask.
+inline PyObject *call_or_fall_back(PyObject *object, PyObject *const *args, std::size_t nargsf,
+                                   PyObject *keywords) {
+  typed_function *function = function_of(object);
+  if (is_cleared(function)) return nullptr;
+  // The callable may let go of this object.
+  const object_ref callable = object_ref::borrow(function->callable);
+  const object_ref kept = object_ref::borrow(object);
+  const auto nargs = static_cast<std::size_t>(PyVectorcall_NARGS(nargsf));
+  const auto boxed = [&] { return PyObject_Vectorcall(callable.get(), args, nargs, keywords); };
+  return with_arguments(
+      function, args, nargs, keywords,
+      [&](PyObject *const *values, std::size_t count) {
+        return function->call->call_or_fall_back(callable.get(), function->self, values, count,
+                                                 boxed);
+      },
+      [&]() -> PyObject * {
+        // The callable knows better.
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;
+        PyErr_Clear();
+        return boxed();
+      });
+}
+
+inline int traverse_function(PyObject *object, visitproc visit, void *arg) {
+  const typed_function *function = function_of(object);
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(function->callable);
+  Py_VISIT(function->keep_alive);
+  Py_VISIT(function->self);
+  Py_VISIT(function->flags);
+  Py_VISIT(function->arrangement);
+  // Texts of a subclass of str may refer to anything.
+  Py_VISIT(function->signature);
+  Py_VISIT(function->asked);
+  Py_VISIT(function->casting);
+  Py_VISIT(function->capabilities);
+  return 0;
+}
+
+inline int clear_function(PyObject *object) {
+  typed_function *function = function_of(object);
+  Py_CLEAR(function->callable);
+  Py_CLEAR(function->keep_alive);
+  Py_CLEAR(function->self);
+  // Its defaults may lead back here through tuples only, which nobody else clears.
+  Py_CLEAR(function->arrangement);
+  return 0;
+}
+
+#if PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000
+/// Python 3.13 lets 10,000 objects free each other before its trashcan takes one: more than the
+/// stacks of threads may hold. Where this lives 100 times in one thread it is 500. C code that a
+/// finalizer calls there recurses no deeper, too; elsewhere it does as always.
+class shallow_trashcan {
+ public:
+  shallow_trashcan() {
+    if (++depth != 100) return;
+    state_ = PyThreadState_Get();
+    withheld_ = state_->c_recursion_remaining - 500;
+    if (withheld_ < 0) withheld_ = 0;
+    state_->c_recursion_remaining -= withheld_;
+  }
+  shallow_trashcan(const shallow_trashcan &) = delete;
+  shallow_trashcan &operator=(const shallow_trashcan &) = delete;
+  ~shallow_trashcan() {
+    --depth;
+    if (state_ != nullptr) state_->c_recursion_remaining += withheld_;
+  }
+
+ private:
+  static inline thread_local int depth = 0;
+  PyThreadState *state_ = nullptr;
+  int withheld_ = 0;
+};
+#else
+struct shallow_trashcan {};
+#endif
+
+inline void free_function(PyObject *object) {
+  typed_function *function = function_of(object);
+  PyTypeObject *type = Py_TYPE(object);
+  PyObject_GC_UnTrack(object);
+  // Each may be the callable of the next, any number of them.
+  [[maybe_unused]] const shallow_trashcan shallow;
+  Py_TRASHCAN_BEGIN(object, free_function);
+  if (function->weak_references != nullptr) PyObject_ClearWeakRefs(object);
+  clear_function(object);
+  Py_CLEAR(function->signature);
+  Py_CLEAR(function->asked);
+  Py_CLEAR(function->flags);
+  Py_CLEAR(function->address);
+  Py_CLEAR(function->place);
+  Py_CLEAR(function->casting);
+  Py_CLEAR(function->capabilities);
+  delete function->call;
+  type->tp_free(object);
+  Py_DECREF(type);
+  Py_TRASHCAN_END;
+}
+
+inline PyObject *show_function(PyObject *object) {
+  const typed_function *function = function_of(object);
+  if (function->callable == nullptr) return PyUnicode_FromString("<typedcall.TypedFunction>");
+  PyObject *shown = nullptr;
+  typedcall::internal::say([&] {
+    const std::string name = typedcall::internal::name_of(function->callable);
+    if (PyErr_Occurred()) return;
+    shown = PyUnicode_FromFormat("<typedcall.TypedFunction %s '%U' at %p>", name.c_str(),
+                                 function->signature, PyLong_AsVoidPtr(function->address));
+  });
+  return shown;
+}
+
+// An address means nothing in another process: there the callable is asked again.
+inline PyObject *reduce_function(PyObject *object, PyObject *) {
+  const typed_function *function = function_of(object);
+  if (is_cleared(function)) return nullptr;
+  return call_helper(Py_TYPE(object), "reduce_function", "OOOO", function->callable,
+                     function->asked, function->capabilities, function->casting);
+}
+
+inline PyObject *name_of_function(PyObject *object, void *) {
+  const typed_function *function = function_of(object);
+  return PyObject_GetAttrString(function->callable != nullptr ? function->callable : Py_None,
+                                "__name__");
+}
+
+inline PyTypeObject *make_function_type(PyObject *module) {
+  static PyMemberDef members[] = {
+#define MEMBER(name, doc) {#name, T_OBJECT_EX, offsetof(typed_function, name), READONLY, doc}
+      MEMBER(callable, "The Python callable that was resolved."),
+      MEMBER(signature, "As the provider spells it."),
+      MEMBER(flags, "typedcall.Flags of the entry."),
+      MEMBER(address, "Of the native function, an int; valid as long as this object lives."),
+      MEMBER(place, "Where the entry was found."),
+#undef MEMBER
+      {"__vectorcalloffset__", T_PYSSIZET, offsetof(typed_function, vectorcall), READONLY, nullptr},
+      {"__weaklistoffset__", T_PYSSIZET, offsetof(typed_function, weak_references), READONLY,
+       nullptr},
+      {nullptr, 0, 0, 0, nullptr}};
+  static PyGetSetDef getters[] = {
+      {"__name__", name_of_function, nullptr, "The name of the callable.", nullptr},
+      {nullptr, nullptr, nullptr, nullptr, nullptr}};
+  static PyMethodDef methods[] = {{"__reduce__", reduce_function, METH_NOARGS,
+                                   "By the callable and the signature, never by the address."},
+                                  {nullptr, nullptr, 0, nullptr}};
+  static PyType_Slot slots[] = {
+      {Py_tp_dealloc, reinterpret_cast<void *>(free_function)},
+      {Py_tp_traverse, reinterpret_cast<void *>(traverse_function)},
+      {Py_tp_clear, reinterpret_cast<void *>(clear_function)},
+      {Py_tp_call, reinterpret_cast<void *>(PyVectorcall_Call)},
+      {Py_tp_repr, reinterpret_cast<void *>(show_function)},
+      {Py_tp_members, members},
+      {Py_tp_getset, getters},
+      {Py_tp_methods, methods},
+      {Py_tp_doc,
+       const_cast<char *>(
+           "A native function that was found behind a Python callable. Calls convert each "
+           "argument once, and need the GIL. Names and defaults of the parameters are "
+           "those of the callable.")},
+      {0, nullptr}};
+  unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
+#if PY_VERSION_HEX >= 0x030A0000
+  flags |= Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE;
+#endif
+  static PyType_Spec spec = {"typedcall.TypedFunction", sizeof(typed_function), 0, flags, slots};
+  auto *type = reinterpret_cast<PyTypeObject *>(PyType_FromModuleAndSpec(module, &spec, nullptr));
+#if PY_VERSION_HEX < 0x030A0000
+  if (type != nullptr) type->tp_new = nullptr;
+#endif
+  return type;
+}
+
+/// What make_function() is given; borrowed.
+struct function_parts {
+  PyObject *callable, *signature, *flags, *address, *place, *keep_alive, *asked, *casting;
+  PyObject *capabilities;  ///< of who asked; None: as Python's call
+  bool has_keyword_only;
+};
+
+/// The native side of `parts`, or null with an exception.
+inline std::unique_ptr<const native_call> make_call(const function_parts &parts) {
+  const char *signature = PyUnicode_AsUTF8(parts.signature);
+  const char *asked = signature != nullptr ? PyUnicode_AsUTF8(parts.asked) : nullptr;
+  if (asked == nullptr) return nullptr;
+  const unsigned long flags = PyLong_AsUnsignedLong(parts.flags);
+  if (flags == static_cast<unsigned long>(-1) && PyErr_Occurred()) return nullptr;
+  void *address = PyLong_AsVoidPtr(parts.address);
+  if (address == nullptr && PyErr_Occurred()) return nullptr;
+  std::string name = typedcall::internal::name_of(parts.callable);
+  if (PyErr_Occurred()) return nullptr;
+  return native_call::make(std::move(name), asked, signature, flags, address,
+                           typedcall::internal::is_unbound(parts.callable));
+}
+
+inline PyObject *make_function(PyTypeObject *type, const function_parts &parts) {
+  std::unique_ptr<const native_call> call = make_call(parts);
+  if (!call) return nullptr;
+  PyObject *self = nullptr;
+  if (call->has_bound_self()) {
+    self = self_of(parts.callable);
+    if (self == nullptr) {
+      PyErr_SetString(PyExc_TypeError, "the entry takes self, which this function has none of");
+      return nullptr;
+    }
+  }
+  PyObject *object = type->tp_alloc(type, 0);
+  if (object == nullptr) return nullptr;
+  typed_function *function = function_of(object);
+  const auto keep = [](PyObject *part) {
+    Py_XINCREF(part);
+    return part;
+  };
+  function->vectorcall = call->may_fall_back() ? call_or_fall_back : call_function;
+  function->call = call.release();
+  function->callable = keep(parts.callable);
+  function->keep_alive = keep(parts.keep_alive);
+  function->self = keep(self);
+  function->signature = keep(parts.signature);
+  function->asked = keep(parts.asked);
+  function->flags = keep(parts.flags);
+  function->address = keep(parts.address);
+  function->place = keep(parts.place);
+  function->casting = keep(parts.casting);
+  function->capabilities = keep(parts.capabilities);
+  function->has_keyword_only = parts.has_keyword_only;
+  return object;
+}
+
+}  // namespace internal
+}  // namespace typedcall::python
+
+#endif  // TYPEDCALL_PYTHON_NATIVE_FUNCTION_H_

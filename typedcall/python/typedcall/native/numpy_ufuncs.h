@@ -1,0 +1,132 @@
+// NumPy's ufuncs as structs, its table of C functions for them, and the scalar functions in its
+// generic loops. Compiled without NumPy, whose capsules have the tables; their order is fixed.
+#ifndef TYPEDCALL_PYTHON_NATIVE_NUMPY_UFUNCS_H_
+#define TYPEDCALL_PYTHON_NATIVE_NUMPY_UFUNCS_H_
+
+#include "typedcall/object_ref.h"
+// Behind Python.h.
+#include <cstdint>
+
+namespace typedcall::python {
+
+using inner_loop = void (*)(char **, const std::intptr_t *, const std::intptr_t *, void *);
+
+/// The first fields of NumPy's PyUFuncObject, the same in NumPy 1 and 2.
+struct ufunc_fields {
+  PyObject_HEAD
+  int nin, nout, nargs, identity;
+  const inner_loop *functions;
+  void *const *data;
+  int ntypes, reserved;
+  const char *name;
+  const char *types;
+  const char *doc;
+  void *ptr;
+  PyObject *obj;
+};
+
+// Indices into NumPy's table: numpy/core/code_generators/numpy_api.py, ufunc_funcs_api. Without the
+// loops for complex numbers: what they call writes through a pointer, which is not what the ufunc
+// does.
+inline constexpr int kUFuncType = 0, kFromFuncAndDataAndSignature = 31;
+inline constexpr struct {
+  int index;
+  const char *signature;  // what the loop calls
+} kGenericLoops[] = {
+    {5, "d->d"}, {6, "f->f"}, {7, "g->g"}, {14, "ff->f"}, {15, "dd->d"}, {16, "gg->g"},
+};
+
+// Indices into NumPy's other table, of arrays: multiarray_funcs_api and multiarray_types_api there.
+inline constexpr int kGetVersion = 0, kArrayType = 2;
+// What the first of these returns in NumPy 1 (since 1.7) and in NumPy 2.
+inline constexpr unsigned kKnownVersions[] = {0x01000009, 0x02000000};
+
+/// The table in a capsule of NumPy's, whose place `index` has `type`, so that no other table passes
+/// for it; null with an exception. Valid as long as NumPy is.
+inline void **checked_table(PyObject *capsule, int index, const PyTypeObject *type,
+                            const char *name) {
+  if (!PyCapsule_CheckExact(capsule)) {
+    PyErr_Format(PyExc_ValueError, "NumPy's %s is a capsule, not a '%.100s' object", name,
+                 Py_TYPE(capsule)->tp_name);
+    return nullptr;
+  }
+  // NumPy gives its capsules no names; with another one it is not one of them.
+  if (PyCapsule_GetName(capsule) != nullptr) {
+    PyErr_Format(PyExc_ValueError, "a capsule named '%.100s' is not NumPy's %s",
+                 PyCapsule_GetName(capsule), name);
+    return nullptr;
+  }
+  auto *const table = static_cast<void **>(PyCapsule_GetPointer(capsule, nullptr));
+  if (table == nullptr || table[index] == type) return table;
+  PyErr_Format(PyExc_ValueError, "a capsule of something else is not NumPy's %s", name);
+  return nullptr;
+}
+
+/// NumPy's module of C functions, if it has been imported; null with an exception.
+inline object_ref imported_numpy() {
+  for (const char *name : {"numpy._core._multiarray_umath", "numpy.core._multiarray_umath"}) {
+    const object_ref text = object_ref::steal(PyUnicode_FromString(name));
+    if (!text) return {};
+    object_ref module = object_ref::steal(PyImport_GetModule(text.get()));
+    if (module || PyErr_Occurred() != nullptr) return module;
+  }
+  PyErr_SetString(PyExc_ImportError, "there is no imported NumPy whose ufuncs these could be");
+  return {};
+}
+
+/// NumPy's table of ufuncs in its capsule `_UFUNC_API`, or null with an exception: what
+/// import_umath and import_array of NumPy's own headers check, and that this is no other capsule
+/// than NumPy's.
+inline void **table_of(PyObject *capsule) {
+  const object_ref numpy = imported_numpy();
+  if (!numpy) return nullptr;
+  const object_ref array_type = object_ref::steal(PyObject_GetAttrString(numpy.get(), "ndarray"));
+  const object_ref any_ufunc =
+      object_ref::steal(array_type ? PyObject_GetAttrString(numpy.get(), "add") : nullptr);
+  const object_ref array_api =
+      object_ref::steal(any_ufunc ? PyObject_GetAttrString(numpy.get(), "_ARRAY_API") : nullptr);
+  if (!array_api) return nullptr;
+  void **const arrays =
+      checked_table(array_api.get(), kArrayType, reinterpret_cast<PyTypeObject *>(array_type.get()),
+                    "_ARRAY_API");
+  if (arrays == nullptr) return nullptr;
+  const unsigned version = reinterpret_cast<unsigned (*)()>(arrays[kGetVersion])();
+  for (const unsigned known : kKnownVersions) {
+    if (version == known) {
+      return checked_table(capsule, kUFuncType, Py_TYPE(any_ufunc.get()), "_UFUNC_API");
+    }
+  }
+  PyErr_Format(PyExc_ImportError, "typedcall does not know NumPy's C ABI 0x%x", version);
+  return nullptr;
+}
+
+/// (signature, address) of each C function that one of NumPy's generic loops in `ufunc` calls, as a
+/// list; null with an exception. `api` is NumPy's capsule `_UFUNC_API`.
+inline PyObject *scalar_functions(PyObject *api, PyObject *ufunc) {
+  void **const table = table_of(api);
+  if (table == nullptr) return nullptr;
+  if (!PyObject_TypeCheck(ufunc, static_cast<PyTypeObject *>(table[kUFuncType]))) {
+    PyErr_SetString(PyExc_TypeError, "not a ufunc");
+    return nullptr;
+  }
+  const auto *const fields = reinterpret_cast<ufunc_fields *>(ufunc);
+  PyObject *const found = PyList_New(0);
+  for (int i = 0; found != nullptr && fields->data != nullptr && i < fields->ntypes; ++i) {
+    for (const auto &generic : kGenericLoops) {
+      if (reinterpret_cast<void *>(fields->functions[i]) != table[generic.index]) continue;
+      if (fields->data[i] == nullptr) continue;
+      PyObject *row = Py_BuildValue("sN", generic.signature, PyLong_FromVoidPtr(fields->data[i]));
+      const bool failed = row == nullptr || PyList_Append(found, row) < 0;
+      Py_XDECREF(row);
+      if (failed) {
+        Py_DECREF(found);
+        return nullptr;
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace typedcall::python
+
+#endif  // TYPEDCALL_PYTHON_NATIVE_NUMPY_UFUNCS_H_

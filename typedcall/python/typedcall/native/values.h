@@ -1,0 +1,157 @@
+// One argument or result of a typed function: from a Python object to the C value and back, chosen
+// by type code at run time. The conversions are those of the generated wrappers.
+#ifndef TYPEDCALL_PYTHON_NATIVE_VALUES_H_
+#define TYPEDCALL_PYTHON_NATIVE_VALUES_H_
+
+#include "typedcall/convert/argument.h"
+// argument.h comes first, because of Python.h.
+#include <cstring>
+#include "buffers.h"
+
+#include "typedcall/casting.h"
+
+namespace typedcall::python {
+
+/// What must last as long as the call: a number that fits no register, or a pointer's buffer.
+struct scratch {
+  wide_value wide;
+  Py_buffer view;
+};
+
+/// A C type, for what is done with its values. One for each code; see code_of().
+struct value_code {
+  /// False with the exception of the conversion. `where` may be null unless needs_scratch.
+  bool (*convert)(PyObject *object, native_value *value, scratch *where);
+  /// A new reference from where the value stands, or NULL with an exception.
+  PyObject *(*box)(const void *place);
+  /// From a `C type *`.
+  PyObject *(*box_pointer)(const void *place);
+  PyObject *(*box_const_pointer)(const void *place);
+  internal::pointer_wanted pointer, const_pointer;  ///< of a `C type *`
+  bool needs_scratch;
+};
+
+namespace internal {
+
+using typedcall::internal::argument;
+using typedcall::internal::pointer_name;
+using typedcall::internal::pointer_to_capsule;
+using typedcall::internal::wanted_pointer;
+
+template <class T>
+bool convert(PyObject *object, native_value *value, scratch *where) {
+  if constexpr (std::is_same_v<T, const char *>) {
+    // The object keeps the text.
+    argument<const char *> text;
+    if (!text.convert(object)) return false;
+    *value = native_value::of(text.value);
+    return true;
+  } else if constexpr (std::is_same_v<T, void *>) {
+    constexpr typedcall::internal::pointer_wanted wanted = wanted_pointer<void *>();
+    void *pointer;
+    if (!typedcall::internal::pointer_from_python(object, wanted, &pointer, &where->view)) {
+      return false;
+    }
+    *value = native_value::of(pointer);
+    return true;
+  } else {
+    T number;
+    if (!from_python(object, &number)) return false;
+    if constexpr (sizeof(T) <= sizeof(native_value)) {
+      *value = native_value::of(number);
+    } else {
+      std::memcpy(&where->wide, &number, sizeof(number));
+      *value = native_value::at(&where->wide);
+    }
+    return true;
+  }
+}
+
+template <class T>
+PyObject *box(const void *place) {
+  if constexpr (std::is_same_v<T, bool>) {
+    // Other bytes than 0 and 1 are no value of a bool.
+    return PyBool_FromLong(*static_cast<const unsigned char *>(place) & 1);
+  } else {
+    T value;
+    std::memcpy(&value, place, sizeof(value));
+    return to_python(value);
+  }
+}
+
+template <class Pointer>
+PyObject *box_pointer(const void *place) {
+  void *pointer;
+  std::memcpy(&pointer, place, sizeof(pointer));
+  return pointer_to_capsule(pointer, pointer_name<Pointer>::text);
+}
+
+template <class T>
+constexpr value_code make_code() {
+  return {&convert<T>,
+          &box<T>,
+          &box_pointer<T *>,
+          &box_pointer<const T *>,
+          wanted_pointer<T *>(),
+          wanted_pointer<const T *>(),
+          std::is_same_v<T, void *> || (sizeof(T) > sizeof(native_value))};
+}
+
+inline PyObject *box_nothing(const void *) { Py_RETURN_NONE; }
+
+}  // namespace internal
+
+inline const value_code &code_of(int code) {
+  static constexpr value_code codes[] = {
+      {nullptr, &internal::box_nothing, nullptr, nullptr, {}, {}, false},
+#define ROW(NAME, LETTERS, TYPE, KIND) internal::make_code<TYPE>(),
+      PyNativeType_VALUE_LIST(ROW)
+#undef ROW
+  };
+  return codes[code];
+}
+
+/// A parameter that Python passes. The scratch is emptied by release().
+class parameter {
+ public:
+  explicit parameter(PyNativeType type)
+      : code_(&code_of(type.code)),
+        pointer_(!type.is_pointer             ? nullptr
+                 : PyNativeType_IsConst(type) ? &code_->const_pointer
+                                              : &code_->pointer),
+        type_(type),
+        is_buffer_(PyNativeType_IsBuffer(type)) {}
+
+  /// How many C arguments it is.
+  std::size_t width() const { return is_buffer_ ? 2 : 1; }
+  bool needs_scratch() const { return pointer_ != nullptr || code_->needs_scratch; }
+
+  /// `value` has room for width().
+  bool convert(PyObject *object, native_value *value, scratch *where) const {
+    if (is_buffer_) return buffer_to_values(object, type_, value, &where->view);
+    if (pointer_ == nullptr) return code_->convert(object, value, where);
+    void *pointer;
+    if (!typedcall::internal::pointer_from_python(object, *pointer_, &pointer, &where->view)) {
+      return false;
+    }
+    *value = native_value::of(pointer);
+    return true;
+  }
+
+ private:
+  const value_code *code_;
+  const typedcall::internal::pointer_wanted *pointer_;  // null: no pointer
+  PyNativeType type_;
+  bool is_buffer_;
+};
+
+/// How a value of this type becomes an object.
+inline PyObject *(*boxer_of(PyNativeType type))(const void *place) {
+  const value_code &code = code_of(type.code);
+  if (!type.is_pointer) return code.box;
+  return PyNativeType_IsConst(type) ? code.box_const_pointer : code.box_pointer;
+}
+
+}  // namespace typedcall::python
+
+#endif  // TYPEDCALL_PYTHON_NATIVE_VALUES_H_

@@ -1,0 +1,1 @@
+"""Typed functions in Numba's nopython code."""

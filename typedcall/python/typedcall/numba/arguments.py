@@ -1,0 +1,106 @@
+"""Calls in Numba's nopython code with keywords, or without arguments that have defaults: which parameter
+each argument is for, what stands for the others, and how the Python function is called for them."""
+
+# mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
+from __future__ import annotations
+
+import inspect
+from typing import Any, NamedTuple
+
+from typedcall.numba.overloads import Choice, Overload, select
+from typedcall.tools.foreign import name_of
+from typedcall.tools.parameters import MISSING, Parameters, contradiction, parameters_of
+
+__all__ = ["Typed", "given_of", "names_of", "type_call"]
+
+
+class Typed(NamedTuple):
+    """A call whose types are known."""
+
+    choice: Choice
+    #: For Numba, which puts arguments by name into their places; None where there are none.
+    pysig: Any
+
+
+def given_of(arguments: tuple[Any, ...]) -> list[int]:
+    """Which of the arguments the call has."""
+    from numba import types
+
+    return [i for i, each in enumerate(arguments) if not isinstance(each, types.Omitted)]
+
+
+def names_of(function: Any, given: list[int]) -> list[str]:
+    """Of these parameters those that the Python function gets by name, which are the last."""
+    parameters = parameters_of(function)
+    first = 0
+    while first < len(given) and given[first] == first and _is_positional(parameters, first):
+        first += 1
+    return [] if parameters is None else [parameters.names[at] for at in given[first:]]
+
+
+def _is_positional(parameters: Parameters | None, at: int) -> bool:
+    return parameters is None or at < parameters.positional
+
+
+def _signature_of(names: tuple[str, ...], default: Any) -> Any:
+    """So that Numba puts each argument into its place; which arguments there may be was asked before.
+    `default` stands for what is left out, of which the compiled call knows the value."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Signature([inspect.Parameter(name, kind, default=default) for name in names])
+
+
+def type_call(
+    context: Any, function: Any, overloads: list[Overload], args: tuple[Any, ...], kws: dict[str, Any]
+) -> tuple[Typed | None, str]:
+    """What the boxed call would do with arguments of these types, or why compiled code cannot."""
+    if not overloads:
+        return None, ""
+    known = parameters_of(function)
+    counts = {len(overload.letters) for overload in overloads}
+    is_consistent = known is not None and len(known.names) in counts
+    reason = ""
+    # A signature that says something else is of no use, but not in the way either.
+    if not kws and (not is_consistent or known is not None and len(args) <= known.positional):
+        choice, reason = select(context, overloads, args)
+        if choice is not None:
+            return Typed(choice, None), ""
+    if known is None:
+        if not kws:
+            return None, reason
+        return None, (
+            "nothing says what its parameters are called: give tag() the parameters, or the Python function a "
+            "text signature"
+        )
+    if not is_consistent:
+        said = contradiction(function, known, max(counts, default=0))
+        return None, said if kws or not reason else reason
+    try:
+        places = known.bind(name_of(function), len(args), kws)
+    except TypeError as error:
+        return None, str(error)
+    types = dict(zip(places, [*args, *kws.values()]))
+    count = len(types)
+    if kws and set(types) == set(range(count)):
+        # Also one that is offered without its last parameters.
+        choice, reason = select(context, overloads, tuple(types[i] for i in range(count)))
+        if choice is not None:
+            return Typed(choice, _signature_of(known.names[:count], inspect.Parameter.empty)), ""
+    if count == len(known.names):
+        return None, reason
+    return _type_with_defaults(context, overloads, known, types, reason)
+
+
+def _type_with_defaults(
+    context: Any, overloads: list[Overload], known: Parameters, types: dict[int, Any], reason: str
+) -> tuple[Typed | None, str]:
+    from numba.core.types import Omitted
+
+    full = []
+    for i, (name, default) in enumerate(zip(known.names, known.defaults)):
+        if i not in types and default is MISSING:
+            return None, reason or f"the default of '{name}' has no literal; pass it"
+        full.append(types.get(i) or Omitted(default))
+    choice, of_all = select(context, overloads, tuple(full))
+    if choice is None:
+        return None, of_all or reason
+    return Typed(choice, _signature_of(known.names, None)), ""

@@ -1,0 +1,115 @@
+"""Buffers of typed functions in Numba's nopython code: which arrays suit a parameter, and the pointer
+and the number of elements that C gets."""
+
+# mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
+from __future__ import annotations
+
+from typing import Any
+
+from typedcall.record.codes import CODES, is_buffer, is_const, pointee
+
+__all__ = ["check_elements", "check_items", "is_copied", "parts_of", "takes_array", "why_not_array"]
+
+
+def takes_array(letters: str) -> bool:
+    """Does nopython code pass an array for it? For a buffer; and for a pointer to bools, whose bytes are
+    looked at: nobody knows how many there are behind `.ctypes`."""
+    return is_buffer(letters) or letters in ("&?", "&k?")
+
+
+def check_elements(letters: str) -> None:
+    """ValueError for a buffer whose elements no array of Numba's has."""
+    code = CODES[pointee(letters)]
+    if code.kind == "string":
+        # A str of Numba's is no UTF-8 unless all of it is ASCII, which its type does not say.
+        raise ValueError(f"Numba has no UTF-8 for {letters!r}; offer '*kB' and pass bytes")
+    if code.kind in ("floating", "complex") and code.size > (8 if code.kind == "floating" else 16):
+        raise ValueError(f"Numba has no arrays for {letters!r} ({code.c_type})")
+
+
+def why_not_array(given: Any, letters: str) -> str:
+    """Why a value of a Numba type does not suit what takes an array; empty: it does. Arrays are one-dimensional
+    and contiguous by their types; bytes, bytearrays and memoryviews are arrays to Numba, too."""
+    from numba import types
+
+    code = CODES[pointee(letters)]
+    if isinstance(given, types.ArrayCTypes):
+        return "pass the array itself, of which is known how long it is"
+    if isinstance(given, types.UnicodeType):
+        return "a str is no array; pass bytes, which its encode() makes outside of compiled code"
+    if isinstance(given, (types.BaseTuple, types.List, types.ListType)):
+        return f"{given} is no array; numpy.array(...) makes one of it"
+    if not isinstance(given, types.Buffer):
+        return f"{given} is no array"
+    element = given.dtype
+    kinds = {
+        "bool": isinstance(element, types.Boolean),
+        "signed": isinstance(element, types.Integer) and element.signed,
+        "unsigned": isinstance(element, types.Integer) and not element.signed,
+        "floating": isinstance(element, types.Float),
+        "complex": isinstance(element, types.Complex),
+    }
+    size = 1 if isinstance(element, types.Boolean) else getattr(element, "bitwidth", 0) // 8
+    if not kinds[code.kind] or size != code.size:
+        return f"its elements are {element}, not '{code.letters}' ({code.c_type})"
+    if given.ndim != 1:
+        return f"it has {given.ndim} dimensions, not one"
+    # An array of one dimension is called "C" where it is contiguous either way.
+    if given.layout != "C":
+        return "its type does not say that it is contiguous"
+    if not is_const(letters) and not given.mutable:
+        return f"it is read-only, and '{letters}' is written to"
+    return ""
+
+
+def is_copied(letters: str) -> bool:
+    """Can the Python function get a copy of such a buffer, where compiled code calls it?"""
+    return is_buffer(letters) and letters != "*s"
+
+
+def parts_of(context: Any, builder: Any, given: Any, value: Any) -> tuple[Any, Any]:
+    """The pointer and the number of elements, in the code that is being written."""
+    from numba.np.arrayobj import make_array
+
+    array = make_array(given)(context, builder, value)
+    return array.data, array.nitems
+
+
+def check_items(context: Any, builder: Any, letters: str, pointer: Any, count: Any) -> None:
+    """Numba's types do not say it, and compilers take it for granted: ValueError as in the wrapper where
+    items are not aligned, or a bool is a byte other than 0 and 1."""
+    from llvmlite import ir
+
+    if CODES[pointee(letters)].kind == "bool":
+        _check_bools(context, builder, pointer, count)
+        return
+    alignment = CODES[pointee(letters)].alignment
+    if alignment == 1:
+        return
+    word = ir.IntType(64)
+    low = builder.and_(builder.ptrtoint(pointer, word), ir.Constant(word, alignment - 1))
+    # Where nothing is, nothing is misaligned: array.array gives an odd address then.
+    bad = builder.and_(builder.icmp_unsigned("!=", low, ir.Constant(word, 0)),
+                       builder.icmp_unsigned("!=", count, ir.Constant(count.type, 0)))
+    with builder.if_then(bad, likely=False):
+        text = f"the buffer's items are not aligned to {alignment} bytes"
+        context.call_conv.return_user_exc(builder, ValueError, (text,))
+
+
+def _check_bools(context: Any, builder: Any, pointer: Any, count: Any) -> None:
+    """A view of other bytes is an array of bools to Numba, and C code may do anything with 2."""
+    from llvmlite import ir
+    from numba.core import cgutils
+
+    byte = ir.IntType(8)
+    bytes_ = builder.bitcast(pointer, byte.as_pointer())
+    together = cgutils.alloca_once_value(builder, ir.Constant(byte, 0))
+    # In the entry block the place is made; what an earlier turn of a loop has left is not of this array.
+    builder.store(ir.Constant(byte, 0), together)
+    with cgutils.for_range(builder, count) as loop:
+        each = builder.load(builder.gep(bytes_, [loop.index]))
+        builder.store(builder.or_(builder.load(together), each), together)
+    bad = builder.icmp_unsigned(">", builder.load(together), ir.Constant(byte, 1))
+    with builder.if_then(bad, likely=False):
+        text = "the buffer has bytes other than 0 and 1, which are no bools"
+        context.call_conv.return_user_exc(builder, ValueError, (text,))

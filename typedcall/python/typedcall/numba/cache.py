@@ -1,0 +1,356 @@
+"""What lets Numba keep code that calls typed functions in its disk cache: addresses stand in it as
+symbols, which the next process binds again, or has compiled anew where the function is another one."""
+
+# mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import os
+import re
+import sys
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from typedcall.calling.choose import offered as entries_of
+from typedcall.calling.tag_modules import load_tags_of
+from typedcall.record.records import Entry
+from typedcall.tools.foreign import (
+    attribute,
+    import_path,
+    name_of,
+    printable,
+    text_attribute,
+    type_name,
+)
+from typedcall.tools.locks import RenewedLock
+from typedcall.tools.parameters import parameters_of
+
+__all__ = ["Stale", "Symbol", "address", "helper", "install", "offered", "reduce_type"]
+
+#: Of symbols: what they are is spelt in front of a digest of all that code with them depends on.
+_NAME = re.compile(rb"typedcall\.[\w.]*\.[0-9a-f]{32}")
+# By its name what a symbol is bound to in this process, for ever: the symbol, the address, and what
+# keeps that valid. Code that was compiled before may be linked into other code.
+_binding = RenewedLock()
+_bound: dict[str, tuple[Symbol, int, Any]] = {}
+# Of functions that have no symbol, by the number in compiled code and their id: they and what keeps the
+# number valid.
+_numbers: dict[tuple[int, int], tuple[Any, Any]] = {}
+# Plans of functions that fall back, by the function's id and what Python passes and gets.
+_plans: dict[tuple[int, str], tuple[int, Any]] = {}
+
+
+class Stale(Exception):
+    """What code in the cache calls is not there, or not what it was compiled for."""
+
+
+class Symbol(NamedTuple):
+    """An address in compiled code. Cache files have these, and Numba calls each of them before it loads the
+    code. Part of the format of the cache: do not rename it or its fields."""
+
+    #: Where the function can be imported; both empty for what belongs to this package.
+    module: str
+    path: str
+    #: "entry 0", "callable", "plan dd->d", "plan dd->d y" for one that passes y by name, or the name of a helper.
+    what: str
+    #: Of all that the code depends on: overloads with their flags, and what writes the code.
+    digest: str
+
+    @property
+    def name(self) -> str:
+        spelt = re.sub(r"\W+", ".", f"{self.module}.{self.path}.{self.what}", flags=re.ASCII)
+        return f"typedcall.{spelt.strip('.')}.{self.digest}"
+
+    def __call__(self) -> None:
+        """Binds it; Stale where the code must be compiled anew."""
+        if not self.path:
+            now, target = _helper(self.what)
+        else:
+            function = self._function()
+            found = offered(function)
+            made = _symbol(function, found, self.what)
+            if made != self:
+                raise Stale(f"{self._owner()} does not offer what compiled code in Numba's cache calls")
+            assert made is not None
+            now, target = made, _target(function, found, self.what)
+        if now != self or not _bind(self, *target):
+            raise Stale(f"compiled code in Numba's cache is for another {self._owner()}")
+
+    def _owner(self) -> str:
+        return printable(f"{self.module}.{self.path}" if self.path else "typedcall")
+
+    def _function(self) -> Any:
+        try:
+            found: Any = sys.modules.get(self.module) or importlib.import_module(self.module)
+            for step in self.path.split("."):
+                found = getattr(found, step)
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise Stale(f"compiled code in Numba's cache calls {self._owner()}: {error}") from error
+        return found
+
+
+def offered(function: Any) -> list[Entry]:
+    """What a function offers, or does once the tags are loaded that a package brings for its module."""
+    found = entries_of(function)
+    return found if found or not load_tags_of(function) else entries_of(function)
+
+
+def _bind(symbol: Symbol, number: int, keep_alive: Any) -> bool:
+    """False: in this process it is something else."""
+    from llvmlite import binding
+
+    with _binding.lock:
+        known = _bound.get(symbol.name)
+        if known is None:
+            binding.add_symbol(symbol.name, number)
+            known = _bound[symbol.name] = symbol, number, keep_alive
+    return known[1] == number
+
+
+@functools.cache
+def _package() -> str:
+    """A digest of what writes the code, and of the helpers that it calls."""
+    from typedcall.native import _native
+
+    digest = hashlib.sha256()
+    package = Path(__file__).parents[1]
+    # All rooms: ranges, constants and the order of overloads come from modules of other names.
+    for path in [*sorted(package.glob("*/*.py")), Path(attribute(_native, "__file__", ""))]:
+        try:
+            digest.update(path.read_bytes())
+        except OSError:  # in an archive; the extension module is a file
+            continue
+    return digest.hexdigest()
+
+
+def _digest(*parts: Any) -> str:
+    text = repr((_package(), *parts))
+    return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:32]
+
+
+def _symbol(function: Any, entries: list[Entry], what: str) -> Symbol | None:
+    """None of a function that another process could not find, or might mistake another one for."""
+    place = import_path(function)
+    if place is None:
+        return None
+    module, path = place
+    script = ""
+    if module == "__main__":  # another script's may have a function of this name, too
+        script = text_attribute(sys.modules["__main__"], "__file__") or ""
+        if not script:
+            return None
+        script = os.path.abspath(script)
+    rows = [(entry.signature, int(entry.flags)) for entry in entries]
+    return Symbol(module, path, what, _digest(
+        module, script, path, what, rows, text_attribute(function, "__text_signature__"),
+        _parameters(function)))
+
+
+def _parameters(function: Any) -> Any:
+    """Names and defaults, which compiled code has as constants. What is no constant may be spelt
+    otherwise in each process."""
+    known = parameters_of(function)
+    if known is None:
+        return None
+    plain = (bool, int, float, complex, str, type(None))
+    defaults = tuple(each if type(each) in plain else type_name(each) for each in known.defaults)
+    return known._replace(defaults=defaults)
+
+
+def _target(function: Any, entries: list[Entry], what: str) -> tuple[int, Any]:
+    """An address, and what keeps it valid."""
+    kind, _, which = what.partition(" ")
+    if kind == "entry":
+        entry = entries[int(which)]
+        return entry.address, (function, entry)
+    if kind == "plan":
+        key = id(function), which
+        with _binding.lock:
+            if key not in _plans:
+                from typedcall.native import _native
+
+                signature, *names = which.split(" ")
+                called = _called_by_name(function, names)
+                _plans[key] = _native.fall_back_plan(called, signature), (function, called)
+            return _plans[key]
+    return id(function), function
+
+
+def _called_by_name(function: Any, names: list[str]) -> Any:
+    """What passes the last arguments by these names, as the call does that was compiled."""
+    if not names:
+        return function
+
+    def call(*values: Any) -> Any:
+        first = len(values) - len(names)
+        return function(*values[:first], **dict(zip(names, values[first:])))
+
+    return call
+
+
+def _helper(what: str) -> tuple[Symbol, tuple[int, Any]]:
+    from typedcall.native import _native
+
+    return Symbol("", "", what, _digest(what)), (attribute(_native, what, 0), None)
+
+
+def address(
+    context: Any, builder: Any, function: Any, entries: list[Entry], what: str, of: Any = None
+) -> Any:
+    """Of what belongs to a function, as a value in compiled code: a pointer to an LLVM function of the
+    type `of`, else to bytes. Code that has the number itself, because no other process could find it,
+    Numba does not keep."""
+    symbol = _symbol(function, entries, what)
+    target = _target(function, entries, what)
+    if symbol is not None and _bind(symbol, *target):
+        return _reference(builder, symbol, of)
+    # Compiled code may last for ever, and has the address alone.
+    _numbers.setdefault((target[0], id(function)), (function, target[1]))
+    return _number(context, builder, target[0], what, of)
+
+
+def helper(context: Any, builder: Any, what: str, of: Any) -> Any:
+    """Of a C function of `_native`."""
+    symbol, target = _helper(what)
+    if not _bind(symbol, *target):  # the module was imported twice
+        return _number(context, builder, target[0], what, of)
+    return _reference(builder, symbol, of)
+
+
+def _number(context: Any, builder: Any, number: int, what: str, of: Any) -> Any:
+    value = context.add_dynamic_addr(builder, number, info=what)
+    return value if of is None else builder.bitcast(value, of.as_pointer())
+
+
+def _reference(builder: Any, symbol: Symbol, of: Any) -> Any:
+    from llvmlite import ir
+    from numba.core import cgutils
+
+    # What is no function is declared as one, too: code can be anywhere, so its address has all bits.
+    plain = of or ir.FunctionType(ir.VoidType(), [])
+    declared = cgutils.get_or_insert_function(builder.module, plain, symbol.name)
+    return declared if of is not None else builder.bitcast(declared, ir.IntType(8).as_pointer())
+
+
+def reduce_type(function: Any, entries: list[Entry]) -> tuple[Any, ...]:
+    """The type of a function that is passed to compiled code, in keys of the cache."""
+    return type_again, (_symbol(function, entries, "type"),)
+
+
+class _UnknownType:
+    """In a key that nothing is equal to."""
+
+    def __init__(self, symbol: Symbol | None) -> None:
+        self._symbol = symbol
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type_again, (self._symbol,)
+
+
+def type_again(symbol: Symbol | None) -> Any:
+    """The type that reduce_type() was asked for, if the function still has it. Numba's index files have
+    this, and one that cannot be read would end the program."""
+    from numba import typeof
+
+    if symbol is not None:
+        try:
+            symbol()
+            return typeof(symbol._function())
+        except Stale:
+            pass
+    return _UnknownType(symbol)
+
+
+# Part of the format of the cache: its files name the module at the top of the package.
+for _pickled in (Symbol, type_again):
+    _pickled.__module__ = "typedcall._numba_cache"
+
+
+def _nameless(library: Any) -> list[str]:
+    """Functions of whose addresses compiled code has the numbers."""
+    variables = {each.name for each in library._final_module.global_variables}
+    return [name_of(row[0]) for (number, _), row in list(_numbers.items())
+            if f"numba.dynamic.globals.{number:x}" in variables]
+
+
+def _named(library: Any) -> list[str]:
+    """Functions for whose addresses it has symbols."""
+    rows = [_bound.get(each.name) for each in library._final_module.functions if each.is_declaration]
+    return [row[0]._owner() for row in rows if row is not None]
+
+
+def _called(library: Any, *kinds: Any) -> str:
+    return ", ".join(sorted({name for kind in kinds for name in kind(library)}))
+
+
+def install() -> None:
+    """Has Numba compile anew what is stale, and say what it cannot keep. Numba asks nothing but the file
+    in which a compiled function stands."""
+    from numba.core import caching, codegen, errors
+
+    of_functions: Any = caching.CompileResultCacheImpl
+    of_libraries: Any = caching.CodeLibraryCacheImpl
+    of_modules: Any = codegen.AOTCodeLibrary
+    load_function, load_library = of_functions.rebuild, of_libraries.rebuild
+    keep_function, may_keep, finish = of_functions.reduce, of_functions.check_cachable, of_modules._finalize_specific
+
+    @functools.wraps(keep_function)
+    def reduce(self: Any, result: Any) -> Any:
+        # What was linked in brings its own symbols, from the cache or not.
+        functions = result.library._final_module.functions
+        rows = [_bound.get(each.name) for each in functions if each.is_declaration]
+        symbols = [row[0] for row in rows if row is not None]
+        return keep_function(self, result._replace(reload_init=[*result.reload_init, *symbols]))
+
+    @functools.wraps(load_function)
+    def rebuild(self: Any, target_context: Any, payload: Any) -> Any:
+        try:
+            return load_function(self, target_context, payload)
+        except Stale:
+            return None
+
+    @functools.wraps(load_library)
+    def rebuild_library(self: Any, target_context: Any, payload: Any) -> Any:
+        """Of a wrapper around a function, which has been loaded or compiled by now, so the symbols
+        are known if they are the same."""
+        _, kind, data = payload
+        for name in set(_NAME.findall(data[0] if kind == "object" else data)):
+            row = _bound.get(name.decode())
+            try:
+                if row is None:
+                    return None
+                row[0]()
+            except Stale:
+                return None
+        return load_library(self, target_context, payload)
+
+    @functools.wraps(may_keep)
+    def check_cachable(self: Any, result: Any) -> Any:
+        called = _called(result.library, _nameless)
+        if not called:
+            return may_keep(self, result)
+        name = result.fndesc.qualname.split(".")[-1]
+        warnings.warn_explicit(
+            f'Cannot cache compiled function "{name}" as it calls {called}, which no other process can find: '
+            "no module has it under its own name", errors.NumbaWarning, self._locator._py_file, self._lineno)
+        return False
+
+    @functools.wraps(finish)
+    def finish_module(self: Any) -> Any:
+        called = _called(self, _nameless, _named)
+        if called:
+            raise errors.UnsupportedError(
+                f"numba.pycc makes modules that know no other process's functions, as it calls {called}: such a "
+                "module could not be imported; use njit(cache=True)")
+        return finish(self)
+
+    of_functions.check_cachable = check_cachable
+    of_modules._finalize_specific = finish_module
+    of_functions.reduce = reduce
+    of_functions.rebuild = rebuild
+    of_libraries.rebuild = rebuild_library

@@ -1,0 +1,234 @@
+"""The call of a typed function, as it is written into Numba's compiled code: arguments converted and
+checked as the wrapper does, the C function, its result."""
+
+# mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
+from __future__ import annotations
+
+from typing import Any
+
+from typedcall.numba.arguments import given_of, names_of
+from typedcall.numba.buffers import check_items, parts_of, takes_array
+from typedcall.numba.cache import address
+from typedcall.numba.fall_back import FallBack, place_of
+from typedcall.numba.overloads import (
+    Case,
+    Choice,
+    is_omitted,
+    kind_of_letters,
+    kind_of_type,
+    letters_of_type,
+    numba_type,
+)
+from typedcall.numba.raising import GuardedCall, needs_guard
+from typedcall.record.codes import CODES, is_const, kind_of, range_of
+from typedcall.record.records import Entry
+from typedcall.tools.parameters import constant_of
+
+__all__ = ["Call"]
+
+
+class Call:
+    """Of one function, for all types of arguments."""
+
+    def __init__(self, function: Any, entries: list[Entry]) -> None:
+        """Both are kept by others, for ever."""
+        self._function = function
+        self._entries = entries
+        #: By the types of the arguments, before code is made for them.
+        self.choices: dict[tuple[Any, ...], Choice] = {}
+        self._backs: dict[tuple[Any, ...], FallBack] = {}
+
+    def lower(self, context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        """What Numba calls to have the call written."""
+        from numba.core import cgutils
+
+        choice = self.choices[signature.args]
+        result = None
+        if choice.letters_of_result != "v":
+            result = cgutils.alloca_once(builder, context.get_value_type(signature.return_type))
+        self._steps(_Site(context, builder, signature, values, choice, result), 0, {})
+        return context.get_dummy_value() if result is None else builder.load(result)
+
+    def _steps(self, site: _Site, at: int, in_range: dict[int, Any]) -> None:
+        """The overloads from step `at` on. `in_range`: which ints, so far, have fit all overloads that
+        were tried."""
+        builder = site.builder
+        if at == len(site.choice.steps):
+            self._boxed(site)
+            return
+        overload, fits = site.choice.steps[at]
+        # An int that one overload was too narrow for is not made floating.
+        allowed, checks = [], {}
+        for i, (letters, fit) in enumerate(zip(overload.letters, fits)):
+            if kind_of_letters(letters) in ("floating", "complex"):
+                if fit is not True:
+                    allowed.append(in_range[i])
+            elif fit is not True:
+                checks[i] = self._fits(site, i, letters)
+        blocked = builder.not_(self._all(site, allowed)) if allowed else None
+        for i, check in checks.items():
+            known = check if blocked is None else builder.or_(blocked, check)
+            in_range[i] = known if i not in in_range else builder.and_(in_range[i], known)
+        conditions = allowed + list(checks.values())
+        if False in fits or overload.case is None:
+            self._steps(site, at + 1, in_range)
+        elif not conditions:
+            self._native(site, overload.case)
+        else:
+            with builder.if_else(self._all(site, conditions), likely=True) as (then, otherwise):
+                with then:
+                    self._native(site, overload.case)
+                with otherwise:
+                    self._steps(site, at + 1, in_range)
+
+    def _all(self, site: _Site, conditions: list[Any]) -> Any:
+        together = conditions[0]
+        for each in conditions[1:]:
+            together = site.builder.and_(together, each)
+        return together
+
+    def _fits(self, site: _Site, i: int, letters: str) -> Any:
+        """Is the int in the parameter's range? One comparison."""
+        from llvmlite import ir
+
+        builder, value, given = site.builder, site.values[i], site.signature.args[i]
+        if kind_of_type(given) == "bool":
+            return ir.Constant(ir.IntType(1), 1)
+        least, most = range_of(letters)
+        if given.signed and least < 0:
+            narrow = builder.trunc(value, ir.IntType(8 * CODES[letters].size))
+            return builder.icmp_signed("==", builder.sext(narrow, value.type), value)
+        if most >= given.maxval:
+            return builder.icmp_signed(">=", value, ir.Constant(value.type, 0))
+        return builder.icmp_unsigned("<=", value, ir.Constant(value.type, most))
+
+    def _call_back(self, site: _Site, result: str, place: Any) -> None:
+        """Writes the call of the Python function with the arguments that there are. One function for each
+        signature that Python sees."""
+        given = given_of(site.signature.args)
+        letters = [site.letters(i) for i in given]
+        key = (tuple(given), *letters, result)
+        if key not in self._backs:
+            names = names_of(self._function, given)
+            self._backs[key] = FallBack(letters, result, self._function, self._entries, names)
+        types = [site.signature.args[i] for i in given]
+        values = [site.values[i] for i in given]
+        self._backs[key].lower(site.context, site.builder, types, values, place)
+
+    def _boxed(self, site: _Site) -> None:
+        """Calls the Python function: it raises OverflowError, or knows more."""
+        place = place_of(site.context, site.builder, site.signature)
+        self._call_back(site, site.choice.letters_of_result, place)
+        self._store_from(site, place)
+
+    def _native(self, site: _Site, case: Case) -> None:
+        from llvmlite import ir
+
+        context, builder = site.context, site.builder
+        types: list[Any] = []
+        passed: list[Any] = []
+        for letters, own, given, value in zip(
+            case.letters, case.arguments, site.signature.args, site.values
+        ):
+            kind = kind_of_letters(letters)
+            if takes_array(letters):
+                parts = parts_of(context, builder, given, value)
+                check_items(context, builder, letters, *parts)
+                passed += parts if kind == "buffer" else parts[:1]
+                types += [each.type for each in passed[len(types):]]
+                continue
+            value = _converted(context, builder, value, given, own, letters)
+            if kind == "complex":
+                passed += [builder.extract_value(value, 0), builder.extract_value(value, 1)]
+                types += [passed[-1].type] * 2
+                continue
+            types.append(_passed_as(context, letters, own))
+            if kind in ("bool", "signed", "unsigned") and value.type != types[-1]:
+                extend = builder.sext if kind == "signed" else builder.zext
+                value = extend(value, types[-1])
+            passed.append(value)
+        place = None
+        if case.returns_status:
+            returned: Any = ir.IntType(32)
+            place = place_of(context, builder, site.signature)
+            if case.result != "v":
+                passed.append(place)
+                types.append(place.type)
+        elif case.result == "v":
+            returned = ir.VoidType()
+        else:
+            returned = _passed_as(context, case.result, case.result_type)
+        which = f"entry {self._entries.index(case.entry)}"
+        function = address(context, builder, self._function, self._entries, which,
+                           ir.FunctionType(returned, types))
+        if needs_guard(case):
+            guarded = GuardedCall(context, builder, case, self._function, self._entries)
+            guarded.enter()
+            result = builder.call(function, passed)
+            guarded.leave(result)
+        else:
+            result = builder.call(function, passed)
+        if case.falls_back:
+            with builder.if_then(
+                builder.icmp_signed("!=", result, ir.Constant(result.type, 0)), likely=False
+            ):
+                self._call_back(site, case.result, place)
+        if case.returns_status:
+            self._store_from(site, place)
+        elif case.result != "v":
+            own = context.get_value_type(case.result_type)
+            if kind_of(case.result) == "bool":
+                low = builder.trunc(result, ir.IntType(8))
+                result = builder.icmp_unsigned("!=", low, ir.Constant(low.type, 0))
+            elif result.type != own:
+                result = builder.trunc(result, own)
+            builder.store(result, site.result)
+
+    def _store_from(self, site: _Site, place: Any) -> None:
+        """The result that is in `place`, as data."""
+        if site.result is not None:
+            value = site.context.unpack_value(site.builder, site.signature.return_type, place)
+            site.builder.store(value, site.result)
+
+
+class _Site:
+    """One call in compiled code."""
+
+    def __init__(self, context: Any, builder: Any, signature: Any, values: Any, choice: Choice,
+                 result: Any) -> None:
+        self.context = context
+        self.builder = builder
+        self.signature = signature
+        self.values = values
+        self.choice = choice
+        #: Where the result goes; None for void.
+        self.result = result
+
+    def letters(self, i: int) -> str:
+        """Of an argument, as Python gets it; a buffer as the overloads have it."""
+        if kind_of_type(self.signature.args[i]):
+            return letters_of_type(self.signature.args[i])
+        return min((step.overload.letters[i] for step in self.choice.steps), key=is_const)
+
+
+def _passed_as(context: Any, letters: str, own: Any) -> Any:
+    from llvmlite import ir
+
+    # Narrow ones extended, as C's calling conventions ask.
+    if kind_of_letters(letters) in ("bool", "signed", "unsigned"):
+        return ir.IntType(max(32, 8 * CODES[letters].size))
+    return context.get_value_type(own)
+
+
+def _converted(
+    context: Any, builder: Any, value: Any, given: Any, own: Any, letters: str
+) -> Any:
+    """As the wrapper converts what is in range: by way of a double what becomes a float."""
+    if is_omitted(given):
+        return context.get_constant_generic(builder, own, constant_of(letters, given.value))
+    if given == own:
+        return value
+    if kind_of_letters(letters) == "floating" and kind_of_type(given) in ("bool", "integer"):
+        wide = numba_type("d")
+        value, given = context.cast(builder, value, given, wide), wide
+    return value if given == own else context.cast(builder, value, given, own)

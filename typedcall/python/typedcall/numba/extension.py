@@ -1,0 +1,177 @@
+"""Typed functions in Numba's nopython code, where a call of one compiles to a direct call of its C
+function. Numba loads this by the entry point `numba_extensions`; nobody has to import it, and
+TYPEDCALL_NUMBA=0 in the environment turns it off."""
+
+# mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+import types as python_types
+import weakref
+from typing import Any
+
+from typedcall.numba.arguments import type_call
+from typedcall.numba.cache import install, offered, reduce_type
+from typedcall.numba.call import Call
+from typedcall.numba.overloads import Overload, overloads_of
+from typedcall.numba.refusals import why_nothing
+from typedcall.record.records import Entry, Flags
+from typedcall.tools.foreign import is_a, name_of
+
+__all__ = ["register", "unregister"]
+
+#: Compiled code can lose the GIL for a while, takes it where it may not have it (`nogil=True`, prange)
+#: or a function falls back, and lets exceptions out.
+_CAPABILITIES = (Flags.ACQUIRES_GIL | Flags.FALLS_BACK | Flags.NEEDS_THREAD | Flags.MAY_RAISE
+                 | Flags.ERROR_IS_NEG_ZERO | Flags.RETURNS_STATUS)
+
+# By id of the function, which the type keeps alive. Signatures of compiled code keep a type that they have.
+_known: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+_numbers = itertools.count()
+
+
+def _make_template(
+    function: Any, overloads: list[Overload], reasons: list[str], call: Call
+) -> Any:
+    """A template: what tells Numba the types of a call."""
+    from numba.core import errors
+    from numba.core.typing import signature
+    from numba.core.typing.templates import AbstractTemplate
+
+    name = name_of(function)
+    cases = [overload.case for overload in overloads if overload.case is not None]
+
+    class TypedFunctionTemplate(AbstractTemplate):
+        key = ("typedcall", name, next(_numbers))
+        prefer_literal = True
+
+        def generic(self, args: Any, kws: Any) -> Any:
+            typed, reason = type_call(self.context, function, overloads, args, dict(kws))
+            if typed is not None:
+                choice = typed.choice
+                call.choices[choice.arguments] = choice
+                made = signature(choice.result, *choice.arguments)
+                return made if typed.pysig is None else made.replace(pysig=typed.pysig)
+            listed = [f"'{each.entry.signature}'" for each in cases] + reasons
+            listed += [reason] if reason else []
+            given = [*map(str, args), *(f"{keyword}={each}" for keyword, each in dict(kws).items())]
+            types, refused = ", ".join(given), "; ".join(listed)
+            raise errors.TypingError(
+                f"{name} has nothing that nopython code can call with ({types}): {refused}"
+            )
+
+        def get_impl_key(self, signature: Any) -> Any:
+            return self.key
+
+    return TypedFunctionTemplate
+
+
+def _typeof(fallback: Any, function: Any, context: Any) -> Any:
+    """The Numba type of a callable that offers something, the same object as long as it offers the
+    same; whatever Numba itself knows comes first."""
+    found = fallback(function, context)
+    if found is not None or is_a(function, type) or not callable(function):
+        return found
+    from numba import types
+    from numba.core.registry import cpu_target
+
+    # Before anything else: what others bring for math is not run for a function that Numba has.
+    if _is_known_to_numba(cpu_target.typing_context, function):
+        return None
+    entries = offered(function)
+    nothing = [] if entries else why_nothing(function)
+    if not entries and not nothing:
+        return None
+    existing = _known.get(id(function))
+    if existing is None or existing.entries != entries:
+        overloads, reasons = overloads_of(entries, _CAPABILITIES)
+        call = Call(function, entries)
+        template = _make_template(function, overloads, reasons + nothing, call)
+        any_types = (types.VarArg(types.Any),)
+        target = cpu_target.target_context
+        target.insert_func_defn([(call.lower, template.key, any_types)])
+        existing = _type_class()(template, function, entries)
+        # With the type go the definition and all that it keeps. Compiled code has kept the rest: Call, address().
+        weakref.finalize(existing, target.remove_user_function, template.key).atexit = False
+        _known[id(function)] = existing
+    return existing
+
+
+def _is_known_to_numba(typing_context: Any, function: Any) -> bool:
+    """Such as math.sin, which Numba compiles by itself, tagged or not."""
+    try:
+        return typing_context._lookup_global(function) is not None
+    except MemoryError:
+        raise
+    except Exception:  # of its own `__hash__` and `__eq__`
+        return False
+
+
+_classes: list[Any] = []
+
+
+def _type_class() -> Any:
+    if _classes:
+        return _classes[0]
+    from numba import types
+
+    class TypedFunctionType(types.Function):
+        """The type of one typed function: a value of it needs no memory."""
+
+        def __init__(self, template: Any, function: Any, entries: list[Entry]) -> None:
+            self.function = function
+            self.entries = entries
+            super().__init__(template)
+
+        def __reduce__(self) -> Any:
+            return reduce_type(self.function, self.entries)
+
+    _classes.append(TypedFunctionType)
+    return TypedFunctionType
+
+
+# What Numba asked before register(), by the type of what it asks about; empty where it does not ask us.
+_before: dict[Any, Any] = {}
+
+
+def register() -> None:
+    """Tells Numba about typed functions, unless TYPEDCALL_NUMBA=0 is in the environment. Numba calls it;
+    after unregister() it is for whoever wants them back."""
+    if _before or os.environ.get("TYPEDCALL_NUMBA") == "0":
+        return
+    from numba.extending import typeof_impl
+
+    _define()
+    for handled in (object, python_types.BuiltinFunctionType):
+        known = typeof_impl.registry.get(handled)
+        if known is not None:
+            _before[handled] = known
+            typeof_impl.register(handled, functools.partial(_typeof, known))
+
+
+def unregister() -> None:
+    """Numba is as it is without typedcall, for what it compiles from now on. Compiled code stays."""
+    if not _before:
+        return
+    from numba.extending import typeof_impl
+
+    for handled, known in _before.items():
+        typeof_impl.register(handled, known)
+    _before.clear()
+
+
+def _define() -> None:
+    """What Numba is told once."""
+    if _classes:
+        return
+    from numba.extending import NativeValue, models, register_model, unbox
+
+    install()
+    made = _type_class()
+    register_model(made)(models.OpaqueModel)
+
+    @unbox(made)
+    def unbox_typed_function(numba_type: Any, obj: Any, c: Any) -> Any:
+        return NativeValue(c.context.get_dummy_value())

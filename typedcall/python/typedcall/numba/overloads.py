@@ -1,0 +1,343 @@
+"""Which overloads a call in Numba's nopython code may mean, as the boxed call would choose: the types
+decide when the code is compiled, and where an int may not fit its value when the code runs."""
+
+# mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from typedcall.numba.buffers import check_elements, is_copied, takes_array, why_not_array
+from typedcall.numba.refusals import narrower, why_not
+from typedcall.record.codes import (
+    CODES,
+    is_buffer,
+    kind_of,
+    letters_for,
+    pointee,
+    range_of,
+)
+from typedcall.record.records import Entry, Flags
+from typedcall.tools.parameters import constant_of
+
+__all__ = ["Case", "Choice", "Overload", "Step", "is_omitted", "kind_of_letters", "kind_of_type", "letters_of_type",
+           "numba_type", "overloads_of", "select"]
+
+
+def numba_type(letters: str) -> Any:
+    """The Numba type of a code; None for a buffer, for which there are several. ValueError where there
+    is none, or where Numba would not pass it as C does."""
+    from numba import types
+
+    if is_buffer(letters):
+        check_elements(letters)
+        return None
+    code = CODES[pointee(letters)]
+    if letters.startswith("&"):
+        if code.kind == "complex" and code.size <= 16:
+            return types.CPointer({8: types.complex64, 16: types.complex128}[code.size])
+        if code.kind in ("pointer", "string", "object", "bool"):
+            return types.voidptr
+        return types.CPointer(numba_type(code.letters))
+    if code.kind == "void":
+        return types.none
+    if code.kind == "bool":
+        return types.boolean
+    if code.kind in ("signed", "unsigned"):
+        return types.Integer.from_bitwidth(8 * code.size, code.kind == "signed")
+    if code.kind == "floating" and code.size in (4, 8):
+        return {4: types.float32, 8: types.float64}[code.size]
+    if code.kind == "complex" and code.size == 16:
+        return types.complex128
+    if code.kind == "pointer":
+        return types.voidptr
+    instead = {"string": "; offer '&kB', and pass the .ctypes of an array of its bytes, with a 0 at the end",
+               "object": "; call it in `with numba.objmode():`"}.get(code.kind, "")
+    raise ValueError(f"Numba has no type for {letters!r} ({code.c_type}){instead}")
+
+
+class Case:
+    """One overload: how Numba types it and what C gets."""
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry = entry
+        self.falls_back = bool(entry.flags & Flags.FALLS_BACK)
+        arguments, result = entry.python_types()
+        if self.falls_back:
+            kinds = {kind_of_letters(each) for each in [*arguments, result] if not is_copied(each)}
+            if not kinds <= {"void", "bool", "signed", "unsigned", "floating", "complex"}:
+                raise ValueError("may fall back, and has other types than numbers")
+        #: Of what Python passes and gets.
+        self.letters = arguments
+        self.result = result
+        #: Is what C returns an int that says whether there is a result? That is behind a last argument.
+        self.returns_status = bool(entry.flags & (Flags.FALLS_BACK | Flags.RETURNS_STATUS))
+        #: None for an array.
+        self.arguments = [None if takes_array(each) and not is_buffer(each) else numba_type(each)
+                          for each in arguments]
+        self.result_type = numba_type(result)
+        registers = [CODES[letters].kind for letters in arguments if letters[0] not in "&*"]
+        if "complex" in registers and 2 * len(registers) > 8:
+            # C would pass both parts of a complex number on the stack, Numba one of them.
+            raise ValueError("too many arguments for complex numbers among them")
+
+
+class Overload(NamedTuple):
+    """An entry as the boxed call sees it."""
+
+    #: Of what Python passes.
+    letters: list[str]
+    #: None where compiled code cannot call it.
+    case: Case | None
+
+
+class Step(NamedTuple):
+    """An overload that the boxed call would try, in its turn."""
+
+    overload: Overload
+    #: For each argument: does it fit? None: its value decides.
+    fits: list[bool | None]
+
+    @property
+    def open(self) -> set[int]:
+        """The arguments whose values decide."""
+        return {i for i, fit in enumerate(self.fits) if fit is None}
+
+
+class Choice(NamedTuple):
+    """What a call with arguments of some types does: the first step that takes the values, and behind
+    the last one, if that takes not all, the boxed call."""
+
+    steps: list[Step]
+    #: Of the arguments as compiled code passes them, and of the result.
+    arguments: tuple[Any, ...]
+    result: Any
+    letters_of_result: str
+
+
+def overloads_of(entries: list[Entry], capabilities: Flags) -> tuple[list[Overload], list[str]]:
+    """All of them, and why compiled code cannot call some."""
+    overloads, reasons = [], []
+    for entry in entries:
+        case = None
+        reason = entry.flags.asks(capabilities)
+        try:
+            if not reason:
+                case = Case(entry)
+        except ValueError as error:
+            reason = f"({error})"
+        if reason:
+            reasons.append(f"'{entry.signature}' {reason}")
+        overloads.append(Overload(entry.python_types()[0], case))
+    return overloads, reasons
+
+
+# How well a Python object suits a parameter: typedcall/convert/argument.h. A narrow float is no type of
+# Python's; it has its own parameter before all others.
+_OWN, _EXACT, _SUBCLASS, _SAFE = range(4)
+_RANKS = {
+    "bool": {"bool": _EXACT, "signed": _SUBCLASS, "unsigned": _SUBCLASS, "floating": _SAFE,
+             "complex": _SAFE},
+    "integer": {"signed": _EXACT, "unsigned": _EXACT, "floating": _SAFE, "complex": _SAFE},
+    "floating": {"floating": _EXACT, "complex": _SAFE},
+    "complex": {"complex": _EXACT},
+}
+
+
+def kind_of_letters(letters: str) -> str:
+    return kind_of(letters)
+
+
+def kind_of_type(given: Any) -> str:
+    """Which numbers of Python's it holds; empty for anything else."""
+    from numba import types
+
+    for kind, numba_class in (
+        ("bool", types.Boolean),
+        ("integer", types.Integer),
+        ("floating", types.Float),
+        ("complex", types.Complex),
+    ):
+        if isinstance(types.unliteral(given), numba_class):
+            return kind
+    return ""
+
+
+def is_omitted(given: Any) -> bool:
+    """Is it no argument, but the default of one? It suits each overload, which has it in its own type."""
+    from numba import types
+
+    return isinstance(given, types.Omitted)
+
+
+def letters_of_type(given: Any) -> str:
+    """Of the widest type of the same kind: what a Python object of it holds."""
+    kind = kind_of_type(given)
+    if kind == "integer":
+        return letters_for("signed" if given.signed else "unsigned", 8)
+    return {"bool": "?", "floating": "d", "complex": "Zd"}[kind]
+
+
+def _rank(context: Any, given: Any, letters: str) -> int | None:
+    """None: it does not suit. Python's own rules: an integer for a float is right, a float for an
+    integer is not."""
+    from numba.core.typeconv import Conversion
+
+    wanted, kind = kind_of_letters(letters), kind_of_type(given)
+    if is_omitted(given):
+        try:
+            constant_of(letters, given.value)
+        except ValueError:
+            return None
+        return _EXACT
+    if wanted == "object":
+        return _SAFE
+    if takes_array(letters):
+        return None if why_not_array(given, letters) else _EXACT
+    if not kind:
+        try:
+            conversion = context.can_convert(given, numba_type(letters))
+        except ValueError:
+            return None
+        exact = {Conversion.exact: _EXACT, Conversion.promote: _SAFE, Conversion.safe: _SAFE}
+        return exact.get(conversion)
+    rank = _RANKS[kind].get(wanted)
+    size = CODES[letters].size if letters in CODES else 0
+    if rank == _EXACT and wanted == "floating" and size < 8:
+        return _OWN if given.bitwidth == 8 * size else _SUBCLASS
+    if rank == _EXACT and wanted == "complex" and size < 16:
+        return _OWN if given.bitwidth == 8 * size else _SUBCLASS
+    return rank
+
+
+def _bounds(given: Any) -> tuple[int, int]:
+    """The smallest and the largest value of a Numba type of integers."""
+    from numba import types
+
+    if isinstance(given, types.IntegerLiteral):
+        return given.literal_value, given.literal_value
+    return (given.minval, given.maxval) if isinstance(given, types.Integer) else (0, 1)
+
+
+def _fits(given: Any, letters: str) -> bool | None:
+    """Do all values of an argument, whose kind suits, fit the parameter? None: some do."""
+    if kind_of_type(given) not in ("bool", "integer"):
+        return True
+    if kind_of_letters(letters) not in ("signed", "unsigned"):
+        return True
+    (low, high), (least, most) = _bounds(given), range_of(letters)
+    if least <= low and high <= most:
+        return True
+    return None if low <= most and least <= high else False
+
+
+def _steps(context: Any, overloads: list[Overload], arguments: tuple[Any, ...]) -> list[Step]:
+    """Those that suit by their types, in the order in which the boxed call tries them, up to one that
+    takes all values. typedcall/provider/overloads.h does the same for objects: the best rank first,
+    then the table's order, and an int that one overload is too narrow for is not made floating by
+    another."""
+    ranked = []
+    for overload in overloads:
+        if len(overload.letters) == len(arguments):
+            ranks = [_rank(context, *pair) for pair in zip(arguments, overload.letters)]
+            if None not in ranks:
+                ranked.append((max([_OWN] + [rank for rank in ranks if rank is not None]), overload))
+    steps: list[Step] = []
+    misfits: dict[int, bool | None] = {}
+    for _, overload in sorted(ranked, key=lambda pair: pair[0]):
+        fits = [_fits(*pair) for pair in zip(arguments, overload.letters)]
+        floating = {i for i, letters in enumerate(overload.letters)
+                    if kind_of_letters(letters) in ("floating", "complex")}
+        for i in floating:
+            fits[i] = misfits.get(i, True)
+        # Who gets here has an int that one of these was too narrow for, and this one makes floating.
+        if any(False not in step.fits and step.open <= floating for step in steps):
+            continue
+        steps.append(Step(overload, fits))
+        if all(fits):
+            break
+        for i, fit in enumerate(fits):
+            if not fit and misfits.get(i) is not False:
+                misfits[i] = fit
+    return steps
+
+
+def select(
+    context: Any, overloads: list[Overload], arguments: tuple[Any, ...]
+) -> tuple[Choice | None, str]:
+    """What gives what the boxed call would, whatever the values are; or why there is nothing that
+    compiled code can call. A literal int decides where its type leaves it open."""
+    from numba import types
+
+    plain = tuple(types.unliteral(given) for given in arguments)
+    choice, reason = _choose(context, overloads, plain)
+    if choice is not None or plain == arguments:
+        return choice, reason
+    decided, reason_of_literals = _choose(context, overloads, arguments)
+    if decided is None or len(decided.steps) > 1 or not all(decided.steps[0].fits):
+        return None, reason_of_literals or reason
+    for at, (given, passed) in enumerate(zip(arguments, decided.arguments), 1):
+        if passed == types.float32 and _is_no_double(given):
+            return None, f"Numba would round the int in argument {at} otherwise than the wrapper"
+    # A variable of that type is passed alike, and may have other values.
+    general, _ = _choose(context, overloads, decided.arguments)
+    return general or decided, ""
+
+
+def _why_none(context: Any, overloads: list[Overload], arguments: tuple[Any, ...]) -> str:
+    """Why none suits by the types."""
+    counts = sorted({len(overload.letters) for overload in overloads})
+    if len(arguments) not in counts:
+        plural = "" if counts == [1] else "s"
+        return f"it takes {' or '.join(map(str, counts))} argument{plural}, not {len(arguments)}"
+    reasons = []
+    for overload in overloads:
+        if len(overload.letters) != len(arguments) or overload.case is None:
+            continue
+        for at, (given, letters) in enumerate(zip(arguments, overload.letters), 1):
+            if _rank(context, given, letters) is None:
+                reasons.append(f"argument {at} does not suit '{letters}': {why_not(given, letters)}")
+                break
+    return "; ".join(dict.fromkeys(reasons))
+
+
+def _is_no_double(given: Any) -> bool:
+    """A literal int that becomes another number as a double; the wrapper makes one of it first."""
+    from numba import types
+
+    value = given.literal_value if isinstance(given, types.IntegerLiteral) else 0
+    return int(float(value)) != value
+
+
+def _choose(
+    context: Any, overloads: list[Overload], arguments: tuple[Any, ...]
+) -> tuple[Choice | None, str]:
+    from numba import types
+
+    steps = _steps(context, overloads, arguments)
+    possible = [step for step in steps if False not in step.fits]
+    if not possible:
+        if not steps:
+            return None, _why_none(context, overloads, arguments)
+        at = min(step.fits.index(False) for step in steps) + 1
+        return None, f"no overload has room for the int in argument {at}"
+    cases = [step.overload.case for step in possible]
+    if None in cases:
+        return None, ""
+    results = {case.result_type for case in cases if case is not None}
+    # What the boxed call can be made with in compiled code.
+    numbers = all(kind_of_type(given) or is_omitted(given)
+                  or all(is_copied(step.overload.letters[i]) for step in steps)
+                  for i, given in enumerate(arguments))
+    is_open = len(possible) > 1 or not all(possible[0].fits)
+    if len(results) > 1 or is_open and not numbers:
+        at, narrow = min((min(step.open), step.overload.letters[min(step.open)]) for step in possible if step.open)
+        return None, (f"what the boxed call would do depends on the value of argument {at + 1}; "
+                      f"for '{narrow}' write {narrower(narrow)} around it")
+    first = cases[0]
+    assert first is not None
+    passed = []
+    for given, own in zip(arguments, first.arguments):
+        is_literal = given != types.unliteral(given)
+        is_own = is_literal or not kind_of_type(given) and not is_omitted(given)
+        passed.append(own if is_own and own is not None else given)
+    return Choice(steps if is_open else possible, tuple(passed), first.result_type, first.result), ""

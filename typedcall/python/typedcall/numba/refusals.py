@@ -1,0 +1,60 @@
+"""Why an argument in Numba's nopython code does not suit a parameter, and what to write instead."""
+
+# mypy: disable-error-code="no-untyped-call,attr-defined,misc"
+from __future__ import annotations
+
+from typing import Any
+
+from typedcall.calling.choose import why_nothing as why_not_offered
+from typedcall.numba.buffers import takes_array, why_not_array
+from typedcall.record.codes import CODES, kind_of, pointee
+from typedcall.tools.foreign import imported_class, is_a
+from typedcall.tools.parameters import constant_of
+
+__all__ = ["narrower", "why_not", "why_nothing"]
+
+# By what the parameter is; of an argument that is another number.
+_INSTEAD = {
+    "bool": "bool(...) makes one of it",
+    "signed": "int(...) makes one of a float",
+    "unsigned": "int(...) makes one of a float",
+    "floating": "of a complex number take its .real or abs(...)",
+}
+
+
+def why_not(given: Any, letters: str) -> str:
+    """Of an argument whose Numba type does not suit."""
+    from numba import types
+
+    if isinstance(given, types.Omitted):
+        try:
+            constant_of(letters, given.value)
+        except ValueError as error:
+            return f"its default: {error}"
+    if takes_array(letters):
+        return why_not_array(given, letters)
+    code, kind = CODES[pointee(letters)], kind_of(letters)
+    if kind != "pointer":
+        if isinstance(given, types.Buffer):
+            return "an array is no number; call the function for each element, in a loop"
+        instead = _INSTEAD.get(kind) if isinstance(given, (types.Number, types.Boolean)) else ""
+        return f"{given} is no {code.c_type}" + (f"; {instead}" if instead else "")
+    if isinstance(given, types.Buffer):
+        return "of an array pass the pointer, its .ctypes"
+    if isinstance(given, types.ArrayCTypes):
+        return f"its elements are {given.dtype}, not '{code.letters}' ({code.c_type})"
+    return f"{given} is no pointer; pass the .ctypes of an array"
+
+
+def narrower(letters: str) -> str:
+    """What makes an integer suit that may be too wide."""
+    code = CODES[letters]
+    return f"numpy.{'' if code.kind == 'signed' else 'u'}int{8 * code.size}(...)"
+
+
+def why_nothing(function: Any) -> list[str]:
+    """Of a callable that offers nothing, if somebody knows: Numba itself says "Unknown attribute", or
+    "Untyped global name"."""
+    if is_a(function, imported_class("numpy", "ufunc")) and function.nout != 1:
+        return [f"it has {function.nout} results, and a typed function has one; call it in `with numba.objmode(...):`"]
+    return why_not_offered(function)

@@ -1,0 +1,1 @@
+"""Typed functions as ufuncs and generalised ufuncs."""

@@ -1,0 +1,282 @@
+// The extension module `typedcall.numpy._numpy_bridge`: ufuncs whose inner loops are
+// typedcall::loop. Compiled without NumPy: typedcall/native/numpy_ufuncs.h has NumPy's table of
+// functions.
+#define PY_SSIZE_T_CLEAN
+#include "../native/numpy_ufuncs.h"
+#include "gufunc.h"
+#include "narrowing.h"
+#include "typedcall/loop.h"
+#include "typedcall/object_ref.h"
+#include "typedcall/provider.h"
+
+// Behind Python.h.
+#include <deque>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace {
+
+using typedcall::python::inner_loop;
+using typedcall::python::kUFuncType;
+using typedcall::python::table_of;
+using typedcall::python::ufunc_fields;
+using make_ufunc_function = PyObject *(*)(const inner_loop *, void *const *, const char *, int, int,
+                                          int, int, const char *, const char *, int, const char *);
+
+using typedcall::object_ref;
+
+/// For functions that may raise, or have not said that they may run in several threads at once.
+/// NumPy looks for the exception when it is through with all its arrays, so it may call again with
+/// one pending.
+template <inner_loop run>
+void with_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
+              void *data) {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  if (PyErr_Occurred() == nullptr) run(args, dimensions, steps, data);
+  PyGILState_Release(state);
+}
+
+/// `data` is a narrowing_loop.
+void run_narrowing(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
+                   void *data) {
+  static_cast<const typedcall::python::narrowing_loop *>(data)->run(args, dimensions, steps);
+}
+
+/// `data` is a gufunc_loop.
+void run_rows(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
+              void *data) {
+  static_cast<const typedcall::python::gufunc_loop *>(data)->run(args, dimensions, steps);
+}
+
+/// All that a ufunc points to.
+struct ufunc_memory {
+  std::deque<typedcall::loop> loops;  // whose elements stay where they are
+  std::deque<typedcall::python::narrowing_loop> narrowing;
+  std::deque<typedcall::python::gufunc_loop> rows;
+  std::vector<inner_loop> functions;
+  std::vector<void *> data;
+  std::string types, name, doc;
+  object_ref origin;  // what ufunc() was asked for, by which it is pickled
+};
+
+/// The object of it that the ufunc has, where the garbage collector sees what the loops keep. It
+/// has no tp_clear: the ufunc can be called as long as someone has it, and a cycle leads through
+/// something that changes.
+struct memory_object {
+  PyObject_HEAD
+  ufunc_memory *memory;
+};
+
+int traverse_memory(PyObject *object, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(object));
+  const ufunc_memory *const memory = reinterpret_cast<memory_object *>(object)->memory;
+  if (memory == nullptr) return 0;
+  Py_VISIT(memory->origin.get());
+  for (const typedcall::loop &each : memory->loops) {
+    Py_VISIT(each.keep_alive());
+    Py_VISIT(each.callable());
+  }
+  for (const auto &each : memory->narrowing) {
+    Py_VISIT(each.inner().keep_alive());
+    Py_VISIT(each.inner().callable());
+    Py_VISIT(each.callable());
+  }
+  for (const auto &each : memory->rows) {
+    const int stopped = each.traverse(visit, arg);
+    if (stopped != 0) return stopped;
+  }
+  return 0;
+}
+
+void free_memory(PyObject *object) {
+  PyTypeObject *const type = Py_TYPE(object);
+  PyObject_GC_UnTrack(object);
+  delete reinterpret_cast<memory_object *>(object)->memory;
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+PyType_Slot memory_slots[] = {{Py_tp_traverse, reinterpret_cast<void *>(traverse_memory)},
+                              {Py_tp_dealloc, reinterpret_cast<void *>(free_memory)},
+                              {0, nullptr}};
+PyType_Spec memory_spec = {"typedcall.numpy._numpy_bridge.UfuncMemory", sizeof(memory_object), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC
+#ifdef Py_TPFLAGS_DISALLOW_INSTANTIATION
+                               | Py_TPFLAGS_DISALLOW_INSTANTIATION
+#endif
+                           ,
+                           memory_slots};
+
+struct bridge_state : typedcall::module_state {
+  static constexpr bool runs_without_gil = true;
+  static constexpr bool supports_interpreters = false;  // as NumPy
+  object_ref memory_type;
+
+  int exec(PyObject *module) {
+    memory_type = object_ref::steal(PyType_FromModuleAndSpec(module, &memory_spec, nullptr));
+#if PY_VERSION_HEX < 0x030A0000
+    if (memory_type) reinterpret_cast<PyTypeObject *>(memory_type.get())->tp_new = nullptr;
+#endif
+    return memory_type ? 0 : -1;
+  }
+  int traverse(visitproc visit, void *arg) const noexcept {
+    Py_VISIT(memory_type.get());
+    return 0;
+  }
+};
+
+/// Adds the loop of one (signature, flags, address, keep_alive, callable, types of the arrays or
+/// None).
+bool add_loop(ufunc_memory *memory, PyObject *row) {
+  const char *signature, *asked = nullptr;
+  unsigned long flags;
+  PyObject *address, *keep_alive, *callable = nullptr;
+  if (!PyArg_ParseTuple(row, "skOO|Oz:loop", &signature, &flags, &address, &keep_alive, &callable,
+                        &asked)) {
+    return false;
+  }
+  void *const funcptr = PyLong_AsVoidPtr(address);
+  if (funcptr == nullptr && PyErr_Occurred()) return false;
+  // NumPy's loops can lose the GIL.
+  const std::uintptr_t needed = flags & ~PyNativeCallable_ACQUIRES_GIL;
+  typedcall::loop_options options;
+  if ((needed & PyNativeCallable_FALLS_BACK) != 0) options.callable = object_ref::borrow(callable);
+  auto made = typedcall::loop::make(signature, needed, funcptr, object_ref::borrow(keep_alive),
+                                    std::move(options));
+  if (!made) return false;
+  const bool is_free = made->may_detach();
+  if (asked == nullptr) {
+    memory->functions.push_back(is_free ? &typedcall::loop::ufunc_loop
+                                        : &with_gil<&typedcall::loop::ufunc_loop>);
+    memory->loops.push_back(std::move(*made));
+    memory->data.push_back(&memory->loops.back());
+    return true;
+  }
+  auto narrowing = typedcall::python::narrowing_loop::make(asked, std::move(*made),
+                                                           object_ref::borrow(callable));
+  if (!narrowing) return false;
+  memory->functions.push_back(is_free ? &run_narrowing : &with_gil<&run_narrowing>);
+  memory->narrowing.push_back(std::move(*narrowing));
+  memory->data.push_back(&memory->narrowing.back());
+  return true;
+}
+
+/// Adds the loop of one (signature, flags, address, keep_alive, callable, operands) of a
+/// generalised ufunc.
+bool add_row_loop(ufunc_memory *memory, PyObject *row, int arrays) {
+  const char *signature;
+  unsigned long flags;
+  PyObject *address, *keep_alive, *callable, *operands;
+  if (!PyArg_ParseTuple(row, "skOOOO:loop", &signature, &flags, &address, &keep_alive, &callable,
+                        &operands)) {
+    return false;
+  }
+  void *const funcptr = PyLong_AsVoidPtr(address);
+  if (funcptr == nullptr && PyErr_Occurred()) return false;
+  auto made = typedcall::python::gufunc_loop::make(
+      signature, flags & ~PyNativeCallable_ACQUIRES_GIL, funcptr, operands, arrays,
+      object_ref::borrow(keep_alive), object_ref::borrow(callable));
+  if (!made) return false;
+  memory->functions.push_back(made->may_detach() ? &run_rows : &with_gil<&run_rows>);
+  memory->rows.push_back(std::move(*made));
+  memory->data.push_back(&memory->rows.back());
+  return true;
+}
+
+PyObject *make_ufunc(PyObject *module, PyObject *api, const char *name, const char *doc,
+                     PyObject *rows, PyObject *type_numbers, int nin, int nout, const char *core,
+                     PyObject *origin) {
+  char *types;
+  Py_ssize_t types_size;
+  if (PyBytes_AsStringAndSize(type_numbers, &types, &types_size) < 0) return nullptr;
+  if (!PyTuple_Check(rows)) return PyErr_Format(PyExc_TypeError, "loops must be a tuple");
+  void **const table = table_of(api);
+  if (table == nullptr) return nullptr;
+  const Py_ssize_t count = PyTuple_GET_SIZE(rows);
+  // How many arrays there may be is NumPy's to say, when it makes the ufunc: 32, from 2.0 on 64.
+  if (nin < 0 || nout < 0 || types_size != count * (nin + nout)) {
+    PyErr_SetString(PyExc_ValueError, "a ufunc needs one type for each array of each loop");
+    return nullptr;
+  }
+  auto *const type =
+      reinterpret_cast<PyTypeObject *>(typedcall::state_of<bridge_state>(module).memory_type.get());
+  PyObject *const owner = type->tp_alloc(type, 0);
+  if (owner == nullptr) return nullptr;
+  auto *const memory = new (std::nothrow) ufunc_memory;
+  if (memory == nullptr) {
+    Py_DECREF(owner);
+    return PyErr_NoMemory();
+  }
+  PyObject *ufunc = nullptr;
+  try {
+    memory->types.assign(types, static_cast<std::size_t>(types_size));
+    memory->name = name;
+    memory->doc = doc;
+    memory->origin = object_ref::borrow(origin);
+    bool is_made = true;
+    for (Py_ssize_t i = 0; is_made && i < count; ++i) {
+      PyObject *const row = PyTuple_GET_ITEM(rows, i);
+      is_made = *core == '\0' ? add_loop(memory, row) : add_row_loop(memory, row, nin + nout);
+    }
+    if (is_made) {
+      const auto make = reinterpret_cast<make_ufunc_function>(
+          table[typedcall::python::kFromFuncAndDataAndSignature]);
+      constexpr int no_identity = -1;
+      ufunc = make(memory->functions.data(), memory->data.data(), memory->types.data(),
+                   static_cast<int>(count), nin, nout, no_identity, memory->name.c_str(),
+                   memory->doc.c_str(), 0, *core == '\0' ? nullptr : core);
+    }
+  } catch (const std::bad_alloc &) {
+    PyErr_NoMemory();
+  }
+  auto *const fields = reinterpret_cast<ufunc_fields *>(ufunc);
+  if (ufunc != nullptr && fields->functions == memory->functions.data() &&
+      fields->name == memory->name.c_str() && fields->types == memory->types.data() &&
+      fields->obj == nullptr) {
+    // Its memory does not move any more, so the collector may look at it.
+    reinterpret_cast<memory_object *>(owner)->memory = memory;
+    fields->obj = owner;  // NumPy visits it, and lets go of it with the ufunc
+    if (PyType_IS_GC(Py_TYPE(ufunc)) && !PyObject_GC_IsTracked(ufunc)) PyObject_GC_Track(ufunc);
+  } else if (ufunc == nullptr) {
+    reinterpret_cast<memory_object *>(owner)->memory = memory;
+    Py_DECREF(owner);
+  }  // else: another layout than every NumPy so far; then the memory stays for ever
+  return ufunc;
+}
+
+PyObject *origin_of(PyObject *module, PyObject *api, PyObject *ufunc) {
+  void **const table = table_of(api);
+  if (table == nullptr) return nullptr;
+  if (!PyObject_TypeCheck(ufunc, static_cast<PyTypeObject *>(table[kUFuncType]))) {
+    return PyErr_Format(PyExc_TypeError, "not a ufunc");
+  }
+  PyObject *const owner = reinterpret_cast<ufunc_fields *>(ufunc)->obj;
+  PyObject *const type = typedcall::state_of<bridge_state>(module).memory_type.get();
+  if (owner == nullptr || reinterpret_cast<PyObject *>(Py_TYPE(owner)) != type) Py_RETURN_NONE;
+  PyObject *const origin = reinterpret_cast<memory_object *>(owner)->memory->origin.get();
+  Py_INCREF(origin);
+  return origin;
+}
+
+using typedcall::positional;
+
+typedcall::method_table methods{
+    typedcall::def<make_ufunc>(
+        "make_ufunc", typedcall::takes_self, positional("api"), positional("name"),
+        positional("doc"), positional("loops"), positional("types"), positional("nin"),
+        positional("nout"), typedcall::arg("core") = "", typedcall::arg("origin") = nullptr,
+        "A ufunc of `loops`, a tuple of (signature, flags, address, keep_alive) or, for what may "
+        "fall back, with the callable behind these, and the signature of its arrays where they are "
+        "wider; `types` are NumPy's type numbers, nin + nout of each loop. `core` is empty or the "
+        "signature of a generalised ufunc, \"(n)->()\": then a loop has its operands as its last. "
+        "`origin` is what origin_of() gives."),
+    typedcall::def<origin_of>("origin_of", typedcall::takes_self, positional("api"),
+                              positional("ufunc"),
+                              "What make_ufunc() was given for this ufunc; None of others."),
+};
+
+}  // namespace
+
+TYPEDCALL_MODULE_STATE(_numpy_bridge, "ufuncs from native functions.", methods, bridge_state);

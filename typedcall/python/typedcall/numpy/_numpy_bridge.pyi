@@ -1,0 +1,16 @@
+# The extension module of _numpy_bridge.cc: ufuncs from native functions, and what they were made of.
+from typing import Any
+
+def make_ufunc(
+    api: Any,
+    name: str,
+    doc: str,
+    loops: tuple[tuple[Any, ...], ...],
+    types: bytes,
+    nin: int,
+    nout: int,
+    /,
+    core: str = "",
+    origin: Any = None,
+) -> Any: ...
+def origin_of(api: Any, ufunc: Any, /) -> Any: ...

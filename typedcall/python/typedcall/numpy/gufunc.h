@@ -1,0 +1,392 @@
+// An inner loop of a generalised ufunc: for each row of NumPy's arrays a native function that takes
+// the row as a buffer, a pointer and a count. Rows with gaps are copied to memory without.
+#ifndef TYPEDCALL_PYTHON_NUMPY_GUFUNC_H_
+#define TYPEDCALL_PYTHON_NUMPY_GUFUNC_H_
+
+#include "gufunc_kernels.h"
+#include "narrowing.h"
+// These come first, because of Python.h.
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "typedcall/invoker.h"
+#include "typedcall/loop.h"
+
+namespace typedcall::python {
+
+/// One argument as Python passes it, and the arrays that it is in.
+struct gufunc_argument {
+  PyNativeType type;   ///< of the number, or of an element
+  PyNativeType given;  ///< of the array's numbers; wider than `type` where `convert` is not null
+  internal::converter convert = nullptr;
+  int input = -1, output = -1;            ///< indices of arrays; -1: it is not in such a one
+  int dimension = -1;                     ///< of a buffer: which of the lengths is its own
+  int input_step = -1, output_step = -1;  ///< of a buffer: where the step inside a row is
+  object_ref make_array;                  ///< of a buffer: from its bytes to what Python gets
+
+  bool is_buffer() const { return dimension >= 0; }
+};
+
+/// Immutable, and may run where the function may.
+class gufunc_loop {
+ public:
+  /// `signature` and `flags` as in an entry. `operands` is a tuple with
+  /// (given letters, input, output, dimension, make_array) for each of Python's arguments, `arrays`
+  /// the number of arrays, the result's last. Nothing with an exception. GIL: held. Throws
+  /// std::bad_alloc.
+  static std::optional<gufunc_loop> make(const char *signature, std::uintptr_t flags, void *funcptr,
+                                         PyObject *operands, int arrays, object_ref keep_alive,
+                                         object_ref callable) {
+    gufunc_loop made;
+    PyNativeSignature parsed;
+    if (!typedcall::internal::check_signature(signature, &parsed)) return std::nullopt;
+    made.flags_ = flags;
+    made.funcptr_ = funcptr;
+    made.arrays_ = arrays;
+    made.keep_alive_ = std::move(keep_alive);
+    made.callable_ = std::move(callable);
+    if (!made.home_.set_current()) return std::nullopt;
+    constexpr std::uintptr_t other =
+        PyNativeCallable_TAKES_SELF | PyNativeCallable_SETS_ERRNO | PyNativeCallable_ACQUIRES_GIL;
+    if (funcptr == nullptr || !PyNativeCallable_IsWellFormed(flags, parsed.result) ||
+        (flags & other) != 0) {
+      return refuse(signature, "no function, or flags that no loop can follow");
+    }
+    if (!made.read(parsed, operands)) {
+      return PyErr_Occurred() != nullptr ? std::nullopt
+                                         : refuse(signature, "the arrays are not its arguments");
+    }
+    PyNativeSignature_Fault fault;
+    made.invoke_ = invoker::make(signature, flags, funcptr, std::nullopt, &fault);
+    if (!made.invoke_) return refuse(signature, fault.reason);
+    made.choose_kernel();
+    return made;
+  }
+
+  bool needs_thread() const { return (flags_ & PyNativeCallable_NEEDS_THREAD) != 0; }
+  /// May it run in several threads at once, none of them attached?
+  bool may_detach() const {
+    return !needs_thread() && (flags_ & PyNativeCallable_THREAD_SAFE) != 0;
+  }
+  /// For tp_traverse.
+  int traverse(visitproc visit, void *arg) const {
+    Py_VISIT(keep_alive_.get());
+    Py_VISIT(callable_.get());
+    for (const gufunc_argument &each : arguments_) Py_VISIT(each.make_array.get());
+    return 0;
+  }
+
+  /// As a PyUFuncGenericFunction. Leaves an exception set. GIL: held, or none where may_detach().
+  void run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps) const {
+    const std::intptr_t count = dimensions[0];
+    if (count <= 0) return;
+    const std::size_t room = scratch_size(dimensions, steps);
+    if (kernel_ != nullptr && room == 0) {
+      kernel_(funcptr_, args, steps, dimensions + 1, order_, count);
+      return;
+    }
+    std::unique_ptr<char, decltype(&std::free)> scratch(nullptr, &std::free);
+    if (room != 0) {
+      scratch.reset(static_cast<char *>(std::malloc(room)));
+      if (!scratch) {
+        const PyGILState_STATE state = PyGILState_Ensure();
+        PyErr_NoMemory();
+        PyGILState_Release(state);
+        return;
+      }
+    }
+    for (std::intptr_t i = 0; i < count; ++i) {
+      if (!run_row(args, dimensions + 1, steps, i, scratch.get())) return;
+    }
+  }
+
+ private:
+  static constexpr std::size_t kMost = typedcall::internal::most_arguments;
+
+  gufunc_loop() = default;
+
+  static std::nullopt_t refuse(const char *signature, const char *why) {
+    PyErr_Format(PyExc_ValueError, "no loop over rows for '%.200s': %s", signature, why);
+    return std::nullopt;
+  }
+
+  bool returns_status() const {
+    return (flags_ & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) != 0;
+  }
+  bool may_raise() const { return (flags_ & PyNativeCallable_MAY_RAISE) != 0; }
+
+  // False, perhaps without an exception, where the arrays do not suit the signature.
+  bool read(const PyNativeSignature &parsed, PyObject *operands) {
+    if (!PyTuple_Check(operands) || arrays_ < 1) return false;
+    int at = 0;
+    std::vector<bool> has_rows(static_cast<std::size_t>(arrays_));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(operands); ++i) {
+      gufunc_argument made = {};
+      const char *letters;
+      PyObject *make_array;
+      if (!PyArg_ParseTuple(PyTuple_GET_ITEM(operands, i), "siiiO:operand", &letters, &made.input,
+                            &made.output, &made.dimension, &make_array)) {
+        return false;
+      }
+      if (at >= parsed.nargs || made.input >= arrays_ || made.output >= arrays_) return false;
+      const PyNativeType type = parsed.args[at++];
+      made.type = {type.code, 0};
+      if (PyNativeType_IsBuffer(type)) {
+        if (!made.is_buffer() || (made.output < 0 && made.input < 0)) return false;
+        if ((made.output >= 0) == (PyNativeType_IsConst(type) != 0)) return false;
+        made.make_array = object_ref::borrow(make_array);
+        if (made.input >= 0) has_rows[static_cast<std::size_t>(made.input)] = true;
+        if (made.output >= 0) has_rows[static_cast<std::size_t>(made.output)] = true;
+      } else {
+        const int code = PyNativeCode_FromLetters(letters[0], letters[1]);
+        if (type.is_pointer || made.is_buffer()) return false;
+        if (made.input < 0 || made.output >= 0 || code < 0) return false;
+        made.given = {static_cast<unsigned char>(code), 0};
+        if (!PyNativeType_Equivalent(made.given, made.type)) {
+          made.convert = internal::converter_between(made.given, made.type);
+          if (made.convert == nullptr) return false;
+        }
+      }
+      arguments_.push_back(std::move(made));
+    }
+    result_ = parsed.result;
+    if (returns_status()) {
+      result_ = {PyNativeType_VOID, 0};
+      if (at < parsed.nargs && PyNativeType_IsPlace(parsed.args[at])) {
+        result_ = {parsed.args[at++].code, 0};
+        has_place_ = true;
+      }
+    }
+    if (at != parsed.nargs) return false;
+    // Behind the steps between rows are those inside, of each array that has rows, in order.
+    int next = arrays_;
+    for (int array = 0; array < arrays_; ++array) {
+      if (!has_rows[static_cast<std::size_t>(array)]) continue;
+      for (gufunc_argument &each : arguments_) {
+        if (!each.is_buffer()) continue;
+        if (each.input == array) each.input_step = next;
+        if (each.output == array) each.output_step = next;
+      }
+      ++next;
+    }
+    return true;
+  }
+
+  // Where every row may be passed as it is, and nothing is looked for behind the call.
+  void choose_kernel() {
+    if (returns_status() || may_raise() || arguments_.size() > 2) return;
+    for (const gufunc_argument &each : arguments_) {
+      if (each.output >= 0 || each.convert != nullptr) return;
+      if (!each.is_buffer() && each.type.code != PyNativeType_DOUBLE) return;
+    }
+    if (arguments_.empty() || !arguments_[0].is_buffer()) return;
+    const bool has_two = arguments_.size() == 2;
+    const row_kernel_shape shape = !has_two                    ? row_kernel_shape::row
+                                   : arguments_[1].is_buffer() ? row_kernel_shape::two_rows
+                                                               : row_kernel_shape::row_and_number;
+    order_ = {arguments_[0].input, has_two ? arguments_[1].input : 0, arrays_ - 1,
+              arguments_[0].dimension,
+              has_two && arguments_[1].is_buffer() ? arguments_[1].dimension : 0};
+    kernel_ = find_row_kernel(shape, result_);
+  }
+
+  static bool has_gaps(const gufunc_argument &each, int step, const std::intptr_t *lengths,
+                       const std::intptr_t *steps) {
+    return step >= 0 && lengths[each.dimension] > 1 &&
+           steps[step] != static_cast<std::intptr_t>(PyNativeType_Size(each.type));
+  }
+
+  std::size_t row_size(const gufunc_argument &each, const std::intptr_t *lengths) const {
+    const std::size_t size =
+        static_cast<std::size_t>(lengths[each.dimension]) * PyNativeType_Size(each.type);
+    return (size + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) *
+           alignof(std::max_align_t);
+  }
+
+  // Is the row copied? What is written goes to the output's row, and is copied if that has gaps. An
+  // array of bools may have any bytes, which are not the loop's to change.
+  bool is_copied(const gufunc_argument &each, const std::intptr_t *lengths,
+                 const std::intptr_t *steps) const {
+    const int step = each.output >= 0 ? each.output_step : each.input_step;
+    return each.is_buffer() &&
+           (each.type.code == PyNativeType_BOOL || has_gaps(each, step, lengths, steps));
+  }
+
+  // More than there is where no number says how much: the rows of broadcast arrays have any length.
+  std::size_t scratch_size(const std::intptr_t *dimensions, const std::intptr_t *steps) const {
+    constexpr auto most = static_cast<std::size_t>(PTRDIFF_MAX);
+    std::size_t room = 0;
+    for (const gufunc_argument &each : arguments_) {
+      if (!is_copied(each, dimensions + 1, steps)) continue;
+      const std::size_t size = row_size(each, dimensions + 1);
+      if (size > most - room) return SIZE_MAX;
+      room += size;
+    }
+    return room;
+  }
+
+  // False with an exception.
+  bool run_row(char *const *args, const std::intptr_t *lengths, const std::intptr_t *steps,
+               std::intptr_t i, char *scratch) const {
+    native_value values[kMost];
+    wide_value wides[kMost];
+    std::size_t at = 0;
+    bool fits = true;
+    for (const gufunc_argument &each : arguments_) {
+      const char *const from = each.input < 0 ? nullptr : args[each.input] + i * steps[each.input];
+      if (!each.is_buffer()) {
+        if (each.convert == nullptr) {
+          values[at] = typedcall::internal::load_element(each.type, from, &wides[at]);
+        } else {
+          char narrow[sizeof(native_value)] = {};
+          fits &= each.convert(from, 0, 1, narrow) == 1;
+          values[at] = typedcall::internal::load_element(each.type, narrow, &wides[at]);
+        }
+        ++at;
+        continue;
+      }
+      const std::intptr_t length = lengths[each.dimension];
+      const bool is_own = is_copied(each, lengths, steps);
+      char *row =
+          each.output >= 0 ? args[each.output] + i * steps[each.output] : const_cast<char *>(from);
+      if (is_own) {
+        row = scratch;
+        scratch += row_size(each, lengths);
+      }
+      const auto size = static_cast<std::intptr_t>(PyNativeType_Size(each.type));
+      if (from != nullptr && row != from) {
+        copy_row(row, size, from, steps[each.input_step], length, size);
+      } else if (is_own && from == nullptr) {
+        std::memset(row, 0, static_cast<std::size_t>(length * size));
+      }
+      if (each.type.code == PyNativeType_BOOL) {
+        typedcall::internal::make_bools(row, static_cast<std::size_t>(length));
+      }
+      values[at++] = native_value::of(static_cast<void *>(row));
+      values[at++] = native_value::of(static_cast<intptr_t>(length));
+    }
+    wide_value place = {};
+    if (!(fits ? call(values, at, args, lengths, steps, i, &place)
+               : call_boxed(values, args, lengths, steps, i, &place))) {
+      return false;
+    }
+    put(values, args, lengths, steps, i, &place);
+    return true;
+  }
+
+  bool call(native_value *values, std::size_t at, char *const *args, const std::intptr_t *lengths,
+            const std::intptr_t *steps, std::intptr_t i, wide_value *place) const {
+    if (has_place_) values[at] = native_value::at(place);
+    const native_value result = (*invoke_)(values, place);
+    if (returns_status()) {
+      if (result.get<int>() == 0) return true;
+      if ((flags_ & PyNativeCallable_FALLS_BACK) != 0) {
+        return call_boxed(values, args, lengths, steps, i, place);
+      }
+      typedcall::internal::set_missing_error();
+      return false;
+    }
+    if (invoke_->raised(result, place)) return false;
+    if (PyNativeType_Size(result_) <= sizeof(result.bits)) {
+      std::memcpy(place, &result.bits, sizeof(result.bits));
+    }
+    return true;
+  }
+
+  // What was written, and the result, into their arrays.
+  void put(const native_value *values, char *const *args, const std::intptr_t *lengths,
+           const std::intptr_t *steps, std::intptr_t i, const wide_value *place) const {
+    std::size_t at = 0;
+    for (const gufunc_argument &each : arguments_) {
+      if (each.output >= 0 && is_copied(each, lengths, steps)) {
+        const auto size = static_cast<std::intptr_t>(PyNativeType_Size(each.type));
+        copy_row(args[each.output] + i * steps[each.output], steps[each.output_step],
+                 values[at].get<const char *>(), size, lengths[each.dimension], size);
+      }
+      at += each.is_buffer() ? 2 : 1;
+    }
+    const std::size_t size = PyNativeType_Size(result_);
+    if (size != 0) std::memcpy(args[arrays_ - 1] + i * steps[arrays_ - 1], place, size);
+  }
+
+  // The Python callable with the same: numbers as the arrays have them, rows as arrays of its own.
+  __attribute__((noinline, cold)) bool call_boxed(const native_value *values, char *const *args,
+                                                  const std::intptr_t *lengths,
+                                                  const std::intptr_t *steps, std::intptr_t i,
+                                                  wide_value *place) const {
+    const auto call = [&](bool) {
+      if (PyErr_Occurred() != nullptr) return false;
+      object_ref bytes[kMost], boxed[kMost];
+      PyObject *stack[kMost + 1] = {nullptr};
+      std::size_t at = 0, count = 0;
+      for (const gufunc_argument &each : arguments_) {
+        if (each.is_buffer()) {
+          const auto size = static_cast<Py_ssize_t>(PyNativeType_Size(each.type));
+          const Py_ssize_t all = size * lengths[each.dimension];
+          const char *row = values[at].get<const char *>();
+          bytes[count] =
+              object_ref::steal(each.output >= 0 ? PyByteArray_FromStringAndSize(row, all)
+                                                 : PyBytes_FromStringAndSize(row, all));
+          if (!bytes[count]) return false;
+          boxed[count] = object_ref::steal(
+              PyObject_CallFunctionObjArgs(each.make_array.get(), bytes[count].get(), nullptr));
+          at += 2;
+        } else {
+          wide_value wide;
+          const char *from = args[each.input] + i * steps[each.input];
+          boxed[count] = object_ref::steal(typedcall::internal::box_element(
+              each.given, typedcall::internal::load_element(each.given, from, &wide)));
+          ++at;
+        }
+        if (!boxed[count]) return false;
+        stack[count + 1] = boxed[count].get();
+        ++count;
+      }
+      const object_ref returned = object_ref::steal(PyObject_Vectorcall(
+          callable_.get(), stack + 1, count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+      if (!returned) return false;
+      if (result_.code != PyNativeType_VOID &&
+          !typedcall::internal::unbox_element(result_, returned.get(), place)) {
+        return false;
+      }
+      at = count = 0;
+      for (const gufunc_argument &each : arguments_) {
+        if (each.output >= 0) {
+          // Who has released the array may have made it shorter, or longer.
+          const auto size = static_cast<Py_ssize_t>(PyNativeType_Size(each.type));
+          const Py_ssize_t all = size * lengths[each.dimension];
+          if (PyByteArray_GET_SIZE(bytes[count].get()) == all) {
+            std::memcpy(values[at].get<char *>(), PyByteArray_AS_STRING(bytes[count].get()),
+                        static_cast<std::size_t>(all));
+          }
+        }
+        at += each.is_buffer() ? 2 : 1;
+        ++count;
+      }
+      return true;
+    };
+    return typedcall::internal::run_attached_to(home_, callable_.get(), call);
+  }
+
+  std::vector<gufunc_argument> arguments_;
+  PyNativeType result_ = {PyNativeType_VOID, 0};
+  bool has_place_ = false;
+  int arrays_ = 0;
+  std::optional<invoker> invoke_;
+  row_kernel kernel_ = nullptr;
+  row_order order_ = {};
+  void *funcptr_ = nullptr;
+  std::uintptr_t flags_ = 0;
+  object_ref keep_alive_, callable_;
+  typedcall::internal::home_interpreter home_;
+};
+
+}  // namespace typedcall::python
+
+#endif  // TYPEDCALL_PYTHON_NUMPY_GUFUNC_H_

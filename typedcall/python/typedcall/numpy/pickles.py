@@ -1,0 +1,42 @@
+"""How ufuncs of typed functions are pickled: by the function that they were made of, and the types of their
+loops. NumPy pickles by name alone, of which a process that has no such module says nothing."""
+from __future__ import annotations
+
+import copyreg
+from typing import Any, Callable
+
+from typedcall.calling.pickles import in_pickle, read
+from typedcall.sources.numpy_ import ufunc_api
+from typedcall.tools.locks import RenewedLock
+
+__all__ = ["pickle_by_origin", "show_loops"]
+
+# What makes ours again, and what pickles the others, which NumPy has registered.
+_registering = RenewedLock()
+_registered: list[tuple[Callable[..., Any], Callable[[Any], Any]]] = []
+
+
+def pickle_by_origin(kind: type, again: Callable[..., Any]) -> None:
+    """Has ufuncs that have an origin pickled as a call of `again`, an importable function. `kind` is the
+    type of all ufuncs."""
+    with _registering.lock:
+        if not _registered:
+            others: Any = copyreg.dispatch_table.get(kind)
+            _registered.append((again, others or (lambda ufunc: ufunc.__name__)))
+            copyreg.pickle(kind, _reduce)
+
+
+def _reduce(ufunc: Any) -> Any:
+    from typedcall.numpy._numpy_bridge import origin_of
+
+    again, reduce_other = _registered[0]
+    origin = origin_of(ufunc_api(), ufunc)
+    if origin is None:
+        return reduce_other(ufunc)
+    function, name, signature = origin
+    return read, (again, in_pickle(function), name, signature, show_loops(ufunc))
+
+
+def show_loops(ufunc: Any) -> str:
+    """All that decides the types and shapes of what a ufunc gives."""
+    return " ".join([*ufunc.types, *([ufunc.signature] if ufunc.signature else [])])

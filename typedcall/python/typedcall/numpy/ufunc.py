@@ -1,0 +1,373 @@
+"""A typed function as a ufunc of NumPy: broadcasting, `out`, `where`, reductions, one loop for each
+overload. The loops call the C function directly."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import math
+import sys
+from types import ModuleType
+from typing import Any, NamedTuple, TypeVar
+
+from typedcall.calling.choose import extension_of, offered, suitable
+from typedcall.calling.pickles import ask_again
+from typedcall.numpy.gufuncs import (
+    TRUTHS,
+    Core,
+    RowLoop,
+    core_of,
+    read_core,
+    row_loops,
+    why_no_rows,
+)
+from typedcall.numpy.pickles import pickle_by_origin, show_loops
+from typedcall.record.codes import CODES, is_place, kind_of, pointee
+from typedcall.record.records import Entry, Flags, has_buffers
+from typedcall.sources.numpy_ import dtype_of, ufunc_api
+from typedcall.tools.foreign import import_path, name_of, text_attribute
+from typedcall.tools.locks import RenewedLock
+from typedcall.tools.parameters import by_position
+
+__all__ = ["dtype_of", "ufunc"]
+
+#: A loop without THREAD_SAFE is run with the GIL, for which it waits.
+_CAPABILITIES = Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL
+#: Behind a loop that took the GIL NumPy looks for an exception, but not before 1.22.
+_RAISES = Flags.MAY_RAISE | Flags.ERROR_IS_NEG_ZERO | Flags.RETURNS_STATUS | Flags.FALLS_BACK
+# A ufunc's `__name__` is the path to it below this module.
+# By function and signature; written with the lock, by whoever comes first.
+_keeping = RenewedLock()
+_made: dict[tuple[int, str | None], tuple[Any, list[_Loop] | list[RowLoop], Any]] = {}
+
+
+def _arrays(entry: Entry) -> list[str]:
+    """The letters of the elements of each array, the output's last; none for what has no output."""
+    arguments, result = entry.python_types()
+    return [] if result == "v" or not arguments else arguments + [result]
+
+
+def _written_to(arguments: list[str]) -> str:
+    """What to offer instead of a function of places that it writes to."""
+    places = [each for each in arguments if is_place(each)]
+    if not places:
+        return ""
+    read = [each for each in arguments if each not in places]
+    rows = "".join("*k" + pointee(each) for each in read) + "".join("*" + pointee(each) for each in places)
+    core = ",".join(["(n)"] * len(read)) + "->" + ",".join(["(n)"] * len(places))
+    return (f"writes to {', '.join(places)}, and a ufunc has one result: offer a C function for each, "
+            f"'{''.join(read)}->{pointee(places[0])}', or one of rows, '{rows}->v', for signature='{core}'")
+
+
+def _no_numbers(entry: Entry) -> str:
+    # Short: without any memory CPython 3.11 does not come out of a `try` that is far behind the beginning.
+    written_to = _written_to(entry.python_types()[0])
+    if written_to:
+        return written_to
+    letters = _arrays(entry)
+    if not letters:
+        return "has no arguments or no result"
+    try:
+        for each in letters:
+            dtype_of(each)
+    except ValueError:
+        return "has other types than numbers"
+    return ""
+
+
+class _Loop(NamedTuple):
+    """One loop of a ufunc."""
+
+    entry: Entry
+    #: The types of the arrays, the output's last: the entry's own, or wider ones.
+    letters: tuple[str, ...]
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        return tuple(dtype_of(letters) for letters in self.letters[:-1])
+
+    def row(self, function: Any) -> tuple[Any, ...]:
+        """As the bridge takes it."""
+        entry = self.entry
+        flags = int(entry.flags)
+        return entry.signature, flags, entry.address, entry.keep_alive, function, self.asked
+
+    @property
+    def asked(self) -> str | None:
+        """None: the entry's own."""
+        if list(self.letters) == _arrays(self.entry):
+            return None
+        return f"{''.join(self.letters[:-1])}->{self.letters[-1]}"
+
+
+_AnyLoop = TypeVar("_AnyLoop", _Loop, RowLoop)
+
+
+def _capabilities() -> Flags:
+    import numpy
+
+    version = tuple(int(part) for part in numpy.__version__.split(".")[:2])
+    return _CAPABILITIES | _RAISES if version >= (1, 22) else _CAPABILITIES
+
+
+# How well an int or a float of Python's suits what a parameter is: typedcall/convert/argument.h.
+_EXACT, _SUBCLASS, _SAFE = range(3)
+_MOST_WIDE_LOOPS = 64
+
+
+def _rank(given: str, wanted: str, is_alone: bool) -> int | None:
+    """None: it is not converted here. A function of bools that is no overload takes all numbers for their
+    truth."""
+    kind, size = kind_of(wanted), CODES[wanted].size
+    if given == wanted:
+        return _EXACT
+    if kind == "bool":
+        return _SAFE if is_alone and given in TRUTHS else None
+    if given not in ("?", "l", "L", "d") or size > 8:
+        return None
+    if kind in ("signed", "unsigned"):
+        return {"?": _SUBCLASS, "d": None}.get(given, _EXACT)
+    if kind == "floating":
+        return _SUBCLASS if given == "d" else _SAFE
+    return None
+
+
+def _wide_types(entries: list[Entry], is_alone: bool) -> list[tuple[str, ...]]:
+    """The arrays that stand for what Python passes: of 64-bit ints and of doubles. Of an int for a
+    floating parameter NumPy makes a double; with a float among several overloads it must not become
+    one on the way to another, so ints have loops of their own there."""
+    made: dict[tuple[str, ...], None] = {}
+    for entry in entries:
+        options = []
+        for letters in _arrays(entry)[:-1]:
+            kind = kind_of(letters) if CODES[letters].size <= 8 else ""
+            is_beside = len(entries) > 1 and CODES[letters].size < 8
+            floats = ["d", "l", "L"] if is_beside else ["d"]
+            truths = TRUTHS if is_alone else [letters]
+            options.append({"signed": ["l", "L"], "unsigned": ["L", "l"], "floating": floats, "bool": truths}
+                           .get(kind, [letters]))
+        if math.prod(map(len, options)) <= _MOST_WIDE_LOOPS:
+            made.update(dict.fromkeys(itertools.product(*options)))
+        else:
+            made.update(dict.fromkeys(tuple(each[i % len(each)] for each in options)
+                                      for i in range(3)))
+    return list(made)
+
+
+def _wide_result(entry: Entry) -> str:
+    """What NumPy makes of the number that Python gets."""
+    letters = _arrays(entry)[-1]
+    kind, size = kind_of(letters), CODES[letters].size
+    if kind in ("signed", "unsigned"):
+        return letters if size == 8 else "l"
+    return "d" if kind == "floating" and size < 8 else letters
+
+
+def _wide_loops(entries: list[Entry], is_alone: bool) -> list[_Loop]:
+    """Loops over wider numbers than the overloads take, as far as these have none of their own: each
+    of the overload that the boxed call would try first. Where the results of several would have
+    different types, of the one that takes most values."""
+    own = {_Loop(entry, tuple(_arrays(entry))).inputs for entry in entries}
+    loops = []
+    for given in _wide_types(entries, is_alone):
+        if tuple(map(dtype_of, given)) in own:
+            continue
+        ranked: dict[int, list[Entry]] = {}
+        for entry in entries:
+            ranks = [_rank(*pair, is_alone) for pair in zip(given, _arrays(entry))]
+            if None not in ranks:
+                ranked.setdefault(max(rank or 0 for rank in ranks), []).append(entry)
+        if ranked:
+            best = ranked[min(ranked)]
+            if len({dtype_of(_wide_result(entry)) for entry in best}) > 1:
+                best = [max(best, key=lambda entry: sum(CODES[each].size for each in _arrays(entry)))]
+            loops.append(_Loop(best[0], (*given, _wide_result(best[0]))))
+    return loops
+
+
+def _in_order(loops: list[_AnyLoop]) -> list[_AnyLoop]:
+    """In the table's order, as Python tries them, except that a loop goes behind all whose types
+    can be cast safely to its own: NumPy takes the first loop that it can cast to, so what is wide
+    would hide what is narrow."""
+    import numpy
+
+    ordered: list[_AnyLoop] = []
+    # Types may be equal to NumPy where letters differ; then the first counts.
+    waiting: dict[tuple[Any, ...], _AnyLoop] = {}
+    for loop in loops:
+        waiting.setdefault(loop.inputs, loop)
+    while waiting:
+        # There is one: of different types no two can each be cast to the other.
+        types = next(
+            wide
+            for wide in waiting
+            if not any(
+                narrow != wide and all(map(numpy.can_cast, narrow, wide)) for narrow in waiting
+            )
+        )
+        ordered.append(waiting.pop(types))
+    return ordered
+
+
+def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
+    """Of the entries that NumPy can use, and have as many arguments as the first of them."""
+    capabilities = _capabilities()
+
+    def unusable(entry: Entry) -> str:
+        if has_buffers(entry):
+            return why_no_rows(entry, core)
+        if core is None or core == core_of(entry):
+            return _no_numbers(entry)
+        if any(core[0] + core[1]):
+            return "has no buffers, of which a signature speaks"
+        return f"takes {len(core_of(entry)[0])} numbers, not {len(core[0])}"
+
+    found = offered(function)
+    entries = suitable(function, found, None, capabilities, "NumPy", unusable)
+    first = entries[0]
+    entries = [entry for entry in entries if has_buffers(entry) == has_buffers(first)]
+    # Those with fewer arguments leave out defaults.
+    count = len(core_of(first)[0])
+    is_alone = sum(len(core_of(each)[0]) == count for each in found) == 1
+    if has_buffers(first):
+        return _in_order(row_loops(entries, core, bool(capabilities & _RAISES), is_alone))
+    entries = [entry for entry in entries if len(_arrays(entry)) == len(_arrays(first))]
+    loops = [_Loop(entry, tuple(_arrays(entry))) for entry in entries]
+    # The check of an int may raise.
+    if capabilities & _RAISES:
+        loops = sorted(loops + _wide_loops(entries, is_alone), key=lambda loop: entries.index(loop.entry))
+    return _in_order(loops)
+
+
+def ufunc(function: Any, name: str | None = None, *, signature: str | None = None) -> Any:
+    """A numpy.ufunc with one loop for each overload of `function` whose types are numbers, the same
+    object for the same function if that can be imported by its name. It keeps `function` alive.
+
+    A ufunc is pickled as the names of the function's module and of the function, which may be a static
+    method or one of the script itself; whoever reads the pickle makes it again. Where the module is missing
+    there, or the loops have other types, a call says so: ImportError, TypeError.
+
+    The loops are in the order of the overloads, as Python tries them, but narrow types before those that
+    they can be cast to. There are also loops over 64-bit ints for narrower ones, over doubles for
+    floats, and over doubles and complex numbers for the bools of a function without overloads: they convert as `function` does, call it for an int that does not fit, which raises its
+    OverflowError, and give int64 and float64, as NumPy makes of Python's numbers. A ufunc has one number
+    of arguments: that of the first overload, or of `signature`, `(),()->()`.
+
+    Of a function that takes buffers it is a generalised ufunc: `*kd->d` is `(n)->()`, and a buffer is a
+    row of an array, copied where that has gaps. `signature` says it in NumPy's way where the lengths
+    are the same ones, `(n),(n)->()`, else each buffer has its own; and which outputs are buffers that
+    the function writes to, in the order of its arguments and before its result. `(n)->(n)` of `*kd*d->v`
+    writes to an output; of `*d->v` it changes a copy of the input.
+
+    NumPy calls loops without the GIL: around the loop of an overload that may raise, or has not
+    said that it may run in several threads at once, the GIL is taken. For elements for which an
+    overload falls back `function` is called. After an exception the rest
+    of the output is as it was, unless NumPy casts it or it is converted: then it is undefined. NumPy before 1.22 does
+    not look for exceptions; with it, overloads
+    that may raise are left out. TypeError as typedcall.resolve(); ImportError on PyPy."""
+    if sys.implementation.name == "pypy":
+        raise ImportError("CPython only: ufunc() needs NumPy's C API, which PyPy emulates")
+    with extension_of("ufunc()"):
+        from typedcall.numpy._numpy_bridge import make_ufunc
+
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"name must be a str, not '{type(name).__name__}'")
+    core = None if signature is None else read_core(signature)
+    loops = _loops(function, core)
+    path = name or _path(function)
+    existing = _made.get((id(function), signature))
+    if name is None and existing is not None and existing[1] == loops:
+        return existing[2]
+    types = b""
+    for loop in loops:
+        types += bytes(dtype_of(letters).num for letters in loop.letters)
+    first = loops[0]
+    nin, nout, shape = len(first.inputs), 1, ""
+    if isinstance(first, RowLoop):
+        nout, shape = len(first.core[1]), first.signature
+    callable_ = by_position(function)
+    rows = tuple(loop.row(callable_) for loop in loops)
+    text = _c_string(text_attribute(function, "__doc__"))
+    doc = f"{name_of(function)} for arrays.\n\n{text}"
+    made = make_ufunc(ufunc_api(), path, doc, rows, types, nin, nout, shape, (function, name, signature))
+    pickle_by_origin(type(made), _ufunc_again)
+    if name is not None or "." not in path:
+        return made
+    with _keeping.lock:
+        existing = _made.get((id(function), signature))
+        if existing is None or existing[1] != loops:
+            # For ever, as the module of that name has the function.
+            existing = _made[id(function), signature] = (function, loops, made)
+    return existing[2]
+
+
+def _ufunc_again(pickled: Any, name: str | None, signature: str | None, loops: str) -> Any:
+    """A pickled ufunc. TypeError where it would give something else than the one that was pickled."""
+
+    def make(function: Any) -> Any:
+        made = ufunc(function, name, signature=signature)
+        if show_loops(made) != loops:
+            raise TypeError(f"as a ufunc {name_of(function)} has the loops {show_loops(made)}, not {loops}")
+        return made
+
+    return ask_again(pickled, make)
+
+
+# Part of the pickle format: pickles name the module at the top of the package.
+_ufunc_again.__module__ = "typedcall.to_numpy"
+
+
+def _path(function: Any) -> str:
+    """`module.name` or `module.Class.name` where that leads to `function`, else its name alone."""
+    place = import_path(function)
+    if place is not None and _c_string(".".join(place)) == ".".join(place):
+        return ".".join(place)
+    return _c_string(text_attribute(function, "__name__")) or "typed_function"
+
+
+def _c_string(text: str | None) -> str:
+    """Without what no C string has: null characters and lone surrogates."""
+    return (text or "").replace("\0", "").encode(errors="replace").decode()
+
+
+def _is_special(name: str) -> bool:
+    """Is `name` one that Python asks of any object, rather than of a module's or function's?"""
+    return name.startswith("__") and name.endswith("__")
+
+
+class _Names:
+    """What a path to a ufunc leads through: the ufuncs of one module or class, the module's
+    submodules and the classes in it."""
+
+    def __init__(self, path: str, inside: type | None = None) -> None:
+        self._path = path
+        self._inside = inside
+
+    def __getattr__(self, name: str) -> Any:
+        if _is_special(name):
+            # Also asked of an object that pickle is about to make, which has no path yet.
+            if "{}.{}".format(self.__dict__.get("_path"), name) not in sys.modules:
+                raise AttributeError(name)
+        path = f"{self._path}.{name}"
+        module: Any = self._inside
+        if module is None:
+            try:
+                module = importlib.import_module(self._path)
+            except ImportError as error:
+                raise AttributeError(str(error)) from None
+        found = getattr(module, name, None)
+        if callable(found):
+            try:
+                return ufunc(found)
+            except TypeError as error:
+                if isinstance(found, type):
+                    return _Names(path, found)
+                raise AttributeError(str(error)) from None
+        if self._inside is not None:
+            raise AttributeError(f"there is no function {path}")
+        if not isinstance(found, ModuleType):
+            try:
+                importlib.import_module(path)
+            except ImportError:
+                raise AttributeError(f"there is no function {path}") from None
+        return _Names(path)

@@ -1,0 +1,1 @@
+"""Where entries come from and go to: pointers of other libraries, and tags."""

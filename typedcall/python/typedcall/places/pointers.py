@@ -1,0 +1,126 @@
+"""What holds the address of a C function: ints, ctypes, cffi, capsules, and whatever offers entries
+of its own. No library is imported for it: who has an object of one has imported it already."""
+from __future__ import annotations
+
+import sys
+from typing import Any, Callable
+
+from typedcall.record.c_text import letters_of
+from typedcall.record.capsules import capsule_address, is_capsule
+from typedcall.record.codes import are_equivalent, has_error_value
+from typedcall.record.records import PROMISES, Entry, Flags, parse_signature
+from typedcall.sources.ctypes_ import FUNCFLAG_PYTHONAPI, address_of
+from typedcall.tools import cffi as _cffi
+from typedcall.tools.foreign import attribute, imported_class, is_a, is_address, show
+
+__all__ = ["is_of", "read_pointer"]
+
+_KINDS = (
+    "an int, a ctypes function or c_void_p, a cffi function pointer or void *, a capsule, a "
+    "LowLevelCallable, a TypedFunction, or a callable that offers the signature"
+)
+
+
+#: An address, what is known of its flags, and what keeps it valid.
+_Read = tuple[int, Flags, Any]
+
+
+def read_pointer(
+    pointer: Any, signature: str, entries: Callable[[Any], list[Entry]], told: int
+) -> _Read:
+    """The address in `pointer`, what is known of its flags, and what keeps it valid, if anything
+    does. `entries` asks an object for its own; `told` is what the caller says of it. TypeError for what holds none or is of another
+    signature, ValueError for an address that cannot be one."""
+    if is_a(pointer, int) and not is_a(pointer, bool):
+        return _checked(int.__int__(pointer), pointer), Flags(0), None
+    found = entries(pointer)
+    if found:
+        return _of_entries(pointer, signature, found, told)
+    for reader in (_of_ctypes, _of_cffi, _of_capsule):
+        read = reader(pointer, signature)
+        if read is not None:
+            return (_checked(read[0], pointer), *read[1:])
+    raise TypeError(f"{show(pointer)} holds no address of a C function; needed is {_KINDS}")
+
+
+def _checked(address: int, pointer: Any) -> int:
+    if is_address(address):
+        return address
+    raise ValueError(f"{show(pointer)} is not the address of a C function")
+
+
+# What tells nothing of const.
+_WITHOUT_CONST = ("cffi", "ctypes", "Numba")
+
+
+def is_of(entry: Entry, signature: str) -> bool:
+    """Is the entry's C function one of this signature, as far as its source can tell?"""
+    if are_equivalent(entry.signature, signature):
+        return True
+    if entry.place not in _WITHOUT_CONST:
+        return False
+    char = letters_of("char *")
+    plain = signature.replace("&k", "&")
+    return any(are_equivalent(entry.signature, each) for each in (plain, plain.replace("s", char)))
+
+
+def _of_entries(pointer: Any, signature: str, found: list[Entry], told: int) -> _Read:
+    for entry in found:
+        if not is_of(entry, signature):
+            continue
+        if entry.flags & Flags.TAKES_SELF:
+            raise TypeError(
+                f"{show(pointer)} is a method: its C function takes self, "
+                f"which '{signature}' does not show"
+            )
+        return entry.address, entry.with_effects(Flags(told) & PROMISES).flags, entry.keep_alive
+    raise TypeError(
+        f"{show(pointer)} is no C function of '{signature}'; it is "
+        + ", ".join(f"'{entry.signature}'" for entry in found)
+    )
+
+
+def _of_ctypes(pointer: Any, signature: str) -> _Read | None:
+    if is_a(pointer, imported_class("ctypes", "_CFuncPtr")):
+        # Not None either where they raise.
+        if attribute(pointer, "argtypes", pointer) is not None:
+            raise TypeError(
+                f"{show(pointer)} has argtypes or a restype that no signature has; tag its address, "
+                "ctypes.cast(f, ctypes.c_void_p), if you are sure"
+            )
+        address, keep_alive = address_of(pointer)
+        # Without argtypes nothing is known but what the prototype does about exceptions.
+        bits = attribute(type(pointer), "_flags_")
+        if not is_a(bits, int):
+            raise TypeError(f"{show(pointer)} has a prototype without flags")
+        raises = int.__and__(bits, FUNCFLAG_PYTHONAPI)
+        if raises and not has_error_value(parse_signature(signature)[1]):
+            raise TypeError(
+                f"{show(pointer)} may raise, which '{signature}' cannot say; tag its address, "
+                "ctypes.cast(f, ctypes.c_void_p), with flags=NEEDS_THREAD, if it does not"
+            )
+        flags = Flags.NEEDS_THREAD | Flags.MAY_RAISE if raises else Flags(0)
+        return address, flags, keep_alive
+    if is_a(pointer, imported_class("ctypes", "c_void_p")):
+        address, keep_alive = address_of(pointer)
+        return address, Flags(0), keep_alive
+    return None
+
+
+def _of_cffi(pointer: Any, signature: str) -> _Read | None:
+    if not is_a(pointer, imported_class("_cffi_backend", "_CDataBase")):
+        return None
+    kind = sys.modules["_cffi_backend"].typeof(pointer)
+    if kind.kind == "function" or kind.cname == "void *":
+        return int(_cffi.ffi().cast("uintptr_t", pointer)), Flags(0), pointer
+    raise TypeError(f"{show(pointer)} is a '{kind.cname}', no pointer to a function")
+
+
+def _of_capsule(pointer: Any, signature: str) -> _Read | None:
+    capsule = pointer
+    if is_a(pointer, imported_class("scipy._lib._ccallback", "LowLevelCallable")):
+        # Of a declaration that no signature is; what has one offers an entry.
+        capsule = next(tuple.__iter__(pointer), None)
+    if not is_capsule(capsule):
+        return None
+    return capsule_address(capsule), Flags(0), pointer

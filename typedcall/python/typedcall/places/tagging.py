@@ -1,0 +1,131 @@
+"""What tag() is given, checked and read: the rows of a table, the same for CPython's side table and
+for the tags that Python code keeps on PyPy."""
+from __future__ import annotations
+
+import operator
+import types
+from collections.abc import Iterable, Sequence
+from typing import Any, Callable
+
+from typedcall.places.pointers import read_pointer
+from typedcall.record.c_text import parse_declaration
+from typedcall.record.codes import CODES
+from typedcall.record.records import Entry, parse_signature
+from typedcall.tools.foreign import exact_text, is_a, show
+
+__all__ = ["OF_TAGS", "Row", "bound_method_error", "kept_by_tag", "read_flags", "read_rows", "read_texts"]
+
+#: Where entries are that tag() has given, or a provider in C.
+OF_TAGS = ("def row", "object row")
+#: Signature, flags, address.
+Row = tuple[str, int, int]
+
+
+def read_flags(flags: int, what: str = "flags") -> int:
+    """Flags as they were given, under the name `what`. TypeError for what is no int, ValueError for
+    bits that no flags have."""
+    if not hasattr(type(flags), "__index__"):
+        raise TypeError(f"{what} must be typedcall.Flags, not '{type(flags).__name__}'")
+    flags = operator.index(flags)
+    if not 0 <= flags < 1 << 32:
+        raise ValueError(f"unusable flags {flags:#x}: flags have 32 bits")
+    return flags
+
+
+def read_texts(signature: str, casting: str) -> tuple[str, str]:
+    """Both as texts of the exact type. TypeError for what is no str."""
+    if not is_a(signature, str):
+        parse_signature(signature)
+    if not is_a(casting, str):
+        raise TypeError(f"casting must be a str, not '{type(casting).__name__}'")
+    return exact_text(signature), exact_text(casting)
+
+
+def _letters(text: Any) -> str:
+    """`double(double, int)` as "di->d", and what is spelt by letters as it is."""
+    if is_a(text, str):
+        text = exact_text(text)
+        if "(" in text:
+            text = parse_declaration(text).signature
+    try:
+        parse_signature(text)
+    except ValueError as error:
+        if "unknown type code" not in str(error):
+            raise
+        known = ", ".join(f"{letters} {code.c_type}" for letters, code in CODES.items())
+        raise ValueError(f"{error}; there are {known}, & in front for a pointer to one of them, "
+                         "* for a buffer, k behind both for const") from None
+    return str(text)
+
+
+def bound_method_error(f: Any) -> TypeError:
+    """For tag()."""
+    return TypeError(
+        f"{show(f)} is made again by each access, and its tag would go with it: tag its "
+        "__func__, or an object that stays"
+    )
+
+
+def kept_by_tag(f: Any, kept: Iterable[Any]) -> tuple[Any, ...] | None:
+    """What a tag of `f` keeps alive of that. Not `f`: the tag goes with it, and nobody sees that the
+    interpreter's table has it."""
+    found = {id(None): None, id(f): f}  # the two that are not
+    for each in kept:
+        # Entries of what shares its memory keep several things.
+        for part in each if type(each) is tuple else (each,):
+            found.setdefault(id(part), part)
+    return tuple(found.values())[2:] or None
+
+
+def read_rows(
+    f: Any,
+    signature: str | Sequence[str],
+    address: Any,
+    flags: int | Sequence[int],
+    entries: Callable[[Any], list[Entry]],
+) -> tuple[list[Row], tuple[Any, ...] | None]:
+    """The rows that `f` is to have, and what they keep alive, if anything. TypeError and ValueError
+    as tag() has them. `entries`: what asks an object for its own."""
+    given: Any = signature
+    if not is_a(given, str) and (is_a(address, str) or (is_a(f, str) and callable(given))):
+        raise TypeError(
+            "the arguments of tag() are swapped: the Python function comes first, then the "
+            "signature, then the C function's address"
+        )
+    if not callable(f):
+        raise TypeError(f"only callables are tagged, not {show(f)}")
+    if is_a(f, types.MethodType):
+        raise bound_method_error(f)
+    several: Any = flags
+    of_each = None
+    # Flags is an int, over which one can go from 3.11 on.
+    if hasattr(type(several), "__iter__") and not hasattr(type(several), "__index__"):
+        of_each = [read_flags(each) for each in several]
+    of_all = 0 if of_each is not None else read_flags(several)
+    if is_a(given, str):
+        texts: list[Any] = [given]
+        pointers: list[Any] = [address]
+    else:
+        if not hasattr(type(given), "__iter__"):
+            parse_signature(given)
+        if not hasattr(type(address), "__iter__"):
+            raise TypeError(
+                "of several signatures each has an address; "
+                f"'{type(address).__name__}' is no sequence of them"
+            )
+        texts, pointers = list(given), list(address)
+    if len(texts) != len(pointers):
+        raise ValueError(
+            f"{len(texts)} signatures and {len(pointers)} addresses: each overload has one of either"
+        )
+    if of_each is not None and len(of_each) != len(texts):
+        raise ValueError(f"{len(texts)} signatures and {len(of_each)} flags: one for each, or for all")
+    rows, kept = [], []
+    for text, pointer, own in zip(texts, pointers, of_each or [of_all] * len(texts)):
+        text = _letters(text)
+        number, of_pointer, keep_alive = read_pointer(pointer, text, entries, own)
+        rows.append((text, own | int(of_pointer), number))
+        # What `f` itself offers its own row has, or `f`, unless that shares its memory with others.
+        if pointer is not f or type(keep_alive) is tuple:
+            kept.append(keep_alive)
+    return rows, kept_by_tag(f, kept)

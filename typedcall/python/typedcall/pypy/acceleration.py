@@ -1,0 +1,193 @@
+"""typedcall.accelerate: on PyPy, calls of a module's typed functions go straight to the C
+functions. On CPython, where that would make them slower, it does nothing and says so."""
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from typedcall.pypy.originals import find_shim, wrapper_of
+from typedcall.pypy.trust import read_trust, said_by_module
+from typedcall.record.records import Entry, Flags
+from typedcall.tools.foreign import is_a, members, module_of, text_attribute, type_name
+from typedcall.tools.identity import IdentityTable
+
+__all__ = ["Acceleration", "accelerate", "restore"]
+
+IS_PYPY = sys.implementation.name == "pypy"
+_NOT_PYPY = (
+    f"nothing is installed: this is {sys.implementation.name}, "
+    "where the boxed call is the quickest from Python"
+)
+#: The one reason that trust takes away.
+_UNTRUSTED = "nothing says that it needs no GIL; trust=\"thread_safe\" does"
+
+#: What was promised of a function, until restore().
+_promised: IdentityTable[Flags] = IdentityTable()
+
+
+@dataclass(frozen=True)
+class Acceleration:
+    """What accelerate() has done. True if anything is accelerated."""
+
+    module: str
+    #: Names that lead to an accelerated function now, "Class.method" for static methods.
+    accelerated: list[str] = field(default_factory=list)
+    #: Typed functions that stay as they are, and why.
+    refused: dict[str, str] = field(default_factory=dict)
+    #: Those that stay, and those of which an overload does, because nobody has said that they need no
+    #: GIL: what `trust=` takes, if you know.
+    untrusted: list[str] = field(default_factory=list)
+    #: Accelerated because accelerate() was told so by `trust=`.
+    trusted: list[str] = field(default_factory=list)
+    #: Why nothing was tried; empty on PyPy.
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.accelerated)
+
+    def __str__(self) -> str:
+        if self.reason:
+            return f"{self.module}: {self.reason}"
+        lines = [f"{self.module}: {len(self.accelerated)} accelerated"]
+        lines += ["  " + name for name in self.accelerated]
+        lines += ["  not {}: {}".format(*pair) for pair in self.refused.items()]
+        if self.untrusted:
+            lines.append(f"  trust={self.untrusted!r} lets more in, if they call nothing of Python and "
+                         "several threads may be in them at once")
+        return "\n".join(lines)
+
+
+def _places(module: ModuleType) -> Iterator[tuple[Any, str, str, Any]]:
+    """(namespace, attribute, name to show, function) of what may be typed: functions of the module,
+    and the static methods of its classes."""
+    own_name = text_attribute(module, "__name__")
+    for name, value in members(module):
+        if not is_a(value, type):
+            yield module, name, name, value
+        elif own_name is not None and text_attribute(value, "__module__") == own_name:
+            for attribute, raw in members(value):
+                if is_a(raw, staticmethod):
+                    yield value, attribute, f"{name}.{attribute}", raw.__func__
+
+
+def _homes(namespace: Any, attribute: str, function: Any) -> Iterator[tuple[Any, str]]:
+    """Where to put a function's substitute: where it was found, and, if it was imported there, also
+    where it was defined. Pickle looks there, and the two stay the same object."""
+    yield namespace, attribute
+    home = module_of(function)
+    name = text_attribute(function, "__name__")
+    if home is None or not name or is_a(namespace, type):
+        return
+    if home is namespace and name == attribute:
+        return
+    if any(each == name and found is function for each, found in members(home)):
+        yield home, name
+
+
+def _put(namespace: Any, attribute: str, function: Any) -> None:
+    if is_a(namespace, type):
+        function = staticmethod(function)
+    setattr(namespace, attribute, function)
+
+
+def _check_module(module: Any) -> None:
+    if not is_a(module, ModuleType):
+        raise TypeError(f"a module is needed, not a '{type_name(module)}' object")
+
+
+def _home(namespace: Any, function: Any, module: ModuleType) -> Any:
+    """The module that has defined a function, as far as its names say."""
+    return module_of(namespace if is_a(namespace, type) else function) or module
+
+
+def _why_boxed(entry: Entry) -> str:
+    """Why a shim does not call it; nothing if it does."""
+    from typedcall.pypy.pointers import says_threads, why_not
+
+    if why_not(entry.with_effects(Flags.THREAD_SAFE)) is not None:
+        return why_not(entry) or ""
+    return "" if why_not(entry) is None and says_threads(entry) else _UNTRUSTED
+
+
+def accelerate(module: ModuleType, *, trust: Any = None) -> Acceleration:
+    """On PyPy, replaces the typed functions of `module`, and the typed static methods of its
+    classes, by functions that call the C function through cffi when the arguments' types are the
+    very ones of the signature (an int that fits, a float, a bool), and the original in every other
+    case. Results and exceptions, names, documentation, signature and pickling by name stay as they
+    are; `__wrapped__` is the original. Done twice it changes nothing. restore() takes it back.
+
+    Only entries are used that need neither the GIL nor self, set no exception and have no objects
+    or pointers; where one falls back, the original is called. PyPy lets the GIL go around a cffi
+    call, so somebody must have said that several threads may be in the function at once: its entry by
+    PURE or THREAD_SAFE, its module by `__typedcall_effects__ = "thread_safe"`, or you by `trust`.
+
+    `trust` is "thread_safe" or "pure", for all functions of the module, or a list of their names as the
+    result has them. It is your promise that these C functions use nothing of Python and are safe in several threads, as
+    a tag's is: where it is wrong, results are, or the process crashes. It lasts until restore(), in this process.
+    What an entry itself says stands, that it may raise or needs the GIL; but METH_TYPED rows in PyPy's
+    own layout or the seed post's have no word for the GIL, and are let in. What stays boxed for want of such
+    a word is in the result's `untrusted`.
+
+    What other modules imported from `module` before (`from module import f`) stays the original,
+    unless `module` itself had it from there; such an original cannot be pickled meanwhile, because
+    its name leads to another object. On CPython nothing is installed, and the result says so.
+    TypeError if `module` is none, or `trust` neither; ValueError for a word that is no effect and for names
+    that no typed function of the module has, before anything is changed."""
+    _check_module(module)
+    promise = read_trust(trust)
+    if not IS_PYPY:
+        return Acceleration(module.__name__, reason=_NOT_PYPY)
+    from typedcall.pypy.backend import own_entries
+
+    typed = []
+    for namespace, attribute, shown, found in _places(module):
+        function = found if wrapper_of(found) is None else wrapper_of(found)
+        entries = own_entries(function) if callable(function) else []
+        if entries:
+            typed.append((namespace, attribute, shown, found, function, entries))
+    promise.check(module.__name__, [shown for _, _, shown, _, _, _ in typed])
+    result = Acceleration(module.__name__)
+    for namespace, attribute, shown, found, function, entries in typed:
+        promised = promise.of(shown) | (_promised.get(function) or Flags(0))
+        said = said_by_module(_home(namespace, function, module))
+        taken = [entry.with_effects(said).with_effects(promised) for entry in entries]
+        reasons = {entry.signature: _why_boxed(entry) for entry in taken}
+        if _UNTRUSTED in reasons.values():
+            result.untrusted.append(shown)
+        shim = find_shim(function, taken) if "" in reasons.values() else None
+        if shim is None:
+            listed = [f"'{text}' ({why})" for text, why in reasons.items()]
+            result.refused[shown] = "; ".join(listed) if all(reasons.values()) else "an overload takes any object"
+            continue
+        try:
+            if found is not shim:
+                for home, name in _homes(namespace, attribute, found):
+                    _put(home, name, shim)
+        except (AttributeError, TypeError) as error:
+            result.refused[shown] = str(error)
+            continue
+        result.accelerated.append(shown)
+        if promised:
+            _promised.put(function, promised)
+            if any(_why_boxed(entry.with_effects(said)) == _UNTRUSTED for entry in entries):
+                result.trusted.append(shown)
+    return result
+
+
+def restore(module: ModuleType) -> list[str]:
+    """Puts the original functions back where accelerate(module) has replaced them, and forgets what was
+    promised of them. Returns their names. TypeError if `module` is none."""
+    _check_module(module)
+    restored = []
+    for namespace, attribute, shown, function in _places(module):
+        wrapper = wrapper_of(function)
+        if wrapper is None:
+            continue
+        for home, name in list(_homes(namespace, attribute, function)):
+            _put(home, name, wrapper)
+        _promised.pop(wrapper)
+        restored.append(shown)
+    return restored

@@ -1,0 +1,151 @@
+"""What typedcall/calling/api.py needs of PyPy: entries from METH_TYPED metadata, and tags from outside in a table of
+this module's. typedcall/calling/cpython_backend.py says what each function is for; function.py calls."""
+from __future__ import annotations
+
+from typing import Any, Callable, NamedTuple
+
+from typedcall.native import _native
+from typedcall.places.tagging import Row, bound_method_error, kept_by_tag
+from typedcall.pypy.function import TypedFunction
+from typedcall.pypy.originals import wrapper_of
+from typedcall.pypy.pointers import why_not
+from typedcall.record.records import (
+    BARE_LAYOUT,
+    PROMISES,
+    Entry,
+    Flags,
+    matching,
+    parse_signature,
+    row_of,
+)
+from typedcall.tools.foreign import attribute, name_of, show, type_name
+from typedcall.tools.identity import IdentityTable
+
+__all__ = [
+    "HAS_SIDE_TABLE", "CAPABILITIES", "TypedFunction", "kept_with", "make_function", "obstacle",
+    "own_entries", "pickle_by", "refuse", "resolve_own", "select", "tag", "untag",
+]
+
+HAS_SIDE_TABLE = False
+
+#: What why_not() allows a call through cffi, which is no question of flags alone.
+CAPABILITIES = None
+
+
+class _Tag(NamedTuple):
+    """What tag() was told of one callable: (signature, flags, address), and what it was given."""
+
+    rows: list[Row]
+    keep_alive: Any
+
+
+_tags: IdentityTable[_Tag] = IdentityTable()
+
+
+def _is_bound_builtin(function: Any) -> bool:
+    return type_name(function) == "builtin method"
+
+
+def _wrapper(f: Any) -> Any:
+    wrapper = wrapper_of(f)
+    return f if wrapper is None else wrapper
+
+
+def pickle_by(reduce: Callable[..., Any]) -> None:
+    TypedFunction.reduce = staticmethod(reduce)
+
+
+def own_entries(f: Any) -> list[Entry]:
+    function = _wrapper(f)
+    # Not handed over without a look at its type: some of PyPy's own objects crash every extension.
+    read = attribute(function, "__func__") if _is_bound_builtin(function) else function
+    # Not `in`, which would ask a metaclass for its `__eq__`.
+    is_readable = any(type(read) is each for each in _native.TYPES)
+    rows = _native.entries(read) if is_readable else []
+    existing = _tags.get(function)
+    if existing is not None:
+        keep = (function, existing.keep_alive)
+        # What the layout cannot say, a tag of the same C function does.
+        told = [(text, at) for text, _, at in existing.rows]
+        rows = [row for row in rows if row[3] != BARE_LAYOUT or (row[0], row[2]) not in told]
+        rows += [(*row, "object row", keep) for row in existing.rows]
+    return [Entry(text, Flags(flags), at, place, keep) for text, flags, at, place, keep in rows]
+
+
+def resolve_own(f: Any, asked: str, can: int | None, casting: str) -> TypedFunction | None:
+    entry = select(own_entries(f), asked, can, casting)
+    return None if entry is None else make_function(f, entry, asked, can, casting)
+
+
+def select(found: list[Entry], asked: str, can: int | None, casting: str) -> Entry | None:
+    parse_signature(asked)
+    if casting not in ("exact", "equivalent", "safe"):
+        raise ValueError(f"casting is 'exact', 'equivalent' or 'safe', not {casting!r}")
+    for entry in matching(found, asked, casting):
+        if not obstacle(entry, can):
+            return entry
+    return None
+
+
+def obstacle(entry: Entry, can: int | None) -> str:
+    return why_not(entry) or "" if can is None else entry.flags.asks(can)
+
+
+def refuse(f: Any, asked: str, can: int | None, casting: str) -> None:
+    # Where there is something to list, the caller does.
+    if not callable(f):
+        raise TypeError(f"{show(f)} is not callable")
+    if not own_entries(f):
+        raise TypeError(f"{name_of(f)} offers no typed function: nobody has tagged it (typedcall.tag())")
+
+
+def make_function(f: Any, entry: Entry, asked: str, can: int | None, casting: str) -> TypedFunction:
+    return TypedFunction(f, entry, asked, can, casting)
+
+
+def _is_told_by(entry: Entry, rows: list[Row]) -> bool:
+    """Does one of these rows say of a function in a layout without flags what that cannot, and nothing
+    else?"""
+    for text, told, address in rows:
+        promised = Flags(told) & PROMISES
+        if promised and entry.place == BARE_LAYOUT and (text, address) == (entry.signature, entry.address):
+            hints = PROMISES | Flags.SHORT
+            return told | hints in (entry.flags | hints, entry.with_effects(promised).flags | hints)
+    return False
+
+
+def tag(f: Any, rows: list[Row], kept: Any) -> None:
+    if _is_bound_builtin(f):
+        raise bound_method_error(f)
+    if not rows:
+        raise ValueError(f"{name_of(f)}: a tag needs at least one entry")
+    for i, row in enumerate(rows):
+        _native.check(*row, i, name_of(f))
+    function = _wrapper(f)
+    existing = [row_of(each) for each in own_entries(f) if not _is_told_by(each, rows)]
+    if existing == rows:
+        tagged = _tags.get(function)
+        if tagged is not None:
+            # A new tuple: who has resolved it keeps the old one. What is there already is not added.
+            both = kept_by_tag(function, [tagged.keep_alive or (), kept or ()])
+            _tags.put(function, _Tag(rows, both))
+        return
+    if existing:
+        pairs = list(zip(existing, rows))
+        at = next((i for i, (old, new) in enumerate(pairs) if old != new), len(pairs) - 1)
+        (text, flags, address), (offered, new_flags, new_address) = pairs[at]
+        raise ValueError(
+            f"{name_of(f)} is tagged already: '{text}' at {address:#x}, {Flags(flags).text} (overload "
+            f"{at + 1} of {len(existing)}), stands, '{offered}' at {new_address:#x}, "
+            f"{Flags(new_flags).text} (of {len(rows)}), was offered"
+        )
+    _tags.put(function, _Tag(rows, kept))
+
+
+def kept_with(f: Any, present: list[Entry]) -> list[Any]:
+    """What a tag is to keep that has these entries of the last tag, too."""
+    return [entry.keep_alive for entry in present]
+
+
+def untag(f: Any) -> bool:
+    return _tags.pop(_wrapper(f)) is not None

@@ -1,0 +1,148 @@
+"""The import hook of typedcall.accelerate_imports: modules are accelerated right after they have
+been executed, whoever finds and loads them."""
+from __future__ import annotations
+
+import importlib.machinery
+import sys
+import threading
+from collections.abc import Iterable, Sequence
+from types import ModuleType
+from typing import Any
+
+from typedcall.pypy.acceleration import IS_PYPY, Acceleration, accelerate
+from typedcall.pypy.trust import read_trust
+
+__all__ = ["ImportHook", "accelerate_imports"]
+
+
+class _Loader:
+    """In front of a module's loader until the module has been executed; then the module and its
+    spec have the loader that they would have had."""
+
+    def __init__(self, loader: Any, hook: ImportHook) -> None:
+        self._loader = loader
+        self._hook = hook
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: Any) -> Any:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        spec = getattr(module, "__spec__", None)
+        if spec is not None and spec.loader is self:
+            spec.loader = self._loader
+        if getattr(module, "__loader__", None) is self:
+            module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        # The module may have put another into its place.
+        self._hook.accelerate(sys.modules.get(module.__name__, module))
+
+
+class ImportHook:
+    """Accelerates the modules called `modules`, with their submodules, or for "*" all extension
+    modules, when they are imported or reloaded; those that are imported already at once. Other
+    finders and loaders work as before. A context manager; remove() ends it, and what has been
+    accelerated stays so. On CPython nothing is installed.
+
+    `trust` is accelerate()'s, for all functions of these modules: "thread_safe" or "pure". Names are one
+    module's, and are for accelerate(). TypeError unless `modules` is a str or an iterable of them."""
+
+    def __init__(self, modules: str | Iterable[str], *, trust: Any = None) -> None:
+        names = [modules] if isinstance(modules, str) else list(modules)
+        for name in names:
+            if not isinstance(name, str):
+                raise TypeError(f"names of modules are needed, not {name!r}")
+        self._names = tuple(names)
+        if read_trust(trust).names is not None:
+            raise TypeError("names are one module's: give them to accelerate(module, trust=...) when it is imported")
+        self._trust = trust
+        self._searching = threading.local()
+        #: What was done, by the module's name; for "*" only where something is typed.
+        self.results: dict[str, Acceleration] = {}
+        if not IS_PYPY:
+            return
+        sys.meta_path.insert(0, self)
+        for name, module in list(sys.modules.items()):
+            spec = getattr(module, "__spec__", None)
+            being_imported = getattr(spec, "_initializing", False)
+            if self._wants(name, getattr(spec, "loader", None)) and not being_imported:
+                self.accelerate(module)
+
+    def _names_it(self, name: str) -> bool:
+        return any(name == each or name.startswith(each + ".") for each in self._names)
+
+    def _wants(self, name: str, loader: Any) -> bool:
+        if loader is None:  # a namespace package
+            return False
+        if self._names_it(name):
+            return True
+        while isinstance(loader, _Loader):
+            loader = loader._loader
+        # Only extensions have typed functions of their own; whoever imports these gets them.
+        is_extension = isinstance(loader, importlib.machinery.ExtensionFileLoader)
+        return is_extension and "*" in self._names
+
+    def accelerate(self, module: Any) -> None:
+        """Accelerates a module that is known to be wanted."""
+        if isinstance(module, ModuleType):
+            done = accelerate(module, trust=self._trust)
+            if done or done.refused or self._names_it(module.__name__):
+                self.results[module.__name__] = done
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: Any = None
+    ) -> Any | None:
+        """A finder's: what the other finders find, with our loader in front of theirs."""
+        if getattr(self._searching, "name", None) == name:  # asked by another finder of this kind
+            return None
+        before = getattr(self._searching, "name", None)
+        self._searching.name = name
+        try:
+            spec = self._ask_others(name, path, target)
+        finally:
+            self._searching.name = before
+        if spec is None or not self._wants(name, spec.loader):
+            return spec
+        if hasattr(spec.loader, "exec_module"):
+            spec.loader = _Loader(spec.loader, self)
+        return spec
+
+    def _ask_others(self, name: str, path: Any, target: Any) -> Any | None:
+        for finder in list(sys.meta_path):
+            find_spec = getattr(finder, "find_spec", None)
+            if finder is self or find_spec is None:
+                continue
+            spec = find_spec(name, path, target)
+            if spec is not None:
+                return spec
+        return None
+
+    @property
+    def active(self) -> bool:
+        """Is it among the finders?"""
+        return any(finder is self for finder in sys.meta_path)
+
+    def remove(self) -> None:
+        """Takes the hook out. Doing it again changes nothing."""
+        sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self]
+
+    def __enter__(self) -> ImportHook:
+        return self
+
+    def __exit__(self, *unused: Any) -> None:
+        self.remove()
+
+    def __repr__(self) -> str:
+        names: list[str] = list(self._names)
+        return "<typedcall import hook for {}{}>".format(
+            ", ".join(names),
+            "" if self.active else ", not installed",
+        )
+
+
+def accelerate_imports(modules: str | Iterable[str], *, trust: Any = None) -> ImportHook:
+    """Accelerates modules as they are imported, or now if they are already; see
+    ImportHook, which is returned."""
+    return ImportHook(modules, trust=trust)

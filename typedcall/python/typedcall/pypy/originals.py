@@ -1,0 +1,55 @@
+"""Which function accelerate() has put into the place of which."""
+from __future__ import annotations
+
+import weakref
+from collections.abc import MutableMapping
+from typing import Any
+
+from typedcall.record.records import Entry
+from typedcall.tools.identity import IdentityTable
+from typedcall.tools.locks import RenewedLock
+from typedcall.tools.parameters import Parameters, parameters_of
+
+__all__ = ["find_shim", "wrapper_of"]
+
+
+class _Shim:
+    """What is known of a function that was put in the place of another."""
+
+    def __init__(self, wrapper: Any, entries: list[Entry], parameters: Parameters | None) -> None:
+        self.wrapper = wrapper
+        self.entries = entries
+        self.parameters = parameters
+
+
+_shims: IdentityTable[_Shim] = IdentityTable()
+_making = RenewedLock()
+# By the wrapper's id(): functions of extensions have no weak references, and a shim keeps its own.
+_shim_of: MutableMapping[int, Any] = weakref.WeakValueDictionary()
+
+
+def wrapper_of(function: Any) -> Any:
+    """The boxed function behind one of accelerate()'s, else None."""
+    shim = _shims.get(function)
+    return None if shim is None else shim.wrapper
+
+
+def find_shim(wrapper: Any, entries: list[Entry]) -> Any:
+    """The one shim of a function, whatever the names it has; None if there can be none."""
+    with _making.lock:
+        return _find_shim(wrapper, entries)
+
+
+def _find_shim(wrapper: Any, entries: list[Entry]) -> Any:
+    from typedcall.pypy.shims import make_shim
+
+    shim = _shim_of.get(id(wrapper))
+    known = _shims.get(shim)
+    parameters = parameters_of(wrapper)
+    if known is not None and known.entries == entries and repr(known.parameters) == repr(parameters):
+        return shim
+    shim = make_shim(wrapper, entries)
+    if shim is not None:
+        _shims.put(shim, _Shim(wrapper, entries, parameters))
+        _shim_of[id(wrapper)] = shim
+    return shim

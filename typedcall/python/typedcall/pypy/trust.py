@@ -1,0 +1,61 @@
+"""Who says that a function may be called without the GIL, several threads at once: its entry, its module, or
+whoever calls accelerate(trust=...) and knows better."""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from typedcall.record.records import PROMISES, Flags
+from typedcall.tools.foreign import is_a, text_attribute, type_name
+
+__all__ = ["Trust", "read_trust", "said_by_module"]
+
+#: The effects that let a function in, by the words that C++ providers have for them.
+_WORDS = {"thread_safe": Flags.THREAD_SAFE, "pure": Flags.PURE}
+_LISTED = "'thread_safe' or 'pure' for all functions of the module, or a list of their names"
+#: The attribute in which a module says one of these words of all its typed functions.
+_OF_MODULE = "__typedcall_effects__"
+
+
+class Trust(NamedTuple):
+    """What was promised."""
+
+    effects: Flags
+    #: Of these functions; None: of all.
+    names: frozenset[str] | None
+
+    def of(self, name: str) -> Flags:
+        return self.effects if self.names is None or name in self.names else Flags(0)
+
+    def check(self, module: str, typed: list[str]) -> None:
+        """ValueError for a name that none of these functions has."""
+        unknown = sorted(self.names - set(typed)) if self.names is not None else []
+        if unknown:
+            offered = ", ".join(typed) or "it has none"
+            raise ValueError(f"trust names {unknown!r}, but typed functions of {module} are: {offered}")
+
+
+def read_trust(trust: Any) -> Trust:
+    """What accelerate() was given. TypeError and ValueError for what makes no sense."""
+    if trust is None:
+        return Trust(Flags(0), None)
+    if is_a(trust, str):
+        if trust not in _WORDS:
+            raise ValueError(f"trust={trust!r} is no effect: it is {_LISTED}, trust=[{trust!r}]")
+        return Trust(_WORDS[trust], None)
+    if is_a(trust, Flags):
+        if not trust or trust & ~PROMISES:
+            raise ValueError(f"trust={trust!r} is more than a promise about threads: it is {_LISTED}")
+        return Trust(trust, None)
+    # Of a mapping only the keys would count, and of bytes the numbers.
+    if hasattr(type(trust), "keys") or is_a(trust, bytes) or not hasattr(type(trust), "__iter__"):
+        raise TypeError(f"trust is {_LISTED}, not a '{type_name(trust)}' object")
+    names = list(trust)
+    for name in names:
+        if not is_a(name, str):
+            raise TypeError(f"trust is a list of names, and {name!r} is none")
+    return Trust(Flags.THREAD_SAFE, frozenset(names))
+
+
+def said_by_module(module: Any) -> Flags:
+    """What a module says of all its typed functions, if anything."""
+    return _WORDS.get(text_attribute(module, _OF_MODULE) or "", Flags(0))

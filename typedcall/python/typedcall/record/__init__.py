@@ -1,0 +1,1 @@
+"""Entries and signatures as Python objects; C declarations and buffers as signatures."""

@@ -1,0 +1,33 @@
+"""Which exporters of memory (PEP 3118) are buffers of a type, by their formats."""
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from typedcall.record.codes import CODES, is_const, pointee
+
+__all__ = ["fits_buffer", "formats_of"]
+
+
+@functools.cache
+def formats_of(letters: str) -> frozenset[str]:
+    """The formats of its elements, whose size counts besides. typedcall/convert/buffer_format.h does
+    the same: the marks say that the bytes are in this machine's order."""
+    code = CODES[pointee(letters)]
+    same = [each.letters for each in CODES.values() if each.kind == code.kind]
+    if code.size == 1 and code.kind in ("signed", "unsigned"):
+        same.append("c")
+    return frozenset(mark + each for mark in ("", "@", "=", "<", "^") for each in same)
+
+
+def fits_buffer(letters: str, value: Any) -> bool:
+    """Is `value` what a buffer argument takes? Alignment is not looked at."""
+    code = CODES[pointee(letters)]
+    if code.kind == "string":
+        return isinstance(value, str)
+    try:
+        view = memoryview(value)
+    except TypeError:
+        return False
+    return (view.format in formats_of(letters) and view.itemsize == code.size and view.ndim == 1
+            and view.c_contiguous and (is_const(letters) or not view.readonly))

@@ -1,0 +1,186 @@
+"""Signatures as C declarations, and back: what tag() is given, headers, the texts that Cython and SciPy
+give their capsules, the type names of cffi. Letters come from the list of type codes."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from typedcall.record.c_parser import Array, Function, Parameter, Parser, Pointer, Type
+from typedcall.record.codes import CODES, is_buffer, is_const, letters_for, pointee
+from typedcall.record.records import parse_signature
+
+__all__ = [
+    "Declaration", "c_text", "c_types", "declaration_of", "letters_of", "letters_of_type", "parameters_of",
+    "parse_declaration", "parse_function",
+]
+
+_BY_C_TYPE: dict[str, str] = {code.c_type: code.letters for code in CODES.values()}
+
+
+class Declaration(NamedTuple):
+    """A C function's type: letters of its parameters and its result, and the parameters' texts; and
+    its name, if the text has one."""
+
+    arguments: list[str]
+    result: str
+    texts: list[str]
+    name: str
+
+    @property
+    def signature(self) -> str:
+        return "".join(self.arguments) + "->" + self.result
+
+
+def _value_letters(name: str) -> str | None:
+    """The letters of a type without stars, or None if nothing is known of it."""
+    if name.rstrip("0123456789") in ("int", "uint") and name[-1].isdecimal():
+        kind, _, bits = name.rpartition("int")
+        return letters_for("unsigned" if kind else "signed", int(bits) // 8)
+    if name == "char":
+        # Plain char has a sign on x86 and none on Arm.
+        is_signed = platform.machine().lower() in ("x86_64", "amd64", "i686", "i386")
+        return letters_for("signed" if is_signed else "unsigned", 1)
+    return _BY_C_TYPE.get(name)
+
+
+def letters_of_type(of: Type, text: str) -> str:
+    """The letters of a parameter or a result. An array is a pointer, which is `const` where its elements
+    are. A pointer to what has no code, another pointer, a function is "P". ValueError, with `text`, for
+    other things without a code."""
+    if not of.layers:
+        letters = _value_letters(of.base)
+        if letters is None:
+            known = ", ".join(name for name in _BY_C_TYPE if "*" not in name)
+            raise ValueError(f"no type code for the C type {text!r}; there are {known}")
+        return letters
+    if len(of.layers) == 1 and not isinstance(of.layers[0], Function):
+        if of.base == "PyObject":
+            return _BY_C_TYPE["PyObject *"]
+        if of.base == "char" and of.is_const:
+            return _BY_C_TYPE["const char *"]
+        pointed = _value_letters(of.base)
+        if pointed is not None and CODES[pointed].kind != "void":
+            return ("&k" if of.is_const else "&") + pointed
+    return _BY_C_TYPE["void *"]
+
+
+def letters_of(text: str) -> str:
+    """`unsigned int` -> "I", `const double *` -> "&kd", `char const *` -> "s", `char *` -> "&b" or "&B",
+    `struct x *` -> "P". ValueError for what has no code."""
+    parser = Parser(text)
+    of, _ = parser.declarator(parser.specifiers()[0], is_parameter=True)
+    if parser.next:
+        raise parser.refuse()
+    return letters_of_type(of, text)
+
+
+def parse_function(
+    text: str, types: Mapping[str, Type] | None = None, or_pointer: bool = False
+) -> tuple[Type, str]:
+    """The type of the C function that `text` declares, or of a pointer to one, and its name or "".
+    ValueError for anything else."""
+    try:
+        parser = Parser(text, types)
+        of, storage = parser.specifiers()
+        of, name = parser.declarator(of)
+        parser.take(";")
+        if parser.next or "typedef" in storage:
+            raise parser.refuse()
+    except ValueError as error:
+        raise ValueError(f"not the type of a C function: {text!r}: {error}") from None
+    if or_pointer and of.layers[1:] and of.layers[0] == Pointer(False):
+        of = of._replace(layers=of.layers[1:])
+    if not of.layers or not isinstance(of.layers[0], Function):
+        raise ValueError(f"not the type of a C function: {text!r}")
+    return of, name
+
+
+def parse_declaration(text: str) -> Declaration:
+    """`double (int, double *)`, with names or without. ValueError for anything else."""
+    return declaration_of(*parse_function(text), text)
+
+
+def parameters_of(of: Type, text: str) -> tuple[Parameter, ...]:
+    """A function's. ValueError where they are not said, or not how many they are."""
+    function = of.layers[0]
+    assert isinstance(function, Function)
+    if function.is_variadic:
+        raise ValueError(f"a function with variable arguments has no signature: {text!r}")
+    if function.parameters is None:
+        raise ValueError(f"{text!r} does not say which parameters there are; (void) is none")
+    return function.parameters
+
+
+def declaration_of(of: Type, name: str, text: str) -> Declaration:
+    """Of a function's type, that of what `text` declares. ValueError for what has no signature."""
+    parameters = parameters_of(of, text)
+    texts = [each.text for each in parameters]
+    arguments = [letters_of_type(each.type, each.text) for each in parameters]
+    if "v" in arguments:
+        raise ValueError(f"a parameter cannot be void: {text!r}")
+    _join_buffers(parameters, texts, arguments)
+    result = letters_of_type(of._replace(layers=of.layers[1:]), text.partition("(")[0].strip() or text)
+    return Declaration(arguments, result, texts, name)
+
+
+def _join_buffers(parameters: tuple[Parameter, ...], texts: list[str], arguments: list[str]) -> None:
+    """An array whose length is the next parameter is a buffer, one of const char a text, and the two
+    are one argument of Python's. A pointer in front of a number says nothing of the kind, nor does any
+    other array."""
+    for at in range(len(parameters) - 2, -1, -1):
+        array, count = parameters[at], parameters[at + 1]
+        first, *rest = array.type.layers or (None,)
+        # Of pointers, structs and what else has no code there is no buffer.
+        if not isinstance(first, Array) or rest or arguments[at] in ("P", "O"):
+            continue
+        if is_buffer(arguments[at + 1]) and first.length == parameters[at + 2].name != "":
+            raise ValueError(f"each buffer has a length of its own behind it, {texts[at]!r} has none")
+        if first.length != count.name or not count.name:
+            continue
+        known = CODES.get(arguments[at + 1])
+        if known is None or (known.kind, known.size) != ("signed", CODES["n"].size):
+            pointer = f"{c_types(arguments[at] + '->v')[0][0]}{array.name}"
+            raise ValueError(
+                f"the length of a buffer is a Py_ssize_t, not {count.text!r}: if the C function has that, "
+                f"write {pointer + ', ' + count.text!r}, which is two arguments, "
+                f"'{arguments[at]}{arguments[at + 1]}'"
+            )
+        letters = "*s" if arguments[at] == "s" else arguments[at].replace("&", "*")
+        arguments[at : at + 2] = [letters]
+        texts[at : at + 2] = [f"{texts[at]}, {texts[at + 1]}"]
+
+
+def c_types(
+    signature: str, names: dict[str, str] | None = None, const: str = "const {}"
+) -> tuple[list[str], str]:
+    """`i&d->d` as (['int', 'double *'], 'double'); `names` are other C names, by letters, and `const`
+    how a type is spelt that may only be read. A buffer is two parameters: `*kd->d` has
+    'const double *' and 'intptr_t'."""
+
+    def spell(letters: str) -> str:
+        code = pointee(letters)
+        name = (names or {}).get(code) or CODES[code].c_type
+        if letters == code or letters == "*s":
+            return name
+        if is_const(letters):
+            name = f"{name} const" if name.endswith("*") else const.format(name)
+        return name + ("*" if name.endswith("*") else " *")
+
+    parameters = []
+    arguments, result = parse_signature(signature)
+    for letters in arguments:
+        parameters.append(spell(letters))
+        if is_buffer(letters):
+            parameters.append(spell("n"))
+    return parameters, spell(result)
+
+
+def c_text(
+    signature: str, names: dict[str, str] | None = None, const: str = "const {}"
+) -> str:
+    """`i&d->d` as `double (int, double *)`, with the spaces that Cython and SciPy have."""
+    arguments, result = c_types(signature, names, const)
+    space = "" if result.endswith("*") else " "
+    return "{}{}({})".format(result, space, ", ".join(arguments) or "void")

@@ -1,0 +1,134 @@
+"""The native type codes of a signature, by their letters, and the list of flags. typedcall/type_codes.h
+and typedcall/native_callable.h own the lists, and typedcall/signature.h the grammar: what is here
+comes from the extension module that was compiled with them, or where there is none from no_native.py."""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+try:
+    from typedcall.native._native import (
+        ABI_MASK,
+        FLAGS,
+        MANDATORY_MASK,
+        TYPE_CODES,
+        answers,
+        are_equivalent,
+        parse_signature,
+    )
+except ModuleNotFoundError as error:  # one that is there and cannot be loaded is an error
+    if error.name != "typedcall.native._native":
+        raise
+    from typedcall.native.no_native import (
+        ABI_MASK,
+        FLAGS,
+        MANDATORY_MASK,
+        TYPE_CODES,
+        WHY_NOTHING,
+        answers,
+        are_equivalent,
+        parse_signature,
+    )
+else:
+    #: Why nothing is offered: there is no extension module. Empty where there is one.
+    WHY_NOTHING = ""
+
+__all__ = [
+    "ABI_MASK", "CODES", "Code", "FLAGS", "MANDATORY_MASK", "WHY_NOTHING", "answers", "are_equivalent",
+    "c_letters", "has_error_value", "is_buffer", "is_const", "is_place", "kind_of", "letters_for",
+    "parse_signature", "pointee", "range_of",
+]
+
+
+class Code(NamedTuple):
+    """One native type."""
+
+    letters: str
+    #: As C writes it: "double", "long double _Complex", "PyObject *".
+    c_type: str
+    #: "void", "bool", "signed", "unsigned", "floating", "complex", "pointer", "string", "object".
+    kind: str
+    #: In bytes; 0 for "v".
+    size: int
+    alignment: int
+    #: Can a result of this type say that there is an exception? docs/ABI.md, section 3, MAY_RAISE.
+    has_error_value: bool
+
+
+def _spell(letters: str, c_type: str, kind: str) -> str:
+    """The list names types of its own where compilers spell C's differently."""
+    if kind == "COMPLEX":
+        return _C_TYPES[letters[1:]] + " _Complex"
+    return "PyObject *" if kind == "OBJECT" else c_type
+
+
+_C_TYPES: dict[str, str] = {row[0]: row[1] for row in TYPE_CODES}
+
+#: By letters, in the order of the list.
+CODES: dict[str, Code] = {
+    letters: Code(letters, _spell(letters, c_type, kind), kind.lower(), size, alignment, raises)
+    for letters, c_type, kind, size, alignment, raises in TYPE_CODES
+}
+
+_BY_SIZE: dict[tuple[str, int], str] = {}
+for _code in CODES.values():
+    # "l" comes before "q" and "n", which have the same width on LP64.
+    _BY_SIZE.setdefault((_code.kind, _code.size), _code.letters)
+
+
+def letters_for(kind: str, size: int) -> str:
+    """The canonical letters of a native type of that kind and size in bytes, "l" for a signed
+    integer of eight. ValueError where there is none."""
+    try:
+        return _BY_SIZE[kind, size]
+    except KeyError:
+        raise ValueError(f"no type code for {kind} values of {size} bytes") from None
+
+
+def is_buffer(letters: str) -> bool:
+    """Is it one Python argument that is two in C, a pointer and a count?"""
+    return letters.startswith("*")
+
+
+def is_const(letters: str) -> bool:
+    """Is it a pointer or a buffer that nothing is written through?"""
+    return letters[:2] in ("&k", "*k") or letters == "*s"
+
+
+def is_place(letters: str) -> bool:
+    """Can a function that returns a status, or falls back, put its value there?"""
+    return letters.startswith("&") and not is_const(letters)
+
+
+def pointee(letters: str) -> str:
+    """The letters of what a pointer points to, of a buffer's elements ("s" for a text); others'
+    own."""
+    return letters.lstrip("&*").lstrip("k")
+
+
+def kind_of(letters: str) -> str:
+    """The kind of a type, "pointer" for one with an "&" in front, "buffer" for one with a "*"."""
+    if is_buffer(letters):
+        return "buffer"
+    return "pointer" if letters.startswith("&") else CODES[letters].kind
+
+
+def c_letters(arguments: list[str]) -> list[str]:
+    """Of the arguments that C gets: a buffer is the pointer to its first element and their number."""
+    made = []
+    for letters in arguments:
+        made.append("s" if letters == "*s" else letters.replace("*", "&"))
+        if is_buffer(letters):
+            made.append("n")
+    return made
+
+
+def has_error_value(result: str) -> bool:
+    """Code.has_error_value of a result, which may be a pointer."""
+    return result.startswith("&") or CODES[result].has_error_value
+
+
+def range_of(letters: str) -> tuple[int, int]:
+    """The smallest and the largest value of an integer type."""
+    bits = 8 * CODES[letters].size
+    least = -1 << (bits - 1) if CODES[letters].kind == "signed" else 0
+    return least, least + (1 << bits) - 1

@@ -1,0 +1,163 @@
+"""The record in Python: what an object offers (Entry), and what its flags mean (Flags). In Python,
+because every interpreter and every adapter needs it."""
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field, replace
+from typing import Any, Optional, Union
+
+from typedcall.record.codes import (
+    ABI_MASK,
+    FLAGS,
+    MANDATORY_MASK,
+    answers,
+    is_place,
+    parse_signature,
+    pointee,
+)
+
+__all__ = ["BARE_LAYOUT", "EVERYTHING", "PROMISES", "Entry", "Flags", "Found", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
+
+#: Handles whatever an entry may ask of its caller.
+EVERYTHING = MANDATORY_MASK
+#: Where an entry comes from PyPy's struct alone or the seed post's, which have no flags: that it needs the
+#: GIL is then taken for granted, and that it may raise is not.
+BARE_LAYOUT = "PyPy metadata"
+#: What a caller must understand, and what no version has given a meaning.
+_MANDATORY = ABI_MASK | MANDATORY_MASK
+_BITS = {name: bit for name, bit, _ in FLAGS}
+_WORDS = {bit: words for _, bit, words in FLAGS if bit & MANDATORY_MASK}
+
+
+class Flags(enum.IntFlag):
+    """What a signature does not say. Meanings: docs/ABI.md, section 3."""
+
+    NEEDS_THREAD = _BITS["NEEDS_THREAD"]
+    ACQUIRES_GIL = _BITS["ACQUIRES_GIL"]
+    MAY_RAISE = _BITS["MAY_RAISE"]
+    ERROR_IS_NEG_ZERO = _BITS["ERROR_IS_NEG_ZERO"]
+    RETURNS_STATUS = _BITS["RETURNS_STATUS"]
+    TAKES_SELF = _BITS["TAKES_SELF"]
+    SETS_ERRNO = _BITS["SETS_ERRNO"]
+    DIFFERS = _BITS["DIFFERS"]
+    FALLS_BACK = _BITS["FALLS_BACK"]
+    THREAD_SAFE = _BITS["THREAD_SAFE"]
+    PURE = _BITS["PURE"]
+    SHORT = _BITS["SHORT"]
+
+    @property
+    def is_plain(self) -> bool:
+        """Can the function be called from anywhere, without the GIL, with its arguments alone?"""
+        return not int(self) & _MANDATORY
+
+    @property
+    def is_thread_safe(self) -> bool:
+        """May threads without the GIL be in the function, several at once? So may they in one that
+        takes the GIL itself. PURE is about results, and does not say it."""
+        return bool(self & (Flags.THREAD_SAFE | Flags.ACQUIRES_GIL))
+
+    @property
+    def names(self) -> list[str]:
+        """In the order of the bits."""
+        return [flag.name for flag in Flags if flag & self and flag.name is not None]
+
+    @property
+    def text(self) -> str:
+        return "|".join(self.names) or "no flags"
+
+    def asks(self, capabilities: int = 0) -> str:
+        """What an entry asks of its caller beyond `capabilities`: "needs the GIL, may raise"; often
+        nothing."""
+        missing = int(self) & _MANDATORY & ~int(capabilities)
+        words = [word for flag, word in _WORDS.items() if missing & flag]
+        if missing & ~sum(_WORDS):
+            words.append("flags not understood")
+        return ", ".join(words)
+
+
+#: What says of a function that it needs no GIL, where nothing says the contrary.
+PROMISES = Flags.THREAD_SAFE | Flags.PURE
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One native way to call a Python object: three words of the ABI and where they were found."""
+
+    signature: str
+    flags: Flags
+    address: int
+    #: "instance slot", "method metadata", "PyPy metadata", "def row", "object row", "sibling symbol",
+    #: or the adapter's library.
+    place: str
+    #: The object that keeps `address` valid.
+    keep_alive: Any = field(compare=False, repr=False)
+
+    def python_types(self) -> tuple[list[str], str]:
+        """The letters of what Python passes and gets: the value of a function that returns a status
+        or falls back is behind its last argument, if that is a pointer to write through."""
+        arguments, result = parse_signature(self.signature)
+        if self.flags & (Flags.RETURNS_STATUS | Flags.FALLS_BACK):
+            has_value = bool(arguments) and is_place(arguments[-1])
+            result = arguments.pop()[1:] if has_value else "v"
+        return arguments, result
+
+    def with_effects(self, effects: Flags) -> Entry:
+        """The same of which somebody says so, PROMISES. What the entry says itself stands; a layout without
+        flags says nothing of the GIL."""
+        if not effects:
+            return self
+        flags = self.flags | effects
+        if self.place == BARE_LAYOUT and not flags & Flags.MAY_RAISE:
+            flags &= ~Flags.NEEDS_THREAD
+        return replace(self, flags=flags)
+
+
+#: What an adapter finds, None where the object is not its library's: entries, and for what it leaves out a
+#: text that says why. A name goes in front of it: "its argtypes are not set".
+Found = Optional[list[Union[Entry, str]]]
+
+
+def row_of(entry: Entry) -> tuple[str, int, int]:
+    """Its three words, as extension modules get them."""
+    return entry.signature, int(entry.flags), entry.address
+
+
+def has_buffers(entry: Entry) -> bool:
+    """Does C get two arguments for one of Python's?"""
+    return "*" in entry.signature
+
+
+def falling_back(signature: str) -> str | None:
+    """How an entry with FALLS_BACK spells what gives Python the results of this signature; None
+    where none does."""
+    arguments, result = parse_signature(signature)
+    if result == "v" or pointee(result) != result:
+        return None
+    return "".join(arguments) + f"&{result}->i"
+
+
+def matching(found: list[Entry], signature: str, casting: str = "equivalent") -> list[Entry]:
+    """The entries that answer a signature, place by place, as docs/ABI.md, section 8, has it: with the very text
+    first, then, unless `casting` is "exact", equivalent ones."""
+    answering: list[Entry] = []
+    equivalent: list[Entry] = []
+    place = None
+    # No lambda and no generator: CPython 3.12 and 3.13 do not survive making one when memory runs out.
+    for entry in found:
+        if entry.place != place:
+            answering += equivalent
+            place, equivalent = entry.place, []
+        if entry.signature == signature:
+            answering.append(entry)
+        elif casting != "exact" and answers(entry.signature, signature) and _has_same_place(entry, signature):
+            equivalent.append(entry)
+    return answering + equivalent
+
+
+def _has_same_place(entry: Entry, signature: str) -> bool:
+    """Does the value of a function that returns a status, or falls back, go where this signature, which the
+    entry's answers, expects it? An argument may be const where it was not asked to be, but not that one."""
+    if not entry.flags & (Flags.RETURNS_STATUS | Flags.FALLS_BACK):
+        return True
+    own, asked = (parse_signature(text)[0] for text in (entry.signature, signature))
+    return not own or is_place(own[-1]) == is_place(asked[-1])

@@ -1,0 +1,161 @@
+"""Typed functions as the C functions that libraries call back: solvers, integrators, optimisers. The
+library's own C type says what it passes; the data pointer says which typed function is meant."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import struct
+from collections.abc import Mapping
+from typing import Any, Callable
+
+from typedcall.calling.choose import HANDLED, extension_of, nothing_offered, offered
+from typedcall.record.codes import CODES
+from typedcall.record.records import Entry, Flags, row_of
+from typedcall.sinks.callbacks.shape import Shape, Views, Way, parse, ways
+from typedcall.sources import ctypes_
+from typedcall.tools.foreign import name_of
+from typedcall.tools.parameters import by_position
+
+__all__ = ["callback", "callback_of"]
+
+_HANDLED = HANDLED | Flags.TAKES_SELF
+
+
+def _extension() -> Any:
+    with extension_of("typedcall.callback()"):
+        from typedcall.sinks.callbacks import _callbacks
+    return _callbacks
+
+
+def _address(function: Any) -> int:
+    if isinstance(function, int):
+        return function
+    if type(function).__module__ != "ctypes" and not hasattr(function, "argtypes"):
+        raise TypeError(
+            f"an array's C function is an address or a ctypes function, not '{type(function).__name__}'"
+        )
+    return ctypes_.address_of(function)[0]
+
+
+def _views(given: dict[str, tuple[Any, ...]]) -> Views:
+    made = {}
+    for name, (pointer_of, length_of) in given.items():
+        made[name] = (_address(pointer_of), _address(length_of))
+        if not all(made[name]):
+            raise ValueError(f"the functions of {name!r} are not to be NULL")
+    return made
+
+
+def _error_bytes(shape: Shape, error: float | int | None) -> bytes:
+    """What the library gets where there is an exception."""
+    if shape.result == "v":
+        if error is not None:
+            raise TypeError("the C function returns nothing, so no error")
+        return b""
+    code = CODES.get(shape.result)
+    if code is None or code.kind in ("pointer", "string"):
+        return (0 if error is None else int(error)).to_bytes(struct.calcsize("P"), "little")
+    if code.kind == "floating":
+        return struct.pack("=" + code.letters, math.nan if error is None else float(error))
+    if code.kind == "bool":
+        return bytes([bool(error)])
+    signed = code.kind == "signed"
+    value = (-1 if signed else (1 << 8 * code.size) - 1) if error is None else int(error)
+    return value.to_bytes(code.size, "little", signed=signed)
+
+
+def _success_bytes(shape: Shape, success: int) -> bytes:
+    """What the library gets as the status of a function that returns none."""
+    if success == 0:
+        return bytes(len(_error_bytes(shape, None)))
+    if CODES.get(shape.result, CODES["v"]).kind not in ("signed", "unsigned"):
+        raise TypeError(f"the C function returns no status, so none of success: {success!r}")
+    return _error_bytes(shape, success)
+
+
+def _find(shape: Shape, entries: list[Entry], fits: Any) -> tuple[Entry, Way, str] | None:
+    """The first entry, and the way to call it: arrays before their elements, as it is before by
+    conversions."""
+    usable = [entry for entry in entries if not entry.flags.asks(_HANDLED)]
+    for by_elements, how in itertools.product((False, True), (2, 1)):
+        for entry in usable:
+            arguments, result = entry.python_types()
+            signature = "".join(arguments) + "->" + result
+            for way in ways(shape, len(arguments) if by_elements else None):
+                if fits(way.asked, signature) >= how:
+                    return entry, way, signature
+    return None
+
+
+def _without_data(shape: Shape) -> str:
+    if shape.data is not None or "P" not in shape.signature.split("->")[0]:
+        return ""
+    return ("; none of its pointers is a data pointer, which is the last `void *`, and a `const void *` only "
+            "by a name like data")
+
+
+def callback(
+    f: Any,
+    declaration: str,
+    *,
+    arrays: Mapping[str, tuple[Any, Any]] | None = None,
+    error: float | int | None = None,
+    success: int = 0,
+) -> Any:
+    """The typed function `f` as a C function of the type that `declaration` says, for a library that
+    calls it with a data pointer: a Callback, with `address` and `data`, ints, which lives as long as
+    the library may call.
+
+    `f` gets the C function's parameters without the data pointer. An array is one argument, a buffer
+    (`*kd`, `*d`); its length is in the declaration, `x[n]`, `y[3]`, `f[n * m]`, or the nearest
+    integer parameter. Or `f` gets an array's elements as numbers. An array that is written to is
+    an argument, too, or where `f` returns its one value. Where C returns a status, `f` returns one,
+    or nothing, which is `success`.
+    `arrays` names types of the library's that hold doubles, and the C functions (addresses or ctypes
+    functions) that give the pointer and the length (a 64-bit integer) of one.
+
+    The first entry is called that takes the values as they are, else by conversions that lose
+    nothing; where it falls back, `f` itself. An exception waits in the callback: its check(), or the
+    end of the `with` statement that it is in, raises it. Until then the library gets `error`, usually
+    nan, -1 or NULL, for each call.
+
+    ValueError for a declaration that is none, TypeError where no entry fits, which lists what would;
+    ImportError on PyPy."""
+    return callback_of(f, offered, declaration, arrays, error, success)
+
+
+def callback_of(
+    f: Any,
+    entries_of: Callable[[Any], list[Entry]],
+    declaration: str,
+    arrays: Mapping[str, tuple[Any, Any]] | None,
+    error: float | int | None,
+    success: int,
+) -> Any:
+    """callback() of one of certain entries of `f`."""
+    if not isinstance(declaration, str):
+        raise TypeError(f"a declaration is a str, not '{type(declaration).__name__}'")
+    extension = _extension()
+    # Of its own: these are kept, whatever becomes of the caller's mapping.
+    given = {name: tuple(functions) for name, functions in (arrays or {}).items()}
+    shape = parse(declaration, _views(given))
+    entries = entries_of(f)
+    found = _find(shape, entries, extension.fits)
+    if found is None:
+        listed = "; ".join(
+            f"'{entry.signature}' {entry.flags.asks(_HANDLED)}".rstrip() for entry in entries
+        )
+        wanted = " or ".join(dict.fromkeys(f"'{way.asked}'" for way in ways(shape)))
+        raise TypeError(
+            f"{name_of(f)} has nothing for '{declaration}', which asks for {wanted}; it "
+            f"{'offers ' + listed if listed else nothing_offered(f)}{_without_data(shape)}"
+        )
+    entry, way, signature = found
+    text = way.text if success == 0 else f"{way.text} ?"  # compiled is success of 0
+    how = (
+        shape.signature, text, way.asked, signature, _error_bytes(shape, error), _success_bytes(shape, success),
+        way.sources, way.unused, way.place, shape.data is not None,
+    )  # fmt: skip
+    kept = (entry.keep_alive, given)
+    return extension.make(f, by_position(f), entry, kept, row_of(entry), declaration, how)

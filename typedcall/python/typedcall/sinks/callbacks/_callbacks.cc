@@ -1,0 +1,202 @@
+// The extension module `typedcall.sinks.callbacks._callbacks`: the type of callbacks, and what
+// makes them: a compiled shape where there is one, else a closure of libffi's.
+#include "../../calling/home.h"
+#include "callback_object.h"
+#include "shapes.h"
+#include "typedcall/provider.h"
+#include "typedcall/resolve.h"
+
+namespace {
+
+using namespace typedcall::python;
+using typedcall::object_ref;
+
+struct callbacks_state : typedcall::module_state {
+  static constexpr bool runs_without_gil = true;
+  object_ref type;
+
+  int exec(PyObject *module) {
+    if (!is_interpreter_supported()) return -1;
+    PyTypeObject *const made = make_callback_type(module);
+    type = object_ref::steal(reinterpret_cast<PyObject *>(made));
+    return made != nullptr && PyModule_AddType(module, made) == 0 ? 0 : -1;
+  }
+  int traverse(visitproc visit, void *arg) const noexcept {
+    Py_VISIT(type.get());
+    return 0;
+  }
+};
+
+/// (kind, parameter, at, factors, pointer_of, length_of). False with an exception.
+bool read_source(PyObject *row, source *made) {
+  int kind;
+  Py_ssize_t parameter, at, pointer_of, length_of;
+  PyObject *factors;
+  if (!PyArg_ParseTuple(row, "innO!nn", &kind, &parameter, &at, &PyTuple_Type, &factors,
+                        &pointer_of, &length_of)) {
+    return false;
+  }
+  made->kind = static_cast<source::kind_of_source>(kind);
+  made->parameter = static_cast<std::size_t>(parameter);
+  made->at = static_cast<std::size_t>(at);
+  made->pointer_of = reinterpret_cast<void *(*)(void *)>(pointer_of);
+  made->length_of = reinterpret_cast<std::int64_t (*)(void *)>(length_of);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(factors); ++i) {
+    made->factors.push_back(PyLong_AsSsize_t(PyTuple_GET_ITEM(factors, i)));
+  }
+  return PyErr_Occurred() == nullptr;
+}
+
+bool read_sources(callback *core, PyObject *sources, PyObject *unused, PyObject *place) {
+  std::size_t numbers = 0;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(sources); ++i) {
+    source made;
+    if (!read_source(PyTuple_GET_ITEM(sources, i), &made)) return false;
+    if (made.kind == source::view && core->pointer_of == nullptr) {
+      core->pointer_of = made.pointer_of;
+      core->length_of = made.length_of;
+    }
+    const bool is_number = made.factors.size() == 1 && made.factors[0] < 0;
+    if (is_number && numbers < std::size(core->counts)) {
+      core->counts[numbers++] = -1 - made.factors[0];
+    }
+    core->sources.push_back(std::move(made));
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_Size(unused); ++i) {
+    core->unused.push_back(PyLong_AsSize_t(PyTuple_GET_ITEM(unused, i)));
+  }
+  return PyErr_Occurred() == nullptr &&
+         (place == Py_None || read_source(place, &core->place.emplace()));
+}
+
+/// What the typed function asks of its caller. False with ValueError.
+bool read_entry(callback *core, PyObject *entry, const char *asked, const char *offered) {
+  entry_row row;
+  if (!row.read(entry)) return false;
+  PyNativeSignature wanted, has;
+  core->call = typedcall::invoker::make(row.signature, row.flags, row.address);
+  if (!core->call || PyNativeSignature_ParseString(asked, &wanted, nullptr) < 0 ||
+      PyNativeSignature_ParseString(offered, &has, nullptr) < 0) {
+    PyErr_Format(PyExc_ValueError, "'%.200s' cannot be called back", row.signature);
+    return false;
+  }
+  if (PyNativeSignature_AnswersParsed(&has, &wanted) == 0) {
+    core->cast = typedcall::safe_cast::make(asked, offered);
+    if (!core->cast) {
+      PyErr_Format(PyExc_ValueError, "'%.200s' does not answer '%.200s'", offered, asked);
+      return false;
+    }
+  }
+  core->function = row.address;
+  core->asked.inputs.assign(wanted.args, wanted.args + wanted.nargs);
+  core->asked.output = wanted.result;
+  core->given = has.result;
+  core->has_buffers = PyNativeSignature_ArgumentsInC(&wanted) != wanted.nargs;
+  core->has_place =
+      (row.flags & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) != 0 &&
+      PyNativeType_Size(has.result) != 0;
+  core->needs_thread = row.needs_thread();
+  return true;
+}
+
+/// 2: as it is; 1: by conversions that lose nothing; 0: not.
+int fits(const char *asked, const char *offered) {
+  PyNativeSignature wanted, has;
+  if (PyNativeSignature_ParseString(asked, &wanted, nullptr) < 0 ||
+      PyNativeSignature_ParseString(offered, &has, nullptr) < 0) {
+    return 0;
+  }
+  if (PyNativeSignature_AnswersParsed(&has, &wanted) != 0) return 2;
+  return typedcall::safe_cast::make(asked, offered) ? 1 : 0;
+}
+
+/// By one function or the other the callback gets its address.
+bool give_address(callback_object *own, const char *shape, bool has_data) {
+  callback *const core = own->core;
+  const std::uintptr_t flags = core->call->flags();
+  const bool falls_back = (flags & PyNativeCallable_FALLS_BACK) != 0;
+  const std::uintptr_t asks =
+      flags & PyNativeCallable_MANDATORY_MASK & ~PyNativeCallable_FALLS_BACK;
+  const auto *const known =
+      core->needs_thread || core->cast || asks != 0 ? nullptr : find_shape(shape);
+  const bool is_compiled = known != nullptr;
+  void *address = is_compiled ? (falls_back ? known->back : known->plain) : nullptr;
+  if (is_compiled && address == nullptr) address = core->function;
+  if (address == nullptr) {
+    own->code = closure::make(core).release();
+    if (own->code == nullptr) {
+      PyErr_SetString(PyExc_RuntimeError, "libffi makes no function for this C type here");
+      return false;
+    }
+    address = own->code->address;
+  }
+  own->is_compiled = PyBool_FromLong(is_compiled);
+  own->address = PyLong_FromVoidPtr(address);
+  own->data = has_data ? PyLong_FromVoidPtr(core) : object_ref::borrow(Py_None).release();
+  return own->address != nullptr && own->data != nullptr;
+}
+
+// `called` is the callable, for calls by position.
+PyObject *make(PyObject *module, PyObject *callable, PyObject *called, PyObject *entry,
+               PyObject *keep_alive, PyObject *row, PyObject *declaration, PyObject *how) {
+  const char *parameters, *shape, *asked, *offered;
+  int has_data;
+  PyObject *error, *success, *sources, *unused, *place;
+  if (!PyArg_ParseTuple(how, "ssssSSO!O!Op", &parameters, &shape, &asked, &offered, &error,
+                        &success, &PyTuple_Type, &sources, &PyTuple_Type, &unused, &place,
+                        &has_data)) {
+    return nullptr;
+  }
+  auto *const type =
+      reinterpret_cast<PyTypeObject *>(typedcall::state_of<callbacks_state>(module).type.get());
+  object_ref made = object_ref::steal(type->tp_alloc(type, 0));
+  if (!made) return nullptr;
+  callback_object *const own = object_of(made.get());
+  own->callable = object_ref::borrow(callable).release();
+  own->keep_alive = PyTuple_Pack(2, keep_alive, called);
+  if (own->keep_alive == nullptr) return nullptr;
+  own->entry = object_ref::borrow(entry).release();
+  own->declaration = object_ref::borrow(declaration).release();
+  callback *const core = own->core = new callback;
+  if (PyNativeSignature_ParseString(parameters, &core->parameters, nullptr) < 0 ||
+      PyBytes_GET_SIZE(error) !=
+          static_cast<Py_ssize_t>(PyNativeType_Size(core->parameters.result)) ||
+      PyBytes_GET_SIZE(success) != PyBytes_GET_SIZE(error)) {
+    PyErr_Format(PyExc_ValueError, "no C function: '%.200s'", parameters);
+    return nullptr;
+  }
+  std::memcpy(&core->error, PyBytes_AS_STRING(error),
+              static_cast<std::size_t>(PyBytes_GET_SIZE(error)));
+  std::memcpy(&core->success, PyBytes_AS_STRING(success),
+              static_cast<std::size_t>(PyBytes_GET_SIZE(success)));
+  core->callable = called;
+  if (!core->home.set_current() || !read_sources(core, sources, unused, place) ||
+      !read_entry(core, row, asked, offered)) {
+    return nullptr;
+  }
+  if ((core->call->flags() & PyNativeCallable_TAKES_SELF) != 0) {
+    core->self = typedcall::self_of(callable);
+    if (core->self == nullptr) {
+      PyErr_SetString(PyExc_TypeError, "the function takes self, which this one has none of");
+      return nullptr;
+    }
+  }
+  return give_address(own, shape, has_data != 0) ? made.release() : nullptr;
+}
+
+using typedcall::def;
+using typedcall::positional;
+using typedcall::takes_self;
+
+typedcall::method_table methods{
+    def<fits>("fits", positional("asked"), positional("offered"),
+              "Can what is offered be called for what is asked: 2 as it is, 1 by conversions, 0."),
+    def<make>("make", takes_self, positional("callable"), positional("called"), positional("entry"),
+              positional("keep_alive"), positional("row"), positional("declaration"),
+              positional("how"), "A Callback of an entry, by what shape.py says."),
+};
+
+}  // namespace
+
+TYPEDCALL_MODULE_STATE(_callbacks, "Typed functions as C functions that libraries call.", methods,
+                       callbacks_state);

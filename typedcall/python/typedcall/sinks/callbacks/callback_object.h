@@ -1,0 +1,206 @@
+// typedcall.Callback: a callback as a Python object, which keeps what it calls, and has the closure
+// of libffi's where no compiled shape will do.
+#ifndef TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_OBJECT_H_
+#define TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_OBJECT_H_
+
+#include "callback.h"
+// It comes first, because of Python.h.
+#include <structmember.h>
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace typedcall::python {
+
+/// The closure of one callback, and the call interface that it points to.
+struct closure {
+  ffi_cif interface;
+  std::vector<ffi_type *> types;
+  ffi_closure *made = nullptr;
+  void *address = nullptr;
+
+  closure() = default;
+  closure(const closure &) = delete;
+  closure &operator=(const closure &) = delete;
+  ~closure() {
+    if (made != nullptr) ffi_closure_free(made);
+  }
+
+  /// Null where libffi cannot, or there is no memory that may be executed.
+  static std::unique_ptr<closure> make(callback *self) {
+    using typedcall::internal::ffi_type_of;
+    const PyNativeSignature &parameters = self->parameters;
+    std::unique_ptr<closure> own(new closure);
+    for (int i = 0; i < parameters.nargs; ++i) {
+      own->types.push_back(ffi_type_of(parameters.args[i]));
+    }
+    own->made = static_cast<ffi_closure *>(ffi_closure_alloc(sizeof(ffi_closure), &own->address));
+    const bool is_ready =
+        own->made != nullptr &&
+        ffi_prep_cif(&own->interface, FFI_DEFAULT_ABI, static_cast<unsigned>(own->types.size()),
+                     ffi_type_of(parameters.result), own->types.data()) == FFI_OK &&
+        ffi_prep_closure_loc(own->made, &own->interface, run, self, own->address) == FFI_OK;
+    return is_ready ? std::move(own) : nullptr;
+  }
+
+ private:
+  static void run(ffi_cif *, void *result, void **args, void *data) {
+    auto *const self = static_cast<callback *>(data);
+    const PyNativeType type = self->parameters.result;
+    const std::size_t size = PyNativeType_Size(type);
+    wide_value made = {}, unneeded;
+    self->run(args, &made);
+    // libffi wants narrow integers as wide as a register.
+    const PyNativeKind kind = PyNativeType_Kind(type);
+    const bool is_integer =
+        kind == PyNativeKind_SIGNED || kind == PyNativeKind_UNSIGNED || kind == PyNativeKind_BOOL;
+    if (is_integer && size < sizeof(ffi_arg)) {
+      const native_value wide =
+          typedcall::internal::load_element(type, reinterpret_cast<const char *>(&made), &unneeded);
+      std::memcpy(result, &wide, sizeof(ffi_arg));
+    } else if (size != 0) {
+      std::memcpy(result, &made, size);
+    }
+  }
+};
+
+struct callback_object {
+  PyObject_HEAD
+  callback *core;
+  closure *code;  ///< null: a compiled shape
+  PyObject *callable, *keep_alive, *entry, *declaration, *address, *data, *is_compiled;
+  PyObject *weak_references;
+};
+
+inline callback_object *object_of(PyObject *object) {
+  return reinterpret_cast<callback_object *>(object);
+}
+
+inline int clear_callback(PyObject *object) {
+  callback_object *const own = object_of(object);
+  if (own->core != nullptr) own->core->callable = own->core->self = nullptr;
+  Py_CLEAR(own->callable);
+  Py_CLEAR(own->keep_alive);
+  Py_CLEAR(own->entry);
+  return 0;
+}
+
+inline int traverse_callback(PyObject *object, visitproc visit, void *arg) {
+  const callback_object *const own = object_of(object);
+  Py_VISIT(own->callable);
+  Py_VISIT(own->keep_alive);
+  Py_VISIT(own->entry);
+  if (own->core != nullptr) Py_VISIT(own->core->exception.get());
+  Py_VISIT(Py_TYPE(object));
+  return 0;
+}
+
+/// Sets what waits. False: nothing does.
+inline bool set_waiting(callback_object *own) {
+  return own->core != nullptr && own->core->exception.raise();
+}
+
+/// An exception that nobody has asked for is not lost.
+inline void finalize_callback(PyObject *object) {
+  callback_object *const own = object_of(object);
+  PyObject *kind, *pending, *traceback;
+  PyErr_Fetch(&kind, &pending, &traceback);
+  if (set_waiting(own)) PyErr_WriteUnraisable(own->callable);
+  PyErr_Restore(kind, pending, traceback);
+}
+
+inline void free_callback(PyObject *object) {
+  if (PyObject_CallFinalizerFromDealloc(object) < 0) return;
+  PyObject_GC_UnTrack(object);
+  callback_object *const own = object_of(object);
+  if (own->weak_references != nullptr) PyObject_ClearWeakRefs(object);
+  clear_callback(object);
+  Py_CLEAR(own->declaration);
+  Py_CLEAR(own->address);
+  Py_CLEAR(own->data);
+  Py_CLEAR(own->is_compiled);
+  delete own->code;
+  delete own->core;
+  PyTypeObject *const type = Py_TYPE(object);
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+inline PyObject *check_callback(PyObject *object, PyObject *) {
+  if (set_waiting(object_of(object))) return nullptr;
+  Py_RETURN_NONE;
+}
+
+inline PyObject *enter_callback(PyObject *object, PyObject *) {
+  return object_ref::borrow(object).release();
+}
+
+/// The function's exception is why the library has failed: what is raised already is its context.
+inline PyObject *leave_callback(PyObject *object, PyObject *arguments) {
+  PyObject *type, *raised, *traceback, *kind, *exception;
+  if (!PyArg_ParseTuple(arguments, "OOO", &type, &raised, &traceback)) return nullptr;
+  if (!set_waiting(object_of(object))) Py_RETURN_NONE;
+  if (raised == Py_None) return nullptr;
+  PyErr_Fetch(&kind, &exception, &traceback);
+  // Who calls __exit__() may pass anything, and a context that is no exception crashes Python.
+  if (exception != raised && PyExceptionInstance_Check(raised)) {
+    PyException_SetContext(exception, object_ref::borrow(raised).release());
+  }
+  PyErr_Restore(kind, exception, traceback);
+  return nullptr;
+}
+
+inline PyObject *show_callback(PyObject *object) {
+  const callback_object *const own = object_of(object);
+  return PyUnicode_FromFormat("<typedcall.Callback '%U' at %p>", own->declaration,
+                              PyLong_AsVoidPtr(own->address));
+}
+
+inline PyTypeObject *make_callback_type(PyObject *module) {
+  static PyMemberDef members[] = {
+#define MEMBER(name, doc) {#name, T_OBJECT, offsetof(callback_object, name), READONLY, doc}
+      MEMBER(callable, "What was given."),
+      MEMBER(entry, "The typedcall.Entry that is called."),
+      MEMBER(declaration, "The C type, as it was given."),
+      MEMBER(address, "Of the C function, an int; valid as long as this object lives."),
+      MEMBER(data, "What the library is to pass as its data pointer, an int; None without one."),
+      MEMBER(is_compiled, "Is it one of the shapes that the package has compiled?"),
+#undef MEMBER
+      {"__weaklistoffset__", T_PYSSIZET, offsetof(callback_object, weak_references), READONLY,
+       nullptr},
+      {nullptr, 0, 0, 0, nullptr}};
+  static PyMethodDef methods[] = {{"check", check_callback, METH_NOARGS,
+                                   "Raises what the function has raised since the last time."},
+                                  {"__enter__", enter_callback, METH_NOARGS, "Itself."},
+                                  {"__exit__", leave_callback, METH_VARARGS, "As check()."},
+                                  {nullptr, nullptr, 0, nullptr}};
+  static PyType_Slot slots[] = {
+      {Py_tp_dealloc, reinterpret_cast<void *>(free_callback)},
+      {Py_tp_finalize, reinterpret_cast<void *>(finalize_callback)},
+      {Py_tp_traverse, reinterpret_cast<void *>(traverse_callback)},
+      {Py_tp_clear, reinterpret_cast<void *>(clear_callback)},
+      {Py_tp_repr, reinterpret_cast<void *>(show_callback)},
+      {Py_tp_members, members},
+      {Py_tp_methods, methods},
+      {Py_tp_doc,
+       const_cast<char *>("A typed function as the C function that a library calls. In a `with` "
+                          "statement the end raises what the function has raised.")},
+      {0, nullptr}};
+  unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC;
+#if PY_VERSION_HEX >= 0x030A0000
+  flags |= Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE;
+#endif
+  static PyType_Spec spec = {"typedcall.Callback", sizeof(callback_object), 0, flags, slots};
+  auto *const type =
+      reinterpret_cast<PyTypeObject *>(PyType_FromModuleAndSpec(module, &spec, nullptr));
+#if PY_VERSION_HEX < 0x030A0000
+  if (type != nullptr) type->tp_new = nullptr;
+#endif
+  return type;
+}
+
+}  // namespace typedcall::python
+
+#endif  // TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_OBJECT_H_

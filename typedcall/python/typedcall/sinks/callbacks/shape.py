@@ -1,0 +1,250 @@
+"""The C type of a library's callback: which parameters are values, arrays, their lengths and the
+data pointer; and in which ways a typed function can be called from such a function."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from typedcall.record import c_parser as c
+from typedcall.record.c_text import letters_of_type, parameters_of, parse_function
+from typedcall.record.codes import CODES, is_const, letters_for, pointee
+
+__all__ = ["Parameter", "Shape", "Way", "parse", "ways"]
+
+#: A library's type, by what gives its elements and their number: addresses of C functions.
+Views = dict[str, tuple[int, int]]
+
+_DATA_NAMES = re.compile(r"(?:user_?|f_?|func_?)?data|params?|p|args?|ctx|context|opaque")
+_LIBRARY_TYPES = {
+    "sunrealtype": c.Type("double"), "realtype": c.Type("double"), "sunindextype": c.Type("int64"),
+}  # fmt: skip
+_INTEGERS = ("signed", "unsigned")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of the C function."""
+
+    name: str
+    #: "d", "&d", "&kd", "P", ...; of a view "P".
+    letters: str
+    #: Of an array: parameters, and numbers n as -1 - n, whose product is its length.
+    factors: tuple[int, ...] = ()
+    #: Of a library's type: the addresses that give the elements, and how many there are.
+    view: tuple[int, int] | None = None
+    #: Of a view: are the elements const?
+    is_const: bool = False
+
+    @property
+    def is_array(self) -> bool:
+        return bool(self.factors) or self.view is not None
+
+    @property
+    def is_written(self) -> bool:
+        return self.is_array and not self.is_const and not is_const(self.letters)
+
+    @property
+    def buffer(self) -> str:
+        """The letters of the buffer that the typed function gets for an array."""
+        if self.view is not None:
+            return "*kd" if self.is_const else "*d"
+        return "*" + self.letters[1:]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A C function's type."""
+
+    parameters: tuple[Parameter, ...]
+    result: str
+    #: The index of the data pointer, if there is one.
+    data: int | None
+
+    @property
+    def lengths(self) -> set[int]:
+        return {each for one in self.parameters for each in one.factors if each >= 0}
+
+    @property
+    def signature(self) -> str:
+        return "".join(each.letters for each in self.parameters) + "->" + self.result
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to call a typed function from the C function."""
+
+    #: What the typed function has to be: "*kd*d->d".
+    asked: str
+    #: (kind, parameter, at, factors, pointer_of, length_of) as callback.h's sources.
+    sources: tuple[tuple[int, int, int, tuple[int, ...], int, int], ...]
+    #: Pointers that have to be NULL, because the function takes nothing for them.
+    unused: tuple[int, ...]
+    #: As a source: where the result goes that the C function does not return.
+    place: tuple[int, int, int, tuple[int, ...], int, int] | None
+    #: How shapes.h spells it.
+    text: str
+
+
+def _parameter(given: c.Parameter, views: Views) -> tuple[Parameter, str | None]:
+    """The parameter, and the text of its length: "" where it is an array of unknown length."""
+    of, text = given.type, given.text
+    length = None
+    if of.layers and isinstance(of.layers[0], c.Array):
+        length = of.layers[0].length
+    view = views.get(of.base) or views.get(of.base.rpartition(" ")[2])
+    if view is not None:
+        if length is not None:
+            raise ValueError(f"an array of arrays: {text!r}")
+        return Parameter(given.name, "P", (), view, of.is_const), None
+    letters = letters_of_type(of, text)
+    if letters == "v" or letters == "O":
+        raise ValueError(f"a callback has no parameter {text!r}")
+    is_number = letters.startswith("&")
+    if length is None and is_number:
+        length = ""
+    if length is not None and not is_number:
+        raise ValueError(f"an array of no numbers: {text!r}")
+    return Parameter(given.name, letters), length
+
+
+def _factors(text: str, names: dict[str, int], parameters: list[Parameter]) -> tuple[int, ...]:
+    made = []
+    for each in text.split("*"):
+        word = each.strip()
+        at = names.get(word)
+        if word.isdecimal() and len(word) < 19:  # of 64 bits
+            made.append(-1 - int(word))
+        elif at is not None and _is_integer(parameters[at]):
+            made.append(at)
+        else:
+            raise ValueError(
+                f"a length is a number, or a parameter that is an integer, not {word!r}"
+            )
+    return tuple(made)
+
+
+def _is_integer(parameter: Parameter) -> bool:
+    return parameter.letters in CODES and CODES[parameter.letters].kind in _INTEGERS
+
+
+def _nearest(at: int, parameters: list[Parameter]) -> tuple[int, ...]:
+    """The length of an array that has none in its declaration: the nearest integer in front, or, where
+    the first array is in front of all integers, behind."""
+    integers = [i for i, each in enumerate(parameters) if _is_integer(each)]
+    arrays = [i for i, each in enumerate(parameters) if each.letters.startswith("&")]
+    before, after = [i for i in integers if i < at], [i for i in integers if i > at]
+    if integers and min(arrays) < min(integers) and after:
+        return (after[0],)
+    return (before[-1],) if before else ()
+
+
+def parse(text: str, views: Views) -> Shape:
+    """`double (*)(double x, void *params)`. ValueError for what is no such text."""
+    of, _ = parse_function(text, _LIBRARY_TYPES, or_pointer=True)
+    given = parameters_of(of, text)
+    result = letters_of_type(of._replace(layers=of.layers[1:]), text)
+    if result in ("O", "g") or CODES.get(result, CODES["v"]).kind == "complex":
+        raise ValueError(f"a callback has no result as in {text!r}")
+    parts = [_parameter(each, views) for each in given]
+    parameters = [each for each, _ in parts]
+    names = {each.name: i for i, each in enumerate(parameters) if each.name}
+    data = [i for i, each in enumerate(given)
+            if each.type.base == "void" and len(each.type.layers) == 1]  # fmt: skip
+    # What a comparator gets, `const void *a, const void *b`, are elements.
+    data = ([i for i in data if _DATA_NAMES.fullmatch(parameters[i].name)]
+            or [i for i in data if not given[i].type.is_const])  # fmt: skip
+    for i, (each, length) in enumerate(parts):
+        if length:
+            parameters[i] = replace(each, factors=_factors(length, names, parameters))
+        elif length is not None:
+            parameters[i] = replace(each, factors=_nearest(i, [part for part, _ in parts]))
+    return Shape(tuple(parameters), result, data[-1] if data else None)
+
+
+def _source(
+    shape: Shape, at: int, kind: int, count: int = 0
+) -> tuple[int, int, int, tuple[int, ...], int, int]:
+    parameter = shape.parameters[at]
+    return kind, at, count, parameter.factors, *(parameter.view or (0, 0))
+
+
+_VALUE, _ARRAY, _VIEW, _ELEMENTS = range(4)
+
+
+def _same(letters: str) -> str:
+    """One spelling for all that a compiled shape does not tell apart."""
+    code = CODES[pointee(letters)]
+    name = letters_for(code.kind, code.size) if code.kind in _INTEGERS else code.letters
+    return "&" + name if letters.startswith("&") else name
+
+
+def _spell(source: tuple[int, int, int, tuple[int, ...], int, int], letter: str) -> str:
+    factors = "*".join("#" if each < 0 else str(each) for each in source[3])
+    return f"{letter}{source[1]}" + (f"[{factors}]" if factors else "")
+
+
+def _way(shape: Shape, taken: list[int], result: str, *, raw: bool = False, spread: int = 0,
+         unused: tuple[int, ...] = (), place: int | None = None) -> Way:  # fmt: skip
+    asked, sources, words = [], [], []
+    for at in taken:
+        parameter = shape.parameters[at]
+        if not parameter.is_array or raw:
+            kind, letters = _VALUE, parameter.letters
+        elif spread and not parameter.is_written:
+            kind, letters = _ELEMENTS, spread * pointee(parameter.letters)
+        else:
+            kind = _ARRAY if parameter.view is None else _VIEW
+            letters = parameter.buffer
+        asked.append(letters)
+        sources.append(_source(shape, at, kind, spread))
+        words.append(_spell(sources[-1], "vawe"[kind]))
+    views = {source[4:] for source in sources if source[0] == _VIEW}
+    where = _source(shape, place, _ARRAY) if place is not None else None
+    words.append(result if where is None else _spell(where, "@"))
+    c_type = "".join(map(_same, (each.letters for each in shape.parameters)))
+    words.insert(0, f"{c_type}->{_same(shape.result)}")
+    if len(views) > 1 or raw:
+        words.append("?")  # nothing is compiled for that
+    return Way("".join(asked) + "->" + result, tuple(sources), unused, where, " ".join(words))
+
+
+def ways(shape: Shape, count: int | None = None) -> Iterator[Way]:
+    """The ways to call a function, the better ones first; with `count` those to call one of that many
+    parameters, which gets an array's elements as numbers."""
+    everything = [at for at in range(len(shape.parameters)) if at != shape.data]
+    lengths = shape.lengths
+    taken = [at for at in everything if at not in lengths]
+    written = [
+        at for at in taken if shape.parameters[at].is_written and shape.parameters[at].view is None
+    ]
+    read = [
+        at for at in taken if shape.parameters[at].is_array and not shape.parameters[at].is_written
+    ]
+    own = [shape.result]
+    if CODES.get(shape.result, CODES["d"]).kind in _INTEGERS and written + [
+        at for at in taken if shape.parameters[at].view is not None
+    ]:
+        own = ["v", shape.result]  # a status
+    kinds: list[tuple[list[int], dict[str, tuple[int, ...] | int | None], list[str]]] = [
+        (taken, {}, own)
+    ]
+    if written:
+        rest = [at for at in taken if at != written[-1]]
+        if own == [shape.result] and shape.result != "v":
+            kinds.append((rest, {"unused": (written[-1],)}, own))
+        else:
+            kinds.append(
+                (rest, {"place": written[-1]}, [pointee(shape.parameters[written[-1]].letters)])
+            )
+    for names, options, results in kinds:
+        spread = 0 if count is None else count - len(names) + 1
+        if count is None or (
+            len(read) == 1 and spread > 0 and shape.parameters[read[0]].view is None
+        ):
+            for result in results:
+                yield _way(shape, names, result, spread=spread, **options)  # type: ignore[arg-type]
+    if count is None:
+        for result in own:
+            yield _way(shape, everything, result, raw=True)

@@ -1,0 +1,89 @@
+"""A typed function as a ctypes function pointer. ctypes keeps the GIL, and looks for exceptions, or
+lets it go, as the function's flags ask."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from typedcall.calling.choose import choose
+from typedcall.record.codes import CODES, c_letters, is_buffer, pointee
+from typedcall.record.records import Entry, Flags, parse_signature
+from typedcall.sources.ctypes_ import letters_of
+
+__all__ = ["ctypes_function", "ctypes_type"]
+
+_CAPABILITIES = (
+    Flags.NEEDS_THREAD
+    | Flags.MAY_RAISE
+    | Flags.ERROR_IS_NEG_ZERO
+    | Flags.RETURNS_STATUS
+    | Flags.ACQUIRES_GIL
+    | Flags.SETS_ERRNO
+)
+
+
+def _simple_types() -> Any:
+    names = (
+        "c_bool c_byte c_ubyte c_short c_ushort c_int c_uint c_long c_ulong c_longlong "
+        "c_ulonglong c_ssize_t c_size_t c_float c_double c_longdouble c_float_complex "
+        "c_double_complex c_longdouble_complex c_void_p c_char_p py_object"
+    )
+    found: dict[tuple[str, int], Any] = {}
+    for name in names.split():
+        simple = getattr(ctypes, name, None)  # complex ones are new in Python 3.14
+        if simple is not None:
+            code = CODES[letters_of(simple)]
+            found.setdefault((code.kind, code.size), simple)
+    return found
+
+
+_SIMPLE = _simple_types()
+
+
+def ctypes_type(letters: str) -> Any:
+    """The ctypes type of a code, None for "v". ValueError where ctypes has none."""
+    if letters == "v":
+        return None
+    if is_buffer(letters):
+        raise ValueError(f"a buffer ({letters!r}) is two arguments to ctypes")
+    code = CODES[pointee(letters)]
+    simple = _SIMPLE.get((code.kind, code.size))
+    if simple is None:
+        raise ValueError(f"ctypes has no type for {letters!r} ({code.c_type})")
+    return ctypes.POINTER(simple) if letters.startswith("&") else simple
+
+
+def _missing_type(entry: Entry) -> str:
+    arguments, result = parse_signature(entry.signature)
+    try:
+        for letters in c_letters(arguments) + [result]:
+            ctypes_type(letters)
+    except ValueError as error:
+        return f"({error})"
+    return ""
+
+
+def ctypes_function(function: Any, signature: str | None = None) -> Any:
+    """A ctypes function with argtypes and restype set, which keeps `function` alive. Without a
+    signature the first entry that ctypes can call. A buffer is two arguments: the pointer to its
+    first element, and the number of elements.
+
+    What needs the GIL, or has not said that it may run in several threads at once, becomes a
+    PYFUNCTYPE: it is called with the GIL, and exceptions that it sets are raised. Everything else
+    becomes a CFUNCTYPE, which lets the GIL go. ValueError, TypeError as typedcall.resolve()."""
+    entry = choose(function, signature, _CAPABILITIES, "ctypes", _missing_type)
+    arguments, result = parse_signature(entry.signature)
+    if entry.flags.is_thread_safe and not entry.flags & Flags.NEEDS_THREAD:
+        factory: Any = ctypes.CFUNCTYPE
+    else:
+        factory = ctypes.PYFUNCTYPE
+    options = {"use_errno": True} if entry.flags & Flags.SETS_ERRNO else {}
+    types = [ctypes_type(letters) for letters in c_letters(arguments)]
+    prototype = factory(ctypes_type(result), *types, **options)
+    # A pointer that was cast has a dictionary of what it keeps, and a struct or an array into which
+    # it is copied keeps that; attributes of the pointer stay behind.
+    made = ctypes.cast(ctypes.c_void_p(entry.address), prototype)
+    made._objects.clear()
+    made._objects["typed_function"] = entry.keep_alive
+    return made

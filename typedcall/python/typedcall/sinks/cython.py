@@ -1,0 +1,203 @@
+"""Typed functions for Cython code, which imports C functions from a module's `__pyx_capi__`; and
+the other way round, tags for the cpdef functions of a Cython module. What a capsule does not say
+about exceptions, the tag's flags do: see tag_pyx_capi()."""
+
+from __future__ import annotations
+
+import warnings
+from types import ModuleType
+from typing import Any
+
+from typedcall.calling.api import tag
+from typedcall.calling.choose import offered
+from typedcall.record.c_text import c_text, c_types
+from typedcall.record.capsules import make_capsule, need_capsules
+from typedcall.record.codes import kind_of, pointee
+from typedcall.record.records import Entry, Flags, parse_signature
+from typedcall.sources import cython_
+from typedcall.tools.foreign import (
+    attribute,
+    is_a,
+    members,
+    name_of,
+    printable,
+    read_module,
+    text_attribute,
+    type_name,
+)
+
+__all__ = ["cython_declarations", "export_to_cython", "tag_pyx_capi"]
+
+_CAPABILITIES = Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.ACQUIRES_GIL
+
+# Cython's names in capsules, and in its source, where C's are spelt otherwise.
+_IN_CAPSULES = {
+    "n": "Py_ssize_t",
+    "?": "bool",
+    "s": "char const *",
+    "Zf": "__pyx_t_float_complex",
+    "Zd": "__pyx_t_double_complex",
+    "Zg": "__pyx_t_long_double_complex",
+}
+_IN_SOURCE = {
+    "n": "Py_ssize_t",
+    "?": "bint",
+    "q": "long long",
+    "Q": "unsigned long long",
+    "s": "const char *",
+    "O": "object",
+    "Zf": "float complex",
+    "Zd": "double complex",
+    "Zg": "long double complex",
+}
+# What Cython code has imported it keeps as a bare address, for ever.
+_exported: list[Entry] = []
+_ERRORS = {"signed": "except? -1", "unsigned": "except? -1", "floating": "except? -1"}
+
+
+def _exportable(function: Any) -> Entry | None:
+    """The first entry that a Cython declaration can describe."""
+    for entry in offered(function):
+        letters = {
+            pointee(each) for each in sum(map(list, parse_signature(entry.signature)), [])
+        }
+        # Cython's bint is an int, C's bool is not.
+        if not entry.flags.asks(_CAPABILITIES) and "?" not in letters:
+            return entry
+    return None
+
+
+def _functions(module: ModuleType) -> dict[str, Entry]:
+    found = {}
+    for name, value in members(module):
+        if not name.isidentifier() or not callable(value) or is_a(value, type):
+            continue
+        entry = _exportable(value)
+        if entry is not None:
+            found[name] = entry
+    return found
+
+
+def export_to_cython(module: ModuleType | str) -> list[str]:
+    """Gives a module of typed functions a `__pyx_capi__`, so that Cython code can `cimport` them by
+    the declarations that cython_declarations() writes; to be called before such code is imported.
+    Capsules that are there stay. The first entry of a function that Cython has a declaration for
+    is taken, and what its address depends on is kept for ever: Cython code has nothing but the
+    address. Returns the names. TypeError for what is no module nor the name of one; ImportError
+    when it cannot be imported, and on PyPy."""
+    need_capsules("export_to_cython()")
+    module = read_module(module)
+    functions = _functions(module)
+    if not functions:
+        return []
+    capsules = attribute(module, "__dict__").setdefault("__pyx_capi__", {})
+    if not is_a(capsules, dict):
+        raise TypeError(
+            f"the __pyx_capi__ of {name_of(module)} is a '{type_name(capsules)}' object, no dict"
+        )
+    for name, entry in functions.items():
+        if name not in capsules:
+            text = c_text(entry.signature, _IN_CAPSULES, "{} const")
+            capsules[name] = make_capsule(entry.address, text)
+            _exported.append(entry)
+    return sorted(functions)
+
+
+def cython_declarations(module: ModuleType | str) -> str:
+    """The text of a .pxd file for export_to_cython(): one `cdef` line for each function, which says
+    whether it needs the GIL and may raise. TypeError and ImportError as export_to_cython()."""
+    lines = []
+    for name, entry in sorted(_functions(read_module(module)).items()):
+        arguments, result = c_types(entry.signature, _IN_SOURCE)
+        effects = "noexcept"
+        if entry.flags & Flags.MAY_RAISE:
+            kind = kind_of(parse_signature(entry.signature)[1])
+            effects = "" if kind == "object" else _ERRORS.get(kind, "except? NULL")
+        if not entry.flags & Flags.NEEDS_THREAD:
+            effects += " nogil"
+        line = "cdef {} {}({}) {}".format(result, name, ", ".join(arguments), effects)
+        lines.append(line.rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def tag_pyx_capi(module: ModuleType | str, flags: int | None = None) -> list[str]:
+    """Tags every cpdef function of a Cython module with what its `__pyx_capi__` says, and returns
+    their names. (Cython exports there what a .pxd file declares.) To be called at the end of the
+    module itself, `tag_pyx_capi(__name__)`, or from outside.
+
+    The capsules do not say `noexcept`, `nogil` and `except VALUE`, so by default the functions
+    count as needing the GIL and raising, by who knows which value: those that return no object get
+    DIFFERS, and are found by `resolve(..., capabilities=...)` with DIFFERS in it. `flags` is a promise
+    for all of them: `NEEDS_THREAD | MAY_RAISE` that what raises does so by -1 or NULL (in Cython 3
+    everything without an `except` of its own), 0 that nothing raises or needs the GIL. Without the
+    latter, functions are left out whose result cannot report an exception (void, complex). Functions of
+    objects have DIFFERS always: no capsule says of which class, and no C function checks it.
+
+    A RuntimeWarning names the cpdef functions that are left out, and why: those, and those with types of
+    Cython's (typedefs, enums, structs), which you may tag one by one: `tag(f, "L->L", capsule)`.
+
+    ImportError for a name that is no module's, TypeError for what is no module, exports nothing, or
+    nothing that could be tagged, with the reasons."""
+    module = read_module(module)
+    if not is_a(attribute(module, "__pyx_capi__"), dict):
+        raise TypeError(f"{name_of(module)} exports no C functions: it has no __pyx_capi__")
+    module_name = text_attribute(module, "__name__") or ""
+    known = cython_.documented_flags(module_name) if flags is None else Flags(flags)
+    tagged = []
+    for name, value in members(module):
+        if not callable(value) or text_attribute(value, "__module__") != module_name:
+            continue
+        found = []
+        # A fused function has the entries of all its variants, and each of them has its own.
+        for variant in cython_.variants_of(value):
+            found += _tag(variant, known)
+        found += _tag(value, known)
+        tagged += [name] if found else []
+    if not tagged:
+        raise TypeError(_why_nothing(module, known))
+    left_out = _left_out(module, known)
+    if left_out:
+        warnings.warn(printable(f"{name_of(module)} has cpdef functions that are not tagged: {left_out}", 2000),
+                      RuntimeWarning, stacklevel=2)
+    return sorted(tagged)
+
+
+def _left_out(module: ModuleType, flags: Flags) -> str:
+    """Which cpdef functions have no entry, and why."""
+    cpdef = [(name, capsule) for name, capsule in cython_.capsules_of(module).items() if cython_.is_cpdef(capsule)]
+    made = [(name, cython_.entry_of_capsule(capsule, flags)) for name, capsule in sorted(cpdef)]
+    return "; ".join(f"{name}: {reason}" for name, reason in made if isinstance(reason, str))
+
+
+def _why_nothing(module: ModuleType, flags: Flags) -> str:
+    """Of each exported function why it was not tagged."""
+    reasons = []
+    for name, capsule in sorted(cython_.capsules_of(module).items()):
+        if not callable(attribute(module, name)) or not cython_.is_cpdef(capsule):
+            reason = "it is cdef, not cpdef, so no Python function calls it"
+        else:
+            entry = cython_.entry_of_capsule(capsule, flags)
+            is_entry = isinstance(entry, Entry)
+            reason = "the Python function of its name is of another module" if is_entry else str(entry)
+        reasons.append(f"{name}: {reason}")
+    found = "; ".join(reasons) or "its __pyx_capi__ has no capsules"
+    return printable(f"{name_of(module)} exports nothing that could be tagged: {found}", 2000)
+
+
+def _tag(function: Any, flags: Flags) -> list[Entry]:
+    made = [cython_.entry_of_capsule(capsule, flags) for _, capsule in cython_.exported(function)]
+    found = [entry for entry in made if isinstance(entry, Entry)]
+    if found:
+        # One for all variants: what any of them demands, and only what all of them promise.
+        of_all, by_all = Flags(0), Flags.THREAD_SAFE
+        for entry in found:
+            of_all |= entry.flags
+            by_all &= entry.flags
+        of_all &= ~Flags.THREAD_SAFE | by_all
+        tag(
+            function,
+            [entry.signature for entry in found],
+            [entry.address for entry in found],
+            flags=int(of_all),
+        )
+    return found

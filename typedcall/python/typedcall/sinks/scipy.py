@@ -1,0 +1,159 @@
+"""A typed function as SciPy's LowLevelCallable, which its integrators and filters call without
+Python: the capsule's name is the C signature, compared byte by byte."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from typedcall.calling.choose import choose, offered
+from typedcall.record.c_text import parse_declaration
+from typedcall.record.capsules import make_capsule, need_capsules
+from typedcall.record.codes import answers
+from typedcall.record.records import Entry, Flags, has_buffers, parse_signature
+
+__all__ = ["SIGNATURES", "low_level_callable"]
+
+_CAPABILITIES = Flags.ACQUIRES_GIL
+_OF_ARRAYS = "double (int, double *, void *)"
+
+#: What SciPy accepts, as our signature: quad, nquad; ndimage's generic_filter, generic_filter1d and
+#: geometric_transform.
+SIGNATURES: dict[str, str] = {
+    parse_declaration(text).signature: text
+    for text in (
+        "double (double)",
+        "double (double, void *)",
+        "double (int, double *)",
+        _OF_ARRAYS,
+        "int (double *, intptr_t, double *, void *)",
+        "int (double *, intptr_t, double *, intptr_t, void *)",
+        "int (intptr_t *, double *, int, int, void *)",
+    )
+}
+
+
+#: Of functions of buffers: what SciPy's filters pass, and how it becomes arrays. They ask for a status of 1.
+_FILTERS: dict[str, tuple[str, str]] = {
+    "*d->d": ("int (double *, intptr_t, double *, void *)",
+              "int (double x[n], intptr_t n, double y[1], void *data)"),
+    "*d*d->v": ("int (double *, intptr_t, double *, intptr_t, void *)",
+                "int (double x[n], intptr_t n, double y[m], intptr_t m, void *data)"),
+}
+
+
+def _filter_of(entry: Entry) -> tuple[str, str] | None:
+    arguments, result = entry.python_types()
+    signature = "".join(arguments) + "->" + result
+    return next((found for asked, found in _FILTERS.items() if answers(signature, asked)), None)
+
+
+def _text_of(signature: str) -> str | None:
+    for known, text in SIGNATURES.items():
+        if answers(signature, known):
+            return text
+    return None
+
+
+def _is_of_doubles(signature: str) -> bool:
+    """Several doubles to a double, which SciPy knows as a function of an array only."""
+    arguments, result = parse_signature(signature)
+    return len(arguments) > 1 and set(arguments + [result]) == {"d"}
+
+
+def _is_usable(entry: Entry) -> bool:
+    return _text_of(entry.signature) is not None and not entry.flags.asks(_CAPABILITIES)
+
+
+def _unknown_to_scipy(entry: Entry) -> str:
+    if has_buffers(entry) and _filter_of(entry) is None:
+        return "has buffers, and SciPy calls such functions as filters only: '*kd->d' and '*kd*d->v'"
+    if has_buffers(entry):
+        return ""
+    if _text_of(entry.signature) is not None or _is_of_doubles(entry.signature):
+        return ""
+    return "is no signature of SciPy's ({})".format("; ".join(SIGNATURES.values()))
+
+
+@functools.cache
+def _class() -> Any:
+    """A LowLevelCallable that has what its address depends on, and what its C signature does not
+    say, behind SciPy's three items: there nobody changes them, and the garbage collector sees them,
+    as it would not in a capsule. Its `function` is the typed function, not the capsule, which keeps
+    nothing alive."""
+    from scipy import LowLevelCallable
+
+    class TypedLowLevelCallable(LowLevelCallable):  # type: ignore[misc]
+        """SciPy's LowLevelCallable of a typed function, which it keeps alive."""
+
+        __slots__ = ()
+
+        @property
+        def typed_function(self) -> Any:
+            """What the address depends on."""
+            return tuple.__getitem__(self, 3)
+
+        @property
+        def typed_flags(self) -> Flags:
+            """What the C signature does not say."""
+            return Flags(tuple.__getitem__(self, 4))
+
+    return TypedLowLevelCallable
+
+
+def low_level_callable(
+    function: Any, signature: str | None = None, *, user_data: Any = None
+) -> Any:
+    """A scipy.LowLevelCallable that keeps `function` alive. `signature` is ours (`d->d`) or SciPy's
+    text (`double (double)`); without one the first entry of a signature of SciPy's is taken.
+    `user_data` is SciPy's: a capsule, a ctypes or a cffi pointer; of a LowLevelCallable its own.
+
+    Functions of several doubles (`ddd->d`), which SciPy does not know, come, where there is nothing
+    else, as functions of an array with user data of our own, for quad with `args` and nquad; they
+    return nan when SciPy has
+    another number of arguments for them. Functions of buffers become ndimage's filters: `*kd->d` for generic_filter,
+    `*kd*d->v` for generic_filter1d.
+
+    SciPy calls it with the GIL or without, and does not look for exceptions, so only entries that
+    need no GIL and cannot raise are given to it. ValueError for a signature that SciPy has not;
+    TypeError as typedcall.resolve(), or for user data where the signature has none; ImportError on
+    PyPy."""
+    need_capsules("low_level_callable()")
+    from scipy import LowLevelCallable
+
+    if signature is not None:
+        if isinstance(signature, str) and "(" in signature:
+            signature = parse_declaration(signature).signature
+        parse_signature(signature)
+        if _text_of(signature) is None and not _is_of_doubles(signature) and "*" not in signature:
+            raise ValueError(
+                "SciPy has no callbacks of the signature '{}'; it has: {}".format(
+                    signature, ", ".join(f"'{known}' = {c}" for known, c in SIGNATURES.items())
+                )
+            )
+    if signature is None:
+        # Before those that become functions of an array.
+        of_scipy = [e.signature for e in offered(function) if _is_usable(e)]
+        signature = of_scipy[0] if of_scipy else None
+    entry = choose(function, signature, _CAPABILITIES, "SciPy", _unknown_to_scipy)
+    if user_data is None and isinstance(function, LowLevelCallable):
+        user_data = function.user_data
+    if user_data is not None and not entry.signature.split("->")[0].endswith("P"):
+        raise TypeError(f"'{entry.signature}' has no last argument for user data")
+    address, text, kept = entry.address, _text_of(entry.signature), entry.keep_alive
+    of_filter = _filter_of(entry) if text is None and has_buffers(entry) else None
+    if of_filter is not None:
+        from typedcall.sinks.callbacks import callback_of
+
+        text, declaration = of_filter
+        made_of = callback_of(function, lambda f: [entry], declaration, None, 0, 1)
+        address, user_data, kept = made_of.address, make_capsule(made_of.data, "typedcall.callback"), (kept, made_of)
+    elif text is None:
+        from typedcall.native._native import CALL_WITH_ARRAY, array_callee
+
+        user_data = array_callee(entry.signature, address)
+        address, text = CALL_WITH_ARRAY, _OF_ARRAYS
+    made = LowLevelCallable(make_capsule(address, text), user_data)
+    capsule = next(tuple.__iter__(made))
+    items = (capsule, function, user_data, kept, entry.flags)
+    return tuple.__new__(_class(), items)

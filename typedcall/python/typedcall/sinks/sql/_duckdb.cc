@@ -1,0 +1,161 @@
+// The extension module `typedcall.sinks.sql._duckdb`, a copy of which is an extension of DuckDB's,
+// too: loaded into a database it adds the functions that install() has made ready.
+#include "duckdb_call.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <utility>
+
+namespace {
+
+using namespace typedcall::python;
+using duckdb::function;
+using duckdb::handle;
+using typedcall::object_ref;
+duckdb::api &api = duckdb::library;
+
+// The extension is loaded in whichever thread; one at a time, as to_duckdb.py sees to.
+using order = order_of<function>;
+std::atomic<order *> current{nullptr};
+// In the child of a fork nobody is loading it.
+const int forgets = pthread_atfork(nullptr, nullptr, [] { current = nullptr; });
+
+std::atomic<function *> unneeded{nullptr};
+
+/// GIL: held.
+int release_unneeded(void *) {
+  function *each = unneeded.exchange(nullptr);
+  while (each != nullptr) delete std::exchange(each, each->next);
+  return 0;
+}
+
+/// DuckDB does not need the function any more, and may hold locks of its own, which a destructor in
+/// Python that uses the database would wait for: it is destroyed when Python runs next.
+void destroy_later(void *data) {
+  auto *const self = static_cast<function *>(data);
+  if (self->where->has_ended()) return;
+  if (!self->where->is_main()) return self->where->destroy(self);
+  self->next = unneeded.load();
+  while (!unneeded.compare_exchange_weak(self->next, self)) {
+  }
+  // Where there is no room for it, the next one does it, or the next install().
+  Py_AddPendingCall(release_unneeded, nullptr);
+}
+
+void add(handle set, const char *name, std::unique_ptr<function> each) {
+  handle made = api.create_scalar_function();
+  api.set_name(made, name);
+  for (std::size_t i = 0; i < each->types.size(); ++i) {
+    handle type = api.create_logical_type(each->types[i]);
+    const bool is_result = i + 1 == each->types.size();
+    (is_result ? api.set_return_type : api.add_parameter)(made, type);
+    api.destroy_logical_type(&type);
+  }
+  if (!each->chosen.has(PyNativeCallable_PURE)) api.set_volatile(made);
+  api.set_function(made, duckdb::run_sql);
+  api.set_extra_info(made, each.release(), destroy_later);
+  api.add_to_set(set, made);
+  api.destroy_scalar_function(&made);
+}
+
+/// Null, or why not.
+const char *add_all(handle database, order *wanted) {
+  handle connection;
+  if (api.connect(database, &connection) != 0) return "typedcall: no connection to the database";
+  handle set = api.create_function_set(wanted->name);
+  for (auto &each : wanted->functions) add(set, wanted->name, std::move(each));
+  const bool is_done = api.register_set(connection, set) == 0;
+  api.destroy_function_set(&set);
+  api.disconnect(&connection);
+  return is_done
+             ? nullptr
+             : "typedcall: DuckDB does not take it; has it an aggregate or a macro of that name?";
+}
+
+/// Adds a function to `wanted`. False with an exception.
+bool add_function(order *wanted, home *where, PyObject *callable, PyObject *kept, PyObject *row) {
+  PyObject *types, *words;
+  entry_row from;
+  if (!PyArg_ParseTuple(row, "O!O!", &PyTuple_Type, &types, &PyTuple_Type, &words) ||
+      !from.read(words)) {
+    return false;
+  }
+  auto chosen = overload::make(from, "SQL");
+  if (!chosen) return false;
+  if (PyTuple_GET_SIZE(types) != static_cast<Py_ssize_t>(chosen->parameters.size()) + 1) {
+    PyErr_Format(PyExc_ValueError, "'%.200s' has other types", from.signature);
+    return false;
+  }
+  std::unique_ptr<function> made(new function{
+      object_ref::borrow(callable), object_ref::borrow(kept), where, std::move(*chosen), {}, {}});
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types); ++i) {
+    made->types.push_back(static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(types, i))));
+  }
+  const bool is_right = PyErr_Occurred() == nullptr && made->look_for_loop(from);
+  wanted->functions.push_back(std::move(made));
+  return is_right;
+}
+
+PyObject *install(PyObject *module, PyObject *load, const char *name, PyObject *callable,
+                  PyObject *kept, PyObject *rows) {
+  order wanted{name, {}};
+  home *const where = typedcall::state_of<state>(module).where;
+  release_unneeded(nullptr);
+  for (Py_ssize_t i = 0; i < PyTuple_Size(rows); ++i) {
+    if (!add_function(&wanted, where, callable, kept, PyTuple_GET_ITEM(rows, i))) return nullptr;
+  }
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  order *const outer = current.exchange(&wanted);  // whose load() runs this one
+  const object_ref result = object_ref::steal(PyObject_CallObject(load, nullptr));
+  current = outer;
+  if (wanted.is_done) {
+    // An interrupt is nobody's to clear.
+    if (!result && !PyErr_ExceptionMatches(PyExc_Exception)) return nullptr;
+    PyErr_Clear();
+    Py_RETURN_NONE;
+  }
+  if (result) PyErr_SetString(PyExc_RuntimeError, "the database has loaded nothing");
+  return nullptr;
+}
+
+using typedcall::positional;
+using typedcall::takes_self;
+
+typedcall::method_table methods{
+    typedcall::def<install>(
+        "install", takes_self, positional("load"), positional("name"), positional("callable"),
+        positional("kept"), positional("rows"),
+        "Calls load(), which loads this file into a database of DuckDB's, and gives that the "
+        "functions: (types, (signature, flags, address)) of each."),
+    typedcall::def<end>("end", takes_self, kEndDoc),
+};
+
+}  // namespace
+
+/// DuckDB loads an extension once into a database, but one that fails as often as it is asked. So
+/// this one always fails: there may be another function to add.
+extern "C" __attribute__((visibility("default"))) bool typedcall_sql_init_c_api(
+    handle info, const duckdb::access *access) {
+  order *const wanted = current.exchange(nullptr);
+  if (wanted == nullptr) {
+    access->set_error(info, "typedcall: functions are added by typedcall.sql.register()");
+    return false;
+  }
+  const void *const table = access->get_api(info, "v1.2.0");
+  if (table == nullptr) return false;
+  const duckdb::api found = duckdb::api::of(table);
+  if (api.get_extra_info != nullptr && found.get_extra_info != api.get_extra_info) {
+    access->set_error(info, "typedcall: there is another DuckDB in the process");
+    return false;
+  }
+  if (api.get_extra_info == nullptr) api = found;  // queries read it in other threads
+  const handle *const database = access->get_database(info);
+  if (database == nullptr) return false;
+  const char *const why = add_all(*database, wanted);
+  wanted->is_done = why == nullptr;
+  access->set_error(info, why != nullptr ? why : "typedcall: the functions are added");
+  return false;
+}
+
+TYPEDCALL_MODULE_STATE(_duckdb, "Typed functions as functions of DuckDB.", methods, state);

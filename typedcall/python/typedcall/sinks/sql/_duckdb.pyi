@@ -1,0 +1,12 @@
+# The extension module of _duckdb.cc: typed functions as functions of DuckDB.
+from typing import Any, Callable
+
+def install(
+    load: Callable[[], object],
+    name: str,
+    callable: Any,
+    kept: tuple[Any, ...],
+    rows: tuple[tuple[tuple[int, ...], tuple[str, int, int]], ...],
+    /,
+) -> None: ...
+def end() -> None: ...

@@ -1,0 +1,232 @@
+// The extension module `typedcall.sinks.sql._sqlite`, which is a loadable extension of SQLite, too:
+// loaded into a connection it adds the functions that install() has made ready in the same thread.
+#include "sqlite_values.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace {
+
+using namespace typedcall::python;
+using typedcall::native_value;
+using typedcall::object_ref;
+using typedcall::wide_value;
+
+/// One SQL function of one number of arguments. Made and destroyed with the GIL.
+struct function {
+  object_ref callable, kept;
+  home *where;
+  int arity, flags;
+  std::vector<overload> overloads;
+
+  /// Runs `body`, false with an exception, with a thread state; what was pending there stays.
+  template <class Body>
+  void attached(api_table &api, sqlite3_context *context, const Body &body) const {
+    if (!where->attached(callable.get(), body, [&] { set_error(api, context); })) {
+      api.result_error(context, where->why_detached(), -1);
+    }
+  }
+
+  /// Calls the C function. False: it has no result for these.
+  bool run(const overload &chosen, api_table &api, sqlite3_context *context,
+           native_value *values) const {
+    if (!chosen.is_plain || chosen.has_status) return run_other(chosen, api, context, values);
+    const native_value result = chosen.call(values);
+    give(api, context, chosen.result, &result);
+    return true;
+  }
+  __attribute__((noinline)) bool run_other(const overload &chosen, api_table &api,
+                                           sqlite3_context *context, native_value *values) const {
+    wide_value place;
+    native_value result;
+    const void *at;
+    overload::outcome found = overload::outcome::result;
+    if (chosen.needs_thread) {
+      attached(api, context, [&] {
+        found = chosen(values, &place, &result, &at);
+        if (found == overload::outcome::result) give(api, context, chosen.result, at);
+        return found != overload::outcome::exception;
+      });
+      return found != overload::outcome::none;
+    }
+    let_go_for(chosen.call.flags(), [&] { found = chosen(values, &place, &result, &at); });
+    if (found == overload::outcome::none) return false;
+    give(api, context, chosen.result, at);
+    return true;
+  }
+
+  /// Calls Python's function: a value that the C functions do not take, or a fallback.
+  __attribute__((noinline, cold)) void run_boxed(api_table &api, sqlite3_context *context,
+                                                 sqlite3_value **argv) const {
+    for (int i = 0; i < arity; ++i) {
+      if (api.value_type(argv[i]) == SQLITE_NULL) return;
+    }
+    attached(api, context, [&] {
+      const object_ref result = call_boxed(callable.get(), static_cast<std::size_t>(arity),
+                                           [&](std::size_t i) { return box(api, argv[i]); });
+      return result && give_object(api, context, result.get());
+    });
+  }
+};
+
+// SQLite hands a function nothing by which the SQLite could be known whose it is: Python's own and
+// APSW's may be in one process. So each has callbacks of its own, as many as anybody will load.
+constexpr std::size_t kLibraries = 8;
+std::atomic<api_table *> libraries[kLibraries];
+
+template <std::size_t library>
+void run_sql(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  api_table &api = *libraries[library].load(std::memory_order_relaxed);
+  const auto &self = *static_cast<const function *>(api.user_data(context));
+  native_value values[kMost + 1];
+  for (const overload &each : self.overloads) {
+    match found = match::fits;
+    native_value *next = values;
+    for (int i = 0; i < argc && found == match::fits; ++i) {
+      const value_type &type = each.parameters[static_cast<std::size_t>(i)];
+      found = convert(api, argv[i], type, next);
+      next += type.is_buffer ? 2 : 1;
+    }
+    if (found == match::null) return;
+    if (found == match::differs) continue;
+    if (self.run(each, api, context, values)) return;
+    break;  // it falls back
+  }
+  self.run_boxed(api, context, argv);
+}
+
+using callback = void (*)(sqlite3_context *, int, sqlite3_value **);
+template <std::size_t... at>
+constexpr std::array<callback, sizeof...(at)> make_callbacks(std::index_sequence<at...>) {
+  return {&run_sql<at>...};
+}
+
+/// The callback for an SQLite. Null: there are too many of them.
+callback callback_of(api_table *api) {
+  static constexpr auto all = make_callbacks(std::make_index_sequence<kLibraries>());
+  for (std::size_t i = 0; i < kLibraries; ++i) {
+    api_table *known = nullptr;
+    if (libraries[i].compare_exchange_strong(known, api) || known == api) return all[i];
+  }
+  return nullptr;
+}
+
+/// Does a function of that name take so many arguments? Another one cannot take its place while
+/// statements run.
+bool has_function(api_table &api, sqlite3 *connection, const char *name, int arity) {
+  char marks[2 * kMost + 1] = "";
+  for (int i = 0; i < arity; ++i) std::strcat(marks, i == 0 ? "?" : ",?");
+  char *const text = api.mprintf("select \"%w\"(%s)", name, marks);
+  if (text == nullptr) return false;
+  sqlite3_stmt *made = nullptr;
+  const bool is_there = api.prepare_v2(connection, text, -1, &made, nullptr) == SQLITE_OK;
+  api.finalize(made);
+  api.free(text);
+  return is_there;
+}
+
+/// Adds all functions, or none: those first that may be refused. The last one's status.
+int add_all(api_table &api, sqlite3 *connection, order_of<function> *wanted, callback run) {
+  auto &functions = wanted->functions;
+  std::partition(functions.begin(), functions.end(), [&](const auto &each) {
+    return has_function(api, connection, wanted->name, each->arity);
+  });
+  std::vector<int> added;
+  added.reserve(functions.size());
+  for (auto &each : functions) {
+    const int arity = each->arity, flags = each->flags;
+    // SQLite destroys it in all cases, also where it does not take it.
+    const int failed =
+        api.create_function_v2(connection, wanted->name, arity, flags, each.release(), run, nullptr,
+                               nullptr, destroy<function>);
+    if (failed == SQLITE_OK) {
+      added.push_back(arity);
+      continue;
+    }
+    for (const int before : added) {
+      api.create_function_v2(connection, wanted->name, before, SQLITE_UTF8, nullptr, nullptr,
+                             nullptr, nullptr, nullptr);
+    }
+    return failed;
+  }
+  return SQLITE_OK;
+}
+
+// The extension is loaded in install()'s thread.
+using order = order_of<function>;
+thread_local order *current = nullptr;
+
+PyObject *install(PyObject *module, PyObject *load, const char *name, PyObject *callable,
+                  PyObject *kept, PyObject *groups) {
+  order wanted{name, {}};
+  for (Py_ssize_t i = 0; i < PyTuple_Size(groups); ++i) {
+    int arity, is_pure;
+    PyObject *rows;
+    if (!PyArg_ParseTuple(PyTuple_GET_ITEM(groups, i), "ipO!", &arity, &is_pure, &PyTuple_Type,
+                          &rows)) {
+      return nullptr;
+    }
+    wanted.functions.emplace_back(
+        new function{object_ref::borrow(callable),
+                     object_ref::borrow(kept),
+                     typedcall::state_of<state>(module).where,
+                     arity,
+                     SQLITE_UTF8 | (is_pure != 0 ? SQLITE_DETERMINISTIC : 0),
+                     {}});
+    auto &overloads = wanted.functions.back()->overloads;
+    if (!read_overloads(rows, "SQL", &overloads)) return nullptr;
+    for (const overload &each : overloads) {
+      if (each.parameters.size() == static_cast<std::size_t>(arity)) continue;
+      PyErr_Format(PyExc_ValueError, "a function of %d arguments has another number", arity);
+      return nullptr;
+    }
+  }
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  order *const outer = std::exchange(current, &wanted);
+  PyObject *const result = PyObject_CallObject(load, nullptr);
+  current = outer;
+  if (result != nullptr && !wanted.is_done) {
+    PyErr_SetString(PyExc_RuntimeError, "the connection has loaded nothing in this thread");
+    Py_DECREF(result);
+    return nullptr;
+  }
+  return result;
+}
+
+using typedcall::positional;
+using typedcall::takes_self;
+
+typedcall::method_table methods{
+    typedcall::def<install>(
+        "install", takes_self, positional("load"), positional("name"), positional("callable"),
+        positional("kept"), positional("groups"),
+        "Calls load(), which loads this file into a connection of SQLite's, and gives that the "
+        "functions: (arity, pure, ((signature, flags, address), ...)) of each."),
+    typedcall::def<end>("end", takes_self, kEndDoc),
+};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) int sqlite3_extension_init(
+    sqlite3 *connection, char **error, const sqlite3_api_routines *api) {
+  order *const wanted = current;
+  if (wanted == nullptr || wanted->is_done) {
+    *error = api->mprintf("typedcall: functions are added by typedcall.sql.register()");
+    return SQLITE_ERROR;
+  }
+  wanted->is_done = true;
+  const callback run = api->libversion_number() < 3014000 ? nullptr : callback_of(api);
+  if (run == nullptr) {
+    *error = api->mprintf("typedcall: this SQLite is older than 3.14, or the ninth in the process");
+    return SQLITE_ERROR;
+  }
+  const int failed = add_all(*api, connection, wanted, run);
+  if (failed != SQLITE_OK) {
+    *error = api->mprintf("%s", api->errmsg(connection));
+    return failed;
+  }
+  return SQLITE_OK_LOAD_PERMANENTLY;  // the same file again is the same functions
+}
+
+TYPEDCALL_MODULE_STATE(_sqlite, "Typed functions as functions of SQLite.", methods, state);

@@ -1,0 +1,12 @@
+# The extension module of _sqlite.cc: typed functions as functions of SQLite.
+from typing import Any, Callable
+
+def install(
+    load: Callable[[], None],
+    name: str,
+    callable: Any,
+    kept: tuple[Any, ...],
+    groups: tuple[tuple[int, bool, tuple[tuple[str, int, int], ...]], ...],
+    /,
+) -> None: ...
+def end() -> None: ...

@@ -1,0 +1,160 @@
+// SQLite's values as C functions get them and as Python's functions do, and the way back. Used by
+// _sqlite.cc.
+#ifndef TYPEDCALL_PYTHON_SQL_SQLITE_VALUES_H_
+#define TYPEDCALL_PYTHON_SQL_SQLITE_VALUES_H_
+
+#include "functions.h"
+// Behind Python.h. Its macros are not used: they would go through one table for the process, in
+// which may be several SQLites.
+#include <sqlite3ext.h>
+
+#include <cstring>
+
+namespace typedcall::python {
+
+using api_table = const sqlite3_api_routines;
+
+enum class match { fits, differs, null };
+
+__attribute__((noinline)) inline match convert_other(api_table &api, sqlite3_value *value, int kind,
+                                                     const value_type &type, native_value *out) {
+  switch (kind) {
+    case SQLITE_NULL:
+      return match::null;
+    case SQLITE_INTEGER: {
+      const std::int64_t number = api.value_int64(value);
+      if (type.kind == PyNativeKind_FLOATING) {
+        out[0] = type.of_real(static_cast<double>(number));
+        return match::fits;
+      }
+      if (type.kind == PyNativeKind_BOOL) {
+        out[0] = native_value::of(number != 0);
+        return match::fits;
+      }
+      out[0] = native_value::of(number);
+      const bool is_integer =
+          type.kind == PyNativeKind_SIGNED || type.kind == PyNativeKind_UNSIGNED;
+      return is_integer && type.holds(number) ? match::fits : match::differs;
+    }
+    case SQLITE_FLOAT:
+      out[0] = type.of_real(api.value_double(value));
+      return type.kind == PyNativeKind_FLOATING ? match::fits : match::differs;
+    case SQLITE_TEXT: {
+      if (!type.is_text) return match::differs;
+      const unsigned char *const text = api.value_text(value);
+      const std::size_t size = static_cast<std::size_t>(api.value_bytes(value));
+      if (text == nullptr || !type.holds(text, size)) return match::differs;
+      out[0] = native_value::of(text);
+      if (type.is_buffer) out[1] = native_value::of(static_cast<std::intptr_t>(size));
+      return match::fits;
+    }
+    default:
+      if (!type.is_bytes) return match::differs;
+      out[0] = native_value::of(api.value_blob(value));
+      out[1] = native_value::of(static_cast<std::intptr_t>(api.value_bytes(value)));
+      return match::fits;
+  }
+}
+
+/// One SQL value as the C function gets it: what no conversion of Python's would change.
+inline match convert(api_table &api, sqlite3_value *value, const value_type &type,
+                     native_value *out) {
+  const int kind = api.value_type(value);
+  if (kind != SQLITE_FLOAT || !type.is_double) return convert_other(api, value, kind, type, out);
+  out[0] = native_value::of(api.value_double(value));
+  return match::fits;
+}
+
+/// The pending exception becomes the function's error. GIL: held.
+__attribute__((noinline, cold)) inline void set_error(api_table &api, sqlite3_context *context) {
+  const error_text said;
+  if (said.is(PyExc_MemoryError)) return api.result_error_nomem(context);
+  if (said.interrupts_again()) return api.result_error_code(context, SQLITE_INTERRUPT);
+  api.result_error(context, said.get(), -1);
+}
+
+__attribute__((noinline)) inline void give_other(api_table &api, sqlite3_context *context,
+                                                 const value_type &type, const void *place) {
+  const std::uint64_t bits = type.bits_at(place);
+  switch (type.kind) {
+    case PyNativeKind_SIGNED:
+      return api.result_int64(context, static_cast<std::int64_t>(bits));
+    case PyNativeKind_UNSIGNED:
+      if (bits <= INT64_MAX) return api.result_int64(context, static_cast<std::int64_t>(bits));
+      return api.result_error(context, "OverflowError: too large for an INTEGER of SQLite", -1);
+    case PyNativeKind_BOOL:
+      return api.result_int(context, (bits & 1) != 0);
+    case PyNativeKind_FLOATING:
+      return api.result_double(context, type.real_in(bits));
+    case PyNativeKind_STRING: {
+      const char *const text = native_value{bits}.get<const char *>();
+      if (text == nullptr) return;
+      const std::size_t length = std::strlen(text);
+      if (is_utf8(reinterpret_cast<const unsigned char *>(text), length)) {
+        return api.result_text64(context, text, length, SQLITE_TRANSIENT, SQLITE_UTF8);
+      }
+      return api.result_error(context, "UnicodeDecodeError: the result is no UTF-8", -1);
+    }
+    default:  // `v`: NULL, as the result is already
+      return;
+  }
+}
+
+/// A C function's result, where it stands.
+inline void give(api_table &api, sqlite3_context *context, const value_type &type,
+                 const void *place) {
+  if (!type.is_double) return give_other(api, context, type, place);
+  double real;
+  std::memcpy(&real, place, sizeof(real));
+  api.result_double(context, real);
+}
+
+/// What Python's function gives. False with an exception. GIL: held.
+inline bool give_object(api_table &api, sqlite3_context *context, PyObject *object) {
+  if (object == Py_None) return true;
+  if (PyFloat_Check(object)) {
+    api.result_double(context, PyFloat_AS_DOUBLE(object));
+  } else if (PyLong_Check(object)) {
+    const long long number = PyLong_AsLongLong(object);
+    if (number == -1 && PyErr_Occurred() != nullptr) return false;
+    api.result_int64(context, number);
+  } else if (PyUnicode_Check(object)) {
+    Py_ssize_t size;
+    const char *const text = PyUnicode_AsUTF8AndSize(object, &size);
+    if (text == nullptr) return false;
+    api.result_text64(context, text, static_cast<sqlite3_uint64>(size), SQLITE_TRANSIENT,
+                      SQLITE_UTF8);
+  } else if (PyObject_CheckBuffer(object)) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) < 0) return false;
+    const void *const data = view.len > 0 ? view.buf : "";
+    api.result_blob64(context, data, static_cast<sqlite3_uint64>(view.len), SQLITE_TRANSIENT);
+    PyBuffer_Release(&view);
+  } else {
+    PyErr_Format(PyExc_TypeError, "SQLite has no value for '%.100s'", Py_TYPE(object)->tp_name);
+    return false;
+  }
+  return true;
+}
+
+inline object_ref box(api_table &api, sqlite3_value *value) {
+  switch (api.value_type(value)) {
+    case SQLITE_INTEGER:
+      return object_ref::steal(PyLong_FromLongLong(api.value_int64(value)));
+    case SQLITE_FLOAT:
+      return object_ref::steal(PyFloat_FromDouble(api.value_double(value)));
+    case SQLITE_TEXT: {
+      const auto *const text = reinterpret_cast<const char *>(api.value_text(value));
+      if (text == nullptr) return object_ref::steal(PyErr_NoMemory());
+      return object_ref::steal(PyUnicode_DecodeUTF8(text, api.value_bytes(value), nullptr));
+    }
+    default: {
+      const auto *const data = static_cast<const char *>(api.value_blob(value));
+      return object_ref::steal(PyBytes_FromStringAndSize(data, api.value_bytes(value)));
+    }
+  }
+}
+
+}  // namespace typedcall::python
+
+#endif  // TYPEDCALL_PYTHON_SQL_SQLITE_VALUES_H_

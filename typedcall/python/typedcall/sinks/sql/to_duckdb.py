@@ -1,0 +1,111 @@
+"""Functions of DuckDB, on its Python connections. A copy of the package's extension module, with the
+footer that DuckDB asks for, is the extension that the database loads."""
+from __future__ import annotations
+
+import atexit
+import importlib.machinery
+import importlib.util
+import os
+import pathlib
+import shutil
+import struct
+import sys
+import tempfile
+from typing import Any
+
+from typedcall.record.records import Entry, row_of
+from typedcall.tools.locks import RenewedLock
+
+_MODULE = "typedcall.sinks.sql._duckdb"
+#: The numbers are those of DuckDB's `duckdb_type`, which never change: BOOLEAN, FLOAT, DOUBLE, VARCHAR,
+#: VARCHAR, BLOB, SQLNULL.
+_LETTERS = {"?": 1, "f": 10, "d": 11, "s": 17, "*s": 17, "*kB": 18, "v": 36}
+_SIGNED = {1: 2, 2: 3, 4: 4, 8: 5}  # TINYINT to BIGINT; the unsigned ones are four further on
+# DuckDB loads the extension in whichever thread, and finds there what one register() has made ready.
+_registering = RenewedLock()
+# The package's own file of what is loaded from a copy.
+_originals: dict[str, str] = {}
+
+
+def is_connection(connection: Any) -> bool:
+    duckdb = sys.modules.get("duckdb")
+    return duckdb is not None and isinstance(connection, duckdb.DuckDBPyConnection)
+
+
+def _sql_type(letters: str) -> int:
+    """DuckDB's number for the type of a column."""
+    known = _LETTERS.get(letters)
+    if known is not None:
+        return known
+    return _SIGNED[struct.calcsize(letters)] + (4 if letters.isupper() else 0)
+
+
+def _footer(platform: str) -> bytes:
+    """The fields of an extension's metadata, from the last to the first, and no signature."""
+    fields = ("", "", "", "C_STRUCT", "1", "v1.2.0", platform, "4")
+    return b"".join(field.encode().ljust(32, b"\0") for field in fields) + bytes(256)
+
+
+def _extension(cursor: Any) -> Any:
+    """The extension module, from a file that DuckDB loads, too. There is one file for the process,
+    for it has to be the same library."""
+    made = sys.modules.get(_MODULE)
+    if made is not None:
+        _write(pathlib.Path(made.__file__ or ""), cursor)
+        return made
+    found = importlib.util.find_spec(_MODULE)
+    if found is None or found.origin is None:
+        raise ImportError("typedcall.sql needs its extension module, which CPython's package has")
+    path = pathlib.Path(tempfile.mkdtemp(prefix="typedcall-"), "typedcall_sql.duckdb_extension")
+    _originals[str(path)] = found.origin
+    _write(path, cursor)
+    loader = importlib.machinery.ExtensionFileLoader(_MODULE, str(path))
+    spec = importlib.util.spec_from_file_location(_MODULE, str(path), loader=loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    sys.modules[_MODULE] = module
+    atexit.register(module.end)
+    return module
+
+
+def _write(path: pathlib.Path, cursor: Any) -> None:
+    """The file, where it is not there: somebody has cleaned the temporary folder, or the process that made
+    it has ended. Of the same path it is the same library to the dynamic linker."""
+    if os.path.exists(str(path)):  # a Path is a TypeError where there is no memory
+        return
+    folder = path.parent
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.stat().st_uid != os.getuid() or folder.is_symlink():
+        raise PermissionError(f"typedcall.sql had the folder {folder}, which is another user's now")
+    atexit.register(_remove, str(folder), os.getpid())
+    (platform,) = cursor.execute("pragma platform").fetchone()
+    half = path.with_suffix(f".{os.getpid()}")
+    half.write_bytes(pathlib.Path(_originals[str(path)]).read_bytes() + _footer(platform))
+    half.replace(path)  # another process may load it
+
+
+def _remove(folder: str, process: int) -> None:
+    if os.getpid() == process:  # a child's end is not the end of it
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def register(connection: Any, f: Any, name: str, entries: list[Entry]) -> None:
+    # A connection of its own: nothing happens to the transaction or the result of the other.
+    with connection.cursor() as cursor:
+        (allowed,) = cursor.execute("select current_setting('allow_unsigned_extensions')").fetchone()
+        if str(allowed).lower() != "true":
+            raise TypeError(
+                "this database of DuckDB's loads no extensions but signed ones; open it with "
+                "duckdb.connect(..., config={'allow_unsigned_extensions': 'true'})"
+            )
+        rows: dict[tuple[int, ...], tuple[tuple[int, ...], tuple[str, int, int]]] = {}
+        for entry in entries:
+            arguments, result = entry.python_types()
+            types = tuple(map(_sql_type, arguments))
+            rows.setdefault(types, ((*types, _sql_type(result)), row_of(entry)))
+        kept = tuple(entry.keep_alive for entry in entries)
+        with _registering.lock:
+            extension = _extension(cursor)
+            path = extension.__file__.replace("'", "''")
+            extension.install(lambda: cursor.execute(f"load '{path}'"), name, f, kept, tuple(rows.values()))

@@ -1,0 +1,68 @@
+"""Functions of SQLite: on connections of `sqlite3`, where Python was built with loadable extensions,
+and of APSW. The extension module of the package is the extension that a connection loads."""
+from __future__ import annotations
+
+import atexit
+from typing import Any
+
+from typedcall.calling.choose import extension_of
+from typedcall.record.records import Entry, Flags, row_of
+from typedcall.tools.locks import RenewedLock
+
+# Held while a connection may load extensions: of two threads the one would end that for the other.
+_loading = RenewedLock()
+
+
+def _extension() -> Any:
+    whose = (
+        "which CPython's package has where it was built with SQLite's sqlite3ext.h (Debian: libsqlite3-dev)"
+    )
+    with extension_of("typedcall.sql", whose):
+        from typedcall.sinks.sql import _sqlite
+    atexit.unregister(_sqlite.end)
+    atexit.register(_sqlite.end)
+    return _sqlite
+
+
+def _load(connection: Any, path: str) -> None:
+    """Loads the extension, and lets the connection load others as little as before."""
+    try:
+        connection.load_extension(path)
+    except Exception as error:
+        if "not authorized" not in str(error):
+            raise
+        connection.enable_load_extension(True)
+        try:
+            connection.load_extension(path)
+        finally:
+            connection.enable_load_extension(False)
+
+
+def register(connection: Any, f: Any, name: str, entries: list[Entry]) -> None:
+    if not hasattr(connection, "load_extension"):
+        raise TypeError(
+            f"'{type(connection).__module__}.{type(connection).__name__}' loads no extensions of SQLite's; "
+            "where Python was built without them, APSW's connections do"
+        )
+    if len(name.encode("utf-8", "surrogatepass")) > 255:
+        raise ValueError("SQLite has no names of functions of more than 255 bytes")
+    by_count: dict[int, list[Entry]] = {}
+    for entry in entries:
+        by_count.setdefault(len(entry.python_types()[0]), []).append(entry)
+    groups = tuple(
+        (
+            count,
+            all(entry.flags & Flags.PURE for entry in found),
+            tuple(map(row_of, found)),
+        )
+        for count, found in by_count.items()
+    )
+    kept = tuple(entry.keep_alive for entry in entries)
+    _install(connection, name, f, kept, groups)
+
+
+def _install(connection: Any, *what: Any) -> None:
+    # Short: without any memory CPython 3.11 does not come out of a `with` in a long function.
+    with _loading.lock:
+        extension = _extension()
+        extension.install(lambda: _load(connection, extension.__file__), *what)

@@ -1,0 +1,130 @@
+"""Typed functions as functions of tvm-ffi (PyPI: apache-tvm-ffi), and functions of tvm-ffi as typed
+functions. Both run without Python where the values are numbers, bools, texts, bytes or tensors."""
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import Any
+
+from typedcall.calling.api import tag
+from typedcall.calling.choose import NUMBERS, VALUES, extension_of, usable, valueless
+from typedcall.record.records import Flags, falling_back, parse_signature, row_of
+from typedcall.tools.foreign import show
+from typedcall.tools.parameters import by_position
+
+__all__ = ["function", "source"]
+
+_ARGUMENTS = VALUES | {each + letters for each in ("*", "*k") for letters in (*NUMBERS, "Zf", "Zd")}
+_WITHOUT_THREAD = Flags.PURE | Flags.THREAD_SAFE
+# In the order of `tvm_api` in values.h.
+_SYMBOLS = (
+    "TVMFFIFunctionCall", "TVMFFIObjectIncRef", "TVMFFIObjectDecRef", "TVMFFIStringFromByteArray",
+    "TVMFFIErrorMoveFromRaised", "TVMFFIErrorCreate", "TVMFFIErrorSetRaised",
+)  # fmt: skip
+
+
+@functools.cache
+def _extension() -> Any:
+    """The extension module, which has the addresses of tvm-ffi's C functions."""
+    import tvm_ffi
+
+    with extension_of("typedcall.tvm_ffi"):
+        from typedcall.sinks.tvm_ffi import _tvm_ffi
+    version = (ctypes.c_uint32 * 3)()
+    tvm_ffi.LIB.TVMFFIGetVersion(version)
+    if tuple(version[:2]) != (0, 1):
+        raise ImportError("typedcall knows the C ABI of tvm-ffi 0.1, not of {}.{}.{}".format(*version))
+    # Its calls are from C++, so the library is never closed.
+    pointers = [ctypes.cast(getattr(tvm_ffi.LIB, name), ctypes.c_void_p) for name in _SYMBOLS]
+    _tvm_ffi.use(tuple(pointer.value or 0 for pointer in pointers))
+    return _tvm_ffi
+
+
+def function(f: Any) -> Any:
+    """The typed function `f` as a tvm_ffi.Function, for everything that calls those: Python, C++ and
+    compiled kernels.
+
+    A call gives what `f` gives: the overload that suits the values best is called, with ints, floats
+    and bools for numbers, str for `s` and `*s`, bytes for `*kB`, and one-dimensional tensors of the CPU,
+    without gaps, for buffers. Where none takes them, or it falls back, `f` itself is called, as
+    tvm-ffi calls Python functions. Functions that are THREAD_SAFE and need no thread state run
+    without the GIL, in whatever thread the caller is; for others it is taken. Exceptions are tvm-ffi's
+    errors: ValueError, TypeError and those that tvm-ffi has a name for arrive in Python as such, others as
+    RuntimeError.
+
+    It keeps `f`. ImportError without tvm-ffi, or with a version of another C ABI; TypeError for what
+    has no entry for tvm-ffi."""
+    import tvm_ffi
+
+    extension = _extension()
+    entries = usable(f, "tvm-ffi", lambda entry: valueless(entry, "tvm-ffi", _ARGUMENTS))
+    # It is in a function of tvm-ffi, which keeps and calls it, and knows when Python has ended.
+    boxed = functools.partial(by_position(f))
+    boxed.typed_entries = [entry.keep_alive for entry in entries]  # type: ignore[attr-defined]
+    fallback = tvm_ffi.convert(boxed)
+    create = tvm_ffi.get_global_func("ffi.FunctionFromExternC")
+    # Nothing in between may fail: only tvm-ffi's function will free the bridge.
+    bridge, call, deleter = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+    bridge.value, call.value, deleter.value = extension.make_bridge(
+        tuple(map(row_of, entries)), fallback.__chandle__())
+    made = create(bridge, call, deleter)
+    # The GIL is not let go where it would be taken again, or for a moment only.
+    if any(not each.flags.is_thread_safe or each.flags & (Flags.NEEDS_THREAD | Flags.SHORT)
+           for each in entries):
+        made.release_gil = False
+    return made
+
+
+def _error(kind: str, message: str) -> BaseException:
+    """The exception that tvm-ffi makes of an error."""
+    from tvm_ffi.core import ERROR_NAME_TO_TYPE
+
+    made: BaseException = ERROR_NAME_TO_TYPE.get(kind, RuntimeError)(message)
+    return made
+
+
+def source(f: Any, signature: str, *, flags: int = 0) -> Any:
+    """A typed function that calls the function of tvm-ffi `f`, a tvm_ffi.Function or the name of a
+    registered one, with these types: tvm-ffi's functions have none of their own. Called from Python
+    it is `f`.
+
+    Arguments are numbers, `?`, texts (`s`, `*s`) and bytes (`*kB`), the result is a number, `?` or `v`.
+    An error of `f` is an exception, for which a caller needs the GIL, and keeps it during the call.
+    With `flags` PURE | THREAD_SAFE there is a second way, for callers without the GIL: where `f` has an
+    error, or gives something else, they call it again from Python, which raises the exception.
+
+    It keeps `f`. A wrong signature is a TypeError when it is called, from tvm-ffi; nothing crashes.
+    ValueError for a faulty signature or one that tvm-ffi has no values for, TypeError for what is no
+    function of tvm-ffi, ImportError as function()."""
+    import tvm_ffi
+
+    extension = _extension()
+    name = f if isinstance(f, str) else None
+    if name is not None:
+        f = tvm_ffi.get_global_func(name)
+    if not isinstance(f, tvm_ffi.Function):
+        raise TypeError(f"a tvm_ffi.Function or the name of one is needed, not {show(f)}")
+    arguments, result = parse_signature(signature)
+    for letters in arguments:
+        if letters not in VALUES:
+            raise ValueError(f"'{signature}': tvm-ffi's functions get no argument '{letters}' here")
+    if result not in NUMBERS and result != "v":
+        raise ValueError(
+            f"'{signature}': a result '{result}' of tvm-ffi's function would be gone when it is read"
+        )
+    given = Flags(flags)
+    if given & ~(_WITHOUT_THREAD | Flags.SHORT):
+        raise ValueError("flags are PURE, THREAD_SAFE and SHORT; whether it may raise is known")
+    ways = [(signature, given | Flags.NEEDS_THREAD | Flags.MAY_RAISE)]
+    if result in ("v", "?"):  # which have no error value
+        text = "".join(arguments) + ("&?->i" if result == "?" else "->i")
+        ways = [(text, given | Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.RETURNS_STATUS)]
+    text = falling_back(signature) or ""
+    if text and given & _WITHOUT_THREAD == _WITHOUT_THREAD:
+        ways.insert(0, (text, given | Flags.FALLS_BACK))
+    made = functools.partial(f)
+    made.__name__ = name or "tvm_ffi_function"  # type: ignore[attr-defined]
+    handle = f.__chandle__()
+    functions = [extension.make_closure(each, int(own), handle, _error) for each, own in ways]
+    tag(made, [each for each, _ in ways], functions, flags=[own for _, own in ways])
+    return made

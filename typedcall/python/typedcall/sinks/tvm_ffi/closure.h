@@ -1,0 +1,224 @@
+// A C function with a signature of its own that calls a function of tvm-ffi: a closure of libffi,
+// which packs its arguments, and takes the result out of what comes back.
+#ifndef TYPEDCALL_PYTHON_TVM_FFI_CLOSURE_H_
+#define TYPEDCALL_PYTHON_TVM_FFI_CLOSURE_H_
+
+#include "typedcall/error_value.h"
+#include "typedcall/object_ref.h"
+
+#include "../../calling/overload.h"
+#include "values.h"
+
+#include <ffi.h>
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace typedcall::python {
+
+class tvm_closure {
+ public:
+  /// `flags`: how it says that there is an error, FALLS_BACK, RETURNS_STATUS or MAY_RAISE; without
+  /// the first it needs a thread state. `error` makes the exception. Null with ValueError or
+  /// MemoryError. GIL: held.
+  static std::unique_ptr<tvm_closure> make(const tvm_api &api, const char *signature,
+                                           std::uintptr_t flags, void *function, object_ref error) {
+    PyNativeSignature parsed;
+    if (PyNativeSignature_ParseString(signature, &parsed, nullptr) < 0) {
+      PyErr_Format(PyExc_ValueError, "'%.200s' is no signature", signature);
+      return nullptr;
+    }
+    std::unique_ptr<tvm_closure> made(new tvm_closure(api, flags, parsed));
+    for (int i = 0; i < parsed.nargs; ++i) {
+      const PyNativeType type = parsed.args[i];
+      made->passed_.push_back(internal::ffi_type_of(type));
+      if (PyNativeType_IsBuffer(type)) made->passed_.push_back(&ffi_type_sint64);
+    }
+    made->error_ = std::move(error);
+    made->closure_ =
+        static_cast<ffi_closure *>(ffi_closure_alloc(sizeof(ffi_closure), &made->code_));
+    const auto count = static_cast<unsigned>(made->passed_.size());
+    if (made->closure_ == nullptr ||
+        ffi_prep_cif(&made->cif_, FFI_DEFAULT_ABI, count, internal::ffi_type_of(parsed.result),
+                     made->passed_.data()) != FFI_OK ||
+        ffi_prep_closure_loc(made->closure_, &made->cif_, run, made.get(), made->code_) != FFI_OK) {
+      PyErr_NoMemory();
+      return nullptr;
+    }
+    api.incref(function);
+    made->function_ = function;
+    return made;
+  }
+
+  ~tvm_closure() {
+    if (closure_ != nullptr) ffi_closure_free(closure_);
+    if (function_ != nullptr) api_.decref(function_);
+  }
+  tvm_closure(const tvm_closure &) = delete;
+  tvm_closure &operator=(const tvm_closure &) = delete;
+
+  void *address() const { return code_; }
+
+ private:
+  tvm_closure(const tvm_api &api, std::uintptr_t flags, const PyNativeSignature &parsed)
+      : api_(api), falls_back_((flags & PyNativeCallable_FALLS_BACK) != 0), types_(parsed, flags) {}
+
+  static void run(ffi_cif *, void *result, void **args, void *data) {
+    static_cast<const tvm_closure *>(data)->call(result, args);
+  }
+
+  /// Packs one argument. 1: it is one that has to be let go.
+  int pack(const value_type &type, void **from, tvm_bytes *bytes, tvm_any *to) const {
+    *to = {kTvmNone, 0, {0}};
+    if (type.is_double) {  // nearly always
+      to->type = kTvmFloat;
+      std::memcpy(&to->real, from[0], sizeof(to->real));
+      return 0;
+    }
+    const std::uint64_t bits = type.bits_at(from[0]);
+    if (type.is_buffer) {
+      Py_ssize_t count;
+      std::memcpy(&count, from[1], sizeof(count));
+      *bytes = {count > 0 ? reinterpret_cast<const char *>(bits) : "",
+                static_cast<std::size_t>(count)};
+      if (type.is_text) {
+        if (api_.make_text(bytes, to) != 0) return -1;
+        return to->type >= kTvmObject ? 1 : 0;
+      }
+      to->type = kTvmRawBytes;
+      to->pointer = bytes;
+      return 0;
+    }
+    switch (type.kind) {
+      case PyNativeKind_FLOATING:
+        to->type = kTvmFloat;
+        to->real = type.real_in(bits);
+        return 0;
+      case PyNativeKind_BOOL:
+        to->type = kTvmBool;
+        to->integer = (bits & 0xff) != 0;
+        return 0;
+      case PyNativeKind_STRING:
+        to->text = reinterpret_cast<const char *>(bits);
+        to->type = to->text != nullptr ? kTvmRawText : kTvmNone;
+        return 0;
+      default:
+        to->type = kTvmInt;
+        to->integer = static_cast<std::int64_t>(bits);
+        // Above that tvm-ffi has big integers, which are objects.
+        return type.kind == PyNativeKind_UNSIGNED && to->integer < 0 ? -1 : 0;
+    }
+  }
+
+  /// What came back as a C value; false where it is none of this type, or does not fit.
+  bool unpack(const tvm_any &value, native_value *to) const {
+    if (types_.result.kind == PyNativeKind_VOID) return true;
+    if (types_.result.is_text || value.type >= kTvmObject) return false;
+    return convert(value, types_.result, nullptr, to) != suits::not_at_all;
+  }
+
+  void call(void *result, void **args) const {
+    tvm_any packed[PyNativeSignature_MAX_ARGS], returned = {kTvmNone, 0, {0}};
+    tvm_bytes bytes[PyNativeSignature_MAX_ARGS];
+    std::size_t count = 0, owned = 0;
+    void *objects[PyNativeSignature_MAX_ARGS];
+    int failed = 0;
+    const char *reason = nullptr;
+    void **from = args;
+    for (const value_type &each : types_.parameters) {
+      const int done = pack(each, from, &bytes[count], &packed[count]);
+      if (done == 1) objects[owned++] = packed[count].pointer;
+      if (done < 0) reason = "an argument has no value of tvm-ffi";
+      from += each.is_buffer ? 2 : 1;
+      ++count;
+    }
+    native_value value = {0};
+    if (reason == nullptr) {
+      failed = api_.call(function_, packed, static_cast<std::int32_t>(count), &returned);
+      if (failed == 0 && !unpack(returned, &value)) reason = "the result is of another type";
+      if (returned.type >= kTvmObject) api_.decref(returned.pointer);
+    }
+    while (owned > 0) api_.decref(objects[--owned]);
+    if (failed == 0 && reason == nullptr) return finish(value, result, *from);
+    if (falls_back_) {
+      void *error = nullptr;
+      if (failed != 0) api_.take_error(&error);
+      if (error != nullptr) {
+        let_go_of_exception(error);
+        api_.decref(error);
+      }
+    } else {
+      raise(failed, reason);
+    }
+    if (types_.has_status) return store_int(result, falls_back_ ? 1 : -1);
+    store(native_value{~UINT64_C(0)}, -1.0, result);
+  }
+
+  void finish(native_value value, void *result, void *place) const {
+    if (types_.has_status) {
+      if (types_.has_place) {
+        void *to;
+        std::memcpy(&to, place, sizeof(to));
+        std::memcpy(to, &value.bits, types_.result.size);
+      }
+      store_int(result, 0);
+    } else {
+      store(value, 0, result);
+    }
+  }
+
+  static void store_int(void *result, int value) {
+    const auto wide = static_cast<ffi_sarg>(value);
+    std::memcpy(result, &wide, sizeof(wide));
+  }
+
+  /// `error`, where it is not 0, is the error value of floating types.
+  void store(native_value value, double error, void *result) const {
+    const bool is_real = types_.result.kind == PyNativeKind_FLOATING;
+    if (is_real && error != 0) value = types_.result.of_real(error);
+    std::memcpy(result, &value.bits, is_real ? types_.result.size : sizeof(value.bits));
+  }
+
+  /// A function of C++ that looks for signals leaves its exception where it is. Python is called
+  /// again, which has to be without one; an interrupt is not lost.
+  __attribute__((noinline, cold)) static void let_go_of_exception(void *error) {
+    const auto &kind = *behind_header<tvm_bytes>(error);
+    if (std::string_view(kind.data, kind.size) != "EnvErrorAlreadySet") return;
+    const PyGILState_STATE before = PyGILState_Ensure();  // as tvm-ffi did for it
+    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
+    PyErr_Clear();
+    PyGILState_Release(before);
+  }
+
+  /// GIL: held.
+  __attribute__((noinline, cold)) void raise(int failed, const char *reason) const {
+    if (failed == 0) return PyErr_SetString(PyExc_TypeError, reason);
+    void *error = nullptr;
+    api_.take_error(&error);
+    if (error == nullptr) return internal::set_missing_error();
+    const auto *const cell = behind_header<tvm_bytes>(error);
+    // A Python function that tvm-ffi called may have left its exception where it is.
+    if (PyErr_Occurred() == nullptr) {
+      const object_ref made = object_ref::steal(PyObject_CallFunction(
+          error_.get(), "s#s#", cell[0].data, static_cast<Py_ssize_t>(cell[0].size), cell[1].data,
+          static_cast<Py_ssize_t>(cell[1].size)));
+      if (made) PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(made.get())), made.get());
+    }
+    api_.decref(error);
+  }
+
+  const tvm_api api_;
+  void *function_ = nullptr;
+  const bool falls_back_;
+  const python_types types_;
+  object_ref error_;
+  std::vector<ffi_type *> passed_;
+  ffi_cif cif_{};
+  ffi_closure *closure_ = nullptr;
+  void *code_ = nullptr;
+};
+
+}  // namespace typedcall::python
+
+#endif  // TYPEDCALL_PYTHON_TVM_FFI_CLOSURE_H_

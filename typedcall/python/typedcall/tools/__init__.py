@@ -1,0 +1,1 @@
+"""Questions to objects of other libraries that never raise, locks, and tables by identity."""

@@ -1,0 +1,51 @@
+"""A table by the objects themselves: what their `__eq__` and `__hash__` say, or raise, does not
+matter, and an object of any module may be looked up."""
+from __future__ import annotations
+
+import weakref
+from typing import Any, Callable, Generic, TypeVar
+
+from typedcall.tools.locks import RenewedLock
+
+__all__ = ["IdentityTable"]
+
+Value = TypeVar("Value")
+
+
+class IdentityTable(Generic[Value]):
+    """A value goes with its object; what has no weak references is kept alive until pop(). For a module's
+    own use: its lock is never freed."""
+
+    def __init__(self) -> None:
+        self._rows: dict[int, tuple[Callable[[], Any], Value]] = {}
+        # Re-entrant: a callback of a weak reference may come at any time, and while the lock is held.
+        self._lock = RenewedLock()
+
+    def get(self, key: Any) -> Value | None:
+        row = self._rows.get(id(key))
+        # Another object may have got the id before the callback came.
+        return row[1] if row is not None and row[0]() is key else None
+
+    def put(self, key: Any, value: Value) -> None:
+        number = id(key)
+
+        def drop(dead: Any) -> None:
+            with self._lock.lock:
+                row = self._rows.get(number)
+                if row is not None and row[0] is dead:
+                    del self._rows[number]
+
+        reference: Callable[[], Any]
+        try:
+            reference = weakref.ref(key, drop)
+        except TypeError:
+            reference = lambda: key  # noqa: E731
+        with self._lock.lock:
+            self._rows[number] = reference, value
+
+    def pop(self, key: Any) -> Value | None:
+        with self._lock.lock:
+            value = self.get(key)
+            if value is not None:
+                del self._rows[id(key)]
+            return value

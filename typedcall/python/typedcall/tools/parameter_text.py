@@ -1,0 +1,156 @@
+"""The text that tag() takes for parameters, "(x, y, /, octaves=1, *, base=0.0)": a grammar of names and
+constants. Python's parser takes all of Python, and ends with MemoryError where a text is deep."""
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+import unicodedata
+from typing import Any, NamedTuple
+
+from typedcall.tools.foreign import show
+
+__all__ = ["ParameterText", "parse_parameters"]
+
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<text>[bBrRuU]{0,2}(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"))|(?P<name>[^\W\d]\w*)"""
+    r"""|(?P<number>\.?\d(?:[eE][+-]|[\w.])*)|(?P<sign>\S)|(?P<end>$))"""
+)
+_CONSTANTS = {"True": True, "False": False, "None": None}
+_DEEPEST = 20
+_LONGEST_NUMBER = 4300  # of an int() from 3.11 on
+_HOW = "they are names, with constants as defaults: '(x, y, /, octaves=1, *, base=0.0)'"
+
+
+class ParameterText(NamedTuple):
+    """What a text says."""
+
+    names: list[str]
+    positional_only: int
+    positional: int
+    #: Of those that have one.
+    defaults: dict[str, Any]
+
+
+class _Reader:
+    """The tokens of a text, of which it shows the next one."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._end = 0
+        self.take()
+
+    def take(self) -> str:
+        """The next token, which is behind us then."""
+        taken = getattr(self, "token", "")
+        found = _TOKEN.match(self._text, self._end)
+        assert found is not None  # there is a character, or the end
+        self.kind = found.lastgroup or ""
+        self.token = found.group(self.kind)
+        self._start, self._end = found.start(self.kind), found.end()
+        return taken
+
+    def takes(self, token: str) -> bool:
+        """Was this the next token? It is behind us then."""
+        return self.token == token and bool(self.kind == "sign" and self.take())
+
+    def need(self, token: str) -> None:
+        if not self.takes(token):
+            raise self.error(f"'{token}' is missing")
+
+    def error(self, what: str) -> ValueError:
+        here = show(self.token) if self.token else "the end"
+        return ValueError(f"{what} at position {self._start}, before {here}")
+
+
+def _number(reader: _Reader, sign: str) -> Any:
+    if reader.kind != "number" or len(reader.token) > _LONGEST_NUMBER:
+        raise reader.error("a number is missing")
+    word = reader.token.lower()
+    try:
+        if not word.startswith(("0x", "0o", "0b")) and word.endswith("j"):
+            value: Any = complex(0, float(word[:-1]))
+        elif not word.startswith(("0x", "0o", "0b")) and re.search("[.e]", word):
+            value = float(word)
+        else:
+            value = int(word, 0)
+    except ValueError:
+        raise reader.error("no number") from None
+    reader.take()
+    return -value if sign == "-" else value
+
+
+def _constant(reader: _Reader, depth: int = 0) -> Any:
+    if reader.kind == "text":
+        try:
+            return ast.literal_eval(reader.take())  # one token, in which nothing is nested
+        except (SyntaxError, ValueError):
+            raise reader.error("a text that is none") from None
+    if reader.token in _CONSTANTS and reader.kind == "name":
+        return _CONSTANTS[reader.take()]
+    if depth < _DEEPEST and reader.takes("("):
+        items: list[Any] = []
+        is_tuple = False
+        while not reader.takes(")"):
+            if items and not is_tuple:
+                raise reader.error("')' is missing")
+            items.append(_constant(reader, depth + 1))
+            is_tuple = reader.takes(",") or is_tuple and reader.token == ")"
+        return tuple(items) if is_tuple or not items else items[0]
+    sign = reader.take() if reader.token in ("+", "-") else ""
+    value = _number(reader, sign)
+    if reader.token in ("+", "-") and type(value) is not complex:
+        imaginary = _number(reader, reader.take())
+        if type(imaginary) is not complex:
+            raise reader.error("no constant")
+        value += imaginary
+    return value
+
+
+def _name(reader: _Reader) -> str:
+    if reader.kind != "name" or keyword.iskeyword(reader.token):
+        raise reader.error("a name is missing")
+    return unicodedata.normalize("NFKC", reader.take())  # as Python reads names
+
+
+def _parse(text: str) -> ParameterText:
+    reader = _Reader(text)
+    names: dict[str, None] = {}
+    defaults: dict[str, Any] = {}
+    positional_only, positional = 0, -1
+    reader.need("(")
+    while not reader.takes(")"):
+        if reader.takes("*"):
+            if reader.token == "*" or reader.kind == "name":
+                raise ValueError("*args and **keywords are not known to C functions")
+            if positional >= 0:
+                raise reader.error("a second '*'")
+            positional = len(names)
+        elif reader.takes("/"):
+            if positional_only or positional >= 0 or not names:
+                raise reader.error("'/' stands once, behind a name and before '*',")
+            positional_only = len(names)
+        else:
+            name = _name(reader)
+            if name in names:
+                raise ValueError(f"there are two named '{name}'")
+            names[name] = None
+            if reader.takes("="):
+                defaults[name] = _constant(reader)
+            elif defaults and positional < 0:
+                raise ValueError(f"'{name}' has no default behind one that has")
+        if not reader.takes(",") and reader.token != ")":
+            raise reader.error("',' or ')' is missing")
+    if reader.kind != "end":
+        raise reader.error("more than a list of parameters")
+    if positional == len(names):
+        raise ValueError("no name behind '*'")
+    return ParameterText(list(names), positional_only, len(names) if positional < 0 else positional, defaults)
+
+
+def parse_parameters(text: str) -> ParameterText:
+    """Of "(x, y, /, octaves=1, *, base=0.0)". ValueError, with the position, for anything else."""
+    try:
+        return _parse(text)
+    except ValueError as error:
+        raise ValueError(f"unusable parameters {show(text)}: {error}; {_HOW}") from None

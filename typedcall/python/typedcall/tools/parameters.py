@@ -1,0 +1,314 @@
+"""Which names and defaults the parameters of a Python callable have: by what tag() was told, else by the
+callable's own signature. Whoever calls the C function behind it goes by these."""
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from typedcall.record.codes import CODES, kind_of, range_of
+from typedcall.tools.foreign import exact_text, is_a, name_of, text_attribute
+from typedcall.tools.identity import IdentityTable
+from typedcall.tools.parameter_text import parse_parameters
+
+__all__ = ["MISSING", "Arrangement", "Parameters", "arrange", "arrangement_of", "by_position", "check_known", "constant_of",
+           "contradiction", "forget",
+           "has_keyword_only", "parameters_of", "read_parameters", "refuse", "remember"]
+
+
+class _Missing:
+    """The default of a parameter that has none, and of one whose default cannot be spelt."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+MISSING = _Missing()
+
+
+class Parameters(NamedTuple):
+    """Of a callable, in order."""
+
+    names: tuple[str, ...]
+    #: The first so many are passed by position only, and those behind `positional` by name only.
+    positional_only: int
+    positional: int
+    #: One for each; MISSING where it has to be passed.
+    defaults: tuple[Any, ...]
+    #: Which of them may be left out, for some defaults cannot be spelt.
+    optional: tuple[bool, ...]
+
+    def bind(self, function: str, count: int, keywords: Iterable[str]) -> list[int]:
+        """The parameter of each argument: `count` by position, and then those by name. TypeError as
+        Python has it."""
+        if count > self.positional:
+            raise TypeError(f"{function}() takes at most {self.positional} arguments by position "
+                            f"({count} given)")
+        found = list(range(count))
+        for keyword in keywords:
+            at = self.names.index(keyword) if keyword in self.names else -1
+            if at < 0:
+                raise TypeError(f"{function}() got an unexpected keyword argument '{keyword}'")
+            if at < self.positional_only:
+                raise TypeError(
+                    f"{function}() got some positional-only arguments passed as keyword arguments: '{keyword}'"
+                )
+            if at in found:
+                raise TypeError(f"{function}() got multiple values for argument '{keyword}'")
+            found.append(at)
+        missing = [name for i, name in enumerate(self.names) if i not in found and not self.optional[i]]
+        if missing:
+            listed = ", ".join(f"'{name}'" for name in missing)
+            raise TypeError(f"{function}() missing required arguments: {listed}")
+        return found
+
+
+_given: IdentityTable[Parameters] = IdentityTable()
+
+
+def _from_signature(signature: Any) -> Parameters | None:
+    """None for *args and **keywords: nobody knows what becomes of these."""
+    names: list[str] = []
+    defaults: list[Any] = []
+    optional: list[bool] = []
+    positional_only = positional = 0
+    for each in signature.parameters.values():
+        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+            return None
+        names.append(each.name)
+        positional_only += each.kind == each.POSITIONAL_ONLY
+        positional += each.kind != each.KEYWORD_ONLY
+        optional.append(each.default is not each.empty)
+        # "..." is what signatures show where a default has no literal.
+        known = optional[-1] and each.default is not ...
+        defaults.append(each.default if known else MISSING)
+    return Parameters(tuple(names), positional_only, positional, tuple(defaults), tuple(optional))
+
+
+def _own(function: Any) -> Parameters | None:
+    """By the callable's own signature; None where it says nothing."""
+    import inspect
+
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+        # An extension's function has no `__self__` on PyPy, so that `inspect` shows the module.
+        text = text_attribute(function, "__text_signature__") or ""
+        if text.startswith("($module") and parameters and parameters[0].name == "module":
+            del parameters[0]
+        # Made again, which checks them: a `__signature__` may be of a subclass that says anything.
+        checked = [inspect.Parameter(each.name, each.kind, default=each.default) for each in parameters]
+        return _from_signature(inspect.Signature(checked))
+    except MemoryError:
+        raise
+    except Exception:  # of its own attributes
+        return None
+
+
+def parameters_of(function: Any) -> Parameters | None:
+    """What is known of them; None where nothing is."""
+    return _given.get(function) or _own(function)
+
+
+def has_keyword_only(function: Any) -> bool:
+    """Does a call by position alone not do? Asked at each resolve(), so no signature is made for it."""
+    known = _given.get(function)
+    if known is None:
+        code = getattr(function, "__code__", None) if is_a(function, types.FunctionType) else None
+        if code is not None and not code.co_kwonlyargcount:
+            return False
+        if code is None and "*" not in (text_attribute(function, "__text_signature__") or ""):
+            return False
+        known = _own(function)
+    return known is not None and known.positional < len(known.names)
+
+
+def by_position(function: Any) -> Any:
+    """For callers that have a C function's arguments, which are all in order, and call the callable with them
+    where it falls back or one does not fit: itself, or what passes those by name that it takes by name only."""
+    known = parameters_of(function) if has_keyword_only(function) else None
+    if known is None:
+        return function
+    first, names = known.positional, known.names[known.positional:]
+    return lambda *args: function(*args[:first], **dict(zip(names, args[first:])))
+
+
+def check_known(function: Any, parameters: Parameters | None) -> None:
+    """ValueError where tag() was told something else before."""
+    known = _given.get(function)
+    if None not in (known, parameters) and repr(known) != repr(parameters):
+        raise ValueError(f"{name_of(function)} is tagged with other parameters already")
+
+
+def remember(function: Any, parameters: Parameters) -> None:
+    """For tag()."""
+    _given.put(function, parameters)
+
+
+def forget(function: Any) -> None:
+    """For untag()."""
+    _given.pop(function)
+
+
+# The object that has the method comes first in Python. PyPy has no such type for functions in C.
+_UNBOUND: Any = types.MethodDescriptorType
+if sys.implementation.name == "pypy":
+    _UNBOUND = None
+# Of their very types: what else there is may be anything when it is asked for its value.
+_KNOWN_DEFAULTS: dict[str, tuple[type, ...]] = {
+    # Of a bool counts the truth.
+    "bool": (bool, int, float, complex, str, bytes, type(None)),
+    "signed": (bool, int),
+    "unsigned": (bool, int),
+    "floating": (bool, int, float),
+    "complex": (bool, int, float, complex),
+}
+_MADE_BY: dict[str, type] = {"bool": bool, "floating": float, "complex": complex}
+
+
+def constant_of(letters: str, default: Any) -> Any:
+    """A default as a number of the C type: bool, int, float or complex. ValueError for what is none."""
+    kind = kind_of(letters)
+    if type(default) not in _KNOWN_DEFAULTS.get(kind, ()):
+        raise ValueError(f"{default!r} is no {CODES[letters].c_type if letters in CODES else 'pointer'}")
+    if kind in ("signed", "unsigned"):
+        least, most = range_of(letters)
+        if not least <= default <= most:
+            raise ValueError(f"{default!r} does not fit {CODES[letters].c_type}")
+    try:
+        return _MADE_BY.get(kind, int)(default)
+    except OverflowError:
+        raise ValueError(f"{default!r} does not fit {CODES[letters].c_type}") from None
+
+
+def _parse(text: str) -> Parameters:
+    """Of "(x, y, /, octaves=1, *, base=0.0)". ValueError for anything else."""
+    names, positional_only, positional, defaults = parse_parameters(text)
+    return Parameters(tuple(names), positional_only, positional,
+                      tuple(defaults.get(name, MISSING) for name in names),
+                      tuple(name in defaults for name in names))
+
+
+def _with_defaults(function: Any, count: int, defaults: Sequence[Any]) -> Parameters:
+    """The callable's own parameters, or so many without names, with these as the last defaults."""
+    if len(defaults) > count:
+        raise ValueError(f"{len(defaults)} defaults, but the C function has {count} parameters")
+    own = _own(function)
+    if own is None:
+        names = tuple(f"_{i}" for i in range(count))
+        own = Parameters(names, count, count, (MISSING,) * count, (False,) * count)
+    if len(own.names) != count:
+        raise ValueError(contradiction(function, own, count))
+    first = count - len(defaults)
+    for i, (known, given) in enumerate(zip(own.defaults[first:], defaults), first):
+        if known is not MISSING and repr(known) != repr(given) and known != given:
+            raise ValueError(
+                f"the default of '{own.names[i]}' is {known!r} to {name_of(function)}'s own signature, not {given!r}"
+            )
+    return own._replace(defaults=own.defaults[:first] + tuple(defaults),
+                        optional=own.optional[:first] + (True,) * len(defaults))
+
+
+def contradiction(function: Any, parameters: Parameters, count: int) -> str:
+    """That the callable and a C function of so many parameters do not go together."""
+    named = ", ".join(parameters.names)
+    return (f"{name_of(function)} has {len(parameters.names)} parameters in Python ({named}), "
+            f"and its C function {count}")
+
+
+def read_parameters(
+    function: Any, arguments: Sequence[list[str]], parameters: Any, defaults: Any
+) -> Parameters | None:
+    """What tag() was told of them, for C functions of these letters; None for nothing."""
+    if parameters is None and defaults is None:
+        return None
+    if parameters is not None and defaults is not None:
+        raise TypeError("the parameters' text says the defaults, too: give one of them")
+    own_self = 1 if type(function) is _UNBOUND else 0
+    count = max(map(len, arguments), default=0) + own_self
+    if parameters is not None:
+        if not is_a(parameters, str):
+            raise TypeError(f"parameters must be a str, '(x, y=2.0)', not '{type(parameters).__name__}'")
+        read = _parse(exact_text(parameters))
+    else:
+        if is_a(defaults, str) or not hasattr(type(defaults), "__iter__"):
+            raise TypeError(f"defaults must be a sequence, not '{type(defaults).__name__}'")
+        read = _with_defaults(function, count, tuple(defaults))
+    if len(read.names) != count:
+        raise ValueError(contradiction(function, read, count))
+    for letters in arguments:
+        for each, name, default in zip(letters, read.names[own_self:], read.defaults[own_self:]):
+            if default is not MISSING and kind_of(each) in _KNOWN_DEFAULTS:
+                try:
+                    constant_of(each, default)
+                except ValueError as error:
+                    raise ValueError(f"the default of '{name}': {error}") from None
+    return read
+
+
+class Arrangement(NamedTuple):
+    """The parameters of one C function, which may be fewer than the callable's: the rest has defaults.
+    Native code reads it as the tuple that it is."""
+
+    names: tuple[str, ...]
+    positional_only: int
+    positional: int
+    defaults: tuple[Any, ...]
+    missing: Any
+    function: str
+    #: What the callable has, and this C function leaves out.
+    left_out: tuple[str, ...]
+
+
+def arrangement_of(function: Any, count: int) -> Arrangement:
+    """For a C function of so many parameters. TypeError where the callable says nothing of them, or
+    something else."""
+    known = parameters_of(function)
+    name = text_attribute(function, "__name__") or name_of(function)
+    if known is None:
+        # Faults in the count are reported as always.
+        return Arrangement((), count, count, (MISSING,) * count, MISSING, name, ())
+    if len(known.names) < count or not all(known.optional[count:]):
+        raise TypeError(contradiction(function, known, count))
+    return Arrangement(known.names[:count], min(known.positional_only, count),
+                       min(known.positional, count), known.defaults[:count], MISSING, name,
+                       known.names[count:])
+
+
+def refuse(arrangement: Arrangement, count: int, keywords: Sequence[str]) -> None:
+    """The TypeError of a call with so many arguments by position and these by name that does not
+    fit."""
+    names, positional_only, positional, defaults, _, function, left_out = arrangement
+    if not names and keywords:
+        raise TypeError(
+            f"{function}() takes no keyword arguments: nothing says what its parameters are called; "
+            "give tag() the parameters, or the Python function a text signature"
+        )
+    is_plain = not names or positional_only == len(names)
+    if not keywords and is_plain and all(each is MISSING for each in defaults):
+        wanted = len(defaults)
+        plural = "" if wanted == 1 else "s"
+        raise TypeError(f"{function}() takes exactly {wanted} argument{plural} ({count} given)")
+    if keywords and positional_only == len(names) and not left_out:
+        raise TypeError(f"{function}() takes no keyword arguments")
+    for keyword in keywords:
+        if keyword in left_out:
+            raise TypeError(f"{function}(): this C function takes '{keyword}' from its default; resolve "
+                            "the signature that has it")
+    optional = tuple(each is not MISSING for each in defaults)
+    Parameters(names, positional_only, positional, defaults, optional).bind(function, count, keywords)
+    raise TypeError(f"{function}() does not take these arguments")
+
+
+def arrange(arrangement: Arrangement, args: Sequence[Any], keywords: dict[str, Any]) -> list[Any]:
+    """All arguments in order, defaults among them. TypeError as Python has it."""
+    names, positional_only, positional, defaults, _, _, _ = arrangement
+    values = [*args, *defaults[len(args):]]
+    for keyword, value in keywords.items():
+        at = names.index(keyword) if keyword in names else -1
+        if at < max(positional_only, len(args)):
+            refuse(arrangement, len(args), list(keywords))
+        values[at] = value
+    if len(args) > positional or any(value is MISSING for value in values):
+        refuse(arrangement, len(args), list(keywords))
+    return values
