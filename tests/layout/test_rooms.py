@@ -123,6 +123,10 @@ def offered_by(module):
     return {name: parameters.get(name) for name in listed}
 
 
+def docstring(path):
+    return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+
+
 class Rooms(unittest.TestCase):
     maxDiff = None
 
@@ -158,6 +162,12 @@ class Rooms(unittest.TestCase):
         text = (PACKAGE.parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("| room of the package |")[2]
         rows = re.findall(r"(?m)^\| (\w+) \| .+ \| (.+) \|$", text.partition("\n\n")[0])
         self.assertEqual({room: "" if allowed == "nothing" else allowed.replace(",", "") for room, allowed in rows}, ARROWS)
+
+    def test_the_picture_is_drawn_from_the_imports(self):
+        import draw_rooms
+
+        self.assertEqual(draw_rooms.PICTURE.read_text(encoding="utf-8"), draw_rooms.picture(),
+                         "run tests/layout/draw_rooms.py")
 
     def test_few_files_are_at_the_top(self):
         at_the_top = [path.name for path in PACKAGE.iterdir() if path.is_file()]

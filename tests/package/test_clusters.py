@@ -5,6 +5,7 @@ import copy
 import importlib
 import pathlib
 import pickle
+import pickletools
 import sys
 import unittest
 
@@ -57,6 +58,18 @@ class Functions(cluster_support.Processes):
             self.assertNotIn(f.address.to_bytes(8, sys.byteorder).strip(b"\0"), data)
             again = pickle.loads(data)
             self.assertEqual((again.address, again.signature, again(4)), (f.address, "l->l", 5))
+
+    def test_names_in_pickles_stay(self):
+        # Other versions of the package read them.
+        names = [name for operation, name, _ in pickletools.genops(
+            pickle.dumps(typedcall.resolve(functions.half, "d->d"), 2)) if operation.name == "GLOBAL"]
+        self.assertEqual(names, ["typedcall._pickles read", "typedcall._pickles _resolve_again",
+                                 "typedcall._pickles Provider"])
+        cache = importlib.import_module("typedcall.numba.cache")
+        self.assertEqual([each.__module__ + " " + each.__name__ for each in (cache.Symbol, cache.type_again)],
+                         ["typedcall._numba_cache Symbol", "typedcall._numba_cache type_again"])
+        again = importlib.import_module("typedcall.to_numpy")._ufunc_again
+        self.assertEqual((again.__module__, again.__name__), ("typedcall.to_numpy", "_ufunc_again"))
 
     def test_in_another_process(self):
         self.assertEqual(self.read(typedcall.resolve(functions.half, "d->d"), "found(5.0)"), "2.5")

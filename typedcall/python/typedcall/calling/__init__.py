@@ -1,1 +1,1 @@
-"""Asks callables for their entries, tags them, and calls entries as Python would call the callable."""
+"""Finds entries and tags callables, and calls entries as Python would call the callable."""
