@@ -108,7 +108,7 @@ typedef struct PyNativeCallableTable {
 /// they contradict each other: an entry that may set an exception needs the thread to set it in,
 /// one that falls back sets none, and an error value of its own is that of a result.
 /// GIL: none; any thread; any interpreter; no Python function is called.
-static inline int PyNativeCallable_FlagsAreUsable(uintptr_t flags) {
+PyNative_INLINE int PyNativeCallable_FlagsAreUsable(uintptr_t flags) {
   const uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS;
   const uintptr_t fails = raises | PyNativeCallable_ERROR_IS_NEG_ZERO;
   if (flags > UINT32_MAX || (flags & PyNativeCallable_ABI_MASK) != 0) return 0;
@@ -126,7 +126,7 @@ static inline int PyNativeCallable_FlagsAreUsable(uintptr_t flags) {
 /// falls back; what may raise has an error value, -0.0 only as a double. Who offers entries and who
 /// reads them ask this. GIL: none; any thread; any interpreter; no Python function is called.
 /// Source: docs/ABI.md, 3.
-static inline int PyNativeCallable_IsWellFormed(uintptr_t flags, PyNativeType result) {
+PyNative_INLINE int PyNativeCallable_IsWellFormed(uintptr_t flags, PyNativeType result) {
   const PyNativeType status = {PyNativeType_INT, 0};
   if (!PyNativeCallable_FlagsAreUsable(flags)) return 0;
   if ((flags & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) != 0) {

@@ -14,8 +14,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
 CORE_BASE = {"version", "compiler", "platform", "slot_id", "interface", "custom_slots", "type_access"}
 TYPEDCALL_BASE = {
     "namespace", "type_codes", "native_type", "signature", "native_callable", "typed_method",
-    "sibling_symbol", "signature_of", "span", "error_value", "stats", "gil", "object_ref", "attach",
-    "with_exceptions",
+    "entry_view", "overload_choice", "sibling_symbol", "signature_of", "span", "error_value", "stats", "gil",
+    "object_ref", "attach", "with_exceptions",
 }
 # The one table of allowed arrows. The README of each room states its line: the test compares them.
 # "core" and "typedcall" are the headers at the top, "base" those named above.

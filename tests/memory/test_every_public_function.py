@@ -6,7 +6,7 @@ import re
 import unittest
 
 # Python.h is not included there, so there is no allocator.
-WITHOUT_ALLOCATOR = ("native_type.h", "signature.h", "type_codes.h")
+WITHOUT_ALLOCATOR = ("native_type.h", "overload_choice.h", "signature.h", "type_codes.h")
 HERE = os.path.dirname(os.path.abspath(__file__))
 ALLOCATES_NOTHING = "reads, compares or frees: takes no memory"
 LIMITED = "the limited API's; the same code as the full one's, with C's own allocator"
@@ -34,6 +34,7 @@ NOT_SWEPT = {
     "PyNativeCallable_InstanceTable": ALLOCATES_NOTHING,
     "PyNativeCallable_IsWellFormed": ALLOCATES_NOTHING,
     "PyNativeCallable_TablesAreEqual": ALLOCATES_NOTHING,
+    "PyNativeView_Of": ALLOCATES_NOTHING,
     "PyObject_GetItemData": PEP697,
     "PyObject_GetTypeData": PEP697,
     "PyType_FromMetaclass": PEP697,

@@ -1,0 +1,49 @@
+// Compiles the two headers of facts under every C standard we promise, and uses all they declare.
+// main returns the number of the first check that failed.
+
+#include "typedcall/entry_view.h"
+#include "typedcall/overload_choice.h"
+
+static PyNativeView view_of(const char *text, uintptr_t flags) {
+  PyNativeSignature signature;
+  PyNativeSignature_ParseString(text, &signature, NULL);
+  return PyNativeView_Of(&signature, flags);
+}
+
+static int check_view(void) {
+  const uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD;
+  PyNativeView view = view_of("dl->d", PyNativeCallable_THREAD_SAFE);
+  if (view.verdict != PyNativeVerdict_RESULT || view.hold != PyNativeHold_NOTHING) return 1;
+  if (view.parameters != 2 || view.has_place || view.takes_self) return 2;
+  if (view.result.code != PyNativeType_DOUBLE || view.result.is_pointer) return 3;
+  view = view_of("d&?->i", PyNativeCallable_FALLS_BACK | PyNativeCallable_ACQUIRES_GIL);
+  if (view.verdict != PyNativeVerdict_FALLS_BACK || view.hold != PyNativeHold_NO_GIL) return 4;
+  if (view.parameters != 1 || !view.has_place) return 5;
+  if (view.result.code != PyNativeType_BOOL || view.result.is_pointer) return 6;
+  if (view_of("d->d", raises).verdict != PyNativeVerdict_MAY_RAISE) return 7;
+  if (view_of("d->d", raises).hold != PyNativeHold_THREAD) return 8;
+  if (view_of("d->d", raises | PyNativeCallable_DIFFERS).verdict != PyNativeVerdict_ASK) return 9;
+  if (view_of("d->d", 0x200).verdict != PyNativeVerdict_UNUSABLE) return 10;
+  return 0;
+}
+
+static int check_choice(void) {
+  const PyNativeType narrow = {PyNativeType_FLOAT, 0}, wide = {PyNativeType_DOUBLE, 0};
+  const PyNativeType integer = {PyNativeType_SHORT, 0}, place = {PyNativeType_SHORT, 1};
+  const uint64_t row = PyNativeChoice_Row(narrow);
+  if (PyNativeGiven_COUNT != 16) return 11;
+  if (PyNativeChoice_Rank(row, PyNativeGiven_C_FLOAT) != PyNativeRank_OWN) return 12;
+  if (PyNativeChoice_Rank(row, PyNativeGiven_FLOAT) != PyNativeRank_NEAR) return 13;
+  if (PyNativeChoice_Rank(row, PyNativeGiven_STR) != PyNativeRank_NONE) return 14;
+  if (PyNativeChoice_Rank(PyNativeChoice_Row(wide), PyNativeGiven_INT) != PyNativeRank_SAFE) {
+    return 15;
+  }
+  if (!PyNativeChoice_LosesDigits(wide) || PyNativeChoice_LosesDigits(integer)) return 16;
+  if (PyNativeChoice_LosesDigits(place)) return 17;
+  return 0;
+}
+
+int main(void) {
+  const int failed = check_view();
+  return failed != 0 ? failed : check_choice();
+}

@@ -1,0 +1,51 @@
+// Compiles the two headers of facts under every C++ standard we promise, and uses all they declare.
+// From C++14 the checks are static_asserts; main repeats them at run time for C++11.
+
+#include "typedcall/entry_view.h"
+#include "typedcall/overload_choice.h"
+
+namespace {
+
+PyNative_INLINE PyNativeView view_of(const char *text, uintptr_t flags) {
+  PyNativeSignature signature = {0, {0, 0}, {{0, 0}}};
+  PyNativeSignature_ParseString(text, &signature, nullptr);
+  return PyNativeView_Of(&signature, flags);
+}
+
+PyNative_INLINE bool views_are_right() {
+  const PyNativeView plain = view_of("dl->d", PyNativeCallable_THREAD_SAFE);
+  const PyNativeView placed = view_of("d&?->i", PyNativeCallable_FALLS_BACK);
+  return plain.verdict == PyNativeVerdict_RESULT && plain.hold == PyNativeHold_NOTHING &&
+         plain.parameters == 2 && !plain.has_place && !plain.takes_self &&
+         placed.verdict == PyNativeVerdict_FALLS_BACK && placed.hold == PyNativeHold_THREAD &&
+         placed.parameters == 1 && placed.has_place && placed.result.code == PyNativeType_BOOL &&
+         view_of("d->d", 0x200).verdict == PyNativeVerdict_UNUSABLE;
+}
+
+PyNative_INLINE enum PyNativeRank rank_of(int code, enum PyNativeGiven kind) {
+  return PyNativeChoice_Rank(PyNativeChoice_Row({static_cast<unsigned char>(code), 0}), kind);
+}
+
+PyNative_INLINE bool ranks_are_right() {
+  return rank_of(PyNativeType_FLOAT, PyNativeGiven_C_FLOAT) == PyNativeRank_OWN &&
+         rank_of(PyNativeType_DOUBLE, PyNativeGiven_INT) == PyNativeRank_SAFE &&
+         rank_of(PyNativeType_POINTER, PyNativeGiven_OTHER) == PyNativeRank_NONE &&
+         rank_of(PyNativeType_POINTER, PyNativeGiven_LEFT_OUT) == PyNativeRank_EXACT &&
+         PyNativeChoice_LosesDigits({PyNativeType_CFLOAT, 0}) &&
+         !PyNativeChoice_LosesDigits({PyNativeType_CFLOAT, PyNativePointer_TO});
+}
+
+#if defined(__cpp_constexpr) && __cpp_constexpr >= 201304L
+static_assert(views_are_right(), "what entries are to Python");
+static_assert(ranks_are_right(), "what suits how well");
+#elif __cplusplus >= 201402L
+#error "C++14 and later must have the constexpr functions"
+#endif
+
+}  // namespace
+
+int main() {
+  if (!views_are_right()) return 1;
+  if (!ranks_are_right()) return 2;
+  return 0;
+}

@@ -1,0 +1,91 @@
+// An entry as Python sees it: what is passed and what comes back, how the C function tells its
+// outcome, and in which thread state it is called. Everything follows from signature and flags.
+// Calls no function of Python's; C99, C11 and C++11 to C++20 (constexpr from C++14).
+
+#include "core/version.h"
+
+#ifndef TYPEDCALL_ENTRY_VIEW_H_
+#define TYPEDCALL_ENTRY_VIEW_H_
+
+#include "typedcall/native_callable.h"
+#include "typedcall/signature.h"
+
+/// How the C function tells the outcome of a call. Code that tells them apart by `switch` has no
+/// `default`: compilers warn of one that is missing. Source: docs/ABI.md, 3.8 to 3.15.
+enum PyNativeVerdict {
+  /// The entry is ignored: a flag that must be understood has no meaning here, or signature and
+  /// flags contradict each other.
+  PyNativeVerdict_UNUSABLE,
+  PyNativeVerdict_RESULT,      ///< the C result is the result
+  PyNativeVerdict_MAY_RAISE,   ///< it is, unless it is the error value and an exception is set
+  PyNativeVerdict_ASK,         ///< it is, unless an exception is set: any value may be the error's
+  PyNativeVerdict_STATUS,      ///< 0: the value is in the place; else an exception is set
+  PyNativeVerdict_FALLS_BACK,  ///< 0: the value is in the place; else the Python callable is called
+};
+
+/// The thread state in which the C function is called.
+/// Source: docs/ABI.md, section 3 (flags), 6.3.
+enum PyNativeHold {
+  PyNativeHold_NOTHING,  ///< any: it runs as it is called, also in several threads at once
+  PyNativeHold_THREAD,   ///< attached (with the GIL, where there is one)
+  PyNativeHold_NO_GIL,   ///< without the GIL: it takes that itself, and may wait for it
+};
+
+/// PyNativeView_Of() an entry.
+typedef struct {
+  PyNativeType result;  ///< of Python's result; "v" is None
+  int parameters;       ///< how many arguments Python passes: the first ones of the signature
+  int has_place;        ///< the result goes through the argument behind these
+  enum PyNativeVerdict verdict;
+  enum PyNativeHold hold;
+  int takes_self;  ///< C gets self in front of all arguments
+} PyNativeView;
+
+// The thread state that these flags ask for. Self is an object, so it needs one; without
+// THREAD_SAFE two threads must not be in the function, and the GIL keeps them out.
+PyNative_INLINE enum PyNativeHold PyNativeView_Internal_Hold(uintptr_t flags) {
+  if ((flags & (PyNativeCallable_NEEDS_THREAD | PyNativeCallable_TAKES_SELF)) != 0) {
+    return PyNativeHold_THREAD;
+  }
+  if ((flags & PyNativeCallable_ACQUIRES_GIL) != 0) return PyNativeHold_NO_GIL;
+  return (flags & PyNativeCallable_THREAD_SAFE) != 0 ? PyNativeHold_NOTHING : PyNativeHold_THREAD;
+}
+
+// RETURNS_STATUS comes before MAY_RAISE, which says nothing more beside it. An entry with DIFFERS
+// may have an error value of its own: Cython's `except 5`.
+PyNative_INLINE enum PyNativeVerdict PyNativeView_Internal_Verdict(uintptr_t flags) {
+  if ((flags & PyNativeCallable_FALLS_BACK) != 0) return PyNativeVerdict_FALLS_BACK;
+  if ((flags & PyNativeCallable_RETURNS_STATUS) != 0) return PyNativeVerdict_STATUS;
+  if ((flags & PyNativeCallable_MAY_RAISE) == 0) return PyNativeVerdict_RESULT;
+  return (flags & PyNativeCallable_DIFFERS) != 0 ? PyNativeVerdict_ASK : PyNativeVerdict_MAY_RAISE;
+}
+
+/// What an entry with this signature, which comes from a successful parse, and with these flags is
+/// to Python. The verdict of an entry that nobody can use is PyNativeVerdict_UNUSABLE: the caller
+/// must look at that first. The other fields are then what the known flags say. The caller also
+/// looks whether it can handle SETS_ERRNO, DIFFERS and self; with ERROR_IS_NEG_ZERO the error value
+/// is -0.0.
+/// GIL: none; any thread; any interpreter; no Python function is called.
+/// Source: docs/ABI.md, section 3.
+PyNative_INLINE PyNativeView PyNativeView_Of(const PyNativeSignature *signature, uintptr_t flags) {
+  PyNativeView view = {{PyNativeType_VOID, 0}, 0, 0, PyNativeVerdict_UNUSABLE,
+                       PyNativeHold_NOTHING,   0};
+  view.result = signature->result;
+  view.parameters = signature->nargs;
+  if ((flags & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) != 0) {
+    view.result.code = PyNativeType_VOID;
+    view.result.is_pointer = 0;
+    if (view.parameters > 0 && PyNativeType_IsPlace(signature->args[view.parameters - 1])) {
+      view.has_place = 1;
+      view.result.code = signature->args[--view.parameters].code;
+    }
+  }
+  if (PyNativeCallable_IsWellFormed(flags, signature->result)) {
+    view.verdict = PyNativeView_Internal_Verdict(flags);
+  }
+  view.hold = PyNativeView_Internal_Hold(flags);
+  view.takes_self = (flags & PyNativeCallable_TAKES_SELF) != 0;
+  return view;
+}
+
+#endif  // TYPEDCALL_ENTRY_VIEW_H_

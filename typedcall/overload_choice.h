@@ -1,0 +1,128 @@
+// How well a value suits a parameter: one table of kinds of values and kinds of types, by which all
+// choose among overloads as Python does. Needs no Python.h; C99, C11 and C++11 to C++20 (constexpr
+// from C++14).
+
+#include "core/version.h"
+
+#ifndef TYPEDCALL_OVERLOAD_CHOICE_H_
+#define TYPEDCALL_OVERLOAD_CHOICE_H_
+
+#include <stdint.h>
+
+#include "typedcall/native_type.h"
+
+/// How well a value suits a parameter, best first. An overload is as good as its worst argument.
+/// Source: docs/ABI.md, 8.7 and 8.8.
+enum PyNativeRank {
+  PyNativeRank_OWN,    ///< a value of that very C type, where Python has a wider one: a C float
+  PyNativeRank_EXACT,  ///< the type is the parameter's own: bool, int, float, complex, str
+  PyNativeRank_NEAR,   ///< a subclass of that (a bool for an int); what C rounds to its own type
+  PyNativeRank_SAFE,  ///< CPython converts it by itself: an int for a float, anything for an object
+  PyNativeRank_NONE,  ///< it does not suit
+};
+
+/// The kinds of values, and how each suits a parameter: X(KIND, bool, integer, double, float,
+/// complex double, complex float, text, object). A long double is as a double. BOOL has NumPy's
+/// bools, too, and HAS_INDEX its integers. For a pointer and a buffer only LEFT_OUT suits: which
+/// objects they take shows only at a try. Source: docs/ABI.md, 8.7.
+#define PyNativeGiven_LIST(X)                                         \
+  X(LEFT_OUT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT) \
+  X(BOOL, EXACT, NEAR, SAFE, SAFE, SAFE, SAFE, NONE, SAFE)            \
+  X(INT, NONE, EXACT, SAFE, SAFE, SAFE, SAFE, NONE, SAFE)             \
+  X(INT_SUBCLASS, NONE, NEAR, SAFE, SAFE, SAFE, SAFE, NONE, SAFE)     \
+  X(HAS_INDEX, NONE, EXACT, SAFE, SAFE, SAFE, SAFE, NONE, SAFE)       \
+  X(FLOAT, NONE, NONE, EXACT, NEAR, SAFE, SAFE, NONE, SAFE)           \
+  X(FLOAT_SUBCLASS, NONE, NONE, NEAR, NEAR, SAFE, SAFE, NONE, SAFE)   \
+  X(C_FLOAT, NONE, NONE, EXACT, OWN, SAFE, SAFE, NONE, SAFE)          \
+  X(HAS_FLOAT, NONE, NONE, SAFE, SAFE, SAFE, SAFE, NONE, SAFE)        \
+  X(COMPLEX, NONE, NONE, NONE, NONE, EXACT, NEAR, NONE, SAFE)         \
+  X(COMPLEX_SUBCLASS, NONE, NONE, NONE, NONE, NEAR, NEAR, NONE, SAFE) \
+  X(C_COMPLEX, NONE, NONE, NONE, NONE, EXACT, OWN, NONE, SAFE)        \
+  X(HAS_COMPLEX, NONE, NONE, NONE, NONE, SAFE, SAFE, NONE, SAFE)      \
+  X(STR, NONE, NONE, NONE, NONE, NONE, NONE, EXACT, SAFE)             \
+  X(STR_SUBCLASS, NONE, NONE, NONE, NONE, NONE, NONE, NEAR, SAFE)     \
+  X(OTHER, NONE, NONE, NONE, NONE, NONE, NONE, NONE, SAFE)
+
+/// The kind of a value: PyNativeGiven_LEFT_OUT, PyNativeGiven_BOOL, ...; INT is an int itself.
+/// C_FLOAT and C_COMPLEX are values of a library that has C's float and a complex of two: Numba's.
+/// Source: PyNativeGiven_LIST.
+enum PyNativeGiven {
+#define PyNativeGiven_Internal_ROW(KIND, BOOLS, INTS, DOUBLES, FLOATS, ZD, ZF, TEXTS, OBJECTS) \
+  PyNativeGiven_##KIND,
+  PyNativeGiven_LIST(PyNativeGiven_Internal_ROW)
+#undef PyNativeGiven_Internal_ROW
+      PyNativeGiven_COUNT
+};
+
+// One rank in a row.
+#define PyNativeChoice_Internal_AT(KIND, RANK) \
+  | ((uint64_t)PyNativeRank_##RANK << (4 * PyNativeGiven_##KIND))
+// One column of the list each, as the sum of its ranks.
+#define PyNativeChoice_Internal_BOOLS(KIND, B, I, D, F, ZD, ZF, T, O) \
+  PyNativeChoice_Internal_AT(KIND, B)
+#define PyNativeChoice_Internal_INTS(KIND, B, I, D, F, ZD, ZF, T, O) \
+  PyNativeChoice_Internal_AT(KIND, I)
+#define PyNativeChoice_Internal_DOUBLES(KIND, B, I, D, F, ZD, ZF, T, O) \
+  PyNativeChoice_Internal_AT(KIND, D)
+#define PyNativeChoice_Internal_FLOATS(KIND, B, I, D, F, ZD, ZF, T, O) \
+  PyNativeChoice_Internal_AT(KIND, F)
+#define PyNativeChoice_Internal_ZDS(KIND, B, I, D, F, ZD, ZF, T, O) \
+  PyNativeChoice_Internal_AT(KIND, ZD)
+#define PyNativeChoice_Internal_ZFS(KIND, B, I, D, F, ZD, ZF, T, O) \
+  PyNativeChoice_Internal_AT(KIND, ZF)
+#define PyNativeChoice_Internal_TEXTS(KIND, B, I, D, F, ZD, ZF, T, O) \
+  PyNativeChoice_Internal_AT(KIND, T)
+#define PyNativeChoice_Internal_OBJECTS(KIND, B, I, D, F, ZD, ZF, T, O) \
+  PyNativeChoice_Internal_AT(KIND, O)
+#define PyNativeChoice_Internal_COLUMN(COLUMN) \
+  ((uint64_t)0 PyNativeGiven_LIST(PyNativeChoice_Internal_##COLUMN))
+
+/// The ranks of all kinds of values for a parameter of this type, in four bits each. A type that
+/// the list does not know (a pointer, a buffer, "v", no code) suits no value.
+/// GIL: none; any thread; any interpreter; no Python function is called.
+/// Source: PyNativeGiven_LIST.
+PyNative_INLINE uint64_t PyNativeChoice_Row(PyNativeType type) {
+  const int is_narrow = type.code == PyNativeType_FLOAT || type.code == PyNativeType_CFLOAT;
+  if (type.code == PyNativeType_STRING && (!type.is_pointer || PyNativeType_IsBuffer(type))) {
+    return PyNativeChoice_Internal_COLUMN(TEXTS);
+  }
+  switch (PyNativeType_Kind(type)) {
+    case PyNativeKind_BOOL:
+      return PyNativeChoice_Internal_COLUMN(BOOLS);
+    case PyNativeKind_SIGNED:
+    case PyNativeKind_UNSIGNED:
+      return PyNativeChoice_Internal_COLUMN(INTS);
+    case PyNativeKind_FLOATING:
+      return is_narrow ? PyNativeChoice_Internal_COLUMN(FLOATS)
+                       : PyNativeChoice_Internal_COLUMN(DOUBLES);
+    case PyNativeKind_COMPLEX:
+      return is_narrow ? PyNativeChoice_Internal_COLUMN(ZFS) : PyNativeChoice_Internal_COLUMN(ZDS);
+    case PyNativeKind_OBJECT:
+      return PyNativeChoice_Internal_COLUMN(OBJECTS);
+    case PyNativeKind_STRING:
+    case PyNativeKind_POINTER:
+    case PyNativeKind_VOID:
+      break;
+  }
+  // NONE sixteen times, less that of LEFT_OUT.
+  return PyNativeRank_NONE * UINT64_C(0x1111111111111111) -
+         ((uint64_t)(PyNativeRank_NONE - PyNativeRank_EXACT) << (4 * PyNativeGiven_LEFT_OUT));
+}
+
+/// How a value of this kind suits the parameter whose PyNativeChoice_Row() that is.
+/// GIL: none; any thread; any interpreter; no Python function is called.
+/// Source: PyNativeGiven_LIST.
+PyNative_INLINE enum PyNativeRank PyNativeChoice_Rank(uint64_t row, enum PyNativeGiven kind) {
+  return (enum PyNativeRank)((row >> (4 * (unsigned)kind)) & 15u);
+}
+
+/// 1 if a parameter of this type makes an int floating, and so may round it: an int that was out of
+/// another overload's range does not go there.
+/// GIL: none; any thread; any interpreter; no Python function is called.
+/// Source: docs/ABI.md, 8.9.
+PyNative_INLINE int PyNativeChoice_LosesDigits(PyNativeType type) {
+  const enum PyNativeKind kind = PyNativeType_Kind(type);
+  return kind == PyNativeKind_FLOATING || kind == PyNativeKind_COMPLEX;
+}
+
+#endif  // TYPEDCALL_OVERLOAD_CHOICE_H_
