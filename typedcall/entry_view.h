@@ -51,8 +51,9 @@ PyNative_INLINE enum PyNativeHold PyNativeView_Internal_Hold(uintptr_t flags) {
   return (flags & PyNativeCallable_THREAD_SAFE) != 0 ? PyNativeHold_NOTHING : PyNativeHold_THREAD;
 }
 
-// RETURNS_STATUS comes before MAY_RAISE, which says nothing more beside it. An entry with DIFFERS
-// may have an error value of its own: Cython's `except 5`.
+// How flags that do not contradict each other say it. RETURNS_STATUS comes before MAY_RAISE, which
+// says nothing more beside it. An entry with DIFFERS may have an error value of its own: Cython's
+// `except 5`.
 PyNative_INLINE enum PyNativeVerdict PyNativeView_Internal_Verdict(uintptr_t flags) {
   if ((flags & PyNativeCallable_FALLS_BACK) != 0) return PyNativeVerdict_FALLS_BACK;
   if ((flags & PyNativeCallable_RETURNS_STATUS) != 0) return PyNativeVerdict_STATUS;

@@ -289,6 +289,10 @@ struct native_that {
     using type = native<Function, offers>;
   };
   using entry = typename entry_of<is_entry>::type;
+  static constexpr bool takes_self = (Stated & PyNativeCallable_TAKES_SELF) != 0;
+  static_assert(is_seen_as<typename entry::shown_type, c_type_of<value>>(
+      entry::flags, std::tuple_size_v<typename types::parameters> - (takes_self ? 1 : 0),
+      takes_self, PyNativeVerdict_FALLS_BACK));
   // It lets no exception out.
   using wrapped = native<&pair::wrapped, plain | cannot_throw | PyNativeCallable_RETURNS_STATUS |
                                              PyNativeCallable_NEEDS_THREAD>;

@@ -5,6 +5,7 @@
 
 #include "typedcall/convert/c_type.h"
 #include "typedcall/convert/exceptions.h"
+#include "typedcall/entry_view.h"
 #include "typedcall/error_value.h"
 #include "typedcall/namespace.h"
 #include "typedcall/provider/effects.h"
@@ -91,6 +92,21 @@ template <class First, class... Rest>
 struct first_parameter<std::tuple<First, Rest...>> {
   using type = First;
 };
+
+/// True if readers, who know only the entry's signature and flags, see what the wrapper's caller
+/// does: so many arguments, and a result of this type, which is told in this way.
+template <class Shown, class Value>
+constexpr bool is_seen_as(std::uintptr_t flags, std::size_t arity, bool takes_self,
+                          PyNativeVerdict verdict) {
+  const PyNativeSignature shown = signature_of<Shown>::parsed();
+  const PyNativeView view = PyNativeView_Of(&shown, flags);
+  const bool is_int = verdict == PyNativeVerdict_STATUS || verdict == PyNativeVerdict_FALLS_BACK;
+  const bool has_place = is_int && !std::is_void_v<Value>;
+  const PyNativeType result = native_type<Value>();
+  return view.verdict == verdict && view.parameters == static_cast<int>(arity) &&
+         (view.takes_self != 0) == takes_self && (view.has_place != 0) == has_place &&
+         view.result.code == result.code && view.result.is_pointer == result.is_pointer;
+}
 
 /// What follows from a function's type and from what is stated of it. All functions of that type
 /// share it, and compilers make it once.
@@ -188,6 +204,14 @@ struct TYPEDCALL_HIDDEN offered {
       !releases_gil || (flags & PyNativeCallable_NEEDS_THREAD) == 0,
       "typedcall: with releases_gil the function runs without the GIL: it takes and "
       "gives no objects, no self, raises nothing and is noexcept (or typedcall::nothrow)");
+
+  static constexpr bool is_exact = (flags & PyNativeCallable_DIFFERS) == 0;
+  static_assert((flags & PyNativeCallable_FALLS_BACK) != 0 ||
+                is_seen_as<shown_type, value>(flags, arity, takes_self,
+                                              is_status    ? PyNativeVerdict_STATUS
+                                              : !may_raise ? PyNativeVerdict_RESULT
+                                              : is_exact   ? PyNativeVerdict_MAY_RAISE
+                                                           : PyNativeVerdict_ASK));
 
   static constexpr std::uint64_t stated = Stated;
   /// Consumers cannot call the function itself.

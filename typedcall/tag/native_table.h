@@ -3,6 +3,7 @@
 #ifndef TYPEDCALL_TAG_NATIVE_TABLE_H_
 #define TYPEDCALL_TAG_NATIVE_TABLE_H_
 
+#include "typedcall/entry_view.h"
 #include "typedcall/native_callable.h"
 #include "typedcall/signature.h"
 
@@ -18,6 +19,7 @@ static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCalla
                                                              Py_ssize_t i, const char *name) {
   PyNativeSignature parsed;
   PyNativeSignature_Fault fault;
+  const enum PyNativeVerdict said = PyNativeView_Internal_Verdict(entry->flags);
   if (entry->signature == NULL) {
     PyErr_Format(PyExc_ValueError, "%.100s: entry %zd has no signature", name, i);
   } else if (PyNativeSignature_ParseString(entry->signature, &parsed, &fault) < 0) {
@@ -26,7 +28,7 @@ static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCalla
   } else if (entry->funcptr == NULL) {
     PyErr_Format(PyExc_ValueError, "%.100s: entry %zd, '%.200s', has no function", name, i,
                  entry->signature);
-  } else if (PyNativeCallable_IsWellFormed(entry->flags, parsed.result)) {
+  } else if (PyNativeView_Of(&parsed, entry->flags).verdict != PyNativeVerdict_UNUSABLE) {
     return 0;
   } else if (!PyNativeCallable_FlagsAreUsable(entry->flags)) {
     const uintptr_t unknown = PyNativeCallable_ABI_MASK |
@@ -36,17 +38,15 @@ static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCalla
       why = "of which some bits have no meaning";
     } else if (PyNativeCallable_FlagsAreUsable(entry->flags | PyNativeCallable_NEEDS_THREAD)) {
       why = "which may set an exception without NEEDS_THREAD";
-    } else if ((entry->flags & PyNativeCallable_FALLS_BACK) != 0) {
+    } else if (said == PyNativeVerdict_FALLS_BACK) {
       why = "which contradict each other: what falls back sets no exception";
     }
     PyErr_Format(PyExc_ValueError, "%.100s: entry %zd, '%.200s', has flags %p, %s", name, i,
                  entry->signature, (void *)entry->flags, why);
-  } else if ((entry->flags & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) !=
-             0) {
-    PyErr_Format(
-        PyExc_ValueError, "%.100s: entry %zd, '%.200s', %s, but its result is no int", name, i,
-        entry->signature,
-        (entry->flags & PyNativeCallable_FALLS_BACK) != 0 ? "falls back" : "returns a status");
+  } else if (said == PyNativeVerdict_STATUS || said == PyNativeVerdict_FALLS_BACK) {
+    PyErr_Format(PyExc_ValueError, "%.100s: entry %zd, '%.200s', %s, but its result is no int",
+                 name, i, entry->signature,
+                 said == PyNativeVerdict_FALLS_BACK ? "falls back" : "returns a status");
   } else {
     PyErr_Format(PyExc_ValueError,
                  "%.100s: entry %zd, '%.200s', may raise, but its result cannot say so; report "
