@@ -22,15 +22,17 @@ enum PyNativeRank {
 };
 
 /// The kinds of values, and how each suits a parameter: X(KIND, bool, integer, double, float,
-/// complex double, complex float, text, object). A long double is as a double. BOOL has NumPy's
-/// bools, too, and HAS_INDEX its integers. For a pointer and a buffer only LEFT_OUT suits: which
-/// objects they take shows only at a try. Source: docs/ABI.md, 8.7.
+/// complex double, complex float, text, object). A long double is as a double. Most kinds are a
+/// type of Python's or its subclasses; BOOL has NumPy's bools, too, and INT NumPy's integers and
+/// whatever else has `__index__`. An ARRAY has `__index__` and a length: it may hold one number.
+/// For a pointer and a buffer only LEFT_OUT suits: which objects they take shows only at a try.
+/// Source: docs/ABI.md, 8.7.
 #define PyNativeGiven_LIST(X)                                         \
   X(LEFT_OUT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT) \
   X(BOOL, EXACT, NEAR, SAFE, SAFE, SAFE, SAFE, NONE, SAFE)            \
   X(INT, NONE, EXACT, SAFE, SAFE, SAFE, SAFE, NONE, SAFE)             \
   X(INT_SUBCLASS, NONE, NEAR, SAFE, SAFE, SAFE, SAFE, NONE, SAFE)     \
-  X(HAS_INDEX, NONE, EXACT, SAFE, SAFE, SAFE, SAFE, NONE, SAFE)       \
+  X(ARRAY, NONE, SAFE, SAFE, SAFE, SAFE, SAFE, NONE, SAFE)            \
   X(FLOAT, NONE, NONE, EXACT, NEAR, SAFE, SAFE, NONE, SAFE)           \
   X(FLOAT_SUBCLASS, NONE, NONE, NEAR, NEAR, SAFE, SAFE, NONE, SAFE)   \
   X(C_FLOAT, NONE, NONE, EXACT, OWN, SAFE, SAFE, NONE, SAFE)          \
@@ -43,9 +45,9 @@ enum PyNativeRank {
   X(STR_SUBCLASS, NONE, NONE, NONE, NONE, NONE, NONE, NEAR, SAFE)     \
   X(OTHER, NONE, NONE, NONE, NONE, NONE, NONE, NONE, SAFE)
 
-/// The kind of a value: PyNativeGiven_LEFT_OUT, PyNativeGiven_BOOL, ...; INT is an int itself.
-/// C_FLOAT and C_COMPLEX are values of a library that has C's float and a complex of two: Numba's.
-/// Source: PyNativeGiven_LIST.
+/// The kind of a value: PyNativeGiven_LEFT_OUT, PyNativeGiven_BOOL, ... LEFT_OUT is no value: the
+/// parameter's default stands there. C_FLOAT and C_COMPLEX are values of a library that has C's
+/// float and a complex of two: Numba's. Source: PyNativeGiven_LIST.
 enum PyNativeGiven {
 #define PyNativeGiven_Internal_ROW(KIND, BOOLS, INTS, DOUBLES, FLOATS, ZD, ZF, TEXTS, OBJECTS) \
   PyNativeGiven_##KIND,

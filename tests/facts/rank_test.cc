@@ -30,8 +30,9 @@ constexpr Example kExamples[] = {
     {PyNativeGiven_INT, "2 ** 70"},
     {PyNativeGiven_INT_SUBCLASS, "type('Int', (int,), {})(7)"},
     {PyNativeGiven_INT_SUBCLASS, "type('Int', (int,), {'__float__': number})(7)"},
-    {PyNativeGiven_HAS_INDEX, "type('Index', (), {'__index__': number})()"},
-    {PyNativeGiven_HAS_INDEX, "type('Both', (), {'__index__': number, '__float__': number})()"},
+    {PyNativeGiven_INT, "type('Index', (), {'__index__': number})()"},
+    {PyNativeGiven_INT, "type('Both', (), {'__index__': number, '__float__': number})()"},
+    {PyNativeGiven_ARRAY, "type('Array', (), {'__index__': number, '__len__': number})()"},
     {PyNativeGiven_FLOAT, "1.5"},
     {PyNativeGiven_FLOAT_SUBCLASS, "type('Float', (float,), {})(1.5)"},
     {PyNativeGiven_FLOAT_SUBCLASS, "type('Float', (float,), {'__index__': number})(1.5)"},
@@ -76,7 +77,7 @@ bool IsWrongInTheWrapper(const Example &each, const std::string &letters) {
   const std::string_view expression = each.expression;
   const bool has_index = expression.find("__index__") != std::string_view::npos;
   switch (each.kind) {
-    case PyNativeGiven_HAS_INDEX:
+    case PyNativeGiven_INT:
     case PyNativeGiven_FLOAT_SUBCLASS:
       return has_index && is_integer;
     case PyNativeGiven_STR_SUBCLASS:

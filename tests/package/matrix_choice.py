@@ -16,7 +16,8 @@ class NoOverload(Exception):
 
 
 def kind_of(value):
-    """(what a value counts as: bool, int, float, complex, str; is it of that very type), or (None, False)."""
+    """(what a value counts as: bool, int, float, complex, str, or list for an array; is it of that very type, or ranks as it),
+    or (None, False)."""
     name = type(value).__name__ if type(value).__module__ == "numpy" else ""
     if isinstance(value, bool) or name in ("bool", "bool_"):
         return bool, True
@@ -24,8 +25,10 @@ def kind_of(value):
         if isinstance(value, kind):
             return kind, type(value) is kind
     if hasattr(type(value), "__index__"):
-        return int, True
-    return (float, False) if hasattr(type(value), "__float__") else (None, False)
+        return (list, False) if hasattr(type(value), "__len__") else (int, True)
+    if hasattr(type(value), "__float__"):
+        return float, False
+    return (complex, False) if hasattr(type(value), "__complex__") else (None, False)
 
 
 def rank(value, letters):
@@ -37,15 +40,15 @@ def rank(value, letters):
     if letters == "?":
         return own if kind is bool else NONE
     if letters in LIMITS:
-        return NEAR if kind is bool else own if kind is int else NONE
+        return NEAR if kind is bool else own if kind is int else SAFE if kind is list else NONE
     if letters in ("f", "d", "g"):
         if kind is float and isinstance(value, float):
             return max(own, NEAR) if letters == "f" else own
-        return SAFE if kind in (bool, int, float) else NONE
+        return SAFE if kind in (bool, int, float, list) else NONE
     if letters in ("Zf", "Zd", "Zg"):
-        if kind is complex:
+        if kind is complex and isinstance(value, complex):
             return max(own, NEAR) if letters == "Zf" else own
-        return SAFE if kind in (bool, int, float) else NONE
+        return SAFE if kind in (bool, int, float, complex, list) else NONE
     if letters in ("s", "*s"):
         return own if kind is str else NONE
     return NONE
@@ -53,7 +56,7 @@ def rank(value, letters):
 
 def is_out_of_range(value, letters):
     kind, _ = kind_of(value)
-    if letters not in LIMITS or kind not in (bool, int):
+    if letters not in LIMITS or kind not in (bool, int, list):
         return False
     low, high = LIMITS[letters]
     return not low <= int(value) <= high

@@ -3,6 +3,7 @@
 #ifndef TYPEDCALL_PYTHON_CALLING_OVERLOAD_H_
 #define TYPEDCALL_PYTHON_CALLING_OVERLOAD_H_
 
+#include "typedcall/entry_view.h"
 #include "typedcall/error_value.h"
 #include "typedcall/invoker.h"
 
@@ -17,15 +18,15 @@ namespace typedcall::python {
 
 /// The parameters and the result of a C function as Python has them.
 struct python_types {
-  python_types(const PyNativeSignature &parsed, std::uintptr_t flags) : result(parsed.result) {
-    auto count = static_cast<std::size_t>(parsed.nargs);
-    has_status = (flags & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) != 0;
-    if (has_status) {
-      has_place = count > 0 && PyNativeType_IsPlace(parsed.args[count - 1]) != 0;
-      result = value_type(has_place ? PyNativeType{parsed.args[--count].code, 0}
-                                    : PyNativeType{PyNativeType_VOID, 0});
-    }
-    parameters = {parsed.args, parsed.args + count};
+  python_types(const PyNativeSignature &parsed, std::uintptr_t flags)
+      : python_types(parsed, PyNativeView_Of(&parsed, flags)) {}
+
+  python_types(const PyNativeSignature &parsed, const PyNativeView &view)
+      : parameters(parsed.args, parsed.args + view.parameters),
+        result(view.result),
+        has_place(view.has_place != 0),
+        has_status(view.verdict == PyNativeVerdict_STATUS ||
+                   view.verdict == PyNativeVerdict_FALLS_BACK) {
     for (const value_type &each : parameters) {
       has_bools |= each.is_buffer && each.element == PyNativeKind_BOOL;
     }
@@ -34,8 +35,8 @@ struct python_types {
   std::vector<value_type> parameters;
   value_type result;
   /// The result is behind the last argument, and what is returned says whether there is one.
-  bool has_place = false;
-  bool has_status = false;
+  bool has_place;
+  bool has_status;
   bool has_bools = false;  ///< there are arrays of them
 };
 

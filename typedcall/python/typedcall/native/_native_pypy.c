@@ -99,6 +99,19 @@ static PyObject *Answers(PyObject *module, PyObject *args) {
   return PyBool_FromLong(PyNativeSignature_Answers(offered, asked));
 }
 
+static PyObject *PythonTypes(PyObject *module, PyObject *args) {
+  PyObject *signature, *flags;
+  if (!PyArg_ParseTuple(args, "OO:python_types", &signature, &flags)) return NULL;
+  return PyNativeView_TypesForPython(module, signature, flags);
+}
+
+static PyObject *Rank(PyObject *module, PyObject *args) {
+  (void)module;
+  const char *kind, *letters;
+  if (!PyArg_ParseTuple(args, "ss:rank", &kind, &letters)) return NULL;
+  return PyNativeChoice_RankForPython(kind, letters);
+}
+
 static int Exec(PyObject *module) {
   PyObject *types = PyTuple_Pack(2, (PyObject *)&PyCFunction_Type, (PyObject *)&PyMethodDescr_Type);
   const int failed = types == NULL || PyObject_SetAttrString(module, "TYPES", types) < 0 ||
@@ -117,6 +130,8 @@ static PyMethodDef methods[] = {
      "check($module, signature, flags, address, number, name, /)\n--\n\n"
      "ValueError if that cannot be offered as an entry."},
     {"parse_signature", PyNativeSignature_ParseForPython, METH_O, PyNativeSignature_PARSE_DOC},
+    {"python_types", PythonTypes, METH_VARARGS, PyNativeView_TYPES_DOC},
+    {"rank", Rank, METH_VARARGS, PyNativeChoice_RANK_DOC},
     {"are_equivalent", AreEquivalent, METH_VARARGS,
      "are_equivalent($module, one, other, /)\n--\n\n"
      "Are two signatures the same but for names of integers (`l` and `q`)?"},

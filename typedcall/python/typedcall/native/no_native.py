@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 __all__ = ["ABI_MASK", "FLAGS", "MANDATORY_MASK", "TYPE_CODES", "WHY_NOTHING", "answers", "are_equivalent",
-           "parse_signature"]
+           "parse_signature", "python_types", "rank"]
 
 #: Why nothing is offered.
 WHY_NOTHING = ("this installation of typedcall has no extension module, as wheels for 64-bit Linux have (this is "
@@ -32,6 +32,7 @@ FLAGS: tuple[tuple[str, int, str], ...] = (
     ("PURE", 0x020000, "is not pure"),
     ("SHORT", 0x040000, "may block"),
 )
+_FLAGS = {name: bit for name, bit, _ in FLAGS}
 
 
 def _code(letters: str, c_type: str, kind: str, of: Any, count: int = 1) -> tuple[str, str, str, int, int, bool]:
@@ -165,6 +166,20 @@ def parse_signature(signature: str, /) -> tuple[list[str], str]:
     except _Fault as fault:
         position, reason = fault.args
     raise ValueError(f"signature {str.__repr__(str.__str__(signature))} at position {position}: {reason}")
+
+
+def python_types(signature: str, flags: int, /) -> tuple[list[str], str]:
+    """See typedcall/entry_view.h."""
+    arguments, result = parse_signature(signature)
+    if flags & (_FLAGS["RETURNS_STATUS"] | _FLAGS["FALLS_BACK"]):
+        has_place = arguments and arguments[-1].startswith("&") and not _is_const(arguments[-1])
+        result = arguments.pop()[1:] if has_place else "v"
+    return arguments, result
+
+
+def rank(kind: str, letters: str, /) -> int | None:
+    """See typedcall/overload_choice.h: here is nothing to choose among."""
+    raise TypeError(WHY_NOTHING)
 
 
 def _is_const(letters: str) -> bool:

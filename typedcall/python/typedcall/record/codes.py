@@ -14,6 +14,8 @@ try:
         answers,
         are_equivalent,
         parse_signature,
+        python_types,
+        rank,
     )
 except ModuleNotFoundError as error:  # one that is there and cannot be loaded is an error
     if error.name != "typedcall.native._native":
@@ -27,6 +29,8 @@ except ModuleNotFoundError as error:  # one that is there and cannot be loaded i
         answers,
         are_equivalent,
         parse_signature,
+        python_types,
+        rank,
     )
 else:
     #: Why nothing is offered: there is no extension module. Empty where there is one.
@@ -35,7 +39,7 @@ else:
 __all__ = [
     "ABI_MASK", "CODES", "Code", "FLAGS", "MANDATORY_MASK", "WHY_NOTHING", "answers", "are_equivalent",
     "c_letters", "has_error_value", "is_buffer", "is_const", "is_place", "kind_of", "letters_for",
-    "parse_signature", "pointee", "range_of",
+    "parse_signature", "pointee", "python_types", "range_of", "rank",
 ]
 
 

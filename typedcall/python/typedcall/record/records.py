@@ -14,6 +14,7 @@ from typedcall.record.codes import (
     is_place,
     parse_signature,
     pointee,
+    python_types,
 )
 
 __all__ = ["BARE_LAYOUT", "EVERYTHING", "PROMISES", "Entry", "Flags", "Found", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
@@ -95,11 +96,7 @@ class Entry:
     def python_types(self) -> tuple[list[str], str]:
         """The letters of what Python passes and gets: the value of a function that returns a status
         or falls back is behind its last argument, if that is a pointer to write through."""
-        arguments, result = parse_signature(self.signature)
-        if self.flags & (Flags.RETURNS_STATUS | Flags.FALLS_BACK):
-            has_value = bool(arguments) and is_place(arguments[-1])
-            result = arguments.pop()[1:] if has_value else "v"
-        return arguments, result
+        return python_types(self.signature, self.flags)
 
     def with_effects(self, effects: Flags) -> Entry:
         """The same of which somebody says so, PROMISES. What the entry says itself stands; a layout without

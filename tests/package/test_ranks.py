@@ -1,0 +1,81 @@
+"""How well a kind of value suits a parameter, as the extension module's table has it: what docs/ABI.md, 8.7, says in
+matrix_choice.py, which knows nothing of the table, for all kinds and all types."""
+import unittest
+
+import matrix_choice
+from typedcall import _codes, _native
+
+#: By kind: values of it, as code. C_FLOAT and C_COMPLEX are of libraries, LEFT_OUT is none.
+VALUES = {
+    "BOOL": ("True", "False"),
+    "INT": ("0", "-7", "2**70", "made(object, '__index__')()", "made(object, '__index__', '__float__', '__complex__')()"),
+    "INT_SUBCLASS": ("made(int)(7)", "made(int, '__float__')(7)"),
+    "ARRAY": ("made(object, '__index__', '__len__')()", "made(bytes, '__index__')()"),
+    "FLOAT": ("0.5", "float('inf')"),
+    "FLOAT_SUBCLASS": ("made(float)(0.5)", "made(float, '__index__')(0.5)"),
+    "HAS_FLOAT": ("made(object, '__float__')()", "made(object, '__float__', '__complex__')()"),
+    "COMPLEX": ("1j", "1 + 0j"),
+    "COMPLEX_SUBCLASS": ("made(complex)(1j)", "made(complex, '__float__', '__index__')(1j)"),
+    "HAS_COMPLEX": ("made(object, '__complex__')()",),
+    "STR": ("''", "'7'"),
+    "STR_SUBCLASS": ("made(str)('7')", "made(str, '__index__', '__float__')('7')"),
+    "OTHER": ("None", "b'7'", "[]", "made(object, '__int__', '__bool__')()"),
+}
+NUMPY = {
+    "BOOL": ("numpy.bool_(True)",),
+    "INT": ("numpy.int8(5)", "numpy.uint64(2**63)", "numpy.intp(0)"),
+    "ARRAY": ("numpy.zeros(3)", "numpy.array(7)"),
+    "FLOAT_SUBCLASS": ("numpy.float64(0.5)",),
+    "HAS_FLOAT": ("numpy.float32(0.5)", "numpy.float16(0.5)", "numpy.longdouble(0.5)"),
+    "COMPLEX_SUBCLASS": ("numpy.complex128(1j)",),
+    "STR_SUBCLASS": ("numpy.str_('7')",),
+    "OTHER": ("numpy.dtype('d')", "numpy.int64"),
+}
+#: What the reference says, and the table.
+RANKS = {matrix_choice.EXACT: 1, matrix_choice.NEAR: 2, matrix_choice.SAFE: 3, matrix_choice.NONE: None}
+LETTERS = [*_codes.CODES, "*s", "*kd", "*d", "&d", "&kd", "&?", "&O", "&s"]
+
+
+def made(base, *methods):
+    """A class of `base` that has these methods."""
+    return type("Made", (base,), {name: lambda self: 7 for name in methods})
+
+
+class Table(unittest.TestCase):
+    def check(self, values, **names):
+        for kind, expressions in values.items():
+            for expression in expressions:
+                value = eval(expression, {"made": made, **names})
+                for letters in LETTERS:
+                    with self.subTest(kind=kind, value=expression, letters=letters):
+                        self.assertEqual(_native.rank(kind, letters), RANKS[matrix_choice.rank(value, letters)])
+
+    def test_of_python(self):
+        self.assertEqual(set(_native.KINDS) - set(VALUES), {"LEFT_OUT", "C_FLOAT", "C_COMPLEX"})
+        self.check(VALUES)
+
+    def test_of_numpy(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("NumPy is not installed")
+        self.check(NUMPY, numpy=numpy)
+
+    def test_of_libraries(self):
+        for kind, own, python_kind in (("C_FLOAT", "f", "FLOAT"), ("C_COMPLEX", "Zf", "COMPLEX")):
+            self.assertEqual(_native.rank(kind, own), 0)
+            for letters in LETTERS:
+                if letters != own:
+                    self.assertEqual(_native.rank(kind, letters), _native.rank(python_kind, letters), (kind, letters))
+
+    def test_what_is_left_out_suits_all(self):
+        self.assertEqual({_native.rank("LEFT_OUT", letters) for letters in LETTERS}, {1})
+
+    def test_no_kind_and_no_type(self):
+        for kind, letters in (("bool", "d"), ("", "d"), ("INT", ""), ("INT", "dd"), ("INT", "x"), ("INT", "&&d")):
+            with self.assertRaises(ValueError):
+                _native.rank(kind, letters)
+
+
+if __name__ == "__main__":
+    unittest.main()
