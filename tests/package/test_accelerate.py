@@ -253,6 +253,12 @@ class Routes(Accelerated):
         self.assertEqual(natively("l->l", "d->d"), ["l->l", "d->d"])
         self.assertEqual(natively("i->i", "l->l"), ["i->i"])  # the wrapper knows the other
         self.assertEqual(natively("i->i!", "l->l"), [])  # the first is the one for an int
+        # A float is a double, whichever comes first: the wrapper rounds it for no float.
+        self.assertEqual(natively("f->l", "d->l"), ["d->l"])
+        self.assertEqual(natively("d->l", "f->l"), ["d->l"])
+        self.assertEqual(natively("f->l", "d->l!"), [])
+        self.assertEqual(natively("ff->l", "fd->l", "df->l"), ["fd->l"])
+        self.assertEqual(natively("ffd->l", "dff->l", "fdd->l"), ["dff->l"])
         self.assertEqual(natively("l->l", "O->O!", "ll->l"), ["ll->l"])
         self.assertEqual(natively("l->l", "O->O!", "ll->l", "lO->l!", "->l"), ["->l"])
         self.assertEqual(natively("Zd->Zd", "s->s", "&d->d", "P->P", "g->g", "?->?"), ["?->?"])

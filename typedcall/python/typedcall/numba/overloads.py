@@ -15,6 +15,7 @@ from typedcall.record.codes import (
     letters_for,
     pointee,
     range_of,
+    rank,
 )
 from typedcall.record.records import Entry, Flags
 from typedcall.tools.parameters import constant_of
@@ -131,16 +132,11 @@ def overloads_of(entries: list[Entry], capabilities: Flags) -> tuple[list[Overlo
     return overloads, reasons
 
 
-# How well a Python object suits a parameter: typedcall/convert/argument.h. A narrow float is no type of
-# Python's; it has its own parameter before all others.
-_OWN, _EXACT, _SUBCLASS, _SAFE = range(4)
-_RANKS = {
-    "bool": {"bool": _EXACT, "signed": _SUBCLASS, "unsigned": _SUBCLASS, "floating": _SAFE,
-             "complex": _SAFE},
-    "integer": {"signed": _EXACT, "unsigned": _EXACT, "floating": _SAFE, "complex": _SAFE},
-    "floating": {"floating": _EXACT, "complex": _SAFE},
-    "complex": {"complex": _EXACT},
-}
+# How well a value suits a parameter is in typedcall/overload_choice.h: of the kinds of numbers, and these.
+_OWN, _EXACT, _SAFE = 0, 1, 3
+_KINDS = {"bool": "BOOL", "integer": "INT", "floating": "FLOAT", "complex": "COMPLEX"}
+# Of two floats of C. A narrow float is no type of Python's; it has its own parameter before all others.
+_NARROW = {("floating", 32): "C_FLOAT", ("complex", 64): "C_COMPLEX"}
 
 
 def kind_of_letters(letters: str) -> str:
@@ -200,13 +196,8 @@ def _rank(context: Any, given: Any, letters: str) -> int | None:
             return None
         exact = {Conversion.exact: _EXACT, Conversion.promote: _SAFE, Conversion.safe: _SAFE}
         return exact.get(conversion)
-    rank = _RANKS[kind].get(wanted)
-    size = CODES[letters].size if letters in CODES else 0
-    if rank == _EXACT and wanted == "floating" and size < 8:
-        return _OWN if given.bitwidth == 8 * size else _SUBCLASS
-    if rank == _EXACT and wanted == "complex" and size < 16:
-        return _OWN if given.bitwidth == 8 * size else _SUBCLASS
-    return rank
+    narrow = _NARROW.get((kind, given.bitwidth)) if kind in ("floating", "complex") else None
+    return rank(narrow or _KINDS[kind], letters)
 
 
 def _bounds(given: Any) -> tuple[int, int]:
@@ -240,7 +231,7 @@ def _steps(context: Any, overloads: list[Overload], arguments: tuple[Any, ...]) 
         if len(overload.letters) == len(arguments):
             ranks = [_rank(context, *pair) for pair in zip(arguments, overload.letters)]
             if None not in ranks:
-                ranked.append((max([_OWN] + [rank for rank in ranks if rank is not None]), overload))
+                ranked.append((max([_OWN] + [each for each in ranks if each is not None]), overload))
     steps: list[Step] = []
     misfits: dict[int, bool | None] = {}
     for _, overload in sorted(ranked, key=lambda pair: pair[0]):

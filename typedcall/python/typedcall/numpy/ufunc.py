@@ -22,7 +22,7 @@ from typedcall.numpy.gufuncs import (
     why_no_rows,
 )
 from typedcall.numpy.pickles import pickle_by_origin, show_loops
-from typedcall.record.codes import CODES, is_place, kind_of, pointee
+from typedcall.record.codes import CODES, is_place, kind_of, pointee, rank
 from typedcall.record.records import Entry, Flags, has_buffers
 from typedcall.sources.numpy_ import dtype_of, ufunc_api
 from typedcall.tools.foreign import import_path, name_of, text_attribute
@@ -110,26 +110,22 @@ def _capabilities() -> Flags:
     return _CAPABILITIES | _RAISES if version >= (1, 22) else _CAPABILITIES
 
 
-# How well an int or a float of Python's suits what a parameter is: typedcall/convert/argument.h.
-_EXACT, _SUBCLASS, _SAFE = range(3)
+#: The kinds of values, of typedcall/overload_choice.h, that the wide arrays hold.
+_KINDS = {"?": "BOOL", "l": "INT", "L": "INT", "d": "FLOAT"}
+_EXACT, _SAFE = 1, 3
 _MOST_WIDE_LOOPS = 64
 
 
 def _rank(given: str, wanted: str, is_alone: bool) -> int | None:
     """None: it is not converted here. A function of bools that is no overload takes all numbers for their
     truth."""
-    kind, size = kind_of(wanted), CODES[wanted].size
     if given == wanted:
         return _EXACT
-    if kind == "bool":
+    if kind_of(wanted) == "bool":
         return _SAFE if is_alone and given in TRUTHS else None
-    if given not in ("?", "l", "L", "d") or size > 8:
+    if given not in _KINDS or CODES[wanted].size > 8 or kind_of(wanted) not in ("signed", "unsigned", "floating"):
         return None
-    if kind in ("signed", "unsigned"):
-        return {"?": _SUBCLASS, "d": None}.get(given, _EXACT)
-    if kind == "floating":
-        return _SUBCLASS if given == "d" else _SAFE
-    return None
+    return rank(_KINDS[given], wanted)
 
 
 def _wide_types(entries: list[Entry], is_alone: bool) -> list[tuple[str, ...]]:
@@ -176,7 +172,7 @@ def _wide_loops(entries: list[Entry], is_alone: bool) -> list[_Loop]:
         for entry in entries:
             ranks = [_rank(*pair, is_alone) for pair in zip(given, _arrays(entry))]
             if None not in ranks:
-                ranked.setdefault(max(rank or 0 for rank in ranks), []).append(entry)
+                ranked.setdefault(max(each or 0 for each in ranks), []).append(entry)
         if ranked:
             best = ranked[min(ranked)]
             if len({dtype_of(_wide_result(entry)) for entry in best}) > 1:

@@ -8,7 +8,7 @@ from typing import Any, Callable, NamedTuple
 
 from typedcall.pypy.buffers import release, taker
 from typedcall.pypy.pointers import native_pointer, new_place, says_threads, why_not
-from typedcall.record.codes import is_buffer, kind_of, pointee
+from typedcall.record.codes import is_buffer, kind_of, pointee, rank
 from typedcall.record.records import Entry, Flags
 from typedcall.tools.foreign import text_attribute
 from typedcall.tools.parameters import MISSING, Parameters, constant_of, parameters_of
@@ -18,6 +18,8 @@ __all__ = ["direct_call", "make_shim"]
 # What a Python object's type must be for a parameter of a kind; then cffi converts as the wrapper
 # does, or raises OverflowError.
 _PYTHON_TYPES = {"bool": "_bool", "signed": "_int", "unsigned": "_int", "floating": "_float"}
+#: The kinds of values, of typedcall/overload_choice.h, that these types are.
+_KINDS = {"_bool": "BOOL", "_int": "INT", "_float": "FLOAT"}
 
 
 class _Choice(NamedTuple):
@@ -28,17 +30,34 @@ class _Choice(NamedTuple):
     usable: bool
 
 
+def _best(types: tuple[str, ...], entries: list[Entry]) -> Entry:
+    """The entry that the wrapper tries first, of those for the same types: `d` before `f` for a float."""
+    ranked = []
+    for entry in entries:
+        ranks = [rank(_KINDS[each], letters) or 0 if each in _KINDS else 0
+                 for each, letters in zip(types, entry.python_types()[0])]
+        ranked.append((ranks, entry))
+    worst = min(max(ranks, default=0) for ranks, _ in ranked)
+    equals = [(ranks, entry) for ranks, entry in ranked if max(ranks, default=0) == worst]
+    return next(entry for ranks, entry in equals
+                if not any(other != ranks and all(a <= b for a, b in zip(other, ranks)) for other, _ in equals))
+
+
 def _choices(entries: Sequence[Entry]) -> list[_Choice]:
     """The entries that arguments of exactly their types lead to, in the table's order. Of several
-    for the same types the first is tried: an int that does not fit it goes to the wrapper, which
+    for the same types the best is tried: an int that does not fit it goes to the wrapper, which
     knows the others. One that cannot be called here keeps its place: those types are its own."""
-    found: dict[tuple[str, ...], _Choice] = {}
+    by_types: dict[tuple[str, ...], list[Entry]] = {}
     for entry in entries:
         # What else it takes (objects, strings) is of no type that a shim looks for; a buffer is asked.
         types = tuple("*" + pointee(each) if is_buffer(each) else
                       _PYTHON_TYPES.get(kind_of(each), kind_of(each))
                       for each in entry.python_types()[0])
-        found.setdefault(types, _Choice(types, entry, why_not(entry) is None))
+        by_types.setdefault(types, []).append(entry)
+    found = {}
+    for types, same in by_types.items():
+        best = _best(types, same)
+        found[types] = _Choice(types, best, why_not(best) is None)
     # One that takes objects may want any at all: which one wins then is for the wrapper to say.
     any_object = {len(types) for types in found if "object" in types}
     # As one of pointers may want the same exporters as one of buffers, and a text is a string, too.
