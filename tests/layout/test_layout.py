@@ -32,18 +32,20 @@ ARROWS = {
     "typedcall/resolve": ["core", "typedcall base", "typedcall/tag"],
     "typedcall/invoke": ["typedcall base"],
     "typedcall/callback": ["typedcall base"],
+    "typedcall/calling": ["typedcall base", "typedcall/invoke", "typedcall"],
     "typedcall/loop": ["typedcall base", "typedcall/invoke", "typedcall"],
     "typedcall/binding": ["typedcall base", "typedcall/convert", "typedcall"],
     "typedcall": ["core", "typedcall base", "typedcall/tag", "typedcall/convert",
                   "typedcall/provider", "typedcall/resolve", "typedcall/invoke",
-                  "typedcall/callback", "typedcall/loop", "typedcall/binding"],
+                  "typedcall/callback", "typedcall/calling", "typedcall/loop", "typedcall/binding"],
     # The Python package's own modules are of the same room.
     "typedcall/python": ["typedcall", "typedcall base", "typedcall/tag",
                          "typedcall/convert", "typedcall/provider", "typedcall/resolve",
-                         "typedcall/callback"],
+                         "typedcall/callback", "typedcall/calling"],
 }
 # Headers at the top that docs/reference leaves out: what they have is for the other headers.
 WITHOUT_REFERENCE = {
+    "typedcall/calling.h": "the engine of the Python package's sinks",
     "core/customslots.h": "the names of custom_slots.h",
     "core/extensibletype.h": "the names of extensible_type.h",
     "core/type_access.h": "private functions",

@@ -218,7 +218,7 @@ class Errors(With64Bits):
     def test_arrays_of_others_than_it_has(self):
         elementwise(functions.half)
         names = {}
-        from typedcall import jax as package
+        from typedcall.sinks import jax as package
         for _, _, loops in package._known.values():
             names.update({loop.name: loop.number for loop in loops})
         name = "typed_functions.half d->d"
@@ -248,7 +248,7 @@ class Lifetimes(With64Bits):
 
     def test_one_function_once(self):
         elementwise(functions.half)
-        from typedcall import jax as package
+        from typedcall.sinks import jax as package
         before = len(package._known)
         for _ in range(100):
             elementwise(functions.half)

@@ -342,7 +342,7 @@ class WithoutMemory(unittest.TestCase):
         self.run_sweep("""
         import os
         os.environ["JAX_PLATFORMS"] = "cpu"
-        from typedcall import jax as package
+        from typedcall.sinks import jax as package
         from typedcall.jax import elementwise
 
         one, other = tagged(Callable(), "one"), tagged(Callable(), "other", "P->P")

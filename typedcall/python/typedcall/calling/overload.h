@@ -3,18 +3,20 @@
 #ifndef TYPEDCALL_PYTHON_CALLING_OVERLOAD_H_
 #define TYPEDCALL_PYTHON_CALLING_OVERLOAD_H_
 
+#include "typedcall/calling.h"
 #include "typedcall/entry_view.h"
 #include "typedcall/error_value.h"
 #include "typedcall/invoker.h"
 
 #include "entry_row.h"
-#include "value_type.h"
 
 #include <optional>
 #include <utility>
 #include <vector>
 
 namespace typedcall::python {
+
+using calling::value_type;
 
 /// The parameters and the result of a C function as Python has them.
 struct python_types {
@@ -82,6 +84,19 @@ struct overload : python_types {
     return outcome::exception;
   }
 };
+
+/// Reads a tuple of rows. False with an exception.
+inline bool read_entries(PyObject *rows, const char *caller, calling::overloads *made) {
+  for (Py_ssize_t i = 0; i < PyTuple_Size(rows); ++i) {
+    entry_row row;
+    if (!row.read(PyTuple_GET_ITEM(rows, i))) return false;
+    auto found = calling::entry::make(row.signature, row.flags, row.address, caller);
+    if (!found) return false;
+    made->all.push_back(std::move(*found));
+  }
+  made->prepare();
+  return PyErr_Occurred() == nullptr;
+}
 
 /// Adds the overloads of a tuple of rows to `made`. False with an exception.
 inline bool read_overloads(PyObject *rows, const char *caller, std::vector<overload> *made) {

@@ -16,8 +16,8 @@ def register(connection: Any, f: Any, *, name: str | None = None) -> None:
     database: an SQL function `name`, usually `f.__name__`, for each number of arguments that `f` has
     entries for; in DuckDB for each list of types.
 
-    SQLite gets what `f` gives: the first entry that takes the values as they are is called; where there
-    is none, or it falls back, `f` itself. NULL in gives NULL out. INTEGER is for integers, numbers
+    SQLite gets what `f` gives: the entry that `f` would choose is called; where none takes the values as
+    they are, or it falls back, `f` itself. NULL in gives NULL out. INTEGER is for integers, numbers
     and bools, REAL for `d` and `f`, TEXT for `s` and `*s`, BLOB for `*kB`. What is raised is an error of SQL's
     with the exception's text. Functions that are PURE are deterministic. Those that are THREAD_SAFE
     and need no thread state run without the GIL, as SQLite does; others take it for each row.

@@ -9,64 +9,45 @@
 namespace {
 
 using namespace typedcall::python;
-using typedcall::native_value;
+namespace calling = typedcall::calling;
 using typedcall::object_ref;
-using typedcall::wide_value;
 
 /// One SQL function of one number of arguments. Made and destroyed with the GIL.
 struct function {
   object_ref callable, kept;
   home *where;
   int arity, flags;
-  std::vector<overload> overloads;
+  calling::overloads functions;
+};
 
-  /// Runs `body`, false with an exception, with a thread state; what was pending there stays.
-  template <class Body>
-  void attached(api_table &api, sqlite3_context *context, const Body &body) const {
-    if (!where->attached(callable.get(), body, [&] { set_error(api, context); })) {
-      api.result_error(context, where->why_detached(), -1);
-    }
-  }
+/// One call of one, as the engine's sink.
+struct sqlite_call {
+  api_table &api;
+  sqlite3_context *context;
+  sqlite3_value **argv;
+  const function &self;
 
-  /// Calls the C function. False: it has no result for these.
-  bool run(const overload &chosen, api_table &api, sqlite3_context *context,
-           native_value *values) const {
-    if (!chosen.is_plain || chosen.has_status) return run_other(chosen, api, context, values);
-    const native_value result = chosen.call(values);
-    give(api, context, chosen.result, &result);
-    return true;
+  given look(std::size_t i) const {
+    const int kind = api.value_type(argv[i]);
+    if (kind == SQLITE_FLOAT) return given::real(api.value_double(argv[i]));
+    return look_at_other(api, argv[i], kind);
   }
-  __attribute__((noinline)) bool run_other(const overload &chosen, api_table &api,
-                                           sqlite3_context *context, native_value *values) const {
-    wide_value place;
-    native_value result;
-    const void *at;
-    overload::outcome found = overload::outcome::result;
-    if (chosen.needs_thread) {
-      attached(api, context, [&] {
-        found = chosen(values, &place, &result, &at);
-        if (found == overload::outcome::result) give(api, context, chosen.result, at);
-        return found != overload::outcome::exception;
-      });
-      return found != overload::outcome::none;
-    }
-    let_go_for(chosen.call.flags(), [&] { found = chosen(values, &place, &result, &at); });
-    if (found == overload::outcome::none) return false;
-    give(api, context, chosen.result, at);
-    return true;
+  void give(const value_type &type, const void *at) const {
+    typedcall::python::give(api, context, type, at);
   }
-
-  /// Calls Python's function: a value that the C functions do not take, or a fallback.
-  __attribute__((noinline, cold)) void run_boxed(api_table &api, sqlite3_context *context,
-                                                 sqlite3_value **argv) const {
-    for (int i = 0; i < arity; ++i) {
-      if (api.value_type(argv[i]) == SQLITE_NULL) return;
-    }
-    attached(api, context, [&] {
-      const object_ref result = call_boxed(callable.get(), static_cast<std::size_t>(arity),
-                                           [&](std::size_t i) { return box(api, argv[i]); });
-      return result && give_object(api, context, result.get());
-    });
+  void raised() const { set_error(api, context); }
+  void detached(const char *why) const { api.result_error(context, why, -1); }
+  /// The result is NULL, as it is already, if an argument is.
+  bool settles(std::size_t count) const {
+    return std::any_of(argv, argv + count,
+                       [this](sqlite3_value *each) { return api.value_type(each) == SQLITE_NULL; });
+  }
+  void fall_back(std::size_t count) {
+    calling::by_boxing(self.callable.get(), *self.where, count, *this);
+  }
+  object_ref box(std::size_t i) const { return typedcall::python::box(api, argv[i]); }
+  bool give_object(PyObject *object) const {
+    return typedcall::python::give_object(api, context, object);
   }
 };
 
@@ -79,21 +60,9 @@ template <std::size_t library>
 void run_sql(sqlite3_context *context, int argc, sqlite3_value **argv) {
   api_table &api = *libraries[library].load(std::memory_order_relaxed);
   const auto &self = *static_cast<const function *>(api.user_data(context));
-  native_value values[kMost + 1];
-  for (const overload &each : self.overloads) {
-    match found = match::fits;
-    native_value *next = values;
-    for (int i = 0; i < argc && found == match::fits; ++i) {
-      const value_type &type = each.parameters[static_cast<std::size_t>(i)];
-      found = convert(api, argv[i], type, next);
-      next += type.is_buffer ? 2 : 1;
-    }
-    if (found == match::null) return;
-    if (found == match::differs) continue;
-    if (self.run(each, api, context, values)) return;
-    break;  // it falls back
-  }
-  self.run_boxed(api, context, argv);
+  sqlite_call sink{api, context, argv, self};
+  calling::call(self.functions, self.callable.get(), *self.where, static_cast<std::size_t>(argc),
+                sink);
 }
 
 using callback = void (*)(sqlite3_context *, int, sqlite3_value **);
@@ -174,9 +143,9 @@ PyObject *install(PyObject *module, PyObject *load, const char *name, PyObject *
                      arity,
                      SQLITE_UTF8 | (is_pure != 0 ? SQLITE_DETERMINISTIC : 0),
                      {}});
-    auto &overloads = wanted.functions.back()->overloads;
-    if (!read_overloads(rows, "SQL", &overloads)) return nullptr;
-    for (const overload &each : overloads) {
+    auto &functions = wanted.functions.back()->functions;
+    if (!read_entries(rows, "SQL", &functions)) return nullptr;
+    for (const calling::entry &each : functions.all) {
       if (each.parameters.size() == static_cast<std::size_t>(arity)) continue;
       PyErr_Format(PyExc_ValueError, "a function of %d arguments has another number", arity);
       return nullptr;

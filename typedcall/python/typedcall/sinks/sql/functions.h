@@ -1,9 +1,11 @@
 // What the extension modules of typedcall.sql share: an order of functions, which the extension
-// that an engine loads adds, and the call of Python's function.
+// that an engine loads adds.
 #ifndef TYPEDCALL_PYTHON_SQL_FUNCTIONS_H_
 #define TYPEDCALL_PYTHON_SQL_FUNCTIONS_H_
 
 #include "typedcall/provider.h"
+// Behind Python.h.
+#include "typedcall/calling.h"
 
 #include "../../calling/error_text.h"
 #include "../../calling/home.h"
@@ -14,6 +16,9 @@
 
 namespace typedcall::python {
 
+using calling::call_boxed;
+using calling::is_utf8;
+using calling::value_type;
 constexpr std::size_t kMost = PyNativeSignature_MAX_ARGS;
 
 /// What install() wants of the extension that is being loaded.
@@ -35,21 +40,6 @@ using state = state_with_home;
 
 inline void end(PyObject *module) { state_of<state>(module).end(); }
 constexpr char kEndDoc[] = "A subinterpreter ends: nothing is called in it any more, or let go.";
-
-/// Calls Python's function with what `box` makes of each argument. Null with an exception. GIL:
-/// held.
-template <class Box>
-object_ref call_boxed(PyObject *callable, std::size_t count, const Box &box) {
-  object_ref boxed[kMost];
-  PyObject *stack[kMost + 1] = {nullptr};
-  for (std::size_t i = 0; i < count; ++i) {
-    boxed[i] = box(i);
-    if (!boxed[i]) return {};
-    stack[i + 1] = boxed[i].get();
-  }
-  return object_ref::steal(
-      PyObject_Vectorcall(callable, stack + 1, count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
-}
 
 }  // namespace typedcall::python
 

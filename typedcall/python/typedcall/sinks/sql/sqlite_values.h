@@ -13,57 +13,7 @@
 namespace typedcall::python {
 
 using api_table = const sqlite3_api_routines;
-
-enum class match { fits, differs, null };
-
-__attribute__((noinline)) inline match convert_other(api_table &api, sqlite3_value *value, int kind,
-                                                     const value_type &type, native_value *out) {
-  switch (kind) {
-    case SQLITE_NULL:
-      return match::null;
-    case SQLITE_INTEGER: {
-      const std::int64_t number = api.value_int64(value);
-      if (type.kind == PyNativeKind_FLOATING) {
-        out[0] = type.of_real(static_cast<double>(number));
-        return match::fits;
-      }
-      if (type.kind == PyNativeKind_BOOL) {
-        out[0] = native_value::of(number != 0);
-        return match::fits;
-      }
-      out[0] = native_value::of(number);
-      const bool is_integer =
-          type.kind == PyNativeKind_SIGNED || type.kind == PyNativeKind_UNSIGNED;
-      return is_integer && type.holds(number) ? match::fits : match::differs;
-    }
-    case SQLITE_FLOAT:
-      out[0] = type.of_real(api.value_double(value));
-      return type.kind == PyNativeKind_FLOATING ? match::fits : match::differs;
-    case SQLITE_TEXT: {
-      if (!type.is_text) return match::differs;
-      const unsigned char *const text = api.value_text(value);
-      const std::size_t size = static_cast<std::size_t>(api.value_bytes(value));
-      if (text == nullptr || !type.holds(text, size)) return match::differs;
-      out[0] = native_value::of(text);
-      if (type.is_buffer) out[1] = native_value::of(static_cast<std::intptr_t>(size));
-      return match::fits;
-    }
-    default:
-      if (!type.is_bytes) return match::differs;
-      out[0] = native_value::of(api.value_blob(value));
-      out[1] = native_value::of(static_cast<std::intptr_t>(api.value_bytes(value)));
-      return match::fits;
-  }
-}
-
-/// One SQL value as the C function gets it: what no conversion of Python's would change.
-inline match convert(api_table &api, sqlite3_value *value, const value_type &type,
-                     native_value *out) {
-  const int kind = api.value_type(value);
-  if (kind != SQLITE_FLOAT || !type.is_double) return convert_other(api, value, kind, type, out);
-  out[0] = native_value::of(api.value_double(value));
-  return match::fits;
-}
+using calling::given;
 
 /// The pending exception becomes the function's error. GIL: held.
 __attribute__((noinline, cold)) inline void set_error(api_table &api, sqlite3_context *context) {
@@ -135,6 +85,25 @@ inline bool give_object(api_table &api, sqlite3_context *context, PyObject *obje
     return false;
   }
   return true;
+}
+
+/// A value, as the engine looks at it. NULL is none.
+__attribute__((noinline)) inline given look_at_other(api_table &api, sqlite3_value *value,
+                                                     int kind) {
+  switch (kind) {
+    case SQLITE_INTEGER:
+      return given::integer(api.value_int64(value));
+    case SQLITE_TEXT: {
+      const unsigned char *const text = api.value_text(value);
+      return given::text(text, static_cast<std::size_t>(api.value_bytes(value)));
+    }
+    case SQLITE_BLOB: {
+      const void *const data = api.value_blob(value);
+      return given::bytes(data, static_cast<std::size_t>(api.value_bytes(value)));
+    }
+    default:
+      return given::nothing();
+  }
 }
 
 inline object_ref box(api_table &api, sqlite3_value *value) {

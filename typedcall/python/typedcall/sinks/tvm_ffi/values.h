@@ -4,15 +4,17 @@
 #ifndef TYPEDCALL_PYTHON_TVM_FFI_VALUES_H_
 #define TYPEDCALL_PYTHON_TVM_FFI_VALUES_H_
 
+#include "typedcall/calling/value_type.h"
 #include "typedcall/convert/bools.h"
-
-#include "../../calling/value_type.h"
 // It comes first, because of Python.h.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 namespace typedcall::python {
+
+using calling::is_utf8;
+using calling::value_type;
 
 /// TVMFFITypeIndex: what is in a value.
 enum tvm_type : std::int32_t {

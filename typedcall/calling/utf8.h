@@ -1,13 +1,17 @@
 // Texts that others hand to C functions: are they what Python would decode?
-// Used by value_type.h.
-#ifndef TYPEDCALL_PYTHON_CALLING_UTF8_H_
-#define TYPEDCALL_PYTHON_CALLING_UTF8_H_
+// Used by typedcall/calling/value_type.h.
+#ifndef TYPEDCALL_CALLING_UTF8_H_
+#define TYPEDCALL_CALLING_UTF8_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
-namespace typedcall::python {
+#include "typedcall/namespace.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace calling {
 
 /// Is it what Python decodes as UTF-8?
 inline bool is_utf8(const unsigned char *text, std::size_t size) {
@@ -37,6 +41,8 @@ inline bool is_utf8(const unsigned char *text, std::size_t size) {
   return true;
 }
 
-}  // namespace typedcall::python
+}  // namespace calling
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
 
-#endif  // TYPEDCALL_PYTHON_CALLING_UTF8_H_
+#endif  // TYPEDCALL_CALLING_UTF8_H_

@@ -1,36 +1,44 @@
-// A type of a signature as runtimes ask about it for each value that they hand over: what a C
-// function takes as it is, and what it gave.
-#ifndef TYPEDCALL_PYTHON_CALLING_VALUE_TYPE_H_
-#define TYPEDCALL_PYTHON_CALLING_VALUE_TYPE_H_
-
-#include "typedcall/invoker.h"
+// A type of a signature as an engine asks about it for each value: what suits it and how well, what
+// of it a C function takes as it is, and what one gave.
+#ifndef TYPEDCALL_CALLING_VALUE_TYPE_H_
+#define TYPEDCALL_CALLING_VALUE_TYPE_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
-#include "utf8.h"
+#include "typedcall/calling/utf8.h"
+#include "typedcall/invoke/native_value.h"
+#include "typedcall/namespace.h"
+#include "typedcall/overload_choice.h"
 
-namespace typedcall::python {
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace calling {
 
 /// `size` and `kind` are those of what is passed, of a pointer for a buffer, `element_size` and
 /// `element` those of what it points to.
 struct value_type {
   explicit value_type(PyNativeType asked)
       : type(asked),
+        ranks(PyNativeChoice_Row(asked)),
         size(static_cast<unsigned char>(PyNativeType_Size(asked))),
         element_size(static_cast<unsigned char>(PyNativeCode_Size(asked.code))),
         is_buffer(PyNativeType_IsBuffer(asked) != 0),
         is_double(asked.code == PyNativeType_DOUBLE && !asked.is_pointer),
         is_text(asked.code == PyNativeType_STRING),
         is_bytes(is_buffer && asked.code == PyNativeType_UCHAR && PyNativeType_IsConst(asked) != 0),
+        loses_digits(PyNativeChoice_LosesDigits(asked) != 0),
         kind(PyNativeType_Kind(asked)),
-        element(PyNativeCode_Kind(asked.code)) {}
+        element(PyNativeCode_Kind(asked.code)),
+        is_integer(kind == PyNativeKind_SIGNED || kind == PyNativeKind_UNSIGNED) {}
 
   PyNativeType type;
+  std::uint64_t ranks;  ///< PyNativeChoice_Row()
   unsigned char size, element_size;
-  bool is_buffer, is_double, is_text, is_bytes;
+  bool is_buffer, is_double, is_text, is_bytes, loses_digits;
   PyNativeKind kind, element;
+  bool is_integer;
 
   /// An integer type: is there such a value?
   bool holds(std::int64_t number) const {
@@ -62,6 +70,8 @@ struct value_type {
   }
 };
 
-}  // namespace typedcall::python
+}  // namespace calling
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
 
-#endif  // TYPEDCALL_PYTHON_CALLING_VALUE_TYPE_H_
+#endif  // TYPEDCALL_CALLING_VALUE_TYPE_H_

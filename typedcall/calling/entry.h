@@ -1,0 +1,140 @@
+// An entry as an engine calls it: what it takes and gives, worked out once, and one call of it,
+// whose outcome one comparison tells.
+#ifndef TYPEDCALL_CALLING_ENTRY_H_
+#define TYPEDCALL_CALLING_ENTRY_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "typedcall/calling/value_type.h"
+#include "typedcall/entry_view.h"
+#include "typedcall/error_value.h"
+#include "typedcall/invoker.h"
+#include "typedcall/namespace.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace calling {
+
+/// The parameters and the result of a C function as Python has them.
+struct description {
+  description(const PyNativeSignature &parsed, std::uintptr_t flags)
+      : view(PyNativeView_Of(&parsed, flags)),
+        parameters(parsed.args, parsed.args + view.parameters),
+        result(view.result) {}
+
+  PyNativeView view;
+  std::vector<value_type> parameters;
+  value_type result;
+};
+
+enum class outcome { value, none, raised };
+
+/// Where a result stands after entry::run(): in a register, or in the place behind the arguments.
+struct result_cell {
+  native_value returned;
+  wide_value place;
+};
+
+/// A C function, and how to call it. Nothing in it changes: any number of threads may use it.
+struct entry : description {
+  /// Nothing with ValueError, which says that `caller` cannot call it. GIL: held.
+  static std::optional<entry> make(const char *signature, std::uintptr_t flags, void *address,
+                                   const char *caller) {
+    PyNativeSignature parsed;
+    const auto call = invoker::make(signature, flags, address);
+    const bool is_read = call && PyNativeSignature_ParseString(signature, &parsed, nullptr) == 0;
+    if (is_read && !internal::is_wide(parsed.result)) {
+      entry made(*call, parsed, flags);
+      if (made.view.verdict != PyNativeVerdict_UNUSABLE && !made.view.takes_self) return made;
+    }
+    PyErr_Format(PyExc_ValueError, "'%.200s' cannot be called from %s", signature, caller);
+    return std::nullopt;
+  }
+
+  /// Calls it with `values`, which has room for one more; `value`: the result is at `at(*cell)`.
+  /// `none`: it falls back. `raised`: an exception is set. In the thread state that view.hold asks
+  /// for, with nothing pending where it may raise.
+  outcome run(native_value *values, result_cell *cell) const {
+    if (view.has_place) values[invoke.arity() - 1] = native_value::at(&cell->place);
+    cell->returned = invoke(values);
+    const bool is_equal = (cell->returned.bits & mask_) == expected_;
+    if (TYPEDCALL_EXPECT(is_equal == is_value_if_equal_, 1)) return outcome::value;
+    return settle();
+  }
+
+  const void *at(const result_cell &cell) const {
+    return view.has_place ? static_cast<const void *>(&cell.place) : &cell.returned;
+  }
+  /// It is called as it is, and what it returns is its result.
+  bool is_plain() const { return is_plain_; }
+
+  invoker invoke;
+
+ private:
+  entry(const invoker &how, const PyNativeSignature &parsed, std::uintptr_t flags)
+      : description(parsed, flags), invoke(how) {
+    is_plain_ = view.hold == PyNativeHold_NOTHING && view.verdict == PyNativeVerdict_RESULT;
+    // What is compared: nothing, the status, or the error value.
+    switch (view.verdict) {
+      case PyNativeVerdict_UNUSABLE:
+      case PyNativeVerdict_RESULT:
+        break;
+      case PyNativeVerdict_STATUS:
+      case PyNativeVerdict_FALLS_BACK:
+        mask_ = UINT32_MAX;
+        break;
+      case PyNativeVerdict_ASK:
+        is_value_if_equal_ = false;
+        break;
+      case PyNativeVerdict_MAY_RAISE:
+        is_value_if_equal_ = false;
+        set_error_value(parsed.result, flags);
+        break;
+    }
+  }
+
+  // Where it has no bits in a register `settle` looks every time.
+  void set_error_value(PyNativeType type, std::uintptr_t flags) {
+    const std::size_t size = PyNativeType_Size(type);
+    if (size == 0 || size > sizeof(std::uint64_t)) return;
+    mask_ = UINT64_MAX >> (64 - 8 * size);
+    switch (PyNativeType_Kind(type)) {
+      case PyNativeKind_SIGNED:
+      case PyNativeKind_UNSIGNED:
+        expected_ = mask_;
+        break;
+      case PyNativeKind_FLOATING:
+        expected_ = value_type(type).of_real(-1.0).bits & mask_;
+        if ((flags & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0) {
+          expected_ = native_value::of(-0.0).bits;
+        }
+        break;
+      default:  // NULL
+        break;
+    }
+  }
+
+  TYPEDCALL_RARE outcome settle() const {
+    switch (view.verdict) {
+      case PyNativeVerdict_FALLS_BACK:
+        return outcome::none;
+      case PyNativeVerdict_STATUS:
+        internal::set_missing_error();
+        return outcome::raised;
+      default:
+        return PyErr_Occurred() != nullptr ? outcome::raised : outcome::value;
+    }
+  }
+
+  std::uint64_t mask_ = 0, expected_ = 0;
+  bool is_value_if_equal_ = true;
+  bool is_plain_ = false;
+};
+
+}  // namespace calling
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_CALLING_ENTRY_H_

@@ -1,0 +1,124 @@
+// A value as another runtime hands it over, in one small form: what its kind is to Python, and its
+// bits. A sink makes these of its own values; type codes are the engine's.
+#ifndef TYPEDCALL_CALLING_GIVEN_H_
+#define TYPEDCALL_CALLING_GIVEN_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "typedcall/calling/value_type.h"
+#include "typedcall/invoke/native_value.h"
+#include "typedcall/namespace.h"
+#include "typedcall/overload_choice.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace calling {
+
+/// One argument. Without initializers: a call has room for as many as a signature can have.
+struct given {
+  /// What it is to Python. Of an ARRAY, and of bytes, which are OTHER, `element` and `element_size`
+  /// say what is in it, else they are VOID and 0: a buffer takes only these.
+  PyNativeGiven kind;
+  PyNativeKind element;
+  std::uint16_t element_size;
+  bool is_const;  ///< elements must not be written to
+  /// BOOL: 0 or 1. INT: an std::int64_t, or with `size` 1 an std::uint64_t that is none. FLOAT: a
+  /// double. STR: the address of its UTF-8, behind which is a NUL. Elements: their address.
+  std::uint64_t bits;
+  /// STR: in bytes. Elements: how many.
+  std::int64_t size;
+
+  static given nothing() { return {PyNativeGiven_OTHER, PyNativeKind_VOID, 0, true, 0, 0}; }
+  static given boolean(bool value) {
+    return {PyNativeGiven_BOOL, PyNativeKind_VOID, 0, true, value ? 1u : 0u, 0};
+  }
+  static given integer(std::int64_t value) {
+    const auto bits = static_cast<std::uint64_t>(value);
+    return {PyNativeGiven_INT, PyNativeKind_VOID, 0, true, bits, 0};
+  }
+  static given real(double value) {
+    return {PyNativeGiven_FLOAT, PyNativeKind_VOID, 0, true, native_value::of(value).bits, 0};
+  }
+  /// UTF-8 with a NUL behind it; null: there is no memory for it, and Python says so.
+  static given text(const void *utf8, std::size_t size) {
+    if (utf8 == nullptr) return nothing();
+    return {PyNativeGiven_STR,
+            PyNativeKind_VOID,
+            0,
+            true,
+            native_value::of(utf8).bits,
+            static_cast<std::int64_t>(size)};
+  }
+  /// bytes.
+  static given bytes(const void *data, std::size_t size) {
+    return {PyNativeGiven_OTHER,         PyNativeKind_UNSIGNED,          1, true,
+            native_value::of(data).bits, static_cast<std::int64_t>(size)};
+  }
+
+  bool is_int() const { return kind == PyNativeGiven_BOOL || kind == PyNativeGiven_INT; }
+  /// BOOL and INT: as a double, as Python rounds it.
+  double as_real() const {
+    return size != 0 ? static_cast<double>(bits)
+                     : static_cast<double>(static_cast<std::int64_t>(bits));
+  }
+};
+
+enum class taken { yes, out_of_range, no };
+
+/// take() of all but floats for a `d` and usual ints.
+TYPEDCALL_OUT_OF_LINE inline taken take_other(const given &value, const value_type &wanted,
+                                              native_value *out) {
+  out[0] = native_value{value.bits};
+  if (wanted.is_integer && value.is_int()) {
+    // With a size it is above all signed ones.
+    return value.size != 0 && wanted.kind == PyNativeKind_UNSIGNED && wanted.size == 8
+               ? taken::yes
+               : taken::out_of_range;
+  }
+  if (wanted.is_buffer || wanted.is_text) {
+    if (wanted.is_text != (value.kind == PyNativeGiven_STR)) return taken::no;
+    if (wanted.is_buffer) out[1] = native_value::of(value.size);
+    if (wanted.is_text) {
+      const void *const text = out[0].get<const void *>();
+      return wanted.holds(text, static_cast<std::size_t>(value.size)) ? taken::yes : taken::no;
+    }
+    const bool may_write = PyNativeType_IsConst(wanted.type) == 0;
+    const bool fits = value.element == wanted.element &&
+                      value.element_size == wanted.element_size && !(may_write && value.is_const);
+    return fits && value.element_size != 0 ? taken::yes : taken::no;
+  }
+  if (wanted.kind == PyNativeKind_FLOATING && wanted.size <= sizeof(double)) {
+    if (value.kind != PyNativeGiven_FLOAT && !value.is_int()) return taken::no;
+    const bool is_float = value.kind == PyNativeGiven_FLOAT;
+    out[0] = wanted.of_real(is_float ? native_value{value.bits}.get<double>() : value.as_real());
+    return taken::yes;
+  }
+  if (wanted.kind != PyNativeKind_BOOL || !value.is_int()) return taken::no;
+  out[0] = native_value::of(value.bits != 0);
+  return taken::yes;
+}
+
+/// Puts a value where the C function takes it, in one or two of `out`: exactly what the Python
+/// function would pass. `no` is everything that is not surely that; Python is asked then.
+inline taken take(const given &value, const value_type &wanted, native_value *out) {
+  const bool is_usual = wanted.is_double ? value.kind == PyNativeGiven_FLOAT
+                                         : wanted.is_integer && value.is_int() && value.size == 0 &&
+                                               wanted.holds(static_cast<std::int64_t>(value.bits));
+  if (!is_usual) return take_other(value, wanted, out);
+  out[0] = native_value{value.bits};
+  return taken::yes;
+}
+
+/// How a value suits a parameter among overloads. A buffer takes what it takes as it is.
+inline PyNativeRank rank_of(const given &value, const value_type &wanted) {
+  if (!wanted.is_buffer || wanted.is_text) return PyNativeChoice_Rank(wanted.ranks, value.kind);
+  native_value unused[2];
+  return take_other(value, wanted, unused) == taken::yes ? PyNativeRank_EXACT : PyNativeRank_NONE;
+}
+
+}  // namespace calling
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_CALLING_GIVEN_H_
