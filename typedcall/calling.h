@@ -77,6 +77,7 @@ TYPEDCALL_OUT_OF_LINE bool run_held(const entry &chosen, PyObject *callable, con
 template <class Home, class Sink>
 TYPEDCALL_OUT_OF_LINE void finish(const entry *chosen, PyObject *callable, const Home &where,
                                   std::size_t count, native_value *values, Sink &sink) {
+  if (chosen != nullptr) chosen->prepare(values);
   if (chosen != nullptr && chosen->view.hold == PyNativeHold_NOTHING) {
     result_cell cell;  // it raises nothing: that takes a thread state
     if (chosen->run(values, &cell) == outcome::value) {

@@ -99,6 +99,23 @@ TEST(Take, TextsAndElements) {
 
 void nothing_to_do() {}
 
+TEST(Take, Bools) {
+  char bytes[3] = {0, 1, 1};
+  given bools = {PyNativeGiven_OTHER, PyNativeKind_BOOL, 1, false, native_value::of(bytes).bits, 3};
+  EXPECT_EQ(outcome_of(bools, "*k?"), taken::yes);
+  bytes[1] = 2;
+  EXPECT_EQ(outcome_of(bools, "*k?"), taken::no);  // a C bool is 0 or 1
+  EXPECT_EQ(outcome_of(bools, "*?"), taken::yes);
+  EXPECT_EQ(bytes[1], 2);
+  const auto made = entry::make("*?->v", PyNativeCallable_THREAD_SAFE,
+                                reinterpret_cast<void *>(nothing_to_do), "here");
+  ASSERT_TRUE(made.has_value());
+  EXPECT_FALSE(made->is_plain());
+  const native_value values[] = {native_value::of(bytes), native_value::of(std::int64_t{3})};
+  made->prepare(values);
+  EXPECT_EQ(bytes[1], 1);
+}
+
 overloads of(const std::vector<const char *> &signatures) {
   overloads made;
   for (const char *signature : signatures) {

@@ -32,7 +32,7 @@ ARROWS = {
     "typedcall/resolve": ["core", "typedcall base", "typedcall/tag"],
     "typedcall/invoke": ["typedcall base"],
     "typedcall/callback": ["typedcall base"],
-    "typedcall/calling": ["typedcall base", "typedcall/invoke", "typedcall"],
+    "typedcall/calling": ["typedcall base", "typedcall/convert", "typedcall/invoke", "typedcall"],
     "typedcall/loop": ["typedcall base", "typedcall/invoke", "typedcall"],
     "typedcall/binding": ["typedcall base", "typedcall/convert", "typedcall"],
     "typedcall": ["core", "typedcall base", "typedcall/tag", "typedcall/convert",
@@ -41,7 +41,7 @@ ARROWS = {
     # The Python package's own modules are of the same room.
     "typedcall/python": ["typedcall", "typedcall base", "typedcall/tag",
                          "typedcall/convert", "typedcall/provider", "typedcall/resolve",
-                         "typedcall/callback", "typedcall/calling"],
+                         "typedcall/callback"],
 }
 # Headers at the top that docs/reference leaves out: what they have is for the other headers.
 WITHOUT_REFERENCE = {

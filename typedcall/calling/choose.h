@@ -27,15 +27,8 @@ class overloads {
     for (unsigned kind = 0; kind < PyNativeGiven_COUNT; ++kind) {
       first_[kind] = first_for(static_cast<PyNativeGiven>(kind));
     }
-    for (const entry &each : all) {
-      for (const value_type &type : each.parameters) {
-        has_bools_ |= type.is_buffer && type.element == PyNativeKind_BOOL;
-      }
-    }
   }
 
-  /// Are there arrays of bools, whose bytes may have other values than 0 and 1?
-  bool has_bools() const { return has_bools_; }
   /// The one that is there, which is not ranked; null: there are several.
   const entry *alone() const { return alone_; }
   /// Of one argument of that kind, the one to try before choose(), or null.
@@ -151,7 +144,6 @@ class overloads {
 
   const entry *alone_ = nullptr;
   const entry *first_[PyNativeGiven_COUNT] = {};
-  bool has_bools_ = false;
 };
 
 }  // namespace calling

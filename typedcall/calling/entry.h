@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "typedcall/calling/value_type.h"
+#include "typedcall/convert/bools.h"
 #include "typedcall/entry_view.h"
 #include "typedcall/error_value.h"
 #include "typedcall/invoker.h"
@@ -64,6 +65,18 @@ struct entry : description {
     return settle();
   }
 
+  /// To be called once with the values of a call: any bytes in arrays of bools that it may write to
+  /// become 0 and 1, for memory that nobody has filled yet may have others.
+  void prepare(const native_value *values) const {
+    if (TYPEDCALL_EXPECT(!has_written_bools_, 1)) return;
+    for (const value_type &type : parameters) {
+      if (is_written_bools(type)) {
+        internal::make_bools(values[0].get<void *>(), values[1].get<std::size_t>());
+      }
+      values += type.is_buffer ? 2 : 1;
+    }
+  }
+
   const void *at(const result_cell &cell) const {
     return view.has_place ? static_cast<const void *>(&cell.place) : &cell.returned;
   }
@@ -75,7 +88,9 @@ struct entry : description {
  private:
   entry(const invoker &how, const PyNativeSignature &parsed, std::uintptr_t flags)
       : description(parsed, flags), invoke(how) {
-    is_plain_ = view.hold == PyNativeHold_NOTHING && view.verdict == PyNativeVerdict_RESULT;
+    for (const value_type &type : parameters) has_written_bools_ |= is_written_bools(type);
+    is_plain_ = view.hold == PyNativeHold_NOTHING && view.verdict == PyNativeVerdict_RESULT &&
+                !has_written_bools_;
     // What is compared: nothing, the status, or the error value.
     switch (view.verdict) {
       case PyNativeVerdict_UNUSABLE:
@@ -128,9 +143,15 @@ struct entry : description {
     }
   }
 
+  static bool is_written_bools(const value_type &type) {
+    return type.is_buffer && type.element == PyNativeKind_BOOL &&
+           PyNativeType_IsConst(type.type) == 0;
+  }
+
   std::uint64_t mask_ = 0, expected_ = 0;
   bool is_value_if_equal_ = true;
   bool is_plain_ = false;
+  bool has_written_bools_ = false;
 };
 
 }  // namespace calling

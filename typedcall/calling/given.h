@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "typedcall/calling/value_type.h"
+#include "typedcall/convert/bools.h"
 #include "typedcall/invoke/native_value.h"
 #include "typedcall/namespace.h"
 #include "typedcall/overload_choice.h"
@@ -86,7 +87,13 @@ TYPEDCALL_OUT_OF_LINE inline taken take_other(const given &value, const value_ty
     const bool may_write = PyNativeType_IsConst(wanted.type) == 0;
     const bool fits = value.element == wanted.element &&
                       value.element_size == wanted.element_size && !(may_write && value.is_const);
-    return fits && value.element_size != 0 ? taken::yes : taken::no;
+    if (!fits || value.element_size == 0) return taken::no;
+    // Those that may be written to are made right when they are passed: entry::prepare().
+    const bool are_right = wanted.element != PyNativeKind_BOOL || may_write ||
+                           internal::first_not_bool(out[0].get<const void *>(),
+                                                    static_cast<std::size_t>(value.size)) ==
+                               static_cast<std::size_t>(value.size);
+    return are_right ? taken::yes : taken::no;
   }
   if (wanted.kind == PyNativeKind_FLOATING && wanted.size <= sizeof(double)) {
     if (value.kind != PyNativeGiven_FLOAT && !value.is_int()) return taken::no;

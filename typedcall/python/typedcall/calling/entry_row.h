@@ -3,14 +3,16 @@
 #ifndef TYPEDCALL_PYTHON_CALLING_ENTRY_ROW_H_
 #define TYPEDCALL_PYTHON_CALLING_ENTRY_ROW_H_
 
+#include "typedcall/calling.h"
 #include "typedcall/gil.h"
 #include "typedcall/native_callable.h"
 // These come first, because of Python.h.
 #include <cstdint>
+#include <utility>
 
 namespace typedcall::python {
 
-/// What _records.row_of() makes.
+/// What row_of() of record/records.py makes.
 struct entry_row {
   const char *signature = nullptr;
   std::uintptr_t flags = 0;
@@ -32,6 +34,19 @@ struct entry_row {
            (flags & (PyNativeCallable_THREAD_SAFE | PyNativeCallable_ACQUIRES_GIL)) == 0;
   }
 };
+
+/// Reads a tuple of rows. False with an exception.
+inline bool read_entries(PyObject *rows, const char *caller, calling::overloads *made) {
+  for (Py_ssize_t i = 0; i < PyTuple_Size(rows); ++i) {
+    entry_row row;
+    if (!row.read(PyTuple_GET_ITEM(rows, i))) return false;
+    auto found = calling::entry::make(row.signature, row.flags, row.address, caller);
+    if (!found) return false;
+    made->all.push_back(std::move(*found));
+  }
+  made->prepare();
+  return PyErr_Occurred() == nullptr;
+}
 
 /// Runs `body`, which calls a function with these flags: without the GIL where that takes it, for
 /// it may wait for another thread to let go of it.

@@ -52,7 +52,7 @@ void add(handle set, const char *name, std::unique_ptr<function> each) {
     (is_result ? api.set_return_type : api.add_parameter)(made, type);
     api.destroy_logical_type(&type);
   }
-  if (!each->chosen.has(PyNativeCallable_PURE)) api.set_volatile(made);
+  if ((each->chosen.invoke.flags() & PyNativeCallable_PURE) == 0) api.set_volatile(made);
   api.set_function(made, duckdb::run_sql);
   api.set_extra_info(made, each.release(), destroy_later);
   api.add_to_set(set, made);
@@ -81,7 +81,7 @@ bool add_function(order *wanted, home *where, PyObject *callable, PyObject *kept
       !from.read(words)) {
     return false;
   }
-  auto chosen = overload::make(from, "SQL");
+  auto chosen = typedcall::calling::entry::make(from.signature, from.flags, from.address, "SQL");
   if (!chosen) return false;
   if (PyTuple_GET_SIZE(types) != static_cast<Py_ssize_t>(chosen->parameters.size()) + 1) {
     PyErr_Format(PyExc_ValueError, "'%.200s' has other types", from.signature);

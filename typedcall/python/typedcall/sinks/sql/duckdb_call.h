@@ -19,7 +19,7 @@ inline api library;
 struct function {
   object_ref callable, kept;
   home *where;
-  overload chosen;
+  calling::entry chosen;
   std::vector<int> types;  // of the parameters, then of the result
   /// Where all are numbers and each call has a result: whole runs of rows.
   std::optional<loop> numbers;
@@ -30,8 +30,8 @@ struct function {
   }
   /// False with an exception.
   bool look_for_loop(const entry_row &from) {
-    bool is_numbers = !chosen.has(PyNativeCallable_FALLS_BACK | PyNativeCallable_ACQUIRES_GIL) &&
-                      is_number(chosen.result);
+    bool is_numbers = chosen.view.verdict != PyNativeVerdict_FALLS_BACK &&
+                      chosen.view.hold != PyNativeHold_NO_GIL && is_number(chosen.result);
     for (const value_type &each : chosen.parameters) {
       is_numbers = is_numbers && is_number(each);
     }
@@ -55,7 +55,7 @@ struct vector_call {
         info(about),
         rows(library.data_chunk_get_size(chunk)),
         to(library, output),
-        is_attached(called.chosen.needs_thread),
+        is_attached(called.chosen.view.hold == PyNativeHold_THREAD),
         columns(called.chosen.parameters.size()),
         copies(called.numbers ? 0 : columns.size()) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -121,18 +121,16 @@ struct vector_call {
       if (!load(columns[i], row, parameters[i], next, &copies[i])) return run_boxed(row);
       next += parameters[i].is_buffer ? 2 : 1;
     }
-    wide_value place;
-    native_value result;
-    const void *at;
-    switch (self.chosen(values, &place, &result, &at)) {
-      case overload::outcome::none:
+    calling::result_cell cell;
+    switch (self.chosen.run(values, &cell)) {
+      case calling::outcome::none:
         return run_boxed(row);
-      case overload::outcome::exception:
+      case calling::outcome::raised:
         return false;
-      case overload::outcome::result:
+      case calling::outcome::value:
         break;
     }
-    const char *const why = to.give(row, self.chosen.result, at);
+    const char *const why = to.give(row, self.chosen.result, self.chosen.at(cell));
     return why == nullptr || stop(why);
   }
 
@@ -186,7 +184,11 @@ inline void run_sql(handle info, handle chunk, handle output) {
       if (!is_alive) library.set_error(info, self.where->why_detached());
       return;
     }
-    let_go_for(self.chosen.call.flags(), [&] { call.run(); });
+    if (self.chosen.view.hold == PyNativeHold_NOTHING) {
+      call.run();
+    } else {
+      calling::without_gil([&] { call.run(); });
+    }
   } catch (const std::bad_alloc &) {
     library.set_error(info, "MemoryError");
   }

@@ -7,9 +7,9 @@
 // Behind Python.h.
 #include "typedcall/calling.h"
 
+#include "../../calling/entry_row.h"
 #include "../../calling/error_text.h"
 #include "../../calling/home.h"
-#include "../../calling/overload.h"
 
 #include <memory>
 #include <vector>

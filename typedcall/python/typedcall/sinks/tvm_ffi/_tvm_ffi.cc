@@ -4,9 +4,9 @@
 #define PY_SSIZE_T_CLEAN
 #include "typedcall/provider.h"
 
+#include "../../calling/entry_row.h"
 #include "../../calling/error_text.h"
 #include "../../calling/home.h"
-#include "../../calling/overload.h"
 #include "closure.h"
 #include "values.h"
 
@@ -16,9 +16,8 @@
 namespace {
 
 using namespace typedcall::python;
-using typedcall::native_value;
+namespace calling = typedcall::calling;
 using typedcall::object_ref;
-using typedcall::wide_value;
 
 // There is one tvm-ffi in a process: its objects are of one library.
 tvm_api api;
@@ -39,92 +38,44 @@ __attribute__((noinline, cold)) int set_error() {
   return api.fail({name, std::strlen(name)}, {said.text().data(), said.text().size()});
 }
 
-suits convert(const overload &chosen, const tvm_any *args, tvm_scratch *scratches,
-              native_value *out) {
-  suits worst = suits::exactly;
-  for (std::size_t i = 0; i < chosen.parameters.size(); ++i) {
-    const auto &type = chosen.parameters[i];
-    const suits found = typedcall::python::convert(args[i], type, scratches[i], out);
-    if (found == suits::not_at_all) return found;
-    if (found > worst) worst = found;
-    out += type.is_buffer ? 2 : 1;
-  }
-  return worst;
-}
-
-/// Arrays of bools that may be written to: any bytes become 0 and 1.
-__attribute__((noinline, cold)) void make_bools(const overload &chosen,
-                                                const native_value *values) {
-  for (const auto &type : chosen.parameters) {
-    if (type.is_buffer && type.element == PyNativeKind_BOOL &&
-        PyNativeType_IsConst(type.type) == 0) {
-      typedcall::internal::make_bools(values[0].get<void *>(), values[1].get<std::size_t>());
-    }
-    values += type.is_buffer ? 2 : 1;
-  }
-}
-
-/// As a function of tvm-ffi; 1: there is no result for these.
-int run(const overload &chosen, native_value *values, tvm_any *result) {
-  if (chosen.is_plain) {
-    const native_value returned = chosen.call(values);
-    return give(api, chosen.result, &returned, result);
-  }
-  wide_value place;
-  native_value returned;
-  const void *at;
-  overload::outcome found;
-  const auto finish = [&] {
-    if (found == overload::outcome::none) return 1;
-    return found == overload::outcome::exception ? set_error()
-                                                 : give(api, chosen.result, at, result);
-  };
-  if (chosen.needs_thread) {
-    int done = -1;
-    const bool is_run = state::where->attached(nullptr, [&] {
-      found = chosen(values, &place, &returned, &at);
-      done = finish();
-    });
-    return is_run ? done : api.fail("RuntimeError", state::where->why_detached());
-  }
-  let_go_for(chosen.call.flags(), [&] { found = chosen(values, &place, &returned, &at); });
-  return finish();
-}
-
 /// A typed function as tvm-ffi's. `fallback` is the Python function as tvm-ffi's own, which takes
 /// everything that these do not, and keeps what their addresses depend on.
 struct bridge {
-  std::vector<overload> overloads;
+  calling::overloads functions;
   void *fallback;
 };
 
-__attribute__((noinline, cold)) int fall_back(const bridge &self, const tvm_any *args,
-                                              std::int32_t count, tvm_any *result) {
-  if (state::where->has_ended()) return api.fail("RuntimeError", state::where->why_detached());
-  *result = {kTvmNone, 0, {0}};
-  return api.call(self.fallback, args, count, result);
-}
+/// One call of one, as the engine's sink.
+struct bridge_call {
+  bridge_call(const bridge &called, const tvm_any *from, tvm_any *to)
+      : self(called), args(from), result(to) {}
+
+  const bridge &self;
+  const tvm_any *args;
+  tvm_any *result;
+  int status = 0;
+  tvm_scratch scratches[PyNativeSignature_MAX_ARGS];  // for those that are looked at
+
+  given look(std::size_t i) { return look_at(args[i], scratches[i]); }
+  void give(const value_type &type, const void *at) {
+    status = typedcall::python::give(api, type, at, result);
+  }
+  void raised() { status = set_error(); }
+  void detached(const char *why) { status = api.fail("RuntimeError", why); }
+  bool settles(std::size_t) const { return false; }
+  /// tvm-ffi boxes more types than we know.
+  void fall_back(std::size_t count) {
+    if (state::where->has_ended()) return detached(state::where->why_detached());
+    *result = {kTvmNone, 0, {0}};
+    status = api.call(self.fallback, args, static_cast<std::int32_t>(count), result);
+  }
+};
 
 int run_bridge(void *data, const tvm_any *args, std::int32_t count, tvm_any *result) {
   const auto &self = *static_cast<const bridge *>(data);
-  native_value values[PyNativeSignature_MAX_ARGS + 1];
-  tvm_scratch scratches[PyNativeSignature_MAX_ARGS];
-  const overload *best = nullptr;
-  suits how = suits::not_at_all;
-  for (const overload &each : self.overloads) {
-    if (each.parameters.size() != static_cast<std::size_t>(count)) continue;
-    const suits found = convert(each, args, scratches, values);
-    if (found >= how) continue;
-    best = &each;
-    how = found;
-    if (how == suits::exactly) break;
-  }
-  if (best == nullptr) return fall_back(self, args, count, result);
-  // Others may have been tried behind it.
-  if (how != suits::exactly && self.overloads.size() > 1) convert(*best, args, scratches, values);
-  if (best->has_bools) make_bools(*best, values);
-  const int done = run(*best, values, result);
-  return done == 1 ? fall_back(self, args, count, result) : done;
+  bridge_call sink(self, args, result);
+  calling::call(self.functions, nullptr, *state::where, static_cast<std::size_t>(count), sink);
+  return sink.status;
 }
 
 /// In any thread; tvm-ffi lets go of the Python function by itself.
@@ -136,7 +87,7 @@ void destroy_bridge(void *data) {
 
 PyObject *make_bridge(PyObject *rows, Py_ssize_t fallback) {
   auto made = std::make_unique<bridge>();
-  if (!read_overloads(rows, "tvm-ffi", &made->overloads)) return nullptr;
+  if (!read_entries(rows, "tvm-ffi", &made->functions)) return nullptr;
   made->fallback = reinterpret_cast<void *>(fallback);
   PyObject *const found =
       Py_BuildValue("NNN", PyLong_FromVoidPtr(made.get()),

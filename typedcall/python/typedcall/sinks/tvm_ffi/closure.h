@@ -6,7 +6,6 @@
 #include "typedcall/error_value.h"
 #include "typedcall/object_ref.h"
 
-#include "../../calling/overload.h"
 #include "values.h"
 
 #include <ffi.h>
@@ -62,7 +61,10 @@ class tvm_closure {
 
  private:
   tvm_closure(const tvm_api &api, std::uintptr_t flags, const PyNativeSignature &parsed)
-      : api_(api), falls_back_((flags & PyNativeCallable_FALLS_BACK) != 0), types_(parsed, flags) {}
+      : api_(api),
+        falls_back_((flags & PyNativeCallable_FALLS_BACK) != 0),
+        types_(parsed, flags),
+        has_status_(types_.view.verdict == PyNativeVerdict_STATUS || falls_back_) {}
 
   static void run(ffi_cif *, void *result, void **args, void *data) {
     static_cast<const tvm_closure *>(data)->call(result, args);
@@ -114,8 +116,13 @@ class tvm_closure {
   /// What came back as a C value; false where it is none of this type, or does not fit.
   bool unpack(const tvm_any &value, native_value *to) const {
     if (types_.result.kind == PyNativeKind_VOID) return true;
-    if (types_.result.is_text || value.type >= kTvmObject) return false;
-    return convert(value, types_.result, nullptr, to) != suits::not_at_all;
+    // Texts and other objects would not outlive this, and a number is no truth value.
+    const bool is_taken =
+        types_.result.kind == PyNativeKind_BOOL
+            ? value.type == kTvmBool
+            : value.type == kTvmInt || value.type == kTvmBool || value.type == kTvmFloat;
+    return is_taken &&
+           calling::take(look_at(value, nullptr), types_.result, to) == calling::taken::yes;
   }
 
   void call(void *result, void **args) const {
@@ -151,13 +158,13 @@ class tvm_closure {
     } else {
       raise(failed, reason);
     }
-    if (types_.has_status) return store_int(result, falls_back_ ? 1 : -1);
+    if (has_status_) return store_int(result, falls_back_ ? 1 : -1);
     store(native_value{~UINT64_C(0)}, -1.0, result);
   }
 
   void finish(native_value value, void *result, void *place) const {
-    if (types_.has_status) {
-      if (types_.has_place) {
+    if (has_status_) {
+      if (types_.view.has_place) {
         void *to;
         std::memcpy(&to, place, sizeof(to));
         std::memcpy(to, &value.bits, types_.result.size);
@@ -211,7 +218,8 @@ class tvm_closure {
   const tvm_api api_;
   void *function_ = nullptr;
   const bool falls_back_;
-  const python_types types_;
+  const calling::description types_;
+  const bool has_status_;
   object_ref error_;
   std::vector<ffi_type *> passed_;
   ffi_cif cif_{};

@@ -4,15 +4,16 @@
 #ifndef TYPEDCALL_PYTHON_TVM_FFI_VALUES_H_
 #define TYPEDCALL_PYTHON_TVM_FFI_VALUES_H_
 
-#include "typedcall/calling/value_type.h"
-#include "typedcall/convert/bools.h"
+#include "typedcall/calling.h"
 // It comes first, because of Python.h.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 
 namespace typedcall::python {
 
+using calling::given;
 using calling::is_utf8;
 using calling::value_type;
 
@@ -98,100 +99,72 @@ struct tvm_api {
   }
 };
 
-/// How well a value suits a parameter: typedcall/convert/argument.h.
-enum class suits { exactly, as_subclass, safely, not_at_all };
-
 /// A small text has its bytes in the value, which nobody ends with a NUL.
 using tvm_scratch = char[8];
 
-/// The bytes of a text or of bytes in any of their forms. False for what is neither.
-inline bool bytes_of(const tvm_any &value, bool is_text, char *scratch, tvm_bytes *found) {
-  if (value.type == (is_text ? kTvmSmallText : kTvmSmallBytes)) {
-    std::memcpy(scratch, value.small, sizeof(tvm_scratch));
-    const std::size_t size = value.small_size < 7 ? value.small_size : 7;
-    scratch[size] = '\0';
-    *found = {scratch, size};
-  } else if (value.type == (is_text ? kTvmText : kTvmBytes)) {
-    *found = *behind_header<tvm_bytes>(value.pointer);
-  } else if (is_text && value.type == kTvmRawText && value.text != nullptr) {
-    *found = {value.text, std::strlen(value.text)};
-  } else if (!is_text && value.type == kTvmRawBytes && value.pointer != nullptr) {
-    *found = *static_cast<const tvm_bytes *>(value.pointer);
-  } else {
-    return false;
-  }
-  return true;
-}
+inline given look_at_bytes(const tvm_bytes &bytes) { return given::bytes(bytes.data, bytes.size); }
 
-/// A tensor as a buffer: of one dimension, in memory without gaps, of the very type.
-inline bool buffer_of(const tvm_any &value, const value_type &wanted, native_value *out) {
-  const tvm_tensor *tensor = nullptr;
-  if (value.type == kTvmTensor) tensor = behind_header<tvm_tensor>(value.pointer);
-  if (value.type == kTvmTensorPointer) tensor = static_cast<const tvm_tensor *>(value.pointer);
-  if (tensor == nullptr || tensor->device != kTvmCpu || tensor->dimensions != 1) return false;
-  // DLDataTypeCode: by the kinds, in their order.
-  constexpr std::uint8_t classes[] = {255, 6, 0, 1, 2, 5, 255, 255, 255};
-  if (wanted.element >= sizeof(classes)) return false;
-  if (tensor->type_class != classes[wanted.element]) return false;
-  if (tensor->type_bits != wanted.element_size * 8 || tensor->type_lanes != 1) return false;
+/// A tensor's elements: of one dimension, on the CPU, in memory without gaps.
+inline given look_at_tensor(const tvm_tensor *tensor) {
+  if (tensor == nullptr || tensor->device != kTvmCpu || tensor->dimensions != 1)
+    return given::nothing();
+  // DLDataTypeCode, as a kind.
+  constexpr PyNativeKind kinds[] = {
+      PyNativeKind_SIGNED, PyNativeKind_UNSIGNED, PyNativeKind_FLOATING, PyNativeKind_VOID,
+      PyNativeKind_VOID,   PyNativeKind_COMPLEX,  PyNativeKind_BOOL};
   const bool has_gaps = tensor->strides != nullptr && tensor->strides[0] != 1;
-  if (has_gaps && tensor->shape[0] > 1) return false;
+  const bool is_known = tensor->type_class < std::size(kinds) && tensor->type_lanes == 1;
+  if (!is_known || (has_gaps && tensor->shape[0] > 1)) return given::nothing();
+  const PyNativeKind kind = kinds[tensor->type_class];
+  const std::size_t size = tensor->type_bits / 8u;
+  const std::size_t unit = kind == PyNativeKind_COMPLEX ? size / 2 : size;
   char *const data = static_cast<char *>(tensor->data) + tensor->offset;
-  const bool is_pair = wanted.element == PyNativeKind_COMPLEX;
-  const std::size_t unit = is_pair ? wanted.element_size / 2u : wanted.element_size;
-  if (reinterpret_cast<std::uintptr_t>(data) % unit != 0) return false;
-  // What may be written to is made right when it is passed, and not while overloads are tried.
-  if (wanted.element == PyNativeKind_BOOL && PyNativeType_IsConst(wanted.type) != 0) {
-    const auto count = static_cast<std::size_t>(tensor->shape[0]);
-    if (typedcall::internal::first_not_bool(data, count) < count) return false;
+  if (kind == PyNativeKind_VOID || unit == 0 || tensor->type_bits % 8 != 0 ||
+      reinterpret_cast<std::uintptr_t>(data) % unit != 0) {
+    return given::nothing();
   }
-  out[0] = native_value::of(data);
-  out[1] = native_value::of(tensor->shape[0]);
-  return true;
+  return {PyNativeGiven_OTHER,
+          kind,
+          static_cast<std::uint16_t>(size),
+          false,
+          native_value::of(data).bits,
+          tensor->shape[0]};
 }
 
-/// One value as the C function gets it, in one or two `out`.
-inline suits convert(const tvm_any &value, const value_type &wanted, char *scratch,
-                     native_value *out) {
-  if (wanted.is_double && value.type == kTvmFloat) {  // nearly always
-    out[0] = native_value::of(value.real);
-    return suits::exactly;
-  }
-  if (wanted.is_text || wanted.is_bytes) {
-    tvm_bytes found;
-    if (!bytes_of(value, wanted.is_text, scratch, &found)) {
-      return wanted.is_bytes && buffer_of(value, wanted, out) ? suits::exactly : suits::not_at_all;
+/// A value, as the engine looks at it; `scratch` has a small one's bytes until the call is over.
+inline given look_at(const tvm_any &value, char *scratch) {
+  switch (value.type) {
+    case kTvmFloat:
+      return given::real(value.real);
+    case kTvmInt:
+      return given::integer(value.integer);
+    case kTvmBool:
+      return given::boolean(value.integer != 0);
+    case kTvmSmallText:
+    case kTvmSmallBytes: {
+      std::memcpy(scratch, value.small, sizeof(tvm_scratch));
+      const std::size_t size = value.small_size < 7 ? value.small_size : 7;
+      scratch[size] = '\0';
+      return value.type == kTvmSmallText ? given::text(scratch, size) : given::bytes(scratch, size);
     }
-    out[0] = native_value::of(found.data);
-    if (wanted.is_buffer) out[1] = native_value::of(static_cast<std::intptr_t>(found.size));
-    if (wanted.is_bytes) return suits::exactly;
-    return wanted.holds(found.data, found.size) ? suits::exactly : suits::not_at_all;
-  }
-  if (wanted.is_buffer) {
-    return buffer_of(value, wanted, out) ? suits::exactly : suits::not_at_all;
-  }
-  const std::int64_t number = value.integer;
-  const bool is_int = value.type == kTvmInt, is_bool = value.type == kTvmBool;
-  switch (wanted.kind) {
-    case PyNativeKind_FLOATING: {
-      if (!is_int && !is_bool && value.type != kTvmFloat) return suits::not_at_all;
-      const bool is_float = value.type == kTvmFloat;
-      const double real = is_float ? value.real : static_cast<double>(number);
-      out[0] = wanted.of_real(real);
-      return is_float ? suits::exactly : suits::safely;
+    case kTvmText: {
+      const auto &text = *behind_header<tvm_bytes>(value.pointer);
+      return given::text(text.data, text.size);
     }
-    case PyNativeKind_SIGNED:
-    case PyNativeKind_UNSIGNED: {
-      if (!is_int && !is_bool) return suits::not_at_all;
-      out[0] = native_value::of(number);
-      if (!wanted.holds(number)) return suits::not_at_all;
-      return is_int ? suits::exactly : suits::as_subclass;
-    }
-    case PyNativeKind_BOOL:
-      out[0] = native_value::of(number != 0);
-      return is_bool ? suits::exactly : suits::not_at_all;
+    case kTvmRawText:
+      if (value.text == nullptr) return given::nothing();
+      return given::text(value.text, std::strlen(value.text));
+    case kTvmBytes:
+      return look_at_bytes(*behind_header<tvm_bytes>(value.pointer));
+    case kTvmRawBytes:
+      if (value.pointer == nullptr) return given::nothing();
+      return look_at_bytes(*static_cast<const tvm_bytes *>(value.pointer));
+    case kTvmTensor:
+      return look_at_tensor(behind_header<tvm_tensor>(value.pointer));
+    case kTvmTensorPointer:
+      return look_at_tensor(static_cast<const tvm_tensor *>(value.pointer));
     default:
-      return suits::not_at_all;
+      return given::nothing();
   }
 }
 
