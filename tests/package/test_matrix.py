@@ -1,6 +1,6 @@
 """The matrix: every sink (matrix_sinks.py) has every property (matrix_properties.py), but for what matrix_expected.json lists: a
 cell there has to fail, and its line goes when it does not. Here are the sinks that take a second; test_matrix_full.py has
-the others."""
+those that compile."""
 import collections
 import json
 import pathlib
@@ -77,9 +77,9 @@ class Matrix:
         self.check("holding")
 
 
-def of(name, sink):
+def of(name, sink, where=support.ON_CPYTHON):
     """The cases of a sink, as a class of that name."""
-    return support.ON_CPYTHON(type(name, (Matrix, unittest.TestCase), {"sink": sink}))
+    return where(type(name, (Matrix, unittest.TestCase), {"sink": sink}))
 
 
 Wrapper = of("Wrapper", "wrapper")
@@ -89,6 +89,18 @@ TvmFfi = of("TvmFfi", "tvm-ffi")
 CallSite = of("CallSite", "call site")
 Fallback = of("Fallback", "fallback")
 Loop = of("Loop", "loop")
+CppCallback = of("CppCallback", "C++ callback")
+
+
+class Expected(unittest.TestCase):
+    def test_each_sink_with_a_fault_has_a_reason(self):
+        import matrix_sinks
+
+        with open(EXPECTED, encoding="utf-8") as file:
+            found = json.load(file)
+        self.assertEqual(list(found["why"]), list(found["wrong"]))
+        self.assertEqual([name for name in found["wrong"] if name not in matrix_sinks.SINKS], [])
+
 
 if __name__ == "__main__":
     unittest.main()

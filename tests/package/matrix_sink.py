@@ -1,0 +1,69 @@
+"""The base of the matrix's sinks, which matrix_sinks.py lists, and the exception by which they refuse a cell."""
+import importlib
+
+import typedcall
+
+
+class Refused(Exception):
+    """Why a sink is not asked that: a limit of the other library, or of what it is for."""
+
+
+def kind_in_text(error):
+    """Returns the name of Python's exception that an error of a library has in its text."""
+    kinds = "TypeError", "OverflowError", "ValueError", "SystemError"
+    return next((kind for kind in kinds if kind in str(error)), type(error).__name__)
+
+
+def is_array(value):
+    """True if libraries that take NumPy's arrays take the value as one."""
+    return hasattr(value, "__array__") or type(value).__name__ in ("array", "memoryview")
+
+
+class Sink:
+    """How a typed function becomes a callable in one place, and what that takes and gives."""
+
+    name = ""
+    #: The library that has to be installed.
+    library = None
+    #: Its calls have keywords.
+    has_names = False
+    #: A result has the C function's type, also where Python gave it.
+    has_typed_results = False
+
+    def setUp(self):
+        if self.library is not None:
+            importlib.import_module(self.library)
+
+    def close(self):
+        """Lets go of what setUp() has made."""
+
+    def made(self, function):
+        """Returns a callable that calls the typed function there. Both raise Refused: this for the function, the
+        callable for the values of one call."""
+        raise NotImplementedError
+
+    def crossing(self, value):
+        """Raises Refused for a value that the library has not got, whatever the function is."""
+
+    def letting_go(self):
+        """Raises Refused where it is not for the sink to let go of the GIL."""
+
+    def kind_of(self, error):
+        """Returns the name of the exception that it is in Python. Raises Refused for an error that says that the
+        library has no such result."""
+        return type(error).__name__
+
+    def result(self, value, wanted):
+        """Returns what a result is in Python, where that gives `wanted`."""
+        return value
+
+
+def counts(function):
+    """Returns how many arguments each of the function's entries takes."""
+    return [len(entry.python_types()[0]) for entry in typedcall.entries(function)]
+
+
+def signature_of(entry):
+    """Returns the types that Python passes and gets, as one text."""
+    arguments, result = entry.python_types()
+    return "".join(arguments) + "->" + result

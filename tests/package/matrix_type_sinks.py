@@ -1,0 +1,142 @@
+"""Sinks of the matrix that choose an overload by types, before there are values: NumPy, Numba, JAX, DuckDB."""
+import os
+import unittest
+
+import typedcall
+from matrix_sink import Refused, Sink, counts, is_array, kind_in_text
+from matrix_value_sinks import Sql
+
+
+class Ufunc(Sink):
+    """A ufunc, and of a function of buffers a generalised one."""
+
+    name, library = "ufunc", "numpy"
+
+    def made(self, function):
+        try:
+            made = typedcall.ufunc(function)
+        except TypeError as error:
+            raise Refused(str(error)) from None
+
+        def call(*arguments):
+            if len(arguments) != made.nin and max(counts(function)) == made.nin:
+                raise Refused("a ufunc has one number of arguments: all of them")
+            return made(*arguments)
+
+        return call
+
+    def crossing(self, value):
+        import numpy
+
+        if not isinstance(value, (bool, int, float, complex, numpy.generic)) and not is_array(value):
+            raise Refused("NumPy makes an array of objects of it, or of characters")
+        if isinstance(value, int) and not -2**63 <= value < 2**64:
+            raise Refused("NumPy has no such integer")
+
+    def result(self, value, wanted):
+        return value.item() if getattr(value, "ndim", 1) == 0 else value
+
+
+class Numba(Sink):
+    name, library, has_names, has_typed_results = "numba", "numba", True, True
+
+    def setUp(self):
+        super().setUp()
+        import numba
+
+        self.numba = numba
+        self.compiled = {}
+
+    def made(self, function):
+        by_count = self.compiled.setdefault(function, {})
+
+        def of(count):
+            if count not in by_count:
+                names = ", ".join(f"a{i}" for i in range(count))
+                scope = {"f": function}
+                exec(f"def caller({names}):\n    return f({names})", scope)
+                by_count[count] = self.numba.njit(scope["caller"])
+            return by_count[count]
+
+        def call(*arguments):
+            try:
+                return of(len(arguments))(*arguments)
+            except self.numba.core.errors.NumbaError as error:
+                if "depends on the value of argument" in str(error):
+                    raise Refused("compiled code has one type of results, and here the value decides") from None
+                raise TypeError(str(error).partition("\n")[0]) from None
+
+        return call
+
+    def crossing(self, value):
+        import numpy
+
+        if not isinstance(value, (int, float, complex, str, bytes, type(None), numpy.generic)) and not is_array(value):
+            raise Refused("Numba has no such value")
+        if isinstance(value, int) and not -2**63 <= value < 2**63:
+            raise Refused("Numba has no such int")
+
+
+class Jax(Sink):
+    name, library = "jax", "jax"
+
+    def setUp(self):
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")
+        import jax
+
+        if not hasattr(jax, "ffi"):
+            raise unittest.SkipTest("jax.ffi came with JAX 0.5, this is %s" % jax.__version__)
+        self.jax, self.before = jax, jax.config.jax_enable_x64
+        jax.config.update("jax_enable_x64", True)
+
+    def close(self):
+        self.jax.config.update("jax_enable_x64", self.before)
+
+    def made(self, function):
+        from typedcall.jax import elementwise
+
+        # It wants functions that are PURE: where one is not, a twin says so.
+        def twin(*arguments):
+            return function(*arguments)
+
+        entries = typedcall.entries(function)
+        if all(entry.flags & typedcall.Flags.PURE for entry in entries):
+            return elementwise(function)
+        typedcall.tag(twin, [entry.signature for entry in entries], [entry.address for entry in entries],
+                      flags=[int(entry.flags | typedcall.Flags.PURE | typedcall.Flags.THREAD_SAFE) for entry in entries])
+        try:
+            return elementwise(twin)
+        except TypeError as error:
+            raise Refused(str(error)) from None
+
+    def crossing(self, value):
+        import numpy
+
+        if not isinstance(value, (int, float, complex, numpy.generic)):
+            raise Refused("JAX has arrays of numbers")
+        if isinstance(value, int) and not -2**63 <= value < 2**63:
+            raise Refused("JAX has no such int")
+
+    def kind_of(self, error):
+        return kind_in_text(error)
+
+    def result(self, value, wanted):
+        return value.item()
+
+
+class DuckDb(Sql):
+    name, library, has_typed_results = "duckdb", "duckdb", True
+
+    def setUp(self):
+        import duckdb
+
+        self.connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
+
+    def crossing(self, value):
+        super().crossing(value)
+        if type(value) not in (bool, int, float, str, bytes):
+            raise Refused("DuckDB has no such value")
+
+    def kind_of(self, error):
+        # Its binder's error is what a TypeError is.
+        return "TypeError" if type(error).__name__ == "BinderException" else super().kind_of(error)

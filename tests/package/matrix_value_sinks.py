@@ -1,0 +1,96 @@
+"""Sinks of the matrix that have a value of Python's, or of a type of their own, for each argument, and choose for
+each call: the wrapper, TypedFunction, PyPy's direct calls, SQLite, tvm-ffi and its closures."""
+import numbers
+import sys
+
+import typedcall
+from matrix_c_types import asked
+from matrix_sink import Refused, Sink, counts, kind_in_text, signature_of
+from typedcall.pypy import accelerate, restore
+
+
+class Wrapper(Sink):
+    name, has_names = "wrapper", True
+
+    def made(self, function):
+        return function
+
+    def letting_go(self):
+        raise Refused("a wrapper is told by an effect what to do: releases_gil")
+
+
+class Sql(Sink):
+    """Databases with values of their own, which register a function by its name."""
+
+    def close(self):
+        self.connection.close()
+
+    def made(self, function):
+        import typedcall.sql
+
+        name = function.__name__
+        try:
+            typedcall.sql.register(self.connection, function, name=name)
+        except TypeError as error:
+            raise Refused(str(error)) from None
+
+        def call(*arguments):
+            marks = ", ".join("?" * len(arguments))
+            return self.connection.execute(f"SELECT {name}({marks})", arguments).fetchall()[0][0]
+
+        return call
+
+    def crossing(self, value):
+        if value is None:
+            raise Refused("SQL has an answer of its own for NULL")
+
+    def kind_of(self, error):
+        return kind_in_text(error)
+
+
+class Sqlite(Sql):
+    name, library = "sqlite", "apsw"
+
+    def setUp(self):
+        import apsw
+
+        self.connection = apsw.Connection(":memory:")
+
+    def crossing(self, value):
+        super().crossing(value)
+        if type(value) not in (int, float, str, bytes):
+            raise Refused("SQLite has no such value")
+        if isinstance(value, int) and not -2**63 <= value < 2**63:
+            raise Refused("SQLite has no such integer")
+
+    def kind_of(self, error):
+        if "too large for an INTEGER of SQLite" in str(error):
+            raise Refused("SQLite has no such integer, as a result")
+        return "TypeError" if "wrong number of arguments" in str(error) else super().kind_of(error)
+
+    def result(self, value, wanted):
+        return bool(value) if isinstance(wanted, bool) and value in (0, 1) else value
+
+
+class TvmFfi(Sink):
+    name, library = "tvm-ffi", "tvm_ffi"
+
+    def made(self, function):
+        import typedcall.tvm_ffi
+
+        return typedcall.tvm_ffi.function(function)
+
+    def crossing(self, value):
+        if isinstance(value, int) and not -2**63 <= value < 2**63:
+            raise Refused("tvm-ffi has no such int")
+        if type(value) not in (bool, int, float, str, bytes, type(None)) and not hasattr(value, "__dlpack__"):
+            raise Refused("tvm-ffi has no such value")
+
+    def kind_of(self, error):
+        # It has neither OverflowError nor SystemError: they are RuntimeErrors there, with Python's texts.
+        text = str(error)
+        if "result is too large for an int of tvm-ffi" in text:
+            raise Refused("tvm-ffi has no such int, as a result")
+        if type(error) is RuntimeError and ("does not fit" in text or "no overload" in text):
+            return "OverflowError"
+        return "SystemError" if "without setting an exception" in text else kind_in_text(error)
