@@ -1,10 +1,17 @@
 """The sinks of the matrix, by name. Each is a class that says how a typed function becomes a callable there, which values
 can cross, and what its exceptions are in Python. A sink says in one line why it cannot do something."""
 from matrix_c_sinks import (
+    Callback,
+    Cffi,
+    ConvertingCallback,
     CppCallback,
     CppFallback,
     CppLoop,
     CppSite,
+    Ctypes,
+    Cython,
+    FreeCallback,
+    LowLevelCallable,
 )
 from matrix_sink import Refused
 from matrix_type_sinks import DuckDb, Jax, Numba, Ufunc
@@ -22,4 +29,5 @@ SINKS = {sink.name: sink for sink in (
     # Types come first.
     Ufunc, Numba, Jax, DuckDb,
     # The caller names a signature.
-    CppSite, CppFallback, CppLoop, CppCallback)}
+    CppSite, CppFallback, CppLoop, CppCallback, Callback, FreeCallback, ConvertingCallback, LowLevelCallable, Ctypes, Cffi,
+    Cython)}

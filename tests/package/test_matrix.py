@@ -90,6 +90,12 @@ CallSite = of("CallSite", "call site")
 Fallback = of("Fallback", "fallback")
 Loop = of("Loop", "loop")
 CppCallback = of("CppCallback", "C++ callback")
+Callback = of("Callback", "callback")
+FreeCallback = of("FreeCallback", "free callback")
+ConvertingCallback = of("ConvertingCallback", "converting callback")
+LowLevelCallable = of("LowLevelCallable", "LowLevelCallable")
+Ctypes = of("Ctypes", "ctypes")
+Cffi = of("Cffi", "cffi")
 
 
 class Expected(unittest.TestCase):
