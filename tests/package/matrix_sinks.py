@@ -16,8 +16,11 @@ from matrix_c_sinks import (
 from matrix_sink import Refused
 from matrix_type_sinks import DuckDb, Jax, Numba, Ufunc
 from matrix_value_sinks import (
+    Closure,
+    FreeClosure,
     Sqlite,
     TvmFfi,
+    TypedFunction,
     Wrapper,
 )
 
@@ -25,7 +28,7 @@ __all__ = ["SINKS", "Refused"]
 
 SINKS = {sink.name: sink for sink in (
     # Each call has values.
-    Wrapper, Sqlite, TvmFfi,
+    Wrapper, TypedFunction, Sqlite, TvmFfi, Closure, FreeClosure,
     # Types come first.
     Ufunc, Numba, Jax, DuckDb,
     # The caller names a signature.

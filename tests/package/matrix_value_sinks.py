@@ -19,6 +19,18 @@ class Wrapper(Sink):
         raise Refused("a wrapper is told by an effect what to do: releases_gil")
 
 
+class TypedFunction(Sink):
+    """The function that resolve() returns for the whole signature; it fills in defaults. Among overloads the caller
+    names the one whose C types the values have."""
+
+    name, has_names = "typed function", True
+
+    def made(self, function):
+        if len(set(counts(function))) == len(counts(function)):
+            return typedcall.resolve(function, typedcall.entries(function)[0].signature)
+        return lambda *arguments: typedcall.resolve(function, asked(function, arguments).signature)(*arguments)
+
+
 class Sql(Sink):
     """Databases with values of their own, which register a function by its name."""
 
@@ -94,3 +106,40 @@ class TvmFfi(Sink):
         if type(error) is RuntimeError and ("does not fit" in text or "no overload" in text):
             return "OverflowError"
         return "SystemError" if "without setting an exception" in text else kind_in_text(error)
+
+
+class Closure(TvmFfi):
+    """A typed function made of a function of tvm-ffi, which is made of a typed one: TypedFunction converts Python's
+    values to the C types of the closure."""
+
+    name, flags, has_typed_results = "closure", 0, True
+
+    def made(self, function):
+        import typedcall.tvm_ffi
+
+        inner, closures = typedcall.tvm_ffi.function(function), {}
+
+        def call(*arguments):
+            entry = asked(function, arguments)
+            for value, letters in zip(arguments, entry.python_types()[0]):
+                if letters == "L" and isinstance(value, numbers.Integral) and 2**63 <= value < 2**64:
+                    raise Refused("tvm-ffi has no such int")
+            signature = signature_of(entry)
+            if signature not in closures:
+                try:
+                    outer = typedcall.tvm_ffi.source(inner, signature, flags=self.flags)
+                except ValueError as error:
+                    raise Refused(str(error)) from None
+                closures[signature] = typedcall.resolve(outer, typedcall.signatures(outer)[0])
+            return closures[signature](*arguments)
+
+        return call
+
+    def crossing(self, value):
+        """Does nothing: TypedFunction looks at the values."""
+
+
+class FreeClosure(Closure):
+    """The closure for callers without the GIL, which falls back where there is an error."""
+
+    name, flags = "free closure", int(typedcall.Flags.PURE | typedcall.Flags.THREAD_SAFE)

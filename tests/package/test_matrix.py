@@ -83,9 +83,12 @@ def of(name, sink, where=support.ON_CPYTHON):
 
 
 Wrapper = of("Wrapper", "wrapper")
+TypedFunction = of("TypedFunction", "typed function")
 Ufunc = of("Ufunc", "ufunc")
 Sqlite = of("Sqlite", "sqlite")
 TvmFfi = of("TvmFfi", "tvm-ffi")
+Closure = of("Closure", "closure")
+FreeClosure = of("FreeClosure", "free closure")
 CallSite = of("CallSite", "call site")
 Fallback = of("Fallback", "fallback")
 Loop = of("Loop", "loop")
