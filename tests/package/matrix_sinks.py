@@ -18,6 +18,9 @@ from matrix_type_sinks import DuckDb, Jax, Numba, Ufunc
 from matrix_value_sinks import (
     Closure,
     FreeClosure,
+    PyPy,
+    PyPyTypedFunction,
+    PyPyWrapper,
     Sqlite,
     TvmFfi,
     TypedFunction,
@@ -28,7 +31,7 @@ __all__ = ["SINKS", "Refused"]
 
 SINKS = {sink.name: sink for sink in (
     # Each call has values.
-    Wrapper, TypedFunction, Sqlite, TvmFfi, Closure, FreeClosure,
+    Wrapper, TypedFunction, PyPyWrapper, PyPyTypedFunction, PyPy, Sqlite, TvmFfi, Closure, FreeClosure,
     # Types come first.
     Ufunc, Numba, Jax, DuckDb,
     # The caller names a signature.

@@ -31,6 +31,48 @@ class TypedFunction(Sink):
         return lambda *arguments: typedcall.resolve(function, asked(function, arguments).signature)(*arguments)
 
 
+class PyPyWrapper(Wrapper):
+    """The wrapper, which PyPy calls where it does not call the C function."""
+
+    name = "pypy wrapper"
+
+
+class PyPyTypedFunction(TypedFunction):
+    name = "pypy typed function"
+
+    def made(self, function):
+        try:
+            return super().made(function)
+        except TypeError as error:
+            raise Refused(str(error)) from None
+
+
+class PyPy(Sink):
+    """A function that typedcall.accelerate() puts in the place of a module's. The module gets its functions back: they
+    say what is right."""
+
+    name, has_names = "pypy", True
+
+    def setUp(self):
+        self.modules = {}
+
+    def made(self, function):
+        module = sys.modules[function.__module__]
+        if getattr(module, function.__name__, None) is not function:
+            raise Refused("functions of modules are accelerated")
+        if module not in self.modules:
+            done = accelerate(module, trust="thread_safe")
+            self.modules[module] = {name: getattr(module, name) for name in done.accelerated if "." not in name}, done
+            restore(module)
+        direct, done = self.modules[module]
+        if function.__name__ not in direct:
+            raise Refused(f"the original is called: {done.refused[function.__name__]}")
+        return direct[function.__name__]
+
+    def letting_go(self):
+        raise Refused("PyPy lets go of its lock around every direct call")
+
+
 class Sql(Sink):
     """Databases with values of their own, which register a function by its name."""
 

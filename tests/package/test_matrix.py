@@ -99,6 +99,9 @@ ConvertingCallback = of("ConvertingCallback", "converting callback")
 LowLevelCallable = of("LowLevelCallable", "LowLevelCallable")
 Ctypes = of("Ctypes", "ctypes")
 Cffi = of("Cffi", "cffi")
+PyPyWrapper = of("PyPyWrapper", "pypy wrapper", support.ON_PYPY)
+PyPyTypedFunction = of("PyPyTypedFunction", "pypy typed function", support.ON_PYPY)
+PyPy = of("PyPy", "pypy", support.ON_PYPY)
 
 
 class Expected(unittest.TestCase):
