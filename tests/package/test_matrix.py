@@ -4,6 +4,7 @@ those that compile."""
 import collections
 import json
 import pathlib
+import sys
 import unittest
 import warnings
 
@@ -11,6 +12,7 @@ import adapter_support
 import support
 
 EXPECTED = pathlib.Path(__file__).resolve().with_name("matrix_expected.json")
+HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 class Matrix:
@@ -72,6 +74,7 @@ class Matrix:
     def test_by_position(self):
         self.check("by_position")
 
+    @support.only_if(HAS_GIL)
     @support.timing
     def test_holding(self):
         self.check("holding")
