@@ -13,6 +13,7 @@ import support
 import typedcall
 from matrix_c_types import TYPES, asked, check_values, ctypes_array, ctypes_of, declaration_of, flat, usual_letters
 from matrix_sink import Refused, Sink, counts, signature_of
+from matrix_value_sinks import TvmFfi, closure_of
 
 _AS_IT_IS = typedcall.Flags.RETURNS_STATUS | typedcall.Flags.FALLS_BACK
 
@@ -102,6 +103,39 @@ class CppCallback(CppFallback):
         return "its arrays are of numbers, not a text's" if "s" in signature else super().refusal(signature)
 
 
+class CppNarrowing(Sink):
+    """typedcall/narrowing.h: C++ has bools, 64-bit ints and doubles, for functions of narrower numbers."""
+
+    name, has_typed_results = "narrowing", True
+
+    def setUp(self):
+        self.probe = support.build("matrix_narrowing")
+
+    def made(self, function):
+        def call(*arguments):
+            if len(set(counts(function))) < len(counts(function)):
+                raise Refused("among overloads C++ names a signature")
+            entry = asked(function, arguments)
+            if entry.flags & typedcall.Flags.RETURNS_STATUS:
+                raise Refused("it calls what falls back, and plain functions")
+            try:
+                result = self.probe.call(signature_of(entry), function, arguments)
+            except LookupError:
+                raise Refused(f"modules/matrix_narrowing.cc has no caller for '{signature_of(entry)}'") from None
+            if result is NotImplemented:
+                raise Refused("it compiles with no double for an int, and no number for a bool")
+            return result
+
+        return call
+
+    def crossing(self, value):
+        if type(value) not in (bool, int, float) or type(value) is int and not -2**63 <= value < 2**64:
+            raise Refused("C++ has no such number")
+
+    def letting_go(self):
+        raise Refused("the caller in C++ says whether it keeps the GIL")
+
+
 class Callback(CSink):
     """typedcall.callback(), called with the GIL and a data pointer."""
 
@@ -155,6 +189,25 @@ class ConvertingCallback(Callback):
             return self.called_with(function, letters, asked(function, arguments).python_types()[1])(*arguments)
 
         return call
+
+
+class ClosurePointer(CSink):
+    """The C function that typedcall.tvm_ffi.source() makes of a function of tvm-ffi, called by ctypes."""
+
+    name, library = "closure pointer", "tvm_ffi"
+
+    def caller(self, function, entry):
+        from typedcall.tvm_ffi import function as of_tvm_ffi
+
+        made = closure_of(of_tvm_ffi(function), signature_of(entry), 0)
+        return Ctypes.caller(self, made, typedcall.entries(made)[0])
+
+    def crossing(self, value):
+        if isinstance(value, int) and 2**63 <= value < 2**64:
+            raise Refused("tvm-ffi has no such int")
+
+    def kind_of(self, error):
+        return TvmFfi.kind_of(self, error)
 
 
 class LowLevelCallable(CSink):

@@ -3,10 +3,12 @@ can cross, and what its exceptions are in Python. A sink says in one line why it
 from matrix_c_sinks import (
     Callback,
     Cffi,
+    ClosurePointer,
     ConvertingCallback,
     CppCallback,
     CppFallback,
     CppLoop,
+    CppNarrowing,
     CppSite,
     Ctypes,
     Cython,
@@ -35,5 +37,5 @@ SINKS = {sink.name: sink for sink in (
     # Types come first.
     Ufunc, Numba, Jax, DuckDb,
     # The caller names a signature.
-    CppSite, CppFallback, CppLoop, CppCallback, Callback, FreeCallback, ConvertingCallback, LowLevelCallable, Ctypes, Cffi,
-    Cython)}
+    CppSite, CppFallback, CppLoop, CppCallback, CppNarrowing, Callback, FreeCallback, ConvertingCallback, ClosurePointer,
+    LowLevelCallable, Ctypes, Cffi, Cython)}

@@ -150,6 +150,14 @@ class TvmFfi(Sink):
         return "SystemError" if "without setting an exception" in text else kind_in_text(error)
 
 
+def closure_of(function, signature, flags):
+    """Makes a typed function of one of tvm-ffi's. Raises Refused for types that it gets no values of."""
+    try:
+        return typedcall.tvm_ffi.source(function, signature, flags=flags)
+    except ValueError as error:
+        raise Refused(str(error)) from None
+
+
 class Closure(TvmFfi):
     """A typed function made of a function of tvm-ffi, which is made of a typed one: TypedFunction converts Python's
     values to the C types of the closure."""
@@ -168,10 +176,7 @@ class Closure(TvmFfi):
                     raise Refused("tvm-ffi has no such int")
             signature = signature_of(entry)
             if signature not in closures:
-                try:
-                    outer = typedcall.tvm_ffi.source(inner, signature, flags=self.flags)
-                except ValueError as error:
-                    raise Refused(str(error)) from None
+                outer = closure_of(inner, signature, self.flags)
                 closures[signature] = typedcall.resolve(outer, typedcall.signatures(outer)[0])
             return closures[signature](*arguments)
 

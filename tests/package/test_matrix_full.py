@@ -6,6 +6,7 @@ from test_matrix import of
 Numba = of("Numba", "numba")
 DuckDb = of("DuckDb", "duckdb")
 Jax = of("Jax", "jax")
+Narrowing = of("Narrowing", "narrowing")
 Cython = of("Cython", "cython")
 
 if __name__ == "__main__":
