@@ -5,16 +5,12 @@ from matrix_c_sinks import (
     Cffi,
     ClosurePointer,
     ConvertingCallback,
-    CppCallback,
-    CppFallback,
-    CppLoop,
-    CppNarrowing,
-    CppSite,
     Ctypes,
     Cython,
     FreeCallback,
     LowLevelCallable,
 )
+from matrix_cpp_sinks import CppCallback, CppFallback, CppLoop, CppNarrowing, CppSite
 from matrix_sink import Refused
 from matrix_type_sinks import DuckDb, Jax, Numba, Ufunc
 from matrix_value_sinks import (

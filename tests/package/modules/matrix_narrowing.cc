@@ -63,7 +63,8 @@ struct consumer<R(A...)> {
   }
 
   template <std::size_t... at>
-  static PyObject *by(PyObject *callable, PyObject *arguments, std::index_sequence<at...>) {
+  static PyObject *by(PyObject *callable, [[maybe_unused]] PyObject *arguments,
+                      std::index_sequence<at...>) {
     std::array<number, sizeof...(A)> values;
     if (!(read(PyTuple_GET_ITEM(arguments, at), &values[at]) && ...)) return nullptr;
     return std::visit([&](auto... given) { return with(callable, given...); }, values[at]...);

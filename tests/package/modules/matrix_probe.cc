@@ -157,7 +157,8 @@ struct consumer<R(A...)> {
   }
 
   template <kind of, std::size_t... at>
-  static PyObject *with(PyObject *callable, PyObject *given, std::index_sequence<at...>) {
+  static PyObject *with(PyObject *callable, [[maybe_unused]] PyObject *given,
+                        std::index_sequence<at...>) {
     std::tuple<A...> values;
     std::array<Py_buffer, most> views = {};
     PyObject *result = nullptr;

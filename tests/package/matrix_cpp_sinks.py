@@ -1,0 +1,99 @@
+"""Sinks of the matrix in C++: modules/matrix_probe.cc and matrix_narrowing.cc ask for one signature, and have values of
+its types."""
+import support
+import typedcall
+from matrix_c_sinks import CSink
+from matrix_c_types import asked
+from matrix_sink import Refused, Sink, counts, signature_of
+
+_AS_IT_IS = typedcall.Flags.RETURNS_STATUS | typedcall.Flags.FALLS_BACK
+
+
+class CppSite(CSink):
+    """C++ asks for one signature, and has values of its types: modules/matrix_probe.cc."""
+
+    name = "call site"
+
+    def setUp(self):
+        self.probe = support.build("matrix_probe", ["-lffi"])
+        self.signatures = self.probe.signatures(self.name)
+
+    def caller(self, function, entry):
+        signature = signature_of(entry)
+        self.check(entry)
+        if signature not in self.signatures:
+            raise Refused(self.refusal(signature))
+        return lambda *arguments: self.probe.call(self.name, signature, function, arguments)
+
+    def check(self, entry):
+        """Raises Refused for an entry that asks more of its caller."""
+        if entry.flags & _AS_IT_IS:
+            raise Refused("a call site gives the C function as it is")
+
+    def refusal(self, signature):
+        """Says why C++ does not ask for the signature."""
+        return f"modules/matrix_probe.cc has no caller for '{signature}'"
+
+
+class CppFallback(CppSite):
+    name = "fallback"
+
+    def check(self, entry):
+        if entry.flags & typedcall.Flags.RETURNS_STATUS:
+            raise Refused("it calls what falls back, and plain functions")
+
+    def refusal(self, signature):
+        is_text = signature.endswith("->s")
+        return "a text that Python gives would be gone when C++ reads it" if is_text else super().refusal(signature)
+
+
+class CppLoop(CppSite):
+    name = "loop"
+
+    def check(self, entry):
+        """Does nothing: a loop handles statuses and calls Python."""
+
+    def refusal(self, signature):
+        return f"a loop goes over arrays of numbers, and has one for the result: not '{signature}'"
+
+
+class CppCallback(CppFallback):
+    """typedcall/callback.h, called with the GIL."""
+
+    name = "C++ callback"
+
+    def refusal(self, signature):
+        return "its arrays are of numbers, not a text's" if "s" in signature else super().refusal(signature)
+
+
+class CppNarrowing(Sink):
+    """typedcall/narrowing.h: C++ has bools, 64-bit ints and doubles, for functions of narrower numbers."""
+
+    name, has_typed_results = "narrowing", True
+
+    def setUp(self):
+        self.probe = support.build("matrix_narrowing")
+
+    def made(self, function):
+        def call(*arguments):
+            if len(set(counts(function))) < len(counts(function)):
+                raise Refused("among overloads C++ names a signature")
+            entry = asked(function, arguments)
+            if entry.flags & typedcall.Flags.RETURNS_STATUS:
+                raise Refused("it calls what falls back, and plain functions")
+            try:
+                result = self.probe.call(signature_of(entry), function, arguments)
+            except LookupError:
+                raise Refused(f"modules/matrix_narrowing.cc has no caller for '{signature_of(entry)}'") from None
+            if result is NotImplemented:
+                raise Refused("it compiles with no double for an int, and no number for a bool")
+            return result
+
+        return call
+
+    def crossing(self, value):
+        if type(value) not in (bool, int, float) or type(value) is int and not -2**63 <= value < 2**64:
+            raise Refused("C++ has no such number")
+
+    def letting_go(self):
+        raise Refused("the caller in C++ says whether it keeps the GIL")
