@@ -3,6 +3,7 @@
 import ctypes
 
 import support
+from matrix_c_types import TYPES
 
 support.module_only_if(not support.IS_PYPY, "typedcall.callback is CPython's")
 
@@ -15,9 +16,7 @@ GSL_ODE = "int (*)(double t, const double y[2], double dydt[2], void *params)"
 MONTE = "double (*)(double *x, size_t dim, void *params)"
 SCIPY = "double (int n, double *x, void *user_data)"
 
-_TYPES = {"d": ctypes.c_double, "f": ctypes.c_float, "i": ctypes.c_int, "I": ctypes.c_uint,
-          "l": ctypes.c_long, "N": ctypes.c_size_t, "P": ctypes.c_void_p, "v": None,
-          "b": ctypes.c_int8, "B": ctypes.c_uint8, "?": ctypes.c_bool}
+_TYPES = {"P": ctypes.c_void_p, **{letters: of for letters, (_, of) in TYPES.items()}}
 
 
 def call(made, signature, *arguments):
