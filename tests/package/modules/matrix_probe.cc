@@ -132,12 +132,23 @@ struct consumer<R(A...)> {
   }
 
   static PyObject *by_callback(PyObject *callable, A... arguments) {
-    const auto given = std::tuple_cat(passed(arguments)...);
-    using parameters = decltype(std::tuple_cat(given, std::tuple<void *>()));
-    using made_type = typename callback_for<R(A...), R, parameters>::type;
-    made_type made(PyTypedcall_Import(), callable, 0, typedcall::checks_errors);
+    if constexpr ((std::is_arithmetic_v<A> && ...)) {
+      using library = typedcall::callback<R(A..., void *), R(A...)>;
+      return by_library<library>(callable, arguments...);
+    } else {
+      const auto given = std::tuple_cat(passed(arguments)...);
+      using parameters = decltype(std::tuple_cat(given, std::tuple<void *>()));
+      using library = typename callback_for<R(A...), R, parameters>::type;
+      return std::apply([&](auto... each) { return by_library<library>(callable, each...); },
+                        given);
+    }
+  }
+
+  template <class Library, class... P>
+  static PyObject *by_library(PyObject *callable, P... given) {
+    Library made(PyTypedcall_Import(), callable, 0, typedcall::checks_errors);
     if (!made) return nullptr;
-    const R result = std::apply(made.function(), std::tuple_cat(given, std::tuple(made.data())));
+    const R result = made.function()(given..., made.data());
     return made.check() ? box(result) : nullptr;
   }
 
