@@ -33,8 +33,15 @@ def is_of(value, letters):
         except TypeError:
             return False
         is_writable = letters[1] == "k" or not view.readonly
-        return is_writable and view.ndim == 1 and view.c_contiguous and view.format == letters[-1]
+        return is_writable and view.ndim == 1 and view.c_contiguous and view.format == letters[-1] and _is_aligned(view)
     return type(value) is {"?": bool, "d": float}.get(letters)
+
+
+def _is_aligned(view):
+    """True if C may have elements at the address; that of read-only ones is not known here."""
+    if view.readonly or view.nbytes == 0:
+        return True
+    return ctypes.addressof(ctypes.c_char.from_buffer(view)) % view.itemsize == 0
 
 
 def usual_letters(value):

@@ -95,17 +95,8 @@ class Jax(Sink):
     def made(self, function):
         from typedcall.jax import elementwise
 
-        # It wants functions that are PURE: where one is not, a twin says so.
-        def twin(*arguments):
-            return function(*arguments)
-
-        entries = typedcall.entries(function)
-        if all(entry.flags & typedcall.Flags.PURE for entry in entries):
-            return elementwise(function)
-        typedcall.tag(twin, [entry.signature for entry in entries], [entry.address for entry in entries],
-                      flags=[int(entry.flags | typedcall.Flags.PURE | typedcall.Flags.THREAD_SAFE) for entry in entries])
         try:
-            return elementwise(twin)
+            return elementwise(function, pure=True)
         except TypeError as error:
             raise Refused(str(error)) from None
 

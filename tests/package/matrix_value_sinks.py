@@ -82,7 +82,7 @@ class Sql(Sink):
     def made(self, function):
         import typedcall.sql
 
-        name = function.__name__
+        name = "typed_" + function.__name__  # SQL has some of the names
         try:
             typedcall.sql.register(self.connection, function, name=name)
         except TypeError as error:

@@ -102,7 +102,9 @@ struct consumer<R(A...)> {
   }
 
   static PyObject *by_call_site(PyObject *callable, A... arguments) {
-    typedcall::call_site<R(A...)> site(PyTypedcall_Import(), typedcall::checks_errors);
+    const auto *interface = PyTypedcall_Import();
+    if (interface == nullptr) return nullptr;
+    typedcall::call_site<R(A...)> site(interface, typedcall::checks_errors);
     return called(site.resolve(callable), arguments...);
   }
 
@@ -114,6 +116,7 @@ struct consumer<R(A...)> {
 
   static PyObject *by_loop(PyObject *callable, A... arguments) {
     const auto *interface = PyTypedcall_Import();
+    if (interface == nullptr) return nullptr;
     constexpr auto can = typedcall::loop_capabilities;
     auto found = typedcall::find(interface, callable, typedcall::signature_of<R(A...)>::text, can);
     // Where its C result is a status, or it falls back.
