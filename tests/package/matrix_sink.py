@@ -29,6 +29,8 @@ class Sink:
     has_names = False
     #: A result has the C function's type, also where Python gave it.
     has_typed_results = False
+    #: It is PyPy's; the others are CPython's.
+    is_on_pypy = False
 
     def setUp(self):
         if self.library is not None:

@@ -34,11 +34,11 @@ class TypedFunction(Sink):
 class PyPyWrapper(Wrapper):
     """The wrapper, which PyPy calls where it does not call the C function."""
 
-    name = "pypy wrapper"
+    name, is_on_pypy = "pypy wrapper", True
 
 
 class PyPyTypedFunction(TypedFunction):
-    name = "pypy typed function"
+    name, is_on_pypy = "pypy typed function", True
 
     def made(self, function):
         try:
@@ -51,7 +51,7 @@ class PyPy(Sink):
     """A function that typedcall.accelerate() puts in the place of a module's. The module gets its functions back: they
     say what is right."""
 
-    name, has_names = "pypy", True
+    name, has_names, is_on_pypy = "pypy", True, True
 
     def setUp(self):
         self.modules = {}

@@ -1,7 +1,11 @@
 """The matrix for sinks that compile something for each kind of value, or read whole queries: test_matrix.py."""
 import unittest
 
-from test_matrix import of
+import support
+
+support.module_only_if(not support.IS_PYPY, "the sinks are CPython's")
+
+from test_matrix import of  # noqa: E402
 
 Numba = of("Numba", "numba")
 DuckDb = of("DuckDb", "duckdb")
