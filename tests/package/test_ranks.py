@@ -3,6 +3,7 @@ matrix_choice.py, which knows nothing of the table, for all kinds and all types.
 import unittest
 
 import matrix_choice
+import support
 from typedcall import _codes, _native
 
 #: By kind: values of it, as code. C_FLOAT and C_COMPLEX are of libraries, LEFT_OUT is none.
@@ -54,6 +55,7 @@ class Table(unittest.TestCase):
         self.assertEqual(set(_native.KINDS) - set(VALUES), {"LEFT_OUT", "C_FLOAT", "C_COMPLEX"})
         self.check(VALUES)
 
+    @support.ON_CPYTHON
     def test_of_numpy(self):
         try:
             import numpy
