@@ -21,6 +21,7 @@ long of_complex(std::complex<double>) noexcept { return kComplex; }
 long of_text(const char *) noexcept { return kText; }
 long of_doubles(const double *) noexcept { return kDoubles; }
 long of_floats(float *) noexcept { return kFloats; }
+long of_array(typedcall::span<const double>) noexcept { return kDoubles; }
 long of_int32(std::int32_t) noexcept { return kNarrow; }
 long of_int64(std::int64_t) noexcept { return kWide; }
 long of_uint64(std::uint64_t) noexcept { return kUnsigned; }
@@ -79,6 +80,8 @@ typedcall::method_table methods{
     typedcall::def<of_doubles, of_floats>("doubles_or_floats"),
     typedcall::def<of_floats, of_doubles>("floats_or_doubles"),
     typedcall::def<int_float, float_float, float_int>("pairs"),
+    typedcall::def<float_float, int_float, float_int>("floats_then_mixed"),
+    typedcall::def<of_int, of_array>("int_or_array"),
     typedcall::def<narrow_int, int_float_wide>("narrow_then_mixed"),
     typedcall::def<int_float_wide, narrow_int>("mixed_then_narrow"),
     typedcall::def<narrow_narrow, int_float_wide, int_complex, int_int>("narrow_pair"),

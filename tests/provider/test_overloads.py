@@ -61,10 +61,37 @@ class Order(unittest.TestCase):
         for value in (1, True, decimal.Decimal(1)):
             self.assertEqual(m.float_then_object(value), FLOAT)
             self.assertEqual(m.object_then_float(value), OBJECT)
-        self.assertEqual((m.int_then_float(Index(1)), m.float_then_int(Index(1))), (INT, FLOAT))
         self.assertEqual(m.object_first("x"), OBJECT)
         self.assertEqual(m.float_then_object("x"), OBJECT)
         self.assertEqual(m.float_then_object(None), OBJECT)
+
+    def test_what_has_an_index_is_an_int(self):
+        for function in (m.int_then_float, m.float_then_int, m.float_int_bool, m.object_first, m.complex_or_int,
+                         m.object_or_int):
+            self.assertEqual(function(Index(1)), INT, function.__name__)
+        with self.assertRaises(OverflowError):
+            m.float_then_int(Index(2 ** 70))  # and no float
+        for base, method in ((float, "__index__"), (str, "__index__"), (complex, "__float__")):
+            value = type("Both", (base,), {method: lambda self: 1})()
+            self.assertEqual(m.int_or_object(value), OBJECT, base)
+            with self.assertRaises(TypeError):
+                (m.narrow_or_float if base is not float else m.widths)(value)
+
+    def test_an_array_is_no_int_before_a_buffer(self):
+        class Array(array.array):
+            def __index__(self):
+                return 1
+
+        self.assertEqual(m.int_or_array(Array("d", [1])), DOUBLES)
+        self.assertEqual((m.int_or_array(Array("l", [1])), m.int_or_array(3)), (INT, INT))
+
+    def test_better_in_one_argument(self):
+        """The worst arguments are as good, and the first overload is as good in none."""
+        for args, expected in (((1, 1), 1), ((True, 1), 1), ((1, True), 1), ((1, 1.0), 1), ((1.0, 1), 3), ((1.0, 1.0), 2)):
+            self.assertEqual(m.floats_then_mixed(*args), expected, args)
+        # An int that is too large for the best one is not made floating by the others.
+        with self.assertRaises(OverflowError):
+            m.floats_then_mixed(2 ** 70, 1)
 
     def test_object_is_no_exact_match(self):
         self.assertEqual(m.object_first(1.0), FLOAT)
@@ -177,7 +204,7 @@ class Overflow(unittest.TestCase):
             self.assertEqual(m.narrow_pair(*args), INT)
         self.assertEqual((m.narrow_pair(3, 4), m.narrow_pair(300, 4)), (NARROW, INT))
         self.assertEqual((m.narrow_pair(Index(300), Index(4)), m.narrow_pair(300, 4.0)),
-                         (WIDE, WIDE))
+                         (INT, WIDE))
         self.assertEqual(m.narrow_pair(300, 4j), COMPLEX)
 
     def test_message_names_the_argument(self):

@@ -5,19 +5,19 @@
 
 #include "typedcall/convert/buffer.h"
 #include "typedcall/convert/convert.h"
+#include "typedcall/convert/kind_of.h"
 #include "typedcall/namespace.h"
+#include "typedcall/overload_choice.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// How well an object suits an overload's parameter, best first.
-enum class conversion_rank {
-  exact,     ///< its type is the very one: bool for bool, int, float, complex, str; a capsule; an
-             ///< array for a buffer of such elements
-  subclass,  ///< an instance of a subclass: a bool for an int
-  safe,      ///< a conversion that CPython makes by itself: an int for a float, either for a
-             ///< complex, __index__, a buffer for a pointer, anything for an object
-  none,
+/// How well an object suits an overload's parameter, best first: PyNativeRank, and a failure.
+enum class conversion_rank : unsigned char {
+  exact = PyNativeRank_EXACT,
+  subclass = PyNativeRank_NEAR,
+  safe = PyNativeRank_SAFE,
+  none = PyNativeRank_NONE,
   raised  ///< code of the object's class raised an exception, which is set
 };
 
@@ -152,56 +152,40 @@ inline bool clear_pointer_refusal() {
   return is_refusal;
 }
 
-/// Python's floats and complex numbers are C's doubles: what is narrower comes behind a double.
+/// True for types whose objects show only by a try whether they suit.
 template <class T>
-constexpr conversion_rank exact_for() {
-  return sizeof(T) < (is_complex_type<T> ? 2 : 1) * sizeof(double) ? conversion_rank::subclass
-                                                                   : conversion_rank::exact;
-}
+constexpr bool is_tried = is_buffer<T> ? !std::is_same_v<T, span<const char>>
+                                       : std::is_pointer_v<T> && !std::is_same_v<T, const char *> &&
+                                             !std::is_same_v<T, PyObject *>;
+
+/// The ranks of a parameter for all kinds of objects.
+template <class T>
+constexpr std::uint64_t ranks_of = PyNativeChoice_Row(native_type<T>());
 
 }  // namespace internal
 
+/// How well `object`, whose internal::kind_of() is `kind`, suits a parameter of type T.
 /// GIL: held. Sets no exception but with conversion_rank::raised, and runs no Python code unless a
 /// pointer or a buffer is matched with an object whose class defines `__buffer__` in Python.
 template <class T>
-conversion_rank conversion_rank_of(PyObject *object) {
-  PyTypeObject *type = Py_TYPE(object);
-  const PyNumberMethods *number = type->tp_as_number;
-  const bool has_index = number != nullptr && number->nb_index != nullptr;
-  const bool has_float = has_index || (number != nullptr && number->nb_float != nullptr);
-  if constexpr (std::is_same_v<T, PyObject *>) {
-    return conversion_rank::safe;
-  } else if constexpr (std::is_same_v<T, const char *> || std::is_same_v<T, span<const char>>) {
-    if (PyUnicode_CheckExact(object)) return conversion_rank::exact;
-    return PyUnicode_Check(object) ? conversion_rank::subclass : conversion_rank::none;
-  } else if constexpr (std::is_pointer_v<T>) {
+conversion_rank conversion_rank_of(PyObject *object, PyNativeGiven kind) {
+  if constexpr (internal::is_tried<T>) {
     internal::argument<T> trial;
     if (trial.convert(object)) {
-      return PyCapsule_CheckExact(object) ? conversion_rank::exact : conversion_rank::safe;
+      const bool is_exact = internal::is_buffer<T> || PyCapsule_CheckExact(object);
+      return is_exact ? conversion_rank::exact : conversion_rank::safe;
     }
     return internal::clear_pointer_refusal() ? conversion_rank::none : conversion_rank::raised;
-  } else if constexpr (internal::is_buffer<T>) {
-    internal::argument<T> trial;
-    if (trial.convert(object)) return conversion_rank::exact;
-    return internal::clear_pointer_refusal() ? conversion_rank::none : conversion_rank::raised;
-  } else if constexpr (std::is_same_v<T, bool>) {
-    return PyBool_Check(object) ? conversion_rank::exact : conversion_rank::none;
-  } else if constexpr (std::is_floating_point_v<T>) {
-    if (PyFloat_CheckExact(object)) return internal::exact_for<T>();
-    if (PyFloat_Check(object)) return conversion_rank::subclass;
-    return has_float ? conversion_rank::safe : conversion_rank::none;
-  } else if constexpr (is_complex_type<T>) {
-    if (PyComplex_CheckExact(object)) return internal::exact_for<T>();
-    if (PyComplex_Check(object)) return conversion_rank::subclass;
-    if (has_float) return conversion_rank::safe;
-    const int has_complex = internal::has_complex_method(type);
-    return has_complex < 0   ? conversion_rank::raised
-           : has_complex > 0 ? conversion_rank::safe
-                             : conversion_rank::none;
   } else {
-    if (PyLong_CheckExact(object)) return conversion_rank::exact;
-    if (PyLong_Check(object)) return conversion_rank::subclass;
-    return has_index ? conversion_rank::safe : conversion_rank::none;
+    if constexpr (is_complex_type<T>) {
+      if (kind == PyNativeGiven_OTHER) {
+        const int has_complex = internal::has_complex_method(Py_TYPE(object));
+        if (has_complex < 0) return conversion_rank::raised;
+        if (has_complex > 0) kind = PyNativeGiven_HAS_COMPLEX;
+      }
+    }
+    (void)object;
+    return static_cast<conversion_rank>(PyNativeChoice_Rank(internal::ranks_of<T>, kind));
   }
 }
 

@@ -13,6 +13,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "typedcall/convert/kind_of.h"
 #include "typedcall/convert/pointer.h"
 #include "typedcall/namespace.h"
 
@@ -101,7 +102,7 @@ struct converted {
 TYPEDCALL_OUT_OF_LINE inline converted<long long> signed_from_object(PyObject *object,
                                                                      std::size_t bytes) {
   if (!PyLong_Check(object)) {
-    const object_ref integer = object_ref::steal(PyNumber_Index(object));
+    const object_ref integer = integer_of(object);
     if (!integer) return {0, false};
     return signed_from_object(integer.get(), bytes);
   }
@@ -116,7 +117,7 @@ TYPEDCALL_OUT_OF_LINE inline converted<long long> signed_from_object(PyObject *o
 TYPEDCALL_OUT_OF_LINE inline converted<unsigned long long> unsigned_from_object(PyObject *object,
                                                                                 std::size_t bytes) {
   if (!PyLong_Check(object)) {
-    const object_ref integer = object_ref::steal(PyNumber_Index(object));
+    const object_ref integer = integer_of(object);
     if (!integer) return {0, false};
     return unsigned_from_object(integer.get(), bytes);
   }

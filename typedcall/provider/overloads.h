@@ -4,6 +4,7 @@
 #define TYPEDCALL_PROVIDER_OVERLOADS_H_
 
 #include "typedcall/namespace.h"
+#include "typedcall/provider/overload_arguments.h"
 #include "typedcall/provider/wrapper.h"
 
 // Behind Python.h.
@@ -16,109 +17,42 @@ namespace internal {
 
 constexpr conversion_rank worse_of(conversion_rank a, conversion_rank b) { return a < b ? b : a; }
 
-/// What became of an argument that suits its parameter by its type.
-enum class outcome {
-  converted,
-  out_of_range,  ///< an int beyond the parameter's range; no exception is set
-  raised         ///< an exception is set: of the object's own methods, or for what is in a str
-};
-
-inline outcome out_of_range() {
-  PyErr_Clear();
-  return outcome::out_of_range;
-}
-
-// Not in line: one serves all wrappers. Asks in PyFloat_AsDouble's order, step by step, because it
-// does not say whether an OverflowError is its own or __float__'s.
-TYPEDCALL_OUT_OF_LINE inline outcome overloaded_double(PyObject *object, double *value) {
-  const PyNumberMethods *number = Py_TYPE(object)->tp_as_number;
-  const auto own_float = number != nullptr ? number->nb_float : nullptr;
-  const bool is_plain = own_float == PyLong_Type.tp_as_number->nb_float && PyLong_Check(object);
-  if (is_plain || PyFloat_Check(object)) {
-    return double_from_object(object, value) ? outcome::converted : out_of_range();
-  }
-  if (own_float != nullptr) {
-    return double_from_object(object, value) ? outcome::converted : outcome::raised;
-  }
-  const object_ref integer = object_ref::steal(PyNumber_Index(object));
-  if (!integer) return outcome::raised;
-  *value = PyLong_AsDouble(integer.get());
-  return is_minus_one(*value) && PyErr_Occurred() ? out_of_range() : outcome::converted;
-}
-
-template <class T>
-outcome convert_overloaded(PyObject *object, argument<T> *to) {
-  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-    if (PyLong_Check(object)) return to->convert(object) ? outcome::converted : out_of_range();
-    const object_ref integer = object_ref::steal(PyNumber_Index(object));
-    if (!integer) return outcome::raised;
-    return to->convert(integer.get()) ? outcome::converted : out_of_range();
-  } else if constexpr (std::is_floating_point_v<T>) {
-    double wide;
-    const outcome done = overloaded_double(object, &wide);
-    if (done == outcome::converted) to->set(static_cast<T>(wide));
-    return done;
-  } else if constexpr (is_complex_type<T>) {
-    const int is_complex = PyComplex_Check(object) ? 1 : has_complex_method(Py_TYPE(object));
-    if (is_complex < 0) return outcome::raised;
-    if (is_complex > 0) {
-      return to->convert(object) ? outcome::converted : outcome::raised;
-    }
-    double wide;
-    const outcome done = overloaded_double(object, &wide);
-    if (done == outcome::converted) {
-      T parts{};
-      using part = std::remove_reference_t<decltype(PyNativeType_REAL(parts))>;
-      PyNativeType_REAL(parts) = static_cast<part>(wide);
-      to->set(parts);
-    }
-    return done;
-  } else {
-    return to->convert(object) ? outcome::converted : outcome::raised;
-  }
-}
-
-/// Every argument is there.
-struct no_defaults {
-  template <class T>
-  static conversion_rank rank(PyObject *object) {
-    return conversion_rank_of<T>(object);
-  }
-  template <class Native, std::size_t At, class Argument>
-  static outcome convert(PyObject *object, Argument *to) {
-    return convert_overloaded(object, to);
-  }
-};
-
-/// NULL is an argument that was left out, which suits every overload: each has a default for it.
-template <class... Parameters>
-struct shared_defaults {
-  template <class T>
-  static conversion_rank rank(PyObject *object) {
-    return object == nullptr ? conversion_rank::exact : conversion_rank_of<T>(object);
-  }
-  template <class Native, std::size_t At, class Argument>
-  static outcome convert(PyObject *object, Argument *to) {
-    if (object != nullptr) return convert_overloaded(object, to);
-    to->set(std::get<At>(named_function<Native, Parameters...>::defaults));
-    return outcome::converted;
-  }
-};
-
-/// How well all the arguments suit one of the functions: as well as the worst of them. Those behind
-/// one that does not suit are not looked at.
+/// How well all the arguments suit one of the functions: as well as the worst of them. `ranks` gets
+/// that of each; those behind one that does not suit are not looked at.
 template <class Native, class Defaults, std::size_t... I>
-conversion_rank worst_rank(PyObject *const *args, std::index_sequence<I...>) {
+conversion_rank worst_rank(PyObject *const *args, const PyNativeGiven *kinds,
+                           conversion_rank *ranks, std::index_sequence<I...>) {
   conversion_rank worst = conversion_rank::exact;
-  (void)args;
+  (void)args, (void)kinds, (void)ranks;
   const bool all_suit =
-      ((worst = worse_of(
-            worst,
-            Defaults::template rank<std::tuple_element_t<I, typename Native::arguments>>(args[I])),
-        worst < conversion_rank::none) &&
+      ((ranks[I] = Defaults::template rank<std::tuple_element_t<I, typename Native::arguments>>(
+            args[I], kinds[I]),
+        worst = worse_of(worst, ranks[I]), worst < conversion_rank::none) &&
        ...);
   (void)all_suit;
   return worst;
+}
+
+/// The first of the overloads as good as number `at` than which none of these is better: at least
+/// as good in every argument, and better in one. Each has `width` ranks, of which `nargs` count.
+TYPEDCALL_OUT_OF_LINE inline std::size_t first_unbeaten(const conversion_rank *ranks,
+                                                        const conversion_rank *worst,
+                                                        std::size_t count, std::size_t width,
+                                                        std::size_t nargs, std::size_t at) {
+  const auto is_better = [&](std::size_t one, std::size_t other) {
+    bool is_different = false;
+    for (std::size_t i = 0; i < nargs; ++i) {
+      if (ranks[one * width + i] > ranks[other * width + i]) return false;
+      is_different |= ranks[one * width + i] != ranks[other * width + i];
+    }
+    return is_different;
+  };
+  for (const conversion_rank equal = worst[at];; ++at) {
+    if (worst[at] != equal) continue;
+    std::size_t other = 0;
+    while (other < count && (worst[other] != equal || !is_better(other, at))) ++other;
+    if (other == count) return at;
+  }
 }
 
 /// TypeError; or OverflowError when the types suit, and only the value of the int at `out_of_range`
@@ -198,24 +132,16 @@ struct TYPEDCALL_HIDDEN overload_choice {
 
   static PyObject *choose(const char *name, const char *const *signatures, PyObject *self,
                           PyObject *const *args, std::size_t nargs) {
-    conversion_rank ranks[count];
-    std::size_t at = 0;
-    const bool is_raised =
-        ((ranks[at] = rank_one<Natives>(args, nargs), ranks[at++] == conversion_rank::raised) ||
-         ...);
-    if (is_raised) return nullptr;
+    // Only those that are there can be out of range.
     bool is_out_of_range[most_arguments] = {};
     PyObject *result = nullptr;
-    for (const conversion_rank wanted :
-         {conversion_rank::exact, conversion_rank::subclass, conversion_rank::safe}) {
-      at = 0;
-      if (((ranks[at++] == wanted &&
-            try_one<Natives>(self, args, is_out_of_range, &result, indices<Natives>())) ||
-           ...)) {
-        return result;
-      }
+    bool is_done;
+    if constexpr (is_by_kind) {
+      is_done = choose_by_kind(self, args, is_out_of_range, &result);
+    } else {
+      is_done = choose_by_ranks(self, args, nargs, is_out_of_range, &result);
     }
-    // Only those that are there can be out of range.
+    if (TYPEDCALL_EXPECT(is_done, 1)) return result;
     std::size_t out_of_range = 0;
     while (out_of_range < most_arguments && !is_out_of_range[out_of_range]) ++out_of_range;
     set_no_overload(name, signatures, count, args, nargs,
@@ -228,16 +154,108 @@ struct TYPEDCALL_HIDDEN overload_choice {
   using indices = std::make_index_sequence<Native::arity>;
   static constexpr std::size_t most_arguments = largest({1, Natives::arity...});
 
+  // --- Functions of one argument, whose kind says all ----------------------------------------
+
   template <class Native>
-  static conversion_rank rank_one(PyObject *const *args, std::size_t nargs) {
-    return nargs == Native::arity ? worst_rank<Native, Defaults>(args, indices<Native>())
-                                  : conversion_rank::none;
+  using only = typename last_parameter<typename Native::arguments, Native::arity>::type;
+  template <class Native>
+  static constexpr bool is_ranked_by_kind = Native::arity == 1 && !is_tried<only<Native>>;
+  static constexpr bool is_by_kind = count < 256 && (is_ranked_by_kind<Natives> && ...);
+
+  /// The overloads to try for each kind, in their order; `count` ends them.
+  struct order {
+    unsigned char of[PyNativeGiven_COUNT][count + 1];
+  };
+  static constexpr order make_order() {
+    order made{};
+    for (int kind = 0; kind < PyNativeGiven_COUNT; ++kind) {
+      const PyNativeRank ranks[] = {
+          PyNativeChoice_Rank(ranks_of<only<Natives>>, static_cast<PyNativeGiven>(kind))...};
+      std::size_t at = 0;
+      for (int rank = PyNativeRank_OWN; rank < PyNativeRank_NONE; ++rank) {
+        for (std::size_t i = 0; i < count; ++i) {
+          if (ranks[i] == rank) made.of[kind][at++] = static_cast<unsigned char>(i);
+        }
+      }
+      made.of[kind][at] = static_cast<unsigned char>(count);
+    }
+    return made;
+  }
+
+  static bool choose_by_kind(PyObject *self, PyObject *const *args, bool *is_out_of_range,
+                             PyObject **result) {
+    static constexpr order tried = make_order();
+    PyNativeGiven kind = Defaults::kind(args[0]);
+    if constexpr ((is_complex_type<only<Natives>> || ...)) {
+      if (kind == PyNativeGiven_OTHER) {
+        const int has_complex = has_complex_method(Py_TYPE(args[0]));
+        if (has_complex < 0) return true;
+        if (has_complex > 0) kind = PyNativeGiven_HAS_COMPLEX;
+      }
+    }
+    for (const unsigned char *at = tried.of[kind]; *at < count; ++at) {
+      if (try_at(*at, self, args, is_out_of_range, result, all())) return true;
+    }
+    return false;
+  }
+
+  // --- All others ----------------------------------------------------------------------------
+
+  static bool choose_by_ranks(PyObject *self, PyObject *const *args, std::size_t nargs,
+                              bool *is_out_of_range, PyObject **result) {
+    PyNativeGiven kinds[most_arguments];
+    find_kinds(args, nargs, kinds, std::make_index_sequence<most_arguments>());
+    conversion_rank ranks[count][most_arguments], worst[count];
+    std::size_t at = 0;
+    const bool is_raised = ((worst[at] = rank_one<Natives>(args, nargs, kinds, ranks[at]),
+                             worst[at++] == conversion_rank::raised) ||
+                            ...);
+    if (is_raised) return true;
+    for (;;) {
+      std::size_t best = 0;
+      for (std::size_t i = 1; i < count; ++i) {
+        if (worst[i] < worst[best]) best = i;
+      }
+      if (worst[best] >= conversion_rank::none) return false;
+      // Of two that are exact in every argument none is better.
+      if (most_arguments > 1 && worst[best] != conversion_rank::exact) {
+        best = first_unbeaten(ranks[0], worst, count, most_arguments, nargs, best);
+      }
+      if (try_at(best, self, args, is_out_of_range, result, all())) return true;
+      worst[best] = conversion_rank::none;
+    }
+  }
+
+  template <std::size_t... I>
+  TYPEDCALL_IN_LINE static void find_kinds(PyObject *const *args, std::size_t nargs,
+                                           PyNativeGiven *kinds, std::index_sequence<I...>) {
+    ((kinds[I] = I < nargs ? Defaults::kind(args[I]) : PyNativeGiven_OTHER), ...);
+  }
+
+  template <class Native>
+  static conversion_rank rank_one(PyObject *const *args, std::size_t nargs,
+                                  const PyNativeGiven *kinds, conversion_rank *ranks) {
+    return nargs == Native::arity
+               ? worst_rank<Native, Defaults>(args, kinds, ranks, indices<Native>())
+               : conversion_rank::none;
+  }
+
+  // --- Calls ---------------------------------------------------------------------------------
+
+  using all = std::index_sequence_for<Natives...>;
+  template <std::size_t... At>
+  TYPEDCALL_IN_LINE static bool try_at(std::size_t wanted, PyObject *self, PyObject *const *args,
+                                       bool *is_out_of_range, PyObject **result,
+                                       std::index_sequence<At...>) {
+    return ((At == wanted &&
+             try_one<Natives>(self, args, is_out_of_range, result, indices<Natives>())) ||
+            ...);
   }
 
   template <class Native, std::size_t I>
-  static constexpr bool is_floating =
-      std::is_floating_point_v<std::tuple_element_t<I, typename Native::arguments>> ||
-      is_complex_type<std::tuple_element_t<I, typename Native::arguments>>;
+  static constexpr bool loses_digits =
+      PyNativeChoice_LosesDigits(
+          native_type<std::tuple_element_t<I, typename Native::arguments>>()) != 0;
 
   /// True when this overload was the one: it was called, or an exception is set. False when the
   /// next one may suit; `is_out_of_range` then says which arguments are ints that were out of
@@ -247,7 +265,7 @@ struct TYPEDCALL_HIDDEN overload_choice {
                       PyObject **result, std::index_sequence<I...>) {
     (void)args;
     // An int that was too large for one overload must not lose digits in another.
-    if (((is_floating<Native, I> && is_out_of_range[I]) || ...)) return false;
+    if (((loses_digits<Native, I> && is_out_of_range[I]) || ...)) return false;
     call_frame<typename Native::type> frame;
     outcome done = outcome::converted;
     bool fits = true;

@@ -69,6 +69,9 @@ typedcall::method_table methods{
     def<two<int, double>, two<double, int>>("of id di"),
     def<two<int, int>, two<long, double>, two<double, double>>("of ii ld dd"),
     def<two<int, bool>, two<bool, long>, two<int, long>>("of i? ?l il"),
+    // The first is as good as the others by its worst argument, and better in none.
+    def<two<double, double>, two<int, double>, two<double, int>, two<long, double>>(
+        "of dd id di ld"),
 };
 
 }  // namespace

@@ -1,0 +1,114 @@
+// One argument of a call among overloads: how it is ranked and converted, and what becomes of it
+// where it does not fit.
+#ifndef TYPEDCALL_PROVIDER_OVERLOAD_ARGUMENTS_H_
+#define TYPEDCALL_PROVIDER_OVERLOAD_ARGUMENTS_H_
+
+#include "typedcall/namespace.h"
+#include "typedcall/provider/wrapper.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+/// What became of an argument that suits its parameter by its type.
+enum class outcome {
+  converted,
+  out_of_range,  ///< an int beyond the parameter's range; no exception is set
+  raised         ///< an exception is set: of the object's own methods, or for what is in a str
+};
+
+inline outcome out_of_range() {
+  PyErr_Clear();
+  return outcome::out_of_range;
+}
+
+// Not in line: one serves all wrappers. Asks in PyFloat_AsDouble's order, step by step, because it
+// does not say whether an OverflowError is its own or __float__'s.
+TYPEDCALL_OUT_OF_LINE inline outcome overloaded_double(PyObject *object, double *value) {
+  const PyNumberMethods *number = Py_TYPE(object)->tp_as_number;
+  const auto own_float = number != nullptr ? number->nb_float : nullptr;
+  const bool is_plain = own_float == PyLong_Type.tp_as_number->nb_float && PyLong_Check(object);
+  if (is_plain || PyFloat_Check(object)) {
+    return double_from_object(object, value) ? outcome::converted : out_of_range();
+  }
+  if (own_float != nullptr) {
+    return double_from_object(object, value) ? outcome::converted : outcome::raised;
+  }
+  const object_ref integer = object_ref::steal(PyNumber_Index(object));
+  if (!integer) return outcome::raised;
+  *value = PyLong_AsDouble(integer.get());
+  return is_minus_one(*value) && PyErr_Occurred() ? out_of_range() : outcome::converted;
+}
+
+template <class T>
+outcome convert_overloaded(PyObject *object, argument<T> *to) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    if (PyLong_Check(object)) return to->convert(object) ? outcome::converted : out_of_range();
+    const object_ref integer = integer_of(object);
+    if (!integer) return outcome::raised;
+    return to->convert(integer.get()) ? outcome::converted : out_of_range();
+  } else if constexpr (std::is_floating_point_v<T>) {
+    if (PyFloat_CheckExact(object)) {
+      to->set(static_cast<T>(PyFloat_AS_DOUBLE(object)));
+      return outcome::converted;
+    }
+    double wide;
+    const outcome done = overloaded_double(object, &wide);
+    if (done == outcome::converted) to->set(static_cast<T>(wide));
+    return done;
+  } else if constexpr (is_complex_type<T>) {
+    const int is_complex = PyComplex_Check(object) ? 1 : has_complex_method(Py_TYPE(object));
+    if (is_complex < 0) return outcome::raised;
+    if (is_complex > 0) {
+      return to->convert(object) ? outcome::converted : outcome::raised;
+    }
+    double wide;
+    const outcome done = overloaded_double(object, &wide);
+    if (done == outcome::converted) {
+      T parts{};
+      using part = std::remove_reference_t<decltype(PyNativeType_REAL(parts))>;
+      PyNativeType_REAL(parts) = static_cast<part>(wide);
+      to->set(parts);
+    }
+    return done;
+  } else {
+    return to->convert(object) ? outcome::converted : outcome::raised;
+  }
+}
+
+/// Every argument is there.
+struct no_defaults {
+  static PyNativeGiven kind(PyObject *object) { return kind_of(object); }
+  template <class T>
+  static conversion_rank rank(PyObject *object, PyNativeGiven kind) {
+    return conversion_rank_of<T>(object, kind);
+  }
+  template <class Native, std::size_t At, class Argument>
+  static outcome convert(PyObject *object, Argument *to) {
+    return convert_overloaded(object, to);
+  }
+};
+
+/// NULL is an argument that was left out, which suits every overload: each has a default for it.
+template <class... Parameters>
+struct shared_defaults {
+  static PyNativeGiven kind(PyObject *object) {
+    return object == nullptr ? PyNativeGiven_LEFT_OUT : kind_of(object);
+  }
+  template <class T>
+  static conversion_rank rank(PyObject *object, PyNativeGiven kind) {
+    return object == nullptr ? conversion_rank::exact : conversion_rank_of<T>(object, kind);
+  }
+  template <class Native, std::size_t At, class Argument>
+  static outcome convert(PyObject *object, Argument *to) {
+    if (object != nullptr) return convert_overloaded(object, to);
+    to->set(std::get<At>(named_function<Native, Parameters...>::defaults));
+    return outcome::converted;
+  }
+};
+
+}  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_PROVIDER_OVERLOAD_ARGUMENTS_H_
