@@ -56,26 +56,24 @@ enum PyNativeGiven {
       PyNativeGiven_COUNT
 };
 
-// One rank in a row.
-#define PyNativeChoice_Internal_AT(KIND, RANK) \
-  | ((uint64_t)PyNativeRank_##RANK << (4 * PyNativeGiven_##KIND))
-// One column of the list each, as the sum of its ranks.
+// One column of the list each, as the sum of its ranks. Pasted here, not handed on: windows.h has a
+// macro NEAR.
 #define PyNativeChoice_Internal_BOOLS(KIND, B, I, D, F, ZD, ZF, T, O) \
-  PyNativeChoice_Internal_AT(KIND, B)
+  | ((uint64_t)PyNativeRank_##B << (4 * PyNativeGiven_##KIND))
 #define PyNativeChoice_Internal_INTS(KIND, B, I, D, F, ZD, ZF, T, O) \
-  PyNativeChoice_Internal_AT(KIND, I)
+  | ((uint64_t)PyNativeRank_##I << (4 * PyNativeGiven_##KIND))
 #define PyNativeChoice_Internal_DOUBLES(KIND, B, I, D, F, ZD, ZF, T, O) \
-  PyNativeChoice_Internal_AT(KIND, D)
+  | ((uint64_t)PyNativeRank_##D << (4 * PyNativeGiven_##KIND))
 #define PyNativeChoice_Internal_FLOATS(KIND, B, I, D, F, ZD, ZF, T, O) \
-  PyNativeChoice_Internal_AT(KIND, F)
+  | ((uint64_t)PyNativeRank_##F << (4 * PyNativeGiven_##KIND))
 #define PyNativeChoice_Internal_ZDS(KIND, B, I, D, F, ZD, ZF, T, O) \
-  PyNativeChoice_Internal_AT(KIND, ZD)
+  | ((uint64_t)PyNativeRank_##ZD << (4 * PyNativeGiven_##KIND))
 #define PyNativeChoice_Internal_ZFS(KIND, B, I, D, F, ZD, ZF, T, O) \
-  PyNativeChoice_Internal_AT(KIND, ZF)
+  | ((uint64_t)PyNativeRank_##ZF << (4 * PyNativeGiven_##KIND))
 #define PyNativeChoice_Internal_TEXTS(KIND, B, I, D, F, ZD, ZF, T, O) \
-  PyNativeChoice_Internal_AT(KIND, T)
+  | ((uint64_t)PyNativeRank_##T << (4 * PyNativeGiven_##KIND))
 #define PyNativeChoice_Internal_OBJECTS(KIND, B, I, D, F, ZD, ZF, T, O) \
-  PyNativeChoice_Internal_AT(KIND, O)
+  | ((uint64_t)PyNativeRank_##O << (4 * PyNativeGiven_##KIND))
 #define PyNativeChoice_Internal_COLUMN(COLUMN) \
   ((uint64_t)0 PyNativeGiven_LIST(PyNativeChoice_Internal_##COLUMN))
 

@@ -219,7 +219,7 @@ class Refused(unittest.TestCase):
     def test_what_providers_include_compiles_alone_and_clean(self):
         strict = ("-Wall", "-Wextra", "-Werror", "-isystem", support.python_include())
         for header in ("typed_method.h", "typed_entry.h", "tag.h", "tag_array.h", "signature.h",
-                       "native_callable.h"):
+                       "native_callable.h", "entry_view.h", "overload_choice.h"):
             text = '#include "typedcall/%s"\n' % header
             for language in ("c", "c++"):
                 status, output = self.compile(text, *strict, language=language)

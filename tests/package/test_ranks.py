@@ -37,9 +37,12 @@ RANKS = {matrix_choice.EXACT: 1, matrix_choice.NEAR: 2, matrix_choice.SAFE: 3, m
 LETTERS = [*_codes.CODES, "*s", "*kd", "*d", "&d", "&kd", "&?", "&O", "&s"]
 
 
+GIVEN = {"__float__": 7.0, "__complex__": 7j, "__bool__": True}
+
+
 def made(base, *methods):
     """A class of `base` that has these methods."""
-    return type("Made", (base,), {name: lambda self: 7 for name in methods})
+    return type("Made", (base,), {name: lambda self, given=GIVEN.get(name, 7): given for name in methods})
 
 
 class Table(unittest.TestCase):
@@ -77,6 +80,25 @@ class Table(unittest.TestCase):
         for kind, letters in (("bool", "d"), ("", "d"), ("INT", ""), ("INT", "dd"), ("INT", "x"), ("INT", "&&d")):
             with self.assertRaises(ValueError):
                 _native.rank(kind, letters)
+
+
+class Wrappers(unittest.TestCase):
+    def test_they_choose_by_these_ranks(self):
+        functions = support.build("narrow_functions")
+        sets = {"int_or_float": "id", "float_or_int": "di", "char_or_long": "bl", "three": "Lbd", "two_floats": "fd"}
+        values = dict(VALUES)
+        if support.IS_PYPY:  # whose PyFloat_AsDouble() does not know `__index__`
+            del sets["two_floats"], values["ARRAY"]
+        for name, letters in sets.items():
+            for expression in (each for expressions in values.values() for each in expressions):
+                value = eval(expression, {"made": made})
+                with self.subTest(name, value=expression):
+                    try:
+                        expected = matrix_choice.choose(letters, (value,))
+                    except matrix_choice.NoOverload as error:
+                        self.assertRaises(error.kind, getattr(functions, name), value)
+                    else:
+                        self.assertEqual(getattr(functions, name)(value), expected)
 
 
 if __name__ == "__main__":

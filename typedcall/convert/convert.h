@@ -102,8 +102,11 @@ struct converted {
 TYPEDCALL_OUT_OF_LINE inline converted<long long> signed_from_object(PyObject *object,
                                                                      std::size_t bytes) {
   if (!PyLong_Check(object)) {
-    const object_ref integer = integer_of(object);
-    if (!integer) return {0, false};
+    const object_ref integer = object_ref::steal(PyNumber_Index(object));
+    if (!integer) {
+      const int truth = truth_without_index(object);
+      return {static_cast<long long>(truth), truth >= 0};
+    }
     return signed_from_object(integer.get(), bytes);
   }
   int overflow = 0;
@@ -117,8 +120,11 @@ TYPEDCALL_OUT_OF_LINE inline converted<long long> signed_from_object(PyObject *o
 TYPEDCALL_OUT_OF_LINE inline converted<unsigned long long> unsigned_from_object(PyObject *object,
                                                                                 std::size_t bytes) {
   if (!PyLong_Check(object)) {
-    const object_ref integer = integer_of(object);
-    if (!integer) return {0, false};
+    const object_ref integer = object_ref::steal(PyNumber_Index(object));
+    if (!integer) {
+      const int truth = truth_without_index(object);
+      return {static_cast<unsigned long long>(truth), truth >= 0};
+    }
     return unsigned_from_object(integer.get(), bytes);
   }
   const unsigned long long value = PyLong_AsUnsignedLongLong(object);

@@ -24,9 +24,28 @@ inline bool is_numpy_bool(const PyTypeObject *type) {
   return rest[0] == '\0' || (rest[0] == '_' && rest[1] == '\0');
 }
 
+#ifdef PYPY_VERSION
+// The slots of classes in Python say nothing there: nb_index is never set, the lengths always are.
+inline bool has_index(PyObject *object) { return PyIndex_Check(object) != 0; }
+inline bool has_length(PyTypeObject *type) {
+  const object_ref name = object_ref::steal(PyUnicode_FromString("__len__"));
+  if (!name) PyErr_Clear();
+  return name && _PyType_Lookup(type, name.get()) != nullptr;
+}
+#else
+inline bool has_index(PyObject *object) {
+  const PyNumberMethods *number = Py_TYPE(object)->tp_as_number;
+  return number != nullptr && number->nb_index != nullptr;
+}
+inline bool has_length(PyTypeObject *type) {
+  return (type->tp_as_sequence != nullptr && type->tp_as_sequence->sq_length != nullptr) ||
+         (type->tp_as_mapping != nullptr && type->tp_as_mapping->mp_length != nullptr);
+}
+#endif
+
 // Not in line: one serves all wrappers, for what is neither an int nor a float.
 TYPEDCALL_OUT_OF_LINE inline PyNativeGiven kind_of_other(PyObject *object) {
-  const PyTypeObject *type = Py_TYPE(object);
+  PyTypeObject *type = Py_TYPE(object);
   if (PyUnicode_Check(object)) {
     return PyUnicode_CheckExact(object) ? PyNativeGiven_STR : PyNativeGiven_STR_SUBCLASS;
   }
@@ -36,20 +55,17 @@ TYPEDCALL_OUT_OF_LINE inline PyNativeGiven kind_of_other(PyObject *object) {
   // Subclasses of float and complex have an absolute value: for most other objects no MRO is
   // walked.
   const PyNumberMethods *number = type->tp_as_number;
-  const bool has_index = number != nullptr && number->nb_index != nullptr;
+  const bool is_integer = has_index(object);
   const bool has_float = number != nullptr && number->nb_float != nullptr;
-  if (!has_index && !has_float && (number == nullptr || number->nb_absolute == nullptr)) {
+  if (!is_integer && !has_float && (number == nullptr || number->nb_absolute == nullptr)) {
     return PyNativeGiven_OTHER;
   }
   if (PyComplex_CheckExact(object)) return PyNativeGiven_COMPLEX;
   if (PyFloat_Check(object)) return PyNativeGiven_FLOAT_SUBCLASS;
   if (PyComplex_Check(object)) return PyNativeGiven_COMPLEX_SUBCLASS;
   if (is_numpy_bool(type)) return PyNativeGiven_BOOL;
-  if (!has_index) return has_float ? PyNativeGiven_HAS_FLOAT : PyNativeGiven_OTHER;
-  const bool has_length =
-      (type->tp_as_sequence != nullptr && type->tp_as_sequence->sq_length != nullptr) ||
-      (type->tp_as_mapping != nullptr && type->tp_as_mapping->mp_length != nullptr);
-  return has_length ? PyNativeGiven_ARRAY : PyNativeGiven_INT;
+  if (!is_integer) return has_float ? PyNativeGiven_HAS_FLOAT : PyNativeGiven_OTHER;
+  return has_length(type) ? PyNativeGiven_ARRAY : PyNativeGiven_INT;
 }
 
 /// The kind of `object`; OTHER also for what has `__complex__` alone, which has no place in a type.
@@ -60,16 +76,12 @@ TYPEDCALL_IN_LINE inline PyNativeGiven kind_of(PyObject *object) {
   return kind_of_other(object);
 }
 
-/// As PyNumber_Index(), and for NumPy's bool 0 or 1: it is to be what Python's is. Null with an
-/// exception. GIL: held.
-inline object_ref integer_of(PyObject *object) {
-  object_ref integer = object_ref::steal(PyNumber_Index(object));
-  if (TYPEDCALL_EXPECT(!integer && is_numpy_bool(Py_TYPE(object)), 0)) {
-    PyErr_Clear();
-    const int truth = PyObject_IsTrue(object);
-    if (truth >= 0) integer = object_ref::steal(PyLong_FromLong(truth));
-  }
-  return integer;
+/// PyNumber_Index() has failed for `object`: 0 or 1 if that is NumPy's bool, which is to be what
+/// Python's is, else -1 with the exception that is set. GIL: held.
+TYPEDCALL_RARE inline int truth_without_index(PyObject *object) {
+  if (!is_numpy_bool(Py_TYPE(object))) return -1;
+  PyErr_Clear();
+  return PyObject_IsTrue(object);
 }
 
 }  // namespace internal

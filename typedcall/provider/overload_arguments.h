@@ -44,8 +44,13 @@ template <class T>
 outcome convert_overloaded(PyObject *object, argument<T> *to) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
     if (PyLong_Check(object)) return to->convert(object) ? outcome::converted : out_of_range();
-    const object_ref integer = integer_of(object);
-    if (!integer) return outcome::raised;
+    const object_ref integer = object_ref::steal(PyNumber_Index(object));
+    if (!integer) {
+      const int truth = truth_without_index(object);
+      if (truth < 0) return outcome::raised;
+      to->set(static_cast<T>(truth));
+      return outcome::converted;
+    }
     return to->convert(integer.get()) ? outcome::converted : out_of_range();
   } else if constexpr (std::is_floating_point_v<T>) {
     if (PyFloat_CheckExact(object)) {

@@ -218,12 +218,20 @@ struct TYPEDCALL_HIDDEN overload_choice {
       }
       if (worst[best] >= conversion_rank::none) return false;
       // Of two that are exact in every argument none is better.
-      if (most_arguments > 1 && worst[best] != conversion_rank::exact) {
+      if (most_arguments > 1 && worst[best] != conversion_rank::exact && is_tied(worst, best)) {
         best = first_unbeaten(ranks[0], worst, count, most_arguments, nargs, best);
       }
       if (try_at(best, self, args, is_out_of_range, result, all())) return true;
       worst[best] = conversion_rank::none;
     }
+  }
+
+  /// True if one behind number `at` is as good.
+  static bool is_tied(const conversion_rank *worst, std::size_t at) {
+    for (std::size_t i = at + 1; i < count; ++i) {
+      if (worst[i] == worst[at]) return true;
+    }
+    return false;
   }
 
   template <std::size_t... I>
