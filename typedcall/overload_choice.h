@@ -56,7 +56,7 @@ enum PyNativeGiven {
       PyNativeGiven_COUNT
 };
 
-// One column of the list each, as the sum of its ranks. Pasted here, not handed on: windows.h has a
+// One column of the list each, as the sum of its ranks. Pasted here, not handed on: Windows has a
 // macro NEAR.
 #define PyNativeChoice_Internal_BOOLS(KIND, B, I, D, F, ZD, ZF, T, O) \
   | ((uint64_t)PyNativeRank_##B << (4 * PyNativeGiven_##KIND))
