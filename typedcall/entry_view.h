@@ -31,7 +31,7 @@ enum PyNativeHold {
   PyNativeHold_NO_GIL,   ///< without the GIL: it takes that itself, and may wait for it
 };
 
-/// PyNativeView_Of() an entry.
+/// An entry as Python sees it. See PyNativeView_Of().
 typedef struct {
   PyNativeType result;  ///< of Python's result; "v" is None
   int parameters;       ///< how many arguments Python passes: the first ones of the signature
@@ -41,7 +41,7 @@ typedef struct {
   int takes_self;  ///< C gets self in front of all arguments
 } PyNativeView;
 
-// The thread state that these flags ask for. Self is an object, so it needs one; without
+// Returns the thread state that these flags ask for. Self is an object, so it needs one; without
 // THREAD_SAFE two threads must not be in the function, and the GIL keeps them out.
 PyNative_INLINE enum PyNativeHold PyNativeView_Internal_Hold(uintptr_t flags) {
   if ((flags & (PyNativeCallable_NEEDS_THREAD | PyNativeCallable_TAKES_SELF)) != 0) {
@@ -51,9 +51,9 @@ PyNative_INLINE enum PyNativeHold PyNativeView_Internal_Hold(uintptr_t flags) {
   return (flags & PyNativeCallable_THREAD_SAFE) != 0 ? PyNativeHold_NOTHING : PyNativeHold_THREAD;
 }
 
-// How flags that do not contradict each other say it. RETURNS_STATUS comes before MAY_RAISE, which
-// says nothing more beside it. An entry with DIFFERS may have an error value of its own: Cython's
-// `except 5`.
+// Returns the verdict of flags that do not contradict each other. RETURNS_STATUS comes before
+// MAY_RAISE, which says nothing more beside it. An entry with DIFFERS may have an error value of
+// its own: Cython's `except 5`.
 PyNative_INLINE enum PyNativeVerdict PyNativeView_Internal_Verdict(uintptr_t flags) {
   if ((flags & PyNativeCallable_FALLS_BACK) != 0) return PyNativeVerdict_FALLS_BACK;
   if ((flags & PyNativeCallable_RETURNS_STATUS) != 0) return PyNativeVerdict_STATUS;
@@ -61,13 +61,11 @@ PyNative_INLINE enum PyNativeVerdict PyNativeView_Internal_Verdict(uintptr_t fla
   return (flags & PyNativeCallable_DIFFERS) != 0 ? PyNativeVerdict_ASK : PyNativeVerdict_MAY_RAISE;
 }
 
-/// What an entry with this signature, which comes from a successful parse, and with these flags is
-/// to Python. The verdict of an entry that nobody can use is PyNativeVerdict_UNUSABLE: the caller
-/// must look at that first. The other fields are then what the known flags say. The caller also
-/// looks whether it can handle SETS_ERRNO, DIFFERS and self; with ERROR_IS_NEG_ZERO the error value
-/// is -0.0.
-/// GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: docs/ABI.md, section 3.
+/// Describes an entry with these flags and this signature, which comes from a successful parse. The
+/// verdict is PyNativeVerdict_UNUSABLE if the entry must be ignored: the caller looks at that
+/// first. The other fields are then as the known flags have it. The caller also checks that it
+/// handles SETS_ERRNO, DIFFERS and self. With ERROR_IS_NEG_ZERO the error value is -0.0. GIL: none;
+/// any thread; any interpreter; no Python function is called. Source: docs/ABI.md, section 3.
 PyNative_INLINE PyNativeView PyNativeView_Of(const PyNativeSignature *signature, uintptr_t flags) {
   PyNativeView view = {{PyNativeType_VOID, 0}, 0, 0, PyNativeVerdict_UNUSABLE,
                        PyNativeHold_NOTHING,   0};

@@ -77,8 +77,8 @@ enum PyNativeGiven {
 #define PyNativeChoice_Internal_COLUMN(COLUMN) \
   ((uint64_t)0 PyNativeGiven_LIST(PyNativeChoice_Internal_##COLUMN))
 
-/// The ranks of all kinds of values for a parameter of this type, in four bits each. A type that
-/// the list does not know (a pointer, a buffer, "v", no code) suits no value.
+/// Returns the ranks of all kinds of values for a parameter of this type, in four bits each. A type
+/// that the list does not know (a pointer, a buffer, "v", no code) suits no value.
 /// GIL: none; any thread; any interpreter; no Python function is called.
 /// Source: PyNativeGiven_LIST.
 PyNative_INLINE uint64_t PyNativeChoice_Row(PyNativeType type) {
@@ -109,15 +109,15 @@ PyNative_INLINE uint64_t PyNativeChoice_Row(PyNativeType type) {
          ((uint64_t)(PyNativeRank_NONE - PyNativeRank_EXACT) << (4 * PyNativeGiven_LEFT_OUT));
 }
 
-/// How a value of this kind suits the parameter whose PyNativeChoice_Row() that is.
+/// Returns how a value of this kind suits the parameter that has this PyNativeChoice_Row().
 /// GIL: none; any thread; any interpreter; no Python function is called.
 /// Source: PyNativeGiven_LIST.
 PyNative_INLINE enum PyNativeRank PyNativeChoice_Rank(uint64_t row, enum PyNativeGiven kind) {
   return (enum PyNativeRank)((row >> (4 * (unsigned)kind)) & 15u);
 }
 
-/// 1 if a parameter of this type makes an int floating, and so may round it: an int that was out of
-/// another overload's range does not go there.
+/// True if a parameter of this type makes an int floating, and so may round it: an int that was out
+/// of another overload's range does not go there.
 /// GIL: none; any thread; any interpreter; no Python function is called.
 /// Source: docs/ABI.md, 8.9.
 PyNative_INLINE int PyNativeChoice_LosesDigits(PyNativeType type) {

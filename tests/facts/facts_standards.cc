@@ -36,8 +36,8 @@ PyNative_INLINE bool ranks_are_right() {
 }
 
 #if defined(__cpp_constexpr) && __cpp_constexpr >= 201304L
-static_assert(views_are_right(), "what entries are to Python");
-static_assert(ranks_are_right(), "what suits how well");
+static_assert(views_are_right(), "entries as Python sees them");
+static_assert(ranks_are_right(), "how well values suit");
 #elif __cplusplus >= 201402L
 #error "C++14 and later must have the constexpr functions"
 #endif

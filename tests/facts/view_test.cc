@@ -1,5 +1,5 @@
-// What an entry is to Python, by its signature and flags: a table by hand, and for all flags what
-// docs/ABI.md, section 3, asks for.
+// An entry as Python sees it, by signature and flags: a table by hand, and for all flags the rules
+// of docs/ABI.md, section 3.
 #include "typedcall/entry_view.h"
 // entry_view.h comes first, because of Python.h.
 #include <gtest/gtest.h>

@@ -164,7 +164,7 @@ constexpr std::uint64_t ranks_of = PyNativeChoice_Row(native_type<T>());
 
 }  // namespace internal
 
-/// How well `object`, whose internal::kind_of() is `kind`, suits a parameter of type T.
+/// Returns how well `object`, whose internal::kind_of() is `kind`, suits a parameter of type T.
 /// GIL: held. Sets no exception but with conversion_rank::raised, and runs no Python code unless a
 /// pointer or a buffer is matched with an object whose class defines `__buffer__` in Python.
 template <class T>

@@ -43,7 +43,7 @@ inline bool has_length(PyTypeObject *type) {
 }
 #endif
 
-// Not in line: one serves all wrappers, for what is neither an int nor a float.
+// Not in line: one serves all wrappers. The object is neither an int nor a float.
 TYPEDCALL_OUT_OF_LINE inline PyNativeGiven kind_of_other(PyObject *object) {
   PyTypeObject *type = Py_TYPE(object);
   if (PyUnicode_Check(object)) {
@@ -68,7 +68,8 @@ TYPEDCALL_OUT_OF_LINE inline PyNativeGiven kind_of_other(PyObject *object) {
   return has_length(type) ? PyNativeGiven_ARRAY : PyNativeGiven_INT;
 }
 
-/// The kind of `object`; OTHER also for what has `__complex__` alone, which has no place in a type.
+/// Returns the kind of `object`; OTHER also if it has `__complex__` alone, for which a type has no
+/// slot: conversion_rank_of() looks that up where a complex number is wanted.
 /// GIL: held. Sets no exception, and runs no Python code.
 TYPEDCALL_IN_LINE inline PyNativeGiven kind_of(PyObject *object) {
   if (PyLong_CheckExact(object)) return PyNativeGiven_INT;
@@ -76,8 +77,8 @@ TYPEDCALL_IN_LINE inline PyNativeGiven kind_of(PyObject *object) {
   return kind_of_other(object);
 }
 
-/// PyNumber_Index() has failed for `object`: 0 or 1 if that is NumPy's bool, which is to be what
-/// Python's is, else -1 with the exception that is set. GIL: held.
+/// Returns 0 or 1 if `object`, for which PyNumber_Index() has failed, is NumPy's bool: as an
+/// integer it is what Python's bool is. Else -1 with the exception that is set. GIL: held.
 TYPEDCALL_RARE inline int truth_without_index(PyObject *object) {
   if (!is_numpy_bool(Py_TYPE(object))) return -1;
   PyErr_Clear();

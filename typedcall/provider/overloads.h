@@ -17,8 +17,8 @@ namespace internal {
 
 constexpr conversion_rank worse_of(conversion_rank a, conversion_rank b) { return a < b ? b : a; }
 
-/// How well all the arguments suit one of the functions: as well as the worst of them. `ranks` gets
-/// that of each; those behind one that does not suit are not looked at.
+/// Returns how well all the arguments suit one of the functions: as well as the worst of them.
+/// `ranks` gets that of each; those behind one that does not suit are not looked at.
 template <class Native, class Defaults, std::size_t... I>
 conversion_rank worst_rank(PyObject *const *args, const PyNativeGiven *kinds,
                            conversion_rank *ranks, std::index_sequence<I...>) {
@@ -33,7 +33,7 @@ conversion_rank worst_rank(PyObject *const *args, const PyNativeGiven *kinds,
   return worst;
 }
 
-/// The first of the overloads as good as number `at` than which none of these is better: at least
+/// Returns the first of the overloads as good as number `at` that none of these beats: is at least
 /// as good in every argument, and better in one. Each has `width` ranks, of which `nargs` count.
 TYPEDCALL_OUT_OF_LINE inline std::size_t first_unbeaten(const conversion_rank *ranks,
                                                         const conversion_rank *worst,

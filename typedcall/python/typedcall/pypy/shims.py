@@ -31,7 +31,7 @@ class _Choice(NamedTuple):
 
 
 def _best(types: tuple[str, ...], entries: list[Entry]) -> Entry:
-    """The entry that the wrapper tries first, of those for the same types: `d` before `f` for a float."""
+    """Returns the entry that the wrapper tries first, of those for the same types: `d` before `f` for a float."""
     ranked = []
     for entry in entries:
         ranks = [rank(_KINDS[each], letters) or 0 if each in _KINDS else 0
