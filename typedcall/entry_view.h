@@ -41,13 +41,13 @@ typedef struct {
   int takes_self;  ///< C gets self in front of all arguments
 } PyNativeView;
 
-// Returns the thread state that these flags ask for. Self is an object, so it needs one; without
-// THREAD_SAFE two threads must not be in the function, and the GIL keeps them out.
+// Returns the thread state that these flags ask for. A function that takes the GIL itself can
+// deadlock if its caller holds it. Without THREAD_SAFE the GIL keeps a second thread out of the
+// function; with self, which is an object, it is held to be safe.
 PyNative_INLINE enum PyNativeHold PyNativeView_Internal_Hold(uintptr_t flags) {
-  if ((flags & (PyNativeCallable_NEEDS_THREAD | PyNativeCallable_TAKES_SELF)) != 0) {
-    return PyNativeHold_THREAD;
-  }
+  if ((flags & PyNativeCallable_NEEDS_THREAD) != 0) return PyNativeHold_THREAD;
   if ((flags & PyNativeCallable_ACQUIRES_GIL) != 0) return PyNativeHold_NO_GIL;
+  if ((flags & PyNativeCallable_TAKES_SELF) != 0) return PyNativeHold_THREAD;
   return (flags & PyNativeCallable_THREAD_SAFE) != 0 ? PyNativeHold_NOTHING : PyNativeHold_THREAD;
 }
 

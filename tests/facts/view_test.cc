@@ -36,6 +36,7 @@ constexpr Case kCases[] = {
     {"l->l", kAcquiresGil | kNeedsThread, 1, false, "l", PyNativeVerdict_RESULT,
      PyNativeHold_THREAD},
     {"d->d", kThreadSafe | kTakesSelf, 1, false, "d", PyNativeVerdict_RESULT, PyNativeHold_THREAD},
+    {"d->d", kAcquiresGil | kTakesSelf, 1, false, "d", PyNativeVerdict_RESULT, PyNativeHold_NO_GIL},
     {"d->d", kMayRaise | kNeedsThread, 1, false, "d", PyNativeVerdict_MAY_RAISE,
      PyNativeHold_THREAD},
     {"d->d", kMayRaise | kNeedsThread | kNegZero, 1, false, "d", PyNativeVerdict_MAY_RAISE,
@@ -118,11 +119,9 @@ TEST(View, WithoutAThreadTwoThreadsMayBeInTheFunction) {
   const std::uintptr_t all = kNeedsThread | kAcquiresGil | kTakesSelf | kThreadSafe;
   for (std::uintptr_t flags = 0; flags <= all; ++flags) {
     const PyNativeHold hold = PyNativeView_Of(&signature, flags & all).hold;
-    const bool is_attached = (flags & (kNeedsThread | kTakesSelf)) != 0;
-    EXPECT_EQ(hold == PyNativeHold_NOTHING,
-              !is_attached && (flags & (kThreadSafe | kAcquiresGil)) == kThreadSafe)
+    EXPECT_EQ(hold == PyNativeHold_NOTHING, (flags & all) == kThreadSafe) << flags;
+    EXPECT_EQ(hold == PyNativeHold_NO_GIL, (flags & (kNeedsThread | kAcquiresGil)) == kAcquiresGil)
         << flags;
-    EXPECT_EQ(hold == PyNativeHold_NO_GIL, !is_attached && (flags & kAcquiresGil) != 0) << flags;
   }
 }
 
