@@ -12,7 +12,7 @@
 
 namespace typedcall::python {
 
-/// What row_of() of record/records.py makes.
+/// What row_of() of typedcall/record/records.py makes.
 struct entry_row {
   const char *signature = nullptr;
   std::uintptr_t flags = 0;
