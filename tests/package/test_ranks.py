@@ -4,7 +4,8 @@ import unittest
 
 import matrix_choice
 import support
-from typedcall import _codes, _native
+from typedcall.native import _native
+from typedcall.record import codes
 
 #: By kind: values of it, as code. C_FLOAT and C_COMPLEX are of libraries, LEFT_OUT is none.
 VALUES = {
@@ -34,7 +35,7 @@ NUMPY = {
 }
 #: What the reference says, and the table.
 RANKS = {matrix_choice.EXACT: 1, matrix_choice.NEAR: 2, matrix_choice.SAFE: 3, matrix_choice.NONE: None}
-LETTERS = [*_codes.CODES, "*s", "*kd", "*d", "&d", "&kd", "&?", "&O", "&s"]
+LETTERS = [*codes.CODES, "*s", "*kd", "*d", "&d", "&kd", "&?", "&O", "&s"]
 
 
 GIVEN = {"__float__": 7.0, "__complex__": 7j, "__bool__": True}
