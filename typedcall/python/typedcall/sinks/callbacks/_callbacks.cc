@@ -73,9 +73,13 @@ bool read_sources(callback *core, PyObject *sources, PyObject *unused, PyObject 
 bool read_entry(callback *core, PyObject *entry, const char *asked, const char *offered) {
   entry_row row;
   if (!row.read(entry)) return false;
-  PyNativeSignature wanted, has;
+  PyNativeSignature own, wanted, has;
   core->call = typedcall::invoker::make(row.signature, row.flags, row.address);
-  if (!core->call || PyNativeSignature_ParseString(asked, &wanted, nullptr) < 0 ||
+  if (core->call && PyNativeSignature_ParseString(row.signature, &own, nullptr) == 0) {
+    core->view = PyNativeView_Of(&own, row.flags);
+  }
+  if (core->view.verdict == PyNativeVerdict_UNUSABLE ||
+      PyNativeSignature_ParseString(asked, &wanted, nullptr) < 0 ||
       PyNativeSignature_ParseString(offered, &has, nullptr) < 0) {
     PyErr_Format(PyExc_ValueError, "'%.200s' cannot be called back", row.signature);
     return false;
@@ -92,10 +96,6 @@ bool read_entry(callback *core, PyObject *entry, const char *asked, const char *
   core->asked.output = wanted.result;
   core->given = has.result;
   core->has_buffers = PyNativeSignature_ArgumentsInC(&wanted) != wanted.nargs;
-  core->has_place =
-      (row.flags & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) != 0 &&
-      PyNativeType_Size(has.result) != 0;
-  core->needs_thread = row.needs_thread();
   return true;
 }
 
@@ -113,12 +113,11 @@ int fits(const char *asked, const char *offered) {
 /// By one function or the other the callback gets its address.
 bool give_address(callback_object *own, const char *shape, bool has_data) {
   callback *const core = own->core;
-  const std::uintptr_t flags = core->call->flags();
-  const bool falls_back = (flags & PyNativeCallable_FALLS_BACK) != 0;
-  const std::uintptr_t asks =
-      flags & PyNativeCallable_MANDATORY_MASK & ~PyNativeCallable_FALLS_BACK;
-  const auto *const known =
-      core->needs_thread || core->cast || asks != 0 ? nullptr : find_shape(shape);
+  const bool falls_back = core->view.verdict == PyNativeVerdict_FALLS_BACK;
+  // Others, and what takes the GIL, take more than a call.
+  const bool is_called = core->view.hold == PyNativeHold_NOTHING && !core->view.takes_self &&
+                         (falls_back || core->view.verdict == PyNativeVerdict_RESULT);
+  const auto *const known = is_called && !core->cast ? find_shape(shape) : nullptr;
   const bool is_compiled = known != nullptr;
   void *address = is_compiled ? (falls_back ? known->back : known->plain) : nullptr;
   if (is_compiled && address == nullptr) address = core->function;
@@ -174,7 +173,7 @@ PyObject *make(PyObject *module, PyObject *callable, PyObject *called, PyObject 
       !read_entry(core, row, asked, offered)) {
     return nullptr;
   }
-  if ((core->call->flags() & PyNativeCallable_TAKES_SELF) != 0) {
+  if (core->view.takes_self) {
     core->self = typedcall::self_of(callable);
     if (core->self == nullptr) {
       PyErr_SetString(PyExc_TypeError, "the function takes self, which this one has none of");

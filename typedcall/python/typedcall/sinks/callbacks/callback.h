@@ -52,7 +52,8 @@ class callback {
   PyObject *callable = nullptr, *self = nullptr;  ///< borrowed from the object around this one
   typedcall::internal::home_interpreter home;
   wide_value error = {}, success = {};  ///< as C returns them
-  bool needs_thread = false, has_place = false, has_buffers = false;
+  PyNativeView view = {};               ///< of the C function; UNUSABLE until it is read
+  bool has_buffers = false;
 
   bool has_failed() const { return exception.is_there(); }
 
@@ -78,13 +79,18 @@ class callback {
       }
       return ended == outcome::done;
     };
-    if (needs_thread) {
+    if (view.hold == PyNativeHold_THREAD) {
       attached([&] {
         ended = call_native(values, &answer);
         return finish();
       });
     } else {
-      let_go_for(call->flags(), [&] { ended = call_native(values, &answer); });
+      const auto native = [&] { ended = call_native(values, &answer); };
+      if (view.hold == PyNativeHold_NO_GIL) {
+        calling::without_gil(native);
+      } else {
+        native();
+      }
       if (ended == outcome::falls_back) attached(finish);
     }
     if (ended == outcome::done) deliver(args, answer, result);
@@ -187,27 +193,37 @@ class callback {
   outcome call_native(const native_value *values, wide_value *answer) const {
     native_value arguments[kMost + 2];
     wide_value scratches[kMost], wide = {};
-    const std::size_t count = call->arity() - (has_place ? 1 : 0), first = self != nullptr ? 1 : 0;
+    const std::size_t first = self != nullptr ? 1 : 0;
+    const std::size_t count = call->arity() - static_cast<std::size_t>(view.has_place);
     arguments[0] = native_value::of(self);
     if (cast) {
       cast->arguments(values, arguments + first, scratches);
     } else {
       std::memcpy(arguments + first, values, (count - first) * sizeof(native_value));
     }
-    if (has_place) arguments[count] = native_value::at(&wide);
+    if (view.has_place) arguments[count] = native_value::at(&wide);
     native_value result = (*call)(arguments, &wide);
-    const std::uintptr_t flags = call->flags();
-    const bool has_status =
-        (flags & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) != 0;
-    if ((flags & PyNativeCallable_FALLS_BACK) != 0) {
-      if (result.get<int>() != 0) return outcome::falls_back;
-    } else if (call->raised(result, &wide) || (has_status && result.get<int>() != 0)) {
-      return outcome::failed;
+    switch (view.verdict) {
+      case PyNativeVerdict_UNUSABLE:
+      case PyNativeVerdict_RESULT:
+        break;
+      case PyNativeVerdict_MAY_RAISE:
+        if (call->raised(result, &wide)) return outcome::failed;
+        break;
+      case PyNativeVerdict_ASK:
+        if (PyErr_Occurred() != nullptr) return outcome::failed;
+        break;
+      case PyNativeVerdict_STATUS:
+        if (result.get<int>() != 0) return outcome::failed;
+        break;
+      case PyNativeVerdict_FALLS_BACK:
+        if (result.get<int>() != 0) return outcome::falls_back;
+        break;
     }
     if (asked.output.code == PyNativeType_VOID && asked.output.is_pointer == 0) {
       return outcome::done;
     }
-    if (has_place) {
+    if (view.has_place) {
       wide_value copy;
       result = load(given, &wide, &copy);
     }

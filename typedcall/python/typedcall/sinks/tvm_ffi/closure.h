@@ -62,8 +62,8 @@ class tvm_closure {
  private:
   tvm_closure(const tvm_api &api, std::uintptr_t flags, const PyNativeSignature &parsed)
       : api_(api),
-        falls_back_((flags & PyNativeCallable_FALLS_BACK) != 0),
         types_(parsed, flags),
+        falls_back_(types_.view.verdict == PyNativeVerdict_FALLS_BACK),
         has_status_(types_.view.verdict == PyNativeVerdict_STATUS || falls_back_) {}
 
   static void run(ffi_cif *, void *result, void **args, void *data) {
@@ -217,8 +217,8 @@ class tvm_closure {
 
   const tvm_api api_;
   void *function_ = nullptr;
-  const bool falls_back_;
   const calling::description types_;
+  const bool falls_back_;
   const bool has_status_;
   object_ref error_;
   std::vector<ffi_type *> passed_;
