@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "typedcall/entry_view.h"
 #include "typedcall/error_value.h"
 #include "typedcall/gil.h"
 #include "typedcall/invoker.h"
@@ -38,7 +39,8 @@ class native_call {
         PyNativeSignature_ParseString(signature, &offered, &fault) < 0) {
       return refuse(PyExc_ValueError, asked, fault.reason);
     }
-    if (funcptr == nullptr || !PyNativeCallable_IsWellFormed(flags, offered.result)) {
+    const bool is_usable = PyNativeView_Of(&offered, flags).verdict != PyNativeVerdict_UNUSABLE;
+    if (funcptr == nullptr || !is_usable) {
       return refuse(PyExc_ValueError, signature,
                     "no function, or flags that are not understood or do not go with the result");
     }
@@ -51,7 +53,8 @@ class native_call {
       }
     }
     made->name_ = std::move(name);
-    made->describe(parsed, flags, is_unbound);
+    made->describe(PyNativeView_Of(&offered, flags), PyNativeView_Of(&parsed, flags), parsed);
+    made->is_unbound_ = is_unbound;
     return made;
   }
 
@@ -115,29 +118,20 @@ class native_call {
     return nullptr;
   }
 
-  void describe(const PyNativeSignature &asked, std::uintptr_t flags, bool is_unbound) {
-    falls_back_ = (flags & PyNativeCallable_FALLS_BACK) != 0;
-    returns_status_ = (flags & PyNativeCallable_RETURNS_STATUS) != 0 || falls_back_;
-    may_raise_ = (flags & PyNativeCallable_MAY_RAISE) != 0;
-    takes_self_ = (flags & PyNativeCallable_TAKES_SELF) != 0;
-    is_unbound_ = is_unbound;
-    // A function that takes the GIL may wait for another thread to let go of it.
-    releases_gil_ = (flags & PyNativeCallable_ACQUIRES_GIL) != 0 &&
-                    (flags & PyNativeCallable_NEEDS_THREAD) == 0;
+  // The entry's own view says how it is called, that of the signature asked for what Python passes
+  // and gets.
+  void describe(const PyNativeView &own, const PyNativeView &view, const PyNativeSignature &asked) {
+    falls_back_ = own.verdict == PyNativeVerdict_FALLS_BACK;
+    returns_status_ = own.verdict == PyNativeVerdict_STATUS || falls_back_;
+    may_raise_ = own.verdict == PyNativeVerdict_MAY_RAISE || own.verdict == PyNativeVerdict_ASK;
+    takes_self_ = own.takes_self != 0;
+    releases_gil_ = own.hold == PyNativeHold_NO_GIL;
     is_object_ = !returns_status_ && PyNativeType_Kind(asked.result) == PyNativeKind_OBJECT;
-    int count = asked.nargs;
-    PyNativeType result = asked.result;
-    if (returns_status_) {
-      result = {PyNativeType_VOID, 0};
-      // The value goes through the last argument if that is a pointer to one.
-      if (count > 0 && PyNativeType_IsPlace(asked.args[count - 1])) {
-        has_place_ = true;
-        result = {asked.args[--count].code, 0};
-      }
-    }
+    has_place_ = view.has_place != 0;
+    const PyNativeType result = view.result;
     is_wide_ = typedcall::internal::is_wide(result);
     box_ = boxer_of(result);
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < view.parameters; ++i) {
       parameters_.emplace_back(asked.args[i]);
       value_count_ += parameters_.back().width();
       if (parameters_.back().needs_scratch()) ++scratch_count_;
