@@ -5,6 +5,8 @@
 #include "../native/numpy_ufuncs.h"
 #include "gufunc.h"
 #include "narrowing.h"
+#include "typedcall/calling.h"
+#include "typedcall/entry_view.h"
 #include "typedcall/loop.h"
 #include "typedcall/object_ref.h"
 #include "typedcall/provider.h"
@@ -36,6 +38,25 @@ void with_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t 
   const PyGILState_STATE state = PyGILState_Ensure();
   if (PyErr_Occurred() == nullptr) run(args, dimensions, steps, data);
   PyGILState_Release(state);
+}
+
+/// For functions that take the GIL themselves, and may wait for another thread to let go of it:
+/// NumPy holds it around loops over few elements.
+template <inner_loop run>
+void without_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
+                 void *data) {
+  typedcall::calling::without_gil([&] { run(args, dimensions, steps, data); });
+}
+
+/// The loop that calls a function with these flags in the thread state that they ask for.
+template <inner_loop run>
+inner_loop held_as(const char *signature, std::uintptr_t flags, bool may_detach) {
+  PyNativeSignature parsed;
+  const bool is_read = PyNativeSignature_ParseString(signature, &parsed, nullptr) == 0;
+  if (is_read && PyNativeView_Of(&parsed, flags).hold == PyNativeHold_NO_GIL) {
+    return &without_gil<run>;
+  }
+  return may_detach ? run : &with_gil<run>;
 }
 
 /// `data` is a narrowing_loop.
@@ -139,7 +160,7 @@ bool add_loop(ufunc_memory *memory, PyObject *row) {
   }
   void *const funcptr = PyLong_AsVoidPtr(address);
   if (funcptr == nullptr && PyErr_Occurred()) return false;
-  // NumPy's loops can lose the GIL.
+  // A loop refuses what takes the GIL: here it is let go of around the loop.
   const std::uintptr_t needed = flags & ~PyNativeCallable_ACQUIRES_GIL;
   typedcall::loop_options options;
   if ((needed & PyNativeCallable_FALLS_BACK) != 0) options.callable = object_ref::borrow(callable);
@@ -148,8 +169,7 @@ bool add_loop(ufunc_memory *memory, PyObject *row) {
   if (!made) return false;
   const bool is_free = made->may_detach();
   if (asked == nullptr) {
-    memory->functions.push_back(is_free ? &typedcall::loop::ufunc_loop
-                                        : &with_gil<&typedcall::loop::ufunc_loop>);
+    memory->functions.push_back(held_as<&typedcall::loop::ufunc_loop>(signature, flags, is_free));
     memory->loops.push_back(std::move(*made));
     memory->data.push_back(&memory->loops.back());
     return true;
@@ -157,7 +177,7 @@ bool add_loop(ufunc_memory *memory, PyObject *row) {
   auto narrowing = typedcall::python::narrowing_loop::make(asked, std::move(*made),
                                                            object_ref::borrow(callable));
   if (!narrowing) return false;
-  memory->functions.push_back(is_free ? &run_narrowing : &with_gil<&run_narrowing>);
+  memory->functions.push_back(held_as<&run_narrowing>(signature, flags, is_free));
   memory->narrowing.push_back(std::move(*narrowing));
   memory->data.push_back(&memory->narrowing.back());
   return true;
@@ -179,7 +199,7 @@ bool add_row_loop(ufunc_memory *memory, PyObject *row, int arrays) {
       signature, flags & ~PyNativeCallable_ACQUIRES_GIL, funcptr, operands, arrays,
       object_ref::borrow(keep_alive), object_ref::borrow(callable));
   if (!made) return false;
-  memory->functions.push_back(made->may_detach() ? &run_rows : &with_gil<&run_rows>);
+  memory->functions.push_back(held_as<&run_rows>(signature, flags, made->may_detach()));
   memory->rows.push_back(std::move(*made));
   memory->data.push_back(&memory->rows.back());
   return true;
