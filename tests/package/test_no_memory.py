@@ -43,71 +43,26 @@ SWEPT = {
     "ufunc": "test_for_numpy",
     "untag": "test_python_api",
 }
-MAKES_FUNCTIONS = sys.version_info[:2] in ((3, 12), (3, 13))
-NO_FUNCTIONS_MADE = support.only_if(not MAKES_FUNCTIONS)
-
 support.module_only_if(sys.implementation.name == "cpython",
                        "for CPython, whose allocators can be told to refuse")
 support.module_only_if(importlib.util.find_spec("_testcapi"), "this interpreter has no _testcapi")
 
+from no_memory_support import MAKES_FUNCTIONS  # noqa: E402
+
+NO_FUNCTIONS_MADE = support.only_if(not MAKES_FUNCTIONS)
+
 SWEEP = """
-import ctypes, ctypes.util, gc, pickle, re, sys, _testcapi
+import ctypes, ctypes.util, gc, pickle, re, sys
+sys.path.insert(0, %r)
 import typedcall
+from no_memory_support import again, refuse, sweep
 from typedcall.native import _native
-refuse, again = _testcapi.set_nomemory, _testcapi.remove_mem_hooks
 libm = ctypes.CDLL(ctypes.util.find_library("m"))
 address = ctypes.cast(libm.erf, ctypes.c_void_p).value
 rows = (("d->d", 0, address), ("f->f", 0, address))
 class Callable:
     def __call__(self, x): return x
-
-def sweep(call, undo=lambda result: None, errors=(), after=lambda: None, onwards=True):
-    # Each ends with its result, with MemoryError, or with an error that it has anyway; `after` each
-    # all has to be well. Without `onwards` only one allocation fails. Modules are imported before:
-    # the interpreter's own import does not survive it everywhere.
-    try:
-        undo(call())
-    except errors:
-        pass
-    for stop in (lambda first: first + 1, lambda first: 0)[:1 + onwards]:
-        first = failed = 0
-        while True:
-            result = error = None
-            refuse(first, stop(first))
-            try:
-                try:
-                    result = call()
-                finally:
-                    again()
-            except MemoryError:
-                failed = first
-            except SystemError as says:
-                # CPython's own loop forgets, in places, to say that there was no memory; of a Python
-                # function it is the caller who sees that.
-                if not re.fullmatch("error return without exception set|"
-                                    "(<function .*>|_PyEval_EvalFrameDefault) returned NULL without "
-                                    "setting an exception", str(says)):
-                    raise
-                failed = first
-            except ctypes.ArgumentError as says:
-                # ctypes' own way.
-                if "MemoryError" not in str(says):
-                    raise
-                failed = first
-            except errors:
-                break
-            except BaseException as raised:
-                error = type(raised), str(raised)
-            # The last one is CPython's way to say it.
-            assert error in (None, (RuntimeError, "can't allocate lock")), (call, first, error)
-            done = first > failed + 30  # what needs no memory, or can do without
-            if result is not None:
-                undo(result)
-            after()
-            if done: break
-            first += 1
-            assert first < 3000, call
-"""
+""" % str(support.MODULES.parent)
 
 
 def source_of(test, name):
