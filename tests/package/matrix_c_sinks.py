@@ -33,6 +33,9 @@ class CSink(Sink):
 
         return call
 
+    def held(self, function):
+        return self.caller(function, *typedcall.entries(function))
+
     def caller(self, function, entry):
         """Returns a callable for values of the entry's types, or raises Refused."""
         raise NotImplementedError

@@ -46,6 +46,13 @@ class CppFallback(CppSite):
         is_text = signature.endswith("->s")
         return "a text that Python gives would be gone when C++ reads it" if is_text else super().refusal(signature)
 
+    def held(self, function):
+        return support.build("matrix_held", ["-lffi"]).Held(self.name, function)
+
+    def many(self, function, values):
+        held = self.held(function)
+        return lambda: held(*values)
+
 
 class CppLoop(CppSite):
     name = "loop"
@@ -55,6 +62,8 @@ class CppLoop(CppSite):
 
     def refusal(self, signature):
         return f"a loop goes over arrays of numbers, and has one for the result: not '{signature}'"
+
+    held, many = CppFallback.held, CppFallback.many
 
 
 class CppCallback(CppFallback):

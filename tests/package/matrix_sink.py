@@ -1,4 +1,5 @@
 """The base of the matrix's sinks, which matrix_sinks.py lists, and the exception by which they refuse a cell."""
+import contextlib
 import importlib
 
 import typedcall
@@ -39,13 +40,44 @@ class Sink:
     def close(self):
         """Lets go of what setUp() has made."""
 
+    @contextlib.contextmanager
+    def another(self):
+        """Gives a second one, for a thread of its own."""
+        other = type(self)()
+        other.setUp()
+        try:
+            yield other
+        finally:
+            other.close()
+
     def made(self, function):
         """Returns a callable that calls the typed function there. Both raise Refused: this for the function, the
         callable for the values of one call."""
         raise NotImplementedError
 
+    def held(self, function):
+        """Returns a callable of one double, and keeps nothing itself that the library's own object has to keep."""
+        return self.made(function)
+
+    def single(self, function, value):
+        """Returns a call with as little of the library's code as can be, and a function that reads its result."""
+        made = self.held(function)
+        return lambda: made(value), lambda given: given
+
+    def many(self, function, values):
+        """Returns a call for all these values at once."""
+        raise Refused("it is called for one value at a time")
+
+    def detached(self, function):
+        """Returns a callable, as made() does, that calls the function without the GIL."""
+        raise Refused("its callers hold the GIL, or are to hold it for such functions")
+
     def crossing(self, value):
         """Raises Refused for a value that the library has not got, whatever the function is."""
+
+    def passing(self, value, letters):
+        """Raises Refused for an object that the library does not pass for a buffer with these letters."""
+        self.crossing(value)
 
     def letting_go(self):
         """Raises Refused where it is not for the sink to let go of the GIL."""
@@ -54,6 +86,10 @@ class Sink:
         """Returns the name of the exception that it is in Python. Raises Refused for an error that says that the
         library has no such result."""
         return type(error).__name__
+
+    def is_interrupt(self, error):
+        """True if the library raises this in place of KeyboardInterrupt."""
+        return False
 
     def result(self, value, wanted):
         """Returns what a result is in Python, where that gives `wanted`."""

@@ -1,4 +1,5 @@
 """Sinks of the matrix that choose an overload by types, before there are values: NumPy, Numba, JAX, DuckDB."""
+import array
 import os
 import unittest
 
@@ -13,10 +14,7 @@ class Ufunc(Sink):
     name, library = "ufunc", "numpy"
 
     def made(self, function):
-        try:
-            made = typedcall.ufunc(function)
-        except TypeError as error:
-            raise Refused(str(error)) from None
+        made = self.held(function)
 
         def call(*arguments):
             if len(arguments) != made.nin and max(counts(function)) == made.nin:
@@ -24,6 +22,25 @@ class Ufunc(Sink):
             return made(*arguments)
 
         return call
+
+    def held(self, function):
+        try:
+            return typedcall.ufunc(function)
+        except TypeError as error:
+            raise Refused(str(error)) from None
+
+    def many(self, function, values):
+        return lambda: typedcall.ufunc(function)(values)
+
+    def passing(self, value, letters):
+        import numpy
+
+        if letters[1] != "k":
+            raise Refused("a generalised ufunc gives as a result what is written")
+        if not isinstance(value, numpy.ndarray) or value.dtype != numpy.dtype(letters[2:]) or value.ndim != 1:
+            raise Refused("NumPy makes arrays of the right type of everything, and loops over rows")
+        if not value.flags.c_contiguous or not value.flags.aligned:
+            raise Refused("NumPy copies rows with gaps, and at odd addresses")
 
     def crossing(self, value):
         import numpy
@@ -47,15 +64,15 @@ class Numba(Sink):
         self.numba = numba
         self.compiled = {}
 
-    def made(self, function):
-        by_count = self.compiled.setdefault(function, {})
+    def made(self, function, **options):
+        by_count = self.compiled.setdefault((function, *options), {})
 
         def of(count):
             if count not in by_count:
                 names = ", ".join(f"a{i}" for i in range(count))
                 scope = {"f": function}
                 exec(f"def caller({names}):\n    return f({names})", scope)
-                by_count[count] = self.numba.njit(scope["caller"])
+                by_count[count] = self.numba.njit(scope["caller"], **options)
             return by_count[count]
 
         def call(*arguments):
@@ -67,6 +84,31 @@ class Numba(Sink):
                 raise TypeError(str(error).partition("\n")[0]) from None
 
         return call
+
+    def held(self, function):
+        return self.numba.njit(lambda x: function(x))
+
+    def many(self, function, values):
+        import numpy
+
+        def caller(array):
+            for each in array:
+                function(each)
+
+        return lambda: self.numba.njit(caller)(numpy.array(values))
+
+    def detached(self, function):
+        return self.made(function, nogil=True)
+
+    def passing(self, value, letters):
+        import numpy
+
+        if isinstance(value, numpy.ndarray) and not value.dtype.isnative:
+            raise Refused("Numba takes swapped bytes for its own")
+        if isinstance(value, memoryview) and value.format in ("c", "?"):
+            raise Refused("Numba has no such element")
+        if not isinstance(value, (bytes, bytearray, memoryview, array.array, numpy.ndarray)):
+            self.crossing(value)
 
     def crossing(self, value):
         import numpy
@@ -100,6 +142,12 @@ class Jax(Sink):
         except TypeError as error:
             raise Refused(str(error)) from None
 
+    def many(self, function, values):
+        import numpy
+
+        made = self.made(function)
+        return lambda: made(numpy.array(values)).block_until_ready()
+
     def crossing(self, value):
         import numpy
 
@@ -123,6 +171,11 @@ class DuckDb(Sql):
 
         self.connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
 
+    def single(self, function, value):
+        # CPython crashes where it has no memory for the state of a thread that is new to it.
+        self.connection.execute("SET threads = 1")
+        return super().single(function, value)
+
     def crossing(self, value):
         super().crossing(value)
         if type(value) not in (bool, int, float, str, bytes):
@@ -131,3 +184,7 @@ class DuckDb(Sql):
     def kind_of(self, error):
         # Its binder's error is what a TypeError is.
         return "TypeError" if type(error).__name__ == "BinderException" else super().kind_of(error)
+
+    def is_interrupt(self, error):
+        # It looks for signals itself while it waits for a query.
+        return type(error) is RuntimeError and str(error) == "Query interrupted"

@@ -94,6 +94,21 @@ class Sql(Sink):
 
         return call
 
+    def many(self, function, values):
+        self.made(function)
+        rows = " UNION ALL ".join(f"SELECT {value!r} AS x" for value in values)
+        text = f"SELECT sum(typed_{function.__name__}(x)) FROM ({rows})"
+        return lambda: self.connection.execute(text).fetchall()
+
+    def single(self, function, value):
+        self.made(function)
+        cursor, text = self.connection.cursor(), f"SELECT typed_{function.__name__}({value!r})"
+        return lambda: cursor.execute(text), lambda given: given.fetchall()[0][0]
+
+    def passing(self, value, letters):
+        if not isinstance(value, (bytes, bytearray)):
+            self.crossing(value)
+
     def crossing(self, value):
         if value is None:
             raise Refused("SQL has an answer of its own for NULL")
@@ -134,6 +149,13 @@ class TvmFfi(Sink):
 
         return typedcall.tvm_ffi.function(function)
 
+    def passing(self, value, letters):
+        is_array = type(value).__name__ == "ndarray"
+        if is_array and not value.flags.writeable:
+            raise Refused("NumPy gives no tensor of what is read-only")
+        if not is_array and not isinstance(value, (bytes, bytearray)):
+            self.crossing(value)
+
     def crossing(self, value):
         if isinstance(value, int) and not -2**63 <= value < 2**63:
             raise Refused("tvm-ffi has no such int")
@@ -141,8 +163,10 @@ class TvmFfi(Sink):
             raise Refused("tvm-ffi has no such value")
 
     def kind_of(self, error):
-        # It has neither OverflowError nor SystemError: they are RuntimeErrors there, with Python's texts.
+        # It has neither BufferError nor OverflowError nor SystemError: they are RuntimeErrors, with Python's texts.
         text = str(error)
+        if "is not writable" in text:
+            return "BufferError"
         if "result is too large for an int of tvm-ffi" in text:
             raise Refused("tvm-ffi has no such int, as a result")
         if type(error) is RuntimeError and ("does not fit" in text or "no overload" in text):
@@ -181,6 +205,13 @@ class Closure(TvmFfi):
             return closures[signature](*arguments)
 
         return call
+
+    def held(self, function):
+        import typedcall.tvm_ffi
+
+        signature = signature_of(*typedcall.entries(function))
+        outer = closure_of(typedcall.tvm_ffi.function(function), signature, self.flags)
+        return typedcall.resolve(outer, typedcall.signatures(outer)[0])
 
     def crossing(self, value):
         """Does nothing: TypedFunction looks at the values."""

@@ -1,5 +1,5 @@
-"""For tests without memory: calls in which each allocation fails once, and from there on all. In processes of their own,
-since CPython itself may not survive it."""
+"""Sweeps for tests without memory: each allocation of a call fails once, alone and with all that follow. They belong in
+processes of their own, since CPython itself may not survive it."""
 import ctypes
 import re
 import sys
@@ -23,8 +23,9 @@ def sweep(call, undo=lambda result: None, errors=(), after=lambda: None, onwards
           is_for_want=lambda error: False):
     """Calls again and again, with less and less memory. A call ends with its result, which `undo` gets, with
     MemoryError, or with one of the `errors` that it has anyway; `after` runs behind each. Without `onwards` only one
-    allocation fails; an error of `until` ends the sweep. `is_for_want` is true for errors that a library has in place of MemoryError. Import modules
-    before: the interpreter's own import does not survive it everywhere. Returns the number of calls without memory."""
+    allocation fails; an error of `until` ends the sweep. `is_for_want` is true for errors that a library has in place of
+    MemoryError. Import modules before: the interpreter's own import does not survive it everywhere. Returns the number
+    of calls without memory."""
     failures = 0
     try:
         undo(call())
@@ -58,7 +59,7 @@ def sweep(call, undo=lambda result: None, errors=(), after=lambda: None, onwards
                     error = type(raised), str(raised)
             # The last one is CPython's way to say it.
             assert error in (None, (RuntimeError, "can't allocate lock")), (call, first, error)
-            done = first > failed + 30  # what needs no memory, or can do without
+            done = first > failed + 30  # calls that need no memory, or can do without
             if result is not None:
                 undo(result)
             after()

@@ -1,6 +1,7 @@
 """The matrix: every sink (matrix_sinks.py) has every property (matrix_properties.py), but for what matrix_expected.json
 lists: a cell there has to fail, and its line goes when it does not; and a function that a sink refuses is refused
-with all its values. Here are the sinks that take a second; test_matrix_full.py has those that compile."""
+with all its values. Here are the sinks that take a second, and two of them with the properties whose cells are processes;
+test_matrix_full.py has the sinks that compile, test_matrix_processes.py the other processes."""
 import collections
 import json
 import pathlib
@@ -16,7 +17,7 @@ EXPECTED = pathlib.Path(__file__).resolve().with_name("matrix_expected.json")
 HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
-class Matrix:
+class Cells:
     """For classes that have the name of a `sink`."""
 
     sink = ""
@@ -49,8 +50,19 @@ class Matrix:
         # Without NumPy there are none of its scalars.
         right = [cell for cell in listed if cell not in wrong and (cell in asked or "np." not in cell)]
         self.assertEqual(right, [], "listed, and right, or not asked")
-        refused = [function for function, found in outcomes.items() if found == {"refused"}]
-        self.assertEqual("*" if len(refused) == len(outcomes) else " ".join(refused), self.refused.get(name, ""))
+        self.assertEqual(refusals(outcomes), self.refused.get(name, ""))
+
+
+def refusals(outcomes):
+    """Returns the functions that a sink refuses with all values, or "*" for all functions, given the outcomes of each. A
+    limit is no refusal: other versions of libraries and interpreters have other limits."""
+    refused = [function for function, found in outcomes.items() if "refused" in found and found <= {"refused", "limit"}]
+    asked = [function for function, found in outcomes.items() if found != {"limit"}]
+    return "*" if refused and refused == asked else " ".join(refused)
+
+
+class Matrix(Cells):
+    """The properties of calls."""
 
     def test_choice(self):
         self.check("choice")
@@ -76,16 +88,42 @@ class Matrix:
     def test_by_position(self):
         self.check("by_position")
 
+    def test_buffers(self):
+        self.check("buffers")
+
+    def test_interrupts(self):
+        self.check("interrupts")
+
     @support.only_if(HAS_GIL)
     @support.timing
     def test_holding(self):
         self.check("holding")
 
 
-def of(name, sink):
+class Processes(Cells):
+    """The properties whose cells have processes of their own."""
+
+    def test_lifetimes(self):
+        self.check("lifetimes")
+
+    def test_no_memory(self):
+        self.check("no_memory")
+
+    def test_endings(self):
+        self.check("endings")
+
+    def test_interpreters(self):
+        self.check("interpreters")
+
+
+#: Sinks whose processes are a sample for the gate.
+SAMPLE = ("sqlite", "loop")
+
+
+def of(name, sink, properties=Matrix):
     """The cases of a sink, as a class of that name."""
     is_here = matrix_sinks.SINKS[sink].is_on_pypy == support.IS_PYPY
-    return support.only_if(is_here)(type(name, (Matrix, unittest.TestCase), {"sink": sink}))
+    return support.only_if(is_here)(type(name, (properties, unittest.TestCase), {"sink": sink}))
 
 
 Wrapper = of("Wrapper", "wrapper")
@@ -109,6 +147,9 @@ Cffi = of("Cffi", "cffi")
 PyPyWrapper = of("PyPyWrapper", "pypy wrapper")
 PyPyTypedFunction = of("PyPyTypedFunction", "pypy typed function")
 PyPy = of("PyPy", "pypy")
+
+SqliteInProcesses = of("SqliteInProcesses", SAMPLE[0], Processes)
+LoopInProcesses = of("LoopInProcesses", SAMPLE[1], Processes)
 
 
 class Expected(unittest.TestCase):

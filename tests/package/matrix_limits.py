@@ -1,0 +1,63 @@
+"""Cells that a sink is not asked, by property: limits that docs/how-to has, and those of the other library, each of which
+shows without typedcall, too."""
+import importlib.metadata
+import sys
+
+_FUNCTION = "it is the function itself"
+_SITE = "a call site holds no reference: its caller has one"
+_DAEMON = " ends the process where CPython before 3.14 unwinds its thread, in calls of its own functions, too"
+_JAX = "JAX crashes without memory, in jax.numpy.asarray() alone"
+_HELD = "the collector does not look into tvm-ffi's functions"
+_MAIN = "before CPython 3.12 callbacks are for the main interpreter"
+_COMPILED = "a module is compiled once, and stays until the process ends"
+_RENAMED = dict.fromkeys(("in Python code", "by a signal in Python code"),
+                         "tvm-ffi makes it a RuntimeError, in a function of its own, too")
+_CLOSURE = {
+    "interrupts": _RENAMED,
+    "lifetimes": {"a cycle": _HELD},
+    "no_memory": {"falling back": "tvm-ffi crashes without memory for what a Python function raises"},
+    "endings": {"a daemon thread": "tvm-ffi" + _DAEMON},
+}
+
+#: By the name of a sink.
+LIMITS = {
+    "wrapper": {"lifetimes": {"the C function": _FUNCTION, "the callable": _FUNCTION, "a cycle": _FUNCTION}},
+    "call site": {"lifetimes": {"the C function": _SITE, "the callable": _SITE, "a cycle": _SITE}},
+    "numba": {
+        "lifetimes": {"a cycle": "Numba keeps a cycle with compiled code, of njit functions alone, too",
+                      "making": "Numba keeps some of all that it compiles"},
+        "no_memory": {"making": "Numba's njit() itself does not come back without memory"},
+    },
+    "sqlite": {"no_memory": dict.fromkeys(
+        ("raising", "falling back"), "APSW crashes where it has no memory to raise an error, one of abs(), too")},
+    "duckdb": {
+        "no_memory": {"making": "DuckDB's cursor() ends the process without memory"},
+        "endings": {"a daemon thread": "DuckDB" + _DAEMON},
+        "interpreters": {"one GIL": "DuckDB shares objects between interpreters: connect() alone fails, or hangs"},
+    },
+    "tvm-ffi": _CLOSURE, "closure": _CLOSURE, "free closure": _CLOSURE, "closure pointer": _CLOSURE,
+    "cython": {"lifetimes": {"making": _COMPILED}},
+    "pypy": {"holding": {"two threads": "`trust` says that the module's functions are THREAD_SAFE"}},
+    "jax": {
+        "lifetimes": {"a cycle": "JAX never lets go of programs that it has compiled, which keep the function"},
+        "no_memory": {"calling": _JAX, "raising": _JAX, "falling back": _JAX},
+        "endings": {"a daemon thread": "JAX" + _DAEMON},
+        "interpreters": {"one GIL": "JAX's own library ends the process in a second interpreter"},
+    },
+}
+
+if sys.version_info < (3, 14):
+    LIMITS["sqlite"]["no_memory"]["making"] = (
+        "CPython before 3.14 writes beyond atexit's table once it had no memory to grow it, by atexit.register() alone, too")
+if sys.version_info < (3, 12):
+    LIMITS.update({sink: {"interpreters": {"one GIL": _MAIN}} for sink in ("callback", "free callback", "converting callback")})
+if sys.version_info >= (3, 14):
+    for _limits in LIMITS.values():
+        _limits.get("endings", {}).pop("a daemon thread", None)
+
+
+def why_not(sink, name, cell):
+    """Returns why this cell is not asked, or ""."""
+    if (sink.name, cell) == ("duckdb", "a destructor") and importlib.metadata.version("duckdb").startswith("1."):
+        return "DuckDB 1.5.6 crashes in any query at the interpreter's end"
+    return LIMITS.get(sink.name, {}).get(name, {}).get(cell, "")

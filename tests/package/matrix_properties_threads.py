@@ -1,0 +1,227 @@
+"""Properties of threads and signals: when a sink holds the GIL, and that it loses no interrupt."""
+import _thread
+import itertools
+import signal
+import threading
+import time
+
+import matrix_limits
+import support
+import typedcall
+from matrix_sinks import Refused
+from narrow_support import functions
+
+#: How long a function waits for another thread, in milliseconds: for one that should not come, and for one that should.
+PATIENCE, GENEROUS = 100, 5000
+
+
+def overlap(calls):
+    """True if two of these calls ran at once, each in a thread of its own. Raises the exception of one that raises."""
+    barrier, results = threading.Barrier(len(calls)), []
+
+    def run(call):
+        try:
+            barrier.wait(60)
+            results.extend(call(PATIENCE) for _ in range(3))
+        except BaseException as error:
+            results.append(error)
+
+    threads = [threading.Thread(target=run, args=(call,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    assert len(results) == 3 * len(calls), results
+    return any(results)
+
+
+def two_at_once(sink, make):
+    """Calls a function that is not THREAD_SAFE in two threads."""
+    module = support.build("thread_functions")
+    assert overlap([module.together] * 2), "the function does not see two threads"
+    try:
+        with sink.another() as other:
+            made = [make(each)(module.alone) for each in (sink, other)]
+            for call in made:
+                call(1)  # the compiling sinks compile now
+            met = overlap([lambda x, call=call: sink.result(call(x), 0) for call in made])
+    except Refused as error:
+        return "refused", str(error)
+    return "wrong" if met else "right", "in two threads at once" if met else "in one thread at a time"
+
+
+def waiting_for_python(sink):
+    """Calls a function that takes the GIL itself, and waits for a thread that needs it."""
+    module = support.build("thread_functions")
+
+    def waits(milliseconds):
+        raise AssertionError("the C function is called")
+
+    typedcall.tag(waits, "l->l", typedcall.entries(module.waits)[0].address,
+                  flags=typedcall.Flags.ACQUIRES_GIL | typedcall.Flags.THREAD_SAFE)
+    try:
+        sink.letting_go()
+        made = sink.made(waits)
+        made(1)  # the compiling sinks compile now
+    except Refused as error:
+        return "refused", str(error)
+    is_over = threading.Event()
+
+    def let_go():
+        while not module.are_waiting() and not is_over.wait(0.001):
+            pass
+        module.let_go()
+
+    other = threading.Thread(target=let_go)
+    other.start()
+    try:
+        has_gone_on = sink.result(made(GENEROUS), 1) == 1
+    finally:
+        is_over.set()
+        other.join()
+    return "right" if has_gone_on else "wrong", "the other thread has %srun meanwhile" % ("" if has_gone_on else "not ")
+
+
+def holding(sink):
+    """The GIL keeps threads apart where a function needs that, and is let go of where it takes the GIL itself."""
+    cases = {
+        "a thread that needs the GIL": lambda: waiting_for_python(sink),
+        "two threads": lambda: two_at_once(sink, lambda each: each.made),
+        "two threads without the GIL": lambda: two_at_once(sink, lambda each: each.detached),
+    }
+    for cell, case in cases.items():
+        reason = matrix_limits.why_not(sink, "holding", cell)
+        yield (cell, "limit", reason) if reason else (cell, *case())
+
+
+def comes_out(sink, call):
+    """Returns how an interrupt comes out of a call, and whether it does: itself, or behind an error of the library's."""
+    said = ""
+    try:
+        try:
+            given = call()
+        except Exception as error:
+            if sink.is_interrupt(error):
+                return "the library's own error", True
+            if "interrupt" not in f"{type(error).__name__} {error}".lower():
+                return f"{type(error).__name__}, which does not name it: {error}", False
+            said = f"{type(error).__name__}, then "
+        else:
+            return f"a result: {given!r}", False
+        until = time.monotonic() + 5
+        while time.monotonic() < until:
+            time.sleep(0.001)  # where Python looks for signals
+    except KeyboardInterrupt:
+        return said + "KeyboardInterrupt", True
+    return said + "nothing", False
+
+
+def falling_back_to(function):
+    """Tags a Python function with one that falls back below 0."""
+    entry, = typedcall.entries(support.build("fallback_functions").root)
+    typedcall.tag(function, entry.signature, entry.address, flags=entry.flags)
+    return function
+
+
+def in_python_code():
+    def interrupting(x):
+        if x < 0:
+            raise KeyboardInterrupt
+        return x
+
+    return falling_back_to(interrupting), lambda made: made(-1.0)
+
+
+def in_a_c_function():
+    functions.keep(KeyboardInterrupt())
+    return functions.raises, lambda made: made(-1.0)
+
+
+def by_a_signal():
+    def signalling(x):
+        if x < 0:
+            signal.raise_signal(signal.SIGINT)
+        return x
+
+    return falling_back_to(signalling), lambda made: made(-1.0)
+
+
+def among_many_calls():
+    """Sends the signal from another thread, while the main one calls."""
+    def native(x):
+        return x
+
+    def many(made):
+        has_begun = threading.Event()
+
+        def interrupt():
+            if has_begun.wait(60):
+                _thread.interrupt_main()
+
+        other = threading.Thread(target=interrupt)
+        other.start()
+        try:
+            until = time.monotonic() + 60
+            for i in itertools.count():
+                made(4.0)
+                if i == 100:
+                    has_begun.set()
+                assert time.monotonic() < until, "no interrupt"
+        finally:
+            has_begun.set()
+            other.join()
+
+    return falling_back_to(native), many
+
+
+def among_values(sink):
+    """Calls it for a hundred values at once: the first interrupt ends that."""
+    called = []
+
+    def interrupting(x):
+        if x < 0:
+            called.append(x)
+            raise KeyboardInterrupt
+        return x
+
+    values = [4.0] * 100
+    values[50:60:5] = -1.0, -2.0
+    said, is_right = comes_out(sink, sink.many(falling_back_to(interrupting), values))
+    return "right" if is_right and called == [-1.0] else "wrong", f"{said}, called for {called}"
+
+
+CASES = {"in Python code": in_python_code, "in a C function": in_a_c_function, "by a signal in Python code": by_a_signal,
+         "among many calls": among_many_calls}
+
+
+def interrupts(sink):
+    """An interrupt comes out of a call as KeyboardInterrupt, at the latest behind the library's error, and calls go on."""
+    before = signal.getsignal(signal.SIGINT)
+    # A shell's background job ignores it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        for cell, case in CASES.items():
+            reason = matrix_limits.why_not(sink, "interrupts", cell)
+            if reason:
+                yield cell, "limit", reason
+                continue
+            function, call = case()
+            try:
+                made = sink.made(function)
+                assert sink.result(made(4.0), 4.0) in (2.0, 4.0)
+                said, is_right = comes_out(sink, lambda: call(made))
+                goes_on = sink.result(made(4.0), 4.0) in (2.0, 4.0)
+            except Refused as error:
+                yield cell, "refused", str(error)
+                continue
+            yield cell, "right" if is_right and goes_on else "wrong", said
+        try:
+            yield ("among many values", *among_values(sink))
+        except Refused as error:
+            yield "among many values", "refused", str(error)
+    finally:
+        functions.keep(ValueError("thirteen"))
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,123 @@
+"""Values for the matrix, and the comparison of a sink's calls with Python's: a cell for each call."""
+import cmath
+import enum
+import math
+
+import matrix_choice
+from matrix_sinks import Refused
+
+
+class Number:
+    """An int to callers that ask by `__index__`."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __index__(self):
+        return self.value
+
+    def __repr__(self):
+        return f"Number({self.value})"
+
+
+class Real:
+    """A float to callers that ask by `__float__`."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __float__(self):
+        return self.value
+
+    def __repr__(self):
+        return f"Real({self.value})"
+
+
+class Color(enum.IntEnum):
+    RED = 3
+
+
+class Length(float):
+    def __repr__(self):
+        return f"Length({float(self)})"
+
+
+INTS = (0, 1, -1, 13, 127, 128, 255, 256, -129, 2**15, 2**31 - 1, 2**31, -2**31 - 1, 2**53 + 1, 2**63 - 1, -2**63, 2**63,
+        2**64)
+FLOATS = (0.0, -0.0, 1.5, -2.5, 3.0, 1e300, math.inf, 0.1)
+OTHERS = (True, False, Color.RED, Length(2.5), Number(4), Number(300), Real(4.5), 1j, cmath.rect(1, 2), None, "3", b"3")
+
+
+def numpy_values():
+    """Returns NumPy's scalars, where it is installed."""
+    try:
+        import numpy
+    except ImportError:
+        return ()
+    return (numpy.int8(5), numpy.int64(300), numpy.uint64(2**63), numpy.float32(1.5), numpy.float64(2.5), numpy.bool_(True),
+            numpy.complex128(1j))
+
+
+class Failure:
+    """An exception, by its name."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __eq__(self, other):
+        return isinstance(other, Failure) and self.name == other.name
+
+    def __repr__(self):
+        return self.name
+
+
+def is_same(a, b):
+    """True if both are one result: of one type, nan as itself."""
+    if isinstance(a, float) and isinstance(b, float):
+        return a == b and math.copysign(1, a) == math.copysign(1, b) or a != a and b != b
+    return type(a) is type(b) and a == b
+
+
+def expected(alone, overloads, arguments):
+    """Returns the result, or the failure, of the overload that the rule chooses."""
+    try:
+        at = matrix_choice.choose(overloads, arguments)
+    except matrix_choice.NoOverload as error:
+        return Failure(error.kind.__name__)
+    try:
+        return alone[at](*arguments)
+    except Exception as error:
+        return Failure(type(error).__name__)
+
+
+def found(sink, made, arguments, wanted):
+    try:
+        return sink.result(made(*arguments), wanted)
+    except Refused:
+        raise
+    except Exception as error:
+        return Failure(sink.kind_of(error))
+
+
+def compare(sink, name, function, alone, overloads, calls):
+    made = reason = None
+    try:
+        made = sink.made(function)
+    except Refused as error:
+        reason = str(error)
+    for arguments in calls:
+        cell = f"{name}{arguments!r}" if len(arguments) != 1 else f"{name}({arguments[0]!r})"
+        if made is None:
+            yield cell, "refused", reason
+            continue
+        wanted = expected(alone, overloads, arguments)
+        try:
+            for value in arguments:
+                sink.crossing(value)
+            got = found(sink, made, arguments, wanted)
+        except Refused as error:
+            yield cell, "refused", str(error)
+            continue
+        if sink.has_typed_results and isinstance(got, float) and type(wanted) is int:
+            wanted = float(wanted)
+        yield cell, "right" if is_same(got, wanted) else "wrong", f"{got!r}, not {wanted!r}"

@@ -1,0 +1,63 @@
+// Functions that see other threads: one whether it runs in two at once, one waits until another
+// thread has run Python code.
+#include "typedcall/provider.h"
+
+// Behind Python.h.
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+namespace {
+
+std::mutex lock;
+std::condition_variable changed;
+long inside = 0, entered = 0, waiting = 0;
+bool may_go = false;
+
+/// True if there is a second call during this one, for which it waits so long.
+long meets(long milliseconds) noexcept {
+  std::unique_lock<std::mutex> held(lock);
+  const long mine = ++entered;
+  const bool is_second = ++inside > 1;
+  changed.notify_all();
+  const bool has_met = changed.wait_for(held, std::chrono::milliseconds(milliseconds),
+                                        [&] { return is_second || entered != mine; });
+  --inside;
+  return has_met;
+}
+
+/// True if let_go() is called during this call, for which it waits so long.
+long waits(long milliseconds) noexcept {
+  std::unique_lock<std::mutex> held(lock);
+  may_go = false;
+  ++waiting;
+  const bool can_go =
+      changed.wait_for(held, std::chrono::milliseconds(milliseconds), [&] { return may_go; });
+  --waiting;
+  return can_go;
+}
+long are_waiting() noexcept {
+  const std::lock_guard<std::mutex> held(lock);
+  return waiting;
+}
+void let_go() noexcept {
+  const std::lock_guard<std::mutex> held(lock);
+  may_go = true;
+  changed.notify_all();
+}
+
+using typedcall::def;
+using typedcall::releases_gil;
+using typedcall::thread_safe;
+
+typedcall::method_table methods{
+    def<meets>("alone"),
+    def<meets>("together", thread_safe | releases_gil),
+    def<waits>("waits", thread_safe | releases_gil),
+    def<are_waiting>("are_waiting", thread_safe),
+    def<let_go>("let_go", thread_safe),
+};
+
+}  // namespace
+
+TYPEDCALL_MODULE(thread_functions, "Functions that see other threads.", methods);
