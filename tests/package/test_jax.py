@@ -2,7 +2,6 @@
 
 import gc
 import os
-import signal
 import threading
 import time
 import unittest
@@ -188,21 +187,6 @@ class Errors(With64Bits):
             self.raises("fallback_functions.root d&d->i: ValueError: no result", root, x)
         tenfold = elementwise(fallbacks.tenfold, pure=True)
         self.same(jax.jit(tenfold)(numpy.array([4.0, -5.0])), [2.0, -50.0])
-
-    def test_an_interrupt_is_not_lost(self):
-        def f(x):
-            raise KeyboardInterrupt
-
-        entry = typedcall.entries(fallbacks.root)[0]
-        typedcall.tag(f, entry.signature, entry.address, flags=entry.flags)
-        self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        with self.assertRaises(KeyboardInterrupt):
-            try:
-                elementwise(f, pure=True)(-X).block_until_ready()
-            except RuntimeError as error:
-                self.assertIn("KeyboardInterrupt", str(error))
-            support.wait_for_interrupt()
 
     def test_a_program_of_another_process(self):
         made = jax.ffi.ffi_call("typedcall_elementwise", jax.ShapeDtypeStruct((1,), "float64"))

@@ -1,72 +1,16 @@
-"""Typed functions of buffers in Numba's nopython code: equal to the boxed call for every array that
-Numba has a type for, or refused with the reason when it is compiled."""
+"""Typed functions of buffers in Numba's nopython code: rows, what is made and written there, reasons. The matrix
+compares calls with Python's."""
 
-import array
 import ctypes
 import unittest
 
 import adapter_support
-import buffer_support
 import typedcall
 from adapter_support import nopython_call
 from buffer_support import doubles, module
 from typedcall import Flags
 
 numba, numpy = adapter_support.library("numba"), adapter_support.library("numpy")
-
-
-class Table(unittest.TestCase):
-    maxDiff = None
-
-    def compare(self, makers):
-        equal = refused = 0
-        differences = []
-        for name in buffer_support.FUNCTIONS:
-            if name == "utf8_length":
-                continue
-            function = getattr(buffer_support.provider, name)
-            count = len(typedcall.entries(function)[0].python_types()[0])
-            call = nopython_call(function, count)
-            others = {"power": [lambda: 2.5], "times": [lambda: 3, lambda: 2**40, lambda: True]}
-            for make in makers:
-                for other in others.get(name, [make] if count == 2 else [None]):
-                    made = lambda: (make(), *([other()] if other else []))
-                    try:
-                        expected = function(*(first := made()))
-                    except Exception as error:
-                        expected = type(error)
-                    try:
-                        found = call(*(second := made()))
-                    except numba.TypingError as error:
-                        if isinstance(expected, type) or "contiguous" in str(error):
-                            refused += 1
-                            continue
-                        found = error
-                    except Exception as error:
-                        found = type(error)
-                    both = [(expected, *map(buffer_support.contents, first)),
-                            (found, *map(buffer_support.contents, second))]
-                    if repr(both[0]) == repr(both[1]):
-                        equal += 1
-                    else:
-                        differences.append((name, first, both))
-        self.assertEqual(differences, [])
-        return equal, refused
-
-    def test_arrays(self):
-        # Numba 0.60 takes an array of swapped bytes for one whose type it has compiled code for.
-        makers = [make for make in buffer_support.numpy_exporters(numpy)
-                  if make().dtype.isnative]
-        equal, refused = self.compare(makers)
-        self.assertGreater(equal, 80)
-        self.assertGreater(refused, 100)
-
-    def test_bytes_and_other_exporters(self):
-        # What Numba has no type for raises TypingError, too: str and lists have types of their own.
-        makers = [make for make in buffer_support.exporters()
-                  if isinstance(make(), (bytes, bytearray, array.array, float, int))]
-        equal, _ = self.compare(makers)
-        self.assertGreater(equal, 60)
 
 
 class Calls(unittest.TestCase):

@@ -3,7 +3,6 @@
 import ctypes
 import math
 import os
-import signal
 import unittest
 
 import sql_duckdb_support
@@ -273,23 +272,6 @@ class Values(sql_duckdb_support.Connection, unittest.TestCase):
                                    (MemoryError(), "MemoryError"), (SystemExit(3), "SystemExit: 3")]:
             raised.append(exception)
             self.refuses(message, "f(-1)")
-
-    def test_an_interrupt_in_python_code_is_not_lost(self):
-        def f(x):
-            raise KeyboardInterrupt
-
-        # A shell's background job ignores it.
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
-        self.addCleanup(signal.signal, signal.SIGINT, before)
-        self.register(self.falling_back(f))
-        with self.assertRaises(KeyboardInterrupt):
-            try:
-                self.value("f(-1)")
-            except duckdb.Error as error:
-                self.assertRegex(str(error), "(?i)interrupt")
-            for _ in range(1000):
-                pass
-        self.assertEqual(self.value("f(4)"), 2.0)
 
     def test_pure_functions_are_called_once_for_a_constant(self):
         self.register(functions.inc)

@@ -4,7 +4,6 @@ threads and lifetimes."""
 import ctypes
 import gc
 import math
-import signal
 import threading
 import time
 import unittest
@@ -179,17 +178,6 @@ class Errors(unittest.TestCase):
             half(-1.0)
         square = function(fallbacks.square)
         self.assertEqual([square(7), square(2**40)], [49, 2**80])
-
-    def test_an_interrupt(self):
-        """The error has no name there, but the interrupt is not lost."""
-        # A shell's background job ignores it.
-        self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        with self.assertRaises(KeyboardInterrupt):
-            try:
-                function(caller.interrupted)()
-            except RuntimeError:
-                support.wait_for_interrupt()
 
 
 class Threads(unittest.TestCase):
