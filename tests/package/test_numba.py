@@ -5,6 +5,7 @@ import ctypes
 import gc
 import math
 import unittest
+import warnings
 
 import adapter_support
 import support
@@ -285,6 +286,23 @@ class Calls(unittest.TestCase):
         self.assertEqual(outer(4.0), 18.0)
         threads = numba.njit(nogil=True)(lambda x: functions.slow(x))
         self.assertEqual(threads(1.0), 2.0)
+
+    def test_one_warning_of_threads(self):
+        def single(x):
+            return x / 2
+
+        entry, = typedcall.entries(functions.half)
+        typedcall.tag(single, entry.signature, entry.address)
+        self.addCleanup(typedcall.untag, single)
+        safe = functions.half
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            for function in (numba.njit(lambda x: single(x)), numba.njit(nogil=True)(lambda x: safe(x)),
+                             numba.njit(nogil=True)(lambda x: single(x)), numba.njit(nogil=True)(lambda x: single(x) + 0)):
+                self.assertEqual(function(5.0), 2.5)
+        said = [str(each.message) for each in found if each.category is RuntimeWarning]
+        self.assertEqual(len(said), 1, said)
+        self.assertIn(".single does not say THREAD_SAFE: ", said[0])
 
     def test_callables_of_other_kinds(self):
         special = adapter_support.library("scipy.special.cython_special")

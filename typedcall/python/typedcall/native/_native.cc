@@ -226,6 +226,9 @@ int add_compiled_codes_functions(PyObject *module) {
       {"ENTER", reinterpret_cast<void *>(typedcall::python::enter)},
       {"LEAVE", reinterpret_cast<void *>(typedcall::python::leave)},
       {"CHECK", reinterpret_cast<void *>(typedcall::python::check)},
+      // PyThreadState *(void), void (PyThreadState *).
+      {"DETACH", reinterpret_cast<void *>(typedcall::python::detach)},
+      {"REATTACH", reinterpret_cast<void *>(typedcall::python::reattach)},
   };
   for (const auto &each : all) {
     const object_ref address = object_ref::steal(PyLong_FromVoidPtr(each.address));

@@ -39,6 +39,8 @@ IS_ATTACHED: int
 ENTER: int
 LEAVE: int
 CHECK: int
+DETACH: int
+REATTACH: int
 Capsule: type
 
 # Of one argument, and of the result.

@@ -4,6 +4,7 @@ checked as the wrapper does, the C function, its result."""
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from typedcall.numba.arguments import given_of, names_of
@@ -19,9 +20,17 @@ from typedcall.numba.overloads import (
     letters_of_type,
     numba_type,
 )
-from typedcall.numba.raising import GuardedCall, needs_guard
+from typedcall.numba.raising import (
+    GuardedCall,
+    call_detached,
+    is_without_gil,
+    lets_go,
+    may_meet,
+    needs_guard,
+)
 from typedcall.record.codes import CODES, is_const, kind_of, range_of
 from typedcall.record.records import Entry
+from typedcall.tools.foreign import name_of
 from typedcall.tools.parameters import constant_of
 
 __all__ = ["Call"]
@@ -37,6 +46,7 @@ class Call:
         #: By the types of the arguments, before code is made for them.
         self.choices: dict[tuple[Any, ...], Choice] = {}
         self._backs: dict[tuple[Any, ...], FallBack] = {}
+        self._has_warned = False
 
     def lower(self, context: Any, builder: Any, signature: Any, values: Any) -> Any:
         """What Numba calls to have the call written."""
@@ -158,6 +168,7 @@ class Call:
             returned = ir.VoidType()
         else:
             returned = _passed_as(context, case.result, case.result_type)
+        self._warn_of_threads(case)
         which = f"entry {self._entries.index(case.entry)}"
         function = address(context, builder, self._function, self._entries, which,
                            ir.FunctionType(returned, types))
@@ -166,6 +177,8 @@ class Call:
             guarded.enter()
             result = builder.call(function, passed)
             guarded.leave(result)
+        elif lets_go(case):
+            result = call_detached(context, builder, function, passed)
         else:
             result = builder.call(function, passed)
         if case.falls_back:
@@ -183,6 +196,15 @@ class Call:
             elif result.type != own:
                 result = builder.trunc(result, own)
             builder.store(result, site.result)
+
+    def _warn_of_threads(self, case: Case) -> None:
+        """Once for a function that says nothing of threads, in code without the GIL: several threads may be in it
+        at once."""
+        if self._has_warned or not may_meet(case) or not is_without_gil():
+            return
+        self._has_warned = True
+        warnings.warn(f"{name_of(self._function)} does not say THREAD_SAFE: compiled code without the GIL may call it "
+                      "in several threads at once", RuntimeWarning, stacklevel=2)
 
     def _store_from(self, site: _Site, place: Any) -> None:
         """The result that is in `place`, as data."""

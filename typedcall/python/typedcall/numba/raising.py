@@ -1,5 +1,5 @@
-"""The call of a function that needs a thread state, or raises, in Numba's compiled code: attaches the
-thread where it is not, and lets the exception out as it was set."""
+"""The call of a function that needs a thread state, or raises, or takes the GIL itself, in Numba's compiled
+code: attaches the thread where it is not, or lets go of the GIL, and lets the exception out as it was set."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typedcall.numba.overloads import Case
 from typedcall.record.codes import CODES, has_error_value, pointee
 from typedcall.record.records import Entry, Flags
 
-__all__ = ["GuardedCall", "needs_guard"]
+__all__ = ["GuardedCall", "call_detached", "is_without_gil", "lets_go", "may_meet", "needs_guard"]
 
 _RAISES = Flags.MAY_RAISE | Flags.RETURNS_STATUS
 # As in fall_back.h.
@@ -21,6 +21,40 @@ _KNOWN, _FAILED = 2, 4
 
 def needs_guard(case: Case) -> bool:
     return bool(case.entry.flags & (_RAISES | Flags.NEEDS_THREAD))
+
+
+def lets_go(case: Case) -> bool:
+    """True if the function may wait for another thread to let go of the GIL."""
+    return case.entry.flags & (Flags.ACQUIRES_GIL | Flags.NEEDS_THREAD) == Flags.ACQUIRES_GIL
+
+
+def may_meet(case: Case) -> bool:
+    """True if only the GIL of its callers keeps several threads out of the function."""
+    return not case.entry.flags & (Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL | Flags.THREAD_SAFE)
+
+
+def is_without_gil() -> bool:
+    """True if the code that is being compiled runs without the GIL: nogil=True, or parts of it in parallel."""
+    try:
+        from numba.core.targetconfig import ConfigStack
+    except ImportError:  # before Numba 0.54
+        return False
+    flags = ConfigStack.top_or_none()
+    return flags is not None and bool(
+        getattr(flags, "release_gil", False) or getattr(getattr(flags, "auto_parallel", None), "enabled", False))
+
+
+def call_detached(context: Any, builder: Any, function: Any, passed: list[Any]) -> Any:
+    """The call of such a function, without the GIL also where the compiled code has it."""
+    from llvmlite import ir
+
+    state = ir.IntType(8).as_pointer()
+    detach = helper(context, builder, "DETACH", ir.FunctionType(state, []))
+    reattach = helper(context, builder, "REATTACH", ir.FunctionType(ir.VoidType(), [state]))
+    before = builder.call(detach, [])
+    result = builder.call(function, passed)
+    builder.call(reattach, [before])
+    return result
 
 
 class GuardedCall:
