@@ -4,6 +4,7 @@ decide when the code is compiled, and where an int may not fit its value when th
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
 
+import operator
 from typing import Any, NamedTuple
 
 from typedcall._codes import (
@@ -230,20 +231,33 @@ def _fits(given: Any, letters: str) -> bool | None:
     return None if low <= most and least <= high else False
 
 
+def _in_order(ranked: list[tuple[list[int], Overload]]) -> list[Overload]:
+    """Those that suit, with a rank for each argument: the least worst rank first, among equals the first that no other
+    one beats, which is at least as good in every argument and better in one."""
+    left, ordered = list(ranked), []
+    while left:
+        worst = min(max(ranks, default=_OWN) for ranks, _ in left)
+        equals = [each for each in left if max(each[0], default=_OWN) == worst]
+        best = next(each for each in equals if not any(
+            other[0] != each[0] and all(map(operator.le, other[0], each[0])) for other in equals))
+        ordered.append(best[1])
+        left.remove(best)
+    return ordered
+
+
 def _steps(context: Any, overloads: list[Overload], arguments: tuple[Any, ...]) -> list[Step]:
     """Those that suit by their types, in the order in which the boxed call tries them, up to one that
-    takes all values. typedcall/provider/overloads.h does the same for objects: the best rank first,
-    then the table's order, and an int that one overload is too narrow for is not made floating by
-    another."""
-    ranked = []
+    takes all values; an int that one overload is too narrow for is not made floating by another.
+    docs/ABI.md, 8.7 to 8.9, is the rule."""
+    ranked: list[tuple[list[int], Overload]] = []
     for overload in overloads:
         if len(overload.letters) == len(arguments):
             ranks = [_rank(context, *pair) for pair in zip(arguments, overload.letters)]
             if None not in ranks:
-                ranked.append((max([_OWN] + [rank for rank in ranks if rank is not None]), overload))
+                ranked.append(([rank for rank in ranks if rank is not None], overload))
     steps: list[Step] = []
     misfits: dict[int, bool | None] = {}
-    for _, overload in sorted(ranked, key=lambda pair: pair[0]):
+    for overload in _in_order(ranked):
         fits = [_fits(*pair) for pair in zip(arguments, overload.letters)]
         floating = {i for i, letters in enumerate(overload.letters)
                     if kind_of_letters(letters) in ("floating", "complex")}
