@@ -105,6 +105,10 @@ TYPEDCALL_OUT_OF_LINE void choose_and_run(const overloads &functions, PyObject *
                                           const Home &where, std::size_t count, Sink &sink) {
   given arguments[PyNativeSignature_MAX_ARGS];
   native_value values[PyNativeSignature_MAX_ARGS + 1];
+  // How many there are is the runtime's to say.
+  if (count > PyNativeSignature_MAX_ARGS) {
+    return finish(nullptr, callable, where, count, values, sink);
+  }
   for (std::size_t i = 0; i < count; ++i) arguments[i] = sink.look(i);
   const entry *chosen = count == 1 ? functions.first(arguments[0].kind) : nullptr;
   if (chosen == nullptr || take(arguments[0], chosen->parameters[0], values) != taken::yes) {

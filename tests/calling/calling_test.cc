@@ -163,11 +163,32 @@ TEST(Choice, AnIntThatIsTooLarge) {
   EXPECT_EQ(chosen({"id->d", "dd->d"}, {large, given::integer(1)}), -1);
   EXPECT_EQ(chosen({"dd->d", "id->d", "di->d"}, {large, given::integer(1)}), -1);
   EXPECT_EQ(chosen({"dd->d", "id->d", "ld->d"}, {large, given::integer(1)}), 2);
+  // The second is skipped for its first argument: that its second one is too narrow says nothing.
+  const given middle = given::integer(INT64_C(1) << 35), one = given::integer(1);
+  EXPECT_EQ(chosen({"ill->d", "dil->d", "ldl->d", "lld->d"}, {large, middle, one}), 2);
 }
 
 TEST(Choice, WhatSuitsByItsKindOnlyIsPythons) {
-  EXPECT_EQ(chosen({"s->v", "O->v"}, {given::text("\xff", 1)}), -1);
+  EXPECT_EQ(chosen({"s->v", "*s->v"}, {given::text("\xff", 1)}), -1);
   EXPECT_EQ(chosen({"s->v", "*s->v"}, {given::text("a\0b", 3)}), -1);
+}
+
+TEST(Choice, AnEntryThatTheSinkDoesNotCallIsRanked) {
+  overloads made;
+  for (void *address : {static_cast<void *>(nullptr), reinterpret_cast<void *>(nothing_to_do)}) {
+    const char *signature = address == nullptr ? "l->O" : "d->d";
+    auto found = entry::make(signature, PyNativeCallable_THREAD_SAFE, address, "here");
+    ASSERT_TRUE(found.has_value());
+    made.all.push_back(std::move(*found));
+  }
+  made.prepare();
+  EXPECT_EQ(made.alone(), nullptr);
+  EXPECT_EQ(made.first(PyNativeGiven_INT), nullptr);
+  EXPECT_EQ(made.first(PyNativeGiven_FLOAT), &made.all[1]);
+  native_value values[2];
+  const given one = given::integer(1), half = given::real(0.5);
+  EXPECT_EQ(made.choose(&one, 1, values), nullptr);  // Python's own
+  EXPECT_EQ(made.choose(&half, 1, values), &made.all[1]);
 }
 
 TEST(Entry, IsRefused) {
@@ -366,6 +387,17 @@ TEST_F(Call, FallsBackToPython) {
   EXPECT_EQ(call("d->d", PyNativeCallable_THREAD_SAFE, real_, {four[0], four[0]}).error, "raised");
   EXPECT_EQ(call("i->d", PyNativeCallable_THREAD_SAFE, real_, {given::real(101.0)}).error,
             "raised");
+}
+
+TEST_F(Call, MoreArgumentsThanASignatureHas) {
+  const overloads functions = of({"d->d", "dd->d"});
+  const test_home home;
+  for (const std::size_t count : {127, 128, 200}) {
+    test_sink sink{callable_, home, std::vector<given>(count, given::real(1.0))};
+    typedcall::calling::call(functions, callable_, home, count, sink);
+    EXPECT_EQ(sink.error, "raised") << count;  // TypeError: Python's function takes one
+    EXPECT_EQ(PyErr_Occurred(), nullptr);
+  }
 }
 
 TEST_F(Call, WhatIsRaisedIsTold) {

@@ -53,7 +53,7 @@ def two_at_once(sink, make):
     return "wrong" if met else "right", "in two threads at once" if met else "in one thread at a time"
 
 
-def waiting_for_python(sink):
+def waiting_for_python(sink, flags):
     """Calls a function that takes the GIL itself, and waits for a thread that needs it."""
     module = support.build("thread_functions")
 
@@ -61,7 +61,7 @@ def waiting_for_python(sink):
         raise AssertionError("the C function is called")
 
     typedcall.tag(waits, "l->l", typedcall.entries(module.waits)[0].address,
-                  flags=typedcall.Flags.ACQUIRES_GIL | typedcall.Flags.THREAD_SAFE)
+                  flags=typedcall.Flags.ACQUIRES_GIL | flags)
     try:
         sink.letting_go()
         made = sink.made(waits)
@@ -88,7 +88,8 @@ def waiting_for_python(sink):
 def holding(sink):
     """The GIL keeps threads apart where a function needs that, and is let go of where it takes the GIL itself."""
     cases = {
-        "a thread that needs the GIL": lambda: waiting_for_python(sink),
+        "a thread that needs the GIL": lambda: waiting_for_python(sink, typedcall.Flags.THREAD_SAFE),
+        "a thread that needs the GIL, not THREAD_SAFE": lambda: waiting_for_python(sink, typedcall.Flags(0)),
         "two threads": lambda: two_at_once(sink, lambda each: each.made),
         "two threads without the GIL": lambda: two_at_once(sink, lambda each: each.detached),
     }

@@ -78,6 +78,30 @@ class Functions(sql_support.Connection):
         self.assertEqual(repr([self.value("absolute(-2)"), self.value("absolute(-2.5)")]),
                          "[2, 2.5]")
 
+    def test_entries_without_a_value_in_sql_are_chosen_among(self):
+        def pick(x):
+            return -1.0 if isinstance(x, int) else x / 2
+
+        half, = typedcall.entries(functions.half)
+        typedcall.tag(pick, ["l->O", half.signature], [half.address] * 2, flags=[Flags.NEEDS_THREAD, half.flags])
+
+        def by_count(*given):
+            if len(given) == 1 and not isinstance(given[0], bool):
+                raise TypeError("no overload")
+            return True
+
+        negate, = typedcall.entries(functions.negate)
+        mix, = typedcall.entries(functions.mix)
+        typedcall.tag(by_count, [negate.signature, mix.signature], [negate.address, mix.address],
+                      flags=[negate.flags, mix.flags])
+        for f in (pick, by_count):
+            self.addCleanup(typedcall.untag, f)
+            self.register(f)
+        self.assertEqual([self.value("pick(3)"), self.value("pick(3.0)")], [-1.0, 1.5])
+        # A number is no bool for the one of two overloads that takes one argument.
+        with self.assertRaisesRegex(Exception, "no overload"):
+            self.value("by_count(1)")
+
     def test_text(self):
         self.register(functions.same_text)
         self.register(buffers.utf8_length)

@@ -42,6 +42,26 @@ class Values(unittest.TestCase):
         self.assertIs(negate(0), functions.negate(0))
         self.assertIsNone(function(functions.count)())
 
+    def test_more_arguments_than_a_signature_has(self):
+        def f(*given):
+            return len(given)
+
+        half, = typedcall.entries(functions.half)
+        typedcall.tag(f, ["d->d", "dd->d"], [half.address] * 2, flags=[half.flags] * 2)
+        self.addCleanup(typedcall.untag, f)
+        for count in (127, 128, 200, 1000):
+            self.assertEqual(function(f)(*[1.5] * count), count)
+
+    def test_entries_that_are_not_called_are_chosen_among(self):
+        def pick(x):
+            return -1.0 if isinstance(x, int) else x / 2
+
+        half, = typedcall.entries(functions.half)
+        typedcall.tag(pick, ["l->O", half.signature], [half.address] * 2,
+                      flags=[typedcall.Flags.NEEDS_THREAD, half.flags])
+        self.addCleanup(typedcall.untag, pick)
+        self.assertEqual([function(pick)(3), function(pick)(3.0)], [-1.0, 1.5])
+
     def test_the_native_function_is_called(self):
         """And Python's not: a callable that says who was asked."""
         entry = typedcall.entries(functions.half)[0]

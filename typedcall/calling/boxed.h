@@ -21,6 +21,11 @@ namespace calling {
 template <class Box>
 object_ref call_boxed(PyObject *callable, std::size_t count, const Box &box) {
   stats::add(event::boxed);
+  if (count > PyNativeSignature_MAX_ARGS) {
+    PyErr_Format(PyExc_TypeError, "typedcall: %zu arguments, and at most %d can be passed", count,
+                 PyNativeSignature_MAX_ARGS);
+    return {};
+  }
   object_ref boxed[PyNativeSignature_MAX_ARGS];
   // One place more in front lets a bound method put its self there.
   PyObject *stack[PyNativeSignature_MAX_ARGS + 1] = {nullptr};

@@ -16,7 +16,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
 
-/// The entries of one Python function. Nothing in it changes once it is prepared.
+/// The entries of one Python function: all that it chooses among, also those that the sink cannot
+/// call. Nothing in it changes once it is prepared.
 class overloads {
  public:
   std::vector<entry> all;
@@ -47,8 +48,9 @@ class overloads {
       how = rank;
       best = &each;
     }
+    if (best == nullptr || (is_best && !best->is_here())) return nullptr;
     if (is_best && take_all(*best, arguments, count, values)) return best;
-    return best == nullptr ? nullptr : walk(arguments, count, values);
+    return walk(arguments, count, values);
   }
 
  private:
@@ -74,7 +76,7 @@ class overloads {
       const PyNativeRank rank = PyNativeChoice_Rank(type.ranks, kind);
       if (rank < how) best = &each, how = rank;
     }
-    return best;
+    return best != nullptr && best->is_here() ? best : nullptr;
   }
 
   static PyNativeRank worst_of(const entry &one, const given *arguments, std::size_t count) {
@@ -111,12 +113,16 @@ class overloads {
     std::bitset<PyNativeSignature_MAX_ARGS> too_large;
     for (std::size_t at = 0; (at = next(worst, arguments, count)) < all.size();
          worst[at] = PyNativeRank_NONE) {
+      if (!all[at].is_here()) return nullptr;
       bool is_taken = true;
+      // An int that was too large for one overload would lose digits in this one.
+      for (std::size_t i = 0; i < count; ++i) {
+        is_taken &= !too_large[i] || !all[at].parameters[i].loses_digits;
+      }
+      if (!is_taken) continue;
       native_value *out = values;
       for (std::size_t i = 0; i < count; ++i) {
         const value_type &type = all[at].parameters[i];
-        // An int that was too large for one overload would lose digits in this one.
-        if (too_large[i] && type.loses_digits) is_taken = false;
         const taken found = take(arguments[i], type, out);
         if (found == taken::no) return nullptr;  // it suits by its kind, not by what is in it
         if (found == taken::out_of_range) is_taken = false, too_large[i] = true;

@@ -40,12 +40,19 @@ struct result_cell {
 
 /// A C function, and how to call it. Nothing in it changes: any number of threads may use it.
 struct entry : description {
-  /// Nothing with ValueError, which says that `caller` cannot call it. GIL: held.
+  /// Without an address it is one that the Python function has and `caller` does not call: it is
+  /// ranked with the others. Nothing with ValueError, which says that `caller` cannot call it.
+  /// GIL: held.
   static std::optional<entry> make(const char *signature, std::uintptr_t flags, void *address,
                                    const char *caller) {
     PyNativeSignature parsed;
     const auto call = invoker::make(signature, flags, address);
     const bool is_read = call && PyNativeSignature_ParseString(signature, &parsed, nullptr) == 0;
+    if (is_read && address == nullptr) {
+      entry made(*call, parsed, flags);
+      made.is_here_ = false;
+      return made;
+    }
     if (is_read && !internal::is_wide(parsed.result)) {
       entry made(*call, parsed, flags);
       if (made.view.verdict != PyNativeVerdict_UNUSABLE && !made.view.takes_self) return made;
@@ -80,6 +87,8 @@ struct entry : description {
   const void *at(const result_cell &cell) const {
     return view.has_place ? static_cast<const void *>(&cell.place) : &cell.returned;
   }
+  /// The sink can call it.
+  bool is_here() const { return is_here_; }
   /// It is called as it is, and what it returns is its result.
   bool is_plain() const { return is_plain_; }
 
@@ -152,6 +161,7 @@ struct entry : description {
   bool is_value_if_equal_ = true;
   bool is_plain_ = false;
   bool has_written_bools_ = false;
+  bool is_here_ = true;
 };
 
 }  // namespace calling

@@ -9,12 +9,12 @@ from typing import Any, Callable
 
 from typedcall.calling.api import entries
 from typedcall.record.codes import WHY_NOTHING
-from typedcall.record.records import Entry, Flags, matching, parse_signature
+from typedcall.record.records import Entry, Flags, matching, parse_signature, row_of
 from typedcall.sources import why_not
 from typedcall.tools.foreign import is_unbound, name_of
 
-__all__ = ["HANDLED", "NUMBERS", "VALUES", "choose", "extension_of", "nothing_offered", "offered", "suitable", "usable",
-           "valueless", "why_nothing"]
+__all__ = ["HANDLED", "NUMBERS", "VALUES", "choose", "extension_of", "nothing_offered", "offered", "rows_to_rank",
+           "suitable", "usable", "valueless", "why_nothing"]
 
 _RAISES = Flags.MAY_RAISE | Flags.RETURNS_STATUS
 #: What the extension modules see to for libraries that call in any thread, and know no exceptions.
@@ -96,10 +96,12 @@ def suitable(
     raise TypeError(f"{name_of(function)} has nothing for {consumer}: {listed}")
 
 
-def usable(function: Any, consumer: str, obstacle: Callable[[Entry], str]) -> list[Entry]:
-    """The entries that a consumer of overloads can call; `obstacle` returns why not, or "". TypeError
-    that lists what is offered, and why it does not do, when there is none."""
-    found = offered(function)
+def usable(
+    function: Any, consumer: str, obstacle: Callable[[Entry], str], found: list[Entry] | None = None
+) -> list[Entry]:
+    """The entries that a consumer of overloads can call, of `found` if that is what the function offers; `obstacle`
+    returns why not, or "". TypeError that lists what is offered, and why it does not do, when there is none."""
+    found = offered(function) if found is None else found
     kept = [entry for entry in found if not obstacle(entry)]
     if not kept:
         reasons = "; ".join(f"'{entry.signature}' {obstacle(entry)}" for entry in found)
@@ -107,6 +109,14 @@ def usable(function: Any, consumer: str, obstacle: Callable[[Entry], str]) -> li
             f"{name_of(function)} has nothing for {consumer}: {reasons or 'it ' + nothing_offered(function)}"
         )
     return kept
+
+
+def rows_to_rank(found: list[Entry], kept: list[Entry]) -> tuple[tuple[str, int, int], ...]:
+    """The rows of all that a function chooses among, for consumers that choose by values: `found` is what it offers,
+    and what the consumer does not call, which is not in `kept`, has no address."""
+    called = [id(entry) for entry in kept]
+    among = [entry for entry in found if id(entry) in called or not entry.flags & Flags.DIFFERS]
+    return tuple([row_of(entry) if id(entry) in called else (entry.signature, int(entry.flags), 0) for entry in among])
 
 
 def valueless(entry: Entry, consumer: str, arguments: Container[str] = VALUES) -> str:

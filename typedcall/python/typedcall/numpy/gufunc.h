@@ -82,7 +82,8 @@ class gufunc_loop {
     return 0;
   }
 
-  /// As a PyUFuncGenericFunction. Leaves an exception set. GIL: held, or none where may_detach().
+  /// As a PyUFuncGenericFunction. Leaves an exception set. GIL: held, or none where may_detach() or
+  /// the function takes it itself.
   void run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps) const {
     const std::intptr_t count = dimensions[0];
     if (count <= 0) return;

@@ -176,7 +176,7 @@ class narrowing_loop {
   /// Borrowed, for tp_traverse.
   PyObject *callable() const { return callable_.get(); }
 
-  /// As loop::run_attached(). GIL: held, or none where inner() may_detach().
+  /// As loop::run_attached(). GIL: held, or none where inner() may_detach() or takes it itself.
   void run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps) const {
     const std::size_t arrays = converters_.size() + 1;
     const std::intptr_t count = dimensions[0];

@@ -25,6 +25,7 @@ using typedcall::object_ref;
 struct element_function {
   std::string name;
   loop over;
+  bool takes_gil;  ///< it takes the GIL itself, and may wait for another thread that has it
 };
 
 using state = state_with_one_home;
@@ -119,11 +120,19 @@ void *call_function(const xla_call &call, const element_function &function) {
         },
         &error);
   } else {
+    const auto &steps = over.steps;
+    const auto run = [&](char *const *data, std::intptr_t count) {
+      if (!function.takes_gil) return function.over.run(data, &count, steps.data());
+      int status = 0;
+      typedcall::calling::without_gil(
+          [&] { status = function.over.run_detached(data, &count, steps.data()); });
+      return status;
+    };
     const bool is_run = state::where->attached(nullptr, [&] {
       try {
         is_done = over.apply(
             [&](char *const *data, std::intptr_t count) {
-              if (function.over.run(data, &count, over.steps.data()) == 0) return true;
+              if (run(data, count) == 0) return true;
               const error_text said;
               said.interrupts_again();
               error = said.get();
@@ -181,7 +190,7 @@ Py_ssize_t add(const char *name, PyObject *row, PyObject *kept, PyObject *callab
   entry_row entry;
   if (!entry.read(row)) return -1;
   typedcall::loop_options options;
-  // XLA can lose the GIL, which it has not.
+  // A loop refuses what takes the GIL: here it is let go of around the loop.
   const std::uintptr_t needed = entry.flags & ~std::uintptr_t{PyNativeCallable_ACQUIRES_GIL};
   if ((entry.flags & PyNativeCallable_FALLS_BACK) != 0) {
     options.callable = object_ref::borrow(callable);
@@ -189,7 +198,9 @@ Py_ssize_t add(const char *name, PyObject *row, PyObject *kept, PyObject *callab
   auto made = loop::make(entry.signature, needed, entry.address, object_ref::borrow(kept),
                          std::move(options));
   if (!made) return -1;
-  auto owned = std::make_unique<element_function>(element_function{name, std::move(*made)});
+  const bool takes_gil = needed != entry.flags && (needed & PyNativeCallable_NEEDS_THREAD) == 0;
+  auto owned =
+      std::make_unique<element_function>(element_function{name, std::move(*made), takes_gil});
   std::size_t at = count_of_all.load();
   do {
     if (at == kMost) {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from typedcall.calling.choose import usable, valueless
+from typedcall.calling.choose import offered, rows_to_rank, usable, valueless
 from typedcall.sinks.sql import to_duckdb, to_sqlite
 from typedcall.tools.parameters import by_position
 
@@ -32,6 +32,9 @@ def register(connection: Any, f: Any, *, name: str | None = None) -> None:
         name = f.__name__
     if not isinstance(name, str):
         raise TypeError(f"a name is a str, not '{type(name).__name__}'")
-    entries = usable(f, "SQL", lambda entry: valueless(entry, "SQL"))
-    engine = to_duckdb if to_duckdb.is_connection(connection) else to_sqlite
-    engine.register(connection, by_position(f), name, entries)
+    found = offered(f)
+    entries = usable(f, "SQL", lambda entry: valueless(entry, "SQL"), found)
+    if to_duckdb.is_connection(connection):
+        to_duckdb.register(connection, by_position(f), name, entries)
+    else:
+        to_sqlite.register(connection, by_position(f), name, entries, rows_to_rank(found, entries))

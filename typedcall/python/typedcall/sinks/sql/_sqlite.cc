@@ -145,9 +145,12 @@ PyObject *install(PyObject *module, PyObject *load, const char *name, PyObject *
                      {}});
     auto &functions = wanted.functions.back()->functions;
     if (!read_entries(rows, "SQL", &functions)) return nullptr;
-    for (const calling::entry &each : functions.all) {
-      if (each.parameters.size() == static_cast<std::size_t>(arity)) continue;
-      PyErr_Format(PyExc_ValueError, "a function of %d arguments has another number", arity);
+    const bool is_right =
+        std::any_of(functions.all.begin(), functions.all.end(), [arity](const auto &each) {
+          return each.is_here() && each.parameters.size() == static_cast<std::size_t>(arity);
+        });
+    if (!is_right) {
+      PyErr_Format(PyExc_ValueError, "no entry takes %d arguments", arity);
       return nullptr;
     }
   }

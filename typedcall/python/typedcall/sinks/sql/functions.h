@@ -1,5 +1,5 @@
-// What the extension modules of typedcall.sql share: an order of functions, which the extension
-// that an engine loads adds.
+// What the extension modules of typedcall.sinks.sql share: an order of functions, which the
+// extension that an engine loads adds.
 #ifndef TYPEDCALL_PYTHON_SQL_FUNCTIONS_H_
 #define TYPEDCALL_PYTHON_SQL_FUNCTIONS_H_
 

@@ -6,7 +6,7 @@ import atexit
 from typing import Any
 
 from typedcall.calling.choose import extension_of
-from typedcall.record.records import Entry, Flags, row_of
+from typedcall.record.records import Entry, Flags
 from typedcall.tools.locks import RenewedLock
 
 # Held while a connection may load extensions: of two threads the one would end that for the other.
@@ -38,7 +38,7 @@ def _load(connection: Any, path: str) -> None:
             connection.enable_load_extension(False)
 
 
-def register(connection: Any, f: Any, name: str, entries: list[Entry]) -> None:
+def register(connection: Any, f: Any, name: str, entries: list[Entry], rows: tuple[tuple[str, int, int], ...]) -> None:
     if not hasattr(connection, "load_extension"):
         raise TypeError(
             f"'{type(connection).__module__}.{type(connection).__name__}' loads no extensions of SQLite's; "
@@ -53,7 +53,7 @@ def register(connection: Any, f: Any, name: str, entries: list[Entry]) -> None:
         (
             count,
             all(entry.flags & Flags.PURE for entry in found),
-            tuple(map(row_of, found)),
+            rows,
         )
         for count, found in by_count.items()
     )

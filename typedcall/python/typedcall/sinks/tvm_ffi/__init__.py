@@ -7,8 +7,16 @@ import functools
 from typing import Any
 
 from typedcall.calling.api import tag
-from typedcall.calling.choose import NUMBERS, VALUES, extension_of, usable, valueless
-from typedcall.record.records import Flags, falling_back, parse_signature, row_of
+from typedcall.calling.choose import (
+    NUMBERS,
+    VALUES,
+    extension_of,
+    offered,
+    rows_to_rank,
+    usable,
+    valueless,
+)
+from typedcall.record.records import Flags, falling_back, parse_signature
 from typedcall.tools.foreign import show
 from typedcall.tools.parameters import by_position
 
@@ -57,7 +65,8 @@ def function(f: Any) -> Any:
     import tvm_ffi
 
     extension = _extension()
-    entries = usable(f, "tvm-ffi", lambda entry: valueless(entry, "tvm-ffi", _ARGUMENTS))
+    found = offered(f)
+    entries = usable(f, "tvm-ffi", lambda entry: valueless(entry, "tvm-ffi", _ARGUMENTS), found)
     # It is in a function of tvm-ffi, which keeps and calls it, and knows when Python has ended.
     boxed = functools.partial(by_position(f))
     boxed.typed_entries = [entry.keep_alive for entry in entries]  # type: ignore[attr-defined]
@@ -66,7 +75,7 @@ def function(f: Any) -> Any:
     # Nothing in between may fail: only tvm-ffi's function will free the bridge.
     bridge, call, deleter = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
     bridge.value, call.value, deleter.value = extension.make_bridge(
-        tuple(map(row_of, entries)), fallback.__chandle__())
+        rows_to_rank(found, entries), fallback.__chandle__())
     made = create(bridge, call, deleter)
     # The GIL is not let go where it would be taken again, or for a moment only.
     if any(not each.flags.is_thread_safe or each.flags & (Flags.NEEDS_THREAD | Flags.SHORT)

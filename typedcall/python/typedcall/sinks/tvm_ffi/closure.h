@@ -147,7 +147,7 @@ class tvm_closure {
       if (returned.type >= kTvmObject) api_.decref(returned.pointer);
     }
     while (owned > 0) api_.decref(objects[--owned]);
-    if (failed == 0 && reason == nullptr) return finish(value, result, *from);
+    if (failed == 0 && reason == nullptr) return finish(value, result, from);
     if (falls_back_) {
       void *error = nullptr;
       if (failed != 0) api_.take_error(&error);
@@ -162,11 +162,12 @@ class tvm_closure {
     store(native_value{~UINT64_C(0)}, -1.0, result);
   }
 
-  void finish(native_value value, void *result, void *place) const {
+  /// `from` is behind the arguments, where a place is if there is one.
+  void finish(native_value value, void *result, void **from) const {
     if (has_status_) {
       if (types_.view.has_place) {
         void *to;
-        std::memcpy(&to, place, sizeof(to));
+        std::memcpy(&to, *from, sizeof(to));
         std::memcpy(to, &value.bits, types_.result.size);
       }
       store_int(result, 0);
