@@ -1,0 +1,129 @@
+// One call of a typed function for another runtime: the overload that Python would choose, in the
+// thread state that it wants, and a result or an exception; else the Python callable.
+#ifndef TYPEDCALL_CALLING_CALL_H_
+#define TYPEDCALL_CALLING_CALL_H_
+
+#include <cstddef>
+
+#include "typedcall/calling/boxed.h"
+#include "typedcall/calling/choose.h"
+#include "typedcall/calling/entry.h"
+#include "typedcall/calling/given.h"
+#include "typedcall/gil.h"
+#include "typedcall/namespace.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace calling {
+
+/// Runs `body` without the GIL if this thread has it.
+template <class Body>
+void without_gil(const Body &body) {
+  PyThreadState *const thread = PyTypedcall_IsAttached() != 0 ? PyEval_SaveThread() : nullptr;
+  body();
+  if (thread != nullptr) internal::restore_thread(thread);
+}
+
+/// fall_back() of a sink that has `object_ref box(std::size_t i)` and `bool give_object(PyObject
+/// *)`, false with an exception: calls `callable` in `where`.
+template <class Home, class Sink>
+TYPEDCALL_RARE void by_boxing(PyObject *callable, const Home &where, std::size_t count,
+                              Sink &sink) {
+  const bool is_run = where.attached(callable, [&] {
+    const object_ref result =
+        call_boxed(callable, count, [&](std::size_t i) { return sink.box(i); });
+    if (!result || !sink.give_object(result.get())) sink.raised();
+  });
+  if (!is_run) sink.detached(where.why_detached());
+}
+
+/// Calls one C function with `values`, in the thread state that it wants. False: it falls back.
+template <class Home, class Sink>
+TYPEDCALL_OUT_OF_LINE bool run_held(const entry &chosen, PyObject *callable, const Home &where,
+                                    native_value *values, Sink &sink) {
+  result_cell cell;
+  outcome found = outcome::none;
+  const auto run = [&] { found = chosen.run(values, &cell); };
+  const auto give = [&] {
+    if (found == outcome::value) sink.give(chosen.result, chosen.at(cell));
+    if (found == outcome::raised) sink.raised();
+  };
+  if (chosen.view.hold == PyNativeHold_THREAD) {
+    const bool is_run = where.attached(callable, [&] { run(), give(); });
+    if (!is_run) sink.detached(where.why_detached());
+    return !is_run || found != outcome::none;
+  }
+  without_gil(run);
+  give();
+  return found != outcome::none;
+}
+
+/// Calls what the values have chosen and is not plain, or Python.
+template <class Home, class Sink>
+TYPEDCALL_OUT_OF_LINE void finish(const entry *chosen, PyObject *callable, const Home &where,
+                                  std::size_t count, native_value *values, Sink &sink) {
+  if (chosen != nullptr) chosen->prepare(values);
+  if (chosen != nullptr && chosen->view.hold == PyNativeHold_NOTHING) {
+    result_cell cell;  // it raises nothing: that takes a thread state
+    if (chosen->run(values, &cell) == outcome::value) {
+      return sink.give(chosen->result, chosen->at(cell));
+    }
+  } else if (chosen != nullptr && run_held(*chosen, callable, where, values, sink)) {
+    return;
+  }
+  if (!sink.settles(count)) sink.fall_back(count);
+}
+
+template <class Home, class Sink>
+TYPEDCALL_IN_LINE inline void run(const entry *chosen, PyObject *callable, const Home &where,
+                                  std::size_t count, native_value *values, Sink &sink) {
+  if (!TYPEDCALL_EXPECT(chosen != nullptr && chosen->is_plain(), 1)) {
+    return finish(chosen, callable, where, count, values, sink);
+  }
+  const native_value result = chosen->invoke(values);
+  sink.give(chosen->result, &result);
+}
+
+/// call() with several to choose among.
+template <class Home, class Sink>
+TYPEDCALL_OUT_OF_LINE void choose_and_run(const overloads &functions, PyObject *callable,
+                                          const Home &where, std::size_t count, Sink &sink) {
+  given arguments[PyNativeSignature_MAX_ARGS];
+  native_value values[PyNativeSignature_MAX_ARGS + 1];
+  // How many there are is the runtime's to say.
+  if (count > PyNativeSignature_MAX_ARGS) {
+    return finish(nullptr, callable, where, count, values, sink);
+  }
+  for (std::size_t i = 0; i < count; ++i) arguments[i] = sink.look(i);
+  const entry *chosen = count == 1 ? functions.first(arguments[0].kind) : nullptr;
+  if (chosen == nullptr || take(arguments[0], chosen->parameters[0], values) != taken::yes) {
+    chosen = functions.choose(arguments, count, values);
+  }
+  run(chosen, callable, where, count, values, sink);
+}
+
+/// One call: chooses among `functions`, takes the values, runs, gives; else falls back. No
+/// allocation, lock, reference count or static on the way to a C function that is called as it is.
+template <class Home, class Sink>
+TYPEDCALL_IN_LINE inline void call(const overloads &functions, PyObject *callable,
+                                   const Home &where, std::size_t count, Sink &sink) {
+  const entry *chosen = functions.alone();
+  if (chosen == nullptr) return choose_and_run(functions, callable, where, count, sink);
+  native_value values[PyNativeSignature_MAX_ARGS + 1];
+  const value_type *type = chosen->parameters.data();
+  native_value *out = values;
+  if (chosen->parameters.size() != count) return finish(nullptr, callable, where, count, out, sink);
+  for (std::size_t i = 0; i < count; ++i, ++type) {
+    if (take(sink.look(i), *type, out) != taken::yes) {
+      return finish(nullptr, callable, where, count, values, sink);
+    }
+    out += type->is_buffer ? 2 : 1;
+  }
+  run(chosen, callable, where, count, values, sink);
+}
+
+}  // namespace calling
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_CALLING_CALL_H_
