@@ -5,6 +5,7 @@
 #define TYPEDCALL_CALLING_H_
 
 #include "typedcall/calling/call.h"
+#include "typedcall/namespace.h"
 
 // A sink has the values and takes the result of one call:
 //
