@@ -392,7 +392,7 @@ TEST_F(Call, FallsBackToPython) {
 TEST_F(Call, MoreArgumentsThanASignatureHas) {
   const overloads functions = of({"d->d", "dd->d"});
   const test_home home;
-  for (const std::size_t count : {127, 128, 200}) {
+  for (const std::size_t count : {127u, 128u, 200u}) {
     test_sink sink{callable_, home, std::vector<given>(count, given::real(1.0))};
     typedcall::calling::call(functions, callable_, home, count, sink);
     EXPECT_EQ(sink.error, "raised") << count;  // TypeError: Python's function takes one
