@@ -31,9 +31,11 @@ OTHER_PROGRAMS = {"test_build_systems", "test_callback_libraries", "test_cluster
                   "test_examples_package", "test_examples_rust", "test_figures", "test_install", "test_pages", "test_typing"}
 # Installs somebody's module from PyPI.
 NEEDS_NETWORK = {"test_examples_tags_for_others"}
-# For --full: attacks, too, a minute of Numba, the matrix of sinks that compile, and most of its processes.
+# For --full: attacks, too, random sets of overloads, a minute of Numba, the matrix of sinks that compile, and most of its
+# processes.
 SLOW = OTHER_PROGRAMS | NEEDS_NETWORK | {"test_conformance_numba", "test_matrix_full", "test_matrix_processes",
-                                         "test_numba_cache", "test_numba_cache_stale", "test_property_attack"}
+                                         "test_numba_cache", "test_numba_cache_stale", "test_overload_choice",
+                                         "test_property_attack"}
 # By a fixed seed but in --full.
 RANDOM = {"test_c_text_random", "test_numpy_buffers", "test_overload_choice", "test_property_attack"}
 # Begun first: at the end one of these would be waited for alone, ten seconds.

@@ -117,7 +117,7 @@ class Processes(Cells):
 
 
 #: Sinks whose processes are a sample for the gate.
-SAMPLE = ("sqlite", "loop")
+SAMPLE = ("sqlite", "typed function")
 
 
 def of(name, sink, properties=Matrix):
@@ -133,10 +133,6 @@ Sqlite = of("Sqlite", "sqlite")
 TvmFfi = of("TvmFfi", "tvm-ffi")
 Closure = of("Closure", "closure")
 FreeClosure = of("FreeClosure", "free closure")
-CallSite = of("CallSite", "call site")
-Fallback = of("Fallback", "fallback")
-Loop = of("Loop", "loop")
-CppCallback = of("CppCallback", "C++ callback")
 Callback = of("Callback", "callback")
 FreeCallback = of("FreeCallback", "free callback")
 ConvertingCallback = of("ConvertingCallback", "converting callback")
@@ -149,7 +145,7 @@ PyPyTypedFunction = of("PyPyTypedFunction", "pypy typed function")
 PyPy = of("PyPy", "pypy")
 
 SqliteInProcesses = of("SqliteInProcesses", SAMPLE[0], Processes)
-LoopInProcesses = of("LoopInProcesses", SAMPLE[1], Processes)
+TypedFunctionInProcesses = of("TypedFunctionInProcesses", SAMPLE[1], Processes)
 
 
 class Expected(unittest.TestCase):

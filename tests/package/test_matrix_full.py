@@ -1,4 +1,4 @@
-"""The matrix for sinks that compile something for each kind of value, or read whole queries: test_matrix.py."""
+"""The matrix for sinks that compile something, headers of ours or each kind of value, or read whole queries: test_matrix.py."""
 import unittest
 
 import support
@@ -10,6 +10,10 @@ from test_matrix import of  # noqa: E402
 Numba = of("Numba", "numba")
 DuckDb = of("DuckDb", "duckdb")
 Jax = of("Jax", "jax")
+CallSite = of("CallSite", "call site")
+Fallback = of("Fallback", "fallback")
+Loop = of("Loop", "loop")
+CppCallback = of("CppCallback", "C++ callback")
 Narrowing = of("Narrowing", "narrowing")
 Cython = of("Cython", "cython")
 
