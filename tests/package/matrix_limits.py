@@ -60,4 +60,6 @@ def why_not(sink, name, cell):
     """Returns why this cell is not asked, or ""."""
     if (sink.name, cell) == ("duckdb", "a destructor") and importlib.metadata.version("duckdb").startswith("1."):
         return "DuckDB 1.5.6 crashes in any query at the interpreter's end"
+    if (name, cell) == ("interpreters", "a GIL of its own") and sys.version_info[:2] == (3, 12):
+        return "ctypes, which the cells use, is for interpreters with one GIL in CPython 3.12"
     return LIMITS.get(sink.name, {}).get(name, {}).get(cell, "")
