@@ -4,7 +4,7 @@ import array
 import support
 import typedcall
 from matrix_sinks import Refused
-from matrix_values import Failure, is_same
+from matrix_values import Failure, found, is_same
 
 
 def doubles(*values):
@@ -110,15 +110,6 @@ def python_does(function, arguments):
         return NotTaken()
 
 
-def sink_does(sink, made, arguments, wanted):
-    try:
-        return sink.result(made(*arguments), wanted)
-    except Refused:
-        raise
-    except Exception as error:
-        return Failure(sink.kind_of(error))
-
-
 def calls(letters):
     """Returns the makers of the arguments of each call, by its name."""
     objects = {**OBJECTS, **numpy_arrays()}
@@ -156,7 +147,7 @@ def buffers(sink):
                         sink.passing(value, each)
                     else:
                         sink.crossing(value)
-                got = sink_does(sink, made, second, wanted)
+                got = found(sink, made, second, wanted)
             except Refused as error:
                 yield cell, "refused", str(error)
                 continue

@@ -16,12 +16,22 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
 
+/// Lets go of the GIL if this thread has it. Returns what reattach() takes, null if it has not.
+inline PyThreadState *detach() {
+  return PyTypedcall_IsAttached() != 0 ? PyEval_SaveThread() : nullptr;
+}
+
+/// Takes the GIL again; stops the thread for good where Python has ended.
+inline void reattach(PyThreadState *thread) {
+  if (thread != nullptr) internal::restore_thread(thread);
+}
+
 /// Runs `body` without the GIL if this thread has it.
 template <class Body>
 void without_gil(const Body &body) {
-  PyThreadState *const thread = PyTypedcall_IsAttached() != 0 ? PyEval_SaveThread() : nullptr;
+  PyThreadState *const thread = detach();
   body();
-  if (thread != nullptr) internal::restore_thread(thread);
+  reattach(thread);
 }
 
 /// fall_back() of a sink that has `object_ref box(std::size_t i)` and `bool give_object(PyObject

@@ -4,6 +4,8 @@
 #include "typedcall/resolve.h"
 
 // Behind Python.h.
+#include "typedcall/calling.h"
+
 #include "array_call.h"
 #include "capsule.h"
 #include "fall_back.h"
@@ -227,8 +229,8 @@ int add_compiled_codes_functions(PyObject *module) {
       {"LEAVE", reinterpret_cast<void *>(typedcall::python::leave)},
       {"CHECK", reinterpret_cast<void *>(typedcall::python::check)},
       // PyThreadState *(void), void (PyThreadState *).
-      {"DETACH", reinterpret_cast<void *>(typedcall::python::detach)},
-      {"REATTACH", reinterpret_cast<void *>(typedcall::python::reattach)},
+      {"DETACH", reinterpret_cast<void *>(typedcall::calling::detach)},
+      {"REATTACH", reinterpret_cast<void *>(typedcall::calling::reattach)},
   };
   for (const auto &each : all) {
     const object_ref address = object_ref::steal(PyLong_FromVoidPtr(each.address));

@@ -109,7 +109,7 @@ inline int fall_back(const fall_back_plan *plan, const native_value *values, voi
   return 0;
 }
 
-// For compiled code around a native function that needs a thread state, or must not have the GIL.
+// For compiled code around a native function that needs a thread state.
 
 /// Nonzero: this thread is attached. Asked once where code is entered.
 inline int is_attached() { return PyTypedcall_IsAttached(); }
@@ -128,17 +128,6 @@ inline int enter() {
 /// GIL: held.
 inline void leave(int entered) {
   PyGILState_Release(static_cast<PyGILState_STATE>(entered & ~kKnown));
-}
-
-/// For a function that takes the GIL itself: lets go of it if this thread has it. Returns what
-/// reattach() takes, null if it has not.
-inline PyThreadState *detach() {
-  return PyTypedcall_IsAttached() != 0 ? PyEval_SaveThread() : nullptr;
-}
-
-/// Stops the thread for good where Python has ended.
-inline void reattach(PyThreadState *thread) {
-  if (thread != nullptr) typedcall::internal::restore_thread(thread);
 }
 
 /// How check() is asked.

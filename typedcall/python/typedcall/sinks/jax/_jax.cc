@@ -198,7 +198,9 @@ Py_ssize_t add(const char *name, PyObject *row, PyObject *kept, PyObject *callab
   auto made = loop::make(entry.signature, needed, entry.address, object_ref::borrow(kept),
                          std::move(options));
   if (!made) return -1;
-  const bool takes_gil = needed != entry.flags && (needed & PyNativeCallable_NEEDS_THREAD) == 0;
+  PyNativeSignature parsed;  // which the loop has read, too
+  const bool takes_gil = PyNativeSignature_ParseString(entry.signature, &parsed, nullptr) == 0 &&
+                         PyNativeView_Of(&parsed, entry.flags).hold == PyNativeHold_NO_GIL;
   auto owned =
       std::make_unique<element_function>(element_function{name, std::move(*made), takes_gil});
   std::size_t at = count_of_all.load();
