@@ -1,5 +1,6 @@
 """How well a kind of value suits a parameter, as the extension module's table has it: what docs/ABI.md, 8.7, says in
 matrix_choice.py, which knows nothing of the table, for all kinds and all types."""
+import pathlib
 import unittest
 
 import matrix_choice
@@ -38,6 +39,13 @@ RANKS = {matrix_choice.EXACT: 1, matrix_choice.NEAR: 2, matrix_choice.SAFE: 3, m
 LETTERS = [*codes.CODES, "*s", "*kd", "*d", "&d", "&kd", "&?", "&O", "&s"]
 
 
+#: The rows and columns of the table in docs/reference/overloads.md.
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "reference" / "overloads.md"
+ROWS = ("BOOL", "INT", "INT_SUBCLASS", "ARRAY", "FLOAT", "FLOAT_SUBCLASS", "HAS_FLOAT", "COMPLEX", "COMPLEX_SUBCLASS",
+        "HAS_COMPLEX", "STR", "STR_SUBCLASS", "OTHER")
+COLUMNS = ("?", "bBhHiIlLqQnN", "dg", "f", ("Zd", "Zg"), ("Zf",), ("s", "*s"), "O")
+WORDS = {"exact": 1, "near": 2, "safe": 3, "-": None}
+
 GIVEN = {"__float__": 7.0, "__complex__": 7j, "__bool__": True}
 
 
@@ -66,6 +74,15 @@ class Table(unittest.TestCase):
         except ImportError:
             self.skipTest("NumPy is not installed")
         self.check(NUMPY, numpy=numpy)
+
+    def test_the_page_has_it(self):
+        text = PAGE.read_text(encoding="utf-8")
+        rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ")][1:]
+        self.assertEqual(len(rows), len(ROWS))
+        for kind, (_, *words) in zip(ROWS, rows):
+            for column, word in zip(COLUMNS, words):
+                for letters in column:
+                    self.assertEqual(_native.rank(kind, letters), WORDS[word.strip(" |")], (kind, letters))
 
     def test_of_libraries(self):
         for kind, own, python_kind in (("C_FLOAT", "f", "FLOAT"), ("C_COMPLEX", "Zf", "COMPLEX")):
