@@ -46,9 +46,6 @@ LIMITS = {
     },
 }
 
-if sys.version_info < (3, 14):
-    LIMITS["sqlite"]["no_memory"]["making"] = (
-        "CPython before 3.14 writes beyond atexit's table once it had no memory to grow it, by atexit.register() alone, too")
 if sys.version_info < (3, 12):
     LIMITS.update({sink: {"interpreters": {"one GIL": _MAIN}} for sink in ("callback", "free callback", "converting callback")})
 if sys.version_info >= (3, 14):

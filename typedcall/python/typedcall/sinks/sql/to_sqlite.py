@@ -3,6 +3,7 @@ and of APSW. The extension module of the package is the extension that a connect
 from __future__ import annotations
 
 import atexit
+import functools
 from typing import Any
 
 from typedcall.calling.choose import extension_of
@@ -13,13 +14,13 @@ from typedcall.tools.locks import RenewedLock
 _loading = RenewedLock()
 
 
+@functools.cache
 def _extension() -> Any:
     whose = (
         "which CPython's package has where it was built with SQLite's sqlite3ext.h (Debian: libsqlite3-dev)"
     )
     with extension_of("typedcall.sql", whose):
         from typedcall.sinks.sql import _sqlite
-    atexit.unregister(_sqlite.end)
     atexit.register(_sqlite.end)
     return _sqlite
 
