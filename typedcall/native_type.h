@@ -66,6 +66,13 @@ PyNative_INLINE enum PyNativeKind PyNativeType_Kind(PyNativeType type) {
   return type.is_pointer ? PyNativeKind_POINTER : PyNativeCode_Kind(type.code);
 }
 
+/// How C passes an argument or result of this type; PyNativePassed_ADDRESS for "&" and "*".
+/// GIL: none; any thread; any interpreter; no Python function is called.
+/// Source: PyNativeType_LIST.
+PyNative_INLINE enum PyNativePassed PyNativeType_Passed(PyNativeType type) {
+  return PyNativeKind_Passed(PyNativeType_Kind(type));
+}
+
 // 1 if the two are the same but for "k".
 PyNative_INLINE int PyNativeType_Internal_SameBesidesConst(PyNativeType a, PyNativeType b) {
   const enum PyNativeKind kind = PyNativeCode_Kind(a.code);

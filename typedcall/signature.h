@@ -122,22 +122,16 @@ PyNative_INLINE const char *PyNativeSignature_Internal_NoElement(int code, int i
   if ((is_pointer & PyNativePointer_BUFFER) == 0) {
     return NULL;
   }
-  switch (PyNativeCode_Kind(code)) {
-    case PyNativeKind_POINTER:
+  switch (code) {
+    case PyNativeType_POINTER:
       return "'*' cannot point to 'P': no number from Python becomes an address";
-    case PyNativeKind_OBJECT:
+    case PyNativeType_OBJECT:
       return "'*' cannot point to 'O': a buffer owns no objects";
-    case PyNativeKind_STRING:
+    case PyNativeType_STRING:
       return (is_pointer & PyNativePointer_CONST) != 0 ? "'*s' is const without 'k'" : NULL;
-    case PyNativeKind_VOID:
-    case PyNativeKind_BOOL:
-    case PyNativeKind_SIGNED:
-    case PyNativeKind_UNSIGNED:
-    case PyNativeKind_FLOATING:
-    case PyNativeKind_COMPLEX:
-      break;
+    default:
+      return NULL;
   }
-  return NULL;
 }
 
 // Reads one type, or "v", and moves *position behind it. Returns a null pointer, or the reason

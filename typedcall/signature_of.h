@@ -73,21 +73,8 @@ struct mantissa_bits<long double> : std::integral_constant<int, LDBL_MANT_DIG> {
 /// Can they be the elements of a buffer?
 template <class T>
 constexpr bool is_element_code() {
-  const int code = code_of<T>();
-  switch (PyNativeCode_Kind(code)) {
-    case PyNativeKind_BOOL:
-    case PyNativeKind_SIGNED:
-    case PyNativeKind_UNSIGNED:
-    case PyNativeKind_FLOATING:
-    case PyNativeKind_COMPLEX:
-      return true;
-    case PyNativeKind_VOID:
-    case PyNativeKind_POINTER:
-    case PyNativeKind_STRING:
-    case PyNativeKind_OBJECT:
-      break;
-  }
-  return false;
+  const PyNativePassed passed = PyNativeKind_Passed(PyNativeCode_Kind(code_of<T>()));
+  return passed != PyNativePassed_NOTHING && passed != PyNativePassed_ADDRESS;
 }
 
 /// Is it a buffer whose elements have a code, or are a text's?

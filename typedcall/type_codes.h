@@ -113,26 +113,48 @@ enum PyNativeKind {
   PyNativeKind_OBJECT
 };
 
+/// How C passes and returns a value, whatever it is to Python: what a call has to know.
+/// Source: the C compiler's own calling convention.
+enum PyNativePassed {
+  PyNativePassed_NOTHING,
+  PyNativePassed_SIGNED,
+  PyNativePassed_UNSIGNED,
+  PyNativePassed_FLOATING,
+  PyNativePassed_COMPLEX,
+  PyNativePassed_ADDRESS
+};
+
+/// How C passes a value of this kind.
+/// GIL: none; any thread; any interpreter; no Python function is called.
+/// Source: the C compiler's own calling convention.
+PyNative_INLINE enum PyNativePassed PyNativeKind_Passed(enum PyNativeKind kind) {
+  switch (kind) {
+    case PyNativeKind_SIGNED:
+      return PyNativePassed_SIGNED;
+    case PyNativeKind_BOOL:
+    case PyNativeKind_UNSIGNED:
+      return PyNativePassed_UNSIGNED;
+    case PyNativeKind_FLOATING:
+      return PyNativePassed_FLOATING;
+    case PyNativeKind_COMPLEX:
+      return PyNativePassed_COMPLEX;
+    case PyNativeKind_POINTER:
+    case PyNativeKind_STRING:
+    case PyNativeKind_OBJECT:
+      return PyNativePassed_ADDRESS;
+    case PyNativeKind_VOID:
+      break;
+  }
+  return PyNativePassed_NOTHING;
+}
+
 /// Has a result of this kind an error value, by which a function says that an exception is set? The
 /// value is -1 for signed and floating types, all ones for unsigned ones, NULL for all others. A
 /// function with another result reports errors by status, or cannot raise.
 /// GIL: none; any thread; any interpreter; no Python function is called.
 /// Source: docs/ABI.md, section 3, MAY_RAISE.
 PyNative_INLINE int PyNativeKind_HasErrorValue(enum PyNativeKind kind) {
-  switch (kind) {
-    case PyNativeKind_SIGNED:
-    case PyNativeKind_UNSIGNED:
-    case PyNativeKind_FLOATING:
-    case PyNativeKind_POINTER:
-    case PyNativeKind_STRING:
-    case PyNativeKind_OBJECT:
-      return 1;
-    case PyNativeKind_VOID:
-    case PyNativeKind_BOOL:
-    case PyNativeKind_COMPLEX:
-      break;
-  }
-  return 0;
+  return kind != PyNativeKind_VOID && kind != PyNativeKind_BOOL && kind != PyNativeKind_COMPLEX;
 }
 
 // C99 has no alignof, and __alignof__ is the preferred alignment, which i386 makes larger.

@@ -55,6 +55,7 @@ int main(void) {
   if (PyNativeType_Size(signature.args[0]) != sizeof(double *)) return 8;
   if (PyNativeType_Alignment(signature.result) > sizeof(double)) return 9;
   if (PyNativeType_Kind(signature.args[1]) != PyNativeKind_SIGNED) return 10;
+  if (PyNativeType_Passed(signature.args[0]) != PyNativePassed_ADDRESS) return 10;
   if (PyNativeSignature_Print(&signature, buffer, sizeof buffer) != 6) return 11;
   if (strcmp(buffer, "&dn->d") != 0) return 12;
   if (PyNativeSignature_ParseString("dx->d", &signature, &fault) != -1) return 13;

@@ -44,6 +44,7 @@ PyNative_INLINE bool parses_and_prints() {
          PyNativeType_Size(signature.args[0]) == sizeof(double *) &&
          PyNativeType_Alignment(signature.args[0]) == alignof(double *) &&
          PyNativeType_Kind(signature.args[1]) == PyNativeKind_SIGNED &&
+         PyNativeType_Passed(signature.args[1]) == PyNativePassed_SIGNED &&
          PyNativeSignature_Print(&signature, buffer, sizeof buffer) == 6 && buffer[0] == '&' &&
          buffer[5] == 'd' && buffer[6] == '\0';
 }

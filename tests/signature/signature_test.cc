@@ -41,6 +41,19 @@ TEST(TypeCodes, WhatIsNoCode) {
   EXPECT_EQ(PyNativeCode_FromLetters('\0', '\0'), -1);
 }
 
+TEST(TypeCodes, EachKindIsPassedAsCPassesIt) {
+  constexpr PyNativePassed passed[] = {
+      PyNativePassed_NOTHING,  PyNativePassed_UNSIGNED, PyNativePassed_SIGNED,
+      PyNativePassed_UNSIGNED, PyNativePassed_FLOATING, PyNativePassed_COMPLEX,
+      PyNativePassed_ADDRESS,  PyNativePassed_ADDRESS,  PyNativePassed_ADDRESS};
+  static_assert(std::size(passed) == PyNativeKind_OBJECT + 1);
+  for (std::size_t kind = 0; kind < std::size(passed); ++kind) {
+    EXPECT_EQ(PyNativeKind_Passed(static_cast<PyNativeKind>(kind)), passed[kind]) << kind;
+  }
+  EXPECT_EQ(PyNativeType_Passed({PyNativeType_DOUBLE, PyNativePointer_TO}), PyNativePassed_ADDRESS);
+  EXPECT_EQ(PyNativeType_Passed({PyNativeType_COUNT, 0}), PyNativePassed_NOTHING);
+}
+
 TEST(Parse, EveryCodeAsArgumentResultAndPointer) {
   for (const Code &code : codes) {
     const std::string letters = code.letters;

@@ -55,22 +55,19 @@ struct ffi_real<long double> {
 /// The libffi type of a native type; every code of the grammar has one.
 inline ffi_type *ffi_type_of(PyNativeType type) {
   const std::size_t size = PyNativeType_Size(type);
-  switch (PyNativeType_Kind(type)) {
-    case PyNativeKind_VOID:
+  switch (PyNativeType_Passed(type)) {
+    case PyNativePassed_NOTHING:
       return &ffi_type_void;
-    case PyNativeKind_BOOL:
-    case PyNativeKind_UNSIGNED:
+    case PyNativePassed_UNSIGNED:
       return ffi_integer(size, false);
-    case PyNativeKind_SIGNED:
+    case PyNativePassed_SIGNED:
       return ffi_integer(size, true);
-    case PyNativeKind_FLOATING:
+    case PyNativePassed_FLOATING:
       return with_real_type(type.code, [](auto real) { return ffi_real<decltype(real)>::alone(); });
-    case PyNativeKind_COMPLEX:
+    case PyNativePassed_COMPLEX:
       return with_real_type(type.code,
                             [](auto real) { return ffi_real<decltype(real)>::paired(); });
-    case PyNativeKind_POINTER:
-    case PyNativeKind_STRING:
-    case PyNativeKind_OBJECT:
+    case PyNativePassed_ADDRESS:
       return &ffi_type_pointer;
   }
   return &ffi_type_void;
@@ -107,10 +104,9 @@ class ffi_signature {
         call.types.push_back(internal::ffi_integer(sizeof(Py_ssize_t), true));
       }
     }
-    const PyNativeKind kind = PyNativeType_Kind(parsed.result);
+    const PyNativePassed passed = PyNativeType_Passed(parsed.result);
     call.result_size = PyNativeType_Size(parsed.result);
-    call.narrow = (kind == PyNativeKind_BOOL || kind == PyNativeKind_SIGNED ||
-                   kind == PyNativeKind_UNSIGNED) &&
+    call.narrow = (passed == PyNativePassed_SIGNED || passed == PyNativePassed_UNSIGNED) &&
                   call.result_size < sizeof(ffi_arg);
     if (ffi_prep_cif(&call.cif, FFI_DEFAULT_ABI, static_cast<unsigned>(call.types.size()),
                      internal::ffi_type_of(parsed.result), call.types.data()) != FFI_OK) {

@@ -43,18 +43,15 @@ enum class register_class : std::uint8_t { integer, floating, none };
 
 /// Which registers a value of that type travels in; none: it needs libffi.
 inline register_class register_class_of(PyNativeType type) {
-  switch (PyNativeType_Kind(type)) {
-    case PyNativeKind_BOOL:
-    case PyNativeKind_SIGNED:
-    case PyNativeKind_UNSIGNED:
-    case PyNativeKind_POINTER:
-    case PyNativeKind_STRING:
-    case PyNativeKind_OBJECT:
+  switch (PyNativeType_Passed(type)) {
+    case PyNativePassed_SIGNED:
+    case PyNativePassed_UNSIGNED:
+    case PyNativePassed_ADDRESS:
       return register_class::integer;
-    case PyNativeKind_FLOATING:
+    case PyNativePassed_FLOATING:
       return is_wide(type) ? register_class::none : register_class::floating;
-    case PyNativeKind_VOID:
-    case PyNativeKind_COMPLEX:
+    case PyNativePassed_NOTHING:
+    case PyNativePassed_COMPLEX:
       break;
   }
   return register_class::none;

@@ -124,13 +124,9 @@ constexpr int rank_of(PyNativeType type) {
       return 3;
     case PyNativeKind_COMPLEX:
       return 4;
-    case PyNativeKind_VOID:
-    case PyNativeKind_POINTER:
-    case PyNativeKind_STRING:
-    case PyNativeKind_OBJECT:
-      break;
+    default:  // no number
+      return -1;
   }
-  return -1;
 }
 
 /// Bits of an integer's magnitude, or of the numbers that a floating type (one part of a complex
