@@ -4,8 +4,11 @@
 #define TYPEDCALL_BOXED_CALL_H_
 
 #include <cstddef>
+#include <type_traits>
 
+#include "typedcall/attach.h"
 #include "typedcall/convert/boxed_buffer.h"
+#include "typedcall/convert/by_name.h"
 #include "typedcall/convert/convert.h"
 #include "typedcall/namespace.h"
 #include "typedcall/stats.h"
@@ -14,16 +17,87 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Argument number `at`; `buffers` are those of the call, `count` of them, if there are any.
+/// A Python callable for callers that have all arguments in order, as C has them; borrowed. GIL:
+/// held wherever a non-empty one is made, copied or destroyed.
+class python_callable {
+ public:
+  python_callable() = default;
+  /// It takes all arguments by position.
+  python_callable(PyObject *callable) : callable_(callable) {}
+  /// It is called with `count` arguments, the last ones by name where it takes them so only, in
+  /// this interpreter. False with MemoryError.
+  bool set(PyObject *callable, std::size_t count) {
+    callable_ = callable;
+    return find_names(callable, count, &names_) && home_.set_current();
+  }
+
+  PyObject *get() const { return callable_; }
+  /// Of the last arguments, a tuple; null: none.
+  PyObject *names() const { return names_.get(); }
+  const home_interpreter &home() const { return home_; }
+  /// run_attached_to(). GIL: none, or held.
+  template <class Call>
+  bool attached(const Call &call) const {
+    return run_attached_to(home_, callable_, call);
+  }
+
+ private:
+  PyObject *callable_ = nullptr;
+  object_ref names_;
+  home_interpreter home_;
+};
+
+/// The arguments of one call of a Python callable, made of what C has. GIL: held.
+template <std::size_t most>
+class boxed_arguments {
+ public:
+  boxed_arguments() { stack_[0] = nullptr; }
+  boxed_arguments(const boxed_arguments &) = delete;
+  boxed_arguments &operator=(const boxed_arguments &) = delete;
+  ~boxed_arguments() {
+    while (count_ > 0) give_back_reference(stack_[count_--]);
+  }
+
+  /// Adds one, a new reference. False with the exception of what is NULL.
+  bool add(PyObject *argument) {
+    if (argument != nullptr) {
+      stack_[++count_] = argument;
+      return true;
+    }
+    if (PyErr_Occurred() == nullptr) {
+      PyErr_SetString(PyExc_SystemError, "typedcall: a NULL object argument");
+    }
+    return false;
+  }
+
+  /// Calls with all that were added, which are given back. Null with an exception.
+  object_ref call(const python_callable &callee) {
+    stats::add(event::boxed);
+    PyObject *const names = callee.names();
+    const auto named = static_cast<std::size_t>(names != nullptr ? PyTuple_GET_SIZE(names) : 0);
+    PyObject *const result = PyObject_Vectorcall(
+        callee.get(), stack_ + 1, (count_ - named) | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
+    while (count_ > 0) Py_DECREF(stack_[count_--]);
+    return object_ref::steal(result);
+  }
+
+ private:
+  // One place more in front lets a bound method put its self there instead of copying.
+  PyObject *stack_[most + 1];
+  std::size_t count_ = 0;
+};
+
+/// A new reference to argument number `at`; `buffers` are those of the call, `count` of them, if
+/// there are any.
 template <class T>
-object_ref box_argument(T value, copied_buffer *buffers, std::size_t count, std::size_t at) {
+PyObject *box_argument(T value, copied_buffer *buffers, std::size_t count, std::size_t at) {
   (void)value, (void)buffers, (void)count, (void)at;
   if constexpr (std::is_same_v<T, PyObject *>) {
-    return object_ref::borrow(value);
+    return object_ref::borrow(value).release();
   } else if constexpr (is_buffer<T>) {
-    return object_ref::steal(box_buffer(buffers, count, at));
+    return box_buffer(buffers, count, at);
   } else {
-    return object_ref::steal(to_python(value));
+    return to_python(value);
   }
 }
 
@@ -33,40 +107,31 @@ void note_buffer(T value, copied_buffer *own) {
   if constexpr (is_buffer<T>) own->parts = parts_of(value);
 }
 
+/// boxed_call(), and of a `void *` for a result that is not wanted.
 template <class R, class... A>
-bool box_and_call(PyObject *callable, R *result, A... arguments) {
+bool box_and_call(const python_callable &callee, R *result, A... arguments) {
   constexpr std::size_t count = sizeof...(A);
   constexpr bool has_buffers = (is_buffer<A> || ...);
-  stats::add(event::boxed);
   copied_buffer buffers[has_buffers ? count : 1];
-  if constexpr (has_buffers) {
-    std::size_t at = 0;
-    (note_buffer<A>(arguments, &buffers[at++]), ...);
-  }
-  object_ref boxed[count + 1];
-  // One place more in front lets a bound method put its self there instead of copying.
-  PyObject *stack[count + 1] = {nullptr};
   [[maybe_unused]] std::size_t next = 0;
-  // None is made while an exception waits.
-  const bool all_are_boxed = ((boxed[next] = box_argument<A>(arguments, buffers, count, next),
-                               stack[next + 1] = boxed[next].get(), stack[++next] != nullptr) &&
-                              ...);
-  if (!all_are_boxed) {
-    if (!PyErr_Occurred()) {
-      PyErr_SetString(PyExc_SystemError, "typedcall: a NULL object argument");
-    }
-    return false;
+  if constexpr (has_buffers) {
+    (note_buffer<A>(arguments, &buffers[next++]), ...);
+    next = 0;
   }
-  object_ref returned = object_ref::steal(
-      PyObject_Vectorcall(callable, stack + 1, count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+  boxed_arguments<count != 0 ? count : 1> boxed;
+  // None is made while an exception waits.
+  if (!(boxed.add(box_argument<A>(arguments, buffers, count, next++)) && ...)) return false;
+  object_ref returned = boxed.call(callee);
   if constexpr (has_buffers) {
     for (const copied_buffer &each : buffers) finish_buffer(each);
     for (copied_buffer &each : buffers) each.copy.reset();
   }
-  for (object_ref &argument : boxed) argument.reset();
   if constexpr (std::is_same_v<R, PyObject *>) {
     *result = returned.release();
     return *result != nullptr;
+  } else if constexpr (std::is_void_v<R>) {
+    static_cast<void>(result);
+    return static_cast<bool>(returned);
   } else {
     const bool is_converted = returned && from_python(returned.get(), result);
     returned.reset();
@@ -80,7 +145,9 @@ bool box_and_call(PyObject *callable, R *result, A... arguments) {
 /// a conversion has set. An object result is a new reference. GIL: held.
 template <class R, class... A>
 bool boxed_call(PyObject *callable, R *result, A... arguments) {
-  return run_python([&] { return internal::box_and_call(callable, result, arguments...); });
+  return run_python([&] {
+    return internal::box_and_call(internal::python_callable(callable), result, arguments...);
+  });
 }
 
 }  // namespace TYPEDCALL_LAYOUT

@@ -31,22 +31,24 @@ template <class R, class... A>
 class called_back<R(A...)> {
  public:
   called_back(const PyTypedcall_Interface *interface, PyObject *callable, capabilities can)
-      : function_(resolve_fallback<R(A...)>(interface, callable, can)),
-        callable_(object_ref::borrow(callable)) {
-    if (function_ && !home_.set_current()) function_ = {};
+      : function_(resolve_fallback<R(A...)>(interface, callable, can)) {
+    if (function_ && !callee_.set(callable, sizeof...(A))) function_ = {};
   }
 
   bool is_empty() const { return !function_; }
   /// ValueError.
   TYPEDCALL_RARE void fail(const char *reason) {
-    waiting_.run_attached(home_, callable(), [&] {
+    waiting_.run_attached(callee_, [&] {
       PyErr_SetString(PyExc_ValueError, reason);
       return false;
     });
   }
   bool may_fall_back() const { return function_.may_fall_back(); }
+  PyObject *keep_alive() const { return function_.keep_alive(); }
   waiting_exception &waiting() { return waiting_; }
-  PyObject *callable() const { return callable_.get(); }
+  const waiting_exception &waiting() const { return waiting_; }
+  /// Borrowed from what keep_alive() is.
+  PyObject *callable() const { return callee_.get(); }
 
   /// `*result` is what the function gives (of void nothing). False: there is an exception.
   template <bool falls_back, class Result>
@@ -80,21 +82,12 @@ class called_back<R(A...)> {
  private:
   template <class Result>
   TYPEDCALL_RARE bool call_boxed(Result *result, A... args) {
-    return waiting_.run_attached(home_, callable(), [&] {
-      if constexpr (std::is_void_v<R>) {
-        PyObject *ignored = nullptr;
-        const bool is_done = box_and_call(callable(), &ignored, args...);
-        Py_XDECREF(ignored);
-        return is_done;
-      } else {
-        return box_and_call(callable(), result, args...);
-      }
-    });
+    return waiting_.run_attached(
+        callee_, [&] { return box_and_call(callee_, static_cast<R *>(result), args...); });
   }
 
   fallback_function<R(A...)> function_;
-  object_ref callable_;
-  home_interpreter home_;
+  python_callable callee_;
   waiting_exception waiting_;
 };
 
@@ -181,8 +174,12 @@ class callback<R(P...), Result(A...)> {
   void on_error(error_type value) { error_ = value; }
   /// False with the exception of a call since the last check(). GIL: held.
   bool check() { return !called_.waiting().raise(); }
-  /// For the tp_traverse of an object that has the callback: what it keeps, borrowed.
-  PyObject *callable() const { return called_.callable(); }
+  /// For the tp_traverse of an object that has the callback: visits all that it keeps.
+  int traverse(visitproc visit, void *arg) const {
+    Py_VISIT(called_.keep_alive());
+    Py_VISIT(called_.waiting().get());
+    return 0;
+  }
 
  private:
   static constexpr error_type usual_error() {

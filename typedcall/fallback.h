@@ -21,25 +21,16 @@ namespace internal {
 /// The result of the Python callable, called from whichever thread; the error value where it fails,
 /// or an exception is pending. GIL: none, or held.
 template <class R, class... A>
-TYPEDCALL_RARE R call_boxed_from_anywhere(const home_interpreter &home, PyObject *callable,
-                                          A... args) {
-  if constexpr (std::is_void_v<R>) {
-    run_attached_to(home, callable, [&](bool) {
-      if (PyErr_Occurred() != nullptr) return false;
-      PyObject *ignored = nullptr;
-      const bool is_done = box_and_call(callable, &ignored, args...);
-      Py_XDECREF(ignored);
-      return is_done;
-    });
-  } else {
-    R result{};
-    const bool is_done = run_attached_to(home, callable, [&](bool) {
-      return PyErr_Occurred() == nullptr && box_and_call(callable, &result, args...);
-    });
+TYPEDCALL_RARE R call_boxed_from_anywhere(const python_callable &callee, A... args) {
+  std::conditional_t<std::is_void_v<R>, char, R> result{};
+  const bool is_done = callee.attached([&](bool) {
+    return PyErr_Occurred() == nullptr && box_and_call(callee, static_cast<R *>(&result), args...);
+  });
+  (void)is_done;
+  if constexpr (!std::is_void_v<R>) {
     if constexpr (has_error_value<R>) {
       if (!is_done) return error_value<R>();
     }
-    (void)is_done;
     return result;
   }
 }
@@ -104,8 +95,8 @@ class fallback_function<R(A...)> {
   explicit fallback_function(function<R(A...)> plain) : plain_(std::move(plain)) {}
   /// `callable` is borrowed from what `back` keeps alive. Empty with MemoryError. GIL: held; the
   /// function belongs to this interpreter.
-  fallback_function(function<signature> back, PyObject *callable) : callable_(callable) {
-    if (home_.set_current()) back_ = std::move(back);
+  fallback_function(function<signature> back, PyObject *callable) {
+    if (callee_.set(callable, sizeof...(A))) back_ = std::move(back);
   }
 
   explicit operator bool() const { return static_cast<bool>(plain_) || may_fall_back(); }
@@ -148,14 +139,11 @@ class fallback_function<R(A...)> {
   }
 
  private:
-  R call_boxed(A... args) const {
-    return internal::call_boxed_from_anywhere<R>(home_, callable_, args...);
-  }
+  R call_boxed(A... args) const { return internal::call_boxed_from_anywhere<R>(callee_, args...); }
 
   function<R(A...)> plain_;
   function<signature> back_;
-  PyObject *callable_ = nullptr;
-  internal::home_interpreter home_;
+  internal::python_callable callee_;
 };
 
 namespace internal {

@@ -89,7 +89,8 @@ class loop {
     made.self_ = std::move(options.self);
     if (made.plan_.falls_back) {
       made.callable_ = bound_to(made.self_.get(), options.callable.get());
-      if (!made.callable_ || !made.home_.set_current()) return std::nullopt;
+      if (!made.callable_) return std::nullopt;
+      if (!made.back_.set(made.callable_.get(), made.plan_.inputs.size())) return std::nullopt;
     }
     return made;
   }
@@ -363,7 +364,7 @@ class loop {
   TYPEDCALL_OUT_OF_LINE std::intptr_t run_falling_back(char *const *args, std::intptr_t count,
                                                        const std::intptr_t *steps, bool holds,
                                                        PyThreadState *detached) const {
-    const internal::element_fallback back = {callable_.get(), &home_, detached};
+    const internal::element_fallback back = {&back_, detached};
     const auto run = holds ? &internal::run_elements<true, internal::element_fallback>
                            : &internal::run_elements<false, internal::element_fallback>;
     return run(plan_, *invoke_, self_.get(), args, steps, count, back);
@@ -379,7 +380,7 @@ class loop {
   object_ref self_;
   object_ref keep_alive_;
   object_ref callable_;  // where the function falls back
-  internal::home_interpreter home_;
+  internal::python_callable back_;
 };
 
 }  // namespace TYPEDCALL_LAYOUT

@@ -100,19 +100,15 @@ template <class R, class... A>
 class narrowing_function<R(A...)> {
  public:
   narrowing_function() = default;
-  /// `callable` is the Python callable behind `native`. Empty with MemoryError. GIL: held; the
-  /// function belongs to this interpreter.
-  narrowing_function(fallback_function<R(A...)> native, object_ref callable) {
-    if (!home_.set_current()) return;
-    native_ = std::move(native);
-    callable_ = std::move(callable);
+  /// `callable` is the Python callable behind `native`, borrowed from what that keeps alive. Empty
+  /// with MemoryError. GIL: held; the function belongs to this interpreter.
+  narrowing_function(fallback_function<R(A...)> native, PyObject *callable) {
+    if (callee_.set(callable, sizeof...(A))) native_ = std::move(native);
   }
 
   explicit operator bool() const { return static_cast<bool>(native_); }
-  /// The native function, which takes the very types.
+  /// The native function, which takes the very types. It keeps all that this one needs.
   const fallback_function<R(A...)> &native() const { return native_; }
-  /// The Python callable. Borrowed, for tp_traverse, as what native() keeps alive; null when empty.
-  PyObject *callable() const { return callable_.get(); }
 
   /// Undefined when empty.
   template <class... Given>
@@ -124,8 +120,7 @@ class narrowing_function<R(A...)> {
     if (TYPEDCALL_EXPECT((internal::has_room<A>(args) && ...), 1)) {
       return native_(internal::narrowed<A>(args)...);
     }
-    return internal::call_boxed_from_anywhere<R>(home_, callable_.get(),
-                                                 internal::widened(args)...);
+    return internal::call_boxed_from_anywhere<R>(callee_, internal::widened(args)...);
   }
 
   /// After a call: is an exception set? GIL: held.
@@ -142,8 +137,7 @@ class narrowing_function<R(A...)> {
 
  private:
   fallback_function<R(A...)> native_;
-  object_ref callable_;
-  internal::home_interpreter home_;
+  internal::python_callable callee_;
 };
 
 /// narrowing<int(int, int)>(interface, callable): of an entry `ii->i` that needs no more than
@@ -154,7 +148,7 @@ narrowing_function<Signature> narrowing(const PyTypedcall_Interface *interface, 
                                         capabilities can = 0) {
   auto native = resolve_fallback<Signature>(interface, callable, can);
   if (!native) return {};
-  return {std::move(native), object_ref::borrow(callable)};
+  return {std::move(native), callable};
 }
 
 }  // namespace TYPEDCALL_LAYOUT

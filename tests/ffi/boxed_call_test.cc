@@ -1,5 +1,5 @@
 // typedcall::boxed_call: values through Python callables and back, conversions that fail, object
-// results, bound methods, references.
+// results, bound methods, references; and which arguments go by name where C has them in order.
 
 #include "typedcall/boxed_call.h"
 
@@ -175,6 +175,65 @@ TEST_F(BoxedCall, KeepsNoReferences) {
   }
   EXPECT_EQ(Py_REFCNT(object.get()), before);
   EXPECT_EQ(Py_REFCNT(first.get()), callable_before);
+}
+
+// The names of the last of `count` arguments of an expression, or an exception.
+std::string Names(Scope *scope, const char *expression, std::size_t count) {
+  const Ref callable = scope->Eval(expression);
+  typedcall::object_ref names;
+  if (!typedcall::internal::find_names(callable.get(), count, &names)) return TakeError();
+  if (!names) return "none";
+  const Ref text = Ref::Steal(PyObject_Repr(names.get()));
+  return PyUnicode_AsUTF8(text.get());
+}
+
+TEST(FindNames, OfPythonFunctions) {
+  Scope scope;
+  EXPECT_EQ(Names(&scope, "lambda a, b=1, *, c, d=2: 0", 4), "('c', 'd')");
+  EXPECT_EQ(Names(&scope, "lambda a, b=1, *, c, d=2: 0", 3), "('c',)");
+  for (const std::size_t count : {0, 2, 5}) {
+    EXPECT_EQ(Names(&scope, "lambda a, b=1, *, c, d=2: 0", count), "none") << count;
+  }
+  EXPECT_EQ(Names(&scope, "lambda *, a: 0", 1), "('a',)");
+  EXPECT_EQ(Names(&scope, "lambda a, b: 0", 2), "none");
+  EXPECT_EQ(Names(&scope, "lambda *args, a: 0", 1), "none");
+  EXPECT_EQ(Names(&scope, "lambda *, a, **rest: 0", 1), "none");
+}
+
+TEST(FindNames, OfTextSignatures) {
+  Scope scope;
+  scope.Run(
+      "class Other:\n"
+      "    def __init__(self, text): self.__text_signature__ = text\n"
+      "class Raising:\n"
+      "    def __init__(self, error): self.error = error\n"
+      "    def __getattr__(self, name): raise self.error\n");
+  EXPECT_EQ(Names(&scope, "sorted", 3), "('key', 'reverse')");
+  EXPECT_EQ(Names(&scope, "[].sort", 2), "('key', 'reverse')");
+  EXPECT_EQ(Names(&scope, "pow", 3), "none");
+  EXPECT_EQ(
+      Names(&scope,
+            R"py(Other(r"""($x, a=',*', /, b=(1, [2]), *, c = 'it\')', d: int = {")": 1})"""))py",
+            4),
+      "('c', 'd')");
+  for (const char *const each : {"", "(", "()", "(*", "(a, *", "(a, *)", "(a, *b, c)", "(*, **a)",
+                                 "(a, b=')", "a, *, b", "(,,,)"}) {
+    scope.Set("text", Ref::Steal(PyUnicode_FromString(each)).get());
+    EXPECT_EQ(Names(&scope, "Other(text)", 2), "none") << each;
+  }
+  EXPECT_EQ(Names(&scope, "Other('(a, *, b')", 2), "('b',)");
+  EXPECT_EQ(Names(&scope, "Other(5)", 2), "none");
+  EXPECT_EQ(Names(&scope, "Raising(ValueError('no'))", 2), "none");
+  EXPECT_EQ(Names(&scope, "Raising(KeyboardInterrupt('now'))", 2), "KeyboardInterrupt: now");
+  EXPECT_EQ(Names(&scope, "Raising(MemoryError('none'))", 2), "MemoryError: none");
+}
+
+TEST(FindNames, KeepsAPendingException) {
+  Scope scope;
+  PyErr_SetString(PyExc_KeyError, "before");
+  typedcall::object_ref names;
+  EXPECT_TRUE(typedcall::internal::find_names(Py_None, 2, &names));
+  EXPECT_EQ(TakeError(), "KeyError: 'before'");
 }
 
 }  // namespace

@@ -34,6 +34,11 @@ double root_of_negative(double x) {
   if (x < -1e9) throw std::domain_error("far below");
   return x;
 }
+std::optional<double> power(double x, double factor) noexcept {
+  if (x < 0) return std::nullopt;
+  return x * factor;
+}
+double less(double x, double factor) { return x - factor; }
 std::optional<long> square(long x) noexcept {
   long result;
   if (__builtin_mul_overflow(x, x, &result)) return std::nullopt;
@@ -61,6 +66,8 @@ int status(double x, double *) noexcept { return x < 0; }  // a function of two 
 
 typedcall::method_table methods{
     def<root>("root", typedcall::otherwise<root_of_negative>),
+    def<power>("power", typedcall::otherwise<less>, typedcall::arg("x"), typedcall::keyword_only,
+               typedcall::arg("factor")),
     def<square>("square", typedcall::otherwise<big_square>),
     def<is_even>("is_even", typedcall::falls_back),
     def<check>("check", typedcall::falls_back),
@@ -97,6 +104,12 @@ TEST(Fallback, ThePythonCallablesResult) {
   EXPECT_FALSE(f.raised(-1.0)) << "the error value is a result like any other";
   EXPECT_EQ(Resolved<long(long)>("square")(std::numeric_limits<long>::max()), -5);
   EXPECT_EQ(TakeError(), "");
+}
+
+TEST(Fallback, WhatGoesByNameOnly) {
+  const auto f = Resolved<double(double, double)>("power");
+  EXPECT_EQ(f(2.0, 3.0), 6.0);
+  EXPECT_EQ(f(-2.0, 3.0), -5.0) << TakeError();
 }
 
 TEST(Fallback, WhileAnExceptionIsPendingNothingIsCalled) {

@@ -26,16 +26,16 @@ class waiting_exception {
   PyObject *get() const { return object_.load(); }
 
   /// Runs `body`, which gives false with an exception, in whichever thread, and keeps that. What
-  /// was pending there stays. False: there is an exception, or no interpreter any more.
-  template <class Body>
-  TYPEDCALL_RARE bool run_attached(const home_interpreter &home, PyObject *callable,
-                                   const Body &body) {
+  /// was pending there stays. False: there is an exception, or no interpreter any more. `callee` is
+  /// a python_callable.
+  template <class Callee, class Body>
+  TYPEDCALL_RARE bool run_attached(const Callee &callee, const Body &body) {
     bool is_done = false;
-    run_attached_to(home, callable, [&](bool) {
+    callee.attached([&](bool) {
       PyObject *kind, *pending, *traceback;
       PyErr_Fetch(&kind, &pending, &traceback);
       is_done = body();
-      if (!is_done) keep(callable);
+      if (!is_done) keep(callee.get());
       PyErr_Restore(kind, pending, traceback);
       return true;
     });

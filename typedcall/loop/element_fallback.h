@@ -1,10 +1,10 @@
-// Where a function in a loop over arrays falls back: that element's values as Python objects, the
-// call of the Python callable, and its result back, chosen by type codes.
+// Where a function whose types are known at run time falls back: its arguments as Python objects,
+// the call of the Python callable, and its result back, chosen by type codes.
 #ifndef TYPEDCALL_LOOP_ELEMENT_FALLBACK_H_
 #define TYPEDCALL_LOOP_ELEMENT_FALLBACK_H_
 
-#include "typedcall/fallback.h"
-// fallback.h comes first, because of Python.h.
+#include "typedcall/boxed_call.h"
+// boxed_call.h comes first, because of Python.h.
 #include <cstddef>
 #include <cstring>
 
@@ -71,35 +71,58 @@ inline bool unbox_element(PyNativeType type, PyObject *object, wide_value *to) {
   return true;
 }
 
-/// Calls `callable` with the values of one element, which do not include self. False with an
-/// exception. GIL: held; one that is pending already is left, and nothing is called.
-TYPEDCALL_RARE inline bool call_element(PyObject *callable, const element_plan &plan,
+/// Calls `callee` with `values`, which do not include self; a buffer, of which it gets a copy, is
+/// two of them. `buffers` are as many as there are arguments, or null. False with an exception.
+inline bool call_with(const python_callable &callee, const element_plan &plan,
+                      const native_value *values, copied_buffer *buffers, wide_value *result) {
+  boxed_arguments<most_arguments> boxed;
+  const std::size_t count = plan.inputs.size();
+  for (std::size_t i = 0; i < count; ++i, ++values) {
+    const PyNativeType type = plan.inputs[i];
+    if (PyNativeType_IsBuffer(type) == 0) {
+      if (!boxed.add(box_element(type, *values))) return false;
+    } else if (!boxed.add(box_buffer(buffers, count, i))) {
+      return false;
+    } else {
+      ++values;
+    }
+  }
+  const object_ref returned = boxed.call(callee);
+  for (std::size_t i = 0; buffers != nullptr && i < count; ++i) finish_buffer(buffers[i]);
+  return returned && unbox_element(plan.output, returned.get(), result);
+}
+
+TYPEDCALL_RARE inline bool call_with_copies(const python_callable &callee, const element_plan &plan,
+                                            const native_value *values, wide_value *result) {
+  copied_buffer buffers[most_arguments];
+  const native_value *next = values;
+  for (std::size_t i = 0; i < plan.inputs.size(); ++i, ++next) {
+    const PyNativeType type = plan.inputs[i];
+    if (PyNativeType_IsBuffer(type) == 0) continue;
+    const auto *const data = (next++)->get<const void *>();
+    buffers[i].parts = {type, data, next->get<std::size_t>()};
+  }
+  return call_with(callee, plan, values, buffers, result);
+}
+
+/// Calls the Python callable with what a C function gets. False with an exception. GIL: held; one
+/// that is pending already is left, and nothing is called.
+TYPEDCALL_RARE inline bool call_element(const python_callable &callee, const element_plan &plan,
                                         const native_value *values, wide_value *result) {
   if (PyErr_Occurred() != nullptr) return false;
-  stats::add(event::boxed);
-  object_ref boxed[most_arguments];
-  PyObject *stack[most_arguments + 1] = {nullptr};
-  const std::size_t count = plan.inputs.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    boxed[i] = object_ref::steal(box_element(plan.inputs[i], values[i]));
-    if (!boxed[i]) return false;
-    stack[i + 1] = boxed[i].get();
-  }
-  const object_ref returned = object_ref::steal(
-      PyObject_Vectorcall(callable, stack + 1, count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
-  return returned && unbox_element(plan.output, returned.get(), result);
+  return plan.has_buffers() ? call_with_copies(callee, plan, values, result)
+                            : call_with(callee, plan, values, nullptr, result);
 }
 
 /// What a loop calls for an element without a result.
 struct element_fallback {
-  PyObject *callable = nullptr;
-  const home_interpreter *home = nullptr;
+  const python_callable *callee = nullptr;
   /// What the loop has let go of; null: the thread may be attached or not.
   PyThreadState *detached = nullptr;
 
   bool operator()(const element_plan &plan, const native_value *values, wide_value *result) const {
-    const auto call = [&](bool) { return call_element(callable, plan, values, result); };
-    if (detached == nullptr) return run_attached_to(*home, callable, call);
+    const auto call = [&](bool) { return call_element(*callee, plan, values, result); };
+    if (detached == nullptr) return callee->attached(call);
     restore_thread(detached);
     const bool is_done = run_python([&] { return call(true); });
     PyEval_SaveThread();

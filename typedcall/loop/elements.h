@@ -93,6 +93,13 @@ struct element_plan {
   static bool is_object(PyNativeType type) {
     return PyNativeType_Kind(type) == PyNativeKind_OBJECT;
   }
+  /// Not of a loop; of other calls by type codes.
+  bool has_buffers() const {
+    for (const PyNativeType type : inputs) {
+      if (PyNativeType_IsBuffer(type) != 0) return true;
+    }
+    return false;
+  }
   bool reads_objects() const {
     for (const PyNativeType type : inputs) {
       if (is_object(type)) return true;

@@ -45,10 +45,7 @@ struct by_callback : consumer {
     for (double &each : values) each = library.function()(each, library.data());
     return library.check();
   }
-  int traverse(visitproc visit, void *arg) const override {
-    Py_VISIT(library.callable());
-    return 0;
-  }
+  int traverse(visitproc visit, void *arg) const override { return library.traverse(visit, arg); }
 };
 
 struct by_loop : consumer {

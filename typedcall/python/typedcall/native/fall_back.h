@@ -3,7 +3,7 @@
 #ifndef TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 #define TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 
-#include "buffers.h"
+#include "typedcall/loop.h"
 // It comes first, because of Python.h.
 #include <cstdint>
 #include <cstring>
@@ -15,20 +15,17 @@ namespace typedcall::python {
 /// one keeps the callable.
 struct fall_back_plan {
   typedcall::internal::element_plan types;
-  PyObject *callable;
-  typedcall::internal::home_interpreter home;
-  bool has_buffers;
+  typedcall::internal::python_callable callee;
 
   /// `signature` is of what Python passes and gets: "d->d". Null with ValueError where the text is
   /// no signature, or with MemoryError. Throws std::bad_alloc. GIL: held.
   static const fall_back_plan *make(PyObject *callable, const char *signature) {
     PyNativeSignature parsed;
     if (!typedcall::internal::check_signature(signature, &parsed)) return nullptr;
-    std::unique_ptr<fall_back_plan> made(new fall_back_plan{{}, callable, {}, false});
-    if (!made->home.set_current()) return nullptr;
+    std::unique_ptr<fall_back_plan> made(new fall_back_plan);
     made->types.inputs.assign(parsed.args, parsed.args + parsed.nargs);
     made->types.output = parsed.result;
-    made->has_buffers = PyNativeSignature_ArgumentsInC(&parsed) != parsed.nargs;
+    if (!made->callee.set(callable, made->types.inputs.size())) return nullptr;
     return made.release();
   }
 };
@@ -97,14 +94,11 @@ inline int fall_back(const fall_back_plan *plan, const native_value *values, voi
                      int clears) {
   wide_value result = {};
   const auto call = [&](bool is_known) {
-    const auto run = plan->has_buffers ? &call_with_copies : &typedcall::internal::call_element;
-    if (run(plan->callable, plan->types, values, &result)) {
-      return true;
-    }
-    take_exception(plan->callable, clears != 0, is_known);
+    if (typedcall::internal::call_element(plan->callee, plan->types, values, &result)) return true;
+    take_exception(plan->callee.get(), clears != 0, is_known);
     return false;
   };
-  if (!typedcall::internal::run_attached_to(plan->home, plan->callable, call)) return -1;
+  if (!plan->callee.attached(call)) return -1;
   std::memcpy(place, &result, PyNativeType_Size(plan->types.output));
   return 0;
 }

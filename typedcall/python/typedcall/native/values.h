@@ -6,9 +6,9 @@
 #include "typedcall/convert/argument.h"
 // argument.h comes first, because of Python.h.
 #include <cstring>
-#include "buffers.h"
 
 #include "typedcall/casting.h"
+#include "typedcall/convert/buffer.h"
 
 namespace typedcall::python {
 
@@ -109,6 +109,27 @@ inline const value_code &code_of(int code) {
 #undef ROW
   };
   return codes[code];
+}
+
+/// `values` become what C gets for a buffer of that type: the pointer and the count. If `view->obj`
+/// is not NULL afterwards, the buffer is to be released behind the call. False with an exception,
+/// as in the generated wrappers. GIL: held.
+inline bool buffer_to_values(PyObject *object, PyNativeType type, native_value *values,
+                             Py_buffer *view) {
+  void *data = nullptr;
+  std::size_t count = 0;
+  view->obj = nullptr;
+  if (type.code == PyNativeType_STRING) {
+    span<const char> text;
+    if (!typedcall::internal::text_from_python(object, &text)) return false;
+    values[0] = native_value::of(text.data());
+    count = text.size();
+  } else {
+    if (!typedcall::internal::buffer_from_python(object, type, &data, &count, view)) return false;
+    values[0] = native_value::of(data);
+  }
+  values[1] = native_value::of(static_cast<std::intptr_t>(count));
+  return true;
 }
 
 /// A parameter that Python passes. The scratch is emptied by release().

@@ -51,7 +51,6 @@ class gufunc_loop {
     made.arrays_ = arrays;
     made.keep_alive_ = std::move(keep_alive);
     made.callable_ = std::move(callable);
-    if (!made.home_.set_current()) return std::nullopt;
     constexpr std::uintptr_t other =
         PyNativeCallable_TAKES_SELF | PyNativeCallable_SETS_ERRNO | PyNativeCallable_ACQUIRES_GIL;
     if (funcptr == nullptr || !PyNativeCallable_IsWellFormed(flags, parsed.result) ||
@@ -62,6 +61,7 @@ class gufunc_loop {
       return PyErr_Occurred() != nullptr ? std::nullopt
                                          : refuse(signature, "the arrays are not its arguments");
     }
+    if (!made.callee_.set(made.callable_.get(), made.arguments_.size())) return std::nullopt;
     PyNativeSignature_Fault fault;
     made.invoke_ = invoker::make(signature, flags, funcptr, std::nullopt, &fault);
     if (!made.invoke_) return refuse(signature, fault.reason);
@@ -323,8 +323,8 @@ class gufunc_loop {
                                                   wide_value *place) const {
     const auto call = [&](bool) {
       if (PyErr_Occurred() != nullptr) return false;
-      object_ref bytes[kMost], boxed[kMost];
-      PyObject *stack[kMost + 1] = {nullptr};
+      object_ref bytes[kMost];
+      typedcall::internal::boxed_arguments<kMost> boxed;
       std::size_t at = 0, count = 0;
       for (const gufunc_argument &each : arguments_) {
         if (each.is_buffer()) {
@@ -335,22 +335,21 @@ class gufunc_loop {
               object_ref::steal(each.output >= 0 ? PyByteArray_FromStringAndSize(row, all)
                                                  : PyBytes_FromStringAndSize(row, all));
           if (!bytes[count]) return false;
-          boxed[count] = object_ref::steal(
-              PyObject_CallFunctionObjArgs(each.make_array.get(), bytes[count].get(), nullptr));
+          if (!boxed.add(PyObject_CallFunctionObjArgs(each.make_array.get(), bytes[count].get(),
+                                                      nullptr))) {
+            return false;
+          }
           at += 2;
         } else {
           wide_value wide;
           const char *from = args[each.input] + i * steps[each.input];
-          boxed[count] = object_ref::steal(typedcall::internal::box_element(
-              each.given, typedcall::internal::load_element(each.given, from, &wide)));
+          const native_value value = typedcall::internal::load_element(each.given, from, &wide);
+          if (!boxed.add(typedcall::internal::box_element(each.given, value))) return false;
           ++at;
         }
-        if (!boxed[count]) return false;
-        stack[count + 1] = boxed[count].get();
         ++count;
       }
-      const object_ref returned = object_ref::steal(PyObject_Vectorcall(
-          callable_.get(), stack + 1, count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+      const object_ref returned = boxed.call(callee_);
       if (!returned) return false;
       if (result_.code != PyNativeType_VOID &&
           !typedcall::internal::unbox_element(result_, returned.get(), place)) {
@@ -372,7 +371,7 @@ class gufunc_loop {
       }
       return true;
     };
-    return typedcall::internal::run_attached_to(home_, callable_.get(), call);
+    return callee_.attached(call);
   }
 
   std::vector<gufunc_argument> arguments_;
@@ -385,7 +384,7 @@ class gufunc_loop {
   void *funcptr_ = nullptr;
   std::uintptr_t flags_ = 0;
   object_ref keep_alive_, callable_;
-  typedcall::internal::home_interpreter home_;
+  typedcall::internal::python_callable callee_;
 };
 
 }  // namespace typedcall::python

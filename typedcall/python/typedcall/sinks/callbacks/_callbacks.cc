@@ -95,7 +95,6 @@ bool read_entry(callback *core, PyObject *entry, const char *asked, const char *
   core->asked.inputs.assign(wanted.args, wanted.args + wanted.nargs);
   core->asked.output = wanted.result;
   core->given = has.result;
-  core->has_buffers = PyNativeSignature_ArgumentsInC(&wanted) != wanted.nargs;
   return true;
 }
 
@@ -168,9 +167,8 @@ PyObject *make(PyObject *module, PyObject *callable, PyObject *called, PyObject 
               static_cast<std::size_t>(PyBytes_GET_SIZE(error)));
   std::memcpy(&core->success, PyBytes_AS_STRING(success),
               static_cast<std::size_t>(PyBytes_GET_SIZE(success)));
-  core->callable = called;
-  if (!core->home.set_current() || !read_sources(core, sources, unused, place) ||
-      !read_entry(core, row, asked, offered)) {
+  if (!read_sources(core, sources, unused, place) || !read_entry(core, row, asked, offered) ||
+      !core->callee.set(called, core->asked.inputs.size())) {
     return nullptr;
   }
   if (core->view.takes_self) {

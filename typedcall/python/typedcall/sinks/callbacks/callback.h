@@ -4,7 +4,6 @@
 #define TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_H_
 
 #include "../../calling/entry_row.h"
-#include "../../native/buffers.h"
 // It comes first, because of Python.h.
 #include <cstdint>
 #include <cstring>
@@ -12,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "typedcall/attach.h"
 #include "typedcall/callback/waiting_exception.h"
 #include "typedcall/casting.h"
 #include "typedcall/invoker.h"
+#include "typedcall/loop.h"
 
 namespace typedcall::python {
 
@@ -47,13 +46,13 @@ class callback {
   typedcall::internal::element_plan asked;  ///< what the typed function gets and gives
   PyNativeType given = {};                  ///< its own result
   std::vector<source> sources;
-  std::vector<std::size_t> unused;                ///< pointers that have to be NULL
-  std::optional<source> place;                    ///< where the result goes that C does not return
-  PyObject *callable = nullptr, *self = nullptr;  ///< borrowed from the object around this one
-  typedcall::internal::home_interpreter home;
+  std::vector<std::size_t> unused;  ///< pointers that have to be NULL
+  std::optional<source> place;      ///< where the result goes that C does not return
+  // Borrowed from the object around this one; null once the collector has cleared that.
+  typedcall::internal::python_callable callee;
+  PyObject *self = nullptr;
   wide_value error = {}, success = {};  ///< as C returns them
   PyNativeView view = {};               ///< of the C function; UNUSABLE until it is read
-  bool has_buffers = false;
 
   bool has_failed() const { return exception.is_there(); }
 
@@ -61,7 +60,7 @@ class callback {
   /// addresses of its arguments. GIL: none, or held.
   __attribute__((noinline)) void run(void *const *args, void *result) {
     std::memcpy(result, &error, PyNativeType_Size(parameters.result));
-    if (has_failed() || callable == nullptr) return;
+    if (has_failed() || callee.get() == nullptr) return;
     native_value values[kMost];
     wide_value scratches[kMost], answer = {};
     if (const char *const fault = read(args, values, scratches)) {
@@ -74,8 +73,8 @@ class callback {
     outcome ended = outcome::falls_back;
     const auto finish = [&] {
       if (ended == outcome::falls_back) {
-        const auto boxed = has_buffers ? &call_with_copies : &typedcall::internal::call_element;
-        ended = boxed(callable, asked, values, &answer) ? outcome::done : outcome::failed;
+        const bool is_done = typedcall::internal::call_element(callee, asked, values, &answer);
+        ended = is_done ? outcome::done : outcome::failed;
       }
       return ended == outcome::done;
     };
@@ -102,7 +101,7 @@ class callback {
 
   template <class Body>
   bool attached(const Body &body) {
-    return exception.run_attached(home, callable, body);
+    return exception.run_attached(callee, body);
   }
 
   /// The number of elements; below 0 where there is no such number.

@@ -80,7 +80,7 @@ inline callback_object *object_of(PyObject *object) {
 
 inline int clear_callback(PyObject *object) {
   callback_object *const own = object_of(object);
-  if (own->core != nullptr) own->core->callable = own->core->self = nullptr;
+  if (own->core != nullptr) own->core->callee = {}, own->core->self = nullptr;
   Py_CLEAR(own->callable);
   Py_CLEAR(own->keep_alive);
   Py_CLEAR(own->entry);

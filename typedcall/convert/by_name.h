@@ -1,0 +1,119 @@
+// Which arguments a Python callable takes by name only, for callers in C, which have all arguments
+// in order. Used by typedcall/boxed_call.h.
+#ifndef TYPEDCALL_CONVERT_BY_NAME_H_
+#define TYPEDCALL_CONVERT_BY_NAME_H_
+
+#include "typedcall/object_ref.h"
+// Python.h, which object_ref.h includes, comes before all standard headers.
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include "typedcall/namespace.h"
+
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
+
+/// Returns the end of a parameter in a text signature: its comma, the last bracket, or the NUL.
+inline const char *end_of_parameter(const char *text) {
+  int depth = 0;
+  char quote = '\0';
+  for (; *text != '\0'; ++text) {
+    if (quote != '\0') {
+      if (*text == quote) quote = '\0';
+      if (*text == '\\' && text[1] != '\0') ++text;
+    } else if (*text == '\'' || *text == '"') {
+      quote = *text;
+    } else if (std::strchr("([{", *text) != nullptr) {
+      ++depth;
+    } else if ((*text == ',' && depth == 0) ||
+               (std::strchr(")]}", *text) != nullptr && depth-- == 0)) {
+      break;
+    }
+  }
+  return text;
+}
+
+/// Makes `*names` of "($self, x, /, y=1.5, *, z)"; leaves it empty where the text does not say
+/// which of the last arguments have names. False with MemoryError.
+inline bool names_in_text(const char *text, std::size_t count, object_ref *names) {
+  std::size_t at = 0;
+  Py_ssize_t named = 0;
+  object_ref made;
+  for (const char *end; *text == '(' || *text == ','; text = end) {
+    for (++text; *text == ' ' || *text == '\n';) ++text;
+    end = end_of_parameter(text);
+    const std::size_t length = std::strcspn(text, " =:,)");
+    if (length == 0 || *text == '$' || *text == '/') continue;
+    if (*text == '*') {
+      if (length != 1 || at >= count) return true;  // *args, or the C function has none of these
+      made = object_ref::steal(PyTuple_New(static_cast<Py_ssize_t>(count - at)));
+      if (!made) return false;
+    } else if (at++ < count && made) {
+      PyObject *const name = PyUnicode_FromStringAndSize(text, static_cast<Py_ssize_t>(length));
+      if (name == nullptr) return false;
+      PyTuple_SET_ITEM(made.get(), named++, name);
+    }
+  }
+  if (at >= count) *names = std::move(made);
+  return true;
+}
+
+/// The same of a function in Python. False with an exception.
+inline bool names_in_code(PyObject *function, std::size_t count, object_ref *names) {
+  const object_ref code = object_ref::steal(PyObject_GetAttrString(function, "__code__"));
+  if (!code) return false;
+  const auto number = [&](const char *name) {
+    const object_ref found = object_ref::steal(PyObject_GetAttrString(code.get(), name));
+    return found ? PyLong_AsSsize_t(found.get()) : -1;
+  };
+  constexpr Py_ssize_t takes_any = CO_VARARGS | CO_VARKEYWORDS;
+  const Py_ssize_t flags = number("co_flags"), first = number("co_argcount");
+  const Py_ssize_t named = number("co_kwonlyargcount"), all = static_cast<Py_ssize_t>(count);
+  if (PyErr_Occurred() != nullptr) return false;
+  if ((flags & takes_any) != 0 || all <= first || all > first + named) return true;
+  const object_ref known = object_ref::steal(PyObject_GetAttrString(code.get(), "co_varnames"));
+  if (known) *names = object_ref::steal(PyTuple_GetSlice(known.get(), first, all));
+  return static_cast<bool>(*names);
+}
+
+/// Makes `*names` the tuple of the names by which the last of `count` arguments are passed, as
+/// PyObject_Vectorcall() wants them; empty where all go by position, or nothing is known. False
+/// with MemoryError, or what is no Exception. A pending exception stays. GIL: held.
+TYPEDCALL_OUT_OF_LINE inline bool find_names(PyObject *callable, std::size_t count,
+                                             object_ref *names) {
+#ifndef PYPY_VERSION
+  if (PyCFunction_Check(callable)) {  // most are, and there the question is short
+    const char *const doc = reinterpret_cast<PyCFunctionObject *>(callable)->m_ml->ml_doc;
+    if (doc == nullptr || std::strchr(doc, '*') == nullptr) return true;
+  }
+#endif
+  PyObject *kind, *pending, *traceback;
+  PyErr_Fetch(&kind, &pending, &traceback);
+  bool is_done;
+  if (PyFunction_Check(callable)) {
+    is_done = names_in_code(callable, count, names);
+  } else {
+    const object_ref text =
+        object_ref::steal(PyObject_GetAttrString(callable, "__text_signature__"));
+    const bool is_text = text && PyUnicode_Check(text.get());
+    const char *const utf8 = is_text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    is_done = utf8 != nullptr ? names_in_text(utf8, count, names) : PyErr_Occurred() == nullptr;
+  }
+  if (!is_done && (PyErr_ExceptionMatches(PyExc_MemoryError) != 0 ||
+                   PyErr_ExceptionMatches(PyExc_Exception) == 0)) {
+    Py_XDECREF(kind);
+    Py_XDECREF(pending);
+    Py_XDECREF(traceback);
+    return false;
+  }
+  PyErr_Restore(kind, pending, traceback);
+  return true;
+}
+
+}  // namespace internal
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
+
+#endif  // TYPEDCALL_CONVERT_BY_NAME_H_
