@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "typedcall/entry_view.h"
 #include "typedcall/gil.h"
 #include "typedcall/loop/element_fallback.h"
 #include "typedcall/loop/elements.h"
@@ -41,8 +42,8 @@ struct loop_options {
   /// Passed to entries with TAKES_SELF, refused for others. Whoever makes the loop has checked its
   /// type, as CPython's method descriptors do.
   object_ref self;
-  /// What is called with the values of an element for which the function falls back. For entries
-  /// with FALLS_BACK, which need it; a resolution brings it.
+  /// What is called with the values of an element for which the function falls back. Entries with
+  /// FALLS_BACK need it, others ignore it; a resolution brings it.
   object_ref callable;
   /// This kernel and no other.
   std::optional<loop_kernel> asked;
@@ -54,7 +55,7 @@ struct loop_options {
 /// be anything: negative, or 0 for a scalar.
 ///
 /// The arrays are those of the arguments in order, then one for the result; none for a result `v`.
-/// With RETURNS_STATUS the last argument is the address of the result: its array is the last one,
+/// With RETURNS_STATUS a last argument `&` is the address of the result: its array is the last one,
 /// with elements of the type that it points to, and the status has none. So it is with FALLS_BACK:
 /// for an element without a result the Python callable is called, for which the loop attaches the
 /// thread (fallback.h says how, and where exceptions are), and the loop goes on. NULL among the
@@ -97,9 +98,7 @@ class loop {
 
   /// Of what the resolver has found.
   static std::optional<loop> make(resolution found, loop_options options = {}) {
-    if ((found.flags & PyNativeCallable_FALLS_BACK) != 0 && !options.callable) {
-      options.callable = object_ref::borrow(found.callable);
-    }
+    if (!options.callable) options.callable = object_ref::borrow(found.callable);
     return make(found.signature.c_str(), found.flags, found.funcptr, std::move(found.keep_alive),
                 std::move(options));
   }
@@ -158,14 +157,14 @@ class loop {
   /// Must the thread be attached while it runs? So it must where exceptions may be set or objects
   /// are stored, whatever else the flags say.
   bool needs_thread() const {
+    // Not by the view's hold: callers of run_detached() may see to it that one thread at a time
+    // calls what is not THREAD_SAFE.
     return plan_.stores_objects() || (flags_ & PyNativeCallable_NEEDS_THREAD) != 0;
   }
   /// May it call a Python callable, whatever needs_thread() says?
   bool may_fall_back() const { return plan_.falls_back; }
   /// May it run in several threads at once, none of them attached?
-  bool may_detach() const {
-    return !needs_thread() && (flags_ & PyNativeCallable_THREAD_SAFE) != 0;
-  }
+  bool may_detach() const { return !plan_.stores_objects() && view_.hold == PyNativeHold_NOTHING; }
 
   /// The element types of the input arrays, in order.
   const std::vector<PyNativeType> &inputs() const { return plan_.inputs; }
@@ -204,12 +203,13 @@ class loop {
     if (!internal::check_signature(signature, &parsed)) return false;
     funcptr_ = funcptr;
     flags_ = flags;
+    view_ = PyNativeView_Of(&parsed, flags);
     if (!check(signature, options)) return false;
-    plan_.falls_back = (flags & PyNativeCallable_FALLS_BACK) != 0;
-    plan_.returns_status = (flags & PyNativeCallable_RETURNS_STATUS) != 0 || plan_.falls_back;
-    plan_.inputs.assign(parsed.args, parsed.args + parsed.nargs);
-    plan_.output = parsed.result;
-    if (plan_.returns_status && !take_status(signature)) return false;
+    plan_.falls_back = view_.verdict == PyNativeVerdict_FALLS_BACK;
+    plan_.returns_status = view_.verdict == PyNativeVerdict_STATUS || plan_.falls_back;
+    plan_.asks = view_.verdict == PyNativeVerdict_ASK;
+    plan_.inputs.assign(parsed.args, parsed.args + view_.parameters);
+    plan_.output = view_.result;
     for (const PyNativeType &each : plan_.inputs) {
       if (PyNativeType_IsBuffer(each)) {
         return fail(PyExc_TypeError, signature,
@@ -243,21 +243,22 @@ class loop {
   bool check(const char *signature, const loop_options &options) const {
     const bool has_self = static_cast<bool>(options.self);
     if (funcptr_ == nullptr) return fail(PyExc_ValueError, signature, "no function");
-    if (!PyNativeCallable_FlagsAreUsable(flags_)) {
-      return fail(PyExc_ValueError, signature, "flags that are not understood");
+    if (view_.verdict == PyNativeVerdict_UNUSABLE) {
+      return fail(PyExc_ValueError, signature,
+                  "flags that are not understood, or do not go with the result");
     }
-    if ((flags_ & PyNativeCallable_ACQUIRES_GIL) != 0) {
+    if (view_.hold == PyNativeHold_NO_GIL) {
       return fail(PyExc_TypeError, signature, "the function takes the GIL itself");
     }
     if ((flags_ & PyNativeCallable_SETS_ERRNO) != 0) {
       return fail(PyExc_TypeError, signature,
                   "the function sets errno, which a loop cannot keep for each element");
     }
-    if ((flags_ & PyNativeCallable_FALLS_BACK) != 0 && !options.callable) {
+    if (view_.verdict == PyNativeVerdict_FALLS_BACK && !options.callable) {
       return fail(PyExc_TypeError, signature,
                   "the function may fall back, and a loop does not know to which callable");
     }
-    const bool takes_self = (flags_ & PyNativeCallable_TAKES_SELF) != 0;
+    const bool takes_self = view_.takes_self != 0;
     if (takes_self && !has_self) {
       return fail(PyExc_TypeError, signature, "the function takes self, and none was given");
     }
@@ -265,31 +266,14 @@ class loop {
            fail(PyExc_TypeError, signature, "a self was given that the function does not take");
   }
 
-  // The output is behind the last pointer, the result is the status.
-  bool take_status(const char *signature) {
-    constexpr PyNativeType status = {PyNativeType_INT, 0};
-    if (!PyNativeType_Equivalent(plan_.output, status)) {
-      return fail(PyExc_ValueError, signature, "a status is an int");
-    }
-    if (plan_.inputs.empty() || !PyNativeType_IsPlace(plan_.inputs.back())) {
-      return fail(PyExc_ValueError, signature,
-                  plan_.falls_back
-                      ? "a function that falls back has a last argument '&' for its result"
-                      : "a function that returns a status has a last argument '&' for its result");
-    }
-    plan_.output = {plan_.inputs.back().code, 0};
-    plan_.inputs.pop_back();
-    return true;
-  }
-
   // Looks for compiled loops. To them self is an argument like others that never moves, and a
   // function without result has one that nobody looks at.
   void compile(bool has_self) {
-    const bool raises = (flags_ & PyNativeCallable_MAY_RAISE) != 0;
+    const bool raises = view_.verdict == PyNativeVerdict_MAY_RAISE || plan_.asks;
     const PyNativeKind result = PyNativeType_Kind(plan_.output);
     const bool is_void = result == PyNativeKind_VOID;
     // Compiled ones pass pointers as integers, whose error value is another.
-    const bool other_errors = is_void || result == PyNativeKind_POINTER ||
+    const bool other_errors = plan_.asks || result == PyNativeKind_POINTER ||
                               result == PyNativeKind_STRING ||
                               (flags_ & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0;
     const std::size_t count = plan_.inputs.size() + (has_self ? 1 : 0);
@@ -376,6 +360,7 @@ class loop {
   std::optional<invoker> invoke_;
   void *funcptr_ = nullptr;
   std::uintptr_t flags_ = 0;
+  PyNativeView view_ = {};
   bool holds_objects_ = false;  // where it has the GIL
   object_ref self_;
   object_ref keep_alive_;

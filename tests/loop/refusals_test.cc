@@ -31,13 +31,25 @@ TEST(RefusalsTest, NoFunction) {
 
 TEST(RefusalsTest, FlagsThatAreNotUnderstood) {
   const std::string message =
-      "ValueError: typedcall: no loop over 'd->d': flags that are not understood";
+      "ValueError: typedcall: no loop over 'd->d': flags that are not understood, or do not go "
+      "with "
+      "the result";
   for (const std::uintptr_t flags : {std::uintptr_t{0x0200}, std::uintptr_t{0x8000},
                                      std::uintptr_t{0x01000000}, std::uintptr_t{1} << 32,
                                      // These contradict themselves: an exception needs a thread.
                                      PyNativeCallable_MAY_RAISE, PyNativeCallable_RETURNS_STATUS}) {
     EXPECT_EQ(Refused("d->d", flags), message) << flags;
   }
+  // What may raise has an error value, and a status is an int.
+  for (const char *signature : {"d->?", "d->Zd", "d->v"}) {
+    EXPECT_EQ(Refused(signature, PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD)
+                  .substr(0, 10),
+              "ValueError")
+        << signature;
+  }
+  EXPECT_EQ(Refused("d&d->d", PyNativeCallable_RETURNS_STATUS | PyNativeCallable_NEEDS_THREAD),
+            "ValueError: typedcall: no loop over 'd&d->d': flags that are not understood, or do "
+            "not go with the result");
 }
 
 TEST(RefusalsTest, WhatALoopCannotGive) {
@@ -55,9 +67,6 @@ TEST(RefusalsTest, Buffers) {
                   "': a buffer ('*') is an array of its own for each call, and a loop passes one "
                   "element of an array");
   }
-  EXPECT_EQ(Refused("d&kd->i", PyNativeCallable_RETURNS_STATUS | PyNativeCallable_NEEDS_THREAD),
-            "ValueError: typedcall: no loop over 'd&kd->i': a function that returns a status has a "
-            "last argument '&' for its result");
 }
 
 TEST(RefusalsTest, ToFallBackWithoutACallable) {

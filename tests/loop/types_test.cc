@@ -169,11 +169,10 @@ TEST(KernelTest, TheRestGoesThroughTheInvoker) {
 TEST(KernelTest, ErrorsThatKernelsDoNotKnowGoThroughTheInvoker) {
   constexpr std::uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD;
   EXPECT_EQ(KernelOf("d->d", raises), loop_kernel::compiled);
-  EXPECT_EQ(KernelOf("d->?", raises), loop_kernel::compiled);
   EXPECT_EQ(KernelOf("d->d", raises | PyNativeCallable_ERROR_IS_NEG_ZERO), loop_kernel::invoker);
+  EXPECT_EQ(KernelOf("d->d", raises | PyNativeCallable_DIFFERS), loop_kernel::invoker);
   EXPECT_EQ(KernelOf("P->P", raises), loop_kernel::invoker);
   EXPECT_EQ(KernelOf("s->&d", raises), loop_kernel::invoker);
-  EXPECT_EQ(KernelOf("d->v", raises), loop_kernel::invoker);
 }
 
 TEST(KernelTest, CanBeAskedFor) {

@@ -80,10 +80,9 @@ struct kernels_of<std::index_sequence<at...>, R, A...> {
     const std::intptr_t by_result = steps[sizeof...(A)];
     for (std::intptr_t left = count; left > 0; --left, to += by_result) {
       const R result = step_and_call(call, from, by, load_as<A>(from[at])...);
+      // What has no error value does not raise.
       if constexpr (checked && has_error_value<R>) {
         if (TYPEDCALL_EXPECT(is_error_value(result), 0) && PyErr_Occurred()) return count - left;
-      } else if constexpr (checked) {
-        if (PyErr_Occurred()) return count - left;
       }
       std::memcpy(to, &result, sizeof(R));
     }
