@@ -163,7 +163,7 @@ bool add_loop(ufunc_memory *memory, PyObject *row) {
   // A loop refuses what takes the GIL: here it is let go of around the loop.
   const std::uintptr_t needed = flags & ~PyNativeCallable_ACQUIRES_GIL;
   typedcall::loop_options options;
-  if ((needed & PyNativeCallable_FALLS_BACK) != 0) options.callable = object_ref::borrow(callable);
+  options.callable = object_ref::borrow(callable);
   auto made = typedcall::loop::make(signature, needed, funcptr, object_ref::borrow(keep_alive),
                                     std::move(options));
   if (!made) return false;
@@ -195,9 +195,9 @@ bool add_row_loop(ufunc_memory *memory, PyObject *row, int arrays) {
   }
   void *const funcptr = PyLong_AsVoidPtr(address);
   if (funcptr == nullptr && PyErr_Occurred()) return false;
-  auto made = typedcall::python::gufunc_loop::make(
-      signature, flags & ~PyNativeCallable_ACQUIRES_GIL, funcptr, operands, arrays,
-      object_ref::borrow(keep_alive), object_ref::borrow(callable));
+  auto made = typedcall::python::gufunc_loop::make(signature, flags, funcptr, operands, arrays,
+                                                   object_ref::borrow(keep_alive),
+                                                   object_ref::borrow(callable));
   if (!made) return false;
   memory->functions.push_back(held_as<&run_rows>(signature, flags, made->may_detach()));
   memory->rows.push_back(std::move(*made));

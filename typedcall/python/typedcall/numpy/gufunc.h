@@ -46,15 +46,13 @@ class gufunc_loop {
     gufunc_loop made;
     PyNativeSignature parsed;
     if (!typedcall::internal::check_signature(signature, &parsed)) return std::nullopt;
-    made.flags_ = flags;
+    made.view_ = PyNativeView_Of(&parsed, flags);
     made.funcptr_ = funcptr;
     made.arrays_ = arrays;
     made.keep_alive_ = std::move(keep_alive);
     made.callable_ = std::move(callable);
-    constexpr std::uintptr_t other =
-        PyNativeCallable_TAKES_SELF | PyNativeCallable_SETS_ERRNO | PyNativeCallable_ACQUIRES_GIL;
-    if (funcptr == nullptr || !PyNativeCallable_IsWellFormed(flags, parsed.result) ||
-        (flags & other) != 0) {
+    if (funcptr == nullptr || made.view_.verdict == PyNativeVerdict_UNUSABLE ||
+        made.view_.takes_self || (flags & PyNativeCallable_SETS_ERRNO) != 0) {
       return refuse(signature, "no function, or flags that no loop can follow");
     }
     if (!made.read(parsed, operands)) {
@@ -69,11 +67,8 @@ class gufunc_loop {
     return made;
   }
 
-  bool needs_thread() const { return (flags_ & PyNativeCallable_NEEDS_THREAD) != 0; }
   /// May it run in several threads at once, none of them attached?
-  bool may_detach() const {
-    return !needs_thread() && (flags_ & PyNativeCallable_THREAD_SAFE) != 0;
-  }
+  bool may_detach() const { return view_.hold == PyNativeHold_NOTHING; }
   /// For tp_traverse.
   int traverse(visitproc visit, void *arg) const {
     Py_VISIT(keep_alive_.get());
@@ -117,11 +112,6 @@ class gufunc_loop {
     return std::nullopt;
   }
 
-  bool returns_status() const {
-    return (flags_ & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) != 0;
-  }
-  bool may_raise() const { return (flags_ & PyNativeCallable_MAY_RAISE) != 0; }
-
   // False, perhaps without an exception, where the arrays do not suit the signature.
   bool read(const PyNativeSignature &parsed, PyObject *operands) {
     if (!PyTuple_Check(operands) || arrays_ < 1) return false;
@@ -135,7 +125,7 @@ class gufunc_loop {
                             &made.output, &made.dimension, &make_array)) {
         return false;
       }
-      if (at >= parsed.nargs || made.input >= arrays_ || made.output >= arrays_) return false;
+      if (at >= view_.parameters || made.input >= arrays_ || made.output >= arrays_) return false;
       const PyNativeType type = parsed.args[at++];
       made.type = {type.code, 0};
       if (PyNativeType_IsBuffer(type)) {
@@ -156,15 +146,7 @@ class gufunc_loop {
       }
       arguments_.push_back(std::move(made));
     }
-    result_ = parsed.result;
-    if (returns_status()) {
-      result_ = {PyNativeType_VOID, 0};
-      if (at < parsed.nargs && PyNativeType_IsPlace(parsed.args[at])) {
-        result_ = {parsed.args[at++].code, 0};
-        has_place_ = true;
-      }
-    }
-    if (at != parsed.nargs) return false;
+    if (at != view_.parameters) return false;
     // Behind the steps between rows are those inside, of each array that has rows, in order.
     int next = arrays_;
     for (int array = 0; array < arrays_; ++array) {
@@ -181,7 +163,7 @@ class gufunc_loop {
 
   // Where every row may be passed as it is, and nothing is looked for behind the call.
   void choose_kernel() {
-    if (returns_status() || may_raise() || arguments_.size() > 2) return;
+    if (view_.verdict != PyNativeVerdict_RESULT || arguments_.size() > 2) return;
     for (const gufunc_argument &each : arguments_) {
       if (each.output >= 0 || each.convert != nullptr) return;
       if (!each.is_buffer() && each.type.code != PyNativeType_DOUBLE) return;
@@ -194,7 +176,7 @@ class gufunc_loop {
     order_ = {arguments_[0].input, has_two ? arguments_[1].input : 0, arrays_ - 1,
               arguments_[0].dimension,
               has_two && arguments_[1].is_buffer() ? arguments_[1].dimension : 0};
-    kernel_ = find_row_kernel(shape, result_);
+    kernel_ = find_row_kernel(shape, view_.result);
   }
 
   static bool has_gaps(const gufunc_argument &each, int step, const std::intptr_t *lengths,
@@ -283,18 +265,25 @@ class gufunc_loop {
 
   bool call(native_value *values, std::size_t at, char *const *args, const std::intptr_t *lengths,
             const std::intptr_t *steps, std::intptr_t i, wide_value *place) const {
-    if (has_place_) values[at] = native_value::at(place);
+    if (view_.has_place) values[at] = native_value::at(place);
     const native_value result = (*invoke_)(values, place);
-    if (returns_status()) {
-      if (result.get<int>() == 0) return true;
-      if ((flags_ & PyNativeCallable_FALLS_BACK) != 0) {
-        return call_boxed(values, args, lengths, steps, i, place);
-      }
-      typedcall::internal::set_missing_error();
-      return false;
+    switch (view_.verdict) {
+      case PyNativeVerdict_UNUSABLE:
+      case PyNativeVerdict_RESULT:
+        break;
+      case PyNativeVerdict_MAY_RAISE:
+        if (invoke_->raised(result, place)) return false;
+        break;
+      case PyNativeVerdict_ASK:
+        if (PyErr_Occurred() != nullptr) return false;
+        break;
+      case PyNativeVerdict_STATUS:
+        if (result.get<int>() != 0) typedcall::internal::set_missing_error();
+        return result.get<int>() == 0;
+      case PyNativeVerdict_FALLS_BACK:
+        return result.get<int>() == 0 || call_boxed(values, args, lengths, steps, i, place);
     }
-    if (invoke_->raised(result, place)) return false;
-    if (PyNativeType_Size(result_) <= sizeof(result.bits)) {
+    if (!typedcall::internal::is_wide(view_.result)) {
       std::memcpy(place, &result.bits, sizeof(result.bits));
     }
     return true;
@@ -312,7 +301,7 @@ class gufunc_loop {
       }
       at += each.is_buffer() ? 2 : 1;
     }
-    const std::size_t size = PyNativeType_Size(result_);
+    const std::size_t size = PyNativeType_Size(view_.result);
     if (size != 0) std::memcpy(args[arrays_ - 1] + i * steps[arrays_ - 1], place, size);
   }
 
@@ -350,9 +339,7 @@ class gufunc_loop {
         ++count;
       }
       const object_ref returned = boxed.call(callee_);
-      if (!returned) return false;
-      if (result_.code != PyNativeType_VOID &&
-          !typedcall::internal::unbox_element(result_, returned.get(), place)) {
+      if (!returned || !typedcall::internal::unbox_element(view_.result, returned.get(), place)) {
         return false;
       }
       at = count = 0;
@@ -375,14 +362,12 @@ class gufunc_loop {
   }
 
   std::vector<gufunc_argument> arguments_;
-  PyNativeType result_ = {PyNativeType_VOID, 0};
-  bool has_place_ = false;
+  PyNativeView view_ = {};
   int arrays_ = 0;
   std::optional<invoker> invoke_;
   row_kernel kernel_ = nullptr;
   row_order order_ = {};
   void *funcptr_ = nullptr;
-  std::uintptr_t flags_ = 0;
   object_ref keep_alive_, callable_;
   typedcall::internal::python_callable callee_;
 };
