@@ -5,10 +5,10 @@
 
 #include "typedcall/fallback.h"
 // fallback.h comes first, because of Python.h.
-#include <limits>
 #include <type_traits>
 #include <utility>
 
+#include "typedcall/convert/int_range.h"
 #include "typedcall/namespace.h"
 
 namespace typedcall {
@@ -40,19 +40,7 @@ constexpr bool is_taken_for() {
 template <class Own, class Given>
 constexpr bool has_room(Given value) {
   if constexpr (is_int<Own> && std::is_integral_v<Given>) {
-    using limits = std::numeric_limits<Own>;
-    if constexpr (std::is_same_v<Given, bool>) {
-      return true;
-    } else if constexpr (std::is_signed_v<Given> == std::is_signed_v<Own>) {
-      if constexpr (sizeof(Given) <= sizeof(Own)) return true;
-      return value >= static_cast<Given>(limits::min()) &&
-             value <= static_cast<Given>(limits::max());
-    } else if constexpr (std::is_signed_v<Given>) {
-      return value >= 0 && static_cast<unsigned long long>(value) <= limits::max();
-    } else {
-      return static_cast<unsigned long long>(value) <=
-             static_cast<unsigned long long>(limits::max());
-    }
+    return is_in_range(value, std::is_signed_v<Own>, sizeof(Own));
   } else {
     (void)value;
     return true;

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "typedcall/calling/utf8.h"
+#include "typedcall/convert/int_range.h"
 #include "typedcall/invoke/native_value.h"
 #include "typedcall/namespace.h"
 #include "typedcall/overload_choice.h"
@@ -42,9 +43,7 @@ struct value_type {
 
   /// An integer type: is there such a value?
   bool holds(std::int64_t number) const {
-    const std::int64_t most = INT64_MAX >> (64 - 8 * size);
-    return kind == PyNativeKind_SIGNED ? number <= most && number >= -most - 1
-                                       : number >= 0 && number / 2 <= most;
+    return internal::is_in_range(number, kind == PyNativeKind_SIGNED, size);
   }
   /// A text: does a C function get these bytes, which have a NUL behind them, as Python has them?
   bool holds(const void *text, std::size_t length) const {

@@ -13,6 +13,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "typedcall/convert/int_range.h"
 #include "typedcall/convert/kind_of.h"
 #include "typedcall/convert/pointer.h"
 #include "typedcall/namespace.h"
@@ -112,8 +113,7 @@ TYPEDCALL_OUT_OF_LINE inline converted<long long> signed_from_object(PyObject *o
   int overflow = 0;
   long long value;
   if (!middling_int(object, &value)) value = PyLong_AsLongLongAndOverflow(object, &overflow);
-  const long long high = std::numeric_limits<long long>::max() >> (8 * (sizeof(value) - bytes));
-  if (overflow == 0 && value <= high && value >= -high - 1) return {value, true};
+  if (overflow == 0 && is_in_range(value, true, bytes)) return {value, true};
   return {0, set_int_does_not_fit("a signed", bytes)};
 }
 
@@ -133,7 +133,7 @@ TYPEDCALL_OUT_OF_LINE inline converted<unsigned long long> unsigned_from_object(
     PyErr_Clear();
     return {0, set_int_does_not_fit("an unsigned", bytes)};
   }
-  if (value <= most >> (8 * (sizeof(value) - bytes))) return {value, true};
+  if (is_in_range(value, false, bytes)) return {value, true};
   return {0, set_int_does_not_fit("an unsigned", bytes)};
 }
 
