@@ -107,6 +107,23 @@ TEST(Callback, AnExceptionWaits) {
   }
 }
 
+int Count(PyObject *, void *count) {
+  ++*static_cast<int *>(count);
+  return 0;
+}
+
+TEST(Callback, TheCollectorSeesWhatWaits) {
+  of_number f(Interface(), Function("root").get());
+  int before = 0, after = 0;
+  EXPECT_EQ(f.traverse(Count, &before), 0);
+  f.function()(-4, f.data());
+  EXPECT_EQ(f.traverse(Count, &after), 0);
+  EXPECT_EQ(before, 1);
+  EXPECT_EQ(after, 2);
+  EXPECT_FALSE(f.check());
+  PyErr_Clear();
+}
+
 TEST(Callback, FromAThreadThatIsNotPythons) {
   of_number f(Interface(), Function("root").get());
   double result = 0;
