@@ -7,6 +7,8 @@
 #ifndef TYPEDCALL_ENTRY_VIEW_H_
 #define TYPEDCALL_ENTRY_VIEW_H_
 
+#include <stdint.h>
+
 #include "typedcall/native_callable.h"
 #include "typedcall/signature.h"
 
@@ -40,6 +42,14 @@ typedef struct {
   enum PyNativeHold hold;
   int takes_self;  ///< C gets self in front of all arguments
 } PyNativeView;
+
+/// What a call's C result says by itself: if `((bits & mask) == expected) == is_value_if_equal`,
+/// there is a result, else the verdict says where to look. See PyNativeCheck_Of().
+typedef struct {
+  uint64_t mask;      ///< as many of the low bits as the C result has; 0 if these say nothing
+  uint64_t expected;  ///< a status of 0, or the error value
+  unsigned char is_value_if_equal;
+} PyNativeCheck;
 
 // Returns the thread state that these flags ask for. A function that takes the GIL itself can
 // deadlock if its caller holds it. Without THREAD_SAFE the GIL keeps a second thread out of the
@@ -85,6 +95,57 @@ PyNative_INLINE PyNativeView PyNativeView_Of(const PyNativeSignature *signature,
   view.hold = PyNativeView_Internal_Hold(flags);
   view.takes_self = (flags & PyNativeCallable_TAKES_SELF) != 0;
   return view;
+}
+
+// Returns the error value's bits in a register, of a type that has these many.
+PyNative_INLINE uint64_t PyNativeCheck_Internal_ErrorValue(PyNativeType type, uintptr_t flags,
+                                                           uint64_t mask) {
+  switch (PyNativeType_Kind(type)) {
+    case PyNativeKind_SIGNED:
+    case PyNativeKind_UNSIGNED:
+      return mask;
+    case PyNativeKind_FLOATING:
+      if ((flags & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0) return UINT64_C(1) << 63;
+      // -1.0 of IEEE 754.
+      return mask == UINT32_MAX ? UINT64_C(0xBF800000) : UINT64_C(0xBFF0000000000000);
+    case PyNativeKind_POINTER:
+    case PyNativeKind_STRING:
+    case PyNativeKind_OBJECT:
+    case PyNativeKind_VOID:
+    case PyNativeKind_BOOL:
+    case PyNativeKind_COMPLEX:
+      break;
+  }
+  return 0;  // NULL
+}
+
+/// Returns the one comparison that tells a result from everything else, for the entry that has this
+/// verdict, signature and flags. GIL: none; any thread; any interpreter; no Python function is
+/// called. Source: docs/ABI.md, 3.8 to 3.15.
+PyNative_INLINE PyNativeCheck PyNativeCheck_Of(enum PyNativeVerdict verdict,
+                                               const PyNativeSignature *signature,
+                                               uintptr_t flags) {
+  const size_t size = PyNativeType_Size(signature->result);
+  PyNativeCheck check = {0, 0, 1};
+  switch (verdict) {
+    case PyNativeVerdict_UNUSABLE:
+    case PyNativeVerdict_RESULT:
+      break;
+    case PyNativeVerdict_STATUS:
+    case PyNativeVerdict_FALLS_BACK:
+      check.mask = UINT32_MAX;
+      break;
+    case PyNativeVerdict_ASK:
+      check.is_value_if_equal = 0;
+      break;
+    case PyNativeVerdict_MAY_RAISE:
+      check.is_value_if_equal = 0;
+      if (size == 0 || size > sizeof(uint64_t)) break;
+      check.mask = UINT64_MAX >> (64 - 8 * size);
+      check.expected = PyNativeCheck_Internal_ErrorValue(signature->result, flags, check.mask);
+      break;
+  }
+  return check;
 }
 
 #endif  // TYPEDCALL_ENTRY_VIEW_H_

@@ -22,6 +22,15 @@ PyNative_INLINE bool views_are_right() {
          view_of("d->d", 0x200).verdict == PyNativeVerdict_UNUSABLE;
 }
 
+PyNative_INLINE bool checks_are_right() {
+  PyNativeSignature signature = {0, {0, 0}, {{0, 0}}};
+  PyNativeSignature_ParseString("->d", &signature, nullptr);
+  const PyNativeCheck check = PyNativeCheck_Of(PyNativeVerdict_MAY_RAISE, &signature, 0);
+  return check.mask == UINT64_MAX && check.expected == UINT64_C(0xBFF0000000000000) &&
+         !check.is_value_if_equal &&
+         PyNativeCheck_Of(PyNativeVerdict_STATUS, &signature, 0).mask == UINT32_MAX;
+}
+
 PyNative_INLINE enum PyNativeRank rank_of(int code, enum PyNativeGiven kind) {
   return PyNativeChoice_Rank(PyNativeChoice_Row({static_cast<unsigned char>(code), 0}), kind);
 }
@@ -37,6 +46,7 @@ PyNative_INLINE bool ranks_are_right() {
 
 #if defined(__cpp_constexpr) && __cpp_constexpr >= 201304L
 static_assert(views_are_right(), "entries as Python sees them");
+static_assert(checks_are_right(), "comparisons behind the call");
 static_assert(ranks_are_right(), "how well values suit");
 #elif __cplusplus >= 201402L
 #error "C++14 and later must have the constexpr functions"
@@ -47,5 +57,6 @@ static_assert(ranks_are_right(), "how well values suit");
 int main() {
   if (!views_are_right()) return 1;
   if (!ranks_are_right()) return 2;
+  if (!checks_are_right()) return 3;
   return 0;
 }

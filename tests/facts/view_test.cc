@@ -4,6 +4,7 @@
 // entry_view.h comes first, because of Python.h.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,61 @@ TEST(View, IsWhatTheDocumentSays) {
     EXPECT_EQ(view.result.code, wanted.result.code);
     EXPECT_EQ(view.result.is_pointer, wanted.result.is_pointer);
   }
+}
+
+struct Compared {
+  const char *signature;
+  std::uintptr_t flags;
+  std::uint64_t mask, expected;
+  bool is_value_if_equal;
+};
+
+constexpr std::uintptr_t kRaises = kMayRaise | kNeedsThread;
+constexpr std::uint64_t kAll = ~std::uint64_t{0};
+constexpr Compared kCompared[] = {
+    // Nothing is to be seen: it is always a result, or never surely one.
+    {"d->d", 0, 0, 0, true},
+    {"d->d", 0x200, 0, 0, true},
+    {"d->d", kRaises | kDiffers, 0, 0, false},
+    {"d->g", kRaises, 0, 0, false},
+    // A status of 0.
+    {"d&l->i", kStatus | kNeedsThread, 0xFFFFFFFF, 0, true},
+    {"d&d->i", kBack, 0xFFFFFFFF, 0, true},
+    // The error value.
+    {"->b", kRaises, 0xFF, 0xFF, false},
+    {"->H", kRaises, 0xFFFF, 0xFFFF, false},
+    {"->i", kRaises, 0xFFFFFFFF, 0xFFFFFFFF, false},
+    {"->L", kRaises, kAll, kAll, false},
+    {"->f", kRaises, 0xFFFFFFFF, 0xBF800000, false},
+    {"->d", kRaises, kAll, 0xBFF0000000000000, false},
+    {"->d", kRaises | kNegZero, kAll, 0x8000000000000000, false},
+    {"->&kd", kRaises, kAll, 0, false},
+    {"->s", kRaises, kAll, 0, false},
+    {"->O", kRaises, kAll, 0, false},
+};
+
+TEST(Check, ComparesWhatTheDocumentSays) {
+  for (const Compared &each : kCompared) {
+    SCOPED_TRACE(std::string(each.signature) + " with " + std::to_string(each.flags));
+    PyNativeSignature signature;
+    ASSERT_EQ(PyNativeSignature_ParseString(each.signature, &signature, nullptr), 0);
+    const PyNativeVerdict verdict = PyNativeView_Of(&signature, each.flags).verdict;
+    const PyNativeCheck check = PyNativeCheck_Of(verdict, &signature, each.flags);
+    EXPECT_EQ(check.mask, each.mask);
+    EXPECT_EQ(check.expected, each.expected);
+    EXPECT_EQ(check.is_value_if_equal != 0, each.is_value_if_equal);
+  }
+}
+
+TEST(Check, KnowsTheBitsOfMinusOne) {
+  const float narrow = -1;
+  const double wide = -1;
+  std::uint32_t narrow_bits;
+  std::uint64_t wide_bits;
+  std::memcpy(&narrow_bits, &narrow, sizeof narrow);
+  std::memcpy(&wide_bits, &wide, sizeof wide);
+  EXPECT_EQ(narrow_bits, 0xBF800000u);
+  EXPECT_EQ(wide_bits, 0xBFF0000000000000u);
 }
 
 TEST(View, IsUsableExactlyIfTheEntryIsWellFormed) {

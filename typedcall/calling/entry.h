@@ -67,8 +67,8 @@ struct entry : description {
   outcome run(native_value *values, result_cell *cell) const {
     if (view.has_place) values[invoke.arity() - 1] = native_value::at(&cell->place);
     cell->returned = invoke(values);
-    const bool is_equal = (cell->returned.bits & mask_) == expected_;
-    if (TYPEDCALL_EXPECT(is_equal == is_value_if_equal_, 1)) return outcome::value;
+    const bool is_equal = (cell->returned.bits & check_.mask) == check_.expected;
+    if (TYPEDCALL_EXPECT(is_equal == check_.is_value_if_equal, 1)) return outcome::value;
     return settle();
   }
 
@@ -96,48 +96,12 @@ struct entry : description {
 
  private:
   entry(const invoker &how, const PyNativeSignature &parsed, std::uintptr_t flags)
-      : description(parsed, flags), invoke(how) {
+      : description(parsed, flags),
+        invoke(how),
+        check_(PyNativeCheck_Of(view.verdict, &parsed, flags)) {
     for (const value_type &type : parameters) has_written_bools_ |= is_written_bools(type);
     is_plain_ = view.hold == PyNativeHold_NOTHING && view.verdict == PyNativeVerdict_RESULT &&
                 !has_written_bools_;
-    // What is compared: nothing, the status, or the error value.
-    switch (view.verdict) {
-      case PyNativeVerdict_UNUSABLE:
-      case PyNativeVerdict_RESULT:
-        break;
-      case PyNativeVerdict_STATUS:
-      case PyNativeVerdict_FALLS_BACK:
-        mask_ = UINT32_MAX;
-        break;
-      case PyNativeVerdict_ASK:
-        is_value_if_equal_ = false;
-        break;
-      case PyNativeVerdict_MAY_RAISE:
-        is_value_if_equal_ = false;
-        set_error_value(parsed.result, flags);
-        break;
-    }
-  }
-
-  // Where it has no bits in a register `settle` looks every time.
-  void set_error_value(PyNativeType type, std::uintptr_t flags) {
-    const std::size_t size = PyNativeType_Size(type);
-    if (size == 0 || size > sizeof(std::uint64_t)) return;
-    mask_ = UINT64_MAX >> (64 - 8 * size);
-    switch (PyNativeType_Kind(type)) {
-      case PyNativeKind_SIGNED:
-      case PyNativeKind_UNSIGNED:
-        expected_ = mask_;
-        break;
-      case PyNativeKind_FLOATING:
-        expected_ = value_type(type).of_real(-1.0).bits & mask_;
-        if ((flags & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0) {
-          expected_ = native_value::of(-0.0).bits;
-        }
-        break;
-      default:  // NULL
-        break;
-    }
   }
 
   TYPEDCALL_RARE outcome settle() const {
@@ -157,8 +121,7 @@ struct entry : description {
            PyNativeType_IsConst(type.type) == 0;
   }
 
-  std::uint64_t mask_ = 0, expected_ = 0;
-  bool is_value_if_equal_ = true;
+  PyNativeCheck check_;
   bool is_plain_ = false;
   bool has_written_bools_ = false;
   bool is_here_ = true;
