@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "typedcall/error_value.h"
+#include "typedcall/entry_view.h"
 #include "typedcall/invoke/call_plan.h"
 #include "typedcall/namespace.h"
 #include "typedcall/stats.h"
@@ -37,6 +37,10 @@ class invoker {
     made.funcptr_ = funcptr;
     made.set_narrowing(made.plan_->result);
     made.flags_ = flags;
+    PyNativeSignature of_result;  // on the others its verdict does not depend
+    of_result.nargs = 0;
+    of_result.result = made.plan_->result;
+    made.check_ = PyNativeCheck_Of(PyNativeView_Of(&of_result, flags).verdict, &of_result, flags);
     return made;
   }
 
@@ -56,14 +60,16 @@ class invoker {
     return result;
   }
 
+  /// Does what a call has returned say by itself that it is a result? Else an exception may be set,
+  /// or the function falls back. GIL: none.
+  bool is_result(native_value result) const {
+    return ((result.bits & check_.mask) == check_.expected) == check_.is_value_if_equal;
+  }
   /// After a call of a function that may raise: is an exception set? CPython is asked only when the
-  /// result is the error value of its class, or a nonzero status; `wide_result` as in the call.
+  /// result is the error value of its class, or a nonzero status, or does not fit a native_value.
   /// GIL: held.
-  bool raised(native_value result, const void *wide_result = nullptr) const {
-    if ((flags_ & (PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS)) == 0) {
-      return false;
-    }
-    return may_be_error(result, wide_result) && PyErr_Occurred() != nullptr;
+  bool raised(native_value result) const {
+    return !is_result(result) && PyErr_Occurred() != nullptr;
   }
 
   /// The number of arguments a call takes, self included; a buffer is two, the pointer and the
@@ -89,41 +95,6 @@ class invoker {
     bits <<= narrow_by_;
     if (!is_signed_) return bits >> narrow_by_;
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(bits) >> narrow_by_);
-  }
-
-  template <class Real>
-  bool is_error(Real result) const {
-    if ((flags_ & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0) {
-      return internal::is_negative_zero(result);
-    }
-    return is_error_value(result);
-  }
-
-  // Source: docs/ABI.md, section 3. A class without an error value is asked about every time.
-  bool may_be_error(native_value result, const void *wide_result) const {
-    const PyNativeType type = plan_->result;
-    if ((flags_ & PyNativeCallable_RETURNS_STATUS) != 0) return result.bits != 0;
-    switch (PyNativeType_Kind(type)) {
-      case PyNativeKind_SIGNED:
-      case PyNativeKind_UNSIGNED:
-        // All ones in the width of the type, which is what both error values are.
-        return (~result.bits << narrow_by_) == 0;
-      case PyNativeKind_FLOATING:
-        return internal::with_real_type(type.code, [&](auto real) {
-          using Real = decltype(real);
-          if constexpr (sizeof(Real) <= sizeof(result.bits)) return is_error(result.get<Real>());
-          return wide_result == nullptr || is_error(*static_cast<const Real *>(wide_result));
-        });
-      case PyNativeKind_POINTER:
-      case PyNativeKind_STRING:
-      case PyNativeKind_OBJECT:
-        return result.bits == 0;
-      case PyNativeKind_VOID:
-      case PyNativeKind_BOOL:
-      case PyNativeKind_COMPLEX:
-        break;
-    }
-    return true;
   }
 
   TYPEDCALL_OUT_OF_LINE native_value run_slowly(const native_value *arguments,
@@ -155,6 +126,7 @@ class invoker {
   std::uint8_t narrow_by_ = 0;  // 64: no result
   bool is_signed_ = false;
   std::uintptr_t flags_ = 0;
+  PyNativeCheck check_ = {};
   internal::plan_ref keep_;
 };
 

@@ -207,7 +207,6 @@ class loop {
     if (!check(signature, options)) return false;
     plan_.falls_back = view_.verdict == PyNativeVerdict_FALLS_BACK;
     plan_.returns_status = view_.verdict == PyNativeVerdict_STATUS || plan_.falls_back;
-    plan_.asks = view_.verdict == PyNativeVerdict_ASK;
     plan_.inputs.assign(parsed.args, parsed.args + view_.parameters);
     plan_.output = view_.result;
     for (const PyNativeType &each : plan_.inputs) {
@@ -222,7 +221,8 @@ class loop {
                   "the function may fall back, and Python functions take no such pointers");
     }
     holds_objects_ = plan_.reads_objects();
-    if (options.asked != loop_kernel::invoker) compile(static_cast<bool>(options.self));
+    const PyNativeCheck check = PyNativeCheck_Of(view_.verdict, &parsed, flags);
+    if (options.asked != loop_kernel::invoker) compile(static_cast<bool>(options.self), check);
     if (strided_ != nullptr) return true;
     if (options.asked == loop_kernel::compiled) {
       return fail(PyExc_TypeError, signature, "there is no compiled kernel for it");
@@ -268,16 +268,17 @@ class loop {
 
   // Looks for compiled loops. To them self is an argument like others that never moves, and a
   // function without result has one that nobody looks at.
-  void compile(bool has_self) {
-    const bool raises = view_.verdict == PyNativeVerdict_MAY_RAISE || plan_.asks;
+  void compile(bool has_self, const PyNativeCheck &check) {
+    const bool raises = view_.verdict == PyNativeVerdict_MAY_RAISE;
     const PyNativeKind result = PyNativeType_Kind(plan_.output);
     const bool is_void = result == PyNativeKind_VOID;
-    // Compiled ones pass pointers as integers, whose error value is another.
-    const bool other_errors = plan_.asks || result == PyNativeKind_POINTER ||
-                              result == PyNativeKind_STRING ||
-                              (flags_ & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0;
+    // Compiled ones know these. To them pointers are integers, whose error value is another.
+    const bool is_usual = check.expected == check.mask ||
+                          check.expected == native_value::of(-1.0).bits ||
+                          check.expected == native_value::of(-1.0f).bits;
     const std::size_t count = plan_.inputs.size() + (has_self ? 1 : 0);
-    if (plan_.returns_status || (raises && other_errors)) return;
+    const bool asks = view_.verdict == PyNativeVerdict_ASK;
+    if (plan_.returns_status || asks || (raises && !is_usual)) return;
     if (count > internal::kernel_arguments || (is_void && !TYPEDCALL_REGISTER_IMAGE)) return;
 
     constexpr PyNativeType pointer = {PyNativeType_POINTER, 0};

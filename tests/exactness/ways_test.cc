@@ -185,7 +185,7 @@ class Checker {
     }
     values.push_back(native_value::at(&outcome.result));  // where there is no place, nobody looks
     const native_value got = invoke(values.data(), &wide);
-    outcome.raised = invoke.raised(got, &wide);
+    outcome.raised = invoke.raised(got);
     if (is_status()) {
       EXPECT_EQ(got.get<int>() != 0, outcome.raised);
     } else {

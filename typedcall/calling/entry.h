@@ -67,9 +67,7 @@ struct entry : description {
   outcome run(native_value *values, result_cell *cell) const {
     if (view.has_place) values[invoke.arity() - 1] = native_value::at(&cell->place);
     cell->returned = invoke(values);
-    const bool is_equal = (cell->returned.bits & check_.mask) == check_.expected;
-    if (TYPEDCALL_EXPECT(is_equal == check_.is_value_if_equal, 1)) return outcome::value;
-    return settle();
+    return TYPEDCALL_EXPECT(invoke.is_result(cell->returned), 1) ? outcome::value : settle();
   }
 
   /// To be called once with the values of a call: any bytes in arrays of bools that it may write to
@@ -96,9 +94,7 @@ struct entry : description {
 
  private:
   entry(const invoker &how, const PyNativeSignature &parsed, std::uintptr_t flags)
-      : description(parsed, flags),
-        invoke(how),
-        check_(PyNativeCheck_Of(view.verdict, &parsed, flags)) {
+      : description(parsed, flags), invoke(how) {
     for (const value_type &type : parameters) has_written_bools_ |= is_written_bools(type);
     is_plain_ = view.hold == PyNativeHold_NOTHING && view.verdict == PyNativeVerdict_RESULT &&
                 !has_written_bools_;
@@ -121,7 +117,6 @@ struct entry : description {
            PyNativeType_IsConst(type.type) == 0;
   }
 
-  PyNativeCheck check_;
   bool is_plain_ = false;
   bool has_written_bools_ = false;
   bool is_here_ = true;

@@ -87,7 +87,6 @@ struct element_plan {
   PyNativeType output = {PyNativeType_VOID, 0};
   bool returns_status = false;  // then the output is what the last argument points to
   bool falls_back = false;      // as returns_status; nonzero is no failure
-  bool asks = false;            // an exception may be set whatever the result is
 
   bool has_output() const { return output.code != PyNativeType_VOID; }
   bool stores_objects() const { return PyNativeType_Kind(output) == PyNativeKind_OBJECT; }
@@ -148,7 +147,7 @@ std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyOb
         return i;
       }
       std::memcpy(&result.bits, &scratch, sizeof(result.bits));
-    } else if (plan.asks ? PyErr_Occurred() != nullptr : invoke.raised(result, &scratch)) {
+    } else if (invoke.raised(result)) {
       if constexpr (holds) held.release();
       return i;
     }

@@ -272,10 +272,8 @@ class gufunc_loop {
       case PyNativeVerdict_RESULT:
         break;
       case PyNativeVerdict_MAY_RAISE:
-        if (invoke_->raised(result, place)) return false;
-        break;
       case PyNativeVerdict_ASK:
-        if (PyErr_Occurred() != nullptr) return false;
+        if (invoke_->raised(result)) return false;
         break;
       case PyNativeVerdict_STATUS:
         if (result.get<int>() != 0) typedcall::internal::set_missing_error();

@@ -207,10 +207,8 @@ class callback {
       case PyNativeVerdict_RESULT:
         break;
       case PyNativeVerdict_MAY_RAISE:
-        if (call->raised(result, &wide)) return outcome::failed;
-        break;
       case PyNativeVerdict_ASK:
-        if (PyErr_Occurred() != nullptr) return outcome::failed;
+        if (call->raised(result)) return outcome::failed;
         break;
       case PyNativeVerdict_STATUS:
         if (result.get<int>() != 0) return outcome::failed;
