@@ -294,7 +294,7 @@ typedcall::method_table methods{
                                     "What the callable itself keeps for its tags, or None."),
     def<PyNativeSignature_ParseForPython>("parse_signature", takes_self,
                                           PyNativeSignature_PARSE_DOC),
-    def<PyNativeView_TypesForPython>("python_types", takes_self, PyNativeView_TYPES_DOC),
+    def<PyNativeView_DescribeForPython>("describe", takes_self, PyNativeView_DESCRIBE_DOC),
     def<PyNativeChoice_RankForPython>("rank", PyNativeChoice_RANK_DOC),
     def<are_equivalent>("are_equivalent", positional("one"), positional("other"),
                         "Are two signatures the same but for names of integers (`l` and `q`)?"),

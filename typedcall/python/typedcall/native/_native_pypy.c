@@ -99,10 +99,10 @@ static PyObject *Answers(PyObject *module, PyObject *args) {
   return PyBool_FromLong(PyNativeSignature_Answers(offered, asked));
 }
 
-static PyObject *PythonTypes(PyObject *module, PyObject *args) {
+static PyObject *Describe(PyObject *module, PyObject *args) {
   PyObject *signature, *flags;
-  if (!PyArg_ParseTuple(args, "OO:python_types", &signature, &flags)) return NULL;
-  return PyNativeView_TypesForPython(module, signature, flags);
+  if (!PyArg_ParseTuple(args, "OO:describe", &signature, &flags)) return NULL;
+  return PyNativeView_DescribeForPython(module, signature, flags);
 }
 
 static PyObject *Rank(PyObject *module, PyObject *args) {
@@ -130,7 +130,7 @@ static PyMethodDef methods[] = {
      "check($module, signature, flags, address, number, name, /)\n--\n\n"
      "ValueError if that cannot be offered as an entry."},
     {"parse_signature", PyNativeSignature_ParseForPython, METH_O, PyNativeSignature_PARSE_DOC},
-    {"python_types", PythonTypes, METH_VARARGS, PyNativeView_TYPES_DOC},
+    {"describe", Describe, METH_VARARGS, PyNativeView_DESCRIBE_DOC},
     {"rank", Rank, METH_VARARGS, PyNativeChoice_RANK_DOC},
     {"are_equivalent", AreEquivalent, METH_VARARGS,
      "are_equivalent($module, one, other, /)\n--\n\n"

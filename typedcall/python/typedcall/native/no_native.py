@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 __all__ = ["ABI_MASK", "FLAGS", "MANDATORY_MASK", "TYPE_CODES", "WHY_NOTHING", "answers", "are_equivalent",
-           "parse_signature", "python_types", "rank"]
+           "describe", "parse_signature", "rank"]
 
 #: Why nothing is offered.
 WHY_NOTHING = ("this installation of typedcall has no extension module, as wheels for 64-bit Linux have (this is "
@@ -168,13 +168,13 @@ def parse_signature(signature: str, /) -> tuple[list[str], str]:
     raise ValueError(f"signature {str.__repr__(str.__str__(signature))} at position {position}: {reason}")
 
 
-def python_types(signature: str, flags: int, /) -> tuple[list[str], str]:
-    """See typedcall/entry_view.h."""
+def describe(signature: str, flags: int, /) -> tuple[list[str], str, str, str, int, int, bool]:
+    """See typedcall/entry_view.h: here is nothing to call."""
     arguments, result = parse_signature(signature)
     if flags & (_FLAGS["RETURNS_STATUS"] | _FLAGS["FALLS_BACK"]):
         has_place = arguments and arguments[-1].startswith("&") and not _is_const(arguments[-1])
         result = arguments.pop()[1:] if has_place else "v"
-    return arguments, result
+    return arguments, result, "UNUSABLE", "NOTHING", 0, 0, True
 
 
 def rank(kind: str, letters: str, /) -> int | None:

@@ -126,21 +126,34 @@ static inline PyObject *PyNativeSignature_ParseForPython(PyObject *module, PyObj
   return PyNativeSignature_Internal_Letters(&parsed, parsed.nargs, parsed.result);
 }
 
-#define PyNativeView_TYPES_DOC                                                                  \
-  "python_types($module, signature, flags, /)\n--\n\n"                                          \
-  "As parse_signature(), of an entry with these flags: the value of a function that returns a " \
-  "status or falls back is in its place, not among the arguments."
+#define PyNativeView_DESCRIBE_DOC                                                                \
+  "describe($module, signature, flags, /)\n--\n\n"                                               \
+  "What an entry is to Python, of typedcall/entry_view.h: letters of its arguments, and of its " \
+  "result; verdict; hold; mask, expected and is_value_if_equal of the comparison behind the "    \
+  "call. The value of a function that returns a status or falls back is in its place, not "      \
+  "among the arguments."
 
-// The function python_types() of both modules.
-static inline PyObject *PyNativeView_TypesForPython(PyObject *module, PyObject *text,
-                                                    PyObject *flags) {
+// The function describe() of both modules.
+static inline PyObject *PyNativeView_DescribeForPython(PyObject *module, PyObject *text,
+                                                       PyObject *flags) {
+  static const char *const verdicts[] = {"UNUSABLE", "RESULT", "MAY_RAISE",
+                                         "ASK",      "STATUS", "FALLS_BACK"};
+  static const char *const holds[] = {"NOTHING", "THREAD", "NO_GIL"};
   (void)module;
   PyNativeSignature parsed;
   if (PyNativeSignature_Internal_FromPython(text, &parsed) < 0) return NULL;
   const unsigned long long bits = PyLong_AsUnsignedLongLongMask(flags);
   if (bits == (unsigned long long)-1 && PyErr_Occurred() != NULL) return NULL;
   const PyNativeView view = PyNativeView_Of(&parsed, (uintptr_t)bits);
-  return PyNativeSignature_Internal_Letters(&parsed, view.parameters, view.result);
+  const PyNativeCheck check = PyNativeCheck_Of(view.verdict, &parsed, (uintptr_t)bits);
+  PyObject *types = PyNativeSignature_Internal_Letters(&parsed, view.parameters, view.result);
+  if (types == NULL) return NULL;
+  PyObject *described = Py_BuildValue(
+      "OOssKKO", PyTuple_GetItem(types, 0), PyTuple_GetItem(types, 1), verdicts[view.verdict],
+      holds[view.hold], (unsigned long long)check.mask, (unsigned long long)check.expected,
+      check.is_value_if_equal ? Py_True : Py_False);
+  Py_DECREF(types);
+  return described;
 }
 
 #define PyNativeChoice_RANK_DOC                                                               \

@@ -13,8 +13,8 @@ try:
         TYPE_CODES,
         answers,
         are_equivalent,
+        describe,
         parse_signature,
-        python_types,
         rank,
     )
 except ModuleNotFoundError as error:  # one that is there and cannot be loaded is an error
@@ -28,8 +28,8 @@ except ModuleNotFoundError as error:  # one that is there and cannot be loaded i
         WHY_NOTHING,
         answers,
         are_equivalent,
+        describe,
         parse_signature,
-        python_types,
         rank,
     )
 else:
@@ -38,8 +38,8 @@ else:
 
 __all__ = [
     "ABI_MASK", "CODES", "Code", "FLAGS", "MANDATORY_MASK", "WHY_NOTHING", "answers", "are_equivalent",
-    "c_letters", "has_error_value", "is_buffer", "is_const", "is_place", "kind_of", "letters_for",
-    "parse_signature", "pointee", "python_types", "range_of", "rank",
+    "c_letters", "describe", "has_error_value", "is_buffer", "is_const", "is_place", "kind_of", "letters_for",
+    "parse_signature", "pointee", "range_of", "rank",
 ]
 
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field, replace
-from typing import Any, Optional, Union
+from typing import Any, NamedTuple, Optional, Union
 
 from typedcall.record.codes import (
     ABI_MASK,
     FLAGS,
     MANDATORY_MASK,
     answers,
+    describe,
     is_place,
     parse_signature,
     pointee,
-    python_types,
 )
 
-__all__ = ["BARE_LAYOUT", "EVERYTHING", "PROMISES", "Entry", "Flags", "Found", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
+__all__ = ["BARE_LAYOUT", "EVERYTHING", "PROMISES", "Entry", "Flags", "Found", "View", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
 
 #: Handles whatever an entry may ask of its caller.
 EVERYTHING = MANDATORY_MASK
@@ -80,6 +80,23 @@ class Flags(enum.IntFlag):
 PROMISES = Flags.THREAD_SAFE | Flags.PURE
 
 
+class View(NamedTuple):
+    """An entry as Python sees it: typedcall/entry_view.h."""
+
+    #: The letters of what Python passes and gets.
+    arguments: list[str]
+    result: str
+    #: How the C function tells its outcome: "RESULT", "MAY_RAISE", "ASK", "STATUS" or "FALLS_BACK"; "UNUSABLE" of
+    #: an entry that nobody may call.
+    verdict: str
+    #: The thread state in which it is called: "NOTHING" (any), "THREAD" (attached) or "NO_GIL".
+    hold: str
+    #: If ((bits & mask) == expected) is is_value_if_equal, the C result says by itself that there is a result.
+    mask: int
+    expected: int
+    is_value_if_equal: bool
+
+
 @dataclass(frozen=True)
 class Entry:
     """One native way to call a Python object: three words of the ABI and where they were found."""
@@ -93,10 +110,14 @@ class Entry:
     #: The object that keeps `address` valid.
     keep_alive: Any = field(compare=False, repr=False)
 
+    def view(self) -> View:
+        return View(*describe(self.signature, self.flags))
+
     def python_types(self) -> tuple[list[str], str]:
         """The letters of what Python passes and gets: the value of a function that returns a status
         or falls back is behind its last argument, if that is a pointer to write through."""
-        return python_types(self.signature, self.flags)
+        view = self.view()
+        return view.arguments, view.result
 
     def with_effects(self, effects: Flags) -> Entry:
         """The same of which somebody says so, PROMISES. What the entry says itself stands; a layout without
