@@ -2,7 +2,7 @@
 import ctypes
 import numba
 import typedcall
-from typedcall.numba.extension import _CAPABILITIES as HANDLED
+from typedcall.calling.choose import HANDLED
 
 PLACES = {"name", "object"}
 #: It is not asked for a signature: it has types, and chooses among the entries that it handles.

@@ -15,18 +15,16 @@ from typedcall.numba.overloads import (
     Case,
     Choice,
     is_omitted,
-    kind_of_letters,
     kind_of_type,
     letters_of_type,
     numba_type,
 )
 from typedcall.numba.raising import (
-    GuardedCall,
+    AttachedCall,
     call_detached,
+    is_slow_without_gil,
+    is_suspect,
     is_without_gil,
-    lets_go,
-    may_meet,
-    needs_guard,
 )
 from typedcall.record.codes import CODES, is_const, kind_of, range_of
 from typedcall.record.records import Entry
@@ -70,7 +68,7 @@ class Call:
         # An int that one overload was too narrow for is not made floating.
         allowed, checks = [], {}
         for i, (letters, fit) in enumerate(zip(overload.letters, fits)):
-            if kind_of_letters(letters) in ("floating", "complex"):
+            if kind_of(letters) in ("floating", "complex"):
                 if fit is not True:
                     allowed.append(in_range[i])
             elif fit is not True:
@@ -140,7 +138,7 @@ class Call:
         for letters, own, given, value in zip(
             case.letters, case.arguments, site.signature.args, site.values
         ):
-            kind = kind_of_letters(letters)
+            kind = kind_of(letters)
             if takes_array(letters):
                 parts = parts_of(context, builder, given, value)
                 check_items(context, builder, letters, *parts)
@@ -172,19 +170,14 @@ class Call:
         which = f"entry {self._entries.index(case.entry)}"
         function = address(context, builder, self._function, self._entries, which,
                            ir.FunctionType(returned, types))
-        if needs_guard(case):
-            guarded = GuardedCall(context, builder, case, self._function, self._entries)
-            guarded.enter()
-            result = builder.call(function, passed)
-            guarded.leave(result)
-        elif lets_go(case):
+        if case.view.hold == "THREAD":
+            result = AttachedCall(context, builder, case, self._function, self._entries).write(function, passed)
+        elif case.view.hold == "NO_GIL":
             result = call_detached(context, builder, function, passed)
         else:
             result = builder.call(function, passed)
-        if case.falls_back:
-            with builder.if_then(
-                builder.icmp_signed("!=", result, ir.Constant(result.type, 0)), likely=False
-            ):
+        if case.view.verdict == "FALLS_BACK":
+            with builder.if_then(is_suspect(builder, case.view, result), likely=False):
                 self._call_back(site, case.result, place)
         if case.returns_status:
             self._store_from(site, place)
@@ -198,13 +191,12 @@ class Call:
             builder.store(result, site.result)
 
     def _warn_of_threads(self, case: Case) -> None:
-        """Once for a function that says nothing of threads, in code without the GIL: several threads may be in it
-        at once."""
-        if self._has_warned or not may_meet(case) or not is_without_gil():
+        """Once for a function that says nothing of threads, in code without the GIL."""
+        if self._has_warned or not is_slow_without_gil(case) or not is_without_gil():
             return
         self._has_warned = True
-        warnings.warn(f"{name_of(self._function)} does not say THREAD_SAFE: compiled code without the GIL may call it "
-                      "in several threads at once", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"{name_of(self._function)} does not say THREAD_SAFE: compiled code without the GIL takes it "
+                      "around each call, one thread at a time; with that flag it would not", RuntimeWarning, stacklevel=2)
 
     def _store_from(self, site: _Site, place: Any) -> None:
         """The result that is in `place`, as data."""
@@ -237,7 +229,7 @@ def _passed_as(context: Any, letters: str, own: Any) -> Any:
     from llvmlite import ir
 
     # Narrow ones extended, as C's calling conventions ask.
-    if kind_of_letters(letters) in ("bool", "signed", "unsigned"):
+    if kind_of(letters) in ("bool", "signed", "unsigned"):
         return ir.IntType(max(32, 8 * CODES[letters].size))
     return context.get_value_type(own)
 
@@ -250,7 +242,7 @@ def _converted(
         return context.get_constant_generic(builder, own, constant_of(letters, given.value))
     if given == own:
         return value
-    if kind_of_letters(letters) == "floating" and kind_of_type(given) in ("bool", "integer"):
+    if kind_of(letters) == "floating" and kind_of_type(given) in ("bool", "integer"):
         wide = numba_type("d")
         value, given = context.cast(builder, value, given, wide), wide
     return value if given == own else context.cast(builder, value, given, own)

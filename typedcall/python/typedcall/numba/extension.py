@@ -17,15 +17,10 @@ from typedcall.numba.cache import install, offered, reduce_type
 from typedcall.numba.call import Call
 from typedcall.numba.overloads import Overload, overloads_of
 from typedcall.numba.refusals import why_nothing
-from typedcall.record.records import Entry, Flags
+from typedcall.record.records import Entry
 from typedcall.tools.foreign import is_a, name_of
 
 __all__ = ["register", "unregister"]
-
-#: Compiled code can lose the GIL for a while, takes it where it may not have it (`nogil=True`, prange)
-#: or a function falls back, and lets exceptions out.
-_CAPABILITIES = (Flags.ACQUIRES_GIL | Flags.FALLS_BACK | Flags.NEEDS_THREAD | Flags.MAY_RAISE
-                 | Flags.ERROR_IS_NEG_ZERO | Flags.RETURNS_STATUS)
 
 # By id of the function, which the type keeps alive. Signatures of compiled code keep a type that they have.
 _known: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
@@ -86,7 +81,7 @@ def _typeof(fallback: Any, function: Any, context: Any) -> Any:
         return None
     existing = _known.get(id(function))
     if existing is None or existing.entries != entries:
-        overloads, reasons = overloads_of(entries, _CAPABILITIES)
+        overloads, reasons = overloads_of(entries)
         call = Call(function, entries)
         template = _make_template(function, overloads, reasons + nothing, call)
         any_types = (types.VarArg(types.Any),)

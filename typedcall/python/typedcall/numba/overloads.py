@@ -7,6 +7,7 @@ from __future__ import annotations
 import operator
 from typing import Any, NamedTuple
 
+from typedcall.calling.choose import HANDLED
 from typedcall.numba.buffers import check_elements, is_copied, takes_array, why_not_array
 from typedcall.numba.refusals import narrower, why_not
 from typedcall.record.codes import (
@@ -18,7 +19,7 @@ from typedcall.record.codes import (
     range_of,
     rank,
 )
-from typedcall.record.records import Entry, Flags
+from typedcall.record.records import Entry
 from typedcall.tools.parameters import constant_of
 
 __all__ = ["Case", "Choice", "Overload", "Step", "is_omitted", "kind_of_letters", "kind_of_type", "letters_of_type",
@@ -62,9 +63,9 @@ class Case:
 
     def __init__(self, entry: Entry) -> None:
         self.entry = entry
-        self.falls_back = bool(entry.flags & Flags.FALLS_BACK)
-        arguments, result = entry.python_types()
-        if self.falls_back:
+        self.view = view = entry.view()
+        arguments, result = view.arguments, view.result
+        if view.verdict == "FALLS_BACK":
             kinds = {kind_of_letters(each) for each in [*arguments, result] if not is_copied(each)}
             if not kinds <= {"void", "bool", "signed", "unsigned", "floating", "complex"}:
                 raise ValueError("may fall back, and has other types than numbers")
@@ -72,7 +73,7 @@ class Case:
         self.letters = arguments
         self.result = result
         #: Is what C returns an int that says whether there is a result? That is behind a last argument.
-        self.returns_status = bool(entry.flags & (Flags.FALLS_BACK | Flags.RETURNS_STATUS))
+        self.returns_status = view.verdict in ("FALLS_BACK", "STATUS")
         #: None for an array.
         self.arguments = [None if takes_array(each) and not is_buffer(each) else numba_type(each)
                           for each in arguments]
@@ -116,12 +117,12 @@ class Choice(NamedTuple):
     letters_of_result: str
 
 
-def overloads_of(entries: list[Entry], capabilities: Flags) -> tuple[list[Overload], list[str]]:
+def overloads_of(entries: list[Entry]) -> tuple[list[Overload], list[str]]:
     """All of them, and why compiled code cannot call some."""
     overloads, reasons = [], []
     for entry in entries:
         case = None
-        reason = entry.flags.asks(capabilities)
+        reason = entry.flags.asks(HANDLED)
         try:
             if not reason:
                 case = Case(entry)

@@ -4,33 +4,23 @@ code: attaches the thread where it is not, or lets go of the GIL, and lets the e
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 from typedcall.numba.cache import address, helper
 from typedcall.numba.fall_back import let_out
 from typedcall.numba.overloads import Case
-from typedcall.record.codes import CODES, has_error_value, pointee
-from typedcall.record.records import Entry, Flags
+from typedcall.record.records import Entry, Flags, View
 
-__all__ = ["GuardedCall", "call_detached", "is_without_gil", "lets_go", "may_meet", "needs_guard"]
+__all__ = ["AttachedCall", "call_detached", "is_slow_without_gil", "is_suspect", "is_without_gil"]
 
-_RAISES = Flags.MAY_RAISE | Flags.RETURNS_STATUS
 # As in fall_back.h.
 _KNOWN, _FAILED = 2, 4
 
 
-def needs_guard(case: Case) -> bool:
-    return bool(case.entry.flags & (_RAISES | Flags.NEEDS_THREAD))
-
-
-def lets_go(case: Case) -> bool:
-    """True if the function may wait for another thread to let go of the GIL."""
-    return case.entry.flags & (Flags.ACQUIRES_GIL | Flags.NEEDS_THREAD) == Flags.ACQUIRES_GIL
-
-
-def may_meet(case: Case) -> bool:
-    """True if only the GIL of its callers keeps several threads out of the function."""
-    return not case.entry.flags & (Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL | Flags.THREAD_SAFE)
+def is_slow_without_gil(case: Case) -> bool:
+    """True if code without the GIL takes it only because the function does not say THREAD_SAFE."""
+    return case.view.hold == "THREAD" and case.entry.with_effects(Flags.THREAD_SAFE).view().hold == "NOTHING"
 
 
 def is_without_gil() -> bool:
@@ -57,14 +47,33 @@ def call_detached(context: Any, builder: Any, function: Any, passed: list[Any]) 
     return result
 
 
-class GuardedCall:
-    """Written around one call: enter(), the call, leave()."""
+def is_suspect(builder: Any, view: View, result: Any) -> Any:
+    """True where the C result does not say by itself that there is one."""
+    from llvmlite import ir
+
+    if not view.mask:
+        return ir.Constant(ir.IntType(1), not view.is_value_if_equal)
+    bits = ir.IntType(view.mask.bit_length())
+    if result.type == ir.DoubleType() and view.expected << 1 & view.mask:
+        # As floats both are the same where they have the same bits, but for zeros; it takes an instruction less.
+        number, = struct.unpack("=d", struct.pack("=Q", view.expected))
+        return builder.fcmp_ordered("==", result, ir.Constant(result.type, number))
+    if isinstance(result.type, ir.PointerType):
+        result = builder.ptrtoint(result, bits)
+    elif not isinstance(result.type, ir.IntType):
+        result = builder.bitcast(result, bits)
+    elif result.type != bits:  # what is above a narrow result's own bits is not defined
+        result = builder.trunc(result, bits)
+    return builder.icmp_unsigned("!=" if view.is_value_if_equal else "==", result, ir.Constant(bits, view.expected))
+
+
+class AttachedCall:
+    """Writes calls of a function that runs attached, and lets out the exceptions that it sets."""
 
     def __init__(
         self, context: Any, builder: Any, case: Case, function: Any, entries: list[Entry]
     ) -> None:
         from llvmlite import ir
-        from numba.core import cgutils
 
         self._context = context
         self._builder = builder
@@ -72,85 +81,71 @@ class GuardedCall:
         self._function = function
         self._entries = entries
         self._int = ir.IntType(32)
-        self._is_detached = builder.not_(self._attached())
-        #: As enter() says it; of a thread that is attached anyway:
-        self._entered = cgutils.alloca_once_value(builder, ir.Constant(self._int, _KNOWN))
 
-    def _call(self, builder: Any, name: str, returned: Any, values: list[Any]) -> Any:
+    def write(self, function: Any, passed: list[Any]) -> Any:
+        """Returns what the C function returns, as C returns it. There are two calls of it, so that one test
+        tells whether the thread is attached, which LLVM can take out of a loop."""
+        from llvmlite import ir
+        from numba.core import cgutils
+
+        builder = self._builder
+        of = function.function_type.return_type
+        is_void = isinstance(of, ir.VoidType)
+        result = None if is_void else cgutils.alloca_once(builder, of)
+        view = self._case.view
+        failed = None
+        if view.verdict not in ("RESULT", "FALLS_BACK"):
+            in_try = self._context.call_conv.check_try_status(builder).in_try
+            failed = cgutils.alloca_once(builder, self._int)
+            builder.store(ir.Constant(self._int, 0), failed)
+
+        def call(entered: Any) -> None:
+            returned = builder.call(function, passed)
+            if result is not None:
+                builder.store(returned, result)
+            if failed is not None:
+                self._check(returned, entered, in_try, failed)
+
+        with builder.if_else(self._is_attached(), likely=True) as (attached, detached):
+            with attached:
+                call(ir.Constant(self._int, _KNOWN))
+            with detached:
+                entered = self._call("ENTER", self._int, [])
+                call(entered)
+                self._call("LEAVE", ir.VoidType(), [entered])
+        if failed is not None:
+            has_failed = builder.icmp_signed("!=", builder.load(failed), ir.Constant(self._int, 0))
+            with builder.if_then(has_failed, likely=False):
+                let_out(self._context, builder, in_try)
+        return None if result is None else builder.load(result)
+
+    def _call(self, name: str, returned: Any, values: list[Any], attributes: tuple[str, ...] = ()) -> Any:
         from llvmlite import ir
 
         of = ir.FunctionType(returned, [value.type for value in values])
-        return builder.call(helper(self._context, builder, name, of), values)
+        return self._builder.call(helper(self._context, self._builder, name, of), values, attrs=attributes)
 
-    def _attached(self) -> Any:
-        """Is this thread attached? Asked once, where the compiled function begins: nothing in it
-        changes that for long."""
+    def _is_attached(self) -> Any:
+        """Is this thread attached? Asked once, where the compiled function begins, since what the function calls
+        leaves that as it was. So it is `readnone`: a loop that this function is inlined into asks once, too."""
         from llvmlite import ir
 
         builder = self._builder
         owner = builder.function
         if not hasattr(owner, "typedcall_attached"):
             with builder.goto_entry_block():
-                answer = self._call(builder, "IS_ATTACHED", self._int, [])
-                owner.typedcall_attached = builder.icmp_signed(
-                    "!=", answer, ir.Constant(self._int, 0)
-                )
+                answer = self._call("IS_ATTACHED", self._int, [], ("nounwind", "readnone"))
+                owner.typedcall_attached = builder.icmp_signed("!=", answer, ir.Constant(self._int, 0))
         return owner.typedcall_attached
 
-    def enter(self) -> None:
-        builder = self._builder
-        with builder.if_then(self._is_detached, likely=False):
-            builder.store(self._call(builder, "ENTER", self._int, []), self._entered)
-
-    def leave(self, result: Any) -> None:
-        """`result` is what the C function returned, as C returns it."""
-        from llvmlite import ir
-        from numba.core import cgutils
-
-        builder = self._builder
-        suspect = self._may_have_raised(result)
-        failed = in_try = None
-        if suspect is not None:
-            in_try = self._context.call_conv.check_try_status(builder).in_try
-            failed = cgutils.alloca_once_value(builder, ir.Constant(self._int, 0))
-            with builder.if_then(suspect, likely=False):
-                how = builder.or_(builder.zext(in_try, self._int), builder.and_(
-                    builder.load(self._entered), ir.Constant(self._int, _KNOWN)))
-                if self._case.entry.flags & Flags.RETURNS_STATUS:
-                    how = builder.or_(how, ir.Constant(self._int, _FAILED))
-                callable_ = address(
-                    self._context, builder, self._function, self._entries, "callable"
-                )
-                builder.store(self._call(builder, "CHECK", self._int, [callable_, how]), failed)
-        with builder.if_then(self._is_detached, likely=False):
-            self._call(builder, "LEAVE", ir.VoidType(), [builder.load(self._entered)])
-        if failed is not None:
-            has_failed = builder.icmp_signed("!=", builder.load(failed), ir.Constant(self._int, 0))
-            with builder.if_then(has_failed, likely=False):
-                let_out(self._context, builder, in_try)
-
-    def _may_have_raised(self, result: Any) -> Any:
-        """Where an exception may be set; None: never."""
+    def _check(self, result: Any, entered: Any, in_try: Any, failed: Any) -> None:
+        """Stores in `failed` whether an exception was set, which is taken then."""
         from llvmlite import ir
 
-        builder, flags = self._builder, self._case.entry.flags
-        if flags & Flags.RETURNS_STATUS:
-            return builder.icmp_signed("!=", result, ir.Constant(result.type, 0))
-        if not flags & Flags.MAY_RAISE:
-            return None
-        letters = self._case.result
-        if not has_error_value(letters):
-            return ir.Constant(ir.IntType(1), 1)
-        code = CODES[pointee(letters)]
-        if letters[0] == "&" or code.kind == "pointer":
-            return builder.icmp_unsigned("==", result, ir.Constant(result.type, None))
-        if code.kind == "floating":
-            if flags & Flags.ERROR_IS_NEG_ZERO:
-                bits = ir.IntType(8 * code.size)
-                least = ir.Constant(bits, 1 << (8 * code.size - 1))
-                return builder.icmp_unsigned("==", builder.bitcast(result, bits), least)
-            return builder.fcmp_ordered("==", result, ir.Constant(result.type, -1.0))
-        # What is above a narrow result's own bits is not defined.
-        own = ir.IntType(8 * code.size)
-        low = result if result.type == own else builder.trunc(result, own)
-        return builder.icmp_unsigned("==", low, ir.Constant(own, -1))
+        builder = self._builder
+        with builder.if_then(is_suspect(builder, self._case.view, result), likely=False):
+            how = builder.or_(builder.zext(in_try, self._int), builder.and_(entered, ir.Constant(self._int, _KNOWN)))
+            if self._case.view.verdict == "STATUS":
+                how = builder.or_(how, ir.Constant(self._int, _FAILED))
+            callable_ = address(self._context, builder, self._function, self._entries, "callable")
+            builder.store(self._call("CHECK", self._int, [callable_, how]), failed)
