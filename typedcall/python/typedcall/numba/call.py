@@ -222,7 +222,8 @@ class _Site:
         """Of an argument, as Python gets it; a buffer as the overloads have it."""
         if kind_of_type(self.signature.args[i]):
             return letters_of_type(self.signature.args[i])
-        return min((step.overload.letters[i] for step in self.choice.steps), key=is_const)
+        asked: list[str] = [step.overload.letters[i] for step in self.choice.steps]
+        return min(asked, key=is_const)
 
 
 def _passed_as(context: Any, letters: str, own: Any) -> Any:

@@ -4,12 +4,12 @@ decide when the code is compiled, and where an int may not fit its value when th
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
 
-import operator
 from typing import Any, NamedTuple
 
 from typedcall.calling.choose import HANDLED
 from typedcall.numba.buffers import check_elements, is_copied, takes_array, why_not_array
 from typedcall.numba.refusals import narrower, why_not
+from typedcall.record.choice import Step, Suited, steps
 from typedcall.record.codes import (
     CODES,
     is_buffer,
@@ -22,7 +22,7 @@ from typedcall.record.codes import (
 from typedcall.record.records import Entry
 from typedcall.tools.parameters import constant_of
 
-__all__ = ["Case", "Choice", "Overload", "Step", "is_omitted", "kind_of_letters", "kind_of_type", "letters_of_type",
+__all__ = ["Case", "Choice", "Overload", "is_omitted", "kind_of_type", "letters_of_type",
            "numba_type", "overloads_of", "select"]
 
 
@@ -66,7 +66,7 @@ class Case:
         self.view = view = entry.view()
         arguments, result = view.arguments, view.result
         if view.verdict == "FALLS_BACK":
-            kinds = {kind_of_letters(each) for each in [*arguments, result] if not is_copied(each)}
+            kinds = {kind_of(each) for each in [*arguments, result] if not is_copied(each)}
             if not kinds <= {"void", "bool", "signed", "unsigned", "floating", "complex"}:
                 raise ValueError("may fall back, and has other types than numbers")
         #: Of what Python passes and gets.
@@ -91,19 +91,6 @@ class Overload(NamedTuple):
     letters: list[str]
     #: None where compiled code cannot call it.
     case: Case | None
-
-
-class Step(NamedTuple):
-    """An overload that the boxed call would try, in its turn."""
-
-    overload: Overload
-    #: For each argument: does it fit? None: its value decides.
-    fits: list[bool | None]
-
-    @property
-    def open(self) -> set[int]:
-        """The arguments whose values decide."""
-        return {i for i, fit in enumerate(self.fits) if fit is None}
 
 
 class Choice(NamedTuple):
@@ -135,14 +122,10 @@ def overloads_of(entries: list[Entry]) -> tuple[list[Overload], list[str]]:
 
 
 # How well a value suits a parameter is in typedcall/overload_choice.h: of the kinds of numbers, and these.
-_OWN, _EXACT, _SAFE = 0, 1, 3
+_EXACT, _SAFE = 1, 3
 _KINDS = {"bool": "BOOL", "integer": "INT", "floating": "FLOAT", "complex": "COMPLEX"}
 # Of two floats of C. A narrow float is no type of Python's; it has its own parameter before all others.
 _NARROW = {("floating", 32): "C_FLOAT", ("complex", 64): "C_COMPLEX"}
-
-
-def kind_of_letters(letters: str) -> str:
-    return kind_of(letters)
 
 
 def kind_of_type(given: Any) -> str:
@@ -180,7 +163,7 @@ def _rank(context: Any, given: Any, letters: str) -> int | None:
     integer is not."""
     from numba.core.typeconv import Conversion
 
-    wanted, kind = kind_of_letters(letters), kind_of_type(given)
+    wanted, kind = kind_of(letters), kind_of_type(given)
     if is_omitted(given):
         try:
             constant_of(letters, given.value)
@@ -215,7 +198,7 @@ def _fits(given: Any, letters: str) -> bool | None:
     """Do all values of an argument, whose kind suits, fit the parameter? None: some do."""
     if kind_of_type(given) not in ("bool", "integer"):
         return True
-    if kind_of_letters(letters) not in ("signed", "unsigned"):
+    if kind_of(letters) not in ("signed", "unsigned"):
         return True
     (low, high), (least, most) = _bounds(given), range_of(letters)
     if least <= low and high <= most:
@@ -223,48 +206,18 @@ def _fits(given: Any, letters: str) -> bool | None:
     return None if low <= most and least <= high else False
 
 
-def _in_order(ranked: list[tuple[list[int], Overload]]) -> list[Overload]:
-    """Those that suit, with a rank for each argument: the least worst rank first, among equals the first that no other
-    one beats, which is at least as good in every argument and better in one."""
-    left, ordered = list(ranked), []
-    while left:
-        worst = min(max(ranks, default=_OWN) for ranks, _ in left)
-        equals = [each for each in left if max(each[0], default=_OWN) == worst]
-        best = next(each for each in equals if not any(
-            other[0] != each[0] and all(map(operator.le, other[0], each[0])) for other in equals))
-        ordered.append(best[1])
-        left.remove(best)
-    return ordered
-
-
 def _steps(context: Any, overloads: list[Overload], arguments: tuple[Any, ...]) -> list[Step]:
-    """Those that suit by their types, in the order in which the boxed call tries them, up to one that
-    takes all values; an int that one overload is too narrow for is not made floating by another.
-    docs/ABI.md, 8.7 to 8.9, is the rule."""
-    ranked: list[tuple[list[int], Overload]] = []
+    """Those that suit by their types, in the order in which the boxed call tries them."""
+    suited = []
     for overload in overloads:
-        if len(overload.letters) == len(arguments):
-            ranks = [_rank(context, *pair) for pair in zip(arguments, overload.letters)]
-            if None not in ranks:
-                ranked.append(([each for each in ranks if each is not None], overload))
-    steps: list[Step] = []
-    misfits: dict[int, bool | None] = {}
-    for overload in _in_order(ranked):
-        fits = [_fits(*pair) for pair in zip(arguments, overload.letters)]
-        floating = {i for i, letters in enumerate(overload.letters)
-                    if kind_of_letters(letters) in ("floating", "complex")}
-        for i in floating:
-            fits[i] = misfits.get(i, True)
-        # Who gets here has an int that one of these was too narrow for, and this one makes floating.
-        if any(False not in step.fits and step.open <= floating for step in steps):
+        if len(overload.letters) != len(arguments):
             continue
-        steps.append(Step(overload, fits))
-        if all(fits):
-            break
-        for i, fit in enumerate(fits):
-            if not fit and misfits.get(i) is not False:
-                misfits[i] = fit
-    return steps
+        ranks = [_rank(context, *pair) for pair in zip(arguments, overload.letters)]
+        if None not in ranks:
+            suited.append(Suited(overload, [each for each in ranks if each is not None],
+                                 [_fits(*pair) for pair in zip(arguments, overload.letters)],
+                                 [kind_of(letters) in ("floating", "complex") for letters in overload.letters]))
+    return steps(suited)
 
 
 def select(
@@ -319,12 +272,12 @@ def _choose(
 ) -> tuple[Choice | None, str]:
     from numba import types
 
-    steps = _steps(context, overloads, arguments)
-    possible = [step for step in steps if False not in step.fits]
+    tried = _steps(context, overloads, arguments)
+    possible = [step for step in tried if False not in step.fits]
     if not possible:
-        if not steps:
+        if not tried:
             return None, _why_none(context, overloads, arguments)
-        at = min(step.fits.index(False) for step in steps) + 1
+        at = min(step.fits.index(False) for step in tried) + 1
         return None, f"no overload has room for the int in argument {at}"
     cases = [step.overload.case for step in possible]
     if None in cases:
@@ -332,7 +285,7 @@ def _choose(
     results = {case.result_type for case in cases if case is not None}
     # What the boxed call can be made with in compiled code.
     numbers = all(kind_of_type(given) or is_omitted(given)
-                  or all(is_copied(step.overload.letters[i]) for step in steps)
+                  or all(is_copied(step.overload.letters[i]) for step in tried)
                   for i, given in enumerate(arguments))
     is_open = len(possible) > 1 or not all(possible[0].fits)
     if len(results) > 1 or is_open and not numbers:
@@ -346,4 +299,4 @@ def _choose(
         is_literal = given != types.unliteral(given)
         is_own = is_literal or not kind_of_type(given) and not is_omitted(given)
         passed.append(own if is_own and own is not None else given)
-    return Choice(steps if is_open else possible, tuple(passed), first.result_type, first.result), ""
+    return Choice(tried if is_open else possible, tuple(passed), first.result_type, first.result), ""

@@ -8,6 +8,7 @@ from typing import Any, Callable, NamedTuple
 
 from typedcall.pypy.buffers import release, taker
 from typedcall.pypy.pointers import native_pointer, new_place, says_threads, why_not
+from typedcall.record.choice import in_order
 from typedcall.record.codes import is_buffer, kind_of, pointee, rank
 from typedcall.record.records import Entry, Flags
 from typedcall.tools.foreign import text_attribute
@@ -32,15 +33,9 @@ class _Choice(NamedTuple):
 
 def _best(types: tuple[str, ...], entries: list[Entry]) -> Entry:
     """Returns the entry that the wrapper tries first, of those for the same types: `d` before `f` for a float."""
-    ranked = []
-    for entry in entries:
-        ranks = [rank(_KINDS[each], letters) or 0 if each in _KINDS else 0
-                 for each, letters in zip(types, entry.python_types()[0])]
-        ranked.append((ranks, entry))
-    worst = min(max(ranks, default=0) for ranks, _ in ranked)
-    equals = [(ranks, entry) for ranks, entry in ranked if max(ranks, default=0) == worst]
-    return next(entry for ranks, entry in equals
-                if not any(other != ranks and all(a <= b for a, b in zip(other, ranks)) for other, _ in equals))
+    ranks = [[rank(_KINDS[each], letters) or 0 if each in _KINDS else 0
+              for each, letters in zip(types, entry.python_types()[0])] for entry in entries]
+    return entries[in_order(ranks)[0]]
 
 
 def _choices(entries: Sequence[Entry]) -> list[_Choice]:
