@@ -12,6 +12,15 @@ _MAIN = "before CPython 3.12 callbacks are for the main interpreter"
 _COMPILED = "a module is compiled once, and stays until the process ends"
 _RENAMED = dict.fromkeys(("in Python code", "by a signal in Python code"),
                          "tvm-ffi makes it a RuntimeError, in a function of its own, too")
+#: Of libraries that look at types before there are values.
+_TYPES_FIRST = {
+    **dict.fromkeys(("two_floats(Length(2.5))", "two_floats(np.float64(2.5))"),
+                    "it has one type for a float and its subclasses"),
+    **dict.fromkeys(("same_f(np.complex128(1j))", "same_d(np.complex128(1j))"),
+                    "it has one type for Python's complex numbers and NumPy's, which are floats with a warning"),
+    **dict.fromkeys(("larger_b(128, 2.5)", "larger_b(2147483648, 2.5)", "larger_H(2147483648, 2.5)"),
+                    "of two faults it finds that of the types first: a TypeError"),
+}
 _CLOSURE = {
     "interrupts": _RENAMED,
     "lifetimes": {"a cycle": _HELD},
@@ -19,11 +28,12 @@ _CLOSURE = {
     "endings": {"a daemon thread": "tvm-ffi" + _DAEMON},
 }
 
-#: By the name of a sink.
+#: By the name of a sink, and a property: "calls" are all single ones.
 LIMITS = {
     "wrapper": {"lifetimes": {"the C function": _FUNCTION, "the callable": _FUNCTION, "a cycle": _FUNCTION}},
     "call site": {"lifetimes": {"the C function": _SITE, "the callable": _SITE, "a cycle": _SITE}},
     "numba": {
+        "calls": {**_TYPES_FIRST, "same_bool(b'3')": "Numba does not compile bool() of bytes"},
         "lifetimes": {"a cycle": "Numba keeps a cycle with compiled code, of njit functions alone, too",
                       "making": "Numba keeps some of all that it compiles"},
         "no_memory": {"making": "Numba's njit() itself does not come back without memory"},

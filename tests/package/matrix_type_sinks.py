@@ -81,6 +81,8 @@ class Numba(Sink):
             except self.numba.core.errors.NumbaError as error:
                 if "depends on the value of argument" in str(error):
                     raise Refused("compiled code has one type of results, and here the value decides") from None
+                if "Numba has no UTF-8" in str(error) and any(isinstance(each, str) for each in arguments):
+                    raise Refused("Numba's str has no UTF-8") from None
                 raise TypeError(str(error).partition("\n")[0]) from None
 
         return call

@@ -4,6 +4,7 @@ import enum
 import math
 
 import matrix_choice
+import matrix_limits
 from matrix_sinks import Refused
 
 
@@ -109,6 +110,10 @@ def compare(sink, name, function, alone, overloads, calls):
         cell = f"{name}{arguments!r}" if len(arguments) != 1 else f"{name}({arguments[0]!r})"
         if made is None:
             yield cell, "refused", reason
+            continue
+        limit = matrix_limits.why_not(sink, "calls", cell)
+        if limit:
+            yield cell, "limit", limit
             continue
         wanted = expected(alone, overloads, arguments)
         try:

@@ -11,12 +11,12 @@ numpy = adapter_support.library("numpy")
 special = adapter_support.library("scipy.special")
 
 
-def typed(*signatures):
+def typed(*signatures, flags=0):
     """A function that is only asked for its types."""
     def function(*values):
         raise NotImplementedError
 
-    typedcall.tag(function, list(signatures), [4096] * len(signatures))
+    typedcall.tag(function, list(signatures), [4096] * len(signatures), flags=flags)
     return function
 
 
@@ -40,7 +40,6 @@ class Arguments(unittest.TestCase):
             ("d->d", 1j, "complex128 is no double; of a complex number take its .real or abs"),
             ("d->d", None, "none is no double$"),
             ("i->d", 1.5, "float64 is no int; int(...) makes one of a float"),
-            ("?->d", 1, "int64 is no bool; bool(...) makes one of it"),
             ("*kd->d", [1.5], "is no array; numpy.array(...) makes one of it"),
             ("*kd->d", (1.5, 2.5), "is no array; numpy.array(...) makes one of it"),
             ("*kB->d", "text", "a str is no array; pass bytes"),
@@ -49,12 +48,17 @@ class Arguments(unittest.TestCase):
             ("&kd->d", doubles, "of an array pass the pointer, its .ctypes"),
             ("P->d", doubles, "of an array pass the pointer, its .ctypes"),
             ("P->d", 1, "int64 is no pointer; pass the .ctypes of an array"),
-            ("s->d", "text", "offer '&kB', and pass the .ctypes of an array of its bytes"),
+            ("s->d", "text", "Numba has no UTF-8 for 's' (const char *); offer '&kB', and pass the .ctypes of an array of its bytes"),
             ("O->d", 1.5, "call it in `with numba.objmode():`"),
         ):
             with self.subTest(signature, value=value):
-                pattern = wanted.replace(".", r"\.").replace("(", r"\(").replace(")", r"\)")
+                pattern = wanted.replace(".", r"\.").replace("(", r"\(").replace(")", r"\)").replace("*", r"\*")
                 self.assertRegex(refusal(typed(signature), value), pattern)
+
+    def test_no_truth_where_python_may_be_asked(self):
+        function = typed("?&d->i", flags=typedcall.Flags.FALLS_BACK)
+        self.assertIn("the Python function is to get argument 1 itself", refusal(function, "text"))
+        numba.njit((numba.int64,))(lambda x: function(x))
 
     def test_a_pointer_to_other_elements(self):
         function = typed("&d->d")
@@ -62,6 +66,7 @@ class Arguments(unittest.TestCase):
                       refusal(lambda x: function(x.ctypes), numpy.zeros(3, "f")))
 
     def test_each_overload_says_why(self):
+        self.assertIn("'?': int64 is no bool; bool(...) makes one of it", refusal(typed("?->d", "*kd->d"), 1))
         said = refusal(typed("i->i", "*kd->d"), 1.5)
         self.assertIn("'i': float64 is no int", said)
         self.assertIn("'*kd': float64 is no array", said)

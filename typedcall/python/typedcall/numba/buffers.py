@@ -50,7 +50,7 @@ def why_not_array(given: Any, letters: str) -> str:
         "complex": isinstance(element, types.Complex),
     }
     size = 1 if isinstance(element, types.Boolean) else getattr(element, "bitwidth", 0) // 8
-    if not kinds[code.kind] or size != code.size:
+    if not kinds.get(code.kind) or size != code.size:
         return f"its elements are {element}, not '{code.letters}' ({code.c_type})"
     if given.ndim != 1:
         return f"it has {given.ndim} dimensions, not one"

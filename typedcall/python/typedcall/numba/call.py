@@ -18,6 +18,7 @@ from typedcall.numba.overloads import (
     kind_of_type,
     letters_of_type,
     numba_type,
+    takes_truth,
 )
 from typedcall.numba.raising import (
     AttachedCall,
@@ -243,7 +244,19 @@ def _converted(
         return context.get_constant_generic(builder, own, constant_of(letters, given.value))
     if given == own:
         return value
+    if takes_truth(given, letters):
+        return _truth_of(context, builder, value, given)
     if kind_of(letters) == "floating" and kind_of_type(given) in ("bool", "integer"):
         wide = numba_type("d")
         value, given = context.cast(builder, value, given, wide), wide
     return value if given == own else context.cast(builder, value, given, own)
+
+
+def _truth_of(context: Any, builder: Any, value: Any, given: Any) -> Any:
+    """What bool() gives in compiled code."""
+    from llvmlite import ir
+    from numba import types
+
+    if isinstance(given, types.NoneType):  # Numba finds that while it types, and has no code for it
+        return ir.Constant(ir.IntType(1), 0)
+    return context.is_true(builder, given, value)

@@ -23,7 +23,7 @@ from typedcall.record.records import Entry
 from typedcall.tools.parameters import constant_of
 
 __all__ = ["Case", "Choice", "Overload", "is_omitted", "kind_of_type", "letters_of_type",
-           "numba_type", "overloads_of", "select"]
+           "numba_type", "overloads_of", "select", "takes_truth"]
 
 
 def numba_type(letters: str) -> Any:
@@ -55,7 +55,8 @@ def numba_type(letters: str) -> Any:
         return types.voidptr
     instead = {"string": "; offer '&kB', and pass the .ctypes of an array of its bytes, with a 0 at the end",
                "object": "; call it in `with numba.objmode():`"}.get(code.kind, "")
-    raise ValueError(f"Numba has no type for {letters!r} ({code.c_type}){instead}")
+    has_none = "has no UTF-8" if code.kind == "string" else "has no type"
+    raise ValueError(f"Numba {has_none} for {letters!r} ({code.c_type}){instead}")
 
 
 class Case:
@@ -138,9 +139,16 @@ def kind_of_type(given: Any) -> str:
         ("floating", types.Float),
         ("complex", types.Complex),
     ):
-        if isinstance(types.unliteral(given), numba_class):
+        if isinstance(_plain(given), numba_class):
             return kind
     return ""
+
+
+def _plain(given: Any) -> Any:
+    """The type of a value that is no literal, and of an IntEnum's number."""
+    from numba import types
+
+    return given.dtype if isinstance(given, types.IntEnumMember) else types.unliteral(given)
 
 
 def is_omitted(given: Any) -> bool:
@@ -158,9 +166,26 @@ def letters_of_type(given: Any) -> str:
     return {"bool": "?", "floating": "d", "complex": "Zd"}[kind]
 
 
-def _rank(context: Any, given: Any, letters: str) -> int | None:
+def takes_truth(given: Any, letters: str) -> bool:
+    """Is the argument passed as its truth, for it is no bool?"""
+    return letters == "?" and kind_of_type(given) != "bool" and not is_omitted(given)
+
+
+def _has_truth(context: Any, given: Any) -> bool:
+    """Can compiled code ask bool() of it?"""
+    from numba import types
+    from numba.core.errors import TypingError
+
+    try:
+        return isinstance(given, types.NoneType) or context.resolve_function_type(bool, (given,), {}) is not None
+    except TypingError:
+        return False
+
+
+def _rank(context: Any, given: Any, letters: str, is_alone: bool) -> int | None:
     """None: it does not suit. Python's own rules: an integer for a float is right, a float for an
-    integer is not."""
+    integer is not. An overload that `is_alone` takes the truth of all objects for `?`."""
+    from numba import types
     from numba.core.typeconv import Conversion
 
     wanted, kind = kind_of(letters), kind_of_type(given)
@@ -172,6 +197,8 @@ def _rank(context: Any, given: Any, letters: str) -> int | None:
         return _EXACT
     if wanted == "object":
         return _SAFE
+    if is_alone and takes_truth(given, letters):
+        return _SAFE if _has_truth(context, _plain(given)) else None
     if takes_array(letters):
         return None if why_not_array(given, letters) else _EXACT
     if not kind:
@@ -181,6 +208,8 @@ def _rank(context: Any, given: Any, letters: str) -> int | None:
             return None
         exact = {Conversion.exact: _EXACT, Conversion.promote: _SAFE, Conversion.safe: _SAFE}
         return exact.get(conversion)
+    if isinstance(given, types.IntEnumMember):
+        return rank("INT_SUBCLASS", letters)
     narrow = _NARROW.get((kind, given.bitwidth)) if kind in ("floating", "complex") else None
     return rank(narrow or _KINDS[kind], letters)
 
@@ -191,6 +220,7 @@ def _bounds(given: Any) -> tuple[int, int]:
 
     if isinstance(given, types.IntegerLiteral):
         return given.literal_value, given.literal_value
+    given = _plain(given)
     return (given.minval, given.maxval) if isinstance(given, types.Integer) else (0, 1)
 
 
@@ -212,7 +242,7 @@ def _steps(context: Any, overloads: list[Overload], arguments: tuple[Any, ...]) 
     for overload in overloads:
         if len(overload.letters) != len(arguments):
             continue
-        ranks = [_rank(context, *pair) for pair in zip(arguments, overload.letters)]
+        ranks = [_rank(context, *pair, len(overloads) == 1) for pair in zip(arguments, overload.letters)]
         if None not in ranks:
             suited.append(Suited(overload, [each for each in ranks if each is not None],
                                  [_fits(*pair) for pair in zip(arguments, overload.letters)],
@@ -253,7 +283,7 @@ def _why_none(context: Any, overloads: list[Overload], arguments: tuple[Any, ...
         if len(overload.letters) != len(arguments) or overload.case is None:
             continue
         for at, (given, letters) in enumerate(zip(arguments, overload.letters), 1):
-            if _rank(context, given, letters) is None:
+            if _rank(context, given, letters, len(overloads) == 1) is None:
                 reasons.append(f"argument {at} does not suit '{letters}': {why_not(given, letters)}")
                 break
     return "; ".join(dict.fromkeys(reasons))
@@ -294,9 +324,14 @@ def _choose(
                       f"for '{narrow}' write {narrower(narrow)} around it")
     first = cases[0]
     assert first is not None
+    if first.view.verdict == "FALLS_BACK":
+        for at, (given, letters) in enumerate(zip(arguments, first.letters), 1):
+            if takes_truth(given, letters) and not kind_of_type(given):
+                return None, f"it may fall back, and the Python function is to get argument {at} itself, no truth of it"
     passed = []
-    for given, own in zip(arguments, first.arguments):
+    for given, own, letters in zip(arguments, first.arguments, first.letters):
         is_literal = given != types.unliteral(given)
         is_own = is_literal or not kind_of_type(given) and not is_omitted(given)
-        passed.append(own if is_own and own is not None else given)
+        has_own = own is not None and not takes_truth(given, letters)
+        passed.append(own if is_own and has_own else _plain(given))
     return Choice(tried if is_open else possible, tuple(passed), first.result_type, first.result), ""
