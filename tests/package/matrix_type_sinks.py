@@ -182,8 +182,12 @@ class DuckDb(Sql):
         super().crossing(value)
         if type(value) not in (bool, int, float, str, bytes):
             raise Refused("DuckDB has no such value")
+        if type(value) is int and self.connection.execute("SELECT typeof(?)", [value]).fetchone() == ("DOUBLE",):
+            raise Refused("DuckDB before 1.5 makes a float of an int of more than 64 bits")
 
     def kind_of(self, error):
+        if "depends on the value" in str(error):
+            raise Refused("a column has one type, and here the value decides")
         # Its binder's error is what a TypeError is.
         return "TypeError" if type(error).__name__ == "BinderException" else super().kind_of(error)
 

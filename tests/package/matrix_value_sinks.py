@@ -79,10 +79,15 @@ class Sql(Sink):
     def close(self):
         self.connection.close()
 
+    @staticmethod
+    def name_of(function):
+        # SQL has some of the names, and knows no capitals.
+        return "typed_" + "".join(each + "_" if each.isupper() else each for each in function.__name__)
+
     def made(self, function):
         import typedcall.sql
 
-        name = "typed_" + function.__name__  # SQL has some of the names
+        name = self.name_of(function)
         try:
             typedcall.sql.register(self.connection, function, name=name)
         except TypeError as error:
@@ -97,12 +102,12 @@ class Sql(Sink):
     def many(self, function, values):
         self.made(function)
         rows = " UNION ALL ".join(f"SELECT {value!r} AS x" for value in values)
-        text = f"SELECT sum(typed_{function.__name__}(x)) FROM ({rows})"
+        text = f"SELECT sum({self.name_of(function)}(x)) FROM ({rows})"
         return lambda: self.connection.execute(text).fetchall()
 
     def single(self, function, value):
         self.made(function)
-        cursor, text = self.connection.cursor(), f"SELECT typed_{function.__name__}({value!r})"
+        cursor, text = self.connection.cursor(), f"SELECT {self.name_of(function)}({value!r})"
         return lambda: cursor.execute(text), lambda given: given.fetchall()[0][0]
 
     def passing(self, value, letters):

@@ -238,18 +238,18 @@ class WithoutMemory(unittest.TestCase):
                 return self
             def fetchone(self): return true
 
-        cursor, entries = Cursor(), typedcall.entries(one)
+        cursor, row = Cursor(), ("d->d", 0, address)
+        groups, wrong = ((1, False, (row,)),), ((2, False, (row,)),)
         if not %s:
             # CPython 3.11 never ends where an exception leaves a `with` and there is no memory at all.
-            sweep(lambda: to_duckdb.register(cursor, one, "one", entries), after=check, onwards=False)
+            sweep(lambda: to_duckdb.register(cursor, "one", one, one, groups), after=check, onwards=False)
             sweep(lambda: usable(one, "SQL", lambda entry: valueless(entry, "SQL")))
         load = type("Load", (), dict(__call__=lambda self: cursor.execute("load '" + path + "'")))()
-        rows, wrong = (((11, 11), ("d->d", 0, address)),), (((11,), ("d->d", 0, address)),)
-        _duckdb.install(load, "one", one, one, rows)
+        _duckdb.install(load, "one", one, one, groups)
         gc.collect()
         before = sys.getrefcount(one)
-        sweep(lambda: _duckdb.install(load, "one", one, one, rows), after=check)
-        sweep(lambda: _duckdb.install(load, "one", one, one, rows + wrong), after=check, errors=ValueError)
+        sweep(lambda: _duckdb.install(load, "one", one, one, groups), after=check)
+        sweep(lambda: _duckdb.install(load, "one", one, one, groups + wrong), after=check, errors=ValueError)
         gc.collect()
         assert sys.getrefcount(one) == before, (sys.getrefcount(one), before)
 

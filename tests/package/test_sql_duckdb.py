@@ -27,31 +27,19 @@ class Values(sql_duckdb_support.Connection, unittest.TestCase):
         self.assertIs(type(self.value("counted()")), int)
         self.assertIsNone(self.value("nothing()"))
 
-    def test_sql_types_are_those_of_the_signature(self):
-        for f, letters in [(functions.next_char, "TINYINT"), (functions.next_byte, "UTINYINT"),
-                           (functions.inc, "BIGINT"), (functions.next_size, "UBIGINT"),
-                           (functions.half_float, "FLOAT"), (functions.half, "DOUBLE"),
-                           (functions.negate, "BOOLEAN"), (functions.same_text, "VARCHAR")]:
-            self.register(f)
-            self.assertEqual(self.query(
-                "select parameter_types, return_type from duckdb_functions() where function_name = ?",
-                f.__name__), [([letters], letters)])
-        self.register(buffers.hash, name="typed_hash")
-        self.assertEqual(self.query(
-            "select parameter_types, return_type from duckdb_functions()"
-            " where function_name = 'typed_hash'"), [(["BLOB"], "UBIGINT")])
-
     def test_narrow_numbers(self):
         for name in ("next_char", "next_byte", "next_size"):
             self.register(getattr(functions, name))
-        self.assertEqual(self.query("select next_char(x::tinyint) from unnest([-128, 126, 127]) t(x)"),
-                         [(-127,), (127,), (-128,)])
+        for cast in ("::tinyint", "", "::bigint", "::hugeint"):
+            found = self.query("select next_char(x%s) from unnest([-128, 126, 127]) t(x)" % cast)
+            self.assertEqual(found, [(-127,), (127,), (-128,)])
         self.assertEqual(self.query("select next_byte(x::utinyint) from unnest([0, 255]) t(x)"),
                          [(1,), (0,)])
         self.assertEqual(self.value("next_size(18446744073709551614)"), 2**64 - 1)
-        # What does not fit is DuckDB's error.
-        self.refuses("128|No function matches", "next_char(128)")
-        self.refuses("-1|No function matches", "next_size(-1)")
+        # What does not fit is Python's error, also behind rows that do.
+        self.refuses("OverflowError", "next_char(128)")
+        self.refuses("OverflowError", "sum(next_char(i)) from range(200) t(i)")
+        self.refuses("OverflowError", "next_size(-1)")
 
     def test_bools(self):
         self.register(functions.negate)
@@ -106,7 +94,8 @@ class Values(sql_duckdb_support.Connection, unittest.TestCase):
         for text in ("inc()", "inc(1, 2)", "inc([1])", "same_text([1])"):
             with self.assertRaisesRegex(duckdb.BinderException, "No function matches"):
                 self.value(text)
-        self.refuses("Could not convert string|No function matches", "inc('x')")
+        self.refuses("TypeError: 'str' object", "inc('x')")
+        self.refuses("TypeError: 'float' object", "inc(1.5)")
         self.assertEqual(self.value("inc(1)"), 2)
 
     def test_overloads(self):

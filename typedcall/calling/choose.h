@@ -30,6 +30,12 @@ class overloads {
     }
   }
 
+  /// The same where `all` is in each_in_order() of the kinds that all values will have.
+  void prepare_in_order() {
+    alone_ = all.size() == 1 ? &all[0] : nullptr;
+    is_in_order_ = true;
+  }
+
   /// The one that is there, which is not ranked; null: there are several.
   const entry *alone() const { return alone_; }
   /// Of one argument of that kind, the one to try before choose(), or null.
@@ -38,6 +44,7 @@ class overloads {
   /// The one that the values choose, with `values` filled in; null: Python says what happens.
   TYPEDCALL_OUT_OF_LINE const entry *choose(const given *arguments, std::size_t count,
                                             native_value *values) const {
+    if (is_in_order_) return first_of_all(arguments, count, values);
     const entry *best = nullptr;
     PyNativeRank how = PyNativeRank_NONE;
     bool is_best = false;
@@ -51,6 +58,17 @@ class overloads {
     if (best == nullptr || (is_best && !best->is_here())) return nullptr;
     if (is_best && take_all(*best, arguments, count, values)) return best;
     return walk(arguments, count, values);
+  }
+
+  /// Calls `visit` for each that suits values of these kinds, the best first, until it is false.
+  template <class Visit>
+  void each_in_order(const given *arguments, std::size_t count, const Visit &visit) const {
+    std::vector<PyNativeRank> worst;
+    for (const entry &each : all) worst.push_back(worst_of(each, arguments, count));
+    for (std::size_t at = 0; (at = next(worst.data(), arguments, count)) < all.size();
+         worst[at] = PyNativeRank_NONE) {
+      if (!visit(all[at])) return;
+    }
   }
 
  private:
@@ -103,6 +121,35 @@ class overloads {
     return is_better;
   }
 
+  using positions = std::bitset<PyNativeSignature_MAX_ARGS>;
+
+  // Takes the values for `one`. `too_large`: ints that were out of range before, and now.
+  static taken attempt(const entry &one, const given *arguments, std::size_t count,
+                       native_value *values, positions *too_large) {
+    // An int that was too large for one overload would lose digits in this one.
+    for (std::size_t i = 0; i < count; ++i) {
+      if ((*too_large)[i] && one.parameters[i].loses_digits) return taken::out_of_range;
+    }
+    taken all_of_them = taken::yes;
+    const value_type *type = one.parameters.data();
+    for (std::size_t i = 0; i < count; ++i, ++type) {
+      const taken found = take(arguments[i], *type, values);
+      if (found == taken::no) return found;
+      if (found == taken::out_of_range) all_of_them = found, (*too_large)[i] = true;
+      values += type->is_buffer ? 2 : 1;
+    }
+    return all_of_them;
+  }
+
+  const entry *first_of_all(const given *arguments, std::size_t count, native_value *values) const {
+    positions too_large;
+    for (const entry &each : all) {
+      const taken found = attempt(each, arguments, count, values, &too_large);
+      if (found != taken::out_of_range) return found == taken::yes ? &each : nullptr;
+    }
+    return nullptr;
+  }
+
   // One after the other, the best first, until one takes the values.
   TYPEDCALL_OUT_OF_LINE const entry *walk(const given *arguments, std::size_t count,
                                           native_value *values) const {
@@ -110,25 +157,13 @@ class overloads {
     PyNativeRank worst[kMost];
     if (all.size() > kMost) return nullptr;
     for (std::size_t i = 0; i < all.size(); ++i) worst[i] = worst_of(all[i], arguments, count);
-    std::bitset<PyNativeSignature_MAX_ARGS> too_large;
+    positions too_large;
     for (std::size_t at = 0; (at = next(worst, arguments, count)) < all.size();
          worst[at] = PyNativeRank_NONE) {
       if (!all[at].is_here()) return nullptr;
-      bool is_taken = true;
-      // An int that was too large for one overload would lose digits in this one.
-      for (std::size_t i = 0; i < count; ++i) {
-        is_taken &= !too_large[i] || !all[at].parameters[i].loses_digits;
-      }
-      if (!is_taken) continue;
-      native_value *out = values;
-      for (std::size_t i = 0; i < count; ++i) {
-        const value_type &type = all[at].parameters[i];
-        const taken found = take(arguments[i], type, out);
-        if (found == taken::no) return nullptr;  // it suits by its kind, not by what is in it
-        if (found == taken::out_of_range) is_taken = false, too_large[i] = true;
-        out += type.is_buffer ? 2 : 1;
-      }
-      if (is_taken) return &all[at];
+      const taken found = attempt(all[at], arguments, count, values, &too_large);
+      if (found == taken::no) return nullptr;  // it suits by its kind, not by what is in it
+      if (found == taken::yes) return &all[at];
     }
     return nullptr;
   }
@@ -148,6 +183,7 @@ class overloads {
     return all.size();
   }
 
+  bool is_in_order_ = false;
   const entry *alone_ = nullptr;
   const entry *first_[PyNativeGiven_COUNT] = {};
 };

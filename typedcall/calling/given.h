@@ -38,6 +38,9 @@ struct given {
     const auto bits = static_cast<std::uint64_t>(value);
     return {PyNativeGiven_INT, PyNativeKind_VOID, 0, true, bits, 0};
   }
+  static given unsigned_integer(std::uint64_t value) {
+    return {PyNativeGiven_INT, PyNativeKind_VOID, 0, true, value, value > INT64_MAX ? 1 : 0};
+  }
   static given real(double value) {
     return {PyNativeGiven_FLOAT, PyNativeKind_VOID, 0, true, native_value::of(value).bits, 0};
   }

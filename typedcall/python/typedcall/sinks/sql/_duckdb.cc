@@ -10,8 +10,10 @@
 namespace {
 
 using namespace typedcall::python;
+using duckdb::entry;
 using duckdb::function;
 using duckdb::handle;
+using duckdb::overloads;
 using typedcall::object_ref;
 duckdb::api &api = duckdb::library;
 
@@ -46,13 +48,14 @@ void destroy_later(void *data) {
 void add(handle set, const char *name, std::unique_ptr<function> each) {
   handle made = api.create_scalar_function();
   api.set_name(made, name);
-  for (std::size_t i = 0; i < each->types.size(); ++i) {
-    handle type = api.create_logical_type(each->types[i]);
-    const bool is_result = i + 1 == each->types.size();
-    (is_result ? api.set_return_type : api.add_parameter)(made, type);
-    api.destroy_logical_type(&type);
-  }
-  if ((each->chosen.invoke.flags() & PyNativeCallable_PURE) == 0) api.set_volatile(made);
+  const auto with_type = [made](auto setter, int type) {
+    handle logical = api.create_logical_type(type);
+    setter(made, logical);
+    api.destroy_logical_type(&logical);
+  };
+  for (const int type : each->types) with_type(api.add_parameter, type);
+  with_type(api.set_return_type, duckdb::type_of(each->result));
+  if (!each->is_pure) api.set_volatile(made);
   api.set_function(made, duckdb::run_sql);
   api.set_extra_info(made, each.release(), destroy_later);
   api.add_to_set(set, made);
@@ -73,37 +76,43 @@ const char *add_all(handle database, order *wanted) {
              : "typedcall: DuckDB does not take it; has it an aggregate or a macro of that name?";
 }
 
-/// Adds a function to `wanted`. False with an exception.
-bool add_function(order *wanted, home *where, PyObject *callable, PyObject *kept, PyObject *row) {
-  PyObject *types, *words;
+/// Adds the function of one list of types to `wanted`. False with an exception.
+bool add_function(order *wanted, std::unique_ptr<function> made, const overloads &all,
+                  PyObject *rows) {
+  const auto found = duckdb::reachable(all, made->types);
+  for (const entry *each : found) {
+    made->functions.all.push_back(*each);
+    made->is_attached |= each->view.hold == PyNativeHold_THREAD;
+    made->is_detached |= each->view.hold == PyNativeHold_NO_GIL;
+  }
+  made->functions.prepare_in_order();
+  made->find_result(found.empty() ? all.all : made->functions.all);
   entry_row from;
-  if (!PyArg_ParseTuple(row, "O!O!", &PyTuple_Type, &types, &PyTuple_Type, &words) ||
-      !from.read(words)) {
-    return false;
-  }
-  auto chosen = typedcall::calling::entry::make(from.signature, from.flags, from.address, "SQL");
-  if (!chosen) return false;
-  if (PyTuple_GET_SIZE(types) != static_cast<Py_ssize_t>(chosen->parameters.size()) + 1) {
-    PyErr_Format(PyExc_ValueError, "'%.200s' has other types", from.signature);
-    return false;
-  }
-  std::unique_ptr<function> made(new function{
-      object_ref::borrow(callable), object_ref::borrow(kept), where, std::move(*chosen), {}, {}});
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types); ++i) {
-    made->types.push_back(static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(types, i))));
-  }
-  const bool is_right = PyErr_Occurred() == nullptr && made->look_for_loop(from);
+  const bool is_right =
+      found.size() != 1 ||
+      (from.read(PyTuple_GET_ITEM(rows, found[0] - all.all.data())) && made->look_for_loop(from));
   wanted->functions.push_back(std::move(made));
   return is_right;
 }
 
 PyObject *install(PyObject *module, PyObject *load, const char *name, PyObject *callable,
-                  PyObject *kept, PyObject *rows) {
+                  PyObject *kept, PyObject *groups) {
   order wanted{name, {}};
   home *const where = typedcall::state_of<state>(module).where;
   release_unneeded(nullptr);
-  for (Py_ssize_t i = 0; i < PyTuple_Size(rows); ++i) {
-    if (!add_function(&wanted, where, callable, kept, PyTuple_GET_ITEM(rows, i))) return nullptr;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(groups); ++i) {
+    group each;
+    if (!each.read(PyTuple_GET_ITEM(groups, i))) return nullptr;
+    const auto count = static_cast<std::size_t>(each.arity);
+    for (const auto &types : duckdb::lists_of(each.functions, count)) {
+      auto made = std::make_unique<function>();
+      made->callable = object_ref::borrow(callable);
+      made->kept = object_ref::borrow(kept);
+      made->where = where;
+      made->types = types;
+      made->is_pure = each.is_pure != 0;
+      if (!add_function(&wanted, std::move(made), each.functions, each.rows)) return nullptr;
+    }
   }
   if (PyErr_Occurred() != nullptr) return nullptr;
   order *const outer = current.exchange(&wanted);  // whose load() runs this one
@@ -125,9 +134,9 @@ using typedcall::takes_self;
 typedcall::method_table methods{
     typedcall::def<install>(
         "install", takes_self, positional("load"), positional("name"), positional("callable"),
-        positional("kept"), positional("rows"),
+        positional("kept"), positional("groups"),
         "Calls load(), which loads this file into a database of DuckDB's, and gives that the "
-        "functions: (types, (signature, flags, address)) of each."),
+        "functions: (arity, pure, ((signature, flags, address), ...)) of each."),
     typedcall::def<end>("end", takes_self, kEndDoc),
 };
 

@@ -6,7 +6,7 @@ def install(
     name: str,
     callable: Any,
     kept: tuple[Any, ...],
-    rows: tuple[tuple[tuple[int, ...], tuple[str, int, int]], ...],
+    groups: tuple[tuple[int, bool, tuple[tuple[str, int, int], ...]], ...],
     /,
 ) -> None: ...
 def end() -> None: ...

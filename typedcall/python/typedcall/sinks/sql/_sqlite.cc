@@ -45,7 +45,7 @@ struct sqlite_call {
   void fall_back(std::size_t count) {
     calling::by_boxing(self.callable.get(), *self.where, count, *this);
   }
-  object_ref box(std::size_t i) const { return typedcall::python::box(api, argv[i]); }
+  object_ref box(std::size_t i) const { return calling::box(look(i)); }
   bool give_object(PyObject *object) const {
     return typedcall::python::give_object(api, context, object);
   }
@@ -130,29 +130,12 @@ PyObject *install(PyObject *module, PyObject *load, const char *name, PyObject *
                   PyObject *kept, PyObject *groups) {
   order wanted{name, {}};
   for (Py_ssize_t i = 0; i < PyTuple_Size(groups); ++i) {
-    int arity, is_pure;
-    PyObject *rows;
-    if (!PyArg_ParseTuple(PyTuple_GET_ITEM(groups, i), "ipO!", &arity, &is_pure, &PyTuple_Type,
-                          &rows)) {
-      return nullptr;
-    }
-    wanted.functions.emplace_back(
-        new function{object_ref::borrow(callable),
-                     object_ref::borrow(kept),
-                     typedcall::state_of<state>(module).where,
-                     arity,
-                     SQLITE_UTF8 | (is_pure != 0 ? SQLITE_DETERMINISTIC : 0),
-                     {}});
-    auto &functions = wanted.functions.back()->functions;
-    if (!read_entries(rows, "SQL", &functions)) return nullptr;
-    const bool is_right =
-        std::any_of(functions.all.begin(), functions.all.end(), [arity](const auto &each) {
-          return each.is_here() && each.parameters.size() == static_cast<std::size_t>(arity);
-        });
-    if (!is_right) {
-      PyErr_Format(PyExc_ValueError, "no entry takes %d arguments", arity);
-      return nullptr;
-    }
+    group each;
+    if (!each.read(PyTuple_GET_ITEM(groups, i))) return nullptr;
+    wanted.functions.emplace_back(new function{
+        object_ref::borrow(callable), object_ref::borrow(kept),
+        typedcall::state_of<state>(module).where, each.arity,
+        SQLITE_UTF8 | (each.is_pure != 0 ? SQLITE_DETERMINISTIC : 0), std::move(each.functions)});
   }
   if (PyErr_Occurred() != nullptr) return nullptr;
   order *const outer = std::exchange(current, &wanted);

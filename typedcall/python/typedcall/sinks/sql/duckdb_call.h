@@ -18,61 +18,99 @@ inline api library;
 /// One SQL function of one list of types. Made and destroyed with the GIL.
 struct function {
   object_ref callable, kept;
-  home *where;
-  calling::entry chosen;
-  std::vector<int> types;  // of the parameters, then of the result
-  /// Where all are numbers and each call has a result: whole runs of rows.
+  home *where = nullptr;
+  sql_types types;  // of the parameters
+  bool is_pure = false;
+  overloads functions;                                    // those that such values can choose
+  value_type result{PyNativeType{PyNativeType_VOID, 0}};  // of the column
+  bool is_result = true;                                  // of all functions
+  bool is_attached = false, is_detached = false;
+  bool is_own = false;  // there is one function, and `types` are its own
+  /// Where those are numbers, and each call has a result: whole runs of rows.
   std::optional<loop> numbers;
   function *next = nullptr;  // of those that DuckDB needs no more
+
+  /// `models`: those whose results the column is for. With none in `functions` Python is asked.
+  void find_result(const std::vector<entry> &models) {
+    for (const entry &each : models) {
+      if (!each.is_here() || each.parameters.size() != types.size()) continue;
+      result = common(result, each.result);
+    }
+    for (const entry &each : functions.all) is_result &= type_of(each.result) == type_of(result);
+  }
 
   static bool is_number(const value_type &type) {
     return type.kind != PyNativeKind_VOID && type.kind <= PyNativeKind_FLOATING;
   }
-  /// False with an exception.
+  /// `from`: the row of the only one that can be chosen. False with an exception.
   bool look_for_loop(const entry_row &from) {
-    bool is_numbers = chosen.view.verdict != PyNativeVerdict_FALLS_BACK &&
-                      chosen.view.hold != PyNativeHold_NO_GIL && is_number(chosen.result);
-    for (const value_type &each : chosen.parameters) {
-      is_numbers = is_numbers && is_number(each);
+    const entry &chosen = functions.all[0];
+    is_own = true;
+    bool is_whole = chosen.view.verdict != PyNativeVerdict_FALLS_BACK &&
+                    chosen.view.hold != PyNativeHold_NO_GIL && is_number(chosen.result);
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      const value_type &type = chosen.parameters[i];
+      const bool is_same = type_of(type) == types[i];
+      is_own = is_own && is_same;
+      is_whole = is_whole && is_number(type) && (is_same || column::is_narrowed(types[i], type));
     }
-    if (is_numbers) numbers = loop::make(from.signature, from.flags, from.address);
-    return !is_numbers || numbers;
+    if (is_whole) numbers = loop::make(from.signature, from.flags, from.address);
+    return !is_whole || numbers;
+  }
+  bool needs_nul(std::size_t at) const {
+    for (const entry &each : functions.all) {
+      if (each.parameters[at].is_text && !each.parameters[at].is_buffer) return true;
+    }
+    return false;
   }
 };
 
-/// The call for a vector's rows.
+/// Python for a row: the thread may have been attached for all of them.
+struct row_home {
+  const home &where;
+  bool is_attached;
+
+  template <class Body>
+  bool attached(PyObject *callable, const Body &body) const {
+    if (!is_attached) return where.attached(callable, body);
+    body();
+    return true;
+  }
+  const char *why_detached() const { return where.why_detached(); }
+};
+
+/// The call for a vector's rows, and of one row as the engine's sink.
 struct vector_call {
   const function &self;
   handle info;
-  std::uint64_t rows;
+  std::uint64_t rows, row = 0;
   results to;
-  bool is_attached;
   std::vector<column> columns;
-  std::vector<std::string> copies;
+  bool has_failed = false;
 
   vector_call(const function &called, handle about, handle chunk, handle output)
       : self(called),
         info(about),
         rows(library.data_chunk_get_size(chunk)),
         to(library, output),
-        is_attached(called.chosen.view.hold == PyNativeHold_THREAD),
-        columns(called.chosen.parameters.size()),
-        copies(called.numbers ? 0 : columns.size()) {
+        columns(called.types.size()) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const handle vector = library.data_chunk_get_vector(chunk, i);
+      columns[i].type = self.types[i];
+      columns[i].needs_nul = self.needs_nul(i);
       columns[i].data = static_cast<const char *>(library.vector_get_data(vector));
       columns[i].valid = library.vector_get_validity(vector);
     }
   }
 
-  /// False with an exception if it is attached.
-  bool run() {
+  void run() {
     try {
-      return for_valid_rows(common_validity(), rows, [&](std::uint64_t first, std::uint64_t count) {
-        return self.numbers ? run_loop(first, count) : run_rows(first, count);
+      for_valid_rows(common_validity(), rows, [&](std::uint64_t first, std::uint64_t count) {
+        if (self.numbers) return run_loop(first, count);
+        return run_rows(first, count);
       });
     } catch (const std::bad_alloc &) {
-      return stop("MemoryError");
+      detached("MemoryError");
     }
   }
 
@@ -80,7 +118,7 @@ struct vector_call {
   validity common_validity() const {
     std::uint64_t *valid = nullptr;
     const std::uint64_t words = (rows + 63) / 64;
-    for (std::size_t i = 0; i < self.chosen.parameters.size(); ++i) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
       if (columns[i].valid == nullptr) continue;
       if (valid == nullptr) {
         valid = to.valid();
@@ -91,75 +129,80 @@ struct vector_call {
     return valid;
   }
 
-  bool run_loop(std::uint64_t first, std::uint64_t count) const {
+  bool run_loop(std::uint64_t first, std::uint64_t count) {
     char *args[kMost + 1];
     std::intptr_t steps[kMost + 1];
-    const std::size_t inputs = self.chosen.parameters.size();
-    for (std::size_t i = 0; i <= inputs; ++i) {
-      const value_type &type = i < inputs ? self.chosen.parameters[i] : self.chosen.result;
-      const char *const data = i < inputs ? columns[i].data : to.data;
-      steps[i] = type.size;
-      args[i] = const_cast<char *>(data) + first * type.size;
-    }
-    const auto dimension = static_cast<std::intptr_t>(count);
-    return is_attached ? self.numbers->run_attached(args, &dimension, steps) == 0
-                       : self.numbers->run_detached(args, &dimension, steps) == 0;
-  }
-
-  bool run_rows(std::uint64_t first, std::uint64_t count) {
-    for (std::uint64_t row = first; row < first + count; ++row) {
-      if (!run_row(row)) return false;
+    const entry &chosen = self.functions.all[0];
+    for (const std::uint64_t end = first + count; first < end; ++first) {
+      count = end - first;
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        const value_type &type = chosen.parameters[i];
+        steps[i] = type.size;
+        args[i] = const_cast<char *>(columns[i].data) + first * type.size;
+        if (columns[i].type == type_of(type)) continue;
+        count = columns[i].narrow(first, count, type);
+        args[i] = columns[i].copy.data();
+      }
+      steps[columns.size()] = self.result.size;
+      args[columns.size()] = to.data + first * self.result.size;
+      if (!run_numbers(args, steps, static_cast<std::intptr_t>(count))) return false;
+      first += count;
+      if (first == end) return true;
+      row = first;  // out of a parameter's range
+      fall_back(columns.size());
+      if (has_failed) return false;
     }
     return true;
   }
 
-  bool run_row(std::uint64_t row) {
+  bool run_numbers(char *const *args, const std::intptr_t *steps, std::intptr_t count) {
+    if (!self.is_attached) return self.numbers->run_detached(args, &count, steps) == 0;
+    const bool is_done = self.numbers->run_attached(args, &count, steps) == 0;
+    if (!is_done) raised();
+    return is_done;
+  }
+
+  bool run_rows(std::uint64_t first, std::uint64_t count) {
+    const row_home where{*self.where, self.is_attached};
+    for (row = first; row < first + count && !has_failed; ++row) {
+      if (self.is_own) {
+        run_own();
+      } else {
+        calling::call(self.functions, self.callable.get(), where, columns.size(), *this);
+      }
+    }
+    return !has_failed;
+  }
+
+  // What the engine does, where there is nothing to choose or to convert.
+  void run_own() {
+    const entry &chosen = self.functions.all[0];
     native_value values[kMost + 1];
     native_value *next = values;
-    const auto &parameters = self.chosen.parameters;
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (!load(columns[i], row, parameters[i], next, &copies[i])) return run_boxed(row);
-      next += parameters[i].is_buffer ? 2 : 1;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const value_type &type = chosen.parameters[i];
+      if (!columns[i].load(row, type, next)) return fall_back(columns.size());
+      next += type.is_buffer ? 2 : 1;
     }
     calling::result_cell cell;
-    switch (self.chosen.run(values, &cell)) {
+    switch (chosen.run(values, &cell)) {
       case calling::outcome::none:
-        return run_boxed(row);
+        return fall_back(columns.size());
       case calling::outcome::raised:
-        return false;
+        return raised();
       case calling::outcome::value:
-        break;
+        return give(chosen.result, chosen.at(cell));
     }
-    const char *const why = to.give(row, self.chosen.result, self.chosen.at(cell));
-    return why == nullptr || stop(why);
   }
 
-  // Calls Python's function: a value that the C function does not take, or a fallback.
-  __attribute__((noinline, cold)) bool run_boxed(std::uint64_t row) {
-    const auto call = [&] {
-      const auto &parameters = self.chosen.parameters;
-      const object_ref result =
-          call_boxed(self.callable.get(), parameters.size(),
-                     [&](std::size_t i) { return box(columns[i], row, parameters[i]); });
-      return result && to.give_object(row, self.chosen.result, result.get());
-    };
-    if (is_attached) return call();
-    bool is_done = true;
-    const auto fail = [&] {
-      is_done = false;
-      set_error();
-    };
-    return self.where->attached(self.callable.get(), call, fail) ? is_done
-                                                                 : stop(self.where->why_detached());
+  given look(std::size_t i) { return columns[i].look(row); }
+  void give(const value_type &type, const void *at) {
+    const char *const why =
+        self.is_result ? to.give(row, type, at) : to.give_other(row, self.result, type, at);
+    if (why != nullptr) detached(why);
   }
-
-  // An error that is no exception.
-  bool stop(const char *why) {
-    library.set_error(info, why);
-    has_error = true;
-    return false;
-  }
-  void set_error() const {
+  __attribute__((noinline, cold)) void raised() {
+    has_failed = true;
     const error_text said;
     // Not at once: DuckDB's module would take the signal, and raise this error all the same.
     const auto later = [](void *) {
@@ -169,7 +212,18 @@ struct vector_call {
     if (said.is(PyExc_KeyboardInterrupt) && Py_AddPendingCall(later, nullptr) < 0) later(nullptr);
     library.set_error(info, said.get());
   }
-  bool has_error = false;
+  /// An error that is no exception.
+  void detached(const char *why) {
+    has_failed = true;
+    library.set_error(info, why);
+  }
+  bool settles(std::size_t) const { return false; }
+  void fall_back(std::size_t count) {
+    const row_home where{*self.where, self.is_attached};
+    calling::by_boxing(self.callable.get(), where, count, *this);
+  }
+  object_ref box(std::size_t i) { return columns[i].box(row); }
+  bool give_object(PyObject *object) const { return to.give_object(row, self.result, object); }
 };
 
 /// DuckDB calls it for up to 2,048 rows at once, in threads of its own.
@@ -177,17 +231,13 @@ inline void run_sql(handle info, handle chunk, handle output) {
   const auto &self = *static_cast<const function *>(library.get_extra_info(info));
   try {
     vector_call call(self, info, chunk, output);
-    if (call.is_attached) {
-      const bool is_alive = self.where->attached(
-          self.callable.get(), [&] { return call.run() || call.has_error; },
-          [&] { call.set_error(); });
-      if (!is_alive) library.set_error(info, self.where->why_detached());
-      return;
-    }
-    if (self.chosen.view.hold == PyNativeHold_NOTHING) {
-      call.run();
-    } else {
+    if (self.is_attached) {
+      const bool is_alive = self.where->attached(self.callable.get(), [&] { call.run(); });
+      if (!is_alive) call.detached(self.where->why_detached());
+    } else if (self.is_detached) {
       calling::without_gil([&] { call.run(); });
+    } else {
+      call.run();
     }
   } catch (const std::bad_alloc &) {
     library.set_error(info, "MemoryError");

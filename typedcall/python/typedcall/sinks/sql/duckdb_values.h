@@ -3,7 +3,7 @@
 #ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_VALUES_H_
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_VALUES_H_
 
-#include "functions.h"
+#include "duckdb_types.h"
 #include "typedcall/loop.h"
 
 #include "duckdb_interface.h"
@@ -16,48 +16,154 @@ namespace typedcall::python::duckdb {
 /// What rows have no NULL, bit by bit; null: none of them has.
 using validity = const std::uint64_t *;
 
+/// Stores numbers as those of another type, up to the first that is none of these. Returns how
+/// many.
+template <class To, class From>
+std::uint64_t narrow(const char *from, std::uint64_t count, char *to) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    From value;
+    std::memcpy(&value, from + i * sizeof(From), sizeof(From));
+    const To made = static_cast<To>(value);
+    const bool is_same = static_cast<From>(made) == value && (made < 0) == (value < 0);
+    if (std::is_integral_v<To> && !is_same) return i;
+    std::memcpy(to + i * sizeof(To), &made, sizeof(To));
+  }
+  return count;
+}
+
 /// An argument's vector. DuckDB has made it flat: row after row.
 struct column {
+  sql_type type;
+  /// A C function wants a NUL behind its text, and DuckDB has none.
+  bool needs_nul = false;
   const char *data = nullptr;
   validity valid = nullptr;
+  std::string copy;
 
+  template <class T>
+  T at(std::uint64_t row) const {
+    T value;
+    std::memcpy(&value, data + row * sizeof(T), sizeof(T));
+    return value;
+  }
   const text &text_at(std::uint64_t row) const { return reinterpret_cast<const text *>(data)[row]; }
+
+  /// The value of a column that has the parameter's type, in one or two of `out`. False: it takes
+  /// no such text. Throws std::bad_alloc.
+  bool load(std::uint64_t row, const value_type &wanted, native_value *out) {
+    if (wanted.is_double) {  // nearly always
+      std::memcpy(&out[0].bits, data + row * sizeof(double), sizeof(double));
+      return true;
+    }
+    if (!wanted.is_buffer && !wanted.is_text) {
+      out[0] = internal::load_element(wanted.type, data + row * wanted.size, nullptr);
+      return true;
+    }
+    const text &value = text_at(row);
+    if (wanted.is_buffer) {
+      out[0] = native_value::of(value.begin());
+      out[1] = native_value::of(static_cast<std::intptr_t>(value.length));
+      return true;
+    }
+    if (std::memchr(value.begin(), 0, value.length) != nullptr) return false;
+    copy.assign(value.begin(), value.length);  // DuckDB has no NUL behind it
+    out[0] = native_value::of(copy.c_str());
+    return true;
+  }
+
+  /// True if narrow() may have values of `from` for the parameter.
+  static bool is_narrowed(sql_type from, const value_type &wanted) {
+    return from == BIGINT ? wanted.is_integer : from == DOUBLE && type_of(wanted) == FLOAT;
+  }
+
+  /// Puts BIGINTs or DOUBLEs into `copy` as the parameter's type, up to the first that is out of
+  /// its range. Returns how many. Throws std::bad_alloc.
+  std::uint64_t narrow(std::uint64_t row, std::uint64_t count, const value_type &wanted) {
+    if (copy.size() < count * wanted.size) copy.resize(count * wanted.size);
+    const char *const from = data + row * sizeof(std::int64_t);
+    switch (type_of(wanted)) {
+      case TINYINT:
+        return duckdb::narrow<std::int8_t, std::int64_t>(from, count, copy.data());
+      case SMALLINT:
+        return duckdb::narrow<std::int16_t, std::int64_t>(from, count, copy.data());
+      case INTEGER:
+        return duckdb::narrow<std::int32_t, std::int64_t>(from, count, copy.data());
+      case UTINYINT:
+        return duckdb::narrow<std::uint8_t, std::int64_t>(from, count, copy.data());
+      case USMALLINT:
+        return duckdb::narrow<std::uint16_t, std::int64_t>(from, count, copy.data());
+      case UINTEGER:
+        return duckdb::narrow<std::uint32_t, std::int64_t>(from, count, copy.data());
+      case UBIGINT:
+        return duckdb::narrow<std::uint64_t, std::int64_t>(from, count, copy.data());
+      default:
+        return duckdb::narrow<float, double>(from, count, copy.data());
+    }
+  }
+
+  /// The value as the engine looks at it; what is too large for that is Python's.
+  /// Throws std::bad_alloc.
+  given look(std::uint64_t row) {
+    return type == DOUBLE ? given::real(at<double>(row)) : look_at_other(row);
+  }
+
+  /// The value as a new reference, or null with an exception. GIL: held. Throws std::bad_alloc.
+  object_ref box(std::uint64_t row) {
+    const given value = look(row);
+    return is_huge(value) ? box_huge(at<huge>(row)) : calling::box(value);
+  }
+
+ private:
+  /// HUGEINT and UHUGEINT.
+  struct huge {
+    std::uint64_t low, high;
+  };
+  bool is_huge(const given &value) const {
+    return value.kind == PyNativeGiven_OTHER && (type == HUGEINT || type == UHUGEINT);
+  }
+
+  __attribute__((noinline)) given look_at_other(std::uint64_t row) {
+    switch (type) {
+      case BOOLEAN:
+        return given::boolean(at<unsigned char>(row) != 0);
+      case FLOAT:
+        return given::real(static_cast<double>(at<float>(row)));
+      case BLOB:
+        return given::bytes(text_at(row).begin(), text_at(row).length);
+      case VARCHAR: {
+        const text &value = text_at(row);
+        if (!needs_nul) return given::text(value.begin(), value.length);
+        copy.assign(value.begin(), value.length);
+        return given::text(copy.c_str(), value.length);
+      }
+      case HUGEINT:
+      case UHUGEINT: {
+        const auto [low, high] = at<huge>(row);
+        if (high == 0) return given::unsigned_integer(low);
+        const bool is_small = type == HUGEINT && high == UINT64_MAX && low > INT64_MAX;
+        return is_small ? given::integer(static_cast<std::int64_t>(low)) : given::nothing();
+      }
+      default: {
+        std::uint64_t bits = 0;
+        const unsigned size = 1u << ((type - TINYINT) % 4), unused = 64 - 8 * size;
+        std::memcpy(&bits, data + row * size, size);
+        if (type > BIGINT) return given::unsigned_integer(bits);
+        return given::integer(static_cast<std::int64_t>(bits << unused) >> unused);
+      }
+    }
+  }
+
+  object_ref box_huge(huge value) const {
+    const object_ref high = object_ref::steal(
+        type == HUGEINT ? PyLong_FromLongLong(static_cast<std::int64_t>(value.high))
+                        : PyLong_FromUnsignedLongLong(value.high));
+    const object_ref low = object_ref::steal(PyLong_FromUnsignedLongLong(value.low));
+    const object_ref bits = object_ref::steal(PyLong_FromLong(64));
+    if (!high || !low || !bits) return {};
+    const object_ref moved = object_ref::steal(PyNumber_Lshift(high.get(), bits.get()));
+    return object_ref::steal(moved ? PyNumber_Or(moved.get(), low.get()) : nullptr);
+  }
 };
-
-/// The value of a row as the C function gets it. False: it takes no such text. `copy` lasts until
-/// the call is over. Throws std::bad_alloc.
-inline bool load(const column &from, std::uint64_t row, const value_type &type, native_value *out,
-                 std::string *copy) {
-  if (type.is_double) {  // nearly always
-    std::memcpy(&out[0].bits, from.data + row * sizeof(double), sizeof(double));
-    return true;
-  }
-  if (!type.is_buffer && !type.is_text) {
-    out[0] = internal::load_element(type.type, from.data + row * type.size, nullptr);
-    return true;
-  }
-  const text &value = from.text_at(row);
-  if (type.is_buffer) {
-    out[0] = native_value::of(value.begin());
-    out[1] = native_value::of(static_cast<std::intptr_t>(value.length));
-    return true;
-  }
-  if (std::memchr(value.begin(), 0, value.length) != nullptr) return false;
-  copy->assign(value.begin(), value.length);  // DuckDB has no NUL behind it
-  out[0] = native_value::of(copy->c_str());
-  return true;
-}
-
-/// The value of a row as a new reference, or null with an exception. GIL: held.
-inline object_ref box(const column &from, std::uint64_t row, const value_type &type) {
-  if (!type.is_buffer && !type.is_text) {
-    return object_ref::steal(internal::box_element(
-        type.type, internal::load_element(type.type, from.data + row * type.size, nullptr)));
-  }
-  const text &value = from.text_at(row);
-  return object_ref::steal(type.is_text ? PyUnicode_DecodeUTF8(value.begin(), value.length, nullptr)
-                                        : PyBytes_FromStringAndSize(value.begin(), value.length));
-}
 
 /// The vector of the results.
 struct results {
@@ -74,6 +180,32 @@ struct results {
     return with.vector_get_validity(vector);
   }
   void set_null(std::uint64_t row) const { valid()[row / 64] &= ~(UINT64_C(1) << (row % 64)); }
+
+  /// Stores a C function's result of another type than the column's. Null, or why it cannot be.
+  __attribute__((noinline, cold)) const char *give_other(std::uint64_t row, const value_type &type,
+                                                         const value_type &given_type,
+                                                         const void *place) const {
+    if (given_type.kind == PyNativeKind_VOID) {
+      set_null(row);
+      return nullptr;
+    }
+    const std::uint64_t bits = given_type.bits_at(place);
+    if (type.is_integer && given_type.is_integer) {
+      const bool is_large = given_type.kind == PyNativeKind_UNSIGNED && bits > INT64_MAX;
+      const bool is_held =
+          is_large ? type_of(type) == UBIGINT : type.holds(static_cast<std::int64_t>(bits));
+      if (!is_held) return "OverflowError: the result is too large for its column";
+      std::memcpy(data + row * type.size, &bits, type.size);
+      return nullptr;
+    }
+    if (type.kind == PyNativeKind_FLOATING && given_type.kind == PyNativeKind_FLOATING) {
+      const native_value made = type.of_real(given_type.real_in(bits));
+      std::memcpy(data + row * type.size, &made, type.size);
+      return nullptr;
+    }
+    return "TypeError: the type of the result depends on the value, and a column has one type; "
+           "cast the argument to a narrower type";
+  }
 
   /// Stores a C function's result, which is at `place`. Null, or why it cannot be.
   const char *give(std::uint64_t row, const value_type &type, const void *place) const {

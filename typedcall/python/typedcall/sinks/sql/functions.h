@@ -16,7 +16,6 @@
 
 namespace typedcall::python {
 
-using calling::call_boxed;
 using calling::is_utf8;
 using calling::value_type;
 constexpr std::size_t kMost = PyNativeSignature_MAX_ARGS;
@@ -27,6 +26,27 @@ struct order_of {
   const char *name;
   std::vector<std::unique_ptr<Function>> functions;
   bool is_done = false;
+};
+
+/// The entries of one number of arguments, as typedcall/sinks/sql/__init__.py groups them; beside
+/// them are those of others.
+struct group {
+  int arity = 0, is_pure = 0;
+  PyObject *rows = nullptr;
+  calling::overloads functions;
+
+  /// False with an exception.
+  bool read(PyObject *from) {
+    if (!PyArg_ParseTuple(from, "ipO!", &arity, &is_pure, &PyTuple_Type, &rows) ||
+        !read_entries(rows, "SQL", &functions)) {
+      return false;
+    }
+    for (const calling::entry &each : functions.all) {
+      if (each.is_here() && each.parameters.size() == static_cast<std::size_t>(arity)) return true;
+    }
+    PyErr_Format(PyExc_ValueError, "no entry takes %d arguments", arity);
+    return false;
+  }
 };
 
 /// An engine does not need the Function any more; in any thread.

@@ -106,24 +106,6 @@ __attribute__((noinline)) inline given look_at_other(api_table &api, sqlite3_val
   }
 }
 
-inline object_ref box(api_table &api, sqlite3_value *value) {
-  switch (api.value_type(value)) {
-    case SQLITE_INTEGER:
-      return object_ref::steal(PyLong_FromLongLong(api.value_int64(value)));
-    case SQLITE_FLOAT:
-      return object_ref::steal(PyFloat_FromDouble(api.value_double(value)));
-    case SQLITE_TEXT: {
-      const auto *const text = reinterpret_cast<const char *>(api.value_text(value));
-      if (text == nullptr) return object_ref::steal(PyErr_NoMemory());
-      return object_ref::steal(PyUnicode_DecodeUTF8(text, api.value_bytes(value), nullptr));
-    }
-    default: {
-      const auto *const data = static_cast<const char *>(api.value_blob(value));
-      return object_ref::steal(PyBytes_FromStringAndSize(data, api.value_bytes(value)));
-    }
-  }
-}
-
 }  // namespace typedcall::python
 
 #endif  // TYPEDCALL_PYTHON_SQL_SQLITE_VALUES_H_

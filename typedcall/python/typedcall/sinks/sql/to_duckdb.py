@@ -8,19 +8,13 @@ import importlib.util
 import os
 import pathlib
 import shutil
-import struct
 import sys
 import tempfile
 from typing import Any
 
-from typedcall.record.records import Entry, row_of
 from typedcall.tools.locks import RenewedLock
 
 _MODULE = "typedcall.sinks.sql._duckdb"
-#: The numbers are those of DuckDB's `duckdb_type`, which never change: BOOLEAN, FLOAT, DOUBLE, VARCHAR,
-#: VARCHAR, BLOB, SQLNULL.
-_LETTERS = {"?": 1, "f": 10, "d": 11, "s": 17, "*s": 17, "*kB": 18, "v": 36}
-_SIGNED = {1: 2, 2: 3, 4: 4, 8: 5}  # TINYINT to BIGINT; the unsigned ones are four further on
 # DuckDB loads the extension in whichever thread, and finds there what one register() has made ready.
 _registering = RenewedLock()
 # The package's own file of what is loaded from a copy.
@@ -30,14 +24,6 @@ _originals: dict[str, str] = {}
 def is_connection(connection: Any) -> bool:
     duckdb = sys.modules.get("duckdb")
     return duckdb is not None and isinstance(connection, duckdb.DuckDBPyConnection)
-
-
-def _sql_type(letters: str) -> int:
-    """DuckDB's number for the type of a column."""
-    known = _LETTERS.get(letters)
-    if known is not None:
-        return known
-    return _SIGNED[struct.calcsize(letters)] + (4 if letters.isupper() else 0)
 
 
 def _footer(platform: str) -> bytes:
@@ -90,7 +76,7 @@ def _remove(folder: str, process: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def register(connection: Any, f: Any, name: str, entries: list[Entry]) -> None:
+def register(connection: Any, name: str, f: Any, kept: tuple[Any, ...], groups: tuple[Any, ...]) -> None:
     # A connection of its own: nothing happens to the transaction or the result of the other.
     with connection.cursor() as cursor:
         (allowed,) = cursor.execute("select current_setting('allow_unsigned_extensions')").fetchone()
@@ -99,13 +85,7 @@ def register(connection: Any, f: Any, name: str, entries: list[Entry]) -> None:
                 "this database of DuckDB's loads no extensions but signed ones; open it with "
                 "duckdb.connect(..., config={'allow_unsigned_extensions': 'true'})"
             )
-        rows: dict[tuple[int, ...], tuple[tuple[int, ...], tuple[str, int, int]]] = {}
-        for entry in entries:
-            arguments, result = entry.python_types()
-            types = tuple(map(_sql_type, arguments))
-            rows.setdefault(types, ((*types, _sql_type(result)), row_of(entry)))
-        kept = tuple(entry.keep_alive for entry in entries)
         with _registering.lock:
             extension = _extension(cursor)
             path = extension.__file__.replace("'", "''")
-            extension.install(lambda: cursor.execute(f"load '{path}'"), name, f, kept, tuple(rows.values()))
+            extension.install(lambda: cursor.execute(f"load '{path}'"), name, f, kept, groups)

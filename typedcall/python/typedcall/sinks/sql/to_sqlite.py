@@ -7,7 +7,6 @@ import functools
 from typing import Any
 
 from typedcall.calling.choose import extension_of
-from typedcall.record.records import Entry, Flags
 from typedcall.tools.locks import RenewedLock
 
 # Held while a connection may load extensions: of two threads the one would end that for the other.
@@ -39,7 +38,7 @@ def _load(connection: Any, path: str) -> None:
             connection.enable_load_extension(False)
 
 
-def register(connection: Any, f: Any, name: str, entries: list[Entry], rows: tuple[tuple[str, int, int], ...]) -> None:
+def register(connection: Any, name: str, f: Any, kept: tuple[Any, ...], groups: tuple[Any, ...]) -> None:
     if not hasattr(connection, "load_extension"):
         raise TypeError(
             f"'{type(connection).__module__}.{type(connection).__name__}' loads no extensions of SQLite's; "
@@ -47,18 +46,6 @@ def register(connection: Any, f: Any, name: str, entries: list[Entry], rows: tup
         )
     if len(name.encode("utf-8", "surrogatepass")) > 255:
         raise ValueError("SQLite has no names of functions of more than 255 bytes")
-    by_count: dict[int, list[Entry]] = {}
-    for entry in entries:
-        by_count.setdefault(len(entry.python_types()[0]), []).append(entry)
-    groups = tuple(
-        (
-            count,
-            all(entry.flags & Flags.PURE for entry in found),
-            rows,
-        )
-        for count, found in by_count.items()
-    )
-    kept = tuple(entry.keep_alive for entry in entries)
     _install(connection, name, f, kept, groups)
 
 

@@ -1,0 +1,221 @@
+// DuckDB's types for those of a signature: under which types of arguments a typed function is
+// registered, which of its entries the values of those can choose, and what they give.
+#ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_TYPES_H_
+#define TYPEDCALL_PYTHON_SQL_DUCKDB_TYPES_H_
+
+#include "functions.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace typedcall::python::duckdb {
+
+using calling::entry;
+using calling::given;
+using calling::overloads;
+
+/// DuckDB's `duckdb_type`, whose numbers never change.
+enum sql_type : int {
+  BOOLEAN = 1,
+  TINYINT,
+  SMALLINT,
+  INTEGER,
+  BIGINT,
+  UTINYINT,
+  USMALLINT,
+  UINTEGER,
+  UBIGINT,
+  FLOAT,
+  DOUBLE,
+  HUGEINT = 16,
+  VARCHAR,
+  BLOB,
+  UHUGEINT = 32,
+  SQLNULL = 36,
+};
+using sql_types = std::vector<sql_type>;
+
+/// The type that has the C type's values, and no others.
+inline sql_type type_of(const value_type &type) {
+  if (type.is_text) return VARCHAR;
+  if (type.is_bytes) return BLOB;
+  switch (type.kind) {
+    case PyNativeKind_BOOL:
+      return BOOLEAN;
+    case PyNativeKind_SIGNED:
+    case PyNativeKind_UNSIGNED: {
+      const sql_type least = type.kind == PyNativeKind_SIGNED ? TINYINT : UTINYINT;
+      return static_cast<sql_type>(least + __builtin_ctz(type.size));
+    }
+    case PyNativeKind_FLOATING:
+      return type.is_double ? DOUBLE : FLOAT;
+    default:
+      return SQLNULL;
+  }
+}
+
+inline bool is_integer(sql_type type) {
+  return (type >= TINYINT && type <= UBIGINT) || type == HUGEINT || type == UHUGEINT;
+}
+
+/// True if each value of one integer type is one of the other.
+inline bool includes(sql_type all, sql_type some) {
+  const bool is_signed = all <= BIGINT;
+  const int size = all - (is_signed ? TINYINT : UTINYINT);
+  if (some > UBIGINT) return false;
+  if (some <= BIGINT) return is_signed && size >= some - TINYINT;
+  return is_signed ? size > some - UTINYINT : size >= some - UTINYINT;
+}
+
+/// True if a C function that takes some values of the type takes all: a NUL in a text is Python's.
+inline bool holds_all(const value_type &wanted, sql_type type) {
+  if (wanted.is_integer) return !is_integer(type) || includes(type_of(wanted), type);
+  return type != HUGEINT && type != UHUGEINT;
+}
+
+/// A value of the type, as the engine ranks it.
+inline given any_of(sql_type type) {
+  if (type == BOOLEAN) return given::boolean(false);
+  if (type == FLOAT || type == DOUBLE) return given::real(0);
+  if (type == VARCHAR) return given::text("", 0);
+  return type == BLOB ? given::bytes("", 0) : given::integer(0);
+}
+
+/// The entries that values of these types can choose, the best first, up to one that is not here.
+/// Where none takes a value Python's function is called.
+inline std::vector<const entry *> reachable(const overloads &functions, const sql_types &types) {
+  std::vector<const entry *> found;
+  std::vector<given> values;
+  for (const sql_type type : types) values.push_back(any_of(type));
+  // Is there an int that `one` takes, and `before` does not?
+  const auto takes_more = [&](const entry &one, const entry &before) {
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      const value_type &mine = one.parameters[i], &others = before.parameters[i];
+      if (mine.is_integer && others.is_integer && !includes(type_of(others), type_of(mine))) {
+        return true;
+      }
+    }
+    return false;
+  };
+  functions.each_in_order(values.data(), values.size(), [&](const entry &one) {
+    if (!one.is_here()) return false;
+    for (const entry *before : found) {
+      if (!takes_more(one, *before)) return true;
+    }
+    found.push_back(&one);
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      if (!holds_all(one.parameters[i], types[i])) return true;
+    }
+    return false;
+  });
+  return found;
+}
+
+/// The type of a column for results of both: where there is none that of the first.
+inline value_type common(const value_type &one, const value_type &other) {
+  const bool are_floating =
+      one.kind == PyNativeKind_FLOATING && other.kind == PyNativeKind_FLOATING;
+  if (one.kind == PyNativeKind_VOID || (are_floating && other.is_double)) return other;
+  if (!one.is_integer || !other.is_integer || includes(type_of(one), type_of(other))) return one;
+  if (includes(type_of(other), type_of(one))) return other;
+  return value_type(PyNativeType{PyNativeType_LONGLONG, 0});
+}
+
+/// The types of one argument. DuckDB casts other types to these: from each kind of values that
+/// Python tells apart to a type of that kind.
+class argument_types {
+ public:
+  struct wide {
+    sql_type type;
+    /// 0: a query needs it. The others give way where there would be too many lists of types.
+    int level;
+  };
+  static constexpr int kLevels = 4;
+
+  /// An entry takes this type. `is_chosen`: there are others of so many arguments. `is_alone`:
+  /// there are no others at all, and nothing is ranked.
+  void add_parameter(const value_type &type, bool is_chosen, bool is_alone) {
+    const sql_type own = type_of(type);
+    // DuckDB would make a number or a BLOB of it.
+    add(VARCHAR, own == VARCHAR || own == BLOB ? 0 : 3);
+    if (own == VARCHAR) return;
+    add(own, own == BLOB || own == BOOLEAN || (own == UBIGINT && is_chosen) ? 0 : 1);
+    if (own == BLOB) return;
+    add(BOOLEAN, 1);
+    const bool is_bool = own == BOOLEAN, is_floating = type.kind == PyNativeKind_FLOATING;
+    if (is_bool && !is_alone) return;
+    // An int would choose another entry than the DOUBLE that DuckDB makes of it.
+    if (!is_floating || is_chosen) {
+      add(BIGINT, is_bool ? 1 : 0);
+      add(HUGEINT, 2);
+      add(UHUGEINT, 2);
+    }
+    // DuckDB makes a FLOAT of an int at once, Python a double first.
+    add(DOUBLE, is_floating ? 0 : is_bool ? 1 : 3);
+    if (is_bool) add(BLOB, 2);
+  }
+
+  std::vector<wide> all;
+
+ private:
+  void add(sql_type type, int level) {
+    for (wide &each : all) {
+      if (each.type != type) continue;
+      each.level = std::min(level, each.level);
+      return;
+    }
+    all.push_back({type, level});
+  }
+};
+
+// DuckDB tries each in turn, and names them all where none fits.
+constexpr std::size_t kMostLists = 128;
+
+/// All combinations of the arguments' types up to a level. Empty: there are too many.
+inline std::vector<sql_types> combined(const std::vector<argument_types> &arguments, int level) {
+  std::vector<sql_types> lists = {{}};
+  for (const argument_types &each : arguments) {
+    std::vector<sql_types> longer;
+    for (const sql_types &list : lists) {
+      for (const argument_types::wide &wide : each.all) {
+        if (wide.level > level) continue;
+        longer.push_back(list);
+        longer.back().push_back(wide.type);
+      }
+    }
+    if (longer.size() > kMostLists) return {};
+    lists = std::move(longer);
+  }
+  return lists;
+}
+
+/// The lists of types for which a function of so many arguments is registered. Functions of many
+/// arguments have those of the last levels in no list.
+inline std::vector<sql_types> lists_of(const overloads &functions, std::size_t count) {
+  std::size_t ranked = 0;
+  for (const entry &each : functions.all) ranked += each.parameters.size() == count ? 1 : 0;
+  std::vector<argument_types> arguments(count);
+  std::vector<sql_types> found, own;
+  for (const entry &each : functions.all) {
+    if (!each.is_here() || each.parameters.size() != count) continue;
+    own.emplace_back();
+    for (std::size_t i = 0; i < count; ++i) {
+      const value_type &type = each.parameters[i];
+      arguments[i].add_parameter(type, ranked > 1, functions.alone() != nullptr);
+      own.back().push_back(type_of(type));
+    }
+  }
+  for (int level = argument_types::kLevels; level-- > 0 && found.empty();) {
+    found = combined(arguments, level);
+  }
+  // A cast to another kind would be cheaper than one to BIGINT for two.
+  if (ranked > 1 && !found.empty()) return found;
+  for (const sql_types &each : own) {
+    if (std::find(found.begin(), found.end(), each) == found.end()) found.push_back(each);
+  }
+  return found;
+}
+
+}  // namespace typedcall::python::duckdb
+
+#endif  // TYPEDCALL_PYTHON_SQL_DUCKDB_TYPES_H_
