@@ -41,8 +41,8 @@ TEST(Take, Integers) {
   EXPECT_EQ(outcome_of(given::integer(INT64_MIN), "l"), taken::yes);
   EXPECT_EQ(outcome_of(given::boolean(true), "H", out), taken::yes);
   EXPECT_EQ(out[0].get<std::int64_t>(), 1);
-  given large = given::integer(-1);  // as an std::uint64_t
-  large.size = 1;
+  EXPECT_EQ(outcome_of(given::unsigned_integer(5), "b"), taken::yes);
+  const given large = given::unsigned_integer(UINT64_MAX);
   EXPECT_EQ(outcome_of(large, "L", out), taken::yes);
   EXPECT_EQ(out[0].bits, UINT64_MAX);
   EXPECT_EQ(outcome_of(large, "l"), taken::out_of_range);
@@ -128,11 +128,22 @@ overloads of(const std::vector<const char *> &signatures) {
   return made;
 }
 
-/// The number of the overload that these choose, or -1.
+/// The number of the overload that these choose, or -1: also where the order is known before.
 int chosen(const std::vector<const char *> &signatures, const std::vector<given> &arguments) {
   const overloads made = of(signatures);
   native_value values[PyNativeSignature_MAX_ARGS + 1];
   const entry *const found = made.choose(arguments.data(), arguments.size(), values);
+  overloads ordered;
+  std::vector<const entry *> order;
+  made.each_in_order(arguments.data(), arguments.size(), [&](const entry &each) {
+    ordered.all.push_back(each);
+    order.push_back(&each);
+    return true;
+  });
+  ordered.prepare_in_order();
+  const entry *const again = ordered.choose(arguments.data(), arguments.size(), values);
+  EXPECT_EQ(again == nullptr ? nullptr : order[static_cast<std::size_t>(again - &ordered.all[0])],
+            found);
   return found == nullptr ? -1 : static_cast<int>(found - made.all.data());
 }
 
@@ -189,6 +200,23 @@ TEST(Choice, AnEntryThatTheSinkDoesNotCallIsRanked) {
   const given one = given::integer(1), half = given::real(0.5);
   EXPECT_EQ(made.choose(&one, 1, values), nullptr);  // Python's own
   EXPECT_EQ(made.choose(&half, 1, values), &made.all[1]);
+}
+
+TEST(Box, MakesWhatPythonHas) {
+  const auto text_of = [](const given &value) {
+    const object_ref made = box(value);
+    const object_ref text = object_ref::steal(made ? PyObject_Repr(made.get()) : nullptr);
+    return std::string(text ? PyUnicode_AsUTF8(text.get()) : "");
+  };
+  EXPECT_EQ(text_of(given::boolean(true)), "True");
+  EXPECT_EQ(text_of(given::integer(-1)), "-1");
+  EXPECT_EQ(text_of(given::unsigned_integer(UINT64_MAX)), "18446744073709551615");
+  EXPECT_EQ(text_of(given::real(0.5)), "0.5");
+  EXPECT_EQ(text_of(given::text("a\0b", 3)), "'a\\x00b'");
+  EXPECT_EQ(text_of(given::bytes("a\0b", 3)), "b'a\\x00b'");
+  EXPECT_EQ(text_of(given::text(nullptr, 3)), "");
+  EXPECT_TRUE(PyErr_ExceptionMatches(PyExc_MemoryError));
+  PyErr_Clear();
 }
 
 TEST(Entry, IsRefused) {

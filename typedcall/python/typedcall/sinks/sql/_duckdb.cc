@@ -79,14 +79,13 @@ const char *add_all(handle database, order *wanted) {
 /// Adds the function of one list of types to `wanted`. False with an exception.
 bool add_function(order *wanted, std::unique_ptr<function> made, const overloads &all,
                   PyObject *rows) {
-  const auto found = duckdb::reachable(all, made->types);
-  for (const entry *each : found) {
+  const auto suiting = duckdb::suiting(all, made->types);
+  const auto found = duckdb::reachable(suiting);
+  for (const entry *each : found.size() == 1 ? found : suiting) {
     made->functions.all.push_back(*each);
-    made->is_attached |= each->view.hold == PyNativeHold_THREAD;
-    made->is_detached |= each->view.hold == PyNativeHold_NO_GIL;
   }
   made->functions.prepare_in_order();
-  made->find_result(found.empty() ? all.all : made->functions.all);
+  made->plan(found, all);
   entry_row from;
   const bool is_right =
       found.size() != 1 ||

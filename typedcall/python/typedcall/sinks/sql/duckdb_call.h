@@ -30,11 +30,17 @@ struct function {
   std::optional<loop> numbers;
   function *next = nullptr;  // of those that DuckDB needs no more
 
-  /// `models`: those whose results the column is for. With none in `functions` Python is asked.
-  void find_result(const std::vector<entry> &models) {
-    for (const entry &each : models) {
-      if (!each.is_here() || each.parameters.size() != types.size()) continue;
-      result = common(result, each.result);
+  /// `chosen`: those of `functions` that values can choose. With none of them Python is asked, for
+  /// what the others of `all` give.
+  void plan(const std::vector<const entry *> &chosen, const overloads &all) {
+    for (const entry &each : all.all) {
+      const bool is_asked = each.is_here() && each.parameters.size() == types.size();
+      if (chosen.empty() && is_asked) result = common(result, each.result);
+    }
+    for (const entry *each : chosen) {
+      result = common(result, each->result);
+      is_attached |= each->view.hold == PyNativeHold_THREAD;
+      is_detached |= each->view.hold == PyNativeHold_NO_GIL;
     }
     for (const entry &each : functions.all) is_result &= type_of(each.result) == type_of(result);
   }

@@ -81,33 +81,40 @@ inline given any_of(sql_type type) {
   return type == BLOB ? given::bytes("", 0) : given::integer(0);
 }
 
-/// The entries that values of these types can choose, the best first, up to one that is not here.
-/// Where none takes a value Python's function is called.
-inline std::vector<const entry *> reachable(const overloads &functions, const sql_types &types) {
+/// The entries that suit values of these types, the best first, up to one that takes all of them or
+/// is not here. Where none takes a value Python's function is called.
+inline std::vector<const entry *> suiting(const overloads &functions, const sql_types &types) {
   std::vector<const entry *> found;
   std::vector<given> values;
   for (const sql_type type : types) values.push_back(any_of(type));
-  // Is there an int that `one` takes, and `before` does not?
-  const auto takes_more = [&](const entry &one, const entry &before) {
-    for (std::size_t i = 0; i < types.size(); ++i) {
-      const value_type &mine = one.parameters[i], &others = before.parameters[i];
-      if (mine.is_integer && others.is_integer && !includes(type_of(others), type_of(mine))) {
-        return true;
-      }
-    }
-    return false;
-  };
   functions.each_in_order(values.data(), values.size(), [&](const entry &one) {
     if (!one.is_here()) return false;
-    for (const entry *before : found) {
-      if (!takes_more(one, *before)) return true;
-    }
     found.push_back(&one);
     for (std::size_t i = 0; i < types.size(); ++i) {
       if (!holds_all(one.parameters[i], types[i])) return true;
     }
     return false;
   });
+  return found;
+}
+
+/// Those of suiting() that a value may choose: it takes an int that none before takes.
+inline std::vector<const entry *> reachable(const std::vector<const entry *> &in_order) {
+  const auto takes_more = [](const entry &one, const entry &before) {
+    for (std::size_t i = 0; i < one.parameters.size(); ++i) {
+      const value_type &mine = one.parameters[i], &others = before.parameters[i];
+      const bool is_less =
+          others.loses_digits || (others.is_integer && !includes(type_of(others), type_of(mine)));
+      if (mine.is_integer && is_less) return true;
+    }
+    return false;
+  };
+  std::vector<const entry *> found;
+  for (const entry *one : in_order) {
+    const bool is_first = std::all_of(
+        found.begin(), found.end(), [&](const entry *before) { return takes_more(*one, *before); });
+    if (is_first) found.push_back(one);
+  }
   return found;
 }
 
