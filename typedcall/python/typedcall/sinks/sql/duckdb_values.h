@@ -24,7 +24,8 @@ std::uint64_t narrow(const char *from, std::uint64_t count, char *to) {
     From value;
     std::memcpy(&value, from + i * sizeof(From), sizeof(From));
     const To made = static_cast<To>(value);
-    const bool is_same = static_cast<From>(made) == value && (made < 0) == (value < 0);
+    // Of one size: a signed one and an unsigned one.
+    const bool is_same = sizeof(To) == sizeof(From) ? value >= 0 : static_cast<From>(made) == value;
     if (std::is_integral_v<To> && !is_same) return i;
     std::memcpy(to + i * sizeof(To), &made, sizeof(To));
   }
