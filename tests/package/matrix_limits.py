@@ -30,6 +30,7 @@ _CLOSURE = {
 
 #: By the name of a sink, and a property: "calls" are all single ones.
 LIMITS = {
+    "ufunc": {"calls": _TYPES_FIRST},
     "wrapper": {"lifetimes": {"the C function": _FUNCTION, "the callable": _FUNCTION, "a cycle": _FUNCTION}},
     "call site": {"lifetimes": {"the C function": _SITE, "the callable": _SITE, "a cycle": _SITE}},
     "numba": {

@@ -23,6 +23,11 @@ class Ufunc(Sink):
 
         return call
 
+    def kind_of(self, error):
+        if "depends on the value" in str(error):
+            raise Refused("a loop has one type of results, and here the value decides")
+        return super().kind_of(error)
+
     def held(self, function):
         try:
             return typedcall.ufunc(function)

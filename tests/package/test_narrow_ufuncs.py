@@ -189,6 +189,27 @@ class Ufuncs(unittest.TestCase):
         self.assertEqual(typedcall.ufunc(functions.other_results)([300]).tolist(), [300])
         self.assertEqual(typedcall.ufunc(functions.two_arguments)([1], [1.5]).tolist(), [1])
 
+    def test_each_value_chooses(self):
+        chosen = typedcall.ufunc(functions.char_or_long)
+        for length in (4, 1000):
+            values = self.numpy.resize([127, 128, -128, -129], length)
+            self.assertEqual(chosen(values).tolist(), self.numpy.resize([0, 1, 0, 1], length).tolist())
+            self.assertEqual(chosen(values[::-1]).tolist(), chosen(values).tolist()[::-1])
+        self.assertEqual(typedcall.ufunc(functions.three)(self.numpy.int8([5, -5])).tolist(), [0, 1])
+
+    def test_results_that_no_array_has(self):
+        def mine(x):
+            raise NotImplementedError
+
+        made = [ctypes.CFUNCTYPE(given, takes)(lambda x: x) for given, takes in
+                ((ctypes.c_byte, ctypes.c_byte), (ctypes.c_double, ctypes.c_long))]
+        typedcall.tag(mine, ["b->b", "l->d"], made)
+        self.addCleanup(typedcall.untag, mine)
+        either = typedcall.ufunc(mine, "mine")
+        self.assertEqual(either([5, -5]).tolist(), [5, -5])
+        with self.assertRaisesRegex(TypeError, "depends on the value, and its result 'd' does not fit the array of 'l'"):
+            either([5, 300])
+
     def test_overloads_of_bools_and_of_complex_numbers(self):
         def mine(a, b):
             raise NotImplementedError
@@ -278,10 +299,13 @@ class Ufuncs(unittest.TestCase):
         from typedcall.sources import numpy_
 
         entry = typedcall.entries(functions.same_i)[0]
-        row = (entry.signature, int(entry.flags), entry.address, functions.same_i, functions.same_i)
-        for asked in ("d->i", "l->d", "ll->l", "h->l", "i->i", "d->l", "nonsense"):
+        of_entry = entry.signature, int(entry.flags), entry.address
+        row = (*of_entry, functions.same_i, functions.same_i)
+        for asked in ("d->i", "l->d", "ll->l", "Zd->i", "i->i", "d->l", "nonsense"):
             with self.subTest(asked=asked), self.assertRaises(ValueError):
-                _numpy_bridge.make_ufunc(numpy_.ufunc_api(), "x", "", ((*row, asked),), b"\0\0", 1, 1)
+                _numpy_bridge.make_ufunc(numpy_.ufunc_api(), "x", "", ((*row, asked, (of_entry,)),), b"\0\0", 1, 1)
+        with self.assertRaisesRegex(ValueError, "rows to choose among"):
+            _numpy_bridge.make_ufunc(numpy_.ufunc_api(), "x", "", ((*row, "l->l"),), b"\0\0", 1, 1)
 
 
 if __name__ == "__main__":

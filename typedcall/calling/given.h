@@ -24,8 +24,9 @@ struct given {
   PyNativeKind element;
   std::uint16_t element_size;
   bool is_const;  ///< elements must not be written to
-  /// BOOL: 0 or 1. INT: an std::int64_t, or with `size` 1 an std::uint64_t that is none. FLOAT: a
-  /// double. STR: the address of its UTF-8, behind which is a NUL. Elements: their address.
+  /// BOOL: 0 or 1. INT: an std::int64_t, or with `size` 1 an std::uint64_t that is none. FLOAT and
+  /// C_FLOAT: a double. STR: the address of its UTF-8, behind which is a NUL. Elements: their
+  /// address.
   std::uint64_t bits;
   /// STR: in bytes. Elements: how many.
   std::int64_t size;
@@ -99,8 +100,8 @@ TYPEDCALL_OUT_OF_LINE inline taken take_other(const given &value, const value_ty
     return are_right ? taken::yes : taken::no;
   }
   if (wanted.kind == PyNativeKind_FLOATING && wanted.size <= sizeof(double)) {
-    if (value.kind != PyNativeGiven_FLOAT && !value.is_int()) return taken::no;
-    const bool is_float = value.kind == PyNativeGiven_FLOAT;
+    const bool is_float = value.kind == PyNativeGiven_FLOAT || value.kind == PyNativeGiven_C_FLOAT;
+    if (!is_float && !value.is_int()) return taken::no;
     out[0] = wanted.of_real(is_float ? native_value{value.bits}.get<double>() : value.as_real());
     return taken::yes;
   }

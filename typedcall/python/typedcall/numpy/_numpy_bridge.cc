@@ -3,8 +3,8 @@
 // functions.
 #define PY_SSIZE_T_CLEAN
 #include "../native/numpy_ufuncs.h"
+#include "converting.h"
 #include "gufunc.h"
-#include "narrowing.h"
 #include "typedcall/calling.h"
 #include "typedcall/entry_view.h"
 #include "typedcall/loop.h"
@@ -48,21 +48,24 @@ void without_gil(char **args, const std::intptr_t *dimensions, const std::intptr
   typedcall::calling::without_gil([&] { run(args, dimensions, steps, data); });
 }
 
-/// The loop that calls a function with these flags in the thread state that they ask for.
-template <inner_loop run>
-inner_loop held_as(const char *signature, std::uintptr_t flags, bool may_detach) {
+PyNativeHold hold_of_entry(const char *signature, std::uintptr_t flags) {
   PyNativeSignature parsed;
   const bool is_read = PyNativeSignature_ParseString(signature, &parsed, nullptr) == 0;
-  if (is_read && PyNativeView_Of(&parsed, flags).hold == PyNativeHold_NO_GIL) {
-    return &without_gil<run>;
-  }
-  return may_detach ? run : &with_gil<run>;
+  return is_read ? PyNativeView_Of(&parsed, flags).hold : PyNativeHold_THREAD;
 }
 
-/// `data` is a narrowing_loop.
-void run_narrowing(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
-                   void *data) {
-  static_cast<const typedcall::python::narrowing_loop *>(data)->run(args, dimensions, steps);
+/// The loop that calls functions in the thread state that they ask for.
+template <inner_loop run>
+inner_loop held_as(PyNativeHold hold) {
+  return hold == PyNativeHold_NO_GIL    ? &without_gil<run>
+         : hold == PyNativeHold_NOTHING ? run
+                                        : &with_gil<run>;
+}
+
+/// `data` is a converting_loop.
+void run_converting(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
+                    void *data) {
+  static_cast<const typedcall::python::converting_loop *>(data)->run(args, dimensions, steps);
 }
 
 /// `data` is a gufunc_loop.
@@ -74,7 +77,7 @@ void run_rows(char **args, const std::intptr_t *dimensions, const std::intptr_t 
 /// All that a ufunc points to.
 struct ufunc_memory {
   std::deque<typedcall::loop> loops;  // whose elements stay where they are
-  std::deque<typedcall::python::narrowing_loop> narrowing;
+  std::deque<typedcall::python::converting_loop> converting;
   std::deque<typedcall::python::gufunc_loop> rows;
   std::vector<inner_loop> functions;
   std::vector<void *> data;
@@ -99,7 +102,7 @@ int traverse_memory(PyObject *object, visitproc visit, void *arg) {
     Py_VISIT(each.keep_alive());
     Py_VISIT(each.callable());
   }
-  for (const auto &each : memory->narrowing) {
+  for (const auto &each : memory->converting) {
     Py_VISIT(each.inner().keep_alive());
     Py_VISIT(each.inner().callable());
     Py_VISIT(each.callable());
@@ -149,13 +152,13 @@ struct bridge_state : typedcall::module_state {
 };
 
 /// Adds the loop of one (signature, flags, address, keep_alive, callable, types of the arrays or
-/// None).
+/// None, rows to choose among).
 bool add_loop(ufunc_memory *memory, PyObject *row) {
   const char *signature, *asked = nullptr;
   unsigned long flags;
-  PyObject *address, *keep_alive, *callable = nullptr;
-  if (!PyArg_ParseTuple(row, "skOO|Oz:loop", &signature, &flags, &address, &keep_alive, &callable,
-                        &asked)) {
+  PyObject *address, *keep_alive, *callable = nullptr, *rows = nullptr;
+  if (!PyArg_ParseTuple(row, "skOO|OzO!:loop", &signature, &flags, &address, &keep_alive, &callable,
+                        &asked, &PyTuple_Type, &rows)) {
     return false;
   }
   void *const funcptr = PyLong_AsVoidPtr(address);
@@ -167,19 +170,23 @@ bool add_loop(ufunc_memory *memory, PyObject *row) {
   auto made = typedcall::loop::make(signature, needed, funcptr, object_ref::borrow(keep_alive),
                                     std::move(options));
   if (!made) return false;
-  const bool is_free = made->may_detach();
+  const PyNativeHold hold = hold_of_entry(signature, flags);
   if (asked == nullptr) {
-    memory->functions.push_back(held_as<&typedcall::loop::ufunc_loop>(signature, flags, is_free));
+    memory->functions.push_back(held_as<&typedcall::loop::ufunc_loop>(hold));
     memory->loops.push_back(std::move(*made));
     memory->data.push_back(&memory->loops.back());
     return true;
   }
-  auto narrowing = typedcall::python::narrowing_loop::make(asked, std::move(*made),
-                                                           object_ref::borrow(callable));
-  if (!narrowing) return false;
-  memory->functions.push_back(held_as<&run_narrowing>(signature, flags, is_free));
-  memory->narrowing.push_back(std::move(*narrowing));
-  memory->data.push_back(&memory->narrowing.back());
+  if (rows == nullptr) {
+    PyErr_SetString(PyExc_ValueError, "a loop over other types needs the rows to choose among");
+    return false;
+  }
+  auto converting = typedcall::python::converting_loop::make(asked, std::move(*made), hold,
+                                                             object_ref::borrow(callable), rows);
+  if (!converting) return false;
+  memory->functions.push_back(held_as<&run_converting>(converting->hold()));
+  memory->converting.push_back(std::move(*converting));
+  memory->data.push_back(&memory->converting.back());
   return true;
 }
 
@@ -199,7 +206,7 @@ bool add_row_loop(ufunc_memory *memory, PyObject *row, int arrays) {
                                                    object_ref::borrow(keep_alive),
                                                    object_ref::borrow(callable));
   if (!made) return false;
-  memory->functions.push_back(held_as<&run_rows>(signature, flags, made->may_detach()));
+  memory->functions.push_back(held_as<&run_rows>(hold_of_entry(signature, flags)));
   memory->rows.push_back(std::move(*made));
   memory->data.push_back(&memory->rows.back());
   return true;
@@ -289,7 +296,8 @@ typedcall::method_table methods{
         positional("nout"), typedcall::arg("core") = "", typedcall::arg("origin") = nullptr,
         "A ufunc of `loops`, a tuple of (signature, flags, address, keep_alive) or, for what may "
         "fall back, with the callable behind these, and the signature of its arrays where they are "
-        "wider; `types` are NumPy's type numbers, nin + nout of each loop. `core` is empty or the "
+        "others and the rows of all that the callable chooses among; "
+        "`types` are NumPy's type numbers, nin + nout of each loop. `core` is empty or the "
         "signature of a generalised ufunc, \"(n)->()\": then a loop has its operands as its last. "
         "`origin` is what origin_of() gives."),
     typedcall::def<origin_of>("origin_of", typedcall::takes_self, positional("api"),

@@ -3,8 +3,8 @@
 #ifndef TYPEDCALL_PYTHON_NUMPY_GUFUNC_H_
 #define TYPEDCALL_PYTHON_NUMPY_GUFUNC_H_
 
+#include "../calling/conversions.h"
 #include "gufunc_kernels.h"
-#include "narrowing.h"
 // These come first, because of Python.h.
 #include <cstdint>
 #include <cstdlib>
@@ -23,8 +23,8 @@ namespace typedcall::python {
 /// One argument as Python passes it, and the arrays that it is in.
 struct gufunc_argument {
   PyNativeType type;   ///< of the number, or of an element
-  PyNativeType given;  ///< of the array's numbers; wider than `type` where `convert` is not null
-  internal::converter convert = nullptr;
+  PyNativeType given;  ///< of the array's numbers; another than `type` where there is a `convert`
+  conversion convert;
   int input = -1, output = -1;            ///< indices of arrays; -1: it is not in such a one
   int dimension = -1;                     ///< of a buffer: which of the lengths is its own
   int input_step = -1, output_step = -1;  ///< of a buffer: where the step inside a row is
@@ -140,8 +140,8 @@ class gufunc_loop {
         if (made.input < 0 || made.output >= 0 || code < 0) return false;
         made.given = {static_cast<unsigned char>(code), 0};
         if (!PyNativeType_Equivalent(made.given, made.type)) {
-          made.convert = internal::converter_between(made.given, made.type);
-          if (made.convert == nullptr) return false;
+          made.convert = conversion::between(made.given, made.type);
+          if (!made.convert) return false;
         }
       }
       arguments_.push_back(std::move(made));
@@ -165,7 +165,7 @@ class gufunc_loop {
   void choose_kernel() {
     if (view_.verdict != PyNativeVerdict_RESULT || arguments_.size() > 2) return;
     for (const gufunc_argument &each : arguments_) {
-      if (each.output >= 0 || each.convert != nullptr) return;
+      if (each.output >= 0 || each.convert) return;
       if (!each.is_buffer() && each.type.code != PyNativeType_DOUBLE) return;
     }
     if (arguments_.empty() || !arguments_[0].is_buffer()) return;
@@ -224,11 +224,11 @@ class gufunc_loop {
     for (const gufunc_argument &each : arguments_) {
       const char *const from = each.input < 0 ? nullptr : args[each.input] + i * steps[each.input];
       if (!each.is_buffer()) {
-        if (each.convert == nullptr) {
+        if (!each.convert) {
           values[at] = typedcall::internal::load_element(each.type, from, &wides[at]);
         } else {
           char narrow[sizeof(native_value)] = {};
-          fits &= each.convert(from, 0, 1, narrow) == 1;
+          fits &= each.convert.run(from, 0, 1, narrow, 0) == 1;
           values[at] = typedcall::internal::load_element(each.type, narrow, &wides[at]);
         }
         ++at;

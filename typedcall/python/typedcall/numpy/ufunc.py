@@ -10,7 +10,7 @@ import sys
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
-from typedcall.calling.choose import extension_of, offered, suitable
+from typedcall.calling.choose import Kind, extension_of, offered, rows_to_rank, steps, suitable
 from typedcall.calling.pickles import ask_again
 from typedcall.numpy.gufuncs import (
     TRUTHS,
@@ -22,7 +22,7 @@ from typedcall.numpy.gufuncs import (
     why_no_rows,
 )
 from typedcall.numpy.pickles import pickle_by_origin, show_loops
-from typedcall.record.codes import CODES, is_place, kind_of, pointee, rank
+from typedcall.record.codes import CODES, is_place, kind_of, pointee, python_types, range_of
 from typedcall.record.records import Entry, Flags, has_buffers
 from typedcall.sources.numpy_ import dtype_of, ufunc_api
 from typedcall.tools.foreign import import_path, name_of, text_attribute
@@ -78,9 +78,14 @@ def _no_numbers(entry: Entry) -> str:
 class _Loop(NamedTuple):
     """One loop of a ufunc."""
 
+    #: What values of the arrays' types choose first.
     entry: Entry
-    #: The types of the arrays, the output's last: the entry's own, or wider ones.
+    #: The types of the arrays, the output's last: the entry's own, or others.
     letters: tuple[str, ...]
+    #: All among which they choose, as rows_to_rank() has them, and those that NumPy can call; none where the entry's own
+    #: types leave no choice.
+    among: tuple[tuple[str, int, int], ...] = ()
+    called: tuple[Entry, ...] = ()
 
     @property
     def inputs(self) -> tuple[Any, ...]:
@@ -90,14 +95,11 @@ class _Loop(NamedTuple):
         """As the bridge takes it."""
         entry = self.entry
         flags = int(entry.flags)
-        return entry.signature, flags, entry.address, entry.keep_alive, function, self.asked
-
-    @property
-    def asked(self) -> str | None:
-        """None: the entry's own."""
-        if list(self.letters) == _arrays(self.entry):
-            return None
-        return f"{''.join(self.letters[:-1])}->{self.letters[-1]}"
+        if not self.among:
+            return entry.signature, flags, entry.address, entry.keep_alive, function
+        asked = f"{''.join(self.letters[:-1])}->{self.letters[-1]}"
+        kept = tuple([each.keep_alive for each in self.called])
+        return entry.signature, flags, entry.address, kept, function, asked, self.among
 
 
 _AnyLoop = TypeVar("_AnyLoop", _Loop, RowLoop)
@@ -110,38 +112,42 @@ def _capabilities() -> Flags:
     return _CAPABILITIES | _RAISES if version >= (1, 22) else _CAPABILITIES
 
 
-#: The kinds of values, of typedcall/overload_choice.h, that the wide arrays hold.
-_KINDS = {"?": "BOOL", "l": "INT", "L": "INT", "d": "FLOAT"}
-_EXACT, _SAFE = 1, 3
 _MOST_WIDE_LOOPS = 64
 
 
-def _rank(given: str, wanted: str, is_alone: bool) -> int | None:
-    """None: it is not converted here. A function of bools that is no overload takes all numbers for their
-    truth."""
-    if given == wanted:
-        return _EXACT
-    if kind_of(wanted) == "bool":
-        return _SAFE if is_alone and given in TRUTHS else None
-    if given not in _KINDS or CODES[wanted].size > 8 or kind_of(wanted) not in ("signed", "unsigned", "floating"):
-        return None
-    return rank(_KINDS[given], wanted)
+def _kind(letters: str) -> Kind:
+    """What the elements of an array are to Python."""
+    kind = kind_of(letters)
+    if kind in ("signed", "unsigned"):
+        return Kind("INT", range_of(letters))
+    if kind == "bool":
+        return Kind("BOOL", (0, 1))
+    names = {"f": "C_FLOAT", "d": "FLOAT", "g": "FLOAT", "Zf": "C_COMPLEX"}
+    return Kind(names.get(letters, "COMPLEX"))
+
+
+def _leads_to(given: str, wanted: str) -> bool:
+    """Is it converted here, where it suits? NumPy casts what is complex, or wider than a double."""
+    return given == wanted or kind_of(wanted) == "bool" and given in TRUTHS or (
+        max(CODES[given].size, CODES[wanted].size) <= 8 and "complex" not in (kind_of(given), kind_of(wanted)))
 
 
 def _wide_types(entries: list[Entry], is_alone: bool) -> list[tuple[str, ...]]:
     """The arrays that stand for what Python passes: of 64-bit ints and of doubles. Of an int for a
-    floating parameter NumPy makes a double; with a float among several overloads it must not become
-    one on the way to another, so ints have loops of their own there."""
+    floating parameter NumPy makes a double, and of a bool an int; with others among several overloads they must not
+    become one on the way to another, so they have loops of their own there."""
     made: dict[tuple[str, ...], None] = {}
     for entry in entries:
         options = []
-        for letters in _arrays(entry)[:-1]:
+        *arguments, _ = _arrays(entry)
+        for letters in arguments:
             kind = kind_of(letters) if CODES[letters].size <= 8 else ""
-            is_beside = len(entries) > 1 and CODES[letters].size < 8
-            floats = ["d", "l", "L"] if is_beside else ["d"]
+            is_beside = len(entries) > 1 and len(arguments) > 1
+            bools = ["?"] if is_beside else []
+            ints = ["l", "L"] if is_beside or len(entries) > 1 and CODES[letters].size < 8 else []
             truths = TRUTHS if is_alone else [letters]
-            options.append({"signed": ["l", "L"], "unsigned": ["L", "l"], "floating": floats, "bool": truths}
-                           .get(kind, [letters]))
+            options.append({"signed": ["l", "L", *bools], "unsigned": ["L", "l", *bools],
+                            "floating": ["d", *ints, *bools], "bool": truths}.get(kind, [letters]))
         if math.prod(map(len, options)) <= _MOST_WIDE_LOOPS:
             made.update(dict.fromkeys(itertools.product(*options)))
         else:
@@ -159,25 +165,44 @@ def _wide_result(entry: Entry) -> str:
     return "d" if kind == "floating" and size < 8 else letters
 
 
-def _wide_loops(entries: list[Entry], is_alone: bool) -> list[_Loop]:
-    """Loops over wider numbers than the overloads take, as far as these have none of their own: each
-    of the overload that the boxed call would try first. Where the results of several would have
-    different types, of the one that takes most values."""
-    own = {_Loop(entry, tuple(_arrays(entry))).inputs for entry in entries}
-    loops = []
-    for given in _wide_types(entries, is_alone):
-        if tuple(map(dtype_of, given)) in own:
-            continue
-        ranked: dict[int, list[Entry]] = {}
-        for entry in entries:
-            ranks = [_rank(*pair, is_alone) for pair in zip(given, _arrays(entry))]
-            if None not in ranks:
-                ranked.setdefault(max(each or 0 for each in ranks), []).append(entry)
-        if ranked:
-            best = ranked[min(ranked)]
-            if len({dtype_of(_wide_result(entry)) for entry in best}) > 1:
-                best = [max(best, key=lambda entry: sum(CODES[each].size for each in _arrays(entry)))]
-            loops.append(_Loop(best[0], (*given, _wide_result(best[0]))))
+def _result(candidates: list[Entry], own: _Loop | None) -> str:
+    """The type of the array for the results of all of these: that of the loop's own, if these have no wider one, else what
+    NumPy makes of them. A loop finds out itself that a result is none of these."""
+    wide = [_wide_result(each) for each in candidates]
+    made = "l" if set(wide) == {"l", "L"} else wide[0]
+    if own is None:
+        return made
+    mine, sizes = own.letters[-1], [CODES[_arrays(each)[-1]].size for each in candidates]
+    kinds = {kind_of(mine), kind_of(made)}
+    is_right = len(kinds) == 1 or kinds == {"signed", "unsigned"}
+    return mine if is_right and CODES[mine].size >= max(sizes) else made
+
+
+def _own_loops(entries: list[Entry]) -> list[_Loop]:
+    return [_Loop(entry, tuple(_arrays(entry))) for entry in entries]
+
+
+def _all_loops(found: list[Entry], entries: list[Entry], is_alone: bool) -> list[_Loop]:
+    """Loops over the numbers that the overloads take, and over wider ones, each of what Python chooses for such
+    numbers. Where their values decide, or an int may not fit, the loop looks at each. `found` has all overloads,
+    `entries` those that NumPy can call."""
+    among = rows_to_rank(found, [entry for entry in entries if CODES[_arrays(entry)[-1]].size <= 8])
+    overloads = [python_types(*row[:2])[0] for row in among]
+    by_row = {entry.signature: entry for entry in reversed(entries)}
+    loops: list[_Loop] = []
+    own: dict[tuple[str, ...], _Loop] = {}
+    for loop in _own_loops(entries):
+        own.setdefault(loop.letters[:-1], loop)
+    for given in dict.fromkeys([*own, *_wide_types(entries, is_alone)]):
+        led = [each if all(map(_leads_to, given, each)) else ["v"] * len(each) for each in overloads]
+        tried = [among[step.at][0] for step in steps(led, list(map(_kind, given)))]
+        candidates = [by_row[each] for each in tried if each in by_row]
+        is_first = bool(candidates) and candidates[0].signature == tried[0]
+        if given in own and (not is_first or tried == [own[given].entry.signature]):
+            loops.append(own[given])
+        elif is_first:
+            result = _result(candidates, own.get(given))
+            loops.append(_Loop(candidates[0], (*given, result), among, tuple(entries)))
     return loops
 
 
@@ -228,10 +253,11 @@ def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
     if has_buffers(first):
         return _in_order(row_loops(entries, core, bool(capabilities & _RAISES), is_alone))
     entries = [entry for entry in entries if len(_arrays(entry)) == len(_arrays(first))]
-    loops = [_Loop(entry, tuple(_arrays(entry))) for entry in entries]
+    loops = _own_loops(entries)
     # The check of an int may raise.
     if capabilities & _RAISES:
-        loops = sorted(loops + _wide_loops(entries, is_alone), key=lambda loop: entries.index(loop.entry))
+        among = [entry for entry in found if len(core_of(entry)[0]) == count]
+        loops = sorted(_all_loops(among, entries, is_alone), key=lambda loop: entries.index(loop.entry))
     return _in_order(loops)
 
 

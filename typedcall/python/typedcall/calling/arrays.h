@@ -1,0 +1,239 @@
+// A typed function over arrays whose elements may have other types than its C functions. What the
+// overload takes that suits these types best is converted, and its loop runs; for each other
+// element the engine chooses among all of them, or calls Python.
+#ifndef TYPEDCALL_PYTHON_CALLING_ARRAYS_H_
+#define TYPEDCALL_PYTHON_CALLING_ARRAYS_H_
+
+#include "typedcall/calling.h"
+#include "typedcall/loop.h"
+// These come first, because of Python.h.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "conversions.h"
+
+namespace typedcall::python {
+
+namespace elements {
+
+/// An element as the engine looks at it. A C float is one of its own type, which Python has not.
+inline calling::given look_at(PyNativeType type, const char *place) {
+  using calling::given;
+  if (internal::is_wide(type)) return given::nothing();
+  const native_value value = internal::load_element(type, place, nullptr);
+  switch (PyNativeType_Kind(type)) {
+    case PyNativeKind_BOOL:
+      return given::boolean(value.bits != 0);
+    case PyNativeKind_SIGNED:
+      return given::integer(static_cast<std::int64_t>(value.bits));
+    case PyNativeKind_UNSIGNED: {
+      given made = given::integer(static_cast<std::int64_t>(value.bits));
+      made.size = value.bits > INT64_MAX ? 1 : 0;
+      return made;
+    }
+    case PyNativeKind_FLOATING: {
+      if (PyNativeType_Size(type) == sizeof(double)) return given::real(value.get<double>());
+      given made = given::real(static_cast<double>(value.get<float>()));
+      made.kind = PyNativeGiven_C_FLOAT;
+      return made;
+    }
+    default:
+      return given::nothing();
+  }
+}
+
+}  // namespace elements
+
+/// Types of arrays, as a signature of their elements has them, and how a loop's function comes to
+/// its own. Immutable.
+struct array_plan {
+  PyNativeSignature types = {};
+  std::vector<conversion> inputs;  // empty: the array is what the function takes
+  conversion output;
+  std::intptr_t converted = 0;  // inputs
+
+  /// False where the types do not lead to each other. Throws std::bad_alloc.
+  bool make(const PyNativeSignature &arrays, const loop &over) {
+    types = arrays;
+    const auto &wanted = over.inputs();
+    if (static_cast<std::size_t>(types.nargs) != wanted.size()) return false;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const bool is_same = PyNativeType_Equivalent(types.args[i], wanted[i]) != 0;
+      inputs.push_back(is_same ? conversion() : conversion::between(types.args[i], wanted[i]));
+      if (!is_same && !inputs.back()) return false;
+      converted += is_same ? 0 : 1;
+    }
+    if (PyNativeType_Equivalent(types.result, over.output()) != 0) return true;
+    output = conversion::of_result(over.output(), types.result);
+    return static_cast<bool>(output);
+  }
+  /// The arrays are what the function takes and gives.
+  bool is_direct() const { return converted == 0 && !output; }
+};
+
+/// One pass over arrays. `End` says what becomes of it:
+///
+///   bool run(const loop &over, char *const *args, std::intptr_t count, const std::intptr_t *steps)
+///                                  runs the loop; false where it has stopped
+///   const Home &where()            as calling.h says
+///   void raised(), void detached(const char *why)      as calling.h says
+///   void misfit(PyNativeType)      a result of this type that the array cannot have
+///   bool has_stopped()             one of these four was so
+template <class End>
+class array_pass {
+ public:
+  /// `over` is the loop of the overload that values of the arrays' types choose first.
+  array_pass(const array_plan &plan, const loop &over, const calling::overloads &functions,
+             PyObject *callable, End *end)
+      : plan_(plan), over_(over), functions_(functions), callable_(callable), end_(*end) {}
+
+  /// The arrays and the steps are as a loop has them. What is behind an element that stops it is as
+  /// it was.
+  void run(char *const *args, std::intptr_t count, const std::intptr_t *steps) {
+    args_ = args;
+    // What moves must be known for each chunk, also when there is one element.
+    std::intptr_t by[kMost + 1] = {};
+    if (count > 1) std::memcpy(by, steps, (plan_.inputs.size() + 1) * sizeof(*steps));
+    by_ = by;
+    if (plan_.is_direct()) {
+      end_.run(over_, args, count, by);
+      return;
+    }
+    const std::intptr_t room = kWords / std::max<std::intptr_t>(plan_.converted, 1);
+    const std::intptr_t most = must_go_one_by_one(count) ? 1 : std::min(conversion::most, room);
+    for (std::intptr_t at = 0; at < count && !end_.has_stopped(); at += most) {
+      run_chunk(at, std::min(most, count - at));
+    }
+  }
+
+  // One element, as the engine's sink.
+  calling::given look(std::size_t i) const {
+    return elements::look_at(plan_.types.args[i], place(i));
+  }
+  void give(const calling::value_type &type, const void *at) const {
+    const auto *const from = static_cast<const char *>(at);
+    if (PyNativeType_Equivalent(type.type, plan_.types.result) != 0) {
+      std::memcpy(result(), from, PyNativeType_Size(type.type));
+      return;
+    }
+    const conversion found = conversion::of_result(type.type, plan_.types.result);
+    if (!found || found.run(from, 0, 1, result(), 0) == 0) end_.misfit(type.type);
+  }
+  void raised() const { end_.raised(); }
+  void detached(const char *why) const { end_.detached(why); }
+  bool settles(std::size_t) const { return false; }
+  void fall_back(std::size_t count) { calling::by_boxing(callable_, end_.where(), count, *this); }
+  object_ref box(std::size_t i) const {
+    wide_value scratch;
+    const PyNativeType type = plan_.types.args[i];
+    return object_ref::steal(
+        internal::box_element(type, internal::load_element(type, place(i), &scratch)));
+  }
+  bool give_object(PyObject *object) const {
+    wide_value made;
+    if (!internal::unbox_element(plan_.types.result, object, &made)) return false;
+    std::memcpy(result(), &made, PyNativeType_Size(plan_.types.result));
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kMost = internal::most_arguments;
+  static constexpr std::intptr_t kWords = 1024;
+
+  const char *place(std::size_t i) const { return args_[i] + at_ * by_[i]; }
+  char *result() const { return args_[plan_.inputs.size()] + at_ * by_[plan_.inputs.size()]; }
+
+  // Would a chunk be converted before an earlier element's result is stored in it, as in NumPy's
+  // accumulate()?
+  bool must_go_one_by_one(std::intptr_t count) const {
+    const std::size_t out = plan_.inputs.size();
+    const auto range = [&](std::size_t i, PyNativeType type) {
+      const auto first = reinterpret_cast<std::uintptr_t>(args_[i]);
+      const auto last = reinterpret_cast<std::uintptr_t>(args_[i] + (count - 1) * by_[i]);
+      return std::make_pair(std::min(first, last), std::max(first, last) + PyNativeType_Size(type));
+    };
+    const auto written = range(out, plan_.types.result);
+    for (std::size_t i = 0; i < out; ++i) {
+      if (!plan_.inputs[i] && !plan_.output) continue;
+      const auto read = range(i, plan_.types.args[i]);
+      if (written.second <= read.first || read.second <= written.first) continue;
+      const auto size = static_cast<std::intptr_t>(
+          std::max(PyNativeType_Size(plan_.types.args[i]), PyNativeType_Size(plan_.types.result)));
+      const bool is_in_place =
+          args_[i] == args_[out] && by_[i] == by_[out] && std::abs(by_[i]) >= size;
+      if (!is_in_place) return true;
+    }
+    return false;
+  }
+
+  // The first elements that all fit by the loop, those from there on by the engine.
+  void run_chunk(std::intptr_t at, std::intptr_t count) {
+    std::uint64_t buffers[kWords], results[conversion::most];
+    std::uint64_t *next = buffers;
+    char *given[kMost + 1];
+    std::intptr_t steps[kMost + 1];
+    std::intptr_t good = count;
+    const std::size_t out = plan_.inputs.size();
+    at_ = at;
+    for (std::size_t i = 0; i <= out; ++i) {
+      given[i] = args_[i] + at * by_[i];
+      steps[i] = by_[i];
+      if (i == out || !plan_.inputs[i]) continue;
+      auto *const made = reinterpret_cast<char *>(next);
+      steps[i] = static_cast<std::intptr_t>(PyNativeType_Size(over_.inputs()[i]));
+      good = std::min(good, plan_.inputs[i].run(given[i], by_[i], count, made, steps[i]));
+      given[i] = made;
+      next += count;
+    }
+    char *const wanted = given[out];
+    if (plan_.output) {
+      given[out] = reinterpret_cast<char *>(results);
+      steps[out] = static_cast<std::intptr_t>(PyNativeType_Size(over_.output()));
+    }
+    if (good > 0) {
+      if (!end_.run(over_, given, good, steps)) return;
+      if (plan_.output &&
+          plan_.output.run(given[out], steps[out], good, wanted, by_[out]) != good) {
+        return end_.misfit(over_.output());
+      }
+    }
+    run_elements(at + good, at + count);
+  }
+
+  __attribute__((noinline)) void run_elements(std::intptr_t first, std::intptr_t end) {
+    for (at_ = first; at_ < end && !end_.has_stopped(); ++at_) {
+      calling::call(functions_, callable_, end_.where(), plan_.inputs.size(), *this);
+    }
+  }
+
+  const array_plan &plan_;
+  const loop &over_;
+  const calling::overloads &functions_;
+  PyObject *callable_;
+  End &end_;
+  char *const *args_ = nullptr;
+  const std::intptr_t *by_ = nullptr;
+  std::intptr_t at_ = 0;
+};
+
+/// The thread state that a pass over all of them needs: that of each where they agree, else a
+/// thread's, in which the engine and loops that need none let go of the GIL.
+inline PyNativeHold hold_of(const calling::overloads &functions) {
+  PyNativeHold all = PyNativeHold_NOTHING;
+  bool is_first = true;
+  for (const calling::entry &each : functions.all) {
+    if (!each.is_here()) continue;
+    if (is_first) all = each.view.hold;
+    if (each.view.hold != all) return PyNativeHold_THREAD;
+    is_first = false;
+  }
+  return all;
+}
+
+}  // namespace typedcall::python
+
+#endif  // TYPEDCALL_PYTHON_CALLING_ARRAYS_H_

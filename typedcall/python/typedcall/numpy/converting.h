@@ -1,0 +1,100 @@
+// An inner loop over arrays whose numbers are others than the function takes and gives, or among
+// which each value chooses an overload.
+#ifndef TYPEDCALL_PYTHON_NUMPY_CONVERTING_H_
+#define TYPEDCALL_PYTHON_NUMPY_CONVERTING_H_
+
+#include "../calling/arrays.h"
+#include "../calling/entry_row.h"
+// These come first, because of Python.h.
+#include <optional>
+#include <utility>
+
+namespace typedcall::python {
+
+/// Immutable, and may run where the functions may.
+class converting_loop {
+ public:
+  /// `asked` is of the elements of the arrays: "ll->i". `rows` are all that the callable chooses
+  /// among; what the values of these types choose first is `inner`'s, which has that hold. Nothing
+  /// with ValueError where the types do not lead to each other, or with MemoryError. Throws
+  /// std::bad_alloc. GIL: held.
+  static std::optional<converting_loop> make(const char *asked, loop inner, PyNativeHold inner_hold,
+                                             object_ref callable, PyObject *rows) {
+    PyNativeSignature arrays;
+    if (!typedcall::internal::check_signature(asked, &arrays)) return std::nullopt;
+    converting_loop made(std::move(inner), inner_hold);
+    made.callable_ = std::move(callable);
+    if (!made.home_.set_current()) return std::nullopt;
+    if (!read_entries(rows, "NumPy", &made.functions_)) return std::nullopt;
+    if (made.plan_.make(arrays, made.inner_) && !made.plan_.is_direct()) return made;
+    PyErr_Format(PyExc_ValueError, "no loop over '%.200s' converts to what the function takes",
+                 asked);
+    return std::nullopt;
+  }
+
+  converting_loop(converting_loop &&) = default;
+  // Out of line: a deque inlines it in five places.
+  __attribute__((noinline)) ~converting_loop() = default;
+
+  const loop &inner() const { return inner_; }
+  /// Borrowed, for tp_traverse.
+  PyObject *callable() const { return callable_.get(); }
+  PyNativeHold hold() const { return hold_of(functions_); }
+
+  /// As loop::run_attached(). In the thread state that hold() says.
+  void run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps) const {
+    pass_end end{this};
+    array_pass<pass_end>(plan_, inner_, functions_, callable_.get(), &end)
+        .run(args, dimensions[0], steps);
+  }
+
+ private:
+  // NumPy looks for the exception: it stays in this thread's state.
+  struct pass_end {
+    const converting_loop *self;
+    bool is_over = false;
+
+    bool run(const loop &over, char *const *args, std::intptr_t count, const std::intptr_t *steps) {
+      const auto go = [&] { is_over = over.run_attached(args, &count, steps) < 0; };
+      self->inner_hold_ == PyNativeHold_NO_GIL ? calling::without_gil(go) : go();
+      return !is_over;
+    }
+    const pass_end &where() const { return *this; }
+    // False where an exception waits already: NumPy calls again with one.
+    template <class Body>
+    bool attached(PyObject *callable, const Body &body) const {
+      return typedcall::internal::run_attached_to(self->home_, callable, [&](bool) {
+        if (PyErr_Occurred() != nullptr) return false;
+        body();
+        return true;
+      });
+    }
+    const char *why_detached() const { return ""; }
+    void raised() { is_over = true; }
+    void detached(const char *) { is_over = true; }
+    void misfit(PyNativeType type) {
+      is_over = true;
+      attached(self->callable_.get(), [&] {
+        PyErr_Format(PyExc_TypeError,
+                     "which overload is called depends on the value, and its result '%s' does not "
+                     "fit the array of '%s' of this loop",
+                     PyNativeCode_Letters(type.code),
+                     PyNativeCode_Letters(self->plan_.types.result.code));
+      });
+    }
+    bool has_stopped() const { return is_over; }
+  };
+
+  converting_loop(loop inner, PyNativeHold hold) : inner_(std::move(inner)), inner_hold_(hold) {}
+
+  loop inner_;
+  PyNativeHold inner_hold_;
+  array_plan plan_;
+  calling::overloads functions_;
+  object_ref callable_;
+  typedcall::internal::home_interpreter home_;
+};
+
+}  // namespace typedcall::python
+
+#endif  // TYPEDCALL_PYTHON_NUMPY_CONVERTING_H_
