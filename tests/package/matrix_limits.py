@@ -50,6 +50,7 @@ LIMITS = {
     "cython": {"lifetimes": {"making": _COMPILED}},
     "pypy": {"holding": {"two threads": "`trust` says that the module's functions are THREAD_SAFE"}},
     "jax": {
+        "calls": _TYPES_FIRST,
         "lifetimes": {"a cycle": "JAX never lets go of programs that it has compiled, which keep the function"},
         "no_memory": {"calling": _JAX, "raising": _JAX, "falling back": _JAX},
         "endings": {"a daemon thread": "JAX" + _DAEMON},

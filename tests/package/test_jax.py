@@ -21,6 +21,7 @@ from typedcall.jax import elementwise  # noqa: E402
 
 functions = support.build("typed_functions")
 fallbacks = support.build("fallback_functions")
+defaults, narrow = support.build("default_functions"), support.build("narrow_functions")
 X = numpy.linspace(-3.0, 3.0, 1001)
 
 
@@ -101,12 +102,61 @@ class Values(With64Bits):
                 for value in fits:
                     self.same(numpy.ravel(form(value))[0], value + 1, dtype)
                 for value in others:
-                    with self.assertRaisesRegex(Exception, "OverflowError: argument 1 does not fit '%s'"
-                                                % typedcall.entries(f)[0].python_types()[0][0]):
+                    with self.assertRaisesRegex(Exception, "OverflowError: Python int does not fit"):
                         jax.block_until_ready(form(value))
         mix = elementwise(functions.mix)
         bools = numpy.array([0, 3], "uint8").view("bool")
         self.same(mix(0.0, bools, 0.0, 0), [mix(0.0, 0, 0.0, 0), mix(0.0, 1, 0.0, 0)])
+
+    def test_one_program_for_all_values_of_a_type(self):
+        # Each value chooses: a char is 0, a long 1.
+        call = elementwise(narrow.char_or_long, pure=True)
+        for form in (call, jax.jit(call), jax.vmap(call)):
+            self.same(form(numpy.array([127, 128, -129, -128] * 300)), [0, 1, 1, 0] * 300, "int64")
+        both = elementwise(narrow.two_arguments, pure=True)
+        self.same(jax.jit(both)(numpy.arange(126, 130), 5), [0, 0, 1, 1])
+        # What was too large for a char is not made a double.
+        with self.assertRaisesRegex(Exception, "OverflowError"):
+            both(numpy.array([1]), numpy.array([128])).block_until_ready()
+        wide = elementwise(narrow.other_results, pure=True)
+        self.same(jax.jit(wide)(numpy.array([5, 300, -2**63])), [5, 300, -2**63], "int64")
+
+    def test_numbers_of_python_are_no_narrow_ones(self):
+        floats = elementwise(narrow.two_floats, pure=True)
+        for value, which in ((1.5, 1), (numpy.float32(1.5), 0), (numpy.array([1.5]), 1), (numpy.array([1.5], "f4"), 0),
+                             (jnp.bfloat16(1.5), 0), (numpy.float16(1.5), 0)):
+            for form in (floats, jax.jit(floats)):
+                self.same(numpy.ravel(form(value)), [which])
+
+    def test_results_of_several_kinds(self):
+        def mine(x):
+            return x
+
+        entries = [typedcall.entries(getattr(narrow, each))[0] for each in ("same_b", "half")]
+        half = typedcall.entries(functions.half)[0]
+        typedcall.tag(mine, ["b->b", "l->d"], [entries[0].address, half.address], flags=half.flags)
+        self.addCleanup(typedcall.untag, mine)
+        call = elementwise(mine)
+        self.same(call(numpy.array([5], "int8")), [5], "int8")
+        with self.assertRaisesRegex(TypeError, "depends on the value of an argument which it is: 'b->b' or 'l->d'"):
+            call(numpy.array([5]))
+
+    def test_truth(self):
+        negate = elementwise(functions.negate)
+        for values in ([0.0, 1.5, numpy.nan], [0, 3, -1], [0j, 1j, 2.0], [False, True, True]):
+            for form in (negate, jax.jit(negate)):
+                self.same(form(numpy.array(values)), [True, False, False], "bool")
+
+    def test_defaults(self):
+        area, distance, digits = map(elementwise, (defaults.area, defaults.distance, defaults.digits))
+        self.same(jax.jit(area)(numpy.array([1.5, 2.5])), [3.5, 5.5])
+        self.same(area(numpy.array([3, 4])), [6, 8], "int64")
+        self.same(jax.jit(digits)(), 789)
+        self.same(distance(X, 2.0), X + 20 + 100 + 2000 + 6371.5)
+        mixed = elementwise(defaults.mixed)
+        self.same(mixed(2.0, 3, numpy.array([0.0, 5.0]), 4.0), [4.0, 10.0])
+        with self.assertRaisesRegex(TypeError, r"distance takes 2 or 3 or 4 or 5 arrays in JAX \(1 given\)"):
+            distance(X)
 
     def test_what_is_no_array(self):
         half, add = elementwise(functions.half), elementwise(functions.add)
@@ -208,7 +258,7 @@ class Errors(With64Bits):
         name = "typed_functions.half d->d"
         for shape, dtype, arrays, message in (
                 ((3,), "float64", [X[:4]], "different sizes"), ((4,), "int64", [X[:4]], "another type"),
-                ((4,), "float64", [numpy.arange(4)], "another type"),
+                ((4,), "float64", [X[:4].astype("complex64")], "another type"),
                 ((4,), "float64", [X[:4], X[:4]], "another number"), ((4,), "float64", [], "another number")):
             made = jax.ffi.ffi_call("typedcall_elementwise", jax.ShapeDtypeStruct(shape, dtype))
             with self.assertRaisesRegex(Exception, message):

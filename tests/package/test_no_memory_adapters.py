@@ -362,8 +362,8 @@ class WithoutMemory(unittest.TestCase):
         sweep(lambda: elementwise(one), errors=TypeError)
         sweep(lambda: elementwise(other), errors=TypeError)
         _jax, row = package._extension(), ("d->d", 0, address)
-        sweep(lambda: _jax.add("name", row, one, one))
-        sweep(lambda: _jax.add("name", ("x", 0, address), one, one), errors=ValueError)
+        sweep(lambda: _jax.add("name", (row,), 0, one, one))
+        sweep(lambda: _jax.add("name", (("x", 0, address),), 0, one, one), errors=ValueError)
         sweep(_jax.target)
 
         root = __import__("support").build("fallback_functions").root

@@ -5,12 +5,20 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-from typedcall.calling.choose import HANDLED, extension_of, usable
-from typedcall.record.codes import CODES, kind_of
-from typedcall.record.records import Entry, Flags, row_of
+from typedcall.calling.choose import (
+    HANDLED,
+    Kind,
+    extension_of,
+    offered,
+    rows_to_rank,
+    steps,
+    usable,
+)
+from typedcall.record.codes import CODES, kind_of, python_types
+from typedcall.record.records import Entry, Flags
 from typedcall.tools.foreign import name_of
 from typedcall.tools.locks import RenewedLock
-from typedcall.tools.parameters import by_position
+from typedcall.tools.parameters import MISSING, by_position, constant_of, parameters_of
 
 __all__ = ["elementwise"]
 
@@ -19,16 +27,18 @@ _NAMES = {"bool": "bool", "signed": "int", "unsigned": "uint", "floating": "floa
 # Held while the extension or a function is made known to JAX, each once.
 _adding = RenewedLock()
 #: By id of the function, which XLA's programs call for ever.
-_known: dict[int, tuple[Any, list[Entry], list[_Loop]]] = {}
+_known: dict[int, tuple[Any, list[Entry], list[_Overload]]] = {}
 
 
-class _Loop(NamedTuple):
-    """One overload, as XLA's programs know it."""
+class _Overload(NamedTuple):
+    """One of those among which Python chooses, as XLA's programs know it."""
 
+    signature: str
+    letters: list[str]
+    result: str
     name: str
+    #: -1: JAX does not call it.
     number: int
-    inputs: list[str]
-    output: str
 
 
 @functools.cache
@@ -69,40 +79,86 @@ def _obstacle(entry: Entry, pure: bool) -> str:
     return ""
 
 
-def _loops(f: Any, pure: bool) -> list[_Loop]:
-    entries = usable(f, "JAX", lambda entry: _obstacle(entry, pure))
-    count = len(entries[0].python_types()[0])
-    entries = [entry for entry in entries if len(entry.python_types()[0]) == count]
+def _overloads(f: Any, pure: bool) -> list[_Overload]:
+    found = offered(f)
+    entries = usable(f, "JAX", lambda entry: _obstacle(entry, pure), found)
     known = _known.get(id(f))
     if known is not None and known[1] == entries:
         return known[2]
-    loops = []
-    for entry in entries:
-        arguments, result = entry.python_types()
-        name = f"{name_of(f)} {entry.signature}"
-        number = _extension().add(name, row_of(entry), entry.keep_alive, by_position(f))
-        loops.append(_Loop(name, number, list(map(_dtype, arguments)), _dtype(result)))
-    _known[id(f)] = (f, entries, loops)
-    return loops
+    rows = rows_to_rank(found, entries)
+    kept, callable_ = tuple([entry.keep_alive for entry in entries]), by_position(f)
+    overloads = []
+    for at, (signature, flags, address) in enumerate(rows):
+        name = f"{name_of(f)} {signature}"
+        number = _extension().add(name, rows, at, kept, callable_) if address else -1
+        overloads.append(_Overload(signature, *python_types(signature, flags), name, number))
+    _known[id(f)] = (f, entries, overloads)
+    return overloads
 
 
-def _choose(f: Any, loops: list[_Loop], given: Any) -> tuple[_Loop, list[Any]]:
-    """The overload for arrays of these types, and the types that they are made."""
+def _kind(array: Any) -> Kind:
+    """What the elements are to Python: of its own numbers, which have no type yet, as it has them."""
     import jax.numpy as jnp
-    from jax.dtypes import canonicalize_dtype
 
-    if len(given) != len(loops[0].inputs):
-        raise TypeError(f"{name_of(f)} takes {len(loops[0].inputs)} arrays in JAX ({len(given)} given)")
-    wanted = [[canonicalize_dtype(each) for each in loop.inputs] for loop in loops]
-    # As they are; then what JAX makes of two such types, of Python's numbers the other's.
-    for suits in (lambda a, b: a.dtype == b and not a.weak_type,
-                  lambda a, b: jnp.result_type(a, b) == b):
-        for loop, types in zip(loops, wanted):
-            if all(map(suits, given, types)):
-                return loop, types
-    shown = ", ".join(str(each.dtype) for each in given)
-    known = "; ".join(", ".join(map(str, types)) for types in wanted)
-    raise TypeError(f"{name_of(f)} has nothing in JAX for ({shown}): {known}")
+    if jnp.issubdtype(array.dtype, jnp.bool_):
+        return Kind("BOOL", (0, 1))
+    if jnp.issubdtype(array.dtype, jnp.integer):
+        limits = jnp.iinfo(array.dtype)
+        return Kind("INT", (int(limits.min), int(limits.max)))
+    if jnp.issubdtype(array.dtype, jnp.floating):
+        return Kind("FLOAT" if array.weak_type or array.dtype.itemsize > 4 else "C_FLOAT")
+    return Kind("COMPLEX" if jnp.issubdtype(array.dtype, jnp.complexfloating) else "OTHER")
+
+
+def _completed(f: Any, overloads: list[_Overload], count: int) -> dict[int, list[Any]]:
+    """The overloads that so many arguments may mean, by number, with the defaults that stand behind these: those with
+    as many parameters, else, and where JAX can call none of these, those with more."""
+    exact = [at for at, overload in enumerate(overloads) if len(overload.letters) == count]
+    if any(overloads[at].number >= 0 for at in exact):
+        return {at: [] for at in exact}
+    known = parameters_of(f)
+    defaults = known.defaults if known is not None else ()
+    made = {}
+    for at, overload in enumerate(overloads):
+        values = defaults[count:len(overload.letters)]
+        missing = overload.letters[count:]
+        if missing and len(values) == len(missing) and not any(value is MISSING for value in values):
+            made[at] = [constant_of(*pair) for pair in zip(missing, values)]
+    return made
+
+
+def _choose(f: Any, overloads: list[_Overload], given: list[Any]) -> tuple[_Overload, Any, list[Any]]:
+    """What arrays of these types choose first, the type of the result, and the defaults that stand behind them."""
+    completed = _completed(f, overloads, len(given))
+    if not completed:
+        counts = " or ".join(map(str, sorted({len(each.letters) for each in overloads})))
+        raise TypeError(f"{name_of(f)} takes {counts} arrays in JAX ({len(given)} given)")
+    # A default suits each overload: to the choice there are as many arguments as were given.
+    tried = steps([each.letters[:len(given)] if at in completed else [""] * (len(given) + 1)
+                   for at, each in enumerate(overloads)], list(map(_kind, given)))
+    possible = [overloads[step.at] for step in tried]
+    if not possible:
+        shown = ", ".join(str(each.dtype) for each in given)
+        known = "; ".join(", ".join(map(_dtype, each.letters)) for each in overloads if each.number >= 0)
+        raise TypeError(f"{name_of(f)} has nothing in JAX for ({shown}): {known}")
+    for each in possible:
+        if each.number < 0:
+            raise TypeError(f"{name_of(f)} has '{each.signature}' for some of these values, which JAX cannot call")
+    return possible[0], _result(f, possible), completed[tried[0].at]
+
+
+def _result(f: Any, possible: list[_Overload]) -> Any:
+    """The type of the arrays of what these give: their own, or one that has all numbers of theirs."""
+    import numpy
+
+    made = numpy.result_type(*[_dtype(each.result) for each in possible])
+    kinds = {"signed": "int", "unsigned": "int"}
+    known = {kinds.get(kind_of(each.result), kind_of(each.result)) for each in possible}
+    if len(known) > 1 or made.kind == "f" and "floating" not in known:
+        which = " or ".join(f"'{each.signature}'" for each in possible)
+        raise TypeError(f"{name_of(f)} has results of several types for such arrays, and it depends on the value of "
+                        f"an argument which it is: {which}")
+    return made
 
 
 def _exact(value: Any, array: Any) -> Any:
@@ -119,18 +175,23 @@ def _exact(value: Any, array: Any) -> Any:
     return array
 
 
-def _converted(array: Any, dtype: Any) -> Any:
-    """An argument of a program: integers as they are, since astype() wraps round, and the program looks
-    at each value, also those of jit and vmap, which are not known here."""
-    return array if dtype.kind in "iu" else array.astype(dtype)
+def _converted(array: Any, letters: str) -> Any:
+    """An argument of a program, which looks at each value: here only that is converted which it has no type for."""
+    import jax.numpy as jnp
+
+    if kind_of(letters) == "bool" and not jnp.issubdtype(array.dtype, jnp.bool_):
+        return array != 0  # its truth; a nan is true, as in Python
+    return array.astype("float32") if array.dtype.itemsize == 2 and _kind(array).name.endswith("FLOAT") else array
 
 
 def elementwise(f: Any, *, pure: bool = False) -> Any:
     """A function of JAX's arrays that calls the typed function `f` for each element: what XLA calls in
     jit, vmap and without both, on the CPU, in whatever thread it likes.
 
-    Arrays are broadcast, and one overload is chosen by their types: the first that has them, else the
-    first to which JAX converts them. Without JAX's 64 bits an overload of doubles takes and gives float32,
+    Arrays are broadcast. Overloads are chosen as Python chooses for values of the arrays' types, and element by
+    element where it depends on the value; TypeError if they give results of several kinds then. An array of float32 has a
+    C float; Python's own numbers, which JAX has not given a type yet, are Python's. Arguments may be left out that have
+    defaults. Without JAX's 64 bits an overload of doubles takes and gives float32,
     and one of 64-bit integers int32, converted for each call. An integer that does not fit is an error in
     jit and without, and never wraps round.
     Exceptions are errors of JAX's with their text. Functions that are THREAD_SAFE and need no thread state run
@@ -141,7 +202,7 @@ def elementwise(f: Any, *, pure: bool = False) -> Any:
     programs are. TypeError for what has no entry for JAX, ImportError without JAX's CPU, or its jax.ffi."""
     with _adding.lock:
         _extension()
-        loops = _loops(f, bool(pure))
+        overloads = _overloads(f, bool(pure))
 
     def call(*arrays: Any) -> Any:
         import jax
@@ -149,12 +210,12 @@ def elementwise(f: Any, *, pure: bool = False) -> Any:
         import numpy
 
         given = [_exact(each, jnp.asarray(each)) for each in arrays]
-        loop, types = _choose(f, loops, given)
-        given = jnp.broadcast_arrays(*map(_converted, given, types))
+        chosen, type_of_result, defaults = _choose(f, overloads, given)
+        given = jnp.broadcast_arrays(*map(_converted, [*given, *map(jnp.asarray, defaults)], chosen.letters))
         untyped: Any = jax.ShapeDtypeStruct  # in some versions of JAX, as what ffi_call() gives
-        result = untyped(given[0].shape, jax.dtypes.canonicalize_dtype(loop.output))
+        result = untyped(given[0].shape, jax.dtypes.canonicalize_dtype(type_of_result))
         made: Any = jax.ffi.ffi_call(_TARGET, result, vmap_method="broadcast_all")
-        return made(*given, index=numpy.int64(loop.number), name=loop.name)
+        return made(*given, index=numpy.int64(chosen.number), name=chosen.name)
 
     call.__name__ = call.__qualname__ = getattr(f, "__name__", "elementwise")
     call.__doc__ = f"{name_of(f)} for each element of JAX's arrays."

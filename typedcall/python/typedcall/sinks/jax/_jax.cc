@@ -1,31 +1,34 @@
 // The extension module `typedcall.sinks.jax._jax`: the one function that XLA calls for all typed
 // functions, element by element over its arrays. Compiled and linked without JAX.
-#include "typedcall/loop.h"
-#include "typedcall/provider.h"
-
+#include "../../calling/arrays.h"
 #include "../../calling/entry_row.h"
 #include "../../calling/error_text.h"
 #include "../../calling/home.h"
 #include "abi.h"
-#include "convert.h"
 
+// Behind Python.h.
 #include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
-#include <vector>
+#include <utility>
 
 namespace {
 
 using namespace typedcall::python;
+namespace calling = typedcall::calling;
 using typedcall::loop;
 using typedcall::object_ref;
 
-/// One typed function. XLA's programs last as long as they like, so these last for ever.
+/// One overload of a typed function, with all among which Python chooses where a value does not fit
+/// it. XLA's programs last as long as they like, so these last for ever.
 struct element_function {
   std::string name;
   loop over;
-  bool takes_gil;  ///< it takes the GIL itself, and may wait for another thread that has it
+  calling::overloads functions;
+  object_ref callable;
+  bool is_free;    ///< all may be called as they are, in any thread
+  bool takes_gil;  ///< this one takes the GIL itself, and may wait for another thread that has it
 };
 
 using state = state_with_one_home;
@@ -38,15 +41,25 @@ void *fail(const xla_call &call, int code, const std::string &message) {
   return call.api->make_error(&request);
 }
 
+/// The type of an array's elements; VOID: functions take none of that.
+PyNativeType type_of(int type) {
+  static_assert(kXlaS64 == kXlaS8 + 3 && kXlaU8 == kXlaS64 + 1 && kXlaU64 == kXlaU8 + 3);
+  constexpr unsigned char integers[] = {PyNativeType_SCHAR, PyNativeType_SHORT, PyNativeType_INT,
+                                        PyNativeType_LONGLONG};
+  constexpr unsigned char naturals[] = {PyNativeType_UCHAR, PyNativeType_USHORT, PyNativeType_UINT,
+                                        PyNativeType_ULONGLONG};
+  if (type >= kXlaS8 && type <= kXlaS64) return {integers[type - kXlaS8], 0};
+  if (type >= kXlaU8 && type <= kXlaU64) return {naturals[type - kXlaU8], 0};
+  if (type == kXlaBool) return {PyNativeType_BOOL, 0};
+  if (type == kXlaF32) return {PyNativeType_FLOAT, 0};
+  return {type == kXlaF64 ? PyNativeType_DOUBLE : PyNativeType_VOID, 0};
+}
+
 /// The arrays of one call: the arguments', then the result's.
 struct arrays {
-  static constexpr std::intptr_t block = 512;
-
   std::vector<char *> data;
-  std::vector<std::intptr_t> steps;   // as the function has them
-  std::vector<int> types, given;      // the function's types and those of the arrays
-  std::vector<const char *> letters;  // of the function's types
-  bool is_converted = false;
+  std::vector<std::intptr_t> steps;
+  array_plan plan;
   std::intptr_t count = 0;
 
   /// "" or what is wrong.
@@ -55,97 +68,85 @@ struct arrays {
     if (in.count != static_cast<std::int64_t>(over.inputs().size()) || out.count != 1) {
       return "another number of arrays than the function has";
     }
+    PyNativeSignature types = {};
+    types.nargs = static_cast<int>(in.count);
     for (std::int64_t i = 0; i <= in.count; ++i) {
       const bool is_result = i == in.count;
       const xla_buffers &from = is_result ? out : in;
       const std::int64_t at = is_result ? 0 : i;
       if (from.kinds[at] != kXlaIsBuffer) return "an argument that is no array";
       const auto &each = *static_cast<const xla_buffer *>(from.items[at]);
-      const PyNativeType type =
-          is_result ? over.output() : over.inputs()[static_cast<std::size_t>(i)];
-      const int wanted = type_of(type);
-      const bool is_known =
-          is_result ? converts_result(wanted, each.type) : converts_argument(each.type, wanted);
-      if (!is_known) return "an array of another type than the function has";
+      const PyNativeType type = type_of(each.type);
+      if (type.code == PyNativeType_VOID) return kOtherType;
       if (i > 0 && each.count() != count) return "arrays of different sizes";
       count = each.count();
       data.push_back(static_cast<char *>(each.data));
       steps.push_back(static_cast<std::intptr_t>(PyNativeType_Size(type)));
-      types.push_back(wanted);
-      letters.push_back(PyNativeCode_Letters(type.code));
-      given.push_back(each.type);
-      is_converted |= each.type != wanted;
+      (is_result ? types.result : types.args[i]) = type;
     }
-    return "";
+    return plan.make(types, over) ? "" : kOtherType;
   }
 
-  /// Runs the loop by `run`, which is given the arrays and how many elements; false as that.
-  template <class Run>
-  bool apply(const Run &run, std::string *error) {
-    if (!is_converted) return run(data.data(), count);
-    std::vector<char> room(data.size() * block * 8);
-    std::vector<char *> blocks(data);
-    const std::size_t last = data.size() - 1;
-    for (std::intptr_t done = 0; done < count; done += block) {
-      const std::intptr_t now = std::min(block, count - done);
-      for (std::size_t i = 0; i <= last; ++i) {
-        char *const there = data[i] + done * size_of(given[i]);
-        blocks[i] = given[i] == types[i] ? there : room.data() + i * block * 8;
-        if (i < last && blocks[i] != there && !convert(given[i], there, types[i], blocks[i], now)) {
-          *error = "OverflowError: argument " + std::to_string(i + 1) + " does not fit '" +
-                   letters[i] + "'";
-          return false;
-        }
-      }
-      if (!run(blocks.data(), now)) return false;
-      if (given[last] != types[last] && !convert(types[last], blocks[last], given[last],
-                                                 data[last] + done * size_of(given[last]), now)) {
-        *error = "OverflowError: a result needs JAX's 64 bits (jax_enable_x64)";
-        return false;
-      }
+  static constexpr char kOtherType[] = "an array of another type than the function has";
+};
+
+/// What becomes of a pass: an error's text.
+struct xla_end {
+  const element_function &function;
+  std::string error;
+  bool is_over = false;
+
+  bool run(const loop &over, char *const *args, std::intptr_t count, const std::intptr_t *steps) {
+    int status = 0;
+    const auto detached = [&] { status = over.run_detached(args, &count, steps); };
+    if (function.is_free) {
+      detached();
+    } else if (function.takes_gil) {
+      calling::without_gil(detached);
+    } else {
+      status = over.run(args, &count, steps);
     }
-    return true;
+    if (status != 0) raised();
+    return status == 0;
+  }
+  const home &where() const { return *state::where; }
+  void raised() {
+    const error_text said;
+    said.interrupts_again();
+    stop(said.get());
+  }
+  void detached(const char *why) { stop(why); }
+  void misfit(PyNativeType) {
+    stop("OverflowError: a result needs JAX's 64 bits (jax_enable_x64)");
+  }
+  bool has_stopped() const { return is_over; }
+
+ private:
+  void stop(const char *why) {
+    is_over = true;
+    try {
+      error = why;
+    } catch (const std::bad_alloc &) {  // thrown further it would leave the GIL held
+    }
   }
 };
 
 void *call_function(const xla_call &call, const element_function &function) {
   arrays over;
-  std::string error = over.read(call, function.over);
+  const std::string error = over.read(call, function.over);
   if (!error.empty()) return fail(call, kXlaInvalid, function.name + ": " + error);
-  bool is_done = false;
-  if (function.over.may_detach() && !function.over.may_fall_back()) {
-    is_done = over.apply(
-        [&](char *const *data, std::intptr_t count) {
-          return function.over.run_detached(data, &count, over.steps.data()) == 0;
-        },
-        &error);
-  } else {
-    const auto &steps = over.steps;
-    const auto run = [&](char *const *data, std::intptr_t count) {
-      if (!function.takes_gil) return function.over.run(data, &count, steps.data());
-      int status = 0;
-      typedcall::calling::without_gil(
-          [&] { status = function.over.run_detached(data, &count, steps.data()); });
-      return status;
-    };
-    const bool is_run = state::where->attached(nullptr, [&] {
-      try {
-        is_done = over.apply(
-            [&](char *const *data, std::intptr_t count) {
-              if (run(data, count) == 0) return true;
-              const error_text said;
-              said.interrupts_again();
-              error = said.get();
-              return false;
-            },
-            &error);
-      } catch (const std::bad_alloc &) {
-        error = "no memory";  // thrown further it would leave the GIL held
-      }
-    });
-    if (!is_run) error = state::where->why_detached();
+  xla_end end{function, {}};
+  array_pass<xla_end> pass(over.plan, function.over, function.functions, function.callable.get(),
+                           &end);
+  const auto run = [&] { pass.run(over.data.data(), over.count, over.steps.data()); };
+  if (function.is_free) {
+    run();
+  } else if (!state::where->attached(nullptr, run)) {
+    end.detached(state::where->why_detached());
   }
-  return is_done ? nullptr : fail(call, kXlaInternal, function.name + ": " + error);
+  if (!end.is_over) return nullptr;
+  return fail(call, kXlaInternal,
+              function.name + ": " + (end.error.empty() ? "no memory" : end.error));
 }
 
 /// What XLA calls for every typed function, in any thread.
@@ -186,23 +187,31 @@ void *run_xla(xla_call *call) noexcept {
   }
 }
 
-Py_ssize_t add(const char *name, PyObject *row, PyObject *kept, PyObject *callable) {
-  entry_row entry;
-  if (!entry.read(row)) return -1;
-  typedcall::loop_options options;
-  // A loop refuses what takes the GIL: here it is let go of around the loop.
-  const std::uintptr_t needed = entry.flags & ~std::uintptr_t{PyNativeCallable_ACQUIRES_GIL};
-  if ((entry.flags & PyNativeCallable_FALLS_BACK) != 0) {
-    options.callable = object_ref::borrow(callable);
+Py_ssize_t add(const char *name, PyObject *rows, Py_ssize_t first, PyObject *kept,
+               PyObject *callable) {
+  calling::overloads functions;
+  entry_row row;
+  if (!read_entries(rows, "JAX", &functions)) return -1;
+  if (first < 0 || first >= PyTuple_Size(rows)) {
+    PyErr_SetString(PyExc_IndexError, "no such entry");
+    return -1;
   }
-  auto made = loop::make(entry.signature, needed, entry.address, object_ref::borrow(kept),
-                         std::move(options));
+  if (!row.read(PyTuple_GET_ITEM(rows, first))) return -1;
+  // A loop refuses what takes the GIL: here it is let go of around the loop.
+  const std::uintptr_t needed = row.flags & ~std::uintptr_t{PyNativeCallable_ACQUIRES_GIL};
+  const calling::entry &own = functions.all[static_cast<std::size_t>(first)];
+  const bool falls_back = own.view.verdict == PyNativeVerdict_FALLS_BACK;
+  const bool takes_gil = own.view.hold == PyNativeHold_NO_GIL;
+  const bool is_free =
+      hold_of(functions) == PyNativeHold_NOTHING && own.view.verdict == PyNativeVerdict_RESULT;
+  typedcall::loop_options options;
+  if (falls_back) options.callable = object_ref::borrow(callable);
+  auto made =
+      loop::make(row.signature, needed, row.address, object_ref::borrow(kept), std::move(options));
   if (!made) return -1;
-  PyNativeSignature parsed;  // which the loop has read, too
-  const bool takes_gil = PyNativeSignature_ParseString(entry.signature, &parsed, nullptr) == 0 &&
-                         PyNativeView_Of(&parsed, entry.flags).hold == PyNativeHold_NO_GIL;
-  auto owned =
-      std::make_unique<element_function>(element_function{name, std::move(*made), takes_gil});
+  auto owned = std::make_unique<element_function>(
+      element_function{name, std::move(*made), std::move(functions), object_ref::borrow(callable),
+                       is_free, takes_gil});
   std::size_t at = count_of_all.load();
   do {
     if (at == kMost) {
@@ -222,9 +231,10 @@ PyObject *target() {
 using typedcall::positional;
 
 typedcall::method_table methods{
-    typedcall::def<add>("add", typedcall::may_raise, positional("name"), positional("row"),
-                        positional("kept"), positional("callable"),
-                        "The index by which a program calls the function; it is kept for ever."),
+    typedcall::def<add>("add", typedcall::may_raise, positional("name"), positional("rows"),
+                        positional("first"), positional("kept"), positional("callable"),
+                        "The index by which a program calls the overload that is the first to try "
+                        "of `rows`; it is kept for ever."),
     typedcall::def<target>("target", "What XLA calls, for jax.ffi.register_ffi_target()."),
 };
 
