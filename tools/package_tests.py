@@ -31,7 +31,7 @@ OTHER_PROGRAMS = {"test_build_systems", "test_callback_libraries", "test_cluster
                   "test_examples_package", "test_examples_rust", "test_figures", "test_install", "test_pages", "test_typing"}
 # Installs somebody's module from PyPI.
 NEEDS_NETWORK = {"test_examples_tags_for_others"}
-# For --full: attacks, too, random sets of overloads, a minute of Numba, the matrix of sinks that compile, and most of its
+# For --full: attacks, too, random sets of overloads, a minute of Numba, the matrix of sinks in C++, and most of its
 # processes.
 SLOW = OTHER_PROGRAMS | NEEDS_NETWORK | {"test_conformance_numba", "test_matrix_full", "test_matrix_processes",
                                          "test_numba_cache", "test_numba_cache_stale", "test_overload_choice",
@@ -39,7 +39,7 @@ SLOW = OTHER_PROGRAMS | NEEDS_NETWORK | {"test_conformance_numba", "test_matrix_
 # By a fixed seed but in --full.
 RANDOM = {"test_c_text_random", "test_numpy_buffers", "test_overload_choice", "test_property_attack"}
 # Begun first: at the end one of these would be waited for alone, ten seconds.
-LONG = ["test_verify", "test_verify_processes", "test_verify_buffers", "test_cython", "test_once", "test_cli"]
+LONG = ["test_matrix_types", "test_verify", "test_verify_processes", "test_verify_buffers", "test_cython", "test_once", "test_cli"]
 # Run again with CPython's JIT, where it is compiled in: those that need few libraries, or call most.
 WITH_JIT = ["test_api", "test_api_calls", "test_ctypes", "test_cffi", "test_lifetimes", "test_numpy"]
 # Seconds. Files compile modules, and Numba functions.

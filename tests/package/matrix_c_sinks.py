@@ -117,6 +117,9 @@ class ClosurePointer(CSink):
         if isinstance(value, int) and 2**63 <= value < 2**64:
             raise Refused("tvm-ffi has no such int")
 
+    def giving(self, value):
+        TvmFfi.giving(self, value)
+
     def kind_of(self, error):
         return TvmFfi.kind_of(self, error)
 

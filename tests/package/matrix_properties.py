@@ -1,10 +1,10 @@
 """The properties of the matrix: what every sink has to do with a typed function as Python does. A property yields cells: an
 id, an outcome (right, wrong, refused by the sink, or a limit of others), and what the sink did, or why it was not asked."""
 from matrix_properties_buffers import buffers
-from matrix_properties_calls import by_position, choice, defaults, equality, falling_back, raising, status, texts
+from matrix_properties_calls import by_position, choice, defaults, equality, falling_back, native, raising, status, texts
 from matrix_properties_processes import endings, interpreters, lifetimes, no_memory
 from matrix_properties_threads import holding, interrupts
 
 PROPERTIES = {property_.__name__: property_ for property_ in (
-    choice, equality, raising, status, falling_back, texts, defaults, by_position, buffers, holding, interrupts,
+    choice, equality, native, raising, status, falling_back, texts, defaults, by_position, buffers, holding, interrupts,
     lifetimes, no_memory, endings, interpreters)}

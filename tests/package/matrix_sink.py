@@ -11,7 +11,7 @@ class Refused(Exception):
 
 def kind_in_text(error):
     """Returns the name of Python's exception that an error of a library has in its text."""
-    kinds = "TypeError", "OverflowError", "ValueError", "SystemError"
+    kinds = "TypeError", "OverflowError", "ValueError", "SystemError", "IndexError"
     return next((kind for kind in kinds if kind in str(error)), type(error).__name__)
 
 
@@ -30,8 +30,12 @@ class Sink:
     has_names = False
     #: A result has the C function's type, also where Python gave it.
     has_typed_results = False
+    #: But not where it falls back, for it falls back to the other library's function.
+    falls_back_there = False
     #: It is PyPy's; the others are CPython's.
     is_on_pypy = False
+    #: This interpreter was built with what it needs.
+    is_built = True
 
     def setUp(self):
         if self.library is not None:
@@ -74,6 +78,9 @@ class Sink:
 
     def crossing(self, value):
         """Raises Refused for a value that the library has not got, whatever the function is."""
+
+    def giving(self, value):
+        """Raises Refused for a result of Python code that the library has not got."""
 
     def passing(self, value, letters):
         """Raises Refused for an object that the library does not pass for a buffer with these letters."""

@@ -20,6 +20,7 @@ from matrix_value_sinks import (
     PyPyTypedFunction,
     PyPyWrapper,
     Sqlite,
+    Sqlite3,
     TvmFfi,
     TypedFunction,
     Wrapper,
@@ -29,7 +30,7 @@ __all__ = ["SINKS", "Refused"]
 
 SINKS = {sink.name: sink for sink in (
     # Each call has values.
-    Wrapper, TypedFunction, PyPyWrapper, PyPyTypedFunction, PyPy, Sqlite, TvmFfi, Closure, FreeClosure,
+    Wrapper, TypedFunction, PyPyWrapper, PyPyTypedFunction, PyPy, Sqlite, Sqlite3, TvmFfi, Closure, FreeClosure,
     # Types come first.
     Ufunc, Numba, Jax, DuckDb,
     # The caller names a signature.

@@ -11,7 +11,7 @@ from matrix_value_sinks import Sql
 class Ufunc(Sink):
     """A ufunc, and of a function of buffers a generalised one."""
 
-    name, library = "ufunc", "numpy"
+    name, library, has_typed_results = "ufunc", "numpy", True
 
     def made(self, function):
         made = self.held(function)
@@ -70,19 +70,21 @@ class Numba(Sink):
         self.compiled = {}
 
     def made(self, function, **options):
-        by_count = self.compiled.setdefault((function, *options), {})
+        by_names = self.compiled.setdefault((function, *options), {})
 
-        def of(count):
-            if count not in by_count:
-                names = ", ".join(f"a{i}" for i in range(count))
+        def of(names):
+            """Returns code that passes arguments by these names, "" for those by position."""
+            if names not in by_names:
+                given = [f"a{i}" for i in range(len(names))]
+                passed = ", ".join(f"{name}={each}" if name else each for name, each in zip(names, given))
                 scope = {"f": function}
-                exec(f"def caller({names}):\n    return f({names})", scope)
-                by_count[count] = self.numba.njit(scope["caller"], **options)
-            return by_count[count]
+                exec(f"def caller({', '.join(given)}):\n    return f({passed})", scope)
+                by_names[names] = self.numba.njit(scope["caller"], **options)
+            return by_names[names]
 
-        def call(*arguments):
+        def call(*arguments, **names):
             try:
-                return of(len(arguments))(*arguments)
+                return of((*[""] * len(arguments), *names))(*arguments, *names.values())
             except self.numba.core.errors.NumbaError as error:
                 if "depends on the value of argument" in str(error):
                     raise Refused("compiled code has one type of results, and here the value decides") from None
@@ -187,10 +189,14 @@ class DuckDb(Sql):
 
     def crossing(self, value):
         super().crossing(value)
-        if type(value) not in (bool, int, float, str, bytes):
+        if type(value) not in (bool, int, float, str, bytes) or type(value) is int and abs(value) >= 2**128:
             raise Refused("DuckDB has no such value")
         if type(value) is int and self.connection.execute("SELECT typeof(?)", [value]).fetchone() == ("DOUBLE",):
             raise Refused("DuckDB before 1.5 makes a float of an int of more than 64 bits")
+
+    def giving(self, value):
+        if value is None:
+            raise Refused("None is SQL's NULL")
 
     def kind_of(self, error):
         if "depends on the value" in str(error):

@@ -3,6 +3,7 @@ each call: the wrapper, TypedFunction, PyPy's direct calls, SQLite, tvm-ffi and 
 import numbers
 import sys
 
+import support
 import typedcall
 from matrix_c_types import asked
 from matrix_sink import Refused, Sink, counts, kind_in_text, signature_of
@@ -28,7 +29,13 @@ class TypedFunction(Sink):
     def made(self, function):
         if len(set(counts(function))) == len(counts(function)):
             return typedcall.resolve(function, typedcall.entries(function)[0].signature)
-        return lambda *arguments: typedcall.resolve(function, asked(function, arguments).signature)(*arguments)
+
+        def call(*arguments, **names):
+            if names:
+                raise Refused("among overloads the caller names the types, and asks by position")
+            return typedcall.resolve(function, asked(function, arguments).signature)(*arguments)
+
+        return call
 
 
 class PyPyWrapper(Wrapper):
@@ -136,6 +143,12 @@ class Sqlite(Sql):
             raise Refused("SQLite has no such value")
         if isinstance(value, int) and not -2**63 <= value < 2**63:
             raise Refused("SQLite has no such integer")
+        if value != value:
+            raise Refused("SQLite has no nan")
+
+    def giving(self, value):
+        if value is not None and not isinstance(value, bool):
+            self.crossing(value)
 
     def kind_of(self, error):
         if "too large for an INTEGER of SQLite" in str(error):
@@ -144,6 +157,17 @@ class Sqlite(Sql):
 
     def result(self, value, wanted):
         return bool(value) if isinstance(wanted, bool) and value in (0, 1) else value
+
+
+class Sqlite3(Sqlite):
+    """Python's own sqlite3, where it loads extensions."""
+
+    name, library, is_built = "sqlite3", "sqlite3", support.SQLITE3_LOADS
+
+    def setUp(self):
+        import sqlite3
+
+        self.connection = sqlite3.connect(":memory:", check_same_thread=False)
 
 
 class TvmFfi(Sink):
@@ -174,9 +198,13 @@ class TvmFfi(Sink):
             return "BufferError"
         if "result is too large for an int of tvm-ffi" in text:
             raise Refused("tvm-ffi has no such int, as a result")
-        if type(error) is RuntimeError and ("does not fit" in text or "no overload" in text):
+        if type(error) is RuntimeError and ("does not fit" in text or "no overload" in text or "int too large" in text):
             return "OverflowError"
         return "SystemError" if "without setting an exception" in text else kind_in_text(error)
+
+    def giving(self, value):
+        if value is not None:
+            TvmFfi.crossing(self, value)
 
 
 def closure_of(function, signature, flags):
@@ -225,4 +253,4 @@ class Closure(TvmFfi):
 class FreeClosure(Closure):
     """The closure for callers without the GIL, which falls back where there is an error."""
 
-    name, flags = "free closure", int(typedcall.Flags.PURE | typedcall.Flags.THREAD_SAFE)
+    name, falls_back_there, flags = "free closure", True, int(typedcall.Flags.PURE | typedcall.Flags.THREAD_SAFE)

@@ -46,7 +46,10 @@ class Length(float):
 INTS = (0, 1, -1, 13, 127, 128, 255, 256, -129, 2**15, 2**31 - 1, 2**31, -2**31 - 1, 2**53 + 1, 2**63 - 1, -2**63, 2**63,
         2**64)
 FLOATS = (0.0, -0.0, 1.5, -2.5, 3.0, 1e300, math.inf, 0.1)
-OTHERS = (True, False, Color.RED, Length(2.5), Number(4), Number(300), Real(4.5), 1j, cmath.rect(1, 2), None, "3", b"3")
+OTHERS = (True, False, Color.RED, Length(2.5), Number(4), Number(300), Real(4.5), 1j, cmath.rect(1, 2), None, "3", b"3", (), ...)
+#: For a float and a double: what is rounded once or twice, what is too small or too large, no number.
+ROUNDED = (16777217, 2**62 + 2**38 + 1, 2**63 + 2**39 + 1, 16777217.0, 1 + 2**-24 + 2**-53, 5e-324, -1e300, -math.inf, math.nan,
+           10**30, 10**400)
 
 
 def numpy_values():
@@ -57,6 +60,23 @@ def numpy_values():
         return ()
     return (numpy.int8(5), numpy.int64(300), numpy.uint64(2**63), numpy.float32(1.5), numpy.float64(2.5), numpy.bool_(True),
             numpy.complex128(1j))
+
+
+def numpy_limits():
+    """Returns what each of NumPy's integer types just holds, and one that a float rounds once where a double is rounded, too."""
+    try:
+        import numpy
+    except ImportError:
+        return ()
+    limits = [numpy.dtype(letter).type(limit) for letter in "bBhHiIlL" for limit in matrix_choice.LIMITS[letter] if limit]
+    return (*limits, numpy.uint64(2**63 + 2**39 + 1))
+
+
+class Names(dict):
+    """The last part of a call's arguments: those that go by name."""
+
+    def __repr__(self):
+        return ", ".join(f"{name}={value!r}" for name, value in self.items())
 
 
 class Failure:
@@ -79,35 +99,44 @@ def is_same(a, b):
     return type(a) is type(b) and a == b
 
 
-def expected(alone, overloads, arguments):
+def expected(alone, overloads, arguments, names):
     """Returns the result, or the failure, of the overload that the rule chooses."""
     try:
         at = matrix_choice.choose(overloads, arguments)
     except matrix_choice.NoOverload as error:
         return Failure(error.kind.__name__)
     try:
-        return alone[at](*arguments)
+        return alone[at](*arguments, **names)
     except Exception as error:
         return Failure(type(error).__name__)
 
 
-def found(sink, made, arguments, wanted):
+def found(sink, made, arguments, wanted, names={}):
     try:
-        return sink.result(made(*arguments), wanted)
+        return sink.result(made(*arguments, **names), wanted)
     except Refused:
         raise
     except Exception as error:
         return Failure(sink.kind_of(error))
 
 
+def shown(value):
+    """Returns what a cell is called by the value."""
+    text = repr(value)
+    return text if len(text) < 80 else "a large int"
+
+
 def compare(sink, name, function, alone, overloads, calls):
+    """A cell for each call: a tuple of arguments, and perhaps Names behind them."""
     made = reason = None
     try:
         made = sink.made(function)
     except Refused as error:
         reason = str(error)
     for arguments in calls:
-        cell = f"{name}{arguments!r}" if len(arguments) != 1 else f"{name}({arguments[0]!r})"
+        cell = f"{name}({', '.join(map(shown, arguments))})"
+        names = arguments[-1] if arguments and isinstance(arguments[-1], Names) else {}
+        arguments = arguments[:-1] if names else arguments
         if made is None:
             yield cell, "refused", reason
             continue
@@ -115,14 +144,14 @@ def compare(sink, name, function, alone, overloads, calls):
         if limit:
             yield cell, "limit", limit
             continue
-        wanted = expected(alone, overloads, arguments)
+        wanted = expected(alone, overloads, arguments, names)
         try:
-            for value in arguments:
+            for value in (*arguments, *names.values()):
                 sink.crossing(value)
-            got = found(sink, made, arguments, wanted)
+            got = found(sink, made, arguments, wanted, names)
         except Refused as error:
             yield cell, "refused", str(error)
             continue
-        if sink.has_typed_results and isinstance(got, float) and type(wanted) is int:
+        if sink.has_typed_results and isinstance(got, float) and isinstance(wanted, int):
             wanted = float(wanted)
         yield cell, "right" if is_same(got, wanted) else "wrong", f"{got!r}, not {wanted!r}"

@@ -10,37 +10,7 @@ import typedcall
 functions = support.build("keyword_only_functions")
 
 
-def outcome(function, args, kwargs):
-    try:
-        return function(*args, **kwargs)
-    except TypeError:
-        return TypeError
-
-
 class Calls(unittest.TestCase):
-    def test_typed_functions(self):
-        """As the Python function, by the whole C function and by those that leave defaults out."""
-        for name, signature in (("last", "ddd->d"), ("all_three", "ddd->d"), ("behind", "ddd->d"),
-                                ("between", "ddd->d"), ("root", "dd->d")):
-            function = getattr(functions, name)
-            typed = typedcall.resolve(function, signature)
-            results = 0
-            for count in range(4):
-                for kwargs in ({}, {"b": 5.0}, {"c": 6.0}, {"c": 6.0, "b": 5.0}, {"a": 4.0}, {"factor": 3.0},
-                               {"b": 5.0, "a": 4.0, "c": 6.0}, {"wrong": 1.0}):
-                    for first in (1.0, -1.0):
-                        args = (first, 2.0, 3.0)[:count]
-                        wanted = outcome(function, args, kwargs)
-                        self.assertEqual(outcome(typed, args, kwargs), wanted, (name, args, kwargs))
-                        results += wanted is not TypeError
-            self.assertGreater(results, 0)
-        before = functions.calls()
-        self.assertEqual(typedcall.resolve(functions.last, "ddd->d")(1, 2, c=3), 123.0)
-        self.assertEqual(functions.calls(), before + 1)
-        self.assertEqual(typedcall.resolve(functions.last, "dd->d")(1, b=2), 129.0)
-        with self.assertRaisesRegex(TypeError, "takes 'c' from its default"):
-            typedcall.resolve(functions.last, "dd->d")(1, 2, c=3)
-
     def test_tag(self):
         """What the text signature says, tag() reads, and holds what it is told against it."""
         address = typedcall.entries(functions.last)[0].address
@@ -63,31 +33,6 @@ class Calls(unittest.TestCase):
         self.assertEqual((typed(values), typed(values, start=1.0)), (1.5, 2.5))
         with self.assertRaises(TypeError):
             typed(values, 1.0)
-
-
-@support.ON_CPYTHON
-class Numba(unittest.TestCase):
-    def test_calls(self):
-        numba = adapter_support.library("numba")
-        from typedcall import to_numba
-
-        to_numba.register()
-        last, behind, between, root, area = (getattr(functions, name) for name in
-                                             ("last", "behind", "between", "root", "area"))
-
-        @numba.njit
-        def calls(x):
-            return (last(x, 2, c=3), last(x, b=2), behind(b=x), behind(x, b=2, c=3), between(x, c=3),
-                    root(x, factor=3), root(-x, factor=3), root(-x), area(3), area(3, height=x))
-
-        self.assertEqual(calls(4.0), calls.py_func(4.0))
-        for body in ("last(x, 2.0, 3.0)", "behind(x, 2.0)", "between(x)"):
-            scope = {"f": None, **vars(functions)}
-            exec("def f(x): return " + body, scope)
-            with self.assertRaises(TypeError):
-                scope["f"](4.0)
-            with self.assertRaises(numba.TypingError):
-                numba.njit(scope["f"])(4.0)
 
 
 class ByPosition(unittest.TestCase):

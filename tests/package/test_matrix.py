@@ -1,7 +1,8 @@
 """The matrix: every sink (matrix_sinks.py) has every property (matrix_properties.py), but for what matrix_expected.json
 lists: a cell there has to fail, and its line goes when it does not; and a function that a sink refuses is refused
-with all its values. Here are the sinks that take a second, and two of them with the properties whose cells are processes;
-test_matrix_full.py has the sinks that compile, test_matrix_processes.py the other processes."""
+with all its values. Here are the sinks that take a second, and some of them with the properties whose cells are processes;
+test_matrix_types.py has calls of the sinks that compile code for types, test_matrix_full.py the rest of these and sinks in
+C++, test_matrix_processes.py the other processes."""
 import collections
 import json
 import pathlib
@@ -61,14 +62,17 @@ def refusals(outcomes):
     return "*" if refused and refused == asked else " ".join(refused)
 
 
-class Matrix(Cells):
-    """The properties of calls."""
+class Calls(Cells):
+    """The properties of single calls."""
 
     def test_choice(self):
         self.check("choice")
 
     def test_equality(self):
         self.check("equality")
+
+    def test_native(self):
+        self.check("native")
 
     def test_raising(self):
         self.check("raising")
@@ -88,6 +92,10 @@ class Matrix(Cells):
     def test_by_position(self):
         self.check("by_position")
 
+
+class Others(Cells):
+    """The other properties without processes."""
+
     def test_buffers(self):
         self.check("buffers")
 
@@ -98,6 +106,10 @@ class Matrix(Cells):
     @support.timing
     def test_holding(self):
         self.check("holding")
+
+
+class Matrix(Calls, Others):
+    pass
 
 
 class Processes(Cells):
@@ -117,12 +129,13 @@ class Processes(Cells):
 
 
 #: Sinks whose processes are a sample for the gate.
-SAMPLE = ("sqlite", "typed function")
+SAMPLE = ("sqlite", "typed function", "ufunc", "tvm-ffi", "callback")
 
 
 def of(name, sink, properties=Matrix):
     """The cases of a sink, as a class of that name."""
-    is_here = matrix_sinks.SINKS[sink].is_on_pypy == support.IS_PYPY
+    made = matrix_sinks.SINKS[sink]
+    is_here = made.is_built and made.is_on_pypy == support.IS_PYPY
     return support.only_if(is_here)(type(name, (properties, unittest.TestCase), {"sink": sink}))
 
 
@@ -130,6 +143,7 @@ Wrapper = of("Wrapper", "wrapper")
 TypedFunction = of("TypedFunction", "typed function")
 Ufunc = of("Ufunc", "ufunc")
 Sqlite = of("Sqlite", "sqlite")
+Sqlite3 = of("Sqlite3", "sqlite3")
 TvmFfi = of("TvmFfi", "tvm-ffi")
 Closure = of("Closure", "closure")
 FreeClosure = of("FreeClosure", "free closure")
@@ -146,6 +160,9 @@ PyPy = of("PyPy", "pypy")
 
 SqliteInProcesses = of("SqliteInProcesses", SAMPLE[0], Processes)
 TypedFunctionInProcesses = of("TypedFunctionInProcesses", SAMPLE[1], Processes)
+UfuncInProcesses = of("UfuncInProcesses", SAMPLE[2], Processes)
+TvmFfiInProcesses = of("TvmFfiInProcesses", SAMPLE[3], Processes)
+CallbackInProcesses = of("CallbackInProcesses", SAMPLE[4], Processes)
 
 
 class Expected(unittest.TestCase):

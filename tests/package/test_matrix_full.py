@@ -1,15 +1,15 @@
-"""The matrix for sinks that compile something, headers of ours or each kind of value, or read whole queries: test_matrix.py."""
+"""The matrix for sinks that compile headers of ours, and what test_matrix_types.py leaves out: test_matrix.py."""
 import unittest
 
 import support
 
 support.module_only_if(not support.IS_PYPY, "the sinks are CPython's")
 
-from test_matrix import of  # noqa: E402
+from test_matrix import Others, of  # noqa: E402
 
-Numba = of("Numba", "numba")
-DuckDb = of("DuckDb", "duckdb")
-Jax = of("Jax", "jax")
+Numba = of("Numba", "numba", Others)
+DuckDb = of("DuckDb", "duckdb", Others)
+Jax = of("Jax", "jax", Others)
 CallSite = of("CallSite", "call site")
 Fallback = of("Fallback", "fallback")
 Loop = of("Loop", "loop")

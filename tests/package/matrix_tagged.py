@@ -1,0 +1,41 @@
+"""Python functions that are tagged with the C functions of modules/: the matrix's, as a module has them."""
+import support
+import typedcall
+
+_default, = (each for each in typedcall.entries(support.build("default_functions").half_by_position)
+             if each.signature == "ddd->d")
+_root, = typedcall.entries(support.build("fallback_functions").root)
+#: What `given` returns next.
+results = []
+
+
+def half_by_position(x, y, z):
+    return support.build("default_functions").half_by_position(float(x), float(y), float(z))
+
+
+def by_name_only(x, *, y=2.0, z):
+    return half_by_position(x, y, z)
+
+
+def tagged_with_parameters(*args, **keywords):
+    """As a function in C without a text signature."""
+    def meant(x, /, y, z=3.0):
+        return half_by_position(x, y, z)
+
+    return meant(*args, **keywords)
+
+
+def tagged_with_defaults(x, y, z=4.5):
+    return half_by_position(x, y, z)
+
+
+def given(x):
+    """Gives what the matrix wants where the C function falls back: below 0."""
+    return results[0] if x < 0 else x**0.5
+
+
+typedcall.tag(by_name_only, _default.signature, _default.address, flags=_default.flags)
+typedcall.tag(tagged_with_parameters, _default.signature, _default.address, flags=_default.flags,
+              parameters="(x, /, y, z=3.0)")
+typedcall.tag(tagged_with_defaults, _default.signature, _default.address, flags=_default.flags, defaults=(4.5,))
+typedcall.tag(given, _root.signature, _root.address, flags=_root.flags)
