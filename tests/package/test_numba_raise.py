@@ -1,4 +1,4 @@
-"""Functions that raise, or return a status, or need the GIL, in Numba's nopython code: exceptions come
+"""Functions that raise, return a status, fall back or need the GIL, in Numba's nopython code: exceptions come
 out as they were set, also without the GIL, and none is left behind."""
 
 import concurrent.futures
@@ -19,6 +19,12 @@ numba = adapter_support.library("numba")
 numpy = adapter_support.library("numpy")
 functions = support.build("narrow_functions")
 others = support.build("typed_functions")
+fallbacks = support.build("fallback_functions")
+#: What raises itself, by the Python function to which it falls back, and by a check of its range: an argument and its result,
+#: one that raises, and the exception.
+RAISING = ((functions.checked_i, 1, 1, 13, ValueError, "thirteen"), (fallbacks.tenfold, 4.0, 2.0, -2000.0, IndexError, "far below"),
+           (fallbacks.tenfold, -1.0, -10.0, -2000.0, IndexError, "far below"),
+           (functions.same_h, 1, 1, 2**15, OverflowError, "signed integer of 2 bytes"))
 LIBC = ctypes.CDLL(None)  # of which not every one has C11's threads
 
 
@@ -34,26 +40,25 @@ class Raising(adapter_support.NumbaCalls):
     def setUp(self):
         self.addCleanup(functions.keep, None)
 
-    def test_gives_and_raises_what_the_function_does(self):
-        for options in ({}, {"nogil": True}):
-            for function, values in (
-                (functions.checked_i, (5, -1, 0, 13, 2**31)),
-                (functions.checked_B, (5, 255, 13, 256, -1)),
-                (functions.checked_f, (1.5, -1.0, 13.0)),
-                (functions.checked_d, (1.5, -1.0, -0.0, 13.0, 13)),
-                (functions.status, (5, -1, 13, 14, 2**31)),
-                (functions.expect, (5, 13)),
-                (functions.half, (5, -1)),
-                (others.check, (5, -1, 13)),
-                (others.invert, (2.0, -0.5, 0.0)),
-            ):
-                call = compiled(function, **options)
-                for value in values:
-                    with self.subTest(function.__name__, value=value, **options):
-                        self.assertEqual(outcome(call, value), outcome(function, value))
-            div = compiled(others.div, 2, **options)
-            for pair in ((1.0, 2.0), (-6.0, 6.0), (1.0, 0.0), (1, 0)):
-                self.assertEqual(outcome(div, *pair), outcome(others.div, *pair))
+    def test_gives_and_raises_what_the_function_does_without_the_gil(self):
+        """As test_matrix.py's calls, which hold it."""
+        for function, values in (
+            (functions.checked_i, (5, -1, 0, 13, 2**31)), (functions.checked_f, (1.5, -1.0, 13.0)),
+            (functions.checked_d, (1.5, -1.0, -0.0, 13.0, 13)), (functions.status, (5, -1, 13, 14, 2**31)),
+            (functions.expect, (5, 13)), (functions.half, (5, -1)), (others.invert, (2.0, -0.5, 0.0)),
+            (fallbacks.root, (4.0, 0, -1.0, True)), (fallbacks.half, (3.0, 2, -1.0)), (fallbacks.tenfold, (4.0, -2.0, -1001.0)),
+            (fallbacks.square, (3, 1 << 31)), (fallbacks.is_even, (2, 3, -1)), (fallbacks.both, (2, 2.0, -1, -1.0)),
+            (fallbacks.narrow, (3.0, -1.0)),
+        ):
+            call = compiled(function, nogil=True)
+            for value in values:
+                with self.subTest(function.__name__, value=value):
+                    self.assertEqual(outcome(call, value), outcome(function, value))
+        for function, pairs in ((others.div, ((1.0, 2.0), (-6.0, 6.0), (1.0, 0.0), (1, 0))),
+                                (fallbacks.gcd, ((12, 18), (-1, 1)))):
+            call = compiled(function, 2, nogil=True)
+            for pair in pairs:
+                self.assertEqual(outcome(call, *pair), outcome(function, *pair))
 
     def test_the_very_object(self):
         class Mine(Exception):
@@ -135,23 +140,22 @@ class Raising(adapter_support.NumbaCalls):
                              [100] * 16)
 
     def test_through_several_frames_and_in_loops(self):
-        checked = functions.checked_i
+        for function, good, result, bad, kind, text in RAISING:
+            @numba.njit
+            def inner(x):
+                return function(x) + 1
 
-        @numba.njit
-        def inner(x):
-            return checked(x) + 1
+            @numba.njit
+            def total(values):
+                sum_ = 0
+                for value in values:
+                    sum_ += inner(value)
+                return sum_
 
-        @numba.njit
-        def total(values):
-            result = 0
-            for value in values:
-                result += inner(value)
-            return result
-
-        self.assertEqual(total(numpy.array([1, -1] * 5000)), 10000)
-        with self.assertRaisesRegex(ValueError, "thirteen"):
-            total(numpy.array([1] * 100 + [13]))
-        self.assertEqual(total(numpy.array([4])), 5)
+            self.assertEqual(total(numpy.array([good] * 10000)), 10000 * (result + 1))
+            with self.assertRaisesRegex(kind, text):
+                total(numpy.array([good] * 100 + [bad]))
+            self.assertEqual(total(numpy.array([good])), result + 1)
 
     def test_what_is_behind_it_is_not_run(self):
         checked, calls = functions.checked_i, functions.calls
@@ -167,14 +171,33 @@ class Raising(adapter_support.NumbaCalls):
         self.assertEqual(calls(), before + 1)
 
     def test_try_and_except(self):
-        checked, status = functions.checked_i, functions.status
+        for function, good, result, bad, kind, _ in RAISING:
+            @numba.njit
+            def guarded(x):
+                try:
+                    return function(x)
+                except Exception:
+                    return -77
 
-        @numba.njit
-        def guarded(x):
-            try:
-                return checked(x)
-            except Exception:
-                return -77
+            @numba.njit
+            def inner(x):
+                return function(x)
+
+            @numba.njit
+            def further_out(x):
+                try:
+                    return inner(x)
+                except Exception:
+                    return -77
+
+            for each in (guarded, further_out):
+                self.assertEqual([each(x) for x in (good, bad, good)], [result, -77, result])
+            with self.assertRaises(kind) as caught:
+                inner(bad)
+            self.assertIsNone(caught.exception.__context__)
+            self.assertIsNone(caught.exception.__cause__)
+
+        status = functions.status
 
         @numba.njit
         def guarded_status(x):
@@ -186,77 +209,69 @@ class Raising(adapter_support.NumbaCalls):
                     result += 1000
             return result
 
-        @numba.njit
-        def inner(x):
-            return checked(x)
-
-        @numba.njit
-        def further_out(x):
-            try:
-                return inner(x)
-            except Exception:
-                return -77
-
-        for each in (guarded, further_out):
-            self.assertEqual([each(x) for x in (4, 13, -1)], [4, -77, -1])
-            self.assertEqual(each(4), 4)
         self.assertEqual([guarded_status(x) for x in (4, 13, 14)], [-12, 3000, 3000])
-        with self.assertRaises(ValueError) as caught:
-            inner(13)
-        self.assertIsNone(caught.exception.__context__)
 
     def test_except_does_not_swallow_what_ends_programs(self):
-        raises = functions.raises
+        raised = []
 
-        @numba.njit
-        def guarded(x):
-            try:
-                return raises(x)
-            except Exception:
-                return -77.0
+        def mine(x):
+            raise raised[0]
 
-        functions.keep(KeyError())
-        self.assertEqual(guarded(-1.0), -77.0)
+        (entry,) = typedcall.entries(fallbacks.c_root)
+        typedcall.tag(mine, entry.signature, entry.address, flags=entry.flags)
         self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
+        # Where a shell has started this in the background interrupts are ignored.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        functions.keep(KeyboardInterrupt())
-        with self.assertRaises(KeyboardInterrupt):
-            guarded(-1.0)
-            for _ in range(1000):  # the interrupt comes between two of these
-                pass
-        functions.keep(SystemExit())
-        seen = []
         self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
-        sys.unraisablehook = lambda unraisable: seen.append(unraisable.exc_type)
-        self.assertEqual(guarded(-1.0), -77.0)
-        self.assertEqual(seen, [SystemExit])
+        for function in (functions.raises, mine):
+            @numba.njit
+            def guarded(x):
+                try:
+                    return function(x)
+                except Exception:
+                    return -77.0
+
+            def raising(exception):
+                functions.keep(exception)
+                raised[:] = [exception]
+
+            raising(KeyError())
+            self.assertEqual(guarded(-1.0), -77.0)
+            raising(KeyboardInterrupt())
+            with self.assertRaises(KeyboardInterrupt):
+                guarded(-1.0)
+                for _ in range(1000):  # the interrupt comes between two of these
+                    pass
+            raising(SystemExit())
+            seen = []
+            sys.unraisablehook = lambda unraisable: seen.append(unraisable.exc_type)
+            self.assertEqual(guarded(-1.0), -77.0)
+            self.assertEqual(seen, [SystemExit])
 
     def test_without_the_gil_in_threads(self):
-        checked = functions.checked_i
+        for function, good, result, bad, kind, text in RAISING:
+            @numba.njit(nogil=True)
+            def total(values):
+                sum_ = 0
+                for value in values:
+                    sum_ += function(value)
+                return sum_
 
-        @numba.njit(nogil=True)
-        def total(values):
-            result = 0
-            for value in values:
-                result += checked(value)
-            return result
-
-        good = numpy.full(3000, 2)
-        bad = numpy.append(good, 13)
-        self.check_in_threads(total, good, bad, 6000, ValueError, "thirteen")
+            values = numpy.full(3000, good)
+            self.check_in_threads(total, values, numpy.append(values, bad), 3000 * result, kind, text)
 
     def test_prange(self):
-        checked, prange = functions.checked_d, numba.prange
+        prange = numba.prange
+        for function, values in ((functions.checked_d, numpy.arange(100, 5100, dtype="d")),
+                                 (fallbacks.tenfold, numpy.where(numpy.arange(20000) % 50 == 0, -1.0, 4.0))):
+            @numba.njit(parallel=True)
+            def fill(values, out):
+                for i in prange(len(values)):
+                    out[i] = function(values[i])
 
-        @numba.njit(parallel=True)
-        def fill(values, out):
-            for i in prange(len(values)):
-                out[i] = checked(values[i])
-
-        values = numpy.arange(100, 5100, dtype="d")
-        out = numpy.zeros(5000)
-        fill(values, out)
-        self.assertEqual(out.tolist(), values.tolist())
+            out = numpy.zeros(len(values))
+            fill(values, out)
+            self.assertEqual(out.tolist(), [function(x) for x in values.tolist()])
 
     @support.only_if(hasattr(LIBC, "thrd_create"))
     def test_a_thread_that_python_does_not_know(self):
@@ -274,7 +289,8 @@ class Raising(adapter_support.NumbaCalls):
 
     def test_exceptions_do_not_leak(self):
         call, status = compiled(functions.checked_i), compiled(functions.status)
-        leaks.check(lambda: (outcome(call, 13), outcome(status, 14)), 2000, warm_up=100, blocks=500)
+        narrow = compiled(functions.same_b)
+        leaks.check(lambda: (outcome(call, 13), outcome(status, 14), outcome(narrow, 128)), 2000, warm_up=100, blocks=500)
 
     def test_a_thread_of_its_own(self):
         call, seen = compiled(functions.checked_i, nogil=True), []
