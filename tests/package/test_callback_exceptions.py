@@ -4,13 +4,9 @@ keeps."""
 import ctypes
 import gc
 import math
-import pathlib
-import signal
 import sys
-import textwrap
 import threading
 import unittest
-import weakref
 
 import support
 import typedcall
@@ -75,17 +71,6 @@ class Exceptions(unittest.TestCase):
         self.assertEqual(call(made, "IPPP->d", 2, doubles(-1, 2), gradient, ...), 5)
         self.assertEqual(list(gradient), [10, 11])
 
-    def test_a_wrong_result_of_python(self):
-        entry = typedcall.entries(functions.root)[0]
-        for result, error in [("a", TypeError), (None, TypeError), (10**400, OverflowError)]:
-            def f(x, result=result):
-                return result
-
-            typedcall.tag(f, entry.signature, entry.address, flags=entry.flags)
-            with self.assertRaises(error), typedcall.callback(f, OF_NUMBER) as made:
-                call(made, "dP->d", -1.0, ...)
-            typedcall.untag(f)
-
     def test_what_was_pending_stays(self):
         entry = typedcall.entries(functions.root)[0]
 
@@ -123,57 +108,8 @@ class Exceptions(unittest.TestCase):
         gc.collect()
         self.assertEqual(seen, ["ValueError('no root')"])
 
-    def test_an_interrupt_waits_as_others_do(self):
-        entry = typedcall.entries(functions.root)[0]
-
-        def f(x):
-            signal.raise_signal(signal.SIGINT)
-            return x
-
-        self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        typedcall.tag(f, entry.signature, entry.address, flags=entry.flags)
-        self.addCleanup(typedcall.untag, f)
-        with self.assertRaises(KeyboardInterrupt), typedcall.callback(f, OF_NUMBER) as made:
-            self.assertTrue(math.isnan(call(made, "dP->d", -1.0, ...)))
-
-    def test_a_library_that_calls_after_python_has_ended(self):
-        """A destructor at the very end: what needs no Python goes on, the rest is an error value."""
-        program = """
-            import ctypes, os, sys, typedcall, callback_functions
-            made = typedcall.callback(callback_functions.{0}, "double (*)(double x, void *params)")
-            prototype = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_void_p)
-            class AtEnd:
-                call = (prototype(made.address), made)
-                def __del__(self, write=os.write, repr=repr):
-                    write(1, repr(self.call[0]({1}, self.call[1].data)).encode())
-            sys.kept = AtEnd()
-        """
-        for name, x, expected in [("half", 3.0, "1.5"), ("root", 9.0, "3.0"), ("root", -1.0, "nan")]:
-            status, printed, errors = support.python(
-                "-c", textwrap.dedent(program.format(name, x)), paths=[pathlib.Path(functions.__file__).parent])
-            self.assertEqual((status, printed.strip()), (0, expected), errors)
-
 
 class Lives(unittest.TestCase):
-    def test_it_keeps_what_it_calls(self):
-        def f(x):
-            return x
-
-        entry = typedcall.entries(functions.half)[0]
-        typedcall.tag(f, "d->d", entry.address, flags=entry.flags)
-        made = typedcall.callback(f, OF_NUMBER)
-        f.callback = made  # a circle
-        gone = weakref.ref(f)
-        del f
-        gc.collect()
-        self.assertIsNotNone(gone())
-        self.assertEqual(call(made, "dP->d", 1.0, ...), 0.5)
-        typedcall.untag(made.callable)
-        del made
-        gc.collect()
-        self.assertIsNone(gone())
-
     @support.timing
     @support.WHERE_FREED_MEMORY_GOES
     def test_a_million_calls_leave_nothing(self):

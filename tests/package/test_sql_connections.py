@@ -171,9 +171,6 @@ class Functions(sql_support.Connection):
         self.assertEqual(status, 0, errors)
         return output
 
-    def test_the_end_of_the_interpreter(self):
-        self.assertEqual(self.in_a_process(OUTLIVES_EVERYTHING), "2\n")
-
     def test_interrupted(self):
         def f(x):
             self.connection.interrupt()
@@ -335,21 +332,6 @@ try:
 except Exception:
     pass
 print("ended")
-"""
-# The connection, and what it keeps, outlive everything.
-OUTLIVES_EVERYTHING = """
-sql.register(connection, functions.inc)
-sql.register(connection, functions.check, name="typed_check")
-class Last:
-    def __del__(self, connection=connection):
-        for text in ("inc(1)", "typed_check(1)", "inc('x')"):
-            try:
-                list(connection.execute("select " + text))
-            except Exception:
-                pass
-sys.last_one = last = Last()
-last.me = last
-print(list(connection.execute("select inc(1)"))[0][0])
 """
 
 
