@@ -40,7 +40,8 @@ OPTIMISED = [f"//tests/{room}/..." for room in ("exactness", "ffi", "invoker", "
 # What the usual CPython may not have: the limited API of 3.12, and an sqlite3 that loads extensions.
 ABI3 = dict(libraries=["setuptools"], chosen={"test_examples_abi3"})
 SQLITE = dict(libraries=["apsw"], chosen={
-    "test_sql", "test_sql_connections", "test_adapters_interpreters", "test_matrix::Sqlite3", "test_matrix_processes::Sqlite3",
+    "test_sql", "test_sql_connections", "test_adapters_interpreters", "test_matrix::Sqlite3",
+    "test_matrix_processes::Sqlite3", "test_examples_run::Examples::test_sql",
     "test_no_memory_adapters::WithoutMemory::test_sqlite3"})
 # Of the newest debug build what differs between versions. The other runs of tools/newest_pythons have the rest.
 NEWEST_DEBUG = "tools/newest_pythons tools/test --python /usr/bin/python3.15-dbg --clang --only debug"

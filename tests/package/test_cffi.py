@@ -216,14 +216,5 @@ class Sink(unittest.TestCase):
         self.assertEqual(entry.address, typedcall.entries(functions.half)[0].address)
 
 
-class TheExample(adapter_support.Example):
-    def test_it_runs(self):
-        printed = self.run_example("ctypes_cffi")
-        self.assertIn(
-            "cffi: sizes.positive has nothing for cffi: 'l->l' needs the GIL, may raise", printed
-        )
-        self.assertIn("cffi: sizes.count has nothing for cffi: '->l' has not said", printed)
-
-
 if __name__ == "__main__":
     unittest.main()

@@ -7,7 +7,6 @@ import threading
 import unittest
 import weakref
 
-import adapter_support
 import support
 import typedcall
 from typedcall import Flags
@@ -310,14 +309,6 @@ class Sink(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(results, [2.0] * 4)
-
-
-class TheExample(adapter_support.Example):
-    @support.ON_CPYTHON  # the example is for CPython
-    def test_it_runs(self):
-        printed = self.run_example("ctypes_cffi")
-        self.assertIn("ctypes raised: not positive", printed)
-        self.assertIn("libm.hypot offers ['dd->d']", printed)
 
 
 if __name__ == "__main__":

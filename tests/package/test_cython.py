@@ -306,14 +306,5 @@ class CythonSpecial(unittest.TestCase):
         self.assertGreater(compared, 320)
 
 
-class TheExample(adapter_support.Example):
-    def test_it_runs(self):
-        printed = self.run_example("cython")
-        example = adapter_support.EXAMPLES / "cython" / "shapes.pxd"
-        declarations = example.read_text().split("\n", 1)[1]
-        self.assertIn(declarations, printed)
-        self.assertIn("tagged in ripple.pyx: ['half', 'wave']", printed)
-
-
 if __name__ == "__main__":
     unittest.main()

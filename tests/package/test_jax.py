@@ -3,7 +3,6 @@
 import gc
 import os
 import threading
-import time
 import unittest
 
 import adapter_support
@@ -354,13 +353,6 @@ class Without64Bits(With64Bits):
         for call in (inc, eager):
             with self.assertRaisesRegex(Exception, "OverflowError: a result needs JAX's 64 bits"):
                 call(numpy.array([2**31], "uint32")).block_until_ready()
-
-
-class TheExample(adapter_support.Example):
-    def test_it_runs(self):
-        printed = self.run_example("jax")
-        self.assertIn("sum of the energies", printed)
-        self.assertIn("ValueError: no distance", printed)
 
 
 # A program, and what it calls, outlive everything.

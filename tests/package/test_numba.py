@@ -408,10 +408,5 @@ class Source(unittest.TestCase):
         self.assertEqual(typedcall.signatures(numba.float64), [])
 
 
-class TheExample(adapter_support.Example):
-    def test_it_runs(self):
-        self.assertIn("position", self.run_example("numba"))
-
-
 if __name__ == "__main__":
     unittest.main()

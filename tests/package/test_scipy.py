@@ -282,12 +282,5 @@ class Source(unittest.TestCase):
         self.assertEqual(typedcall.resolve(tagged, "d->d")(-2.0), 2.0)
 
 
-class TheExample(adapter_support.Example):
-    def test_it_runs(self):
-        printed = self.run_example("scipy")
-        self.assertIn("double (double)", printed)
-        self.assertIn("generic_filter:", printed)
-
-
 if __name__ == "__main__":
     unittest.main()

@@ -279,15 +279,6 @@ class OfApsw(sql_support.OfApsw, Functions, unittest.TestCase):
         self.assertEqual(self.in_a_process(CLOSED_BY_ITSELF), "closing\nended\n")
 
 
-class TheExample(adapter_support.Example):
-    def test_it_runs(self):
-        if not hasattr(importlib.import_module("sqlite3").Connection, "load_extension"):
-            adapter_support.library("apsw")
-        printed = self.run_example("sql")
-        self.assertIn("Oslo 1341.0 2", printed)
-        self.assertIn("ValueError: no place on the earth", printed)
-
-
 class Both(unittest.TestCase):
     @support.only_if(support.SQLITE3_LOADS)
     def test_two_libraries_in_one_process(self):

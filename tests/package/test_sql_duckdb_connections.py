@@ -6,7 +6,6 @@ import gc
 import os
 import pathlib
 import sys
-import threading
 import unittest
 import weakref
 
@@ -261,13 +260,6 @@ class Processes(adapter_support.Folder):
 
     def test_a_daemon_outlives_its_parent(self):
         self.runs_with_a_folder_of_its_own(DAEMON)
-
-
-class TheExample(adapter_support.Example):
-    def test_it_runs(self):
-        printed = self.run_example("sql", program="demo_duckdb.py")
-        self.assertIn("Oslo 1341.0 2", printed)
-        self.assertIn("ValueError: no place on the earth", printed)
 
 
 # The connection, and what it keeps, outlive everything.

@@ -198,13 +198,6 @@ class Lifetimes(unittest.TestCase):
     def test_another_abi_is_refused(self):
         status, output, errors = support.python("-c", OTHER)
         self.assertEqual((status, output.strip()), (0, ""), errors)
-
-
-class TheExample(adapter_support.Example):
-    def test_it_runs(self):
-        printed = self.run_example("tvm_ffi")
-        self.assertIn("swish(1) = 0.7311, logit(0.5) = 0.0\nwords: 6\nlogit(2): no probability\n", printed)
-        self.assertIn("typed: ['d&d->i', 'd->d'] 0.7311", printed)
 OTHER = """
 import tvm_ffi, typedcall.tvm_ffi
 class Other:
