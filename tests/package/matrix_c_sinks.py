@@ -11,7 +11,7 @@ import tempfile
 import adapter_support
 import support
 import typedcall
-from matrix_c_types import TYPES, asked, check_values, ctypes_array, ctypes_of, declaration_of, flat, usual_letters
+from matrix_c_types import TYPES, asked, check_values, contents, ctypes_array, ctypes_of, declaration_of, flat, usual_letters
 from matrix_sink import Refused, Sink, counts, signature_of
 from matrix_value_sinks import TvmFfi, closure_of
 
@@ -39,6 +39,11 @@ class CSink(Sink):
     def caller(self, function, entry):
         """Returns a callable for values of the entry's types, or raises Refused."""
         raise NotImplementedError
+
+    def passing(self, value, letters):
+        super().passing(value, letters)
+        if letters[-1] == "?" and not set(contents(value)) <= {0, 1}:
+            raise Refused("C defines no bool but 0 and 1")
 
     def letting_go(self):
         raise Refused("the caller in C says whether it keeps the GIL")
@@ -70,6 +75,9 @@ class Callback(CSink):
             return found
 
         return call
+
+    def passing(self, value, letters):
+        """Does nothing: libraries pass what they have."""
 
     def letting_go(self):
         """Does nothing: the callback lets go of the GIL that its caller has."""

@@ -44,6 +44,14 @@ def _is_aligned(view):
     return ctypes.addressof(ctypes.c_char.from_buffer(view)) % view.itemsize == 0
 
 
+def contents(value):
+    """Returns the bytes of an object, none for one without memory."""
+    try:
+        return memoryview(value).tobytes()
+    except (TypeError, ValueError, BufferError):
+        return b""
+
+
 def usual_letters(value):
     """Returns the type that C usually has for a number; "" for another value."""
     if type(value) is int:

@@ -3,6 +3,7 @@ import array
 
 import support
 import typedcall
+from matrix_c_types import contents
 from matrix_sinks import Refused
 from matrix_values import Failure, found, is_same
 
@@ -32,6 +33,10 @@ OBJECTS = {
     "doubles of a bytearray": lambda: cast(24, "d"),
     "read-only doubles": lambda: memoryview(bytes(24)).cast("d"),
     "bools of a bytearray": lambda: cast(4, "?"),
+    "bools that are none": lambda: memoryview(bytearray(b"\x03\0\xff\1")).cast("?"),
+    "read-only bools that are none": lambda: memoryview(b"\x03\0\xff\1").cast("?"),
+    "read-only bools": lambda: memoryview(b"\1\0\1").cast("?"),
+    "rows of bools that are none": lambda: memoryview(bytearray(b"\x03\0\xff\1")).cast("?", (2, 2)),
     "chars of a bytearray": lambda: cast(4, "c"),
     "some of the doubles": lambda: memoryview(doubles(1.0, 2.0, 3.0, 4.0))[1:3],
     "none of the doubles": lambda: memoryview(doubles(1.0, 2.0))[:0],
@@ -63,6 +68,7 @@ def numpy_arrays():
         "numpy: no doubles": lambda: numpy.array([]),
         "numpy: doubles": lambda: numpy.array([3.0, 4.0]),
         **{f"numpy: array of {letter}": lambda letter=letter: numpy.full(3, 12, letter) for letter in "bBhHiIlLqQf?FD"},
+        "numpy: bools that are none": lambda: numpy.frombuffer(bytearray(b"\x03\0\xff\1"), "bool"),
         "numpy: read-only doubles": read_only,
         "numpy: swapped doubles": lambda: numpy.ones(3, ">f8"),
         "numpy: every second double": lambda: numpy.ones(6)[::2],
@@ -76,8 +82,8 @@ def numpy_arrays():
 
 #: Second arguments: numbers, and names of buffers.
 NUMBERS = {"2.5": lambda: 2.5, "3": lambda: 3, "2**40": lambda: 2**40, "True": lambda: True, "None": lambda: None}
-SECOND = ("doubles", "no doubles", "read-only doubles", "numpy: doubles", "every second double", "None")
-FUNCTIONS = ("norm", "dot", "power", "times", "twice", "normalise", "hash", "total", "largest", "negate", "mean",
+SECOND = ("doubles", "no doubles", "read-only doubles", "numpy: doubles", "every second double", "None", "bools of a bytearray", "bools that are none")
+FUNCTIONS = ("count", "count_in_place", "invert", "norm", "dot", "power", "times", "twice", "normalise", "hash", "total", "largest", "negate", "mean",
              "mean_or_status", "mean_or_fall_back")
 
 
@@ -91,14 +97,6 @@ class NotTaken(Failure):
 
     def __eq__(self, other):
         return isinstance(other, Failure) and (other.name in self.KINDS or isinstance(other, NotTaken))
-
-
-def contents(value):
-    """Returns the bytes of an object, or None."""
-    try:
-        return memoryview(value).tobytes()
-    except (TypeError, ValueError, BufferError):
-        return None
 
 
 def python_does(function, arguments):
@@ -125,9 +123,9 @@ def calls(letters):
 
 def buffers(sink):
     """Buffers are passed without a copy: results, written bytes and refusals are Python's."""
-    provider = support.build("buffer_provider")
+    provider, bools = support.build("buffer_provider"), support.build("bool_functions")
     for name in FUNCTIONS:
-        function = getattr(provider, name)
+        function = getattr(provider, name, None) or getattr(bools, name)
         letters = typedcall.entries(function)[0].python_types()[0]
         made = reason = None
         try:

@@ -46,6 +46,8 @@ class Ufunc(Sink):
             raise Refused("NumPy makes arrays of the right type of everything, and loops over rows")
         if not value.flags.c_contiguous or not value.flags.aligned:
             raise Refused("NumPy copies rows with gaps, and at odd addresses")
+        if letters[2:] == "?" and not set(value.tobytes()) <= {0, 1}:
+            raise Refused("NumPy takes other bytes than 0 for True")
 
     def crossing(self, value):
         import numpy

@@ -8,7 +8,6 @@ import unittest
 import adapter_support
 import support
 import test_api_interpreters as api
-import typedcall
 
 functions = support.build("typed_functions")
 FOLDERS = [support.module_folder(name) for name in ("typed_functions", "fallback_functions")]
@@ -43,23 +42,6 @@ except ValueError as error:
     assert "no result for these arguments" in str(error), error
 else:
     raise AssertionError("nothing raised")
-"""
-SQL = """
-import sys
-sys.path[:0] = {folders!r}
-import sqlite3, typed_functions
-from typedcall import sql
-connection = sqlite3.connect(":memory:")
-for f in (typed_functions.half, typed_functions.div):
-    sql.register(connection, f)
-assert connection.execute("select half(7), div(1, 4)").fetchall() == [(3.5, 0.25)]
-try:
-    connection.execute("select div(1, 0)").fetchall()
-except sqlite3.Error as error:
-    assert "ZeroDivisionError: division by zero" in str(error), error
-else:
-    raise AssertionError("nothing raised")
-connection.close()
 """
 
 # In a process of its own: another interpreter asks for the module first, and ends.
@@ -125,24 +107,6 @@ class Interpreters(unittest.TestCase):
         extension("sql._sqlite")
         self.refuses("import typedcall.sql; typedcall.sql.register(type('', (), {'load_extension': None}), "
                      "functions.half)", "(Debian: libsqlite3-dev): " + ONLY_MAIN)
-
-    @support.only_if(not IS_SHARED)  # before 3.12 in the main interpreter only
-    def test_callbacks(self):
-        source = CALLBACK.format(folders=FOLDERS)
-        # ctypes is not for those with a GIL of their own before 3.13.
-        for run in (run_legacy, api.run) if sys.version_info >= (3, 13) else (run_legacy,):
-            for _ in range(3):
-                run(source)
-        exec(source, {})
-
-    @support.only_if(not IS_SHARED and support.SQLITE3_LOADS)
-    def test_sql(self):
-        extension("sql._sqlite")
-        source = SQL.format(folders=FOLDERS)
-        for run in (api.run, run_legacy):
-            for _ in range(3):
-                run(source)
-        exec(source, {})
 
     def test_jax_and_tvm_ffi_are_the_main_interpreters(self):
         for name in ("jax._jax", "tvm_ffi._tvm_ffi"):

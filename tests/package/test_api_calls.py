@@ -26,16 +26,6 @@ def resolve(name, capabilities=None):
     return typedcall.resolve(function, typedcall.signatures(function)[0], capabilities=capabilities)
 
 
-class Index:
-    def __index__(self):
-        return 7
-
-
-class Float:
-    def __float__(self):
-        return 2.5
-
-
 class Values(unittest.TestCase):
     def same(self, name, *args):
         """The result of both ways, or the type of exception."""
@@ -49,40 +39,10 @@ class Values(unittest.TestCase):
         self.assertEqual(outcomes[0], outcomes[1], (name, args))
         return outcomes[0][0]
 
-    def test_integers(self):
-        for name, low, high in (("inc", -2**63, 2**63 - 1), ("next_char", -128, 127),
-                                ("next_byte", 0, 255), ("next_size", 0, 2**64 - 1)):
-            for x in (low, low + 1, 0, 1, high - 1, high, True, Index()):
-                self.assertIs(self.same(name, x), int)
-            for x in (low - 1, high + 1, 10**30, -10**30):
-                self.assertIs(self.same(name, x), OverflowError)
-            for x in (1.0, "1", None, Float()):
-                self.assertIs(self.same(name, x), TypeError)
-
-    def test_floating(self):
-        for x in (0.0, -0.0, 1e308, 5e-324, math.inf, -math.inf, math.nan, 3, True, 2**60, Float(),
-                  Index(), 1e-50):
-            self.assertIs(self.same("half", x), float)
-            self.assertIs(self.same("half_float", x), float)
-        self.assertIs(self.same("half", 10**400), OverflowError)
-        for x in ("1", None, 1j):
-            self.assertIs(self.same("half", x), TypeError)
-
     def test_complex(self):
         for z in (1 + 2j, complex(-0.0, math.inf), 3, 2.5, True):
             self.assertIs(self.same("turn", z), complex)
         self.assertIs(self.same("turn", "1"), TypeError)
-
-    def test_bool_is_the_truth(self):
-        for x in (True, False, 0, 5, [], "text"):
-            self.assertIs(self.same("negate", x), bool)
-
-    def test_text(self):
-        for x in ("", "abc", "äöü\U0001F600"):
-            self.assertIs(self.same("same_text", x), str)
-        self.assertIs(self.same("same_text", "a\0b"), ValueError)
-        self.assertIs(self.same("same_text", b"abc"), TypeError)
-        self.assertIs(self.same("same_text", None), TypeError)
 
     def test_objects(self):
         same = resolve("same_object")
@@ -126,25 +86,6 @@ class Values(unittest.TestCase):
 
 
 class Errors(unittest.TestCase):
-    def test_may_raise(self):
-        div, check = resolve("div"), resolve("check")
-        self.assertEqual(div(1.0, 4.0), 0.25)
-        with self.assertRaisesRegex(ZeroDivisionError, "division by zero"):
-            div(1.0, 0.0)
-        with self.assertRaisesRegex(ValueError, "thirteen"):
-            check(13)
-        # The error value without an exception is a result.
-        self.assertEqual((div(-1.0, 1.0), check(-1)), (-1.0, -1))
-
-    def test_status(self):
-        invert = resolve("invert")
-        self.assertEqual(invert(4.0), 0.25)
-        with self.assertRaises(ZeroDivisionError):
-            invert(0.0)
-        self.assertIsNone(resolve("expect")(5))
-        with self.assertRaisesRegex(ValueError, "negative"):
-            resolve("expect")(-5)
-
     def test_what_is_timed_may_fail_too(self):
         for name, arguments, error in (
             ("invert", (0.0,), ZeroDivisionError),

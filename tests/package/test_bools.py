@@ -13,43 +13,18 @@ functions = support.build("bool_functions")
 BYTES = b"\x03\x00\xff\x01"
 
 
-def memory(shape=None, cls=bytearray):
-    view = memoryview(cls(BYTES))
-    return view.cast("?") if shape is None else view.cast("?", shape)
-
-
 class Python(unittest.TestCase):
-    """Wrappers, and typed functions of either interpreter."""
-
-    def ways(self, name):
-        f = getattr(functions, name)
-        return f, typedcall.resolve(f, typedcall.signatures(f)[0])
+    """Wrappers, with which test_matrix.py compares the others."""
 
     def test_buffers(self):
-        for count in self.ways("count_in_place"):
-            given = memory()
-            self.assertEqual(count(given), 3)
-            self.assertEqual(bytes(given), b"\1\0\1\1")
-        for count in self.ways("count"):
-            self.assertEqual(count(memoryview(b"\1\0\1").cast("?")), 2)
-            with self.assertRaisesRegex(ValueError, "item 0 of the buffer is no bool: its byte is 3"):
-                count(memory())
-        for invert in self.ways("invert"):
-            given = memory()
-            invert(memoryview(b"\0\1\0\1").cast("?"), given)
-            self.assertEqual(bytes(given), b"\1\0\1\0")
-
-    def test_what_is_refused_stays_as_it_is(self):
-        for count in self.ways("count_in_place"):
-            given = memory((2, 2))
-            with self.assertRaisesRegex(ValueError, "a buffer of 1 dimension is needed, not of 2"):
-                count(given)
-            self.assertEqual(given.tobytes(), BYTES)
+        given = memoryview(bytearray(BYTES)).cast("?")
+        self.assertEqual((functions.count_in_place(given), bytes(given)), (3, b"\1\0\1\1"))
+        with self.assertRaisesRegex(ValueError, "item 0 of the buffer is no bool: its byte is 3"):
+            functions.count(memoryview(BYTES).cast("?"))
 
     def test_what_is_right_is_not_written_to(self):
         status, output, errors = support.python("-c", PROTECTED % str(support.MODULES.parent))
         self.assertEqual((status, output.split()), (0, ["3"]), errors)
-
 
 
 class NumPy(unittest.TestCase):
@@ -110,33 +85,6 @@ class SQL(unittest.TestCase):
         self.assertEqual(connection.execute("select number(x) from given").fetchall(), [(1,), (0,), (1,), (1,)])
 
 
-class TvmFfi(unittest.TestCase):
-    def setUp(self):
-        self.tvm_ffi, self.numpy = adapter_support.library("tvm_ffi"), adapter_support.library("numpy")
-
-    def function(self, f):
-        return importlib.import_module("typedcall.tvm_ffi").function(f)
-
-    @support.ON_CPYTHON
-    def test_tensors_that_may_be_written_to(self):
-        array = self.numpy.frombuffer(bytearray(BYTES), "bool")
-        self.assertEqual(self.function(functions.count_in_place)(self.tvm_ffi.from_dlpack(array)), 3)
-        self.assertEqual(array.tobytes(), b"\1\0\1\1")
-        array = self.numpy.frombuffer(bytearray(BYTES), "bool")
-        self.function(functions.invert)(self.numpy.array([False, True, False, True]), array)
-        self.assertEqual(array.tobytes(), b"\1\0\1\0")
-
-    @support.ON_CPYTHON
-    def test_tensors_that_may_not(self):
-        count = self.function(functions.count)
-        self.assertEqual(count(self.numpy.array([True, False, True])), 2)
-        # As all values that the C function does not take: Python's function gets the tensor.
-        array = self.numpy.frombuffer(bytearray(BYTES), "bool")
-        with self.assertRaisesRegex((TypeError, ValueError), "buffer"):
-            count(array)
-        self.assertEqual(array.tobytes(), BYTES)
-
-
 class Callbacks(unittest.TestCase):
     def call(self, f, declaration, data):
         """What a library gets that passes these bytes, and then their length and the data pointer."""
@@ -145,15 +93,6 @@ class Callbacks(unittest.TestCase):
         result = prototype(made.address)(ctypes.addressof(data), len(data), made.data)
         made.check()
         return result
-
-    @support.ON_CPYTHON
-    def test_arrays(self):
-        given = (ctypes.c_ubyte * 4)(*BYTES)
-        with self.assertRaisesRegex(ValueError, "passes bytes that are no bools in an array"):
-            self.call(functions.count, "long (*)(const _Bool *x, size_t n, void *data)", given)
-        self.assertEqual(bytes(given), BYTES)
-        self.assertEqual(self.call(functions.count_in_place, "long (*)(_Bool *x, size_t n, void *data)", given), 3)
-        self.assertEqual(bytes(given), b"\1\0\1\1")
 
     @support.ON_CPYTHON
     def test_what_python_writes(self):
