@@ -1,5 +1,6 @@
 """Properties of threads and signals: when a sink holds the GIL, and that it loses no interrupt."""
 import _thread
+import contextlib
 import itertools
 import signal
 import threading
@@ -96,6 +97,57 @@ def holding(sink):
     for cell, case in cases.items():
         reason = matrix_limits.why_not(sink, "holding", cell)
         yield (cell, "limit", reason) if reason else (cell, *case())
+
+
+def python_does(function, argument):
+    try:
+        return function(argument)
+    except Exception as error:
+        return type(error).__name__
+
+
+def in_threads(sink, function, arguments):
+    """Calls it in four threads, which share one callable where the library lets them, and compares with Python."""
+    shared, wanted, found, barrier = sink.made(function), [], [], threading.Barrier(4)
+    for argument in arguments:
+        wanted.append(python_does(function, argument))
+        try:
+            shared(argument)
+        except Refused:
+            raise
+        except Exception as error:
+            sink.kind_of(error)
+
+    def call(each, made, argument, expected):
+        try:
+            return each.result(made(argument), expected)
+        except Exception as error:
+            return each.kind_of(error)
+
+    def run(each, made):
+        barrier.wait(60)
+        for _ in range(25):
+            found.extend([call(each, made, *pair) == pair[1] for pair in zip(arguments, wanted)])
+
+    with contextlib.ExitStack() as others:
+        each_one = [sink if sink.threads_share else others.enter_context(sink.another()) for _ in range(4)]
+        threads_ = [threading.Thread(target=run, args=(each, shared if sink.threads_share else each.made(function))) for each in each_one]
+        for thread in threads_:
+            thread.start()
+        for thread in threads_:
+            thread.join()
+    return "right" if found == [True] * 200 else "wrong", f"{found.count(True)} of 200 calls give {wanted}"
+
+
+def threads(sink):
+    """Results and exceptions of calls in several threads at once are Python's."""
+    for name, module, arguments in (("same_d", functions, [2.5, -1.0]), ("checked_d", functions, [1.5, 13.0]),
+                                    ("root", support.build("fallback_functions"), [16.0, -4.0]),
+                                    ("status", functions, [5, 13])):
+        try:
+            yield (name, *in_threads(sink, getattr(module, name), arguments))
+        except Refused as error:
+            yield name, "refused", str(error)
 
 
 def comes_out(sink, call):

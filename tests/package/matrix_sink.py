@@ -32,6 +32,8 @@ class Sink:
     has_typed_results = False
     #: But not where it falls back, for it falls back to the other library's function.
     falls_back_there = False
+    #: Threads may call one callable.
+    threads_share = True
     #: It is PyPy's; the others are CPython's.
     is_on_pypy = False
     #: This interpreter was built with what it needs.

@@ -83,6 +83,8 @@ class PyPy(Sink):
 class Sql(Sink):
     """Databases with values of their own, which register a function by its name."""
 
+    threads_share = False
+
     def close(self):
         self.connection.close()
 

@@ -205,22 +205,6 @@ class GilAndThreads(unittest.TestCase):
         self.assertEqual(f(1.0), 2.0)
         helper.join()
 
-    def test_many_threads(self):
-        f = typedcall.resolve(typed.mix, "dldl->d")
-        wrong = []
-
-        def work(start):
-            for i in range(start, start + 2000):
-                if f(float(i), 2, 0.5, i) != i * 2 + 0.5 * i:
-                    wrong.append(i)
-
-        threads = [threading.Thread(target=work, args=(n * 1000,)) for n in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(wrong, [])
-
 
 class NoLeaks(unittest.TestCase):
     def test_calls_and_refusals_lose_no_references(self):

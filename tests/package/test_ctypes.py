@@ -3,7 +3,6 @@
 import ctypes
 import ctypes.util
 import gc
-import threading
 import unittest
 import weakref
 
@@ -299,16 +298,6 @@ class Sink(unittest.TestCase):
         del pointer
         gc.collect()
         self.assertIsNone(alive())
-
-    def test_other_threads_can_call(self):
-        results = []
-        slow = typedcall.ctypes_function(functions.slow)
-        threads = [threading.Thread(target=lambda: results.append(slow(1.0))) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(results, [2.0] * 4)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 import gc
 import os
-import threading
 import unittest
 
 import adapter_support
@@ -286,22 +285,6 @@ class Lifetimes(With64Bits):
         for _ in range(100):
             elementwise(functions.half)
         self.assertEqual(len(package._known), before)
-
-    def test_threads(self):
-        half, check = jax.jit(elementwise(functions.half)), jax.jit(elementwise(functions.check, pure=True))
-        found = []
-
-        def run():
-            for _ in range(50):
-                found.append(float(half(X).sum()) + float(check(numpy.arange(13)).sum()))
-
-        threads = [threading.Thread(target=run) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(len(set(found)), 1)
-        self.assertEqual(len(found), 200)
 
     @support.timing
     @support.WHERE_FREED_MEMORY_GOES

@@ -92,6 +92,9 @@ class Calls(Cells):
     def test_by_position(self):
         self.check("by_position")
 
+    def test_threads(self):
+        self.check("threads")
+
 
 class Others(Cells):
     """The other properties without processes."""

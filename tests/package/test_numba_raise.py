@@ -5,7 +5,6 @@ import concurrent.futures
 import ctypes
 import signal
 import sys
-import threading
 import unittest
 
 import adapter_support
@@ -291,13 +290,6 @@ class Raising(adapter_support.NumbaCalls):
         call, status = compiled(functions.checked_i), compiled(functions.status)
         narrow = compiled(functions.same_b)
         leaks.check(lambda: (outcome(call, 13), outcome(status, 14), outcome(narrow, 128)), 2000, warm_up=100, blocks=500)
-
-    def test_a_thread_of_its_own(self):
-        call, seen = compiled(functions.checked_i, nogil=True), []
-        thread = threading.Thread(target=lambda: seen.append(outcome(call, 13)))
-        thread.start()
-        thread.join()
-        self.assertEqual(seen, [(ValueError, ("thirteen",))])
 
 
 if __name__ == "__main__":

@@ -1,8 +1,6 @@
 """Typed functions as ufuncs: types, names, pickles, errors, threads."""
 
-import concurrent.futures
 import ctypes
-import gc
 import pathlib
 import pickle
 import tempfile
@@ -290,13 +288,6 @@ class Sink(unittest.TestCase):
             div(1.0, [1.0, 2.0, 0.0, 1.0], out=out)
         self.assertEqual(out.tolist(), [1.0, 0.5, 7.0, 7.0])
 
-    def test_a_status_and_a_result_behind_a_pointer(self):
-        invert = typedcall.ufunc(functions.invert)
-        self.assertEqual((invert.types, invert.nin, invert.nout), (["d->d"], 1, 1))
-        self.assertEqual(invert([2.0, -4.0]).tolist(), [0.5, -0.25])
-        with self.assertRaises(ZeroDivisionError):
-            invert([2.0, 0.0])
-
     def test_a_numpy_that_does_not_look_for_exceptions(self):
         with unittest.mock.patch.object(numpy, "__version__", "1.21.6"):
             with self.assertRaisesRegex(TypeError, "may raise"):
@@ -329,30 +320,6 @@ class Sink(unittest.TestCase):
                 self.assertEqual(set(asked.tolist()), {expected}, flags)
             finally:
                 typedcall.untag(plain.inc)
-
-    def test_many_threads(self):
-        half = typedcall.ufunc(functions.half)
-        count = typedcall.ufunc(functions.slow)
-        values = numpy.arange(100_000.0)
-        with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            for made in pool.map(lambda _: count(half(values)), range(16)):
-                self.assertTrue(numpy.array_equal(made, values / 2 + 1))
-
-    def test_the_function_stays_alive(self):
-        made = typedcall.ufunc(
-            ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: x + 1), "one_more"
-        )
-        gc.collect()
-        self.assertEqual(made(1.0), 2.0)
-
-    def test_a_ufunc_that_dies_does_not_crash(self):
-        ended = support.python("-c", (
-            "import typed_functions, typedcall\n"
-            "for _ in range(1000):\n"
-            "    made = typedcall.ufunc(typed_functions.half, 'short_lived')\n"
-            "    assert made([1.0]).tolist() == [0.5]\n"
-            "print('ended')"), paths=[support.module_folder("typed_functions")])
-        self.assertEqual(ended, (0, "ended\n", ""))
 
     def test_in_a_dask_array(self):
         dask = adapter_support.library("dask.array")

@@ -254,19 +254,6 @@ class Numba(unittest.TestCase):
             numba.njit(lambda: wrong(x=2.0))()
         self.assertEqual(numba.njit(lambda: wrong(2.0, 0.5))(), 1.5)
 
-    def test_the_c_function_is_called(self):
-        numba = adapter_support.library("numba")
-        f = functions.distance
-
-        @numba.njit
-        def call(x):
-            return f(x, 1.0) + f(x, d=x, b=0.0) + f(x, 1.0, radius=x)
-
-        call(1.0)
-        before = functions.calls()
-        self.assertEqual(call(2.0), f(2.0, 1.0) + f(2.0, d=2.0, b=0.0) + f(2.0, 1.0, radius=2.0))
-        self.assertEqual(functions.calls() - before, 6)
-
     def test_own_defaults_are_converted_as_python_does(self):
         numba = adapter_support.library("numba")
         for letters, default, added in (

@@ -256,16 +256,6 @@ class Functions(sql_support.Connection):
 
         self.leaks_nothing(run, 300, 4000, blocks=250)
 
-    def test_errors_and_registrations_leak_nothing(self):
-        def run():
-            self.register(functions.inc)
-            self.register(fallbacks.root)
-            for text in ("inc('x')", "root(-1)"):
-                with contextlib.suppress(Exception):
-                    self.value(text)
-
-        leaks.check(run, 500, warm_up=20, blocks=250, unchanged=[functions.inc])
-
 
 @support.only_if(support.SQLITE3_LOADS)
 class OfPython(sql_support.OfPython, Functions, unittest.TestCase):

@@ -3,7 +3,6 @@ threads and lifetimes."""
 
 import ctypes
 import gc
-import threading
 import unittest
 import weakref
 
@@ -129,20 +128,6 @@ class Threads(unittest.TestCase):
         # Without THREAD_SAFE, or with exceptions: one after the other, with the GIL.
         self.assertEqual(call_in_threads(function(fallbacks.half_alone), 4.0, 100, 4), 0)
         self.assertEqual(call_in_threads(function(fallbacks.half_alone), -4.0, 100, 4), 400)
-
-    def test_python_threads_at_once(self):
-        made = [function(f) for f in (functions.half, functions.check, fallbacks.root)]
-        found = []
-
-        def run():
-            found.append(sum(f(16) for _ in range(2000) for f in made))
-
-        threads = [threading.Thread(target=run) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(found, [2000 * (8.0 + 16 + 4.0)] * 4)
 
     def test_the_gil_is_let_go_where_that_is_of_use(self):
         self.assertFalse(function(functions.half).release_gil)  # it says that it is short

@@ -225,20 +225,6 @@ class Interrupts(unittest.TestCase):
 
 
 class Lifetimes(unittest.TestCase):
-    def test_threads(self):
-        called = typed("testing.add_one", "q->q", flags=FREE)
-        found = []
-
-        def run():
-            found.append(sum(called(i) for i in range(5000)))
-
-        threads = [threading.Thread(target=run) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(found, [sum(range(1, 5001))] * 4)
-
     @support.timing
     @support.WHERE_FREED_MEMORY_GOES
     def test_a_million_calls_leak_nothing(self):
