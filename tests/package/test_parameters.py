@@ -14,6 +14,7 @@ import typedcall
 from typedcall.pypy import accelerate
 
 functions = support.build("default_functions")
+keyword_only = support.build("keyword_only_functions")
 ADDRESS = typedcall.entries(functions.plain)[0].address
 CTYPES = {"d": ctypes.c_double, "f": ctypes.c_float, "l": ctypes.c_long, "i": ctypes.c_int, "B": ctypes.c_ubyte}
 
@@ -191,6 +192,45 @@ class Tag(unittest.TestCase):
         self.assertEqual(typedcall.signatures(function), ["dd->d"])
         with self.assertRaisesRegex(TypeError, "it offers 'dd->d'"):
             typedcall.resolve(function, "d->d")
+
+
+class KeywordOnly(unittest.TestCase):
+    """Of which Python passes the last parameters by name only, and callers without names all in order: test_matrix.py has
+    the sinks of numbers."""
+
+    def test_tag(self):
+        """What the text signature says, tag() reads, and holds what it is told against it."""
+        address = typedcall.entries(keyword_only.last)[0].address
+
+        def function(x, y, *, z):
+            return x * y * z
+
+        # PyPy's inspect.signature() shows the module, too.
+        text = "(" + keyword_only.last.__text_signature__.partition(", ")[2]
+        typedcall.tag(function, "ddd->d", address, parameters=text)
+        typed = typedcall.resolve(function, "ddd->d")
+        self.assertEqual((typed(1, b=2), typed(1, 2, c=3)), (129.0, 123.0))
+        with self.assertRaises(TypeError):
+            typed(1, 2, 3)
+
+    def test_buffers(self):
+        values = memoryview(bytearray(16)).cast("d")
+        values[0] = 1.5
+        typed = typedcall.resolve(keyword_only.sum, "*kdd->d")
+        self.assertEqual((typed(values), typed(values, start=1.0)), (1.5, 2.5))
+        with self.assertRaises(TypeError):
+            typed(values, 1.0)
+
+    @support.ON_CPYTHON
+    def test_ufunc(self):
+        numpy = adapter_support.library("numpy")
+        from typedcall import ufunc
+
+        root = ufunc(keyword_only.root)
+        self.assertEqual(list(root(numpy.array([4.0, -4.0]), 3.0)), [6.0, -12.0])
+        with self.assertRaisesRegex(OverflowError, r"narrow\(\) argument 'x'"):
+            ufunc(keyword_only.narrow)(numpy.array([4, 2**40]), 3)
+        self.assertEqual(ufunc(keyword_only.sum)(numpy.array([1.0, 2.0]), 0.5), 3.5)
 
 
 class Names(unittest.TestCase):
