@@ -1,4 +1,4 @@
-"""Telling: tag, untag and adopt, from every kind of pointer, and what they refuse."""
+"""Telling: tag, untag and adopt, from every kind of pointer, and what they refuse. PyPy has more in test_pypy_tag.py."""
 import ctypes
 import gc
 import math
@@ -9,8 +9,6 @@ import weakref
 import support
 import typedcall
 from typedcall import Flags
-
-support.module_only_if(not support.IS_PYPY, "for CPython; PyPy has test_pypy_tag")
 
 typed = support.build("typed_functions")
 plain = support.build("plain_functions")
@@ -39,7 +37,7 @@ class Tag(Tagged):
             typedcall.tag(function, signature, address_of(name), flags=Flags.PURE)
             entry, = typedcall.entries(function)
             self.assertEqual((entry.signature, entry.flags, entry.address, entry.place),
-                             (signature, Flags.PURE, address_of(name), "def row"))
+                             (signature, Flags.PURE, address_of(name), "object row" if support.IS_PYPY else "def row"))
             f = typedcall.resolve(function, signature)
             self.assertEqual(f(*args), function(*args))
 
@@ -129,6 +127,10 @@ class Tag(Tagged):
         for flags in (0x0200, 0x01000000, int(Flags.MAY_RAISE)):
             with self.assertRaisesRegex(ValueError, "half: .* flags"):
                 typedcall.tag(plain.half, "d->d", address_of("half"), flags=flags)
+        for signature, flag, words in (("d->v", Flags.MAY_RAISE, "cannot say so"),
+                                       ("d->l", Flags.RETURNS_STATUS, "its result is no int")):
+            with self.assertRaisesRegex(ValueError, words):
+                typedcall.tag(plain.half, signature, address_of("half"), flags=flag | Flags.NEEDS_THREAD)
         with self.assertRaises(ValueError):  # a complex result has no error value
             typedcall.tag(plain.half, "d->Zd", address_of("half"),
                           flags=Flags.MAY_RAISE | Flags.NEEDS_THREAD)
@@ -209,6 +211,7 @@ class Pointers(Tagged):
         typedcall.tag(plain.half, "->P", function)
         self.assertEqual(typedcall.signatures(plain.half), ["->P"])
 
+    @support.ON_CPYTHON
     def test_a_function_of_python_s_without_argtypes_may_raise(self):
         def tagged(number):
             return int(number)
@@ -234,6 +237,7 @@ class Pointers(Tagged):
         with self.assertRaisesRegex(TypeError, "differs"):
             typedcall.resolve(plain.half, "d->d")
 
+    @support.ON_CPYTHON
     def test_ctypes_callback_takes_the_gil(self):
         callback = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: x * 3)
         typedcall.tag(plain.half, "d->d", callback)
@@ -241,6 +245,7 @@ class Pointers(Tagged):
         self.assertEqual(entry.flags & 0xFFFF, Flags.ACQUIRES_GIL)
         self.assertEqual(typedcall.resolve(plain.half, "d->d")(2.0), 6.0)
 
+    @support.ON_CPYTHON
     def test_what_was_given_is_kept_alive(self):
         callback = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: x * 3)
 
@@ -257,6 +262,7 @@ class Pointers(Tagged):
         gc.collect()
         self.assertIsNone(gone())
 
+    @support.ON_CPYTHON
     def test_an_equal_tag_keeps_the_same_once(self):
         def tagged(x):
             return x / 2
@@ -276,6 +282,7 @@ class Pointers(Tagged):
             gc.collect()
             self.assertEqual((sys.getrefcount(address), sys.getrefcount(shown)), before)
 
+    @support.ON_CPYTHON
     def test_a_refused_tag_keeps_nothing(self):
         pointer = ctypes.c_void_p(address_of("half"))
         before = sys.getrefcount(pointer)
@@ -295,6 +302,7 @@ class Pointers(Tagged):
         self.refused(ffi.new("double[2]"), "no pointer to a function")
         self.refused(ffi.NULL, "not the address", ValueError)
 
+    @support.ON_CPYTHON
     def test_capsules(self):
         make = ctypes.pythonapi.PyCapsule_New
         make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p,
@@ -321,6 +329,7 @@ class Pointers(Tagged):
         self.refused(typed.inc, "is no C function of 'd->d'; it is 'l->l'")
         self.refused(typed.Scaler.scale, "takes self")
 
+    @support.ON_CPYTHON
     def test_flags_of_the_source_are_kept(self):
         typedcall.tag(plain.add, "dd->d", typed.div, flags=Flags.SHORT)
         entry, = typedcall.entries(plain.add)
@@ -329,6 +338,7 @@ class Pointers(Tagged):
             typedcall.resolve(plain.add, "dd->d")(1.0, 0.0)
 
 
+@support.ON_CPYTHON
 class Adopt(unittest.TestCase):
     def test_a_ctypes_function(self):
         prototype = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
@@ -347,6 +357,7 @@ class Adopt(unittest.TestCase):
         self.assertEqual(typedcall.adopt(len), [])
 
 
+@support.ON_CPYTHON
 class TheEnd(unittest.TestCase):
     def test_tags_that_stand_when_the_interpreter_ends(self):
         code = """
@@ -383,6 +394,7 @@ class Refusals(unittest.TestCase):
             with self.assertRaises(error):
                 typedcall.tag(lambda x: x, "d->d", plain.addresses["half"], flags=flags)
 
+    @support.ON_CPYTHON
     def test_adopted_callbacks_die(self):
         kind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
         dead = []

@@ -74,20 +74,6 @@ class Tag(unittest.TestCase):
         for name in ("inc", "add", "mix", "half"):
             typedcall.untag(getattr(self.plain, name))
 
-    def test_by_an_int(self):
-        for name, signature, args in (("inc", "l->l", (41,)), ("add", "dd->d", (1.5, 2.0)),
-                                      ("mix", "dldl->d", (1.5, 2, 3.5, 4))):
-            function = getattr(self.plain, name)
-            self.assertEqual(typedcall.entries(function), [])
-            typedcall.tag(function, signature, self.at[name], flags=Flags.PURE)
-            (entry,) = typedcall.entries(function)
-            self.assertEqual((entry.signature, entry.flags, entry.address, entry.place),
-                             (signature, Flags.PURE, self.at[name], "object row"))
-            self.assertEqual(typedcall.resolve(function, signature)(*args), function(*args))
-            self.assertTrue(typedcall.untag(function))
-            self.assertFalse(typedcall.untag(function))
-            self.assertEqual(typedcall.entries(function), [])
-
     def test_tagged_functions_can_be_accelerated(self):
         boxed = self.plain.half
         typedcall.tag(boxed, "d->d", self.at["half_differs"], flags=Flags.THREAD_SAFE)
@@ -107,94 +93,13 @@ class Tag(unittest.TestCase):
         self.assertEqual(typedcall.resolve(half, "d->d", capabilities=Flags.DIFFERS)(2.0), 1001.0)
         self.assertEqual(accelerate(self.plain).accelerated, [])
 
-    def test_same_and_other_tags(self):
-        half = self.plain.half
-        typedcall.tag(half, "d->d", self.at["half"])
-        typedcall.tag(half, "d->d", self.at["half"])
-        self.assertEqual(len(typedcall.entries(half)), 1)
-        for address, flags in ((self.at["half_differs"], 0), (self.at["half"], Flags.PURE)):
-            with self.assertRaisesRegex(
-                ValueError,
-                "half is tagged already: 'd->d' at %#x, no flags .*'d->d' at %#x, %s "
-                % (self.at["half"], address, Flags(flags).text),
-            ):
-                typedcall.tag(half, "d->d", address, flags=flags)
+    def test_what_is_accelerated_has_its_tag(self):
         typed = support.build("typed_functions")
         accelerate(typed)
         self.addCleanup(restore, typed)
         for square in (typed.square, typed.square.__wrapped__):
             with self.assertRaisesRegex(ValueError, "square is tagged already"):
                 typedcall.tag(square, "d->d", self.at["half"])
-
-    def test_overloads(self):
-        half = self.plain.half
-        typedcall.tag(half, ("d->d", "l->l"), (self.at["half"], self.at["inc"]))
-        self.assertEqual(typedcall.signatures(half), ["d->d", "l->l"])
-        self.assertEqual(typedcall.resolve(half, "l->l")(1), 2)
-        with self.assertRaisesRegex(ValueError, "2 signatures and 1 addresses"):
-            typedcall.tag(self.plain.add, ("d->d", "l->l"), (self.at["half"],))
-        with self.assertRaisesRegex(ValueError, "at least one entry"):
-            typedcall.tag(self.plain.add, (), ())
-
-    def test_pointers_of_other_libraries(self):
-        half = self.plain.half
-        pointers = [
-            ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(self.at["half"]),
-            ctypes.c_void_p(self.at["half"]),
-        ]
-        import _cffi_backend
-
-        ffi = _cffi_backend.FFI()
-        pointers.append(ffi.cast("double(*)(double)", self.at["half"]))
-        pointers.append(ffi.cast("void *", self.at["half"]))
-        for pointer in pointers:
-            typedcall.tag(half, "d->d", pointer)
-            self.assertEqual(typedcall.entries(half)[0].address, self.at["half"])
-            typedcall.untag(half)
-        typed = support.build("typed_functions")
-        typedcall.tag(half, "d->d", typedcall.resolve(typed.half, "d->d"))
-        self.assertEqual(typedcall.resolve(half, "d->d")(3.0), 1.5)
-
-    def test_faults(self):
-        half = self.plain.half
-        for wrong in (None, "text", 1.5, object(), True, len):
-            with self.assertRaisesRegex(TypeError, "holds no address of a C function"):
-                typedcall.tag(half, "d->d", wrong)
-        for wrong in (0, -1, 2**64):
-            with self.assertRaisesRegex(ValueError, "not the address"):
-                typedcall.tag(half, "d->d", wrong)
-        for wrong, reason in (
-            (0x0200, "half: entry 0, 'd->d', has flags 0x200, of which some bits have no meaning"),
-            (0x01000000, "of which some bits have no meaning"),
-            (1 << 40, "unusable flags"),
-            (-1, "unusable flags"),
-            (int(Flags.MAY_RAISE), "without NEEDS_THREAD"),
-        ):
-            with self.assertRaisesRegex(ValueError, reason):
-                typedcall.tag(half, "d->d", self.at["half"], flags=wrong)
-        with self.assertRaisesRegex(ValueError, "cannot say so"):
-            typedcall.tag(half, "d->v", self.at["half"],
-                          flags=Flags.MAY_RAISE | Flags.NEEDS_THREAD)
-        with self.assertRaisesRegex(ValueError, "its result is no int"):
-            typedcall.tag(half, "d->l", self.at["half"],
-                          flags=Flags.RETURNS_STATUS | Flags.NEEDS_THREAD)
-        with self.assertRaisesRegex(ValueError, "position 1"):
-            typedcall.tag(half, "dx->d", self.at["half"])
-        for wrong in (5, None, self.plain):
-            with self.assertRaisesRegex(TypeError, "only callables are tagged"):
-                typedcall.tag(wrong, "d->d", self.at["half"])
-        self.assertEqual(typedcall.entries(half), [])
-
-    def test_python_functions_are_let_go(self):
-        def half(x):
-            return x / 2
-
-        typedcall.tag(half, "d->d", self.at["half"])
-        self.assertEqual(typedcall.resolve(half, "d->d")(3), 1.5)
-        gone = weakref.ref(half)
-        del half
-        collect()
-        self.assertIsNone(gone())
 
     def test_a_pointer_keeps_alive_what_was_tagged_with(self):
         class Pointer(ctypes.c_void_p):
