@@ -6,5 +6,5 @@ from matrix_properties_processes import endings, interpreters, lifetimes, no_mem
 from matrix_properties_threads import holding, interrupts, threads
 
 PROPERTIES = {property_.__name__: property_ for property_ in (
-    choice, equality, native, raising, status, falling_back, texts, defaults, by_position, buffers, threads, holding, interrupts,
-    lifetimes, no_memory, endings, interpreters)}
+    choice, equality, native, raising, status, falling_back, texts, defaults, by_position, buffers, threads, holding,
+    interrupts, lifetimes, no_memory, endings, interpreters)}

@@ -82,9 +82,10 @@ def numpy_arrays():
 
 #: Second arguments: numbers, and names of buffers.
 NUMBERS = {"2.5": lambda: 2.5, "3": lambda: 3, "2**40": lambda: 2**40, "True": lambda: True, "None": lambda: None}
-SECOND = ("doubles", "no doubles", "read-only doubles", "numpy: doubles", "every second double", "None", "bools of a bytearray", "bools that are none")
-FUNCTIONS = ("count", "count_in_place", "invert", "norm", "dot", "power", "times", "twice", "normalise", "hash", "total", "largest", "negate", "mean",
-             "mean_or_status", "mean_or_fall_back")
+SECOND = ("doubles", "no doubles", "read-only doubles", "numpy: doubles", "every second double", "None", "bools of a bytearray",
+          "bools that are none")
+FUNCTIONS = ("count", "count_in_place", "invert", "norm", "dot", "power", "times", "twice", "normalise", "hash", "total",
+             "largest", "negate", "mean", "mean_or_status", "mean_or_fall_back")
 
 
 class NotTaken(Failure):

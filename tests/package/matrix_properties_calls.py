@@ -59,7 +59,8 @@ def equality(sink):
     for letter in "?bBhHiIlLfd":
         yield from alone(sink, {"same_" + {"?": "bool"}.get(letter, letter): letter}, values + edges(letter))
     yield from alone(sink, {"nothing": "b"}, [(value,) for value in (0, 127, 128, -129, 2.5)])
-    yield from alone(sink, {"times": "fhB"}, [(1.5, 3, 7), (0.1, -2**15, 255), (1, 2**15, 3), (1.0, 3, -1), (True, False, True)])
+    yield from alone(sink, {"times": "fhB"},
+                     [(1.5, 3, 7), (0.1, -2**15, 255), (1, 2**15, 3), (1.0, 3, -1), (True, False, True)])
     yield from alone(sink, {"larger_b": "bb", "larger_H": "HH", "larger_L": "LL", "larger_f": "ff"}, pairs())
 
 
@@ -78,7 +79,8 @@ def status(sink):
 FALLING = {
     "root": ("d", [4.0, 0, math.inf, -1.0, -math.inf, "x"]), "half": ("d", [3.0, 2, -1.0, None]),
     "c_root": ("d", [4.0, -1.0]), "tenfold": ("d", [4.0, -2.0, -0.1, -1001.0]), "half_alone": ("d", [1.0, -2.0]),
-    "both": ("", [2, 2.0, -1, -1.0]), "square": ("l", [3, 2**31, 2**70, 2.0]), "is_even": ("l", [2, 3, -1]), "narrow": ("f", [3.0, -1.0]),
+    "both": ("", [2, 2.0, -1, -1.0]),
+    "square": ("l", [3, 2**31, 2**70, 2.0]), "is_even": ("l", [2, 3, -1]), "narrow": ("f", [3.0, -1.0]),
 }
 
 
@@ -130,7 +132,8 @@ def c_long(value):
 def native(sink):
     """A call calls the C function, once."""
     for module, name, arguments in (
-            (functions, "same_b", (5,)), (functions, "same_L", (5,)), (functions, "same_f", (1.5,)), (functions, "same_d", (1.5,)),
+            (functions, "same_b", (5,)), (functions, "same_L", (5,)), (functions, "same_f", (1.5,)),
+            (functions, "same_d", (1.5,)),
             (functions, "nothing", (5,)), (functions, "positive_i", (5,)), (functions, "checked_i", (5,)),
             (functions, "status", (5,)), (support.build("fallback_functions"), "root", (4.0,)),
             (support.build("default_functions"), "distance", (1.0, 2.0, 3.0, 4.0, 5.0)),
@@ -196,12 +199,11 @@ def calls_by_name(names, *values):
 def defaults(sink):
     """Arguments that are left out are Python's defaults. Where calls have names, they mean what they mean in Python."""
     if sink.has_names:
-        for module, functions_ in NAMES.items():
-            for name, given in functions_.items():
+        for module, given_names in NAMES.items():
+            for name, given in given_names.items():
                 function = getattr(matrix_tagged if module == "matrix_tagged" else support.build(module), name)
                 label = name if module != "keyword_only_functions" else "keyword-only " + name
                 yield from compare(sink, label, function, [function], [[]], calls_by_name(*given))
-        return
     module = support.build("default_functions")
     calls = [(), (1.5,), (1.5, 2), (1.5, 2.5), (4, 3), (-4.0,), (1.0, 2.0, 3.0, 4.0), (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)]
     for name in ("distance", "digits", "by_position", "below", "status", "root", "area", "all_optional", "plain"):

@@ -131,7 +131,8 @@ def in_threads(sink, function, arguments):
 
     with contextlib.ExitStack() as others:
         each_one = [sink if sink.threads_share else others.enter_context(sink.another()) for _ in range(4)]
-        threads_ = [threading.Thread(target=run, args=(each, shared if sink.threads_share else each.made(function))) for each in each_one]
+        threads_ = [threading.Thread(target=run, args=(each, shared if sink.threads_share else each.made(function)))
+                    for each in each_one]
         for thread in threads_:
             thread.start()
         for thread in threads_:

@@ -46,7 +46,8 @@ class Length(float):
 INTS = (0, 1, -1, 13, 127, 128, 255, 256, -129, 2**15, 2**31 - 1, 2**31, -2**31 - 1, 2**53 + 1, 2**63 - 1, -2**63, 2**63,
         2**64)
 FLOATS = (0.0, -0.0, 1.5, -2.5, 3.0, 1e300, math.inf, 0.1)
-OTHERS = (True, False, Color.RED, Length(2.5), Number(4), Number(300), Real(4.5), 1j, cmath.rect(1, 2), None, "3", b"3", (), ...)
+OTHERS = (True, False, Color.RED, Length(2.5), Number(4), Number(300), Real(4.5), 1j, cmath.rect(1, 2), None, "3", b"3", (),
+          ...)
 #: For a float and a double: what is rounded once or twice, what is too small or too large, no number.
 ROUNDED = (16777217, 2**62 + 2**38 + 1, 2**63 + 2**39 + 1, 16777217.0, 1 + 2**-24 + 2**-53, 5e-324, -1e300, -math.inf, math.nan,
            10**30, 10**400)

@@ -21,7 +21,8 @@ others = support.build("typed_functions")
 fallbacks = support.build("fallback_functions")
 #: What raises itself, by the Python function to which it falls back, and by a check of its range: an argument and its result,
 #: one that raises, and the exception.
-RAISING = ((functions.checked_i, 1, 1, 13, ValueError, "thirteen"), (fallbacks.tenfold, 4.0, 2.0, -2000.0, IndexError, "far below"),
+RAISING = ((functions.checked_i, 1, 1, 13, ValueError, "thirteen"),
+           (fallbacks.tenfold, 4.0, 2.0, -2000.0, IndexError, "far below"),
            (fallbacks.tenfold, -1.0, -10.0, -2000.0, IndexError, "far below"),
            (functions.same_h, 1, 1, 2**15, OverflowError, "signed integer of 2 bytes"))
 LIBC = ctypes.CDLL(None)  # of which not every one has C11's threads
