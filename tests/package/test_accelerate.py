@@ -76,18 +76,13 @@ class OnEveryInterpreter(unittest.TestCase):
 
 @ON_PYPY
 class Results(Accelerated):
+    """Of C functions with wrappers by hand; test_matrix.py has those of provider.h."""
+
     def check(self, name, args, keywords=None, boxed=None, module=None):
         boxed = boxed or self.boxed
         module = module or self.functions
         self.assertEqual(outcome(getattr(module, name), args, keywords),
                          outcome(boxed[name], args, keywords), (name, args, keywords))
-
-    def test_one_argument(self):
-        names = ["inc", "half", "square", "absolute", "negate", "next_char", "next_byte",
-                 "next_size", "half_float", "slow", "power", "check", "turn", "half_long"]
-        for name in names:
-            for value in VALUES:
-                self.check(name, (value,))
 
     def test_one_argument_of_wrappers_by_hand(self):
         for name in ("inc", "narrow", "byte", "big", "longer", "single", "truth", "nothing", "size",
@@ -96,11 +91,6 @@ class Results(Accelerated):
                 self.check(name, (value,), None, self.boxed_counting, self.counting)
 
     def test_two_arguments(self):
-        for name in ("add", "power", "div"):
-            for one in VALUES:
-                for other in (0, 2, 2.0, -0.0, True, 10**400, None, Rude(), Real()):
-                    self.check(name, (one, other))
-                    self.check(name, (other, one))
         for one in VALUES:
             for other in (0, 2**31, 1.0, True, None):
                 self.check("two_ints", (one, other), None, self.boxed_counting, self.counting)
@@ -111,37 +101,15 @@ class Results(Accelerated):
             for value in VALUES:
                 args = [1.5, 2, 2.5, 3]
                 args[position] = value
-                self.check("mix", args)
                 self.check("mix", args, None, self.boxed_counting, self.counting)
-        args = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9, 0.5]
-        self.check("ten", args)
-        for position in range(10):
-            for value in (1, 2.0, 2**64, "x"):
-                self.check("ten", args[:position] + [value] + args[position + 1 :])
-
-    def test_counts_of_arguments(self):
-        for name in ("inc", "add", "mix", "absolute", "power", "count", "counted", "ten", "half"):
-            for count in range(12):
-                if (name, count) in (("count", 0), ("counted", 0)):
-                    continue  # these two have effects
-                self.check(name, (1,) * count)
-                self.check(name, (1.0,) * count)
+        self.check("ten", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9, 0.5])
 
     def test_keywords(self):
-        for keywords in ({"x": 1}, {"x": 2.0, "y": 3.0}, {"y": 3.0}, {"z": 1}, {"self": 1}):
-            for args in ((), (1.0,), (1.0, 2.0)):
-                for name in ("inc", "power", "add", "absolute", "counted"):
-                    self.check(name, args, keywords)
         for keywords in ({}, {"c": 2.0}, {"c": 2.0, "d": 5}, {"d": "x"}, {"e": 1}):
             self.check("mix", (1.5, 2), keywords, self.boxed_counting, self.counting)
         # Python says it, for the function has these names; the one in C had words of its own.
         with self.assertRaisesRegex(TypeError, r"mix\(\) got multiple values for argument 'a'"):
             self.counting.mix(1.5, 2, a=1)
-
-    def test_no_result(self):
-        before = self.functions.counted()
-        self.assertIsNone(self.functions.count())
-        self.assertEqual(self.functions.counted(), before + 1)
 
     def test_static_method(self):
         scaler = self.functions.Scaler
