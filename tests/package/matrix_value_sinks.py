@@ -196,7 +196,7 @@ class TvmFfi(Sink):
     def kind_of(self, error):
         # It has neither BufferError nor OverflowError nor SystemError: they are RuntimeErrors, with Python's texts.
         text = str(error)
-        if "is not writable" in text:
+        if "is not writable" in text or "is not C-contiguous" in text:
             return "BufferError"
         if "result is too large for an int of tvm-ffi" in text:
             raise Refused("tvm-ffi has no such int, as a result")

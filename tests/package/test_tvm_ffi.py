@@ -105,9 +105,40 @@ class Values(unittest.TestCase):
         y = numpy.zeros(100)
         function(buffers.twice)(x, y)
         self.assertEqual(y.tolist(), (2 * x).tolist())
-        # Of another type, shape, or with gaps: Python's function gets a tensor, and refuses it.
+        # Of another type, shape, or with gaps: Python's function refuses it.
         for wrong in (x.astype("f4"), x.reshape(10, 10), x[::2], numpy.arange(3)):
             self.refuses(TypeError, "buffer", norm, wrong)
+
+    def test_python_s_function_gets_the_memory_of_tensors(self):
+        numpy = adapter_support.library("numpy")
+        given = []
+
+        def mean(x):
+            given.append(x)
+            return 0.0
+
+        entry, = typedcall.entries(buffers.mean_or_fall_back)
+        typedcall.tag(mean, entry.signature, entry.address, flags=entry.flags)
+        made = function(mean)
+        x = numpy.arange(3)
+        self.assertEqual(made(x), 0.0)
+        x[0] = 7
+        self.assertEqual(list(given[0]), [7, 1, 2])
+        self.assertEqual(memoryview(given[0]).format, "<q")
+        # It is kept as long as somebody has it.
+        owner = numpy.ones(1000, "f4")
+        gone = weakref.ref(owner)
+        made(owner)
+        del owner
+        gc.collect()
+        self.assertEqual((list(given[1]), gone() is None), ([1.0] * 1000, False))
+        del given[1]
+        gc.collect()
+        self.assertIsNone(gone())
+        # What is no buffer stays a tensor.
+        for other in (x[::2], x.reshape(3, 1), x.astype("f2"), x.astype("c16")):
+            made(other)
+            self.assertIsInstance(given[-1], tvm_ffi.Tensor)
 
     def test_what_is_no_function_of_it(self):
         for f, message in ((functions.turn, "'Zd->Zd' has an argument 'Zd', for which tvm-ffi"),

@@ -16,8 +16,9 @@ from typedcall.calling.choose import (
     usable,
     valueless,
 )
+from typedcall.record.codes import is_buffer
 from typedcall.record.records import Flags, falling_back, parse_signature
-from typedcall.tools.foreign import show
+from typedcall.tools.foreign import is_a, show
 from typedcall.tools.parameters import by_position
 
 __all__ = ["function", "source"]
@@ -29,6 +30,11 @@ _SYMBOLS = (
     "TVMFFIFunctionCall", "TVMFFIObjectIncRef", "TVMFFIObjectDecRef", "TVMFFIStringFromByteArray",
     "TVMFFIErrorMoveFromRaised", "TVMFFIErrorCreate", "TVMFFIErrorSetRaised",
 )  # fmt: skip
+
+#: By their type codes, what arrays of Python's C types can have.
+_ELEMENTS = {each._type_: each for each in (
+    ctypes.c_bool, ctypes.c_byte, ctypes.c_short, ctypes.c_int, ctypes.c_long, ctypes.c_ubyte, ctypes.c_ushort,
+    ctypes.c_uint, ctypes.c_ulong, ctypes.c_float, ctypes.c_double)}
 
 
 @functools.cache
@@ -48,6 +54,24 @@ def _extension() -> Any:
     return _tvm_ffi
 
 
+def _as_buffer(tensor: Any) -> Any:
+    """The memory of a tensor as a buffer that keeps it, or the tensor where that is none."""
+    found = _extension().elements(tensor.__chandle__())
+    if found is None or found[0] not in _ELEMENTS:
+        return tensor
+    letters, address, count = found
+    memory: Any = (_ELEMENTS[letters] * count).from_address(address)
+    memory.tensor = tensor
+    return memory
+
+
+def _call_with_buffers(f: Any, *args: Any) -> Any:
+    """Calls the Python function of one that takes buffers, which tensors of tvm-ffi are not."""
+    from tvm_ffi import Tensor
+
+    return f(*[_as_buffer(each) if is_a(each, Tensor) else each for each in args])
+
+
 def function(f: Any) -> Any:
     """The typed function `f` as a tvm_ffi.Function, for everything that calls those: Python, C++ and
     compiled kernels.
@@ -55,7 +79,8 @@ def function(f: Any) -> Any:
     A call gives what `f` gives: the overload that suits the values best is called, with ints, floats
     and bools for numbers, str for `s` and `*s`, bytes for `*kB`, and one-dimensional tensors of the CPU,
     without gaps, for buffers. Where none takes them, or it falls back, `f` itself is called, as
-    tvm-ffi calls Python functions. Functions that are THREAD_SAFE and need no thread state run
+    tvm-ffi calls Python functions, with such tensors as ctypes arrays of the same memory if an overload
+    has buffers. Functions that are THREAD_SAFE and need no thread state run
     without the GIL, in whatever thread the caller is; for others it is taken. Exceptions are tvm-ffi's
     errors: ValueError, TypeError and those that tvm-ffi has a name for arrive in Python as such, others as
     RuntimeError.
@@ -69,6 +94,8 @@ def function(f: Any) -> Any:
     entries = usable(f, "tvm-ffi", lambda entry: valueless(entry, "tvm-ffi", _ARGUMENTS), found)
     # It is in a function of tvm-ffi, which keeps and calls it, and knows when Python has ended.
     boxed = functools.partial(by_position(f))
+    if any(is_buffer(letters) for entry in entries for letters in entry.python_types()[0]):
+        boxed = functools.partial(_call_with_buffers, by_position(f))
     boxed.typed_entries = [entry.keep_alive for entry in entries]  # type: ignore[attr-defined]
     fallback = tvm_ffi.convert(boxed)
     create = tvm_ffi.get_global_func("ffi.FunctionFromExternC")

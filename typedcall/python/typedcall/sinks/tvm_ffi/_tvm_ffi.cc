@@ -111,6 +111,20 @@ PyObject *make_closure(const char *signature, unsigned long flags, Py_ssize_t fu
   return capsule;
 }
 
+/// What a buffer of Python's takes of a tensor.
+PyObject *elements(Py_ssize_t tensor) {
+  const given found =
+      look_at_tensor(behind_header<tvm_tensor>(reinterpret_cast<const void *>(tensor)));
+  for (int code = 0; found.element_size != 0 && code < PyNativeType_COUNT; ++code) {
+    if (PyNativeCode_Kind(code) != found.element || PyNativeCode_Size(code) != found.element_size)
+      continue;
+    return Py_BuildValue("sKL", PyNativeCode_Letters(code),
+                         static_cast<unsigned long long>(found.bits),
+                         static_cast<long long>(found.size));
+  }
+  Py_RETURN_NONE;
+}
+
 bool use(PyObject *addresses) {
   Py_ssize_t found[sizeof(tvm_api) / sizeof(void *)];
   static_assert(sizeof(found) == sizeof(tvm_api) && sizeof(found) == 7 * sizeof(void *));
@@ -136,6 +150,9 @@ typedcall::method_table methods{
         positional("error"),
         "The capsule of a C function that calls the function of tvm-ffi with that handle. "
         "error(kind, message) makes the exception of an error."),
+    typedcall::def<elements>("elements", positional("tensor"),
+                             "The type code of the elements of the tensor with that handle, their "
+                             "address and how many there are; None where they are no buffer."),
 };
 
 }  // namespace
