@@ -1,5 +1,6 @@
 // Calls of functions whose signature is known only at run time: by a compiled trampoline, a
-// register image, or libffi, whichever is fastest for the signature. Link with -lffi.
+// register image, or libffi, whichever is fastest for the signature. Link with -lffi, or define
+// TYPEDCALL_WITHOUT_FFI.
 #ifndef TYPEDCALL_INVOKER_H_
 #define TYPEDCALL_INVOKER_H_
 
@@ -103,7 +104,7 @@ class invoker {
       stats::add(event::image);
       return internal::run_image(plan_->image, funcptr_, arguments);
     }
-#if TYPEDCALL_IS_SUPPORTED
+#if TYPEDCALL_INTERNAL_HAS_FFI
     stats::add(event::ffi);
     void *addresses[internal::most_arguments];
     for (std::size_t i = 0; i < plan_->arity; ++i) {

@@ -156,12 +156,13 @@ class AnyObject(unittest.TestCase):
             of_class = classmethod(len)
             builtin = len
 
+        plain = support.build("plain_functions")
         for value in ([].append, list.append, dict.fromkeys, dict.__dict__["fromkeys"], "".join,
                       (5).__add__, int.__add__, type.__call__, Python().method, Python.method,
                       Python.__dict__["static"], Python.__dict__["of_class"], Python.builtin,
                       Python().builtin, Python, Python(), lambda: 0, None, 1, 1.5, "text", b"", [],
                       {}, object(), type, Ellipsis, NotImplemented, sys, types.SimpleNamespace(),
-                      reader.entries, sys._getframe(), (x for x in ()), property(len), super):
+                      plain.half, sys._getframe(), (x for x in ()), property(len), super):
             self.assertEqual(reader.entries(value), [], value)
 
     def test_everything_that_is_alive(self):

@@ -7,6 +7,7 @@ import weakref
 import support
 import typedcall
 from accelerated import ON_PYPY
+from matrix_properties_threads import overlap
 from typedcall import Flags
 from typedcall.tools.identity import IdentityTable
 from typedcall.pypy import accelerate, restore
@@ -100,6 +101,26 @@ class Tag(unittest.TestCase):
         for square in (typed.square, typed.square.__wrapped__):
             with self.assertRaisesRegex(ValueError, "square is tagged already"):
                 typedcall.tag(square, "d->d", self.at["half"])
+
+    @support.timing
+    def test_one_thread_at_a_time(self):
+        # As the matrix asks of a module's function; that of a tag is called without the GIL.
+        entry, = typedcall.entries(support.build("thread_functions").alone)
+        for flags in (0, Flags.THREAD_SAFE):
+            def alone(milliseconds):
+                raise AssertionError("the C function is called")
+
+            typedcall.tag(alone, "l->l", entry.address, flags=flags)
+            self.assertEqual(overlap([typedcall.resolve(alone, "l->l")] * 2), bool(flags))
+
+    def test_a_callback_that_takes_the_gil(self):
+        made = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: x + 1)
+        for flags in (0, Flags.THREAD_SAFE):
+            def f(x):
+                return x
+
+            typedcall.tag(f, "d->d", ctypes.cast(made, ctypes.c_void_p).value, flags=flags)
+            self.assertEqual([typedcall.resolve(f, "d->d")(x) for x in (1.0, 1)], [2.0, 2.0])
 
     def test_a_pointer_keeps_alive_what_was_tagged_with(self):
         class Pointer(ctypes.c_void_p):

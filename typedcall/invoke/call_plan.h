@@ -7,8 +7,15 @@
 
 #if TYPEDCALL_IS_SUPPORTED  // else there is no plan, and nothing to call
 #include <pthread.h>
-
+#endif
+// TYPEDCALL_WITHOUT_FFI: a module that is linked without libffi calls what registers and the stack
+// have room for.
+#if TYPEDCALL_IS_SUPPORTED && !defined(TYPEDCALL_WITHOUT_FFI)
+#define TYPEDCALL_INTERNAL_HAS_FFI 1
 #include "typedcall/invoke/ffi_function.h"
+#else
+#define TYPEDCALL_INTERNAL_HAS_FFI 0
+#include "typedcall/signature_of.h"
 #endif
 
 #include <atomic>
@@ -101,7 +108,7 @@ class call_plan {
   way how = way::trampoline;
   internal::trampoline trampoline = nullptr;
   image_plan image;
-#if TYPEDCALL_IS_SUPPORTED
+#if TYPEDCALL_INTERNAL_HAS_FFI
   std::optional<ffi_signature> ffi;
 #endif
   std::vector<std::uint8_t> by_address;  // per argument: does its value hold an address?
@@ -199,6 +206,7 @@ class call_plan {
 
   bool use_ffi(const char *signature, const PyNativeSignature &parsed, bool takes_self,
                PyNativeSignature_Fault *fault) {
+#if TYPEDCALL_INTERNAL_HAS_FFI
     ffi = ffi_signature::make(signature, takes_self, fault);
     if (!ffi) return false;
     how = way::ffi;
@@ -210,6 +218,11 @@ class call_plan {
     }
     wide_result = is_wide(parsed.result);
     return true;
+#else
+    static_cast<void>(parsed), static_cast<void>(takes_self);
+    if (fault != nullptr) *fault = {std::strlen(signature), "only libffi can call this signature"};
+    return false;
+#endif
   }
 
   std::string signature_;

@@ -1,4 +1,4 @@
-# The extension module, as _native.cc makes it for CPython and _native_pypy.c for PyPy. Private: the
+# The extension module, as _native.cc makes it for CPython and _native_pypy.cc for PyPy. Private: the
 # public names are in typedcall itself.
 from collections.abc import Callable, Sequence
 from enum import IntFlag
@@ -28,6 +28,7 @@ def answers(offered: str, asked: str, /) -> bool: ...
 TYPES: tuple[type, type]
 
 def check(signature: str, flags: int, address: int, number: int, name: str, /) -> None: ...
+def make_call(name: str, signature: str, flags: int, address: int, /) -> Callable[..., Any]: ...
 
 # CPython's only.
 

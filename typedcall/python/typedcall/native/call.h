@@ -22,6 +22,12 @@
 
 namespace typedcall::python {
 
+#ifdef PYPY_VERSION  // where nothing finds unbound methods
+inline bool check_self(PyObject *, PyObject *) { return false; }
+#else
+using typedcall::check_self;
+#endif
+
 /// Worked out once for an entry. Immutable: may be called from several threads at once.
 class native_call {
  public:

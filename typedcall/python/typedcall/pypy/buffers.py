@@ -5,11 +5,12 @@ from __future__ import annotations
 import array
 from typing import Any, Callable
 
-from typedcall.record.buffers import formats_of
+from typedcall.record.buffers import fits_buffer, formats_of
 from typedcall.record.codes import CODES, is_const, pointee
 from typedcall.tools.cffi import C_TYPES, ffi
 
-__all__ = ["buffer_of", "buffer_type", "release", "taker"]
+__all__ = ["buffer_type", "release", "taker"]
+
 
 def buffer_type(letters: str) -> str | None:
     """The C type of the elements, as cffi reads it; None for those that it has no memory of."""
@@ -22,49 +23,9 @@ def release(pointer: Any) -> None:
     ffi().release(pointer)
 
 
-def buffer_of(letters: str, value: Any) -> Any:
-    """The elements of an exporter, as an array of cffi's that is released behind the call. TypeError,
-    BufferError and ValueError as the wrapper's."""
-    code = CODES[pointee(letters)]
-    if code.kind == "string":
-        if not isinstance(value, str):
-            raise TypeError(f"a str is needed, not '{type(value).__name__}'")
-        return ffi().from_buffer("char[]", value.encode())
-    try:
-        view = memoryview(value)
-    except TypeError:
-        raise TypeError(
-            f"a buffer of '{code.letters}' items is needed, not '{type(value).__name__}'"
-        ) from None
-    if view.readonly and not is_const(letters):
-        raise BufferError("Object is not writable.")
-    if not view.c_contiguous:
-        raise BufferError("the buffer is not contiguous")
-    if view.itemsize != code.size or view.format not in formats_of(letters):
-        raise TypeError(f"a buffer of '{code.letters}' items is needed, not of '{view.format}' "
-                        f"({view.itemsize} bytes)")
-    if view.ndim != 1:
-        raise ValueError(f"a buffer of 1 dimension is needed, not of {view.ndim}")
-    made = ffi().from_buffer(f"{buffer_type(letters)}[]", view)
-    if code.alignment > 1 and view.nbytes and int(ffi().cast("uintptr_t", made)) % code.alignment:
-        raise ValueError(f"the buffer's items are not aligned to {code.alignment} bytes")
-    if code.kind == "bool":
-        _make_bools(ffi().buffer(made), is_const(letters))
-    return made
-
-
-def _make_bools(items: Any, is_const: bool) -> None:
-    """A C bool has one of two bytes, a buffer's item any: as typedcall/convert/pointer.h."""
-    for at, byte in enumerate(items[:]):
-        if byte > 1 and is_const:
-            raise ValueError(f"item {at} of the buffer is no bool: its byte is {byte}")
-        if byte > 1:
-            items[at] = b"\1"
-
-
 def taker(letters: str) -> Callable[[Any], Any]:
-    """buffer_of(), but None for what the wrapper would refuse, or knows more of: for a shim, which
-    asks it. What bytes and arrays are is known without a look."""
+    """Makes an array of cffi's of an exporter's elements, which is released behind the call; None for what the
+    wrapper would refuse, or knows more of. What bytes and arrays are is known without a look."""
     from_buffer = ffi().from_buffer
     if letters == "*s":
 
@@ -89,8 +50,16 @@ def taker(letters: str) -> Callable[[Any], Any]:
                 return from_buffer(elements, value)
             if of_bytes and type(value) is bytes:
                 return from_buffer(array_of_bytes, value)
-            return buffer_of(letters, value)
+            if not fits_buffer(letters, value):
+                return None
+            made = from_buffer(elements, value)
         except (TypeError, ValueError, BufferError):
             return None
+        is_aligned = int(ffi().cast("uintptr_t", made)) % code.alignment == 0
+        # A C bool has one of two bytes, a buffer's item any.
+        if len(made) and (not is_aligned or code.kind == "bool" and max(ffi().buffer(made)[:]) > 1):
+            release(made)
+            return None
+        return made
 
     return take

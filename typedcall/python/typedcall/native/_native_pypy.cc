@@ -1,0 +1,163 @@
+// The extension module `typedcall.native._native` of PyPy: reads the METH_TYPED metadata in front
+// of a builtin function's name, and calls C functions with the GIL, which cffi lets go of.
+#define TYPEDCALL_WITHOUT_FFI  // so that the module is linked with nothing
+#include "typedcall/provider.h"
+
+// Behind Python.h.
+#include "call.h"
+#include "signatures.h"
+#include "typedcall/tag/native_table.h"
+#include "typedcall/typed_method.h"
+
+#ifndef PYPY_VERSION
+#error "This is the source for PyPy; CPython's is _native.cc"
+#endif
+
+namespace {
+
+using typedcall::object_ref;
+using typedcall::python::native_call;
+
+struct native_state : typedcall::module_state {
+  int exec(PyObject *module);
+};
+
+/// The row behind an extension's function or method; null for anything else. PyCFunction_Check is
+/// true for PyPy's own functions, too, but those have no PyMethodDef and looking for it crashes:
+/// the type must be exactly cpyext's. A bound method is of yet another type; its `__func__` is
+/// ours.
+PyMethodDef *def_of(PyObject *callable) {
+  if (Py_TYPE(callable) == &PyCFunction_Type) {
+    return reinterpret_cast<PyCFunctionObject *>(callable)->m_ml;
+  }
+  if (Py_TYPE(callable) == &PyMethodDescr_Type) {
+    return reinterpret_cast<PyMethodDescrObject *>(callable)->d_method;
+  }
+  return nullptr;
+}
+
+/// Is there nothing that an entry with TAKES_SELF could be given?
+bool has_no_self(PyObject *callable, const PyMethodDef *def) {
+  if (def == nullptr || Py_TYPE(callable) != &PyCFunction_Type) return false;
+  return (def->ml_flags & METH_STATIC) != 0 ||
+         reinterpret_cast<PyCFunctionObject *>(callable)->m_self == nullptr;
+}
+
+/// Appends (signature, flags, address, place, callable). Leaves out what nobody can use, as the C++
+/// resolver does. False with an exception.
+bool append(PyObject *list, const PyNativeCallableEntry &entry, const char *place,
+            PyObject *callable) {
+  if (entry.signature == nullptr || entry.funcptr == nullptr) return true;
+  PyNativeSignature parsed;
+  if (PyNativeSignature_ParseString(entry.signature, &parsed, nullptr) < 0) return true;
+  if (!PyNativeCallable_IsWellFormed(entry.flags, parsed.result)) return true;
+  const bool takes_self = (entry.flags & PyNativeCallable_TAKES_SELF) != 0;
+  if (takes_self && has_no_self(callable, def_of(callable))) return true;
+  const auto row = object_ref::steal(
+      Py_BuildValue("skNsO", entry.signature, static_cast<unsigned long>(entry.flags),
+                    PyLong_FromVoidPtr(entry.funcptr), place, callable));
+  return row && PyList_Append(list, row.get()) == 0;
+}
+
+PyObject *entries(PyObject *callable) {
+  object_ref list = object_ref::steal(PyList_New(0));
+  if (!list) return nullptr;
+  const PyMethodDef *def = def_of(callable);
+  const PyNativeCallableTable *table = PyTypedMethod_Table(def);
+  if (table != nullptr) {
+    for (Py_ssize_t i = 0; i < table->count; ++i) {
+      if (!append(list.get(), table->entries[i], "method metadata", callable)) return nullptr;
+    }
+  } else {
+    // PyPy's own struct, without a table of ours.
+    PyNativeCallableEntry entry;
+    char signature[PyTypedMethod_PYPY_LENGTH];
+    if (PyTypedMethod_ReadPyPy(def, &entry, signature) &&
+        !append(list.get(), entry, "PyPy metadata", callable)) {
+      return nullptr;
+    }
+  }
+  return list.release();
+}
+
+PyObject *check(const char *signature, unsigned long flags, std::uintptr_t address,
+                Py_ssize_t number, const char *name) {
+  const PyNativeCallableEntry entry = {signature, flags, reinterpret_cast<void *>(address)};
+  if (PyNativeCallable_CheckEntry(&entry, number, name) < 0) return nullptr;
+  Py_RETURN_NONE;
+}
+
+bool are_equivalent(const char *one, const char *other) {
+  return PyNativeSignature_Equivalent(one, other) != 0;
+}
+
+bool answers(const char *offered, const char *asked) {
+  return PyNativeSignature_Answers(offered, asked) != 0;
+}
+
+PyObject *call(PyObject *capsule, PyObject *const *args, Py_ssize_t count) {
+  const auto *const native =
+      static_cast<const native_call *>(PyCapsule_GetPointer(capsule, nullptr));
+  if (native == nullptr) return nullptr;
+  const auto nargs = static_cast<std::size_t>(count);
+  if (!native->may_fall_back()) return (*native)(nullptr, nullptr, args, nargs);
+  return native->call_or_fall_back(nullptr, nullptr, args, nargs, [] {
+    Py_INCREF(Py_NotImplemented);
+    return Py_NotImplemented;
+  });
+}
+
+PyObject *make_call(const char *name, const char *signature, unsigned long flags,
+                    std::uintptr_t address) {
+  auto made = native_call::make(name, signature, signature, flags,
+                                reinterpret_cast<void *>(address), false);
+  if (!made) return nullptr;
+  const auto capsule = object_ref::steal(
+      PyCapsule_New(const_cast<native_call *>(made.get()), nullptr, [](PyObject *dying) {
+        delete static_cast<const native_call *>(PyCapsule_GetPointer(dying, nullptr));
+      }));
+  if (!capsule) return nullptr;
+  made.release();
+  static PyMethodDef def = {"call", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(call)),
+                            METH_FASTCALL, nullptr};
+  return PyCFunction_New(&def, capsule.get());
+}
+
+int native_state::exec(PyObject *module) {
+  const auto types =
+      object_ref::steal(PyTuple_Pack(2, reinterpret_cast<PyObject *>(&PyCFunction_Type),
+                                     reinterpret_cast<PyObject *>(&PyMethodDescr_Type)));
+  if (!types || PyObject_SetAttrString(module, "TYPES", types.get()) < 0) return -1;
+  return PyNativeSignature_AddLists(module);
+}
+
+using typedcall::def;
+using typedcall::positional;
+using typedcall::takes_self;
+
+typedcall::method_table methods{
+    def<entries>("entries", positional("callable"),
+                 "(signature, flags, address, place, callable) of every entry in the metadata of "
+                 "an extension's function or method; an empty list for any other object."),
+    def<check>("check", positional("signature"), positional("flags"), positional("address"),
+               positional("number"), positional("name"),
+               "ValueError if that cannot be offered as an entry."),
+    def<PyNativeSignature_ParseForPython>("parse_signature", takes_self,
+                                          PyNativeSignature_PARSE_DOC),
+    def<PyNativeView_DescribeForPython>("describe", takes_self, PyNativeView_DESCRIBE_DOC),
+    def<PyNativeChoice_RankForPython>("rank", PyNativeChoice_RANK_DOC),
+    def<are_equivalent>("are_equivalent", positional("one"), positional("other"),
+                        "Are two signatures the same but for names of integers (`l` and `q`)?"),
+    def<answers>("answers", positional("offered"), positional("asked"),
+                 "Can a function that is offered be called as what is asked for: equivalent, or "
+                 "with more that is const?"),
+    def<make_call>("make_call", positional("name"), positional("signature"), positional("flags"),
+                   positional("address"),
+                   "A function that calls an entry, which it does not keep, with the GIL and what "
+                   "the wrapper would make of the arguments; NotImplemented where it falls back. "
+                   "ValueError for what only libffi can call."),
+};
+
+}  // namespace
+
+TYPEDCALL_MODULE_STATE(_native, "Reads METH_TYPED metadata on PyPy.", methods, native_state);
