@@ -37,6 +37,29 @@ class Metadata(unittest.TestCase):
         (row,) = reader.entries(typed.div)
         self.assertEqual(row[1], Flags.MAY_RAISE | Flags.NEEDS_THREAD)
 
+    def test_numbers_by_index(self):
+        class Number:
+            def __init__(self, value):
+                self.value = value
+
+            def __index__(self):
+                return self.value
+
+        class Fails:
+            def __index__(self):
+                raise LookupError("no number")
+
+        class Complex(Number):
+            def __complex__(self):
+                return 2j
+
+        typed = support.build("typed_functions")
+        for function in (typed.half, typed.turn):
+            self.assertEqual(function(Number(3)), function(3))
+            self.assertRaises(OverflowError, function, Number(10**400))
+            self.assertRaisesRegex(LookupError, "no number", function, Fails())
+        self.assertEqual((typed.half(Complex(3)), typed.turn(Complex(3))), (1.5, typed.turn(2j)))
+
     def test_methods(self):
         scaler = support.build("typed_functions").Scaler
         (row,) = reader.entries(scaler.__dict__["scale"])

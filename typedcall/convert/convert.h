@@ -146,6 +146,11 @@ TYPEDCALL_OUT_OF_LINE inline bool double_from_object(PyObject *object, double *v
     *value = static_cast<double>(integer);
     return true;
   }
+#ifdef PYPY_VERSION
+  const object_ref number = number_of(object, "__float__");
+  object = number.get();
+  if (object == nullptr) return false;
+#endif
   *value = PyFloat_AsDouble(object);
   return !(is_minus_one(*value) && PyErr_Occurred());
 }
@@ -180,6 +185,11 @@ TYPEDCALL_IN_LINE inline bool integer_from_python(PyObject *object, T *value) {
 
 template <class T>
 bool complex_from_python(PyObject *object, T *value) {
+#ifdef PYPY_VERSION
+  const object_ref number = number_of(object, "__complex__");
+  object = number.get();
+  if (object == nullptr) return false;
+#endif
   const Py_complex parts = PyComplex_CheckExact(object)
                                ? reinterpret_cast<PyComplexObject *>(object)->cval
                                : PyComplex_AsCComplex(object);

@@ -27,10 +27,19 @@ inline bool is_numpy_bool(const PyTypeObject *type) {
 #ifdef PYPY_VERSION
 // The slots of classes in Python say nothing there: nb_index is never set, the lengths always are.
 inline bool has_index(PyObject *object) { return PyIndex_Check(object) != 0; }
-inline bool has_length(PyTypeObject *type) {
-  const object_ref name = object_ref::steal(PyUnicode_FromString("__len__"));
-  if (!name) PyErr_Clear();
-  return name && _PyType_Lookup(type, name.get()) != nullptr;
+inline bool has_method(PyTypeObject *type, const char *name) {
+  const object_ref text = object_ref::steal(PyUnicode_FromString(name));
+  if (!text) PyErr_Clear();
+  return text && _PyType_Lookup(type, text.get()) != nullptr;
+}
+inline bool has_length(PyTypeObject *type) { return has_method(type, "__len__"); }
+/// What PyFloat_AsDouble() and PyComplex_AsCComplex() take, which ask for `__index__` from PyPy 8
+/// on only. `first`: the method that they ask for first. Null with an exception.
+inline object_ref number_of(PyObject *object, const char *first) {
+  PyTypeObject *type = Py_TYPE(object);
+  const bool is_index = has_index(object) && !PyLong_Check(object) && !has_method(type, first) &&
+                        !has_method(type, "__float__");
+  return is_index ? object_ref::steal(PyNumber_Index(object)) : object_ref::borrow(object);
 }
 #else
 inline bool has_index(PyObject *object) {
