@@ -48,7 +48,7 @@ typedef struct {
 typedef struct {
   uint64_t mask;      ///< as many of the low bits as the C result has; 0 if these say nothing
   uint64_t expected;  ///< a status of 0, or the error value
-  unsigned char is_value_if_equal;
+  bool is_value_if_equal;
 } PyNativeCheck;
 
 // Returns the thread state that these flags ask for. A function that takes the GIL itself can
@@ -126,7 +126,7 @@ PyNative_INLINE PyNativeCheck PyNativeCheck_Of(enum PyNativeVerdict verdict,
                                                const PyNativeSignature *signature,
                                                uintptr_t flags) {
   const size_t size = PyNativeType_Size(signature->result);
-  PyNativeCheck check = {0, 0, 1};
+  PyNativeCheck check = {0, 0, true};
   switch (verdict) {
     case PyNativeVerdict_UNUSABLE:
     case PyNativeVerdict_RESULT:
@@ -136,10 +136,10 @@ PyNative_INLINE PyNativeCheck PyNativeCheck_Of(enum PyNativeVerdict verdict,
       check.mask = UINT32_MAX;
       break;
     case PyNativeVerdict_ASK:
-      check.is_value_if_equal = 0;
+      check.is_value_if_equal = false;
       break;
     case PyNativeVerdict_MAY_RAISE:
-      check.is_value_if_equal = 0;
+      check.is_value_if_equal = false;
       if (size == 0 || size > sizeof(uint64_t)) break;
       check.mask = UINT64_MAX >> (64 - 8 * size);
       check.expected = PyNativeCheck_Internal_ErrorValue(signature->result, flags, check.mask);

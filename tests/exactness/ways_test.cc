@@ -142,9 +142,10 @@ class Checker {
       std::replace(text.begin(), text.end(), 'l', 'n');
       std::replace(text.begin(), text.end(), 'L', 'N');
     }
-    const std::uintptr_t flags = facts_.kind == Kind::none ? 0
-                                 : is_status()             ? PyNativeCallable_RETURNS_STATUS
-                                                           : PyNativeCallable_MAY_RAISE;
+    const std::uintptr_t raises =
+        is_status() ? PyNativeCallable_RETURNS_STATUS : PyNativeCallable_MAY_RAISE;
+    const std::uintptr_t flags =
+        facts_.kind == Kind::none ? 0 : raises | PyNativeCallable_NEEDS_THREAD;
     for (const way how : {way::trampoline, way::image, way::ffi}) {
       auto made = invoker::make(text.c_str(), flags, subject_.address, how);
       if (made) invokers_.push_back(*made);

@@ -34,6 +34,7 @@ NOT_SWEPT = {
     "PyNativeCallable_InstanceTable": ALLOCATES_NOTHING,
     "PyNativeCallable_IsWellFormed": ALLOCATES_NOTHING,
     "PyNativeCallable_TablesAreEqual": ALLOCATES_NOTHING,
+    "PyNativeCheck_Of": ALLOCATES_NOTHING,
     "PyNativeView_Of": ALLOCATES_NOTHING,
     "PyObject_GetItemData": PEP697,
     "PyObject_GetTypeData": PEP697,

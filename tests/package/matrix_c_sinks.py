@@ -56,6 +56,8 @@ class Callback(CSink):
     """typedcall.callback(), called with the GIL and a data pointer."""
 
     name, prototype, with_data = "callback", staticmethod(ctypes.PYFUNCTYPE), True
+    # An exception waits in it, and it calls nothing meanwhile.
+    threads_share = False
 
     def caller(self, function, entry):
         return self.called_with(function, *entry.python_types())

@@ -149,6 +149,20 @@ class Ufuncs(unittest.TestCase):
             self.assertEqual(chosen(values[::-1]).tolist(), chosen(values).tolist()[::-1])
         self.assertEqual(typedcall.ufunc(functions.three)(self.numpy.int8([5, -5])).tolist(), [0, 1])
 
+    def test_a_narrow_float_stays_one_beside_an_int_that_does_not_fit(self):
+        def mine(x, n):
+            raise NotImplementedError
+
+        takes = {"f": ctypes.c_float, "d": ctypes.c_double, "b": ctypes.c_byte, "l": ctypes.c_long}
+        signatures = "fb->l", "dl->l", "fl->l"
+        made = [ctypes.CFUNCTYPE(ctypes.c_long, *map(takes.get, text[:2]))(lambda x, n, at=at: at)
+                for at, text in enumerate(signatures)]
+        typedcall.tag(mine, signatures, made)
+        self.addCleanup(typedcall.untag, mine)
+        chosen = typedcall.ufunc(mine, "mine")
+        self.assertEqual(chosen(self.numpy.float32(1.5), [5, 300]).tolist(), [0, 2])
+        self.assertEqual(chosen(1.5, [5, 300]).tolist(), [1, 1])
+
     def test_results_that_no_array_has(self):
         def mine(x):
             raise NotImplementedError

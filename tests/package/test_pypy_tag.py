@@ -119,6 +119,7 @@ class Tag(unittest.TestCase):
             def f(x):
                 return x
 
+            f.__name__ = "\0\ud800"
             typedcall.tag(f, "d->d", ctypes.cast(made, ctypes.c_void_p).value, flags=flags)
             self.assertEqual([typedcall.resolve(f, "d->d")(x) for x in (1.0, 1)], [2.0, 2.0])
 

@@ -4,18 +4,17 @@ by the modules that hand functions to other libraries."""
 from __future__ import annotations
 
 import contextlib
-import operator
 from collections.abc import Container, Iterator
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
 from typedcall.calling.api import entries
-from typedcall.record.codes import WHY_NOTHING, kind_of, range_of, rank
+from typedcall.record.codes import WHY_NOTHING
 from typedcall.record.records import Entry, Flags, matching, parse_signature, row_of
 from typedcall.sources import why_not
 from typedcall.tools.foreign import is_unbound, name_of
 
-__all__ = ["HANDLED", "NUMBERS", "VALUES", "Kind", "Step", "choose", "extension_of", "nothing_offered", "offered",
-           "rows_to_rank", "steps", "suitable", "usable", "valueless", "why_nothing"]
+__all__ = ["HANDLED", "NUMBERS", "VALUES", "choose", "extension_of", "nothing_offered", "offered", "rows_to_rank",
+           "suitable", "usable", "valueless", "why_nothing"]
 
 _RAISES = Flags.MAY_RAISE | Flags.RETURNS_STATUS
 #: What the extension modules see to for libraries that call in any thread, and know no exceptions.
@@ -130,82 +129,6 @@ def valueless(entry: Entry, consumer: str, arguments: Container[str] = VALUES) -
         if letters not in arguments:
             return f"has an argument '{letters}', for which {consumer} has no value"
     return "" if result in _RESULTS else f"has a result '{result}', for which {consumer} has no value"
-
-
-class Kind(NamedTuple):
-    """Values of one type: what they are to Python, as typedcall/overload_choice.h has it, and of ints all that may be."""
-
-    name: str
-    range: tuple[int, int] = (0, 0)
-
-
-class Step(NamedTuple):
-    """An overload that values of some types may choose."""
-
-    #: Which one, by number.
-    at: int
-    #: For each argument: does it fit? None: its value decides.
-    fits: list[bool | None]
-
-
-def _in_order(ranked: list[tuple[int, list[int]]]) -> list[int]:
-    """Those that suit, each with a rank for each argument, as docs/ABI.md, 8.8, has them."""
-    left, ordered = list(ranked), []
-    while left:
-        worst = min([max(ranks, default=0) for _, ranks in left])
-        equals = [each for each in left if max(each[1], default=0) == worst]
-        best = equals[0]
-        for each in equals:
-            beating = [other for other in equals if other[1] != each[1] and all(map(operator.le, other[1], each[1]))]
-            if not beating:
-                best = each
-                break
-        ordered.append(best[0])
-        left.remove(best)
-    return ordered
-
-
-def _fits(kind: Kind, letters: str) -> bool | None:
-    if kind.name not in ("BOOL", "INT") or kind_of(letters) not in ("signed", "unsigned"):
-        return True
-    (low, high), (least, most) = kind.range, range_of(letters)
-    if least <= low and high <= most:
-        return True
-    return None if low <= most and least <= high else False
-
-
-def steps(overloads: list[list[str]], given: list[Kind]) -> list[Step]:
-    """The overloads, each the letters of its parameters, that suit values of these kinds, in the order in which Python
-    tries them, up to one that takes all values. docs/ABI.md, 8.7 to 8.9, is the rule; the only one of so many parameters
-    takes the truth of any number for a bool."""
-    ranked = []
-    is_alone = [len(letters) for letters in overloads].count(len(given)) == 1
-    for at, letters in enumerate(overloads):
-        if len(letters) != len(given):
-            continue
-        ranks = [3 if is_alone and kind_of(each) == "bool" else rank(kind.name, each)
-                 for kind, each in zip(given, letters)]
-        if None not in ranks:
-            ranked.append((at, [each for each in ranks if each is not None]))
-    found: list[Step] = []
-    misfits: dict[int, bool | None] = {}
-    for at in _in_order(ranked):
-        fits = [_fits(*pair) for pair in zip(given, overloads[at])]
-        floating = {i for i, each in enumerate(overloads[at]) if kind_of(each) in ("floating", "complex")}
-        for i in floating:
-            fits[i] = misfits.get(i, True)
-        # Who gets here has an int that one of these was too narrow for, and this one makes floating.
-        is_closed = [step for step in found if False not in step.fits
-                     and floating.issuperset([i for i, fit in enumerate(step.fits) if fit is None])]
-        if is_closed:
-            continue
-        found.append(Step(at, fits))
-        if all(fits):
-            break
-        for i, fit in enumerate(fits):
-            if not fit and misfits.get(i) is not False:
-                misfits[i] = fit
-    return found
 
 
 @contextlib.contextmanager

@@ -26,11 +26,12 @@ std::intptr_t convert(const char *from, std::intptr_t step, std::intptr_t count,
                       std::intptr_t to_step) {
   using internal::has_room, internal::load_as;
   bool all_fit = true;
-  for (std::intptr_t i = 0; i < count; ++i) {
-    const From value = load_as<From>(from + i * step);
+  const char *next = from;
+  for (std::intptr_t left = count; left > 0; --left, next += step, to += to_step) {
+    const From value = load_as<From>(next);
     all_fit &= has_room<To>(value);
     const To made = internal::narrowed<To>(value);
-    std::memcpy(to + i * to_step, &made, sizeof(made));
+    std::memcpy(to, &made, sizeof(made));
   }
   if (all_fit) return count;
   std::intptr_t good = 0;

@@ -107,9 +107,8 @@ PyObject *call(PyObject *capsule, PyObject *const *args, Py_ssize_t count) {
   });
 }
 
-PyObject *make_call(const char *name, const char *signature, unsigned long flags,
-                    std::uintptr_t address) {
-  auto made = native_call::make(name, signature, signature, flags,
+PyObject *make_call(const char *signature, unsigned long flags, std::uintptr_t address) {
+  auto made = native_call::make(signature, signature, signature, flags,
                                 reinterpret_cast<void *>(address), false);
   if (!made) return nullptr;
   const auto capsule = object_ref::steal(
@@ -151,8 +150,7 @@ typedcall::method_table methods{
     def<answers>("answers", positional("offered"), positional("asked"),
                  "Can a function that is offered be called as what is asked for: equivalent, or "
                  "with more that is const?"),
-    def<make_call>("make_call", positional("name"), positional("signature"), positional("flags"),
-                   positional("address"),
+    def<make_call>("make_call", positional("signature"), positional("flags"), positional("address"),
                    "A function that calls an entry, which it does not keep, with the GIL and what "
                    "the wrapper would make of the arguments; NotImplemented where it falls back. "
                    "ValueError for what only libffi can call."),

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 from typedcall.calling.choose import HANDLED
 from typedcall.numba.buffers import check_elements, is_copied, takes_array, why_not_array
 from typedcall.numba.refusals import narrower, why_not
-from typedcall.record.choice import Step, Suited, steps
+from typedcall.record.choice import Step, Suited, fit_of, makes_floating, steps
 from typedcall.record.codes import (
     CODES,
     is_buffer,
     kind_of,
     letters_for,
     pointee,
-    range_of,
     rank,
 )
 from typedcall.record.records import Entry
@@ -228,12 +227,7 @@ def _fits(given: Any, letters: str) -> bool | None:
     """Do all values of an argument, whose kind suits, fit the parameter? None: some do."""
     if kind_of_type(given) not in ("bool", "integer"):
         return True
-    if kind_of(letters) not in ("signed", "unsigned"):
-        return True
-    (low, high), (least, most) = _bounds(given), range_of(letters)
-    if least <= low and high <= most:
-        return True
-    return None if low <= most and least <= high else False
+    return fit_of(_bounds(given), letters)
 
 
 def _steps(context: Any, overloads: list[Overload], arguments: tuple[Any, ...]) -> list[Step]:
@@ -246,7 +240,7 @@ def _steps(context: Any, overloads: list[Overload], arguments: tuple[Any, ...]) 
         if None not in ranks:
             suited.append(Suited(overload, [each for each in ranks if each is not None],
                                  [_fits(*pair) for pair in zip(arguments, overload.letters)],
-                                 [kind_of(letters) in ("floating", "complex") for letters in overload.letters]))
+                                 list(map(makes_floating, overload.letters))))
     return steps(suited)
 
 

@@ -10,7 +10,7 @@ import sys
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
-from typedcall.calling.choose import Kind, extension_of, offered, rows_to_rank, steps, suitable
+from typedcall.calling.choose import extension_of, offered, rows_to_rank, suitable
 from typedcall.calling.pickles import ask_again
 from typedcall.numpy.gufuncs import (
     TRUTHS,
@@ -22,7 +22,8 @@ from typedcall.numpy.gufuncs import (
     why_no_rows,
 )
 from typedcall.numpy.pickles import pickle_by_origin, show_loops
-from typedcall.record.codes import CODES, is_place, kind_of, pointee, python_types, range_of
+from typedcall.record.choice import Kind, steps_of_kinds
+from typedcall.record.codes import CODES, describe, is_place, kind_of, pointee, range_of
 from typedcall.record.records import Entry, Flags, has_buffers
 from typedcall.sources.numpy_ import dtype_of, ufunc_api
 from typedcall.tools.foreign import import_path, name_of, text_attribute
@@ -187,7 +188,7 @@ def _all_loops(found: list[Entry], entries: list[Entry], is_alone: bool) -> list
     numbers. Where their values decide, or an int may not fit, the loop looks at each. `found` has all overloads,
     `entries` those that NumPy can call."""
     among = rows_to_rank(found, [entry for entry in entries if CODES[_arrays(entry)[-1]].size <= 8])
-    overloads = [python_types(*row[:2])[0] for row in among]
+    overloads = [describe(*row[:2])[0] for row in among]
     by_row = {entry.signature: entry for entry in reversed(entries)}
     loops: list[_Loop] = []
     own: dict[tuple[str, ...], _Loop] = {}
@@ -195,7 +196,7 @@ def _all_loops(found: list[Entry], entries: list[Entry], is_alone: bool) -> list
         own.setdefault(loop.letters[:-1], loop)
     for given in dict.fromkeys([*own, *_wide_types(entries, is_alone)]):
         led = [each if all(map(_leads_to, given, each)) else ["v"] * len(each) for each in overloads]
-        tried = [among[step.at][0] for step in steps(led, list(map(_kind, given)))]
+        tried = [among[step.overload][0] for step in steps_of_kinds(led, list(map(_kind, given)))]
         candidates = [by_row[each] for each in tried if each in by_row]
         is_first = bool(candidates) and candidates[0].signature == tried[0]
         if given in own and (not is_first or tried == [own[given].entry.signature]):

@@ -74,7 +74,7 @@ class TypedFunction:
             # ctypes, which takes the GIL, also where its thread has it: there a lock does.
             is_wrapped = entry.place.endswith(" metadata")
             flags = entry.flags if is_wrapped else entry.flags | Flags.ACQUIRES_GIL
-            self._native = _native.make_call(self.__name__, entry.signature, int(flags), entry.address)
+            self._native = _native.make_call(entry.signature, int(flags), entry.address)
             self._is_alone = not is_wrapped and not says_threads(entry)
             self._call = self._convert_and_call if self._is_alone or self._falls_back else self._native
             if says_threads(entry):  # cffi lets go of the GIL

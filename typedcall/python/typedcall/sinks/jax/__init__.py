@@ -5,16 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-from typedcall.calling.choose import (
-    HANDLED,
-    Kind,
-    extension_of,
-    offered,
-    rows_to_rank,
-    steps,
-    usable,
-)
-from typedcall.record.codes import CODES, kind_of, python_types
+from typedcall.calling.choose import HANDLED, extension_of, offered, rows_to_rank, usable
+from typedcall.record.choice import Kind, steps_of_kinds
+from typedcall.record.codes import CODES, describe, kind_of
 from typedcall.record.records import Entry, Flags
 from typedcall.tools.foreign import name_of
 from typedcall.tools.locks import RenewedLock
@@ -91,7 +84,7 @@ def _overloads(f: Any, pure: bool) -> list[_Overload]:
     for at, (signature, flags, address) in enumerate(rows):
         name = f"{name_of(f)} {signature}"
         number = _extension().add(name, rows, at, kept, callable_) if address else -1
-        overloads.append(_Overload(signature, *python_types(signature, flags), name, number))
+        overloads.append(_Overload(signature, *describe(signature, flags)[:2], name, number))
     _known[id(f)] = (f, entries, overloads)
     return overloads
 
@@ -103,7 +96,8 @@ def _kind(array: Any) -> Kind:
     if jnp.issubdtype(array.dtype, jnp.bool_):
         return Kind("BOOL", (0, 1))
     if jnp.issubdtype(array.dtype, jnp.integer):
-        limits = jnp.iinfo(array.dtype)
+        iinfo: Any = jnp.iinfo  # untyped
+        limits = iinfo(array.dtype)
         return Kind("INT", (int(limits.min), int(limits.max)))
     if jnp.issubdtype(array.dtype, jnp.floating):
         return Kind("FLOAT" if array.weak_type or array.dtype.itemsize > 4 else "C_FLOAT")
@@ -134,9 +128,9 @@ def _choose(f: Any, overloads: list[_Overload], given: list[Any]) -> tuple[_Over
         counts = " or ".join(map(str, sorted({len(each.letters) for each in overloads})))
         raise TypeError(f"{name_of(f)} takes {counts} arrays in JAX ({len(given)} given)")
     # A default suits each overload: to the choice there are as many arguments as were given.
-    tried = steps([each.letters[:len(given)] if at in completed else [""] * (len(given) + 1)
-                   for at, each in enumerate(overloads)], list(map(_kind, given)))
-    possible = [overloads[step.at] for step in tried]
+    tried = steps_of_kinds([each.letters[:len(given)] if at in completed else [""] * (len(given) + 1)
+                            for at, each in enumerate(overloads)], list(map(_kind, given)))
+    possible = [overloads[step.overload] for step in tried]
     if not possible:
         shown = ", ".join(str(each.dtype) for each in given)
         known = "; ".join(", ".join(map(_dtype, each.letters)) for each in overloads if each.number >= 0)
@@ -144,7 +138,7 @@ def _choose(f: Any, overloads: list[_Overload], given: list[Any]) -> tuple[_Over
     for each in possible:
         if each.number < 0:
             raise TypeError(f"{name_of(f)} has '{each.signature}' for some of these values, which JAX cannot call")
-    return possible[0], _result(f, possible), completed[tried[0].at]
+    return possible[0], _result(f, possible), completed[tried[0].overload]
 
 
 def _result(f: Any, possible: list[_Overload]) -> Any:
