@@ -128,7 +128,7 @@ TEST(Check, ComparesWhatTheDocumentSays) {
     const PyNativeCheck check = PyNativeCheck_Of(verdict, &signature, each.flags);
     EXPECT_EQ(check.mask, each.mask);
     EXPECT_EQ(check.expected, each.expected);
-    EXPECT_EQ(check.is_value_if_equal != 0, each.is_value_if_equal);
+    EXPECT_EQ(check.is_value_if_equal, each.is_value_if_equal);
   }
 }
 

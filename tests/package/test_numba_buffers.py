@@ -92,8 +92,12 @@ class Calls(unittest.TestCase):
             typedcall.tag(first, signature, ctypes.cast(made, ctypes.c_void_p))
             call = nopython_call(first)
             self.assertEqual((call(numpy.array([True])), call(numpy.array([False, True]))), (1, 0))
-            with self.assertRaisesRegex(ValueError, "bytes other than 0 and 1"):
-                call(numpy.array([1, 2], "u1").view(bool))
+            others = numpy.array([2, 1], "u1")
+            if "k" in signature:
+                with self.assertRaisesRegex(ValueError, "bytes other than 0 and 1"):
+                    call(others.view(bool))
+            else:
+                self.assertEqual((call(others.view(bool)), others.tolist()), (1, [1, 1]))
             # Behind its address nobody knows how many there are; that of a float's array was taken, too.
             for values in (numpy.array([0.5]), numpy.array([True])):
                 with self.assertRaisesRegex(numba.TypingError, "pass the array itself"):

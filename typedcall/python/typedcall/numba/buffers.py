@@ -77,11 +77,11 @@ def parts_of(context: Any, builder: Any, given: Any, value: Any) -> tuple[Any, A
 
 def check_items(context: Any, builder: Any, letters: str, pointer: Any, count: Any) -> None:
     """Numba's types do not say it, and compilers take it for granted: ValueError as in the wrapper where
-    items are not aligned, or a bool is a byte other than 0 and 1."""
+    items are not aligned, or a bool is a byte other than 0 and 1 and may not become 1."""
     from llvmlite import ir
 
     if CODES[pointee(letters)].kind == "bool":
-        _check_bools(context, builder, pointer, count)
+        (_check_bools if is_const(letters) else _make_bools)(context, builder, pointer, count)
         return
     alignment = CODES[pointee(letters)].alignment
     if alignment == 1:
@@ -94,6 +94,19 @@ def check_items(context: Any, builder: Any, letters: str, pointer: Any, count: A
     with builder.if_then(bad, likely=False):
         text = f"the buffer's items are not aligned to {alignment} bytes"
         context.call_conv.return_user_exc(builder, ValueError, (text,))
+
+
+def _make_bools(context: Any, builder: Any, pointer: Any, count: Any) -> None:
+    """Where C code may write, other bytes than 0 and 1 become 1."""
+    from llvmlite import ir
+    from numba.core import cgutils
+
+    byte = ir.IntType(8)
+    bytes_ = builder.bitcast(pointer, byte.as_pointer())
+    with cgutils.for_range(builder, count) as loop:
+        place = builder.gep(bytes_, [loop.index])
+        with builder.if_then(builder.icmp_unsigned(">", builder.load(place), ir.Constant(byte, 1)), likely=False):
+            builder.store(ir.Constant(byte, 1), place)
 
 
 def _check_bools(context: Any, builder: Any, pointer: Any, count: Any) -> None:
