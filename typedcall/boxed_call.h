@@ -6,12 +6,15 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "typedcall/attach.h"
 #include "typedcall/convert/boxed_buffer.h"
 #include "typedcall/convert/by_name.h"
 #include "typedcall/convert/convert.h"
 #include "typedcall/namespace.h"
 #include "typedcall/stats.h"
+
+#ifndef PYPY_VERSION  // whose threads are always attached
+#include "typedcall/attach.h"
+#endif
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -24,27 +27,31 @@ class python_callable {
   python_callable() = default;
   /// It takes all arguments by position.
   python_callable(PyObject *callable) : callable_(callable) {}
+
+  PyObject *get() const { return callable_; }
+  /// Of the last arguments, a tuple; null: none.
+  PyObject *names() const { return names_.get(); }
+#ifndef PYPY_VERSION
   /// It is called with `count` arguments, the last ones by name where it takes them so only, in
   /// this interpreter. False with MemoryError.
   bool set(PyObject *callable, std::size_t count) {
     callable_ = callable;
     return find_names(callable, count, &names_) && home_.set_current();
   }
-
-  PyObject *get() const { return callable_; }
-  /// Of the last arguments, a tuple; null: none.
-  PyObject *names() const { return names_.get(); }
   const home_interpreter &home() const { return home_; }
   /// run_attached_to(). GIL: none, or held.
   template <class Call>
   bool attached(const Call &call) const {
     return run_attached_to(home_, callable_, call);
   }
+#endif
 
  private:
   PyObject *callable_ = nullptr;
   object_ref names_;
+#ifndef PYPY_VERSION
   home_interpreter home_;
+#endif
 };
 
 /// The arguments of one call of a Python callable, made of what C has. GIL: held.

@@ -166,9 +166,9 @@ def _branch(
     return ["if %s:" % (" and ".join(tests) or "True"), *("    " + line for line in called)]
 
 
-def _source(name: str, choices: Sequence[_Choice], parameters: Parameters | None) -> str:
+def _source(name: str, choices: Sequence[_Choice], parameters: Parameters | None, positional: int) -> str:
     """Closure cells, because the globals of a plain `exec` are four times as slow. With `parameters` the
-    shim has these, else it takes whatever comes."""
+    shim has these, else it takes whatever comes, and calls natively with up to `positional` arguments."""
     natives = "".join(f", _native{i}, _place{i}, _free{i}, _take{i}" for i in range(len(choices)))
     count = len(parameters.names) if parameters is not None else 0
     defaults = ", _refused" * bool(count) + "".join(f", _default{i}" for i in range(count))
@@ -203,7 +203,7 @@ def _source(name: str, choices: Sequence[_Choice], parameters: Parameters | None
         ]
         return "\n".join(lines)
     lines += [f"    def {name}(*args, **keywords):", "        if not keywords:"]
-    for arity in sorted({len(choice.types) for choice in choices}):
+    for arity in sorted({len(choice.types) for choice in choices if len(choice.types) <= positional}):
         arguments = [f"_{i}" for i in range(arity)]
         lines.append(f"            if _len(args) == {arity}:")
         if arity:
@@ -244,6 +244,8 @@ def _compile(
     wrapper: Any, choices: Sequence[_Choice], parameters: Parameters | None = None
 ) -> Any:
     """Compiled for each function: the JIT then knows the closure of each piece of code."""
+    # What goes by name only goes to the wrapper, unless the shim has these names.
+    positional = parameters.positional if parameters is not None else max(len(choice.types) for choice in choices)
     defaults = _named(parameters, choices)
     if defaults is None or parameters is None:
         parameters, defaults = None, []
@@ -255,7 +257,7 @@ def _compile(
         name = "shim"  # the name in profiles, and none of those that the code uses
     namespace: dict[str, Any] = {}
     file = "<typedcall shim of %s>" % (text_attribute(wrapper, "__qualname__") or name)
-    exec(compile(_source(name, choices, parameters), file, "exec"), namespace)
+    exec(compile(_source(name, choices, parameters, positional), file, "exec"), namespace)
     natives: list[Any] = []
     for entry in (choice.entry for choice in choices):
         place = new_place(entry) if entry.flags & Flags.FALLS_BACK else None
