@@ -52,10 +52,11 @@ def numba_type(letters: str) -> Any:
         return types.complex128
     if code.kind == "pointer":
         return types.voidptr
-    instead = {"string": "; offer '&kB', and pass the .ctypes of an array of its bytes, with a 0 at the end",
-               "object": "; call it in `with numba.objmode():`"}.get(code.kind, "")
-    has_none = "has no UTF-8" if code.kind == "string" else "has no type"
-    raise ValueError(f"Numba {has_none} for {letters!r} ({code.c_type}){instead}")
+    if code.kind == "string":
+        raise ValueError(f"Numba has no UTF-8 for {letters!r} ({code.c_type}); offer '&kB', and pass the .ctypes of an "
+                         "array of its bytes, with a 0 at the end")
+    instead = "; call it in `with numba.objmode():`" if code.kind == "object" else ""
+    raise ValueError(f"Numba has no type for {letters!r} ({code.c_type}){instead}")
 
 
 class Case:
