@@ -12,6 +12,13 @@
 #include "typedcall/native_callable.h"
 #include "typedcall/signature.h"
 
+/// The flags that a view and a check have in them: calling an entry as these say obeys them. The
+/// others that must be understood ask more of a caller: self, errno, results that differ.
+#define PyNativeView_HANDLED                                                                    \
+  (PyNativeCallable_NEEDS_THREAD | PyNativeCallable_ACQUIRES_GIL | PyNativeCallable_MAY_RAISE | \
+   PyNativeCallable_ERROR_IS_NEG_ZERO | PyNativeCallable_RETURNS_STATUS |                       \
+   PyNativeCallable_FALLS_BACK)
+
 /// How the C function tells the outcome of a call. Code that tells them apart by `switch` has no
 /// `default`: compilers warn of one that is missing. Source: docs/ABI.md, 3.8 to 3.15.
 enum PyNativeVerdict {

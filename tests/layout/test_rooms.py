@@ -30,6 +30,15 @@ ARROWS = {
 }
 # A sink uses no other one, but for a LowLevelCallable that is a callback.
 BETWEEN_SINKS = {("sinks.scipy", "sinks.callbacks")}
+# What a sink's C++ includes of the project: the engine, and what its module is written with. And who needs more: DuckDB
+# has whole vectors for compiled loops; callbacks pass on what is C already, to a callee that has a signature.
+ENGINE = {"typedcall/calling.h", "typedcall/provider.h"}
+UNDER_THE_ENGINE = {
+    "sql/duckdb_values.h": {"typedcall/loop.h"},
+    "callbacks/callback.h": {"typedcall/" + name for name in (
+        "callback/waiting_exception.h", "casting.h", "invoker.h", "loop.h")},
+    "callbacks/_callbacks.cc": {"typedcall/resolve.h"},
+}
 AT_THE_TOP = 12
 IMPORTS_IN_C = re.compile(r'PyImport_Import\w*\("(typedcall\.[^"]+)"')
 INCLUDE = re.compile(r'^\s*#\s*include\s+"((?!core/|typedcall/)[^"]+)"', re.MULTILINE)
@@ -157,6 +166,15 @@ class Rooms(unittest.TestCase):
         sinks = {tuple(".".join(each.split(".")[:2]) for each in pair) for pair in arrows()
                  if all(room_of(each) == "sinks" for each in pair)}
         self.assertEqual({pair for pair in sinks if pair[0] != pair[1]}, BETWEEN_SINKS)
+
+    def test_sinks_include_the_engine(self):
+        found = {}
+        for path in (PACKAGE / "sinks").rglob("*"):
+            if path.suffix in (".cc", ".h"):
+                text = path.read_text(encoding="utf-8")
+                more = set(re.findall(r'(?m)^#include "((?:core|typedcall)/[^"]+)"', text)) - ENGINE
+                found.update({str(path.relative_to(PACKAGE / "sinks")): more} if more else {})
+        self.assertEqual(found, UNDER_THE_ENGINE)
 
     def test_contributing_says_what_the_table_says(self):
         text = (PACKAGE.parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("| room of the package |")[2]

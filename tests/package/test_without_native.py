@@ -61,7 +61,7 @@ class InPython(unittest.TestCase):
         self.native = _native
 
     def test_lists(self):
-        for name in ("TYPE_CODES", "FLAGS", "ABI_MASK", "MANDATORY_MASK"):
+        for name in ("TYPE_CODES", "FLAGS", "ABI_MASK", "MANDATORY_MASK", "HANDLED"):
             ours, compiled = getattr(no_native, name), getattr(self.native, name)
             if name == "ABI_MASK":  # a C long, and none on platforms where it would be negative
                 compiled &= 0xffffffff

@@ -61,6 +61,12 @@ struct given {
             native_value::of(data).bits, static_cast<std::int64_t>(size)};
   }
 
+  /// A text that is no UTF-8: OTHER, with its address.
+  static given no_text(const void *bytes) {
+    return {PyNativeGiven_OTHER, PyNativeKind_VOID, 0, true, native_value::of(bytes).bits, 0};
+  }
+  bool is_no_text() const { return kind == PyNativeGiven_OTHER && element_size == 0 && bits != 0; }
+
   bool is_int() const { return kind == PyNativeGiven_BOOL || kind == PyNativeGiven_INT; }
   /// BOOL and INT: as a double, as Python rounds it.
   double as_real() const {
@@ -68,6 +74,30 @@ struct given {
                      : static_cast<double>(static_cast<std::int64_t>(bits));
   }
 };
+
+/// A value of C that is no buffer, as Python has it: a result, or what a closure was called with.
+/// `v` and a null text are nothing().
+inline given given_of(const value_type &type, const void *place) {
+  const std::uint64_t bits = type.bits_at(place);
+  switch (type.kind) {
+    case PyNativeKind_SIGNED:
+      return given::integer(static_cast<std::int64_t>(bits));
+    case PyNativeKind_UNSIGNED:
+      return given::unsigned_integer(bits);
+    case PyNativeKind_BOOL:
+      return given::boolean((bits & 0xff) != 0);
+    case PyNativeKind_FLOATING:
+      return given::real(type.real_in(bits));
+    case PyNativeKind_STRING: {
+      const char *const text = native_value{bits}.get<const char *>();
+      const std::size_t size = text != nullptr ? std::strlen(text) : 0;
+      const bool is_text = is_utf8(reinterpret_cast<const unsigned char *>(text), size);
+      return is_text ? given::text(text, size) : given::no_text(text);
+    }
+    default:
+      return given::nothing();
+  }
+}
 
 enum class taken { yes, out_of_range, no };
 

@@ -2,7 +2,7 @@
 import ctypes
 import numba
 import typedcall
-from typedcall.calling.choose import HANDLED
+from typedcall.record.records import HANDLED
 
 PLACES = {"name", "object"}
 #: It is not asked for a signature: it has types, and chooses among the entries that it handles.

@@ -9,18 +9,14 @@ from typing import Any, Callable
 
 from typedcall.calling.api import entries
 from typedcall.record.codes import WHY_NOTHING
-from typedcall.record.records import Entry, Flags, matching, parse_signature, row_of
+from typedcall.record.records import HANDLED, Entry, Flags, matching, parse_signature, row_of
 from typedcall.sources import why_not
 from typedcall.tools.foreign import is_unbound, name_of
 
-__all__ = ["HANDLED", "NUMBERS", "VALUES", "choose", "extension_of", "nothing_offered", "offered", "rows_to_rank",
+__all__ = ["NUMBERS", "VALUES", "choose", "extension_of", "nothing_offered", "offered", "rows_to_rank",
            "suitable", "usable", "valueless", "why_nothing"]
 
 _RAISES = Flags.MAY_RAISE | Flags.RETURNS_STATUS
-#: What the extension modules see to for libraries that call in any thread, and know no exceptions.
-HANDLED = _RAISES | (
-    Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL | Flags.ERROR_IS_NEG_ZERO | Flags.FALLS_BACK
-)
 #: The arguments for which runtimes with types of their own have values, all of them.
 NUMBERS = frozenset("?bBhHiIlLqQnNfd")
 VALUES = NUMBERS | {"s", "*s", "*kB"}

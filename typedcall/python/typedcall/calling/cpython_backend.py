@@ -8,7 +8,7 @@ from typing import Any, Callable
 from typedcall.native import _native
 from typedcall.native._native import TypedFunction
 from typedcall.places.tagging import Row
-from typedcall.record.records import Entry, Flags, row_of
+from typedcall.record.records import HANDLED, Entry, Flags, row_of
 from typedcall.tools.identity import IdentityTable
 from typedcall.tools.parameters import arrangement_of, has_keyword_only
 from typedcall.tools.parameters import refuse as refuse_arguments
@@ -21,17 +21,8 @@ __all__ = [
 #: Do consumers written in C and C++ look where tag() writes?
 HAS_SIDE_TABLE = True
 
-#: What a call from Python handles: it has the GIL, looks for exceptions, passes self, and calls the
-#: callable where the function falls back. It cannot keep errno, and whoever wants results that differ says so.
-CAPABILITIES = (
-    Flags.NEEDS_THREAD
-    | Flags.ACQUIRES_GIL
-    | Flags.MAY_RAISE
-    | Flags.ERROR_IS_NEG_ZERO
-    | Flags.RETURNS_STATUS
-    | Flags.TAKES_SELF
-    | Flags.FALLS_BACK
-)
+#: What a call from Python handles: it passes self, too. It cannot keep errno, and whoever wants results that differ says so.
+CAPABILITIES = HANDLED | Flags.TAKES_SELF
 
 # The extension module calls these for keywords and defaults; it imports nothing of the package.
 _native.arrangement_of = arrangement_of

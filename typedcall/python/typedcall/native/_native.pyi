@@ -11,6 +11,7 @@ FLAGS: tuple[tuple[str, int, str], ...]
 KINDS: tuple[str, ...]
 ABI_MASK: int
 MANDATORY_MASK: int
+HANDLED: int
 
 _Row = tuple[str, int, int, str, Any]
 

@@ -9,7 +9,7 @@ import struct
 import sys
 from typing import Any
 
-__all__ = ["ABI_MASK", "FLAGS", "MANDATORY_MASK", "TYPE_CODES", "WHY_NOTHING", "answers", "are_equivalent",
+__all__ = ["ABI_MASK", "FLAGS", "HANDLED", "MANDATORY_MASK", "TYPE_CODES", "WHY_NOTHING", "answers", "are_equivalent",
            "describe", "parse_signature", "rank"]
 
 #: Why nothing is offered.
@@ -33,6 +33,7 @@ FLAGS: tuple[tuple[str, int, str], ...] = (
     ("SHORT", 0x040000, "may block"),
 )
 _FLAGS = {name: bit for name, bit, _ in FLAGS}
+HANDLED = 0x011F
 
 
 def _code(letters: str, c_type: str, kind: str, of: Any, count: int = 1) -> tuple[str, str, str, int, int, bool]:

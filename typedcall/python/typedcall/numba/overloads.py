@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from typedcall.calling.choose import HANDLED
 from typedcall.numba.buffers import check_elements, is_copied, takes_array, why_not_array
 from typedcall.numba.refusals import narrower, why_not
 from typedcall.record.choice import Step, Suited, fit_of, makes_floating, steps
@@ -18,7 +17,7 @@ from typedcall.record.codes import (
     pointee,
     rank,
 )
-from typedcall.record.records import Entry
+from typedcall.record.records import HANDLED, Entry
 from typedcall.tools.parameters import constant_of
 
 __all__ = ["Case", "Choice", "Overload", "is_omitted", "kind_of_type", "letters_of_type",

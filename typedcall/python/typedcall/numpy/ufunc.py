@@ -24,7 +24,7 @@ from typedcall.numpy.gufuncs import (
 from typedcall.numpy.pickles import pickle_by_origin, show_loops
 from typedcall.record.choice import Kind, steps_of_kinds
 from typedcall.record.codes import CODES, describe, is_place, kind_of, pointee, range_of
-from typedcall.record.records import Entry, Flags, has_buffers
+from typedcall.record.records import HANDLED, Entry, Flags, has_buffers
 from typedcall.sources.numpy_ import dtype_of, ufunc_api
 from typedcall.tools.foreign import import_path, name_of, text_attribute
 from typedcall.tools.locks import RenewedLock
@@ -32,10 +32,8 @@ from typedcall.tools.parameters import by_position
 
 __all__ = ["dtype_of", "ufunc"]
 
-#: A loop without THREAD_SAFE is run with the GIL, for which it waits.
-_CAPABILITIES = Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL
 #: Behind a loop that took the GIL NumPy looks for an exception, but not before 1.22.
-_RAISES = Flags.MAY_RAISE | Flags.ERROR_IS_NEG_ZERO | Flags.RETURNS_STATUS | Flags.FALLS_BACK
+_RAISES = HANDLED & ~(Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL)
 # A ufunc's `__name__` is the path to it below this module.
 # By function and signature; written with the lock, by whoever comes first.
 _keeping = RenewedLock()
@@ -110,7 +108,7 @@ def _capabilities() -> Flags:
     import numpy
 
     version = tuple(int(part) for part in numpy.__version__.split(".")[:2])
-    return _CAPABILITIES | _RAISES if version >= (1, 22) else _CAPABILITIES
+    return HANDLED if version >= (1, 22) else HANDLED & ~_RAISES
 
 
 _MOST_WIDE_LOOPS = 64

@@ -9,6 +9,7 @@ try:
     from typedcall.native._native import (
         ABI_MASK,
         FLAGS,
+        HANDLED,
         MANDATORY_MASK,
         TYPE_CODES,
         answers,
@@ -23,6 +24,7 @@ except ModuleNotFoundError as error:  # one that is there and cannot be loaded i
     from typedcall.native.no_native import (
         ABI_MASK,
         FLAGS,
+        HANDLED,
         MANDATORY_MASK,
         TYPE_CODES,
         WHY_NOTHING,
@@ -37,7 +39,7 @@ else:
     WHY_NOTHING = ""
 
 __all__ = [
-    "ABI_MASK", "CODES", "Code", "FLAGS", "MANDATORY_MASK", "WHY_NOTHING", "answers", "are_equivalent",
+    "ABI_MASK", "CODES", "Code", "FLAGS", "HANDLED", "MANDATORY_MASK", "WHY_NOTHING", "answers", "are_equivalent",
     "c_letters", "describe", "has_error_value", "is_buffer", "is_const", "is_place", "kind_of", "letters_for",
     "parse_signature", "pointee", "range_of", "rank",
 ]

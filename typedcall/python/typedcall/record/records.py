@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Optional, Union
 
+from typedcall.record import codes
 from typedcall.record.codes import (
     ABI_MASK,
     FLAGS,
@@ -17,7 +18,7 @@ from typedcall.record.codes import (
     pointee,
 )
 
-__all__ = ["BARE_LAYOUT", "EVERYTHING", "PROMISES", "Entry", "Flags", "Found", "View", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
+__all__ = ["BARE_LAYOUT", "EVERYTHING", "HANDLED", "PROMISES", "Entry", "Flags", "Found", "View", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
 
 #: Handles whatever an entry may ask of its caller.
 EVERYTHING = MANDATORY_MASK
@@ -76,6 +77,9 @@ class Flags(enum.IntFlag):
         return ", ".join(words)
 
 
+#: What entries ask of a caller that calls them by their view, as the extension modules do: all but self, errno and
+#: results that differ.
+HANDLED = Flags(codes.HANDLED)
 #: What says of a function that it needs no GIL, where nothing says the contrary.
 PROMISES = Flags.THREAD_SAFE | Flags.PURE
 

@@ -9,9 +9,9 @@ import struct
 from collections.abc import Mapping
 from typing import Any, Callable
 
-from typedcall.calling.choose import HANDLED, extension_of, nothing_offered, offered
+from typedcall.calling.choose import extension_of, nothing_offered, offered
 from typedcall.record.codes import CODES
-from typedcall.record.records import Entry, Flags, row_of
+from typedcall.record.records import HANDLED, Entry, Flags, row_of
 from typedcall.sinks.callbacks.shape import Shape, Views, Way, parse, ways
 from typedcall.sources import ctypes_
 from typedcall.tools.foreign import name_of

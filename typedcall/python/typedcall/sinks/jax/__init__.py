@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-from typedcall.calling.choose import HANDLED, extension_of, offered, rows_to_rank, usable
+from typedcall.calling.choose import extension_of, offered, rows_to_rank, usable
 from typedcall.record.choice import Kind, steps_of_kinds
 from typedcall.record.codes import CODES, describe, kind_of
-from typedcall.record.records import Entry, Flags
+from typedcall.record.records import HANDLED, Entry, Flags
 from typedcall.tools.foreign import name_of
 from typedcall.tools.locks import RenewedLock
 from typedcall.tools.parameters import MISSING, by_position, constant_of, parameters_of

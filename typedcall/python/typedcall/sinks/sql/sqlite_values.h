@@ -25,28 +25,24 @@ __attribute__((noinline, cold)) inline void set_error(api_table &api, sqlite3_co
 
 __attribute__((noinline)) inline void give_other(api_table &api, sqlite3_context *context,
                                                  const value_type &type, const void *place) {
-  const std::uint64_t bits = type.bits_at(place);
-  switch (type.kind) {
-    case PyNativeKind_SIGNED:
-      return api.result_int64(context, static_cast<std::int64_t>(bits));
-    case PyNativeKind_UNSIGNED:
-      if (bits <= INT64_MAX) return api.result_int64(context, static_cast<std::int64_t>(bits));
+  const given value = calling::given_of(type, place);
+  const native_value bits{value.bits};
+  switch (value.kind) {
+    case PyNativeGiven_BOOL:
+      return api.result_int(context, value.bits != 0);
+    case PyNativeGiven_INT:
+      if (value.size == 0) return api.result_int64(context, bits.get<std::int64_t>());
       return api.result_error(context, "OverflowError: too large for an INTEGER of SQLite", -1);
-    case PyNativeKind_BOOL:
-      return api.result_int(context, (bits & 1) != 0);
-    case PyNativeKind_FLOATING:
-      return api.result_double(context, type.real_in(bits));
-    case PyNativeKind_STRING: {
-      const char *const text = native_value{bits}.get<const char *>();
-      if (text == nullptr) return;
-      const std::size_t length = std::strlen(text);
-      if (is_utf8(reinterpret_cast<const unsigned char *>(text), length)) {
-        return api.result_text64(context, text, length, SQLITE_TRANSIENT, SQLITE_UTF8);
+    case PyNativeGiven_FLOAT:
+      return api.result_double(context, bits.get<double>());
+    case PyNativeGiven_STR:
+      return api.result_text64(context, bits.get<const char *>(),
+                               static_cast<sqlite3_uint64>(value.size), SQLITE_TRANSIENT,
+                               SQLITE_UTF8);
+    default:  // NULL, as the result is already
+      if (value.is_no_text()) {
+        api.result_error(context, "UnicodeDecodeError: the result is no UTF-8", -1);
       }
-      return api.result_error(context, "UnicodeDecodeError: the result is no UTF-8", -1);
-    }
-    default:  // `v`: NULL, as the result is already
-      return;
   }
 }
 

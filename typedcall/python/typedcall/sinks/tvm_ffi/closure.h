@@ -3,9 +3,6 @@
 #ifndef TYPEDCALL_PYTHON_TVM_FFI_CLOSURE_H_
 #define TYPEDCALL_PYTHON_TVM_FFI_CLOSURE_H_
 
-#include "typedcall/error_value.h"
-#include "typedcall/object_ref.h"
-
 #include "values.h"
 
 #include <ffi.h>
@@ -78,12 +75,12 @@ class tvm_closure {
       std::memcpy(&to->real, from[0], sizeof(to->real));
       return 0;
     }
-    const std::uint64_t bits = type.bits_at(from[0]);
     if (type.is_buffer) {
+      const char *data;
       Py_ssize_t count;
+      std::memcpy(&data, from[0], sizeof(data));
       std::memcpy(&count, from[1], sizeof(count));
-      *bytes = {count > 0 ? reinterpret_cast<const char *>(bits) : "",
-                static_cast<std::size_t>(count)};
+      *bytes = {count > 0 ? data : "", static_cast<std::size_t>(count)};
       if (type.is_text) {
         if (api_.make_text(bytes, to) != 0) return -1;
         return to->type >= kTvmObject ? 1 : 0;
@@ -92,25 +89,12 @@ class tvm_closure {
       to->pointer = bytes;
       return 0;
     }
-    switch (type.kind) {
-      case PyNativeKind_FLOATING:
-        to->type = kTvmFloat;
-        to->real = type.real_in(bits);
-        return 0;
-      case PyNativeKind_BOOL:
-        to->type = kTvmBool;
-        to->integer = (bits & 0xff) != 0;
-        return 0;
-      case PyNativeKind_STRING:
-        to->text = reinterpret_cast<const char *>(bits);
-        to->type = to->text != nullptr ? kTvmRawText : kTvmNone;
-        return 0;
-      default:
-        to->type = kTvmInt;
-        to->integer = static_cast<std::int64_t>(bits);
-        // Above that tvm-ffi has big integers, which are objects.
-        return type.kind == PyNativeKind_UNSIGNED && to->integer < 0 ? -1 : 0;
+    if (type.is_text) {
+      std::memcpy(&to->text, from[0], sizeof(to->text));
+      to->type = to->text != nullptr ? kTvmRawText : kTvmNone;
+      return 0;
     }
+    return put_number(calling::given_of(type, from[0]), to) ? 0 : -1;
   }
 
   /// What came back as a C value; false where it is none of this type, or does not fit.

@@ -168,6 +168,26 @@ inline given look_at(const tvm_any &value, char *scratch) {
   }
 }
 
+/// A number, or None for nothing. False: an int that tvm-ffi has as an object only.
+inline bool put_number(const given &value, tvm_any *to) {
+  switch (value.kind) {
+    case PyNativeGiven_BOOL:
+      to->type = kTvmBool;
+      to->integer = static_cast<std::int64_t>(value.bits);
+      return true;
+    case PyNativeGiven_INT:
+      to->type = kTvmInt;
+      to->integer = static_cast<std::int64_t>(value.bits);
+      return value.size == 0;
+    case PyNativeGiven_FLOAT:
+      to->type = kTvmFloat;
+      to->real = native_value{value.bits}.get<double>();
+      return true;
+    default:
+      return true;
+  }
+}
+
 /// A C function's result, where it stands, as the value that is given back.
 inline int give(const tvm_api &api, const value_type &type, const void *place, tvm_any *to) {
   *to = {kTvmNone, 0, {0}};
@@ -176,37 +196,17 @@ inline int give(const tvm_api &api, const value_type &type, const void *place, t
     std::memcpy(&to->real, place, sizeof(to->real));
     return 0;
   }
-  const std::uint64_t bits = type.bits_at(place);
-  switch (type.kind) {
-    case PyNativeKind_FLOATING:
-      to->type = kTvmFloat;
-      to->real = type.real_in(bits);
-      return 0;
-    case PyNativeKind_UNSIGNED:
-      if (bits > INT64_MAX) {
-        return api.fail("OverflowError", "the result is too large for an int of tvm-ffi");
-      }
-      [[fallthrough]];
-    case PyNativeKind_SIGNED:
-      to->type = kTvmInt;
-      to->integer = static_cast<std::int64_t>(bits);
-      return 0;
-    case PyNativeKind_BOOL:
-      to->type = kTvmBool;
-      to->integer = static_cast<std::int64_t>(bits & 1);
-      return 0;
-    case PyNativeKind_STRING: {
-      const char *const text = native_value{bits}.get<const char *>();
-      if (text == nullptr) return 0;
-      const tvm_bytes bytes = {text, std::strlen(text)};
-      if (!is_utf8(reinterpret_cast<const unsigned char *>(text), bytes.size)) {
-        return api.fail("ValueError", "the result is no UTF-8");
-      }
-      return api.make_text(&bytes, to);
-    }
-    default:  // `v`
-      return 0;
+  const given value = calling::given_of(type, place);
+  if (value.kind == PyNativeGiven_STR) {
+    const tvm_bytes bytes = {native_value{value.bits}.get<const char *>(),
+                             static_cast<std::size_t>(value.size)};
+    return api.make_text(&bytes, to);
   }
+  if (value.is_no_text()) return api.fail("ValueError", "the result is no UTF-8");
+  if (!put_number(value, to)) {
+    return api.fail("OverflowError", "the result is too large for an int of tvm-ffi");
+  }
+  return 0;
 }
 
 }  // namespace typedcall::python
