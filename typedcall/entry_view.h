@@ -107,20 +107,17 @@ PyNative_INLINE PyNativeView PyNativeView_Of(const PyNativeSignature *signature,
 // Returns the error value's bits in a register, of a type that has these many.
 PyNative_INLINE uint64_t PyNativeCheck_Internal_ErrorValue(PyNativeType type, uintptr_t flags,
                                                            uint64_t mask) {
-  switch (PyNativeType_Kind(type)) {
-    case PyNativeKind_SIGNED:
-    case PyNativeKind_UNSIGNED:
+  switch (PyNativeType_Passed(type)) {
+    case PyNativePassed_SIGNED:
+    case PyNativePassed_UNSIGNED:
       return mask;
-    case PyNativeKind_FLOATING:
+    case PyNativePassed_FLOATING:
       if ((flags & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0) return UINT64_C(1) << 63;
       // -1.0 of IEEE 754.
       return mask == UINT32_MAX ? UINT64_C(0xBF800000) : UINT64_C(0xBFF0000000000000);
-    case PyNativeKind_POINTER:
-    case PyNativeKind_STRING:
-    case PyNativeKind_OBJECT:
-    case PyNativeKind_VOID:
-    case PyNativeKind_BOOL:
-    case PyNativeKind_COMPLEX:
+    case PyNativePassed_ADDRESS:
+    case PyNativePassed_NOTHING:
+    case PyNativePassed_COMPLEX:
       break;
   }
   return 0;  // NULL

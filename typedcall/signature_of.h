@@ -30,6 +30,11 @@ constexpr int code_of() {
 template <class T>
 constexpr bool has_code = code_of<T>() >= 0;
 
+/// One of C's integers; a bool is none.
+template <class T>
+constexpr bool is_integer_type = PyNativeCode_Kind(code_of<T>()) == PyNativeKind_SIGNED ||
+                                 PyNativeCode_Kind(code_of<T>()) == PyNativeKind_UNSIGNED;
+
 /// A floating type itself, the type of a complex one's parts; for all others any.
 template <PyNativeKind kind, class T>
 struct real_type {

@@ -110,22 +110,19 @@ inline constexpr compiled_loops loops_of = {
 constexpr unsigned kernel_class(PyNativeType type) {
   const unsigned size = static_cast<unsigned>(PyNativeType_Size(type));
   const PyNativeKind kind = PyNativeType_Kind(type);
-  switch (kind) {
-    case PyNativeKind_BOOL:
-    case PyNativeKind_FLOATING:
+  switch (kind == PyNativeKind_OBJECT ? PyNativePassed_NOTHING : PyNativeType_Passed(type)) {
+    case PyNativePassed_FLOATING:
       break;
-    case PyNativeKind_SIGNED:
-    case PyNativeKind_UNSIGNED:
-    case PyNativeKind_POINTER:
-    case PyNativeKind_STRING:
+    case PyNativePassed_SIGNED:
+    case PyNativePassed_UNSIGNED:
+    case PyNativePassed_ADDRESS:
       // Where calls are checked against the prototype, it has to be the very one.
       if (TYPEDCALL_REGISTER_IMAGE && size >= sizeof(int)) {
         return size * 16 + PyNativeKind_SIGNED + 1;
       }
       break;
-    case PyNativeKind_VOID:
-    case PyNativeKind_COMPLEX:
-    case PyNativeKind_OBJECT:
+    case PyNativePassed_NOTHING:
+    case PyNativePassed_COMPLEX:
       return 0;
   }
   return TYPEDCALL_REGISTER_IMAGE ? size * 16 + static_cast<unsigned>(kind) + 1

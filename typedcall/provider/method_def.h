@@ -82,7 +82,7 @@ constexpr argument_type direct_argument() {
   if constexpr (Type::arity == 1 && (Type::flags & runs_python) == 0) {
     using type = std::tuple_element_t<0, typename Type::arguments>;
     if (std::is_floating_point_v<type>) return argument_type::floating;
-    if (std::is_integral_v<type> && !std::is_same_v<type, bool>) return argument_type::integer;
+    if (is_integer_type<type>) return argument_type::integer;
   }
   return argument_type::other;
 }

@@ -42,7 +42,7 @@ TYPEDCALL_OUT_OF_LINE inline outcome overloaded_double(PyObject *object, double 
 
 template <class T>
 outcome convert_overloaded(PyObject *object, argument<T> *to) {
-  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+  if constexpr (is_integer_type<T>) {
     if (PyLong_Check(object)) return to->convert(object) ? outcome::converted : out_of_range();
     const object_ref integer = object_ref::steal(PyNumber_Index(object));
     if (!integer) {
