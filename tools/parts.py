@@ -55,7 +55,7 @@ RANDOM = [f"//tests/{test}" for test in (
 # Headers of consumers, which end with an #error there, as a test shows (tests/gate). The modules that are made of them
 # are not compiled for PyPy.
 NOT_FOR_PYPY = [f"typedcall/{header}.h" for header in (
-    "buffer_map", "call_site", "callback", "dynamic_call_site", "fallback", "loop", "narrowing", "resolve",
+    "call_site", "callback", "fallback", "loop", "narrowing", "resolve",
     "resolve/diagnostics", "resolve/function", "resolve/inline_cache", "resolve/places")]
 # What includes the C++ library, which musl-gcc has not got. The rest is C99, which C++ reads, too.
 WITH_CXX_LIBRARY = ("//:README.md //bazel:fuzz_replay_main.cc //bazel/system:all //bench:class_data_designs.so "

@@ -124,7 +124,6 @@ class call_site;
 /// reference to the callable and the tag's owner lives, which is the callable's own module or class
 /// in all but odd cases (a class that hides the method, a module that was imported twice); a caller
 /// that cannot know, and runs other Python code or threads without a GIL meanwhile, uses resolve().
-/// For requests that are known at run time only there is dynamic_call_site.h.
 template <class R, class... A>
 class call_site<R(A...)> {
   using pointer = internal::c_function<R, A...> *;

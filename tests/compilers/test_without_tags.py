@@ -38,8 +38,8 @@ for use, function, why in tried:
 
 # What calls functions that were found.
 CONSUMER = """
-#include "typedcall/buffer_map.h"
-#include "typedcall/dynamic_call_site.h"
+#include "typedcall/call_site.h"
+#include "typedcall/loop.h"
 
 static PyObject *why_none(PyObject *, PyObject *) {
   PyNativeSignature_Fault fault = {};

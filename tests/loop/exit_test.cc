@@ -6,7 +6,6 @@
 
 #include "tests/loop/arrays.h"
 #include "tests/support/interpreter_end.h"
-#include "typedcall/buffer_map.h"
 
 namespace loop_test {
 namespace {
@@ -61,16 +60,10 @@ void RunAsUfunc() noexcept {
   const std::intptr_t one = 1, steps[] = {8, 8};
   loop::ufunc_loop(args, &one, steps, &made);
 }
-void MapBuffers() noexcept {
-  const Ref in = Ref::Steal(
-      PyObject_CallMethod(PyImport_ImportModule("array"), "array", "s[dd]", "d", 1.0, 2.0));
-  PyObject *const arrays[] = {in.get(), in.get()};
-  typedcall::map_buffers(Make(&RunPython, kRaises), arrays, 2);
-}
 
 TEST(ExitTest, LoopsThatRunPythonStop) {
   wait_function = typedcall_test::WaitFunction();
-  for (void (*const run)() noexcept : {RunCompiled, RunByInvoker, RunAsUfunc, MapBuffers}) {
+  for (void (*const run)() noexcept : {RunCompiled, RunByInvoker, RunAsUfunc}) {
     EXPECT_EXIT(typedcall_test::EndPythonDuring(run), testing::ExitedWithCode(0), "");
   }
 }

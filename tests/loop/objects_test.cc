@@ -30,6 +30,13 @@ PyObject *Choose(PyObject *which, PyObject *object) {
 }
 
 PyObject *Nothing(PyObject *) { return nullptr; }
+PyObject **taken_from = nullptr;
+/// Takes its argument out of the array, and returns how many references are left.
+long TakeOut(PyObject *object) {
+  Py_CLEAR(*taken_from);
+  ++taken_from;
+  return static_cast<long>(Py_REFCNT(object));
+}
 double CountOf(PyObject *object) { return object == Py_None ? -5 : double(Py_SIZE(object)); }
 int Wrap(PyObject *object, PyObject **result) {
   if (object == Py_None) {
@@ -159,6 +166,17 @@ TEST(ObjectsTest, DestructorsSeeTheArrayAsItWillBe) {
   EXPECT_EQ(Make(&Same, kObjects).run(args, &one, steps), 0);
   EXPECT_EQ(seen_by_destructor, a.get());
   Py_DECREF(result);
+}
+
+TEST(ObjectsTest, InputsLastAsLongAsTheCall) {
+  PyObject *in[] = {NewObject().release(), NewObject().release()};
+  long out[2] = {};
+  taken_from = in;
+  char *const args[] = {reinterpret_cast<char *>(in), reinterpret_cast<char *>(out)};
+  const std::intptr_t count = 2, steps[] = {sizeof(*in), sizeof(*out)};
+  EXPECT_EQ(Make(&TakeOut, kObjects).run(args, &count, steps), 0) << TakeError();
+  EXPECT_EQ(out[0], 1);
+  EXPECT_EQ(out[1], 1);
 }
 
 // Random walks over a few objects: the counts are those that the arrays account for.

@@ -8,8 +8,8 @@
 #include "gtest/gtest.h"
 #include "tests/support/memory.h"
 #include "typedcall/boxed_call.h"
-#include "typedcall/buffer_map.h"
 #include "typedcall/invoker.h"
+#include "typedcall/loop.h"
 
 namespace typedcall_test {
 namespace {
@@ -52,22 +52,6 @@ TEST_F(Calls, Loops) {
            return typedcall::loop::make(signature, 0, reinterpret_cast<void *>(twice)).has_value();
          }});
   }
-  auto doubles = typedcall::loop::make("d->d", 0, reinterpret_cast<void *>(twice));
-  ASSERT_TRUE(doubles);
-  Ref in = scope_.Eval("__import__('array').array('d', [1, 2, 3])"),
-      out = scope_.Eval("__import__('array').array('d', [0, 0, 0])");
-  PyObject *arrays[] = {in.get(), out.get()};
-  Swept map = {"map_buffers", [&] { return typedcall::map_buffers(*doubles, arrays, 2) == 3; }};
-  map.counted = {in.get(), out.get()};
-  Sweep(map);
-  map.name = "map_buffers, refused";
-  arrays[1] = in.get();
-  arrays[0] = Py_None;
-  map.call = [&] {
-    EXPECT_EQ(typedcall::map_buffers(*doubles, arrays, 2), -1);
-    return IsRefusal();
-  };
-  Sweep(map);
 }
 
 TEST_F(Calls, BoxedCalls) {

@@ -12,7 +12,6 @@
 #include "typedcall/call_site.h"
 #include "typedcall/callback.h"
 #include "typedcall/casting.h"
-#include "typedcall/dynamic_call_site.h"
 #include "typedcall/fallback.h"
 #include "typedcall/loop.h"
 #include "typedcall/narrowing.h"
@@ -344,25 +343,6 @@ TEST_F(Consumers, CallSites) {
            const auto found = site->find(twice_.get());
            EXPECT_TRUE(found && found(4.0) == 8.0);
            site.reset();
-         }});
-  std::optional<typedcall::dynamic_call_site> dynamic;
-  Sweep({"a dynamic one",
-         [&] {
-           try {
-             return static_cast<bool>(dynamic->resolve(twice_.get()));
-           } catch (const std::bad_alloc &) {
-             PyErr_NoMemory();
-             return false;
-           }
-         },
-         [&] {
-           typedcall::request asked;
-           asked.signature = "d->d";
-           dynamic.emplace(interface_, asked);
-         },
-         [&](bool) {
-           EXPECT_TRUE(dynamic->find(twice_.get()));
-           dynamic.reset();
          }});
 }
 

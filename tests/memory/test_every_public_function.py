@@ -125,7 +125,7 @@ class EveryPublicFunction(unittest.TestCase):
 
     def test_the_headers_are_read(self):
         for name in ("PyTypedcall_Import", "PyTypedcall_Peek", "PyExtensibleType_FromSpec",
-                     "PyTypedMethod_AddTags", "PyTypedMethod_TagArray", "map_buffers", "boxed_call",
+                     "PyTypedMethod_AddTags", "PyTypedMethod_TagArray", "boxed_call",
                      "resolve", "for_each_entry", "PyCustomSlots_FindAny"):
             self.assertIn(name, self.public)
         text = "static inline int PyTypedcall_New(int x) {\n  return Other(x);\n}\n"

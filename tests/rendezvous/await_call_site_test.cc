@@ -16,7 +16,6 @@
 #include "tests/rendezvous/await_provider.h"
 #include "tests/support/embedded.h"
 #include "typedcall/call_site.h"
-#include "typedcall/dynamic_call_site.h"
 #include "typedcall/resolve.h"
 
 #ifdef TYPEDCALL_CORE_RENDEZVOUS_H_
@@ -111,8 +110,8 @@ class Arriving : public testing::Test {
 
 // Another thread installs an interface meanwhile, and is half way: what it does is done here by
 // hand, between the question whether one has come and the stamp.
-template <class Site>
-void SeesATagAfterAnArrival(Site &site, PyTypedcall_Awaited *awaited, PyObject *callable) {
+void SeesATagAfterAnArrival(typedcall::call_site<double(double)> &site,
+                            PyTypedcall_Awaited *awaited, PyObject *callable) {
   Ref capsule = NewInterface();
   ASSERT_TRUE(capsule) << TakeError();
   const auto *installed = static_cast<const PyTypedcall_Interface *>(
@@ -141,13 +140,6 @@ void SeesATagAfterAnArrival(Site &site, PyTypedcall_Awaited *awaited, PyObject *
 
 TEST_F(Arriving, BetweenTheStampAndTheMemory) {
   typedcall::call_site<double(double)> site(waiting_);
-  SeesATagAfterAnArrival(site, awaited_, scope_->Eval("math.sin").get());
-}
-
-TEST_F(Arriving, BetweenTheStampAndTheMemoryOfADynamicSite) {
-  typedcall::request asked;
-  asked.signature = "d->d";
-  typedcall::dynamic_call_site site(waiting_, asked);
   SeesATagAfterAnArrival(site, awaited_, scope_->Eval("math.sin").get());
 }
 
@@ -180,8 +172,8 @@ class OnTheHeap {
 };
 
 // In the middle of a search the site is used for so many others that it makes a larger memory.
-template <class Site>
-void SurvivesItsOwnUse(Site &site, PyObject *callable, void (*look_again)()) {
+void SurvivesItsOwnUse(typedcall::call_site<double(double)> &site, PyObject *callable,
+                       void (*look_again)()) {
   std::vector<std::unique_ptr<OnTheHeap>> others;
   for (int i = 0; i < 200; ++i) others.push_back(std::make_unique<OnTheHeap>());
   bool has_run = false;
@@ -199,8 +191,7 @@ void SurvivesItsOwnUse(Site &site, PyObject *callable, void (*look_again)()) {
 }
 
 // What is remembered of it does not hold: it has lost its metadata since.
-template <class Site>
-void SurvivesItsOwnUse(Site &site, void (*look_again)()) {
+void SurvivesItsOwnUse(typedcall::call_site<double(double)> &site, void (*look_again)()) {
   auto function = std::make_unique<OnTheHeap>();
   EXPECT_TRUE(site.find(function->object.get()));
   function->def.ml_flags = METH_O;
@@ -209,13 +200,6 @@ void SurvivesItsOwnUse(Site &site, void (*look_again)()) {
 
 TEST_F(Arriving, PythonCodeMayUseTheSiteThatIsSearching) {
   typedcall::call_site<double(double)> site(waiting_);
-  SurvivesItsOwnUse(site, LookAgain);
-}
-
-TEST_F(Arriving, PythonCodeMayUseTheDynamicSiteThatIsSearching) {
-  typedcall::request asked;
-  asked.signature = "d->d";
-  typedcall::dynamic_call_site site(waiting_, asked);
   SurvivesItsOwnUse(site, LookAgain);
 }
 

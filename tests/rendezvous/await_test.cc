@@ -5,7 +5,6 @@
 #include "tests/support/embedded.h"
 #include "tests/support/memory.h"
 #include "typedcall/call_site.h"
-#include "typedcall/dynamic_call_site.h"
 #include "typedcall/resolve.h"
 
 #ifdef TYPEDCALL_CORE_RENDEZVOUS_H_
@@ -97,22 +96,14 @@ TEST_F(Await, WhatIsFoundIsHeld) {
 TEST_F(Await, CallSitesNoticeWithoutLookingEachTime) {
   Ref sin = scope_->Eval("math.sin"), cos = scope_->Eval("math.cos");
   typedcall::call_site<double(double)> site(waiting_);
-  typedcall::request asked;
-  asked.signature = "d->d";
-  typedcall::dynamic_call_site any(waiting_, asked);
-  for (int turn = 0; turn < 3; ++turn) {
-    EXPECT_FALSE(site.find(sin.get()));
-    EXPECT_FALSE(any.find(sin.get()));
-  }
+  for (int turn = 0; turn < 3; ++turn) EXPECT_FALSE(site.find(sin.get()));
   ASSERT_EQ(TagWith(Install(), sin.get(), &kTwice), 1);
   for (int turn = 0; turn < 3; ++turn) {
     EXPECT_TRUE(site.find(sin.get()));
-    EXPECT_TRUE(any.find(sin.get()));
     EXPECT_FALSE(site.find(cos.get()));
   }
   ASSERT_EQ(Untag(PyTypedcall_Peek(), sin.get()), 1);
   EXPECT_FALSE(site.find(sin.get()));
-  EXPECT_FALSE(any.find(sin.get()));
   ASSERT_EQ(TagWith(PyTypedcall_Peek(), cos.get(), &kTwice), 1);
   EXPECT_TRUE(site.find(cos.get()));
 }

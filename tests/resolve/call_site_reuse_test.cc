@@ -137,33 +137,4 @@ TEST(Identity, TellsKindsApart) {
   EXPECT_TRUE(identity::of(other.get()).is_of(type.get()));
 }
 
-// With a self and without are functions of one def, and the address may be the same.
-TEST(Self, IsThatOfTheLiveFunction) {
-  typedcall::request asked;
-  asked.signature = "l->l";
-  asked.can = typedcall::passes_self;
-  dynamic_call_site site(Interface(), asked);
-  Builtin keeper(0);
-  const Table table{{"l->l", PyNativeCallable_TAKES_SELF, Address(1)}};
-  Tag(&keeper.def, keeper.get(), table.get());
-  int reused = 0;
-  for (int turn = 0; turn < 100; ++turn) {
-    PyObject *const selves[] = {Py_None, Py_True, nullptr, Py_False, nullptr, Py_None};
-    const PyObject *address = nullptr;
-    for (PyObject *self : selves) {
-      const Ref function = NewFunction(&keeper.def, self);
-      for (int again = 0; again < 2; ++again) {
-        const auto found = site.find(function.get());
-        EXPECT_EQ(static_cast<bool>(found), self != nullptr);
-        EXPECT_EQ(found.self, self);
-      }
-      if (function.get() == address) ++reused;
-      address = function.get();
-    }
-  }
-#ifndef __SANITIZE_ADDRESS__
-  EXPECT_GT(reused, 0);
-#endif
-}
-
 }  // namespace

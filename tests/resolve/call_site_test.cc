@@ -125,60 +125,19 @@ TEST_F(CallSite, ReadsHeapMetadataAgain) {
   EXPECT_FALSE(site.find(function.get()));
 }
 
-TEST(Unbound, OnlyForThoseWhoAsk) {
+TEST(Unbound, IsNotFound) {
   typedcall_test::Scope scope;
   const Ref unbound = scope.Eval("list.append"), bound = scope.Eval("[].append");
   const Table table{{"O->v", PyNativeCallable_TAKES_SELF, Address(1)}, {"l->l", 0, Address(2)}};
   ASSERT_EQ(PyTypedMethod_TagCallable(Interface(), bound.get(), table.get(), nullptr), 1);
-  typedcall::request asked;
-  asked.signature = "O->v";
-  asked.can = typedcall::passes_self;
-  dynamic_call_site site(Interface(), asked);
-  call_site<long(long)> plain(Interface());
-  asked.unbound = true;
-  dynamic_call_site checks(Interface(), asked);
+  call_site<long(long)> site(Interface());
   for (int turn = 0; turn < 2; ++turn) {
-    EXPECT_NE(site.find(bound.get()).self, nullptr);
     EXPECT_FALSE(site.find(unbound.get()));
-    EXPECT_FALSE(plain.find(unbound.get()));
-    EXPECT_TRUE(plain.find(bound.get()));
-    EXPECT_EQ(checks.find(unbound.get()).funcptr, Address(1));
-    EXPECT_EQ(checks.find(unbound.get()).self, nullptr);
+    EXPECT_TRUE(site.find(bound.get()));
   }
   EXPECT_FALSE(site.resolve(unbound.get()));
   EXPECT_NE(TakeError().find("is an unbound method"), std::string::npos);
   PyTypedMethod_UntagDef(Interface(), typedcall::internal::def_of(bound.get()));
-}
-
-TEST(Dynamic, SaysWhatFindSays) {
-  typedcall::request asked;
-  asked.signature = "i->d";
-  asked.allowed = typedcall::casting::safe;
-  dynamic_call_site site(Interface(), asked);
-  Builtin row(0), bits(kBoth);
-  const Table table{{"f->f", 0, Address(1)}, {"q->f", 0, Address(2)}, {"d->d", 0, Address(3)}};
-  bits.metadata.table = table.get();
-  Tag(&row.def, row.get(), table.get());
-  const char *signature = nullptr;
-  for (int turn = 0; turn < 3; ++turn) {
-    for (PyObject *callable : {row.get(), bits.get()}) {
-      const auto found = site.resolve(callable);
-      ASSERT_TRUE(found) << TakeError();
-      EXPECT_STREQ(found.signature, "q->f");
-      EXPECT_EQ(found.funcptr, Address(2));
-      EXPECT_EQ(found.how, typedcall::casting::safe);
-      EXPECT_EQ(found.where, callable == row.get() ? typedcall::place::side_table_def
-                                                   : typedcall::place::method_def);
-      // A text of its own, the same one every time.
-      EXPECT_TRUE(signature == nullptr || signature == found.signature);
-      signature = found.signature;
-      EXPECT_NE(signature, table.get()->entries[1].signature);
-    }
-  }
-  asked.signature = "x";
-  dynamic_call_site faulty(Interface(), asked);
-  EXPECT_FALSE(faulty.resolve(row.get()));
-  EXPECT_EQ(TakeError().substr(0, 10), "ValueError");
 }
 
 TEST(NoInterface, FlagBitsOnly) {

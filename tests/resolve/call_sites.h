@@ -7,12 +7,11 @@
 #include <vector>
 
 #include "tests/resolve/callables.h"
-#include "typedcall/dynamic_call_site.h"
+#include "typedcall/call_site.h"
 
 namespace resolve_test {
 
 using typedcall::call_site;
-using typedcall::dynamic_call_site;
 using typedcall::event;
 using typedcall::stats;
 

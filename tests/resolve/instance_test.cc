@@ -3,7 +3,7 @@
 
 #include "core/extensible_type.h"
 #include "tests/resolve/callables.h"
-#include "typedcall/dynamic_call_site.h"
+#include "typedcall/call_site.h"
 
 namespace {
 
@@ -150,23 +150,17 @@ TEST_F(NativeCallable, ACallSiteRemembersNothingOfAClassThatChangedDuringTheSear
       "                        {'__customslots__': Declaration(), '__call__': lambda self: 0})()\n"
       "changing = []\n");
   typedcall::call_site<long(long)> site(Interface());
-  typedcall::request asked;
-  asked.signature = "l->l";
-  typedcall::dynamic_call_site dynamic(Interface(), asked);
-  for (int is_dynamic = 0; is_dynamic < 2; ++is_dynamic) {
-    const auto find = [&](PyObject *callable) {
-      return is_dynamic ? dynamic.find(callable).funcptr
-                        : reinterpret_cast<void *>(site.find(callable).get());
-    };
-    const Ref instance = Make("late()", one.get());
-    ASSERT_EQ(PyNativeCallable_TagObject(Interface(), instance.get(), row.get(), nullptr), 1);
-    scope.Set("instance", instance.get());
-    scope.Run("changing[:] = [instance]");
-    EXPECT_EQ(find(instance.get()), Address(7));
-    scope.Run("assert type(instance) is Plain\nchanging.clear()");
-    EXPECT_EQ(Find(Interface(), instance.get(), "l->l"), "l->l 1 native-callable slot");
-    EXPECT_EQ(find(instance.get()), Address(1)) << is_dynamic;
-  }
+  const auto find = [&](PyObject *callable) {
+    return reinterpret_cast<void *>(site.find(callable).get());
+  };
+  const Ref instance = Make("late()", one.get());
+  ASSERT_EQ(PyNativeCallable_TagObject(Interface(), instance.get(), row.get(), nullptr), 1);
+  scope.Set("instance", instance.get());
+  scope.Run("changing[:] = [instance]");
+  EXPECT_EQ(find(instance.get()), Address(7));
+  scope.Run("assert type(instance) is Plain\nchanging.clear()");
+  EXPECT_EQ(Find(Interface(), instance.get(), "l->l"), "l->l 1 native-callable slot");
+  EXPECT_EQ(find(instance.get()), Address(1));
 }
 
 // What an instance offers itself comes first, also when it comes later than its tag.

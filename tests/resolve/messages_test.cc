@@ -2,7 +2,7 @@
 // exception that is pending.
 
 #include "tests/resolve/callables.h"
-#include "typedcall/dynamic_call_site.h"
+#include "typedcall/call_site.h"
 
 namespace {
 
@@ -37,8 +37,6 @@ TEST(FaultyRequest, NoSignatureIsAFaultyOne) {
   EXPECT_EQ(TakeError(), "ValueError: signature '' at position 0: expected '->'");
   EXPECT_FALSE(typedcall::find(Interface(), function.get(), typedcall::request{}));
   EXPECT_FALSE(PyErr_Occurred());
-  typedcall::dynamic_call_site site(Interface(), typedcall::request{});
-  EXPECT_FALSE(site.find(function.get()));
 }
 
 TEST(NothingOffered, IsSaid) {

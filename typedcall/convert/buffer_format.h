@@ -1,5 +1,4 @@
-// Which items of a buffer (PEP 3118) are values of which type: for pointers into buffers and for
-// loops over them.
+// Which items of a buffer (PEP 3118) are values of which type, for pointers into buffers.
 #ifndef TYPEDCALL_CONVERT_BUFFER_FORMAT_H_
 #define TYPEDCALL_CONVERT_BUFFER_FORMAT_H_
 

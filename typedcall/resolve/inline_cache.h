@@ -1,5 +1,5 @@
 // The inline cache of a call site: what it has found behind callables, and the guards that tell
-// whether that still holds. Used by typedcall/call_site.h and typedcall/dynamic_call_site.h.
+// whether that still holds. Used by typedcall/call_site.h.
 #ifndef TYPEDCALL_RESOLVE_INLINE_CACHE_H_
 #define TYPEDCALL_RESOLVE_INLINE_CACHE_H_
 
@@ -66,8 +66,6 @@ struct cache_entry {
   void *funcptr;             // null: nothing is offered, or it is to be read again
   std::uint32_t flags : 24;  // usable entries have none above
   std::uint32_t where : 4;
-  std::uint32_t how : 4;
-  std::uint32_t spelling;  // a number of the call site's
 
   /// Of a live function or unbound method, whose identity has been compared.
   const PyMethodDef *def() const { return reinterpret_cast<const PyMethodDef *>(was.word); }
@@ -156,15 +154,13 @@ class inline_cache {
 
   /// Remembers it. Does nothing when there is no memory.
   void remember(PyObject *callable, std::uint64_t guard, void *funcptr, std::uintptr_t flags,
-                place where, casting how = casting::exact, std::uint32_t spelling = 0) {
+                place where) {
     const cache_entry found = {callable,
                                identity::of(callable),
                                guard,
                                funcptr,
                                static_cast<std::uint32_t>(flags) & 0xffffff,
-                               static_cast<std::uint32_t>(where) & 0xf,
-                               static_cast<std::uint32_t>(how) & 0xf,
-                               spelling};
+                               static_cast<std::uint32_t>(where) & 0xf};
     if (where != place::method_def) latest_ = guard;
     if (used_ * 4 >= capacity_ && capacity_ < kLargest) make_room();
     if (capacity_ != 0) *slot_for(found) = found;
