@@ -30,11 +30,8 @@ inline calling::given look_at(PyNativeType type, const char *place) {
       return given::boolean(value.bits != 0);
     case PyNativeKind_SIGNED:
       return given::integer(static_cast<std::int64_t>(value.bits));
-    case PyNativeKind_UNSIGNED: {
-      given made = given::integer(static_cast<std::int64_t>(value.bits));
-      made.size = value.bits > INT64_MAX ? 1 : 0;
-      return made;
-    }
+    case PyNativeKind_UNSIGNED:
+      return given::unsigned_integer(value.bits);
     case PyNativeKind_FLOATING: {
       if (PyNativeType_Size(type) == sizeof(double)) return given::real(value.get<double>());
       given made = given::real(static_cast<double>(value.get<float>()));

@@ -6,6 +6,7 @@
 #include "duckdb_types.h"
 #include "typedcall/loop.h"
 
+#include "../../calling/conversions.h"
 #include "duckdb_interface.h"
 
 #include <algorithm>
@@ -15,22 +16,6 @@ namespace typedcall::python::duckdb {
 
 /// What rows have no NULL, bit by bit; null: none of them has.
 using validity = const std::uint64_t *;
-
-/// Stores numbers as those of another type, up to the first that is none of these. Returns how
-/// many.
-template <class To, class From>
-std::uint64_t narrow(const char *from, std::uint64_t count, char *to) {
-  for (std::uint64_t i = 0; i < count; ++i) {
-    From value;
-    std::memcpy(&value, from + i * sizeof(From), sizeof(From));
-    const To made = static_cast<To>(value);
-    // Of one size: a signed one and an unsigned one.
-    const bool is_same = sizeof(To) == sizeof(From) ? value >= 0 : static_cast<From>(made) == value;
-    if (std::is_integral_v<To> && !is_same) return i;
-    std::memcpy(to + i * sizeof(To), &made, sizeof(To));
-  }
-  return count;
-}
 
 /// An argument's vector. DuckDB has made it flat: row after row.
 struct column {
@@ -81,25 +66,11 @@ struct column {
   /// its range. Returns how many. Throws std::bad_alloc.
   std::uint64_t narrow(std::uint64_t row, std::uint64_t count, const value_type &wanted) {
     if (copy.size() < count * wanted.size) copy.resize(count * wanted.size);
-    const char *const from = data + row * sizeof(std::int64_t);
-    switch (type_of(wanted)) {
-      case TINYINT:
-        return duckdb::narrow<std::int8_t, std::int64_t>(from, count, copy.data());
-      case SMALLINT:
-        return duckdb::narrow<std::int16_t, std::int64_t>(from, count, copy.data());
-      case INTEGER:
-        return duckdb::narrow<std::int32_t, std::int64_t>(from, count, copy.data());
-      case UTINYINT:
-        return duckdb::narrow<std::uint8_t, std::int64_t>(from, count, copy.data());
-      case USMALLINT:
-        return duckdb::narrow<std::uint16_t, std::int64_t>(from, count, copy.data());
-      case UINTEGER:
-        return duckdb::narrow<std::uint32_t, std::int64_t>(from, count, copy.data());
-      case UBIGINT:
-        return duckdb::narrow<std::uint64_t, std::int64_t>(from, count, copy.data());
-      default:
-        return duckdb::narrow<float, double>(from, count, copy.data());
-    }
+    const auto as = conversion::between(
+        {type == BIGINT ? PyNativeType_LONGLONG : PyNativeType_DOUBLE, 0}, wanted.type);
+    return static_cast<std::uint64_t>(
+        as.run(data + row * sizeof(std::int64_t), sizeof(std::int64_t),
+               static_cast<std::intptr_t>(count), copy.data(), wanted.size));
   }
 
   /// The value as the engine looks at it; what is too large for that is Python's.
@@ -190,20 +161,10 @@ struct results {
       set_null(row);
       return nullptr;
     }
-    const std::uint64_t bits = given_type.bits_at(place);
-    if (type.is_integer && given_type.is_integer) {
-      const bool is_large = given_type.kind == PyNativeKind_UNSIGNED && bits > INT64_MAX;
-      const bool is_held =
-          is_large ? type_of(type) == UBIGINT : type.holds(static_cast<std::int64_t>(bits));
-      if (!is_held) return "OverflowError: the result is too large for its column";
-      std::memcpy(data + row * type.size, &bits, type.size);
-      return nullptr;
-    }
-    if (type.kind == PyNativeKind_FLOATING && given_type.kind == PyNativeKind_FLOATING) {
-      const native_value made = type.of_real(given_type.real_in(bits));
-      std::memcpy(data + row * type.size, &made, type.size);
-      return nullptr;
-    }
+    const auto *const from = static_cast<const char *>(place);
+    const conversion found = conversion::of_result(given_type.type, type.type);
+    if (found && found.run(from, 0, 1, data + row * type.size, 0) == 1) return nullptr;
+    if (found) return "OverflowError: the result is too large for its column";
     return "TypeError: the type of the result depends on the value, and a column has one type; "
            "cast the argument to a narrower type";
   }
