@@ -32,6 +32,20 @@ struct description {
 
 enum class outcome { value, none, raised };
 
+/// The outcome of a call whose result does not say by itself that it is one: see
+/// invoker::is_result(). GIL: held, unless the function falls back.
+TYPEDCALL_RARE inline outcome settle(PyNativeVerdict verdict) {
+  switch (verdict) {
+    case PyNativeVerdict_FALLS_BACK:
+      return outcome::none;
+    case PyNativeVerdict_STATUS:
+      internal::set_missing_error();
+      return outcome::raised;
+    default:
+      return PyErr_Occurred() != nullptr ? outcome::raised : outcome::value;
+  }
+}
+
 /// Where a result stands after entry::run(): in a register, or in the place behind the arguments.
 struct result_cell {
   native_value returned;
@@ -67,7 +81,8 @@ struct entry : description {
   outcome run(native_value *values, result_cell *cell) const {
     if (view.has_place) values[invoke.arity() - 1] = native_value::at(&cell->place);
     cell->returned = invoke(values);
-    return TYPEDCALL_EXPECT(invoke.is_result(cell->returned), 1) ? outcome::value : settle();
+    return TYPEDCALL_EXPECT(invoke.is_result(cell->returned), 1) ? outcome::value
+                                                                 : settle(view.verdict);
   }
 
   /// To be called once with the values of a call: any bytes in arrays of bools that it may write to
@@ -98,18 +113,6 @@ struct entry : description {
     for (const value_type &type : parameters) has_written_bools_ |= is_written_bools(type);
     is_plain_ = view.hold == PyNativeHold_NOTHING && view.verdict == PyNativeVerdict_RESULT &&
                 !has_written_bools_;
-  }
-
-  TYPEDCALL_RARE outcome settle() const {
-    switch (view.verdict) {
-      case PyNativeVerdict_FALLS_BACK:
-        return outcome::none;
-      case PyNativeVerdict_STATUS:
-        internal::set_missing_error();
-        return outcome::raised;
-      default:
-        return PyErr_Occurred() != nullptr ? outcome::raised : outcome::value;
-    }
   }
 
   static bool is_written_bools(const value_type &type) {

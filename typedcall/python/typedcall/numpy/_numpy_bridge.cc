@@ -156,13 +156,13 @@ struct bridge_state : typedcall::module_state {
 bool add_loop(ufunc_memory *memory, PyObject *row) {
   const char *signature, *asked = nullptr;
   unsigned long flags;
-  PyObject *address, *keep_alive, *callable = nullptr, *rows = nullptr;
-  if (!PyArg_ParseTuple(row, "skOO|OzO!:loop", &signature, &flags, &address, &keep_alive, &callable,
+  Py_ssize_t address;
+  PyObject *keep_alive, *callable = nullptr, *rows = nullptr;
+  if (!PyArg_ParseTuple(row, "sknO|OzO!:loop", &signature, &flags, &address, &keep_alive, &callable,
                         &asked, &PyTuple_Type, &rows)) {
     return false;
   }
-  void *const funcptr = PyLong_AsVoidPtr(address);
-  if (funcptr == nullptr && PyErr_Occurred()) return false;
+  void *const funcptr = reinterpret_cast<void *>(address);
   // A loop refuses what takes the GIL: here it is let go of around the loop.
   const std::uintptr_t needed = flags & ~PyNativeCallable_ACQUIRES_GIL;
   typedcall::loop_options options;
@@ -195,18 +195,18 @@ bool add_loop(ufunc_memory *memory, PyObject *row) {
 bool add_row_loop(ufunc_memory *memory, PyObject *row, int arrays) {
   const char *signature;
   unsigned long flags;
-  PyObject *address, *keep_alive, *callable, *operands;
-  if (!PyArg_ParseTuple(row, "skOOOO:loop", &signature, &flags, &address, &keep_alive, &callable,
+  Py_ssize_t address;
+  PyObject *keep_alive, *callable, *operands;
+  if (!PyArg_ParseTuple(row, "sknOOO:loop", &signature, &flags, &address, &keep_alive, &callable,
                         &operands)) {
     return false;
   }
-  void *const funcptr = PyLong_AsVoidPtr(address);
-  if (funcptr == nullptr && PyErr_Occurred()) return false;
+  void *const funcptr = reinterpret_cast<void *>(address);
   auto made = typedcall::python::gufunc_loop::make(signature, flags, funcptr, operands, arrays,
                                                    object_ref::borrow(keep_alive),
                                                    object_ref::borrow(callable));
   if (!made) return false;
-  memory->functions.push_back(held_as<&run_rows>(hold_of_entry(signature, flags)));
+  memory->functions.push_back(held_as<&run_rows>(made->hold()));
   memory->rows.push_back(std::move(*made));
   memory->data.push_back(&memory->rows.back());
   return true;

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "typedcall/calling.h"
 #include "typedcall/invoker.h"
 #include "typedcall/loop.h"
 
@@ -67,8 +68,7 @@ class gufunc_loop {
     return made;
   }
 
-  /// May it run in several threads at once, none of them attached?
-  bool may_detach() const { return view_.hold == PyNativeHold_NOTHING; }
+  PyNativeHold hold() const { return view_.hold; }
   /// For tp_traverse.
   int traverse(visitproc visit, void *arg) const {
     Py_VISIT(keep_alive_.get());
@@ -77,8 +77,7 @@ class gufunc_loop {
     return 0;
   }
 
-  /// As a PyUFuncGenericFunction. Leaves an exception set. GIL: held, or none where may_detach() or
-  /// the function takes it itself.
+  /// As a PyUFuncGenericFunction. Leaves an exception set. In the thread state that hold() says.
   void run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps) const {
     const std::intptr_t count = dimensions[0];
     if (count <= 0) return;
@@ -267,21 +266,14 @@ class gufunc_loop {
             const std::intptr_t *steps, std::intptr_t i, wide_value *place) const {
     if (view_.has_place) values[at] = native_value::at(place);
     const native_value result = (*invoke_)(values, place);
-    switch (view_.verdict) {
-      case PyNativeVerdict_UNUSABLE:
-      case PyNativeVerdict_RESULT:
-        break;
-      case PyNativeVerdict_MAY_RAISE:
-      case PyNativeVerdict_ASK:
-        if (invoke_->raised(result)) return false;
-        break;
-      case PyNativeVerdict_STATUS:
-        if (result.get<int>() != 0) typedcall::internal::set_missing_error();
-        return result.get<int>() == 0;
-      case PyNativeVerdict_FALLS_BACK:
-        return result.get<int>() == 0 || call_boxed(values, args, lengths, steps, i, place);
+    if (!invoke_->is_result(result)) {
+      const calling::outcome found = calling::settle(view_.verdict);
+      if (found == calling::outcome::raised) return false;
+      if (found == calling::outcome::none) {
+        return call_boxed(values, args, lengths, steps, i, place);
+      }
     }
-    if (!typedcall::internal::is_wide(view_.result)) {
+    if (!view_.has_place && !typedcall::internal::is_wide(view_.result)) {
       std::memcpy(place, &result.bits, sizeof(result.bits));
     }
     return true;

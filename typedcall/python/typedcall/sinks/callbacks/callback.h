@@ -70,13 +70,13 @@ class callback {
       });
       return;
     }
-    outcome ended = outcome::falls_back;
+    outcome ended = outcome::none;
     const auto finish = [&] {
-      if (ended == outcome::falls_back) {
+      if (ended == outcome::none) {
         const bool is_done = typedcall::internal::call_element(callee, asked, values, &answer);
-        ended = is_done ? outcome::done : outcome::failed;
+        ended = is_done ? outcome::value : outcome::raised;
       }
-      return ended == outcome::done;
+      return ended == outcome::value;
     };
     if (view.hold == PyNativeHold_THREAD) {
       attached([&] {
@@ -90,14 +90,14 @@ class callback {
       } else {
         native();
       }
-      if (ended == outcome::falls_back) attached(finish);
+      if (ended == outcome::none) attached(finish);
     }
-    if (ended == outcome::done) deliver(args, answer, result);
+    if (ended == outcome::value) deliver(args, answer, result);
   }
 
  private:
   static constexpr std::size_t kMost = typedcall::internal::most_arguments;
-  enum class outcome { done, falls_back, failed };
+  using outcome = calling::outcome;
 
   template <class Body>
   bool attached(const Body &body) {
@@ -188,7 +188,7 @@ class callback {
     return nullptr;
   }
 
-  /// Calls the C function. `failed` with an exception.
+  /// Calls the C function. `raised` with an exception.
   outcome call_native(const native_value *values, wide_value *answer) const {
     native_value arguments[kMost + 2];
     wide_value scratches[kMost], wide = {};
@@ -202,23 +202,12 @@ class callback {
     }
     if (view.has_place) arguments[count] = native_value::at(&wide);
     native_value result = (*call)(arguments, &wide);
-    switch (view.verdict) {
-      case PyNativeVerdict_UNUSABLE:
-      case PyNativeVerdict_RESULT:
-        break;
-      case PyNativeVerdict_MAY_RAISE:
-      case PyNativeVerdict_ASK:
-        if (call->raised(result)) return outcome::failed;
-        break;
-      case PyNativeVerdict_STATUS:
-        if (result.get<int>() != 0) return outcome::failed;
-        break;
-      case PyNativeVerdict_FALLS_BACK:
-        if (result.get<int>() != 0) return outcome::falls_back;
-        break;
+    if (!call->is_result(result)) {
+      const outcome found = calling::settle(view.verdict);
+      if (found != outcome::value) return found;
     }
     if (asked.output.code == PyNativeType_VOID && asked.output.is_pointer == 0) {
-      return outcome::done;
+      return outcome::value;
     }
     if (view.has_place) {
       wide_value copy;
@@ -230,7 +219,7 @@ class callback {
     } else if (!cast) {
       *answer = wide;
     }
-    return outcome::done;
+    return outcome::value;
   }
 
   void deliver(void *const *args, const wide_value &answer, void *result) const {
