@@ -216,19 +216,30 @@ class native_call {
     return PyFloat_FromDouble(took.count());
   }
 
+  // The call itself, without the GIL where the function takes it.
+  native_value invoke(const native_value *values, wide_value *wide) const {
+    if (!releases_gil_) return (*call_)(values, wide);
+    PyThreadState *const state = PyEval_SaveThread();
+    const native_value result = (*call_)(values, wide);
+    typedcall::internal::restore_thread(state);
+    return result;
+  }
+  // The same with arguments of the signature that was asked for.
+  native_value invoke_cast(const native_value *values, wide_value *wide) const {
+    native_value given[kMost];
+    wide_value scratches[kMost];
+    const std::size_t first = takes_self_ ? 1 : 0;
+    if (takes_self_) given[0] = values[0];
+    cast_->arguments(values + first, given + first, scratches);
+    return invoke(given, wide);
+  }
+
   PyObject *run(native_value *values) const {
     wide_value wide;
     wide_value place = {};
     pass_place(values, &place);
-    native_value result;
     if (cast_) return run_cast(values, &wide, &place);
-    if (releases_gil_) {
-      PyThreadState *state = PyEval_SaveThread();
-      result = (*call_)(values, &wide);
-      typedcall::internal::restore_thread(state);
-    } else {
-      result = (*call_)(values, &wide);
-    }
+    const native_value result = invoke(values, &wide);
     if (failed(result)) return nullptr;
     if (returns_status_) return box_(&place);
     return to_object(is_wide_ ? static_cast<const void *>(&wide) : &result.bits);
@@ -238,18 +249,7 @@ class native_call {
   PyObject *run_or_fall_back(native_value *values, bool *is_done) const {
     wide_value wide, place = {};
     pass_place(values, &place);
-    native_value given[kMost];
-    wide_value scratches[kMost];
-    const native_value *passed = values;
-    if (cast_) {
-      const std::size_t first = takes_self_ ? 1 : 0;
-      if (takes_self_) given[0] = values[0];
-      cast_->arguments(values + first, given + first, scratches);
-      passed = given;
-    }
-    PyThreadState *state = releases_gil_ ? PyEval_SaveThread() : nullptr;
-    const native_value result = (*call_)(passed, &wide);
-    if (releases_gil_) typedcall::internal::restore_thread(state);
+    const native_value result = cast_ ? invoke_cast(values, &wide) : invoke(values, &wide);
     *is_done = result.get<int>() == 0;
     return *is_done ? box_(&place) : nullptr;
   }
@@ -257,14 +257,8 @@ class native_call {
   // The signature that was asked for is not the entry's.
   __attribute__((noinline)) PyObject *run_cast(const native_value *values, wide_value *wide,
                                                const wide_value *place) const {
-    native_value given[kMost];
-    wide_value scratches[kMost], answer;
-    const std::size_t first = takes_self_ ? 1 : 0;
-    if (takes_self_) given[0] = values[0];
-    cast_->arguments(values + first, given + first, scratches);
-    PyThreadState *state = releases_gil_ ? PyEval_SaveThread() : nullptr;
-    native_value result = (*call_)(given, wide);
-    if (releases_gil_) typedcall::internal::restore_thread(state);
+    wide_value answer;
+    native_value result = invoke_cast(values, wide);
     if (failed(result)) return nullptr;
     if (returns_status_) return box_(place);
     result = cast_->result(result, wide, &answer);
