@@ -14,7 +14,7 @@ from typing import Any, Callable, NamedTuple
 from typedcall.cli import CommandError
 from typedcall.cli.buffers import make_buffer, why_no_buffer
 from typedcall.record.buffers import fits_buffer
-from typedcall.record.codes import CODES, Code, is_buffer, pointee
+from typedcall.record.codes import CODES, Code, is_buffer, pointee, range_of
 
 __all__ = ["ArgumentMaker", "Ranges", "as_buffers", "fits", "read_arguments", "read_ranges", "why_not"]
 
@@ -84,7 +84,7 @@ def fits(letters: str, value: Any) -> bool:
         return fits_buffer(letters, value)
     code = CODES[letters]
     if code.kind in ("signed", "unsigned"):
-        low, high = _limits(code)
+        low, high = range_of(code.letters)
         return type(value) in (int, bool) and low <= value <= high
     kinds: dict[str, tuple[type, ...]] = {
         "bool": (bool,), "floating": (float,), "complex": (complex,), "string": (str,)}
@@ -118,14 +118,8 @@ class _Index:
         return f"Index({self.value})"
 
 
-def _limits(code: Code) -> tuple[int, int]:
-    bits = 8 * code.size
-    return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if code.kind == "signed" else (
-        0, (1 << bits) - 1)
-
-
 def _integer_edges(code: Code) -> list[int]:
-    low, high = _limits(code)
+    low, high = range_of(code.letters)
     near = {low, low + 1, high - 1, high, 0, 1, 2, 3}
     near.update(sign * (1 << bit) + more for bit in (7, 15, 30, 31, 52, 60, 62)
                 for sign in (-1, 1) for more in (-1, 0, 1))
@@ -230,7 +224,7 @@ class ArgumentMaker:
         if sys.implementation.name != "pypy":
             misfits.append(_Index(5))
         if code.kind in ("signed", "unsigned"):
-            low, high = _limits(code)
+            low, high = range_of(code.letters)
             misfits += [low - 1, high + 1]
         return misfits
 
@@ -290,7 +284,7 @@ class ArgumentMaker:
         return self._random.choice(self._edges(parameter))
 
     def _range(self, parameter: _Parameter) -> tuple[int, int]:
-        low, high = _limits(parameter.code)
+        low, high = range_of(parameter.code.letters)
         given_low = low if parameter.low is None else math.ceil(parameter.low)
         given_high = high if parameter.high is None else math.floor(parameter.high)
         low, high = max(low, min(given_low, high)), min(high, max(given_high, low))

@@ -2,6 +2,7 @@
 its own, and to the boxed wrapper otherwise. acceleration.py puts them into modules."""
 from __future__ import annotations
 
+import contextlib
 import keyword
 from collections.abc import Sequence
 from typing import Any, Callable, NamedTuple
@@ -12,7 +13,7 @@ from typedcall.record.choice import in_order
 from typedcall.record.codes import is_buffer, kind_of, pointee, rank
 from typedcall.record.records import Entry, Flags
 from typedcall.tools.foreign import text_attribute
-from typedcall.tools.parameters import MISSING, Parameters, constant_of, parameters_of
+from typedcall.tools.parameters import MISSING, Parameters, constant_of, parameters_of, signature_of
 
 __all__ = ["direct_call", "make_shim"]
 
@@ -227,17 +228,8 @@ def _copy_names(shim: Any, wrapper: Any) -> None:
     if text is None:
         return
     shim.__text_signature__ = text
-    import inspect
-
-    try:
-        signature = inspect.signature(wrapper)
-    except (TypeError, ValueError):
-        return
-    parameters = list(signature.parameters.values())
-    # An extension's function has no `__self__` on PyPy, so that `inspect` shows the module.
-    if text.startswith("($module") and parameters and parameters[0].name == "module":
-        del parameters[0]
-    shim.__signature__ = signature.replace(parameters=parameters)
+    with contextlib.suppress(TypeError, ValueError):
+        shim.__signature__ = signature_of(wrapper)
 
 
 def _compile(

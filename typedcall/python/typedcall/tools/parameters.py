@@ -14,7 +14,7 @@ from typedcall.tools.parameter_text import parse_parameters
 
 __all__ = ["MISSING", "Arrangement", "Parameters", "arrange", "arrangement_of", "by_position", "check_known", "constant_of",
            "contradiction", "forget",
-           "has_keyword_only", "parameters_of", "read_parameters", "refuse", "remember"]
+           "has_keyword_only", "parameters_of", "read_parameters", "refuse", "remember", "signature_of"]
 
 
 class _Missing:
@@ -86,16 +86,25 @@ def _from_signature(signature: Any) -> Parameters | None:
     return Parameters(tuple(names), positional_only, positional, tuple(defaults), tuple(optional))
 
 
+def signature_of(function: Any) -> Any:
+    """What inspect.signature() gives, without the module: on PyPy an extension's function has no `__self__`, so that
+    it is shown there."""
+    import inspect
+
+    signature = inspect.signature(function)
+    parameters = list(signature.parameters.values())
+    text = text_attribute(function, "__text_signature__") or ""
+    if text.startswith("($module") and parameters and parameters[0].name == "module":
+        del parameters[0]
+    return signature.replace(parameters=parameters)
+
+
 def _own(function: Any) -> Parameters | None:
     """By the callable's own signature; None where it says nothing."""
     import inspect
 
     try:
-        parameters = list(inspect.signature(function).parameters.values())
-        # An extension's function has no `__self__` on PyPy, so that `inspect` shows the module.
-        text = text_attribute(function, "__text_signature__") or ""
-        if text.startswith("($module") and parameters and parameters[0].name == "module":
-            del parameters[0]
+        parameters = signature_of(function).parameters.values()
         # Made again, which checks them: a `__signature__` may be of a subclass that says anything.
         checked = [inspect.Parameter(each.name, each.kind, default=each.default) for each in parameters]
         return _from_signature(inspect.Signature(checked))

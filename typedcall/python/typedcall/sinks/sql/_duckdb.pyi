@@ -1,12 +1,3 @@
-# The extension module of _duckdb.cc: typed functions as functions of DuckDB.
-from typing import Any, Callable
-
-def install(
-    load: Callable[[], object],
-    name: str,
-    callable: Any,
-    kept: tuple[Any, ...],
-    groups: tuple[tuple[int, bool, tuple[tuple[str, int, int], ...]], ...],
-    /,
-) -> None: ...
-def end() -> None: ...
+# The extension module of _duckdb.cc: typed functions as functions of DuckDB. Its functions are those of _sqlite.
+from typedcall.sinks.sql._sqlite import end as end
+from typedcall.sinks.sql._sqlite import install as install

@@ -2,7 +2,7 @@
 from typing import Any, Callable
 
 def install(
-    load: Callable[[], None],
+    load: Callable[[], object],
     name: str,
     callable: Any,
     kept: tuple[Any, ...],
