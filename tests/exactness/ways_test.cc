@@ -69,14 +69,7 @@ auto &Methods(std::index_sequence<i...>) {
 }
 
 /// A module with all of them.
-Ref NewModule() {
-  static PyModuleDef def = {
-      PyModuleDef_HEAD_INIT, "generated", nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
-  def.m_methods = Methods(Indices()).defs();
-  Ref module = Ref::Steal(PyModule_Create(&def));
-  EXPECT_EQ(Methods(Indices()).tag(module.get()), 0) << TakeError();
-  return module;
-}
+Ref NewModule() { return typedcall_test::ModuleOf(Methods(Indices())); }
 
 /// One function and all that is known of it.
 struct Subject {

@@ -195,14 +195,11 @@ std::optional<double> OfModule(double x) noexcept {
   return x;
 }
 typedcall::method_table methods{typedcall::def<OfModule>("of_module")};
-PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT, "m", nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
 
 // A resolution brings the callable, and the loop keeps it.
 TEST(FallbackTest, OfAResolution) {
-  module_def.m_methods = methods.defs();
-  Ref module = Ref::Steal(PyModule_Create(&module_def));
-  ASSERT_EQ(methods.tag(module.get()), 0) << TakeError();
+  Ref module = typedcall_test::ModuleOf(methods);
+  ASSERT_TRUE(module) << TakeError();
   Ref callable = Ref::Steal(PyObject_GetAttrString(module.get(), "of_module"));
   auto found = typedcall::resolve(PyTypedcall_Import(), callable.get(), "d&d->i",
                                   typedcall::loop_capabilities);

@@ -49,14 +49,12 @@ typedcall::method_table methods{
     def<nothing>("interpreter_id", typedcall::otherwise<interpreter_id>),
     def<nothing>("raise", typedcall::otherwise<raise>),
 };
-PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT, "falling", nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
 
 using function = fallback_function<double(double)>;
 
 // For ever: some outlive their interpreter, where nothing of it can be given back.
 const function &Resolved(const char *name) {
-  const Ref callable = FunctionOf(methods, module_def, name);
+  const Ref callable = FunctionOf(methods, name);
   const auto *made =
       new function(typedcall::resolve_fallback<double(double)>(Interface(), callable.get()));
   EXPECT_TRUE(*made) << TakeError();

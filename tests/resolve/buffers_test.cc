@@ -81,10 +81,8 @@ typedcall::method_table methods{
                typedcall::arg("more") = 0),
     def<above>("above", typedcall::arg("all"), typedcall::arg("least") = 3.5),
 };
-PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT, "buffers", nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
 
-Ref Function(const char *name) { return FunctionOf(methods, module_def, name); }
+Ref Function(const char *name) { return FunctionOf(methods, name); }
 
 template <class Signature>
 typedcall::function<Signature> Resolved(const char *name, typedcall::capabilities can = 0) {
@@ -270,6 +268,7 @@ TEST(Boxed, ALengthThatCannotBe) {
 
 template <class T>
 class EveryElement : public testing::Test {};
+
 using Elements = testing::Types<bool, signed char, unsigned char, short, unsigned short, int,
                                 unsigned, long, unsigned long, long long, unsigned long long, float,
                                 double, long double, PyNativeType_ComplexFloat,

@@ -27,11 +27,8 @@ inline void *Address(std::uintptr_t number) { return reinterpret_cast<void *>(nu
 
 // The function `name` of a provider's method table, in a module that is made for it.
 template <class Methods>
-Ref FunctionOf(Methods &methods, PyModuleDef &module_def, const char *name) {
-  module_def.m_methods = methods.defs();
-  const Ref module = Ref::Steal(PyModule_Create(&module_def));
-  EXPECT_EQ(methods.tag(module.get()), 0) << TakeError();
-  return Ref::Steal(PyObject_GetAttrString(module.get(), name));
+Ref FunctionOf(Methods &methods, const char *name) {
+  return Ref::Steal(PyObject_GetAttrString(typedcall_test::ModuleOf(methods).get(), name));
 }
 
 // A PyNativeCallableTable with any number of entries.

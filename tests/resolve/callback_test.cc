@@ -17,6 +17,7 @@ struct vector_of_library {
   long count;
   double *values;
 };
+
 using vector = vector_of_library *;
 
 }  // namespace
@@ -68,10 +69,8 @@ typedcall::method_table methods{
     def<decay>("decay", typedcall::falls_back),
     def<decay_with_status>("decay_with_status"),
 };
-PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT, "callbacks", nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
 
-Ref Function(const char *name) { return FunctionOf(methods, module_def, name); }
+Ref Function(const char *name) { return FunctionOf(methods, name); }
 
 using of_number = callback<double(double, void *), double(double)>;
 using objective = double(unsigned, const double *, double *, void *);

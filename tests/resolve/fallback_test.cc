@@ -75,10 +75,8 @@ typedcall::method_table methods{
     def<reciprocal>("reciprocal"),
     def<status>("status"),
 };
-PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT, "fallbacks", nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
 
-Ref Function(const char *name) { return FunctionOf(methods, module_def, name); }
+Ref Function(const char *name) { return FunctionOf(methods, name); }
 
 template <class Signature>
 fallback_function<Signature> Resolved(const char *name) {

@@ -26,16 +26,8 @@ long checked(long x) noexcept {
 
 typedcall::method_table methods{typedcall::def<inc>("inc"),
                                 typedcall::def<checked>("checked", typedcall::may_raise)};
-PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT, "functions", nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
 
-// A module as TYPEDCALL_MODULE makes it, but not in sys.modules.
-Ref NewModule() {
-  module_def.m_methods = methods.defs();
-  Ref module = Ref::Steal(PyModule_Create(&module_def));
-  EXPECT_EQ(methods.tag(module.get()), 0) << TakeError();
-  return module;
-}
+Ref NewModule() { return typedcall_test::ModuleOf(methods); }
 
 Ref Attribute(const Ref &module, const char *name) {
   return Ref::Steal(PyObject_GetAttrString(module.get(), name));

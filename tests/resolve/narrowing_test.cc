@@ -67,10 +67,8 @@ typedcall::method_table methods{
     def<checked>("checked"),
     def<same<signed char>, same<long>>("both"),
 };
-PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT, "narrow", nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
 
-Ref Function(const char *name) { return FunctionOf(methods, module_def, name); }
+Ref Function(const char *name) { return FunctionOf(methods, name); }
 
 template <class Signature>
 narrowing_function<Signature> Narrowing(const char *name) {

@@ -47,6 +47,18 @@ class Ref {
   PyObject *object_ = nullptr;
 };
 
+/// A module with the functions of a provider's method table, as TYPEDCALL_MODULE makes it, but not
+/// in sys.modules. Empty, with an exception, if that fails.
+template <class Methods>
+Ref ModuleOf(Methods &methods) {
+  static PyModuleDef def = {
+      PyModuleDef_HEAD_INIT, "m", nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
+  def.m_methods = methods.defs();
+  Ref module = Ref::Steal(PyModule_Create(&def));
+  if (module && methods.tag(module.get()) < 0) module.reset();
+  return module;
+}
+
 /// A scope of Python code: a dictionary with `__builtins__`, into which objects can be put. What
 /// goes wrong is a test failure, and the exception is printed and cleared.
 class Scope {
