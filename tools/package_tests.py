@@ -34,10 +34,10 @@ NEEDS_NETWORK = {"test_examples_tags_for_others"}
 # For --full: attacks, too, random sets of overloads, a minute of Numba, the matrix of sinks in C++, and most of its
 # processes.
 SLOW = OTHER_PROGRAMS | NEEDS_NETWORK | {"test_conformance_numba", "test_matrix_full", "test_matrix_processes",
-                                         "test_numba_cache", "test_numba_cache_stale", "test_overload_choice",
+                                         "test_numba_cache", "test_numba_cache_stale", "test_matrix_random",
                                          "test_property_attack"}
 # By a fixed seed but in --full.
-RANDOM = {"test_c_text_random", "test_numpy_buffers", "test_overload_choice", "test_property_attack"}
+RANDOM = {"test_c_text_random", "test_numpy_buffers", "test_matrix_random", "test_property_attack"}
 # Begun first: at the end one of these would be waited for alone, ten seconds.
 LONG = ["test_matrix_types", "test_verify", "test_verify_processes", "test_verify_buffers", "test_cython", "test_once", "test_cli"]
 # Run again with CPython's JIT, where it is compiled in: those that need few libraries, or call most.

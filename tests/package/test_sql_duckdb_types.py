@@ -3,7 +3,7 @@ result has."""
 import itertools
 import unittest
 
-import overload_support
+import matrix_properties_random
 import sql_duckdb_support
 import typedcall
 from narrow_support import functions as narrow
@@ -133,7 +133,7 @@ class Types(sql_duckdb_support.Connection, unittest.TestCase):
         self.refuses("OverflowError: the result is too large for its column", "f(18446744073709551615)")
 
     def test_a_result_whose_type_depends_on_the_value_is_refused(self):
-        f = overload_support.tagged(["ii", "ld"], 0)
+        f = matrix_properties_random.tagged(["ii", "ld"], 0)
         self.addCleanup(typedcall.untag, f)
         self.register(f, name="f")
         self.assertEqual(self.value("f(1, 2)"), f(1, 2))
