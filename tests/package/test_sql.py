@@ -5,6 +5,7 @@ import math
 import os
 import unittest
 
+import sql_connection
 import sql_support
 import support
 import typedcall
@@ -12,7 +13,7 @@ from sql_support import SERIES, buffers, fallbacks, functions
 from typedcall import Flags
 
 
-class Functions(sql_support.Connection):
+class Functions(sql_connection.Values):
     """What both engines are to show."""
 
     def test_null_and_nan(self):
@@ -53,16 +54,8 @@ class Functions(sql_support.Connection):
         with self.assertRaisesRegex(Exception, "no overload"):
             self.value("by_count(1)")
 
-    def test_text(self):
+    def test_a_text_with_a_nul(self):
         self.register(functions.same_text)
-        self.register(buffers.utf8_length)
-        text = "h\u00e4, \u20ac, \U0001f40d, " + "long enough for eight bytes at a time"
-        self.assertEqual(self.value("same_text(?)", text), text)
-        self.assertEqual(self.value("same_text('')"), "")
-        self.assertEqual(self.value("utf8_length(?)", text), len(text.encode()))
-        self.assertEqual(self.value("utf8_length('')"), 0)
-        # A NUL is a character where the length says how long the text is.
-        self.assertEqual(self.value("utf8_length(?)", "a\0b"), 3)
         self.refuses("ValueError: embedded null character", "same_text(?)", "a\0b")
 
     def test_text_of_a_database_in_utf16(self):
@@ -151,29 +144,6 @@ class Functions(sql_support.Connection):
             given.append(result)
             self.refuses(message, "f('x')")
         self.refuses("IndexError: pop from empty list", "f('x')")
-
-    def test_texts_of_exceptions(self):
-        raised = []
-
-        def f(x):
-            raise raised.pop()
-
-        self.register(self.tagged(f))
-
-        class Mute(Exception):
-            def __str__(self):
-                raise RuntimeError
-
-        for exception, message in [(ValueError(), "^(.*: )?ValueError$"), (Mute(), "Mute$"),
-                                   (KeyError("k\u00e4se"), "KeyError: 'k\u00e4se'"),
-                                   (ValueError("\udc80"), r"ValueError: \\udc80"),
-                                   (SystemExit(3), "SystemExit: 3")]:
-            raised.append(exception)
-            self.refuses(message, "f('x')")
-        raised.append(MemoryError())
-        with self.assertRaises(Exception) as caught:  # each engine has its own for that
-            self.value("f('x')")
-        self.assertIn(type(caught.exception).__name__, ("MemoryError", "NoMemError"))
 
     def test_deterministic_from_pure(self):
         self.query("create table t(x)")

@@ -1,13 +1,12 @@
 """typedcall.sql: connections that load, close, are interrupted and used by threads, and what they keep."""
 
 import contextlib
-import gc
 import importlib
 import threading
 import unittest
-import weakref
 
 import adapter_support
+import sql_connection
 import sql_support
 import support
 import typedcall
@@ -17,19 +16,10 @@ from typedcall import sql
 from typedcall.sinks.sql import _sqlite
 
 
-class Functions(sql_support.Connection):
+class Functions(sql_connection.Connections):
     """What both engines are to show."""
 
-    def test_what_cannot_be_registered(self):
-        for f, message in [(functions.turn, "'Zd->Zd' has an argument 'Zd', for which SQL"),
-                           (functions.same_object, "has nothing for SQL"),
-                           (functions.sum_of, "'&kdl->d' has an argument '&kd'"),
-                           (buffers.norm, "has an argument '.*kd'"),
-                           (len, "it offers no typed function")]:
-            with self.assertRaisesRegex(TypeError, message):
-                self.register(f)
-        with self.assertRaisesRegex(TypeError, "a name is a str, not 'int'"):
-            self.register(functions.inc, name=3)
+    def test_names_and_connections_that_are_refused(self):
         with self.assertRaisesRegex(ValueError, "255 bytes"):
             self.register(functions.inc, name=127 * "\u00e4" + "xx")
         self.register(functions.inc, name=255 * "x")
@@ -64,35 +54,6 @@ class Functions(sql_support.Connection):
             self.register(functions.inc)
         with self.assertRaises(Exception):
             self.value("inc(1)")
-
-    def test_the_connection_keeps_the_function_and_lets_go_of_it(self):
-        for end in ("another", "close", "unregister"):
-            connection = self.connect()
-
-            def f(x):
-                return x
-
-            reference = weakref.ref(f)
-            entry = typedcall.entries(functions.half)[0]
-            typedcall.tag(f, "d->d", entry.address, flags=entry.flags)
-            sql.register(connection, f)
-            del f
-            gc.collect()
-            self.assertIsNotNone(reference())
-            self.assertEqual(list(connection.execute("select f(8.0), f('x')")), [(4.0, "x")])
-            if end == "another":
-                sql.register(connection, functions.half, name="f")
-                self.assertEqual(list(connection.execute("select f(6.0)")), [(3.0,)])
-            elif end == "unregister":
-                self.unregister(connection, "f", 1)
-                # Python 3.11's sqlite3 has a function that fails there.
-                with self.assertRaisesRegex(Exception, "no such function|raised exception"):
-                    list(connection.execute("select f(8.0)"))
-            else:
-                connection.close()
-            gc.collect()
-            self.assertIsNone(reference(), end)
-            connection.close()
 
     def test_replaced_in_the_middle_of_a_query(self):
         self.register(functions.inc)
@@ -198,24 +159,6 @@ class Functions(sql_support.Connection):
         thread.start()
         thread.join()
         self.assertEqual(found, [2.5, 5, True])
-
-    def test_connections_at_once(self):
-        def run(found):
-            connection = self.connect()
-            for f in (functions.inc, functions.check, fallbacks.root):
-                sql.register(connection, f, name="typed_" + f.__name__)
-            (row,) = connection.execute(SERIES.format(
-                20000, "sum(typed_inc(i)) + sum(typed_check(i + 14)) + sum(typed_root(i * i))"))
-            found.append(row[0])
-            connection.close()
-
-        found = []
-        threads = [threading.Thread(target=run, args=(found,)) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(found, [3.0 * sum(range(20000)) + 15 * 20000] * 4)
 
     def leaks_nothing(self, run, first, then, blocks=1000):
         """`run` is called with these numbers, and leaves no memory behind."""

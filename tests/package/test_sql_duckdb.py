@@ -5,13 +5,14 @@ import math
 import os
 import unittest
 
+import sql_connection
 import sql_duckdb_support
 import typedcall
-from sql_duckdb_support import buffers, fallbacks, functions, tagged
+from sql_duckdb_support import buffers, fallbacks, functions
 from typedcall import Flags
 
 
-class Values(sql_duckdb_support.Connection, unittest.TestCase):
+class Values(sql_duckdb_support.OfDuckDb, sql_connection.Values, unittest.TestCase):
     def test_narrow_numbers(self):
         for name in ("next_char", "next_byte", "next_size"):
             self.register(getattr(functions, name))
@@ -84,9 +85,6 @@ class Values(sql_duckdb_support.Connection, unittest.TestCase):
         self.register(functions.same_text)
         self.register(buffers.utf8_length)
         texts = ["x" * size for size in range(30)] + ["h\u00e4, \u20ac, \U0001f40d " * 9]
-        for text in texts:
-            self.assertEqual(self.value("same_text(?)", text), text)
-            self.assertEqual(self.value("utf8_length(?)", text), len(text.encode()))
         self.assertEqual(self.query("select same_text(x) from (select unnest(?) as x)", texts),
                          [(text,) for text in texts])
         # A NUL is a character where the length says how long the text is.
@@ -96,7 +94,7 @@ class Values(sql_duckdb_support.Connection, unittest.TestCase):
     def test_texts_of_every_multi_byte_shape(self):
         self.register(functions.same_text)
         self.register(buffers.utf8_length)
-        self.register(tagged(self, lambda x: x, "s->s", functions.same_text), name="boxed")
+        self.register(self.tagged(lambda x: x, "s->s", functions.same_text), name="boxed")
         # The first and the last of each length, and those beside what is no character, at each place
         # of eight bytes, in texts that DuckDB has in the vector (up to 12 bytes) and elsewhere.
         shapes = ("\x7f", "\x80", "\u07ff", "\u0800", "\ud7ff", "\ue000", "\uffff", "\U00010000",
@@ -166,7 +164,7 @@ class Values(sql_duckdb_support.Connection, unittest.TestCase):
 
     def test_results_of_python_code_that_are_text(self):
         given = []
-        self.register(tagged(self, lambda x: given.pop(), "s->s", functions.same_text), name="f")
+        self.register(self.tagged(lambda x: given.pop(), "s->s", functions.same_text), name="f")
         self.assertEqual(self.value("f('x')"), "x")
         for result in (None, "t\u00e4xt" * 9, "a\0b", ""):
             given.append(result)
@@ -182,25 +180,6 @@ class Values(sql_duckdb_support.Connection, unittest.TestCase):
         found = self.query("select f(if(i % 2 = 0, i * i, -i)) from range(5000) t(i) order by i")
         self.assertEqual(found, [(float(i),) for i in range(5000)])
         self.assertEqual(sorted(got), sorted(-float(i) for i in range(1, 5000, 2)))
-
-    def test_texts_of_exceptions(self):
-        raised = []
-
-        def f(x):
-            raise raised.pop()
-
-        self.register(self.falling_back(f))
-
-        class Mute(Exception):
-            def __str__(self):
-                raise RuntimeError
-
-        for exception, message in [(ValueError(), "ValueError$"), (Mute(), "Mute$"),
-                                   (KeyError("k\u00e4se"), "KeyError: 'k\u00e4se'"),
-                                   (ValueError("\udc80"), r"ValueError: \\udc80"),
-                                   (MemoryError(), "MemoryError"), (SystemExit(3), "SystemExit: 3")]:
-            raised.append(exception)
-            self.refuses(message, "f(-1)")
 
     def test_pure_functions_are_called_once_for_a_constant(self):
         self.register(functions.inc)

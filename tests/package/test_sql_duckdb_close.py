@@ -5,6 +5,7 @@ import gc
 import unittest
 import weakref
 
+import sql_connection
 import sql_duckdb_support
 import support
 import typedcall
@@ -14,7 +15,7 @@ from typedcall import sql
 VERSION = tuple(int(each) for each in duckdb.__version__.split(".")[:2])
 
 
-class Before(sql_duckdb_support.Connection, unittest.TestCase):
+class Before(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.TestCase):
     def test_a_query_after_it(self):
         self.register(functions.inc)
         self.register(fallbacks.root)

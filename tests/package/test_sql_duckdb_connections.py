@@ -2,36 +2,26 @@
 they keep."""
 
 import concurrent.futures
-import gc
 import os
 import pathlib
 import sys
 import unittest
-import weakref
 
 import adapter_support
+import sql_connection
 import sql_duckdb_support
 import support
-import typedcall
-from sql_duckdb_support import buffers, duckdb, fallbacks, functions, tagged
+from sql_duckdb_support import buffers, duckdb, fallbacks, functions
 from support import leaks
 from typedcall import sql
 
 
-class Connections(sql_duckdb_support.Connection, adapter_support.Folder):
+class Connections(sql_duckdb_support.OfDuckDb, sql_connection.Connections, adapter_support.Folder):
     def setUp(self):
         adapter_support.Folder.setUp(self)
         super().setUp()
 
-    def test_what_cannot_be_registered(self):
-        for f, message in [(functions.turn, "'Zd->Zd' has an argument 'Zd', for which SQL"),
-                           (functions.same_object, "has nothing for SQL"),
-                           (buffers.norm, "has an argument '.*kd'"),
-                           (len, "it offers no typed function")]:
-            with self.assertRaisesRegex(TypeError, message):
-                self.register(f)
-        with self.assertRaisesRegex(TypeError, "a name is a str, not 'int'"):
-            self.register(functions.inc, name=3)
+    def test_names_that_are_refused(self):
         for name in ("count", "sum"):  # aggregates
             with self.assertRaisesRegex(duckdb.Error, "DuckDB does not take it"):
                 self.register(functions.inc, name=name)
@@ -101,31 +91,6 @@ class Connections(sql_duckdb_support.Connection, adapter_support.Folder):
             with self.assertRaisesRegex(duckdb.CatalogException, "does not exist"):
                 connection.execute("select inc(1)")
 
-    def test_the_database_keeps_the_function_and_lets_go_of_it(self):
-        for end in ("another", "close"):
-            connection = self.connect()
-
-            def f(x):
-                return -x
-
-            reference = weakref.ref(f)
-            entry = typedcall.entries(fallbacks.root)[0]
-            typedcall.tag(f, entry.signature, entry.address, flags=entry.flags)
-            sql.register(connection, f)
-            typedcall.untag(f)
-            del f
-            gc.collect()
-            self.assertIsNotNone(reference())
-            self.assertEqual(connection.execute("select f(9), f(-2)").fetchall(), [(3.0, 2.0)])
-            if end == "another":
-                sql.register(connection, functions.half, name="f")
-                self.assertEqual(connection.execute("select f(6)").fetchall(), [(3.0,)])
-            else:
-                connection.close()
-            gc.collect()
-            self.assertIsNone(reference(), end)
-            connection.close()
-
     def test_another_function_of_that_name(self):
         self.register(functions.inc, name="f")
         self.register(buffers.utf8_length, name="f")  # another type: an overload
@@ -134,7 +99,7 @@ class Connections(sql_duckdb_support.Connection, adapter_support.Folder):
         self.refuses("thirteen", "f(13)")
         self.refuses("TypeError", "f('three')")
         # The same argument with another result: it takes the place of the one before.
-        self.register(tagged(self, lambda x: 1, "b->b", functions.next_char), name="g")
+        self.register(self.tagged(lambda x: 1, "b->b", functions.next_char), name="g")
         self.register(functions.next_char, name="g")
         self.assertEqual(self.value("g(1::tinyint)"), 2)
 
@@ -181,19 +146,6 @@ class Connections(sql_duckdb_support.Connection, adapter_support.Folder):
                        " sum(f(if(i % 1000 = 0, -1, 0))) from t"),
             [(sum(range(10**6)) + 10**6, sum(range(10**6)) + 14 * 10**6, float(sum(range(10**6))), 0.0)])
         self.refuses("thirteen", "sum(typed_check(i)) from t")
-
-    def test_connections_at_once(self):
-        def run(number):
-            with self.connect() as connection:
-                for f in (functions.inc, functions.check, fallbacks.root):
-                    sql.register(connection, f, name="typed_" + f.__name__)
-                return connection.execute(
-                    "select sum(typed_inc(i)) + sum(typed_check(i + 14)) + sum(typed_root(i * i))"
-                    " from range(20000) t(i)").fetchall()
-
-        with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            self.assertEqual(list(pool.map(run, range(12))),
-                             [[(3.0 * sum(range(20000)) + 15 * 20000,)]] * 12)
 
     def test_one_database_in_threads_at_once(self):
         def run(number):

@@ -4,10 +4,11 @@ import itertools
 import unittest
 
 import matrix_properties_random
+import sql_connection
 import sql_duckdb_support
 import typedcall
 from narrow_support import functions as narrow
-from sql_duckdb_support import buffers, functions, tagged
+from sql_duckdb_support import buffers, functions
 
 SIGNED = ["TINYINT", "SMALLINT", "INTEGER", "BIGINT"]
 UNSIGNED = ["UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"]
@@ -20,7 +21,7 @@ for _size, _letter in enumerate("bhil"):
 LITERALS = {"bhilfd": ["7", "-5"], "BHILfd": ["7", "300", "1::utinyint"], "fd": ["1.5"], "d": ["1e3"]}
 
 
-class Types(sql_duckdb_support.Connection, unittest.TestCase):
+class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.TestCase):
     def types_of(self, f):
         """Returns the types of the parameters in each list of types, and of the results."""
         name = "f_" + f.__name__
@@ -75,7 +76,7 @@ class Types(sql_duckdb_support.Connection, unittest.TestCase):
 
     def test_integers_of_128_bits(self):
         got = []
-        self.register(tagged(self, lambda x: got.append(x) or 0, "l->l", functions.inc), name="f")
+        self.register(self.tagged(lambda x: got.append(x) or 0, "l->l", functions.inc), name="f")
         for value in (2**63, 2**64 - 1, 2**64, 2**127 - 1, -2**63 - 1, -2**127 + 1, 2**127, 2**128 - 1):
             cast = "UHUGEINT" if value >= 2**127 else "HUGEINT"
             self.assertEqual(self.value("f('%d'::%s)" % (value, cast)), 0)
@@ -91,7 +92,7 @@ class Types(sql_duckdb_support.Connection, unittest.TestCase):
         given = "if(i % 11 = 0, null, if(i % 7 = 0, 2**40 + i, i)::bigint)"
         expected = [(i, None if i % 11 == 0 else -i if i % 7 == 0 else i) for i in range(5000)]
         for name, flags in (("f", None), ("g", 0)):
-            self.register(tagged(self, lambda x, y: 2**40 - x, "ii->i", narrow.larger_i, flags), name=name)
+            self.register(self.tagged(lambda x, y: 2**40 - x, "ii->i", narrow.larger_i, flags), name=name)
             self.assertEqual(self.query("select i, %s(%s, -i) from range(5000) t(i) order by i" % (name, given)), expected)
 
     def test_an_int_becomes_a_float_as_in_python(self):

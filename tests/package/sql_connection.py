@@ -1,0 +1,134 @@
+"""What the tests of typedcall.sql share in all engines: a connection, native functions, and cases."""
+
+import concurrent.futures
+import contextlib
+import gc
+import weakref
+
+import support
+import typedcall
+
+support.module_only_if(not support.IS_PYPY, "typedcall.sql is CPython's")
+from typedcall import sql  # noqa: E402
+
+functions = support.build("typed_functions")
+buffers = support.build("buffer_provider")
+fallbacks = support.build("fallback_functions")
+
+
+class Connection:
+    """A test on a connection of one engine, whose Python package is `module`."""
+
+    #: Numbers `i`, so many, and what is asked of them.
+    series = "select {1} from range({0}) t(i)"
+
+    def setUp(self):
+        self.connection = self.connect()
+        self.addCleanup(self.connection.close)
+
+    def register(self, f, **options):
+        sql.register(self.connection, f, **options)
+
+    def query(self, text, *values):
+        return self.connection.execute(text, values).fetchall()
+
+    def value(self, text, *values):
+        ((found,),) = self.query("select " + text, *values)
+        return found
+
+    def refuses(self, message, text, *values):
+        with self.assertRaisesRegex(self.module.Error, message):
+            self.value(text, *values)
+
+    def tagged(self, f, signature="d->d", of=functions.half, flags=None):
+        """A Python function behind the native one of another: its own results show who was called."""
+        entry = next(each for each in typedcall.entries(of) if each.signature == signature)
+        typedcall.tag(f, signature, entry.address, flags=entry.flags if flags is None else flags)
+        self.addCleanup(typedcall.untag, f)
+        return f
+
+    def falling_back(self, f, flags=None):
+        """A function of a double that gives what the Python function `f` does for a negative one."""
+        return self.tagged(f, "d&d->i", fallbacks.root, flags)
+
+
+class Values(Connection):
+    def test_texts_of_exceptions(self):
+        raised = []
+
+        def f(x):
+            raise raised.pop()
+
+        self.register(self.falling_back(f))
+
+        class Mute(Exception):
+            def __str__(self):
+                raise RuntimeError
+
+        for exception, message in [(ValueError(), "^(.*: )?ValueError$"), (Mute(), "Mute$"),
+                                   (KeyError("k\u00e4se"), "KeyError: 'k\u00e4se'"),
+                                   (ValueError("\udc80"), r"ValueError: \\udc80"),
+                                   (SystemExit(3), "SystemExit: 3")]:
+            raised.append(exception)
+            self.refuses(message, "f(-1)")
+        raised.append(MemoryError())
+        with self.assertRaises(Exception) as caught:  # each engine has its own for that
+            self.value("f(-1)")
+        self.assertRegex(repr(caught.exception), "MemoryError|NoMemError")
+
+
+class Connections(Connection):
+    #: How a connection forgets a function, if it can: unregister(connection, name, count).
+    unregister = None
+
+    def test_what_cannot_be_registered(self):
+        for f, message in [(functions.turn, "'Zd->Zd' has an argument 'Zd', for which SQL"),
+                           (functions.same_object, "has nothing for SQL"),
+                           (functions.sum_of, "'&kdl->d' has an argument '&kd'"),
+                           (buffers.norm, "has an argument '.*kd'"),
+                           (len, "it offers no typed function")]:
+            with self.assertRaisesRegex(TypeError, message):
+                self.register(f)
+        with self.assertRaisesRegex(TypeError, "a name is a str, not 'int'"):
+            self.register(functions.inc, name=3)
+
+    def test_it_keeps_the_function_and_lets_go_of_it(self):
+        for end in ["another", "close"] + ["unregister"] * (self.unregister is not None):
+            connection = self.connect()
+
+            def f(x):
+                return x if isinstance(x, str) else -x
+
+            reference = weakref.ref(f)
+            entry, = typedcall.entries(fallbacks.root)
+            typedcall.tag(f, entry.signature, entry.address, flags=entry.flags)
+            sql.register(connection, f)
+            typedcall.untag(f)
+            del f
+            gc.collect()
+            self.assertIsNotNone(reference())
+            self.assertEqual(connection.execute("select f(9), f(-2)").fetchall(), [(3.0, 2.0)])
+            if end == "another":
+                sql.register(connection, functions.half, name="f")
+                self.assertEqual(connection.execute("select f(6)").fetchall(), [(3.0,)])
+            elif end == "unregister":
+                self.unregister(connection, "f", 1)
+                # Python 3.11's sqlite3 has a function that fails there.
+                with self.assertRaisesRegex(Exception, "no such function|raised exception"):
+                    connection.execute("select f(8.0)").fetchall()
+            else:
+                connection.close()
+            gc.collect()
+            self.assertIsNone(reference(), end)
+            connection.close()
+
+    def test_connections_at_once(self):
+        def run(_):
+            with contextlib.closing(self.connect()) as connection:
+                for f in (functions.inc, functions.check, fallbacks.root):
+                    sql.register(connection, f, name="typed_" + f.__name__)
+                what = "sum(typed_inc(i)) + sum(typed_check(i + 14)) + sum(typed_root(i * i))"
+                return connection.execute(self.series.format(20000, what)).fetchall()
+
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            self.assertEqual(list(pool.map(run, range(12))), [[(3.0 * sum(range(20000)) + 15 * 20000,)]] * 12)
