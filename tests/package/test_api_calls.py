@@ -2,7 +2,6 @@
 import array
 import collections
 import ctypes
-import gc
 import importlib.util
 import math
 import sys
@@ -228,14 +227,7 @@ class NoLeaks(unittest.TestCase):
                 pass
 
         watched = (marker, buffer, typed.inc, typed.Scaler, typedcall.TypedFunction, f, g, h)
-        for _ in range(3):
-            everything()
-        gc.collect()
-        before = [sys.getrefcount(each) for each in watched]
-        for _ in range(100):
-            everything()
-        gc.collect()
-        self.assertEqual([sys.getrefcount(each) for each in watched], before)
+        support.leaks.check(everything, 100, warm_up=3, unchanged=watched)
 
 
 if __name__ == "__main__":

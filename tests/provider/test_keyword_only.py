@@ -3,9 +3,9 @@
 import inspect
 import itertools
 import pydoc
-import sys
 import unittest
 
+import leaks
 import provider_keyword_only as m
 
 
@@ -168,12 +168,7 @@ class Leaks(unittest.TestCase):
                          lambda: m.last(value, value, c="x")):
                 self.assertRaises(TypeError, call)
 
-        use()
-        objects = (value, name, wrong)
-        before = [sys.getrefcount(each) for each in objects]
-        for _ in range(200):
-            use()
-        self.assertEqual([sys.getrefcount(each) for each in objects], before)
+        leaks.check(use, 200, warm_up=1, unchanged=(value, name, wrong))
 
 
 if __name__ == "__main__":

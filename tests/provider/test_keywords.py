@@ -4,9 +4,9 @@ import asyncio
 import inspect
 import math
 import pydoc
-import sys
 import unittest
 
+import leaks
 import provider_keywords as m
 
 
@@ -267,14 +267,7 @@ class Leaks(unittest.TestCase):
                     continue
                 raise AssertionError("nothing was raised")
 
-        use()
-        objects = (value, name, wrong, None)
-        before = [sys.getrefcount(thing) for thing in objects]
-        for _ in range(200):
-            use()
-        after = [sys.getrefcount(thing) for thing in objects]
-        self.assertEqual(after[:-1], before[:-1])
-        self.assertLess(abs(after[-1] - before[-1]), 100)
+        leaks.check(use, 200, warm_up=1, unchanged=(value, name, wrong, None))
 
     def test_an_interrupt_while_an_exception_says_what_it_is(self):
         for kind in (KeyboardInterrupt, ValueError):

@@ -6,6 +6,7 @@ import sys
 import unittest
 
 from collected import only_if
+import leaks
 import provider_overloads as m
 
 BOOL, INT, FLOAT, OBJECT, COMPLEX, TEXT, DOUBLES, FLOATS = 1, 2, 3, 4, 5, 6, 7, 8
@@ -331,11 +332,7 @@ class Refusals(unittest.TestCase):
                     except (TypeError, OverflowError):
                         pass
 
-        use()
-        before = [sys.getrefcount(value) for value in values]
-        for _ in range(100):
-            use()
-        self.assertEqual([sys.getrefcount(value) for value in values], before)
+        leaks.check(use, 100, warm_up=1, unchanged=values)
         values[1].append(2.0)  # BufferError if one were still exported
 
 

@@ -1,10 +1,10 @@
 # Errors by status, stated by the provider or made from C++ exceptions; exceptions of a module's own;
 # and calls during which other threads run.
 import array
-import sys
 import threading
 import unittest
 
+import leaks
 import provider_status as m
 
 CONVERSIONS = [("to_bool", bool), ("to_schar", int), ("to_ulong", int), ("to_double", float),
@@ -160,11 +160,7 @@ class Leaks(unittest.TestCase):
                 raise AssertionError("nothing was raised")
             items.clear()
 
-        use()
-        before = [sys.getrefcount(thing) for thing in (value, items, memory)]
-        for _ in range(200):
-            use()
-        self.assertEqual([sys.getrefcount(thing) for thing in (value, items, memory)], before)
+        leaks.check(use, 200, warm_up=1, unchanged=(value, items, memory))
         memory.append(1)
 
 

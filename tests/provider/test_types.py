@@ -8,6 +8,7 @@ import struct
 import sys
 import unittest
 
+import leaks
 import provider_types as m
 
 COMPLEX = ("cdouble", "clongdouble", "stdcdouble", "stdclongdouble")
@@ -361,14 +362,7 @@ class Leaks(unittest.TestCase):
                     continue
                 raise AssertionError("nothing was raised")
 
-        use()
-        objects = (items, text, number, pointer, wrong, None)
-        before = [sys.getrefcount(value) for value in objects]
-        for _ in range(200):
-            use()
-        after = [sys.getrefcount(value) for value in objects]
-        self.assertEqual(after[:-1], before[:-1])
-        self.assertLess(abs(after[-1] - before[-1]), 100)
+        leaks.check(use, 200, warm_up=1, unchanged=(items, text, number, pointer, wrong, None))
         items.append(1), wrong.append(1)
 
 
