@@ -21,6 +21,7 @@ _TYPES_FIRST = {
     **dict.fromkeys(("larger_b(128, 2.5)", "larger_b(2147483648, 2.5)", "larger_H(2147483648, 2.5)"),
                     "of two faults it finds that of the types first: a TypeError"),
 }
+_COMPILED_CALLS = {**_TYPES_FIRST, "same_bool(b'3')": "Numba does not compile bool() of bytes"}
 _CLOSURE = {
     "interrupts": _RENAMED,
     "lifetimes": {"a cycle": _HELD},
@@ -30,11 +31,12 @@ _CLOSURE = {
 
 #: By the name of a sink, and a property: "calls" are all single ones.
 LIMITS = {
-    "ufunc": {"calls": _TYPES_FIRST},
+    **dict.fromkeys(("ufunc", "ufunc of arrays"), {"calls": _TYPES_FIRST}),
     "wrapper": {"lifetimes": {"the C function": _FUNCTION, "the callable": _FUNCTION, "a cycle": _FUNCTION}},
     "call site": {"lifetimes": {"the C function": _SITE, "the callable": _SITE, "a cycle": _SITE}},
+    "numba without the GIL": {"calls": _COMPILED_CALLS},
     "numba": {
-        "calls": {**_TYPES_FIRST, "same_bool(b'3')": "Numba does not compile bool() of bytes"},
+        "calls": _COMPILED_CALLS,
         "lifetimes": {"a cycle": "Numba keeps a cycle with compiled code, of njit functions alone, too",
                       "making": "Numba keeps some of all that it compiles"},
         "no_memory": {"making": "Numba's njit() itself does not come back without memory"},

@@ -30,7 +30,7 @@ def pairs():
 
 def choice(sink):
     """Among overloads each value chooses what it chooses in Python: docs/ABI.md, 8.7 to 8.10."""
-    values = [(value,) for value in (*INTS, *FLOATS, *OTHERS, *numpy_values())]
+    values = [(value,) for value in (*INTS, *FLOATS, *OTHERS, *numpy_values(), *numpy_limits())]
     for name, (overloads, alone) in OVERLOADED.items():
         function = getattr(functions, name)
         assert [typedcall.parse_signature(entry.signature)[0] for entry in typedcall.entries(function)] == overloads
@@ -157,7 +157,9 @@ def native(sink):
 
 def texts(sink):
     """A str is its UTF-8, with NULs in it where a function takes the length, too; another value is a TypeError."""
-    values = [(value,) for value in ("", "abc", "h\u00e4tte", "\U0001f600", "a\0b", b"abc", 3, 2.5, None)]
+    # Libraries have texts of up to 7 or 12 bytes elsewhere than others.
+    values = [(value,) for value in ("", "abc", "seven77", "eight888", "h\u00e4tte", "\U0001f600",
+                                     "h\u00e4, \u20ac, \U0001f40d" * 20, "a\0b", "a\0" + "long" * 10, b"abc", 3, 2.5, None)]
     for module, name, letters in (("buffer_provider", "utf8_length", "*s"), ("typed_functions", "same_text", "s")):
         function = getattr(support.build(module), name)
         yield from compare(sink, name, function, [function], [[letters]], values)

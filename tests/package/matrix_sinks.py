@@ -12,7 +12,7 @@ from matrix_c_sinks import (
 )
 from matrix_cpp_sinks import CppCallback, CppFallback, CppLoop, CppNarrowing, CppSite
 from matrix_sink import Refused
-from matrix_type_sinks import DuckDb, Jax, Numba, Ufunc
+from matrix_type_sinks import DuckDb, Jax, Numba, NumbaWithoutGil, Ufunc, UfuncOfArrays
 from matrix_value_sinks import (
     Closure,
     FreeClosure,
@@ -32,7 +32,7 @@ SINKS = {sink.name: sink for sink in (
     # Each call has values.
     Wrapper, TypedFunction, PyPyWrapper, PyPyTypedFunction, PyPy, Sqlite, Sqlite3, TvmFfi, Closure, FreeClosure,
     # Types come first.
-    Ufunc, Numba, Jax, DuckDb,
+    Ufunc, UfuncOfArrays, Numba, NumbaWithoutGil, Jax, DuckDb,
     # The caller names a signature.
     CppSite, CppFallback, CppLoop, CppCallback, CppNarrowing, Callback, FreeCallback, ConvertingCallback, ClosurePointer,
     LowLevelCallable, Ctypes, Cffi, Cython)}

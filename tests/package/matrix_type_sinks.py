@@ -61,6 +61,23 @@ class Ufunc(Sink):
         return value.item() if getattr(value, "ndim", 1) == 0 else value
 
 
+class UfuncOfArrays(Ufunc):
+    """The ufunc, called for arrays of equal elements: many enough to be cast in blocks, and to be called without the GIL."""
+
+    name = "ufunc of arrays"
+
+    def made(self, function):
+        import numpy
+
+        made = super().made(function)
+        return lambda *arguments: made(*(numpy.full(3000, each) for each in arguments))
+
+    def result(self, value, wanted):
+        found = value.tolist()
+        assert len(set(map(repr, found))) == 1, found
+        return found[0]
+
+
 class Numba(Sink):
     name, library, has_names, has_typed_results = "numba", "numba", True, True
 
@@ -128,6 +145,13 @@ class Numba(Sink):
             raise Refused("Numba has no such value")
         if isinstance(value, int) and not -2**63 <= value < 2**63:
             raise Refused("Numba has no such int")
+
+
+class NumbaWithoutGil(Numba):
+    name = "numba without the GIL"
+
+    def made(self, function, **options):
+        return super().made(function, nogil=True)
 
 
 class Jax(Sink):

@@ -124,7 +124,7 @@ def found(sink, made, arguments, wanted, names={}):
 def shown(value):
     """Returns what a cell is called by the value."""
     text = repr(value)
-    return text if len(text) < 80 else "a large int"
+    return text if len(text) < 80 else f"a large {type(value).__name__}"
 
 
 def compare(sink, name, function, alone, overloads, calls):

@@ -108,12 +108,6 @@ class Calls(unittest.TestCase):
         gc.collect()
         memory.append(1)
 
-    def test_what_falls_back_is_called_with_the_same_object(self):
-        typed = resolved("mean_or_fall_back")
-        self.assertEqual(typed(doubles(1.0, 2.0)), 1.5)
-        with self.assertRaisesRegex(ValueError, "no mean of nothing"):
-            typed(doubles())
-
     def test_what_falls_back_takes_what_the_python_function_takes(self):
         def total(values):
             return float(sum(values))

@@ -62,17 +62,14 @@ def refusals(outcomes):
     return "*" if refused and refused == asked else " ".join(refused)
 
 
-class Calls(Cells):
-    """The properties of single calls."""
+class Values(Cells):
+    """The properties of what single calls give and raise."""
 
     def test_choice(self):
         self.check("choice")
 
     def test_equality(self):
         self.check("equality")
-
-    def test_native(self):
-        self.check("native")
 
     def test_raising(self):
         self.check("raising")
@@ -82,6 +79,13 @@ class Calls(Cells):
 
     def test_falling_back(self):
         self.check("falling_back")
+
+
+class Calls(Values):
+    """The properties of single calls."""
+
+    def test_native(self):
+        self.check("native")
 
     def test_texts(self):
         self.check("texts")

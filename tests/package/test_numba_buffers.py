@@ -7,7 +7,7 @@ import unittest
 import adapter_support
 import typedcall
 from adapter_support import nopython_call
-from buffer_support import doubles, module
+from buffer_support import module
 from typedcall import Flags
 
 numba, numpy = adapter_support.library("numba"), adapter_support.library("numpy")
@@ -149,9 +149,6 @@ class Calls(unittest.TestCase):
         self.assertEqual(nopython_call(scaled, 2)(x, 2**40), 1.0)
         self.assertEqual(given, [("d", False, [0.0, 1.0, 2.0, 3.0], 2**40)])
         self.assertEqual(x.tolist(), [0.0, 2.0, 4.0, 6.0])
-
-    def test_an_array_of_pythons(self):
-        self.assertEqual(nopython_call(module.norm)(doubles(3.0, 4.0)), 5.0)
 
 
 if __name__ == "__main__":

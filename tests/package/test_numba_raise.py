@@ -40,26 +40,6 @@ class Raising(adapter_support.NumbaCalls):
     def setUp(self):
         self.addCleanup(functions.keep, None)
 
-    def test_gives_and_raises_what_the_function_does_without_the_gil(self):
-        """As test_matrix.py's calls, which hold it."""
-        for function, values in (
-            (functions.checked_i, (5, -1, 0, 13, 2**31)), (functions.checked_f, (1.5, -1.0, 13.0)),
-            (functions.checked_d, (1.5, -1.0, -0.0, 13.0, 13)), (functions.status, (5, -1, 13, 14, 2**31)),
-            (functions.expect, (5, 13)), (functions.half, (5, -1)), (others.invert, (2.0, -0.5, 0.0)),
-            (fallbacks.root, (4.0, 0, -1.0, True)), (fallbacks.half, (3.0, 2, -1.0)), (fallbacks.tenfold, (4.0, -2.0, -1001.0)),
-            (fallbacks.square, (3, 1 << 31)), (fallbacks.is_even, (2, 3, -1)), (fallbacks.both, (2, 2.0, -1, -1.0)),
-            (fallbacks.narrow, (3.0, -1.0)),
-        ):
-            call = compiled(function, nogil=True)
-            for value in values:
-                with self.subTest(function.__name__, value=value):
-                    self.assertEqual(outcome(call, value), outcome(function, value))
-        for function, pairs in ((others.div, ((1.0, 2.0), (-6.0, 6.0), (1.0, 0.0), (1, 0))),
-                                (fallbacks.gcd, ((12, 18), (-1, 1)))):
-            call = compiled(function, 2, nogil=True)
-            for pair in pairs:
-                self.assertEqual(outcome(call, *pair), outcome(function, *pair))
-
     def test_the_very_object(self):
         class Mine(Exception):
             pass

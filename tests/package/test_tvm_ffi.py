@@ -44,22 +44,16 @@ class Values(unittest.TestCase):
         self.addCleanup(typedcall.untag, pick)
         self.assertEqual([function(pick)(3), function(pick)(3.0)], [-1.0, 1.5])
 
-    def test_narrow_and_wide_integers(self):
-        char, byte, size = (function(getattr(functions, name))
-                            for name in ("next_char", "next_byte", "next_size"))
-        self.assertEqual([char(-128), char(126), char(127), byte(255)], [-127, 127, -128, 0])
-        for f, value in ((char, 128), (char, -129), (byte, 256), (byte, -1), (size, -1)):
-            self.refuses(RuntimeError, "does not fit", f, value)  # OverflowError has no name there
+    def test_integers_that_tvm_ffi_has_not(self):
+        size = function(functions.next_size)
         self.refuses(RuntimeError, "too large for an int of tvm-ffi", size, 2**63 - 1)
         # Larger ones are objects there, which Python's function gets.
         self.assertEqual(size(2**63), functions.next_size(2**63))
         self.refuses(RuntimeError, "int", function(functions.inc), 2**63)
         self.assertEqual(function(functions.half)(2**70), 2.0**69)
 
-    def test_texts(self):
-        same, length = function(functions.same_text), function(buffers.utf8_length)
-        for text in ("", "a", "seven77", "eight888", "h\u00e4, \u20ac, \U0001f40d" * 20):
-            self.assertEqual([same(text), length(text)], [text, len(text.encode())])
+    def test_texts_that_are_refused(self):
+        same = function(functions.same_text)
         self.refuses(ValueError, "embedded null character", same, "a\0b")
         self.refuses(ValueError, "embedded null character", same, "a\0" + "long" * 10)
         self.refuses(TypeError, "str", same, b"bytes")
@@ -89,7 +83,7 @@ class Values(unittest.TestCase):
         self.assertEqual(fits, {True, False})
 
     def test_bytes_and_tensors(self):
-        hash_of, norm, total = map(function, (buffers.hash, buffers.norm, buffers.total))
+        hash_of, norm = map(function, (buffers.hash, buffers.norm))
         for data in (b"", b"a", b"7 bytes", b"a\0b", b"more than eight bytes", bytearray(b"array" * 9)):
             expected = buffers.hash(data)
             if expected < 2**63:
@@ -99,15 +93,6 @@ class Values(unittest.TestCase):
         numpy = adapter_support.library("numpy")
         x = numpy.linspace(0.0, 3.0, 100)
         self.assertEqual(norm(tvm_ffi.from_dlpack(x)), buffers.norm(x))
-        self.assertEqual(norm(x), buffers.norm(x))
-        self.assertEqual(norm(x[:0]), 0.0)
-        self.assertEqual(total(numpy.arange(10)), 45)
-        y = numpy.zeros(100)
-        function(buffers.twice)(x, y)
-        self.assertEqual(y.tolist(), (2 * x).tolist())
-        # Of another type, shape, or with gaps: Python's function refuses it.
-        for wrong in (x.astype("f4"), x.reshape(10, 10), x[::2], numpy.arange(3)):
-            self.refuses(TypeError, "buffer", norm, wrong)
 
     def test_python_s_function_gets_the_memory_of_tensors(self):
         numpy = adapter_support.library("numpy")
