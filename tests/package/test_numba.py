@@ -62,14 +62,6 @@ class Calls(unittest.TestCase):
             refusal(lambda a: functions.sum_of(a.ctypes, 1), numpy.arange(5, dtype="int32")),
         )
 
-    def test_overloads(self):
-        @numba.njit
-        def call(x):
-            return functions.absolute(x)
-
-        self.assertEqual((call(-3), call(-2.5), call(numpy.int8(-3))), (3, 2.5, 3))
-        self.assertEqual([type(call(x)) for x in (-3, -2.5)], [int, float])
-
     # --- The overload that the boxed call would choose -----------------------------------------
 
     def overloaded(self, signatures, flags=0):
