@@ -20,6 +20,15 @@ METHODS = ("__bool__ __call__ __eq__ __getattr__ __getattribute__ __getitem__ __
            "__iter__ __len__ __repr__ __str__ __wrapper_address__ signature").split()
 
 
+class Text(str):
+    """A str that cannot be used."""
+
+    def __hash__(self):
+        raise ValueError("no hash")
+
+    __eq__ = __str__ = __len__ = __getitem__ = __format__ = __contains__ = __hash__
+
+
 class Answer:
     """What one attribute does, once it is armed: returns a value, or raises. Knows whether it was
     asked."""

@@ -275,12 +275,8 @@ class Pointers(Tagged):
         function = typedcall.resolve(shown, "d->d")
         for address in (pointer, shown, function):
             typedcall.tag(tagged, "d->d", address)
-            gc.collect()
-            before = sys.getrefcount(address), sys.getrefcount(shown)
-            for _ in range(100):
-                typedcall.tag(tagged, "d->d", address)
-            gc.collect()
-            self.assertEqual((sys.getrefcount(address), sys.getrefcount(shown)), before)
+            support.leaks.check(lambda address=address: typedcall.tag(tagged, "d->d", address), 100, warm_up=1,
+                                unchanged=(address, shown))
 
     @support.ON_CPYTHON
     def test_a_refused_tag_keeps_nothing(self):

@@ -9,18 +9,9 @@ import unittest
 import support
 import typedcall
 from foreign_attributes import (
-    HALF, TABLE, Answer, need, of_ctypes, of_ctypes_callback, of_numba_cfunc, of_numba_protocol,
+    HALF, TABLE, Answer, Text, need, of_ctypes, of_ctypes_callback, of_numba_cfunc, of_numba_protocol,
     of_scipy, of_shared_ctypes)
 from typedcall.record.records import parse_signature
-
-
-class Text(str):
-    """A str that cannot be used."""
-
-    def __hash__(self):
-        raise ValueError("no hash")
-
-    __eq__ = __str__ = __len__ = __getitem__ = __format__ = __contains__ = __hash__
 
 
 class Number(int):

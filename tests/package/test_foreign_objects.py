@@ -8,6 +8,7 @@ import unittest
 import command_line
 import support
 import typedcall
+from foreign_attributes import Text
 from typedcall.tools import foreign
 
 plain = support.build("plain_functions")
@@ -33,15 +34,6 @@ def answering(value):
 
     body = {"__getattribute__": answer, "__call__": lambda self, x: x / 2}
     return type("Answering", (), body)()
-
-
-class Text(str):
-    """A str that cannot be used."""
-
-    def __hash__(self):
-        raise ValueError("no hash")
-
-    __eq__ = __str__ = __len__ = __getitem__ = __format__ = __contains__ = __hash__
 
 
 ERRORS = (ValueError("no"), RecursionError(), StopIteration(), AttributeError("no"))
