@@ -188,6 +188,8 @@ class Ufuncs(unittest.TestCase):
             (("f?->l", "bb->l"), "d", "?", 0),
             (("b?->l", "dd->l"), "l", "?", 0),
             (("i?->l", "?f->l"), "?", "d", 1),
+            (("ff->l", "ii->l"), "b", "B", 1),  # NumPy casts both to either
+            (("ff->l", "fi->l"), "f", "b", 1),
         ):
             made = [ctypes.CFUNCTYPE(ctypes.c_long, *map(takes.get, text[:2]))(lambda a, b, n=n: n)
                     for n, text in enumerate(signatures)]

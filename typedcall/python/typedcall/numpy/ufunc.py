@@ -207,22 +207,26 @@ def _all_loops(found: list[Entry], entries: list[Entry], is_alone: bool) -> list
 
 def _in_order(loops: list[_AnyLoop]) -> list[_AnyLoop]:
     """In the table's order, as Python tries them, except that a loop goes behind all whose types
-    can be cast safely to its own: NumPy takes the first loop that it can cast to, so what is wide
-    would hide what is narrow."""
+    can be cast safely to its own, or are ints where its own are floating: NumPy takes the first loop
+    that it can cast to, so what is wide would hide what is narrow, and a float an int that Python
+    prefers for an int8."""
     import numpy
+
+    def leads(narrow: Any, wide: Any) -> bool:
+        return numpy.can_cast(narrow, wide) or narrow.kind in "iu" and wide.kind in "fc"
 
     ordered: list[_AnyLoop] = []
     # Types may be equal to NumPy where letters differ; then the first counts.
     waiting: dict[tuple[Any, ...], _AnyLoop] = {}
-    for loop in loops:
+    for loop in sorted(loops, key=lambda loop: any([each.kind in "fc" for each in loop.inputs])):
         waiting.setdefault(loop.inputs, loop)
     while waiting:
-        # There is one: of different types no two can each be cast to the other.
+        # There is one: of different types no two lead to each other.
         types = next(
             wide
             for wide in waiting
             if not any(
-                narrow != wide and all(map(numpy.can_cast, narrow, wide)) for narrow in waiting
+                narrow != wide and all(map(leads, narrow, wide)) for narrow in waiting
             )
         )
         ordered.append(waiting.pop(types))
@@ -269,7 +273,7 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
     there, or the loops have other types, a call says so: ImportError, TypeError.
 
     The loops are in the order of the overloads, as Python tries them, but narrow types before those that
-    they can be cast to. There are also loops over 64-bit ints for narrower ones, over doubles for
+    they can be cast to, and ints before floats. There are also loops over 64-bit ints for narrower ones, over doubles for
     floats, and over doubles and complex numbers for the bools of a function without overloads: they convert as `function` does, call it for an int that does not fit, which raises its
     OverflowError, and give int64 and float64, as NumPy makes of Python's numbers. A ufunc has one number
     of arguments: that of the first overload, or of `signature`, `(),()->()`.
