@@ -181,7 +181,7 @@ class Ufuncs(unittest.TestCase):
             raise NotImplementedError
 
         takes = {"b": ctypes.c_byte, "f": ctypes.c_float, "?": ctypes.c_bool, "d": ctypes.c_double,
-                 "i": ctypes.c_int}
+                 "i": ctypes.c_int, "B": ctypes.c_ubyte, "L": ctypes.c_ulong}
         for signatures, first, second, which in (
             (("f?->l", "bb->l"), "l", "?", 1),  # as the wrapper: an int for an int, not for a float
             (("f?->l", "bd->l", "??->l", "bb->l"), "l", "?", 3),
@@ -190,6 +190,7 @@ class Ufuncs(unittest.TestCase):
             (("i?->l", "?f->l"), "?", "d", 1),
             (("ff->l", "ii->l"), "b", "B", 1),  # NumPy casts both to either
             (("ff->l", "fi->l"), "f", "b", 1),
+            (("iB->l", "L?->l"), "B", "?", 1),
         ):
             made = [ctypes.CFUNCTYPE(ctypes.c_long, *map(takes.get, text[:2]))(lambda a, b, n=n: n)
                     for n, text in enumerate(signatures)]

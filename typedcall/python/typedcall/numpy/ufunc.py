@@ -207,10 +207,15 @@ def _all_loops(found: list[Entry], entries: list[Entry], is_alone: bool) -> list
 
 def _in_order(loops: list[_AnyLoop]) -> list[_AnyLoop]:
     """In the table's order, as Python tries them, except that a loop goes behind all whose types
-    can be cast safely to its own, or are ints where its own are floating: NumPy takes the first loop
-    that it can cast to, so what is wide would hide what is narrow, and a float an int that Python
-    prefers for an int8."""
+    can be cast safely to its own, or are ints where its own are floating; loops of bools and ints come
+    first, those with most bools before all. NumPy takes the first loop that it can cast to, so what is
+    wide would hide what is narrow, a float an int that Python prefers for an int8, and an int a bool."""
     import numpy
+
+    def order(loop: _AnyLoop) -> tuple[bool, int]:
+        kinds = [dtype.kind for dtype in loop.inputs]
+        is_floating = "f" in kinds or "c" in kinds
+        return is_floating, 0 if is_floating else -kinds.count("b")
 
     def leads(narrow: Any, wide: Any) -> bool:
         return numpy.can_cast(narrow, wide) or narrow.kind in "iu" and wide.kind in "fc"
@@ -218,7 +223,7 @@ def _in_order(loops: list[_AnyLoop]) -> list[_AnyLoop]:
     ordered: list[_AnyLoop] = []
     # Types may be equal to NumPy where letters differ; then the first counts.
     waiting: dict[tuple[Any, ...], _AnyLoop] = {}
-    for loop in sorted(loops, key=lambda loop: any([each.kind in "fc" for each in loop.inputs])):
+    for loop in sorted(loops, key=order):
         waiting.setdefault(loop.inputs, loop)
     while waiting:
         # There is one: of different types no two lead to each other.
