@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tests/loop/arrays.h"
@@ -234,6 +235,32 @@ TEST(StatusTest, WithoutAPlaceThereIsNoResult) {
   EXPECT_EQ(TakeError(),
             "SystemError: typedcall: a native function failed without setting an exception");
   EXPECT_EQ(done, 1);
+}
+
+template <class... A>
+int TakesSelf(PyObject *, A...) {
+  return 0;
+}
+template <std::size_t... at>
+auto WithSelfAndLongs(std::index_sequence<at...>) {
+  return &TakesSelf<std::conditional_t<at == 0, long, long>...>;
+}
+
+// A place behind 127 arguments and self would be one too many: seen by AddressSanitizer.
+TEST(StatusTest, WithoutAPlaceAllArgumentsMayBeThere) {
+  constexpr std::size_t kMost = PyNativeSignature_MAX_ARGS;
+  const auto function = WithSelfAndLongs(std::make_index_sequence<kMost>());
+  typedcall::loop_options options;
+  options.self = typedcall::object_ref::borrow(Py_None);
+  const auto made =
+      loop::make((std::string(kMost, 'l') + "->i").c_str(), kStatus | PyNativeCallable_TAKES_SELF,
+                 reinterpret_cast<void *>(function), {}, std::move(options));
+  ASSERT_TRUE(made) << TakeError();
+  long x = 1;
+  const std::vector<char *> args(kMost, reinterpret_cast<char *>(&x));
+  const std::vector<std::intptr_t> steps(kMost);
+  const std::intptr_t count = 2;
+  EXPECT_EQ(made->run_attached(args.data(), &count, steps.data()), 0);
 }
 
 }  // namespace

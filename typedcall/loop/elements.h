@@ -138,7 +138,8 @@ std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyOb
     wide_value scratch = {};
     constexpr bool may_fall_back = !std::is_same_v<Fallback, no_fallback>;
     const bool returns_status = may_fall_back || plan.returns_status;
-    if (returns_status) arguments[inputs] = native_value::at(&scratch);
+    // Behind 127 arguments and self there is no place for another.
+    if (returns_status && size != 0) arguments[inputs] = native_value::at(&scratch);
     native_value result = invoke(values, &scratch);
     if (returns_status) {
       if (result.bits != 0 && !(may_fall_back && back(plan, arguments, &scratch))) {
