@@ -67,8 +67,8 @@ class invoker {
     return ((result.bits & check_.mask) == check_.expected) == check_.is_value_if_equal;
   }
   /// After a call of a function that may raise: is an exception set? CPython is asked only when the
-  /// result is the error value of its class, or a nonzero status, or does not fit a native_value.
-  /// GIL: held.
+  /// result is the error value of its class, or a nonzero status, or does not fit a native_value;
+  /// with DIFFERS always. GIL: held.
   bool raised(native_value result) const {
     return !is_result(result) && PyErr_Occurred() != nullptr;
   }
