@@ -104,6 +104,15 @@ class Results(Accelerated):
                 self.check("mix", args, None, self.boxed_counting, self.counting)
         self.check("ten", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9, 0.5])
 
+    def test_overloads_for_other_types_that_come_first(self):
+        # A bool is near an int, and a float near a C float: both overloads of two_kinds are equally good, and the first is taken.
+        module = support.build("narrow_functions")
+        wrapper = module.two_kinds
+        self.addCleanup(restore, module)
+        self.assertIn("two_kinds", accelerate(module).accelerated)
+        for args in ((True, 2.5), (False, -0.0), (3, 2.5), (True, 3)):
+            self.assertEqual(module.two_kinds(*args), wrapper(*args), args)
+
     def test_keywords(self):
         for keywords in ({}, {"c": 2.0}, {"c": 2.0, "d": 5}, {"d": "x"}, {"e": 1}):
             self.check("mix", (1.5, 2), keywords, self.boxed_counting, self.counting)

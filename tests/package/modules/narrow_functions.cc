@@ -26,12 +26,10 @@ double float_first(float x, double) noexcept { return x; }
 void nothing(signed char) noexcept { ++count; }
 
 // Overloads whose results tell which one was called.
-template <class T, int which>
-long which_of(T) noexcept {
+template <int which, class... T>
+long which_of(T...) noexcept {
   return which;
 }
-long which_two_chars(signed char, signed char) noexcept { return 0; }
-long which_int_double(int, double) noexcept { return 1; }
 
 template <class T>
 std::optional<T> positive(T x) noexcept {
@@ -107,13 +105,18 @@ typedcall::method_table methods{
     def<times>("times", thread_safe),
     def<float_first>("float_first", thread_safe),
     def<nothing>("nothing"),
-    def<which_of<int, 0>, which_of<double, 1>>("int_or_float", thread_safe),
-    def<which_of<double, 0>, which_of<int, 1>>("float_or_int", thread_safe),
-    def<which_of<signed char, 0>, which_of<long, 1>>("char_or_long", thread_safe),
-    def<which_of<unsigned long, 0>, which_of<signed char, 1>, which_of<double, 2>>("three",
+    def<which_of<0, int>, which_of<1, double>>("int_or_float", thread_safe),
+    def<which_of<0, double>, which_of<1, int>>("float_or_int", thread_safe),
+    def<which_of<0, signed char>, which_of<1, long>>("char_or_long", thread_safe),
+    def<which_of<0, unsigned long>, which_of<1, signed char>, which_of<2, double>>("three",
                                                                                    thread_safe),
-    def<which_of<float, 0>, which_of<double, 1>>("two_floats", thread_safe),
-    def<which_two_chars, which_int_double>("two_arguments", thread_safe),
+    def<which_of<0, float>, which_of<1, double>>("two_floats", thread_safe),
+    def<which_of<0, signed char, signed char>, which_of<1, int, double>>("two_arguments",
+                                                                         thread_safe),
+    def<which_of<0, int, double>, which_of<1, bool, float>>("two_kinds", thread_safe),
+    def<which_of<0, double, short>, which_of<1, unsigned char, unsigned char>>("two_widths",
+                                                                               thread_safe),
+    def<which_of<0, bool>, which_of<1, bool, bool>>("two_counts", thread_safe),
     def<same<signed char>, same<long>>("other_results", thread_safe),
     def<positive<int>>("positive_i", thread_safe, otherwise<below>),
     def<positive<float>>("positive_f", thread_safe),

@@ -65,7 +65,7 @@ class TypedFunction:
         entry = dataclasses.replace(entry, flags=entry.flags & ~Flags.DIFFERS)
         self._reason = why_not(entry)
         self._count = len(entry.python_types()[0])
-        self._falls_back = bool(entry.flags & Flags.FALLS_BACK)
+        self._falls_back = entry.view().verdict == "FALLS_BACK"
         self._arrangement: Arrangement | None = None
         self._has_keyword_only = has_keyword_only(function)
         if self._reason is None:

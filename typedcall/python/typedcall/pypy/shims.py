@@ -11,7 +11,7 @@ from typedcall.pypy.buffers import release, taker
 from typedcall.pypy.pointers import native_pointer, new_place, says_threads, why_not
 from typedcall.record.choice import in_order
 from typedcall.record.codes import is_buffer, kind_of, pointee, rank
-from typedcall.record.records import Entry, Flags
+from typedcall.record.records import Entry
 from typedcall.tools.foreign import text_attribute
 from typedcall.tools.parameters import MISSING, Parameters, constant_of, parameters_of, signature_of
 
@@ -32,28 +32,43 @@ class _Choice(NamedTuple):
     usable: bool
 
 
-def _best(types: tuple[str, ...], entries: list[Entry]) -> Entry:
-    """Returns the entry that the wrapper tries first, of those for the same types: `d` before `f` for a float."""
-    ranks = [[rank(_KINDS[each], letters) or 0 if each in _KINDS else 0
-              for each, letters in zip(types, entry.python_types()[0])] for entry in entries]
-    return entries[in_order(ranks)[0]]
+def _rank(python_type: str, letters: str) -> int | None:
+    """How well such an object suits a parameter; None if it does not."""
+    if python_type in _KINDS:
+        return rank(_KINDS[python_type], letters)
+    return 0 if python_type == _python_type(letters) else None
+
+
+def _python_type(letters: str) -> str:
+    """What else it takes (objects, strings) is of no type that a shim looks for; a buffer is asked."""
+    return "*" + pointee(letters) if is_buffer(letters) else _PYTHON_TYPES.get(kind_of(letters), kind_of(letters))
+
+
+def _first(types: tuple[str, ...], entries: Sequence[Entry]) -> Entry:
+    """Returns the entry that the wrapper tries first for these types: `d` before `f` for a float, and perhaps one that has
+    other types."""
+    suited, ranks = [], []
+    for entry in entries:
+        arguments = entry.python_types()[0]
+        row = list(map(_rank, types, arguments)) if len(arguments) == len(types) else [None]
+        known = [each for each in row if each is not None]
+        if len(known) == len(row):
+            suited.append(entry)
+            ranks.append(known)
+    return suited[in_order(ranks)[0]]
 
 
 def _choices(entries: Sequence[Entry]) -> list[_Choice]:
-    """The entries that arguments of exactly their types lead to, in the table's order. Of several
-    for the same types the best is tried: an int that does not fit it goes to the wrapper, which
-    knows the others. One that cannot be called here keeps its place: those types are its own."""
-    by_types: dict[tuple[str, ...], list[Entry]] = {}
+    """The entries that arguments of exactly their types lead to, in the table's order: an int that does
+    not fit goes to the wrapper, which knows the others. One that cannot be called here, or comes behind one that
+    has other types, keeps its place: those types are its own."""
+    found: dict[tuple[str, ...], _Choice] = {}
     for entry in entries:
-        # What else it takes (objects, strings) is of no type that a shim looks for; a buffer is asked.
-        types = tuple("*" + pointee(each) if is_buffer(each) else
-                      _PYTHON_TYPES.get(kind_of(each), kind_of(each))
-                      for each in entry.python_types()[0])
-        by_types.setdefault(types, []).append(entry)
-    found = {}
-    for types, same in by_types.items():
-        best = _best(types, same)
-        found[types] = _Choice(types, best, why_not(best) is None)
+        types = tuple(map(_python_type, entry.python_types()[0]))
+        if types not in found:
+            first = _first(types, entries)
+            is_own = types == tuple(map(_python_type, first.python_types()[0]))
+            found[types] = _Choice(types, first, is_own and why_not(first) is None)
     # One that takes objects may want any at all: which one wins then is for the wrapper to say.
     any_object = {len(types) for types in found if "object" in types}
     # As one of pointers may want the same exporters as one of buffers, and a text is a string, too.
@@ -141,7 +156,7 @@ def _branch(
     passed = [f"_b{at}, _len(_b{at})" if at in buffers else argument
               for at, argument in enumerate(arguments)]
     called = [f"return _native{i}({', '.join(passed)})"]
-    if choice.entry.flags & Flags.FALLS_BACK:
+    if choice.entry.view().verdict == "FALLS_BACK":
         called = [f"if not _native{i}({', '.join(passed)}):", "    return None"]
         if result != "v":
             # Used again, for to make one takes longer than the call. Other threads run
@@ -183,9 +198,9 @@ def _source(name: str, choices: Sequence[_Choice], parameters: Parameters | None
         # What leaves out the last parameters does what the whole function does with their defaults, and may
         # be quicker where that falls back.
         whole = [choice for choice in choices if len(choice.types) == count]
-        falls_back = any(choice.entry.flags & Flags.FALLS_BACK for choice in whole)
+        falls_back = any(choice.entry.view().verdict == "FALLS_BACK" for choice in whole)
         for i, choice in enumerate(choices):
-            if choice not in whole and falls_back and not choice.entry.flags & Flags.FALLS_BACK:
+            if choice not in whole and falls_back and choice.entry.view().verdict != "FALLS_BACK":
                 kept = len(choice.types)
                 tests = [f"{each} is _default{at}" for at, each in enumerate(parameters.names) if at >= kept]
                 lines += ["            " + line for line
@@ -252,7 +267,7 @@ def _compile(
     exec(compile(_source(name, choices, parameters, positional), file, "exec"), namespace)
     natives: list[Any] = []
     for entry in (choice.entry for choice in choices):
-        place = new_place(entry) if entry.flags & Flags.FALLS_BACK else None
+        place = new_place(entry) if entry.view().verdict == "FALLS_BACK" else None
         takers = [taker(each) if is_buffer(each) else None for each in entry.python_types()[0]]
         natives += [native_pointer(entry.signature, entry.address), place, [], takers]
     return namespace["_make"](
