@@ -12,9 +12,10 @@ from typedcall.record.codes import WHY_NOTHING
 from typedcall.record.records import HANDLED, Entry, Flags, matching, parse_signature, row_of
 from typedcall.sources import why_not
 from typedcall.tools.foreign import is_unbound, name_of
+from typedcall.tools.parameters import parameters_of
 
-__all__ = ["NUMBERS", "VALUES", "choose", "extension_of", "nothing_offered", "offered", "rows_to_rank",
-           "suitable", "usable", "valueless", "why_nothing"]
+__all__ = ["NUMBERS", "VALUES", "choose", "extension_of", "is_alone", "nothing_offered", "offered",
+           "rows_to_rank", "suitable", "usable", "valueless", "why_nothing"]
 
 _RAISES = Flags.MAY_RAISE | Flags.RETURNS_STATUS
 #: The arguments for which runtimes with types of their own have values, all of them.
@@ -113,6 +114,17 @@ def rows_to_rank(found: list[Entry], kept: list[Entry]) -> tuple[tuple[str, int,
     called = [id(entry) for entry in kept]
     among = [entry for entry in found if id(entry) in called or not entry.flags & Flags.DIFFERS]
     return tuple([row_of(entry) if id(entry) in called else (entry.signature, int(entry.flags), 0) for entry in among])
+
+
+def is_alone(function: Any, overloads: list[list[str]]) -> bool:
+    """True if a function has no overloads, given the letters of what each of its entries takes: those that only leave out
+    defaults are none. A parameter that is a bool takes the truth of any value then."""
+    counts = [len(letters) for letters in overloads]
+    if len(counts) == 1:
+        return True
+    known, whole = parameters_of(function), max(overloads, key=len, default=[])
+    return (known is not None and len(known.names) == len(whole) and len(set(counts)) == len(counts)
+            and all(known.optional[min(counts):]) and not [each for each in overloads if each != whole[:len(each)]])
 
 
 def valueless(entry: Entry, consumer: str, arguments: Container[str] = VALUES) -> str:

@@ -81,7 +81,7 @@ def _typeof(fallback: Any, function: Any, context: Any) -> Any:
         return None
     existing = _known.get(id(function))
     if existing is None or existing.entries != entries:
-        overloads, reasons = overloads_of(entries)
+        overloads, reasons = overloads_of(function, entries)
         call = Call(function, entries)
         template = _make_template(function, overloads, reasons + nothing, call)
         any_types = (types.VarArg(types.Any),)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from typedcall.calling.choose import is_alone
 from typedcall.numba.buffers import check_elements, is_copied, takes_array, why_not_array
 from typedcall.numba.refusals import narrower, why_not
 from typedcall.record.choice import Step, Suited, fit_of, makes_floating, steps
@@ -91,6 +92,8 @@ class Overload(NamedTuple):
     letters: list[str]
     #: None where compiled code cannot call it.
     case: Case | None
+    #: There are no others, and a bool's parameter takes the truth of any value.
+    is_alone: bool
 
 
 class Choice(NamedTuple):
@@ -104,9 +107,10 @@ class Choice(NamedTuple):
     letters_of_result: str
 
 
-def overloads_of(entries: list[Entry]) -> tuple[list[Overload], list[str]]:
+def overloads_of(function: Any, entries: list[Entry]) -> tuple[list[Overload], list[str]]:
     """All of them, and why compiled code cannot call some."""
     overloads, reasons = [], []
+    alone = is_alone(function, [entry.python_types()[0] for entry in entries])
     for entry in entries:
         case = None
         reason = entry.flags.asks(HANDLED)
@@ -117,7 +121,7 @@ def overloads_of(entries: list[Entry]) -> tuple[list[Overload], list[str]]:
             reason = f"({error})"
         if reason:
             reasons.append(f"'{entry.signature}' {reason}")
-        overloads.append(Overload(entry.python_types()[0], case))
+        overloads.append(Overload(entry.python_types()[0], case, alone))
     return overloads, reasons
 
 
@@ -236,7 +240,7 @@ def _steps(context: Any, overloads: list[Overload], arguments: tuple[Any, ...]) 
     for overload in overloads:
         if len(overload.letters) != len(arguments):
             continue
-        ranks = [_rank(context, *pair, len(overloads) == 1) for pair in zip(arguments, overload.letters)]
+        ranks = [_rank(context, *pair, overload.is_alone) for pair in zip(arguments, overload.letters)]
         if None not in ranks:
             suited.append(Suited(overload, [each for each in ranks if each is not None],
                                  [_fits(*pair) for pair in zip(arguments, overload.letters)],
@@ -277,7 +281,7 @@ def _why_none(context: Any, overloads: list[Overload], arguments: tuple[Any, ...
         if len(overload.letters) != len(arguments) or overload.case is None:
             continue
         for at, (given, letters) in enumerate(zip(arguments, overload.letters), 1):
-            if _rank(context, given, letters, len(overloads) == 1) is None:
+            if _rank(context, given, letters, overload.is_alone) is None:
                 reasons.append(f"argument {at} does not suit '{letters}': {why_not(given, letters)}")
                 break
     return "; ".join(dict.fromkeys(reasons))

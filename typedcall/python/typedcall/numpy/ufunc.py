@@ -10,7 +10,7 @@ import sys
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
-from typedcall.calling.choose import extension_of, offered, rows_to_rank, suitable
+from typedcall.calling.choose import extension_of, is_alone, offered, rows_to_rank, suitable
 from typedcall.calling.pickles import ask_again
 from typedcall.numpy.gufuncs import (
     TRUTHS,
@@ -131,7 +131,7 @@ def _leads_to(given: str, wanted: str) -> bool:
         max(CODES[given].size, CODES[wanted].size) <= 8 and "complex" not in (kind_of(given), kind_of(wanted)))
 
 
-def _wide_types(entries: list[Entry], is_alone: bool) -> list[tuple[str, ...]]:
+def _wide_types(entries: list[Entry], takes_truth: bool) -> list[tuple[str, ...]]:
     """The arrays that stand for what Python passes: of 64-bit ints and of doubles. Of an int for a
     floating parameter NumPy makes a double, and of a bool an int; with others among several overloads they must not
     become one on the way to another, so they have loops of their own there."""
@@ -144,7 +144,7 @@ def _wide_types(entries: list[Entry], is_alone: bool) -> list[tuple[str, ...]]:
             is_beside = len(entries) > 1 and len(arguments) > 1
             bools = ["?"] if is_beside else []
             ints = ["l", "L"] if is_beside or len(entries) > 1 and CODES[letters].size < 8 else []
-            truths = TRUTHS if is_alone else [letters]
+            truths = TRUTHS if takes_truth else [letters]
             options.append({"signed": ["l", "L", *bools], "unsigned": ["L", "l", *bools],
                             "floating": ["d", *ints, *bools], "bool": truths}.get(kind, [letters]))
         if math.prod(map(len, options)) <= _MOST_WIDE_LOOPS:
@@ -181,7 +181,7 @@ def _own_loops(entries: list[Entry]) -> list[_Loop]:
     return [_Loop(entry, tuple(_arrays(entry))) for entry in entries]
 
 
-def _all_loops(found: list[Entry], entries: list[Entry], is_alone: bool) -> list[_Loop]:
+def _all_loops(found: list[Entry], entries: list[Entry], takes_truth: bool) -> list[_Loop]:
     """Loops over the numbers that the overloads take, and over wider ones, each of what Python chooses for such
     numbers. Where their values decide, or an int may not fit, the loop looks at each. `found` has all overloads,
     `entries` those that NumPy can call."""
@@ -192,9 +192,9 @@ def _all_loops(found: list[Entry], entries: list[Entry], is_alone: bool) -> list
     own: dict[tuple[str, ...], _Loop] = {}
     for loop in _own_loops(entries):
         own.setdefault(loop.letters[:-1], loop)
-    for given in dict.fromkeys([*own, *_wide_types(entries, is_alone)]):
+    for given in dict.fromkeys([*own, *_wide_types(entries, takes_truth)]):
         led = [each if all(map(_leads_to, given, each)) else ["v"] * len(each) for each in overloads]
-        tried = [among[step.overload][0] for step in steps_of_kinds(led, list(map(_kind, given)))]
+        tried = [among[step.overload][0] for step in steps_of_kinds(led, list(map(_kind, given)), takes_truth)]
         candidates = [by_row[each] for each in tried if each in by_row]
         is_first = bool(candidates) and candidates[0].signature == tried[0]
         if given in own and (not is_first or tried == [own[given].entry.signature]):
@@ -257,15 +257,15 @@ def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
     entries = [entry for entry in entries if has_buffers(entry) == has_buffers(first)]
     # Those with fewer arguments leave out defaults.
     count = len(core_of(first)[0])
-    is_alone = sum(len(core_of(each)[0]) == count for each in found) == 1
+    takes_truth = is_alone(function, [each.python_types()[0] for each in found])
     if has_buffers(first):
-        return _in_order(row_loops(entries, core, bool(capabilities & _RAISES), is_alone))
+        return _in_order(row_loops(entries, core, bool(capabilities & _RAISES), takes_truth))
     entries = [entry for entry in entries if len(_arrays(entry)) == len(_arrays(first))]
     loops = _own_loops(entries)
     # The check of an int may raise.
     if capabilities & _RAISES:
         among = [entry for entry in found if len(core_of(entry)[0]) == count]
-        loops = sorted(_all_loops(among, entries, is_alone), key=lambda loop: entries.index(loop.entry))
+        loops = sorted(_all_loops(among, entries, takes_truth), key=lambda loop: entries.index(loop.entry))
     return _in_order(loops)
 
 

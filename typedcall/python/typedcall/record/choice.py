@@ -100,11 +100,10 @@ def steps(suited: list[Suited]) -> list[Step]:
     return made
 
 
-def steps_of_kinds(overloads: list[list[str]], given: list[Kind]) -> list[Step]:
+def steps_of_kinds(overloads: list[list[str]], given: list[Kind], is_alone: bool) -> list[Step]:
     """steps() of the overloads that suit values of these kinds, each the letters of its parameters; Step.overload is its
-    number. The only one of so many parameters takes the truth of any number for a bool."""
+    number. One that `is_alone` takes the truth of any number for a bool."""
     suited = []
-    is_alone = [len(letters) for letters in overloads].count(len(given)) == 1
     for at, letters in enumerate(overloads):
         if len(letters) != len(given):
             continue

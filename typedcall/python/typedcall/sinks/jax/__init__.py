@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-from typedcall.calling.choose import extension_of, offered, rows_to_rank, usable
+from typedcall.calling.choose import extension_of, is_alone, offered, rows_to_rank, usable
 from typedcall.record.choice import Kind, steps_of_kinds
 from typedcall.record.codes import CODES, describe, kind_of
 from typedcall.record.records import HANDLED, Entry, Flags
@@ -129,7 +129,8 @@ def _choose(f: Any, overloads: list[_Overload], given: list[Any]) -> tuple[_Over
         raise TypeError(f"{name_of(f)} takes {counts} arrays in JAX ({len(given)} given)")
     # A default suits each overload: to the choice there are as many arguments as were given.
     tried = steps_of_kinds([each.letters[:len(given)] if at in completed else [""] * (len(given) + 1)
-                            for at, each in enumerate(overloads)], list(map(_kind, given)))
+                            for at, each in enumerate(overloads)], list(map(_kind, given)),
+                           is_alone(f, [each.letters for each in overloads]))
     possible = [overloads[step.overload] for step in tried]
     if not possible:
         shown = ", ".join(str(each.dtype) for each in given)
