@@ -5,7 +5,7 @@ import struct
 
 import typedcall
 from matrix_choice import LIMITS
-from matrix_sink import Refused
+from matrix_sink import Refused, counts
 
 #: By letters: C's spelling of the type, and the type of ctypes. Written by hand: the package has tables of its own.
 TYPES = {
@@ -69,12 +69,12 @@ def _is_float(value):
 
 
 def asked(function, arguments):
-    """Returns the entry that a caller in C names for these arguments: the one that takes as many; of several, the one
-    whose types they have. Raises Refused for none, and for several."""
+    """Returns the entry that a caller in C names for these arguments: the one that takes as many; among overloads the
+    one whose types they have. Raises Refused for none, and for several."""
     fitting = [entry for entry in typedcall.entries(function) if len(entry.python_types()[0]) == len(arguments)]
     if not fitting:
         raise Refused("C passes as many arguments as the signature has")
-    if len(fitting) > 1:
+    if counts(function) != sorted(set(counts(function)), reverse=True):  # else they leave out defaults
         fitting = [entry for entry in fitting if all(map(is_of, arguments, entry.python_types()[0]))]
     if len(fitting) != 1:
         raise Refused("C names the signature that it wants, and does not choose by a value")

@@ -6,7 +6,8 @@ import matrix_tagged
 import support
 from matrix_choice import LIMITS
 from matrix_sinks import Refused
-from matrix_values import FLOATS, INTS, OTHERS, ROUNDED, Names, Number, compare, numpy_limits, numpy_values, shown
+from matrix_values import (
+    FLOATS, INTS, OTHERS, ROUNDED, Names, Number, compare, numpy_limits, numpy_narrow, numpy_values, shown)
 from narrow_support import functions
 import typedcall
 
@@ -18,6 +19,8 @@ OVERLOADED = {
     "three": ([["L"], ["b"], ["d"]], [lambda x: 0, lambda x: 1, lambda x: 2]),
     "two_floats": ([["f"], ["d"]], [lambda x: 0, lambda x: 1]),
     "two_arguments": ([["b", "b"], ["i", "d"]], [lambda x, y: 0, lambda x, y: 1]),
+    "two_widths": ([["d", "h"], ["B", "B"]], [lambda x, y: 0, lambda x, y: 1]),
+    "two_counts": ([["?"], ["?", "?"]], [lambda x: 0, lambda x, y: 1]),
     "other_results": ([["b"], ["l"]], [functions.same_b, functions.same_l]),
 }
 
@@ -30,11 +33,13 @@ def pairs():
 
 def choice(sink):
     """Among overloads each value chooses what it chooses in Python: docs/ABI.md, 8.7 to 8.10."""
-    values = [(value,) for value in (*INTS, *FLOATS, *OTHERS, *numpy_values(), *numpy_limits())]
+    calls = {1: [(value,) for value in (*INTS, *FLOATS, *OTHERS, *numpy_values(), *numpy_limits())],
+             2: [*pairs(), *itertools.product(numpy_values()[:2] + numpy_narrow(), repeat=2)]}
     for name, (overloads, alone) in OVERLOADED.items():
         function = getattr(functions, name)
         assert [typedcall.parse_signature(entry.signature)[0] for entry in typedcall.entries(function)] == overloads
-        yield from compare(sink, name, function, alone, overloads, pairs() if name == "two_arguments" else values)
+        asked = [call for count in sorted({len(each) for each in overloads}) for call in calls[count]]
+        yield from compare(sink, name, function, alone, overloads, asked)
 
 
 def alone(sink, letters, calls, module=functions):
@@ -169,8 +174,8 @@ def texts(sink):
 NAMES = {
     "default_functions": {
         "distance": ("a b c d radius", [2.5, 4.0, -1.0, 0.5, True]), "digits": ("a b c", [1, 5, 8], [2**31, 5, -2**31 - 1]),
-        "mixed": ("x n flag z", [2.5, 3, False, 1.5], [2.5, 2**15, True, 1.5]), "by_position": ("x y", [2.5, 4.0]),
-        "half_by_position": ("x y z", [2.5, 4.0, -1.0]), "below": ("x limit", [2.5, 4.0], [11.0, 1.0]),
+        "mixed": ("x n flag z", [2.5, 3, False, 1.5], [2.5, 2**15, True, 1.5], [2.5, 3, 5, 1.5]),
+        "by_position": ("x y", [2.5, 4.0]), "half_by_position": ("x y z", [2.5, 4.0, -1.0]), "below": ("x limit", [2.5, 4.0], [11.0, 1.0]),
         "status": ("x y", [13, 4], [4, 13]), "root": ("x factor", [2.5, 4.0], [-4.0, 3.0]),
         "area": ("width height", [3, 4], [3, 4.0], [2**40, 1]), "all_optional": ("x y", [2.5, 4.0]),
         "single": ("x by", [2.5, 4.0]), "plain": ("arg0 arg1", [2.5, 4.0])},
@@ -207,8 +212,9 @@ def defaults(sink):
                 label = name if module != "keyword_only_functions" else "keyword-only " + name
                 yield from compare(sink, label, function, [function], [[]], calls_by_name(*given))
     module = support.build("default_functions")
-    calls = [(), (1.5,), (1.5, 2), (1.5, 2.5), (4, 3), (-4.0,), (1.0, 2.0, 3.0, 4.0), (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)]
-    for name in ("distance", "digits", "by_position", "below", "status", "root", "area", "all_optional", "plain"):
+    calls = [(), (1.5,), (1.5, 2), (1.5, 2.5), (4, 3), (-4.0,), (1.0, 2.0, 3.0, 4.0), (1.0, 2.0, 3.0, 4.0, 5.0, 6.0),
+             (2.5, 3, 5, 1.5), (2.5, 3, 0.0), (2.5, 3, "", 1.5)]
+    for name in ("distance", "digits", "mixed", "by_position", "below", "status", "root", "area", "all_optional", "plain"):
         function = getattr(module, name)
         yield from compare(sink, name, function, [function], [[]], calls)
 

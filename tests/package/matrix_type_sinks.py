@@ -17,8 +17,8 @@ class Ufunc(Sink):
         made = self.held(function)
 
         def call(*arguments):
-            if len(arguments) != made.nin and max(counts(function)) == made.nin:
-                raise Refused("a ufunc has one number of arguments: all of them")
+            if len(arguments) != made.nin and len(arguments) in counts(function):
+                raise Refused("a ufunc has one number of arguments: that of the first entry")
             return made(*arguments)
 
         return call

@@ -27,7 +27,7 @@ class TypedFunction(Sink):
     name, has_names = "typed function", True
 
     def made(self, function):
-        if len(set(counts(function))) == len(counts(function)):
+        if sorted(set(counts(function)), reverse=True) == counts(function):
             return typedcall.resolve(function, typedcall.entries(function)[0].signature)
 
         def call(*arguments, **names):

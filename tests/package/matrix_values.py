@@ -63,6 +63,15 @@ def numpy_values():
             numpy.complex128(1j))
 
 
+def numpy_narrow():
+    """Returns scalars whose types are none of the overloads' own."""
+    try:
+        import numpy
+    except ImportError:
+        return ()
+    return (numpy.uint8(200), numpy.int16(300), numpy.uint32(2**31), numpy.bool_(True))
+
+
 def numpy_limits():
     """Returns what each of NumPy's integer types just holds, and one that a float rounds once where a double is rounded, too."""
     try:

@@ -22,7 +22,7 @@ from typedcall.numpy.gufuncs import (
     why_no_rows,
 )
 from typedcall.numpy.pickles import pickle_by_origin, show_loops
-from typedcall.record.choice import Kind, steps_of_kinds
+from typedcall.record.choice import Kind, makes_floating, steps_of_kinds
 from typedcall.record.codes import CODES, describe, is_place, kind_of, pointee, range_of
 from typedcall.record.records import HANDLED, Entry, Flags, has_buffers
 from typedcall.sources.numpy_ import dtype_of, ufunc_api
@@ -205,6 +205,12 @@ def _all_loops(found: list[Entry], entries: list[Entry], takes_truth: bool) -> l
     return loops
 
 
+def _count_of_floating(loop: _Loop) -> int:
+    """How many arrays NumPy would make floating. Loops with fewer come first: a narrow int has no loop of its own, and NumPy
+    casts it to a double as well as to the wide int that Python would look at."""
+    return sum(map(makes_floating, loop.letters[:-1]))
+
+
 def _in_order(loops: list[_AnyLoop]) -> list[_AnyLoop]:
     """In the table's order, as Python tries them, except that a loop goes behind all whose types
     can be cast safely to its own, or are ints where its own are floating; loops of bools and ints come
@@ -265,7 +271,8 @@ def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
     # The check of an int may raise.
     if capabilities & _RAISES:
         among = [entry for entry in found if len(core_of(entry)[0]) == count]
-        loops = sorted(_all_loops(among, entries, takes_truth), key=lambda loop: entries.index(loop.entry))
+        loops = sorted(_all_loops(among, entries, takes_truth),
+                       key=lambda loop: (_count_of_floating(loop), entries.index(loop.entry)))
     return _in_order(loops)
 
 
