@@ -104,7 +104,7 @@ class Numba(Sink):
         def call(*arguments, **names):
             try:
                 return of((*[""] * len(arguments), *names))(*arguments, *names.values())
-            except self.numba.core.errors.NumbaError as error:
+            except self.numba.core.errors.TypingError as error:
                 if "depends on the value of argument" in str(error):
                     raise Refused("compiled code has one type of results, and here the value decides") from None
                 if "Numba has no UTF-8" in str(error) and any(isinstance(each, str) for each in arguments):
