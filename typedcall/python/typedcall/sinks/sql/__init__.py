@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from typedcall.calling.choose import offered, rows_to_rank, usable, valueless
+from typedcall.calling.choose import is_alone, offered, rows_to_rank, usable, valueless
 from typedcall.record.records import Entry, Flags
 from typedcall.sinks.sql import to_duckdb, to_sqlite
 from typedcall.tools.parameters import by_position
@@ -39,9 +39,10 @@ def register(connection: Any, f: Any, *, name: str | None = None) -> None:
     by_count: dict[int, list[Entry]] = {}
     for entry in entries:
         by_count.setdefault(len(entry.python_types()[0]), []).append(entry)
-    groups = tuple(
-        [(count, all([entry.flags & Flags.PURE for entry in of]), rows) for count, of in by_count.items()]
-    )
+    # Entries that leave out defaults are no overloads of each other.
+    alone = is_alone(f, [entry.python_types()[0] for entry in found])
+    groups = tuple([(count, all([entry.flags & Flags.PURE for entry in of]), rows_to_rank(of, of) if alone else rows)
+                    for count, of in by_count.items()])
     kept = tuple([entry.keep_alive for entry in entries])
     sink = to_duckdb if to_duckdb.is_connection(connection) else to_sqlite
     sink.register(connection, name, by_position(f), kept, groups)
