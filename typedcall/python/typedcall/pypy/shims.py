@@ -47,15 +47,10 @@ def _python_type(letters: str) -> str:
 def _first(types: tuple[str, ...], entries: Sequence[Entry]) -> Entry:
     """Returns the entry that the wrapper tries first for these types: `d` before `f` for a float, and perhaps one that has
     other types."""
-    suited, ranks = [], []
-    for entry in entries:
-        arguments = entry.python_types()[0]
-        row = list(map(_rank, types, arguments)) if len(arguments) == len(types) else [None]
-        known = [each for each in row if each is not None]
-        if len(known) == len(row):
-            suited.append(entry)
-            ranks.append(known)
-    return suited[in_order(ranks)[0]]
+    rows = [(entry, list(map(_rank, types, entry.python_types()[0]))) for entry in entries
+            if len(entry.python_types()[0]) == len(types)]
+    suited = [(entry, [each for each in row if each is not None]) for entry, row in rows if None not in row]
+    return suited[in_order([ranks for _, ranks in suited])[0]][0]
 
 
 def _choices(entries: Sequence[Entry]) -> list[_Choice]:
