@@ -65,7 +65,8 @@ static inline int PyNativeSignature_AddLists(PyObject *module) {
       PyObject_SetAttrString(module, "FLAGS", flags) < 0 ||
       PyObject_SetAttrString(module, "KINDS", kinds) < 0 ||
       PyModule_AddIntConstant(module, "ABI_MASK", (long)PyNativeCallable_ABI_MASK) < 0 ||
-      PyModule_AddIntConstant(module, "MANDATORY_MASK", (long)PyNativeCallable_MANDATORY_MASK) < 0 ||
+      PyModule_AddIntConstant(module, "MANDATORY_MASK", (long)PyNativeCallable_MANDATORY_MASK) <
+          0 ||
       PyModule_AddIntConstant(module, "HANDLED", (long)PyNativeView_HANDLED) < 0;
   Py_XDECREF(codes);
   Py_XDECREF(flags);
