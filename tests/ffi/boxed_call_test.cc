@@ -191,7 +191,7 @@ TEST(FindNames, OfPythonFunctions) {
   Scope scope;
   EXPECT_EQ(Names(&scope, "lambda a, b=1, *, c, d=2: 0", 4), "('c', 'd')");
   EXPECT_EQ(Names(&scope, "lambda a, b=1, *, c, d=2: 0", 3), "('c',)");
-  for (const std::size_t count : {0, 2, 5}) {
+  for (const std::size_t count : {0u, 2u, 5u}) {
     EXPECT_EQ(Names(&scope, "lambda a, b=1, *, c, d=2: 0", count), "none") << count;
   }
   EXPECT_EQ(Names(&scope, "lambda *, a: 0", 1), "('a',)");

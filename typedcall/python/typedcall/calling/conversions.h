@@ -57,7 +57,8 @@ constexpr PyNativeType widest(PyNativeType type) {
   const PyNativeKind kind = PyNativeType_Kind(type);
   if (kind == PyNativeKind_FLOATING) return {PyNativeType_DOUBLE, 0};
   const bool is_large = kind == PyNativeKind_UNSIGNED && PyNativeType_Size(type) == 8;
-  return {is_large ? PyNativeType_ULONGLONG : PyNativeType_LONGLONG, 0};
+  if (is_large) return {PyNativeType_ULONGLONG, 0};
+  return {PyNativeType_LONGLONG, 0};
 }
 
 /// Null: it is that already, or there is none.

@@ -52,7 +52,8 @@ PyNativeType type_of(int type) {
   if (type >= kXlaU8 && type <= kXlaU64) return {naturals[type - kXlaU8], 0};
   if (type == kXlaBool) return {PyNativeType_BOOL, 0};
   if (type == kXlaF32) return {PyNativeType_FLOAT, 0};
-  return {type == kXlaF64 ? PyNativeType_DOUBLE : PyNativeType_VOID, 0};
+  if (type == kXlaF64) return {PyNativeType_DOUBLE, 0};
+  return {PyNativeType_VOID, 0};
 }
 
 /// The arrays of one call: the arguments', then the result's.

@@ -66,8 +66,8 @@ struct column {
   /// its range. Returns how many. Throws std::bad_alloc.
   std::uint64_t narrow(std::uint64_t row, std::uint64_t count, const value_type &wanted) {
     if (copy.size() < count * wanted.size) copy.resize(count * wanted.size);
-    const auto as = conversion::between(
-        {type == BIGINT ? PyNativeType_LONGLONG : PyNativeType_DOUBLE, 0}, wanted.type);
+    constexpr PyNativeType whole = {PyNativeType_LONGLONG, 0}, real = {PyNativeType_DOUBLE, 0};
+    const auto as = conversion::between(type == BIGINT ? whole : real, wanted.type);
     return static_cast<std::uint64_t>(
         as.run(data + row * sizeof(std::int64_t), sizeof(std::int64_t),
                static_cast<std::intptr_t>(count), copy.data(), wanted.size));
