@@ -22,7 +22,7 @@ from typedcall.numpy.gufuncs import (
     why_no_rows,
 )
 from typedcall.numpy.pickles import pickle_by_origin, show_loops
-from typedcall.record.choice import Kind, makes_floating, steps_of_kinds
+from typedcall.record.choice import Kind, steps_of_kinds
 from typedcall.record.codes import CODES, describe, is_place, kind_of, pointee, range_of
 from typedcall.record.records import HANDLED, Entry, Flags, has_buffers
 from typedcall.sources.numpy_ import dtype_of, ufunc_api
@@ -205,23 +205,17 @@ def _all_loops(found: list[Entry], entries: list[Entry], takes_truth: bool) -> l
     return loops
 
 
-def _count_of_floating(loop: _Loop) -> int:
-    """How many arrays NumPy would make floating. Loops with fewer come first: a narrow int has no loop of its own, and NumPy
-    casts it to a double as well as to the wide int that Python would look at."""
-    return sum(map(makes_floating, loop.letters[:-1]))
-
-
 def _in_order(loops: list[_AnyLoop]) -> list[_AnyLoop]:
     """In the table's order, as Python tries them, except that a loop goes behind all whose types
-    can be cast safely to its own, or are ints where its own are floating; loops of bools and ints come
-    first, those with most bools before all. NumPy takes the first loop that it can cast to, so what is
+    can be cast safely to its own, or are ints where its own are floating; loops with fewer floats come
+    first, of those without any the ones with most bools. NumPy takes the first loop that it can cast to, so what is
     wide would hide what is narrow, a float an int that Python prefers for an int8, and an int a bool."""
     import numpy
 
-    def order(loop: _AnyLoop) -> tuple[bool, int]:
+    def order(loop: _AnyLoop) -> tuple[int, int]:
         kinds = [dtype.kind for dtype in loop.inputs]
-        is_floating = "f" in kinds or "c" in kinds
-        return is_floating, 0 if is_floating else -kinds.count("b")
+        floating = kinds.count("f") + kinds.count("c")
+        return floating, 0 if floating else -kinds.count("b")
 
     def leads(narrow: Any, wide: Any) -> bool:
         return numpy.can_cast(narrow, wide) or narrow.kind in "iu" and wide.kind in "fc"
@@ -271,8 +265,7 @@ def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
     # The check of an int may raise.
     if capabilities & _RAISES:
         among = [entry for entry in found if len(core_of(entry)[0]) == count]
-        loops = sorted(_all_loops(among, entries, takes_truth),
-                       key=lambda loop: (_count_of_floating(loop), entries.index(loop.entry)))
+        loops = sorted(_all_loops(among, entries, takes_truth), key=lambda loop: entries.index(loop.entry))
     return _in_order(loops)
 
 
