@@ -34,13 +34,12 @@ LIMITS = {
     **dict.fromkeys(("ufunc", "ufunc of arrays"), {"calls": _TYPES_FIRST}),
     "wrapper": {"lifetimes": {"the C function": _FUNCTION, "the callable": _FUNCTION, "a cycle": _FUNCTION}},
     "call site": {"lifetimes": {"the C function": _SITE, "the callable": _SITE, "a cycle": _SITE}},
-    "numba without the GIL": {"calls": _COMPILED_CALLS},
-    "numba": {
+    **dict.fromkeys(("numba", "numba without the GIL"), {
         "calls": _COMPILED_CALLS,
         "lifetimes": {"a cycle": "Numba keeps a cycle with compiled code, of njit functions alone, too",
                       "making": "Numba keeps some of all that it compiles"},
         "no_memory": {"making": "Numba's njit() itself does not come back without memory"},
-    },
+    }),
     "sqlite": {"no_memory": dict.fromkeys(
         ("raising", "falling back"), "APSW crashes where it has no memory to raise an error, one of abs(), too")},
     "duckdb": {

@@ -61,16 +61,23 @@ class Ufunc(Sink):
         return value.item() if getattr(value, "ndim", 1) == 0 else value
 
 
-class UfuncOfArrays(Ufunc):
-    """The ufunc, called for arrays of equal elements: many enough to be cast in blocks, and to be called without the GIL."""
+class OfArrays:
+    """Calls a ufunc for arrays of equal elements: enough of them to be cast in blocks, and for calls without the GIL."""
 
-    name = "ufunc of arrays"
+    def __init__(self, ufunc):
+        self.ufunc, self.nin = ufunc, ufunc.nin
 
-    def made(self, function):
+    def __call__(self, *arguments):
         import numpy
 
-        made = super().made(function)
-        return lambda *arguments: made(*(numpy.full(3000, each) for each in arguments))
+        return self.ufunc(*(numpy.full(3000, each) for each in arguments))
+
+
+class UfuncOfArrays(Ufunc):
+    name = "ufunc of arrays"
+
+    def held(self, function):
+        return OfArrays(super().held(function))
 
     def result(self, value, wanted):
         found = value.tolist()
@@ -152,6 +159,9 @@ class NumbaWithoutGil(Numba):
 
     def made(self, function, **options):
         return super().made(function, nogil=True)
+
+    def held(self, function):
+        return self.numba.njit(lambda x: function(x), nogil=True)
 
 
 class Jax(Sink):
