@@ -73,7 +73,8 @@ class home_interpreter {
 //
 // False without a call, and without an exception, where there is no thread state to be had: no
 // memory, or (from 3.15 on) the interpreter is ending, or has ended. Before 3.15 a thread that is
-// not attached stops for good where the main interpreter has ended; the end of others is not seen.
+// not attached stops for good where the main interpreter has ended, unless it is the one that ends
+// it; the end of others is not seen.
 // From 3.15 on the interpreter does not end while `call` runs. `call` throws nothing: the GIL would
 // stay held. GIL: none, or held.
 template <class Call>
@@ -90,10 +91,11 @@ TYPEDCALL_RARE bool run_attached_to(const home_interpreter &home, PyObject *call
   PyThreadState_Release(token);
   return is_done;
 #else
-  stop_if_python_ended();
+  const bool is_of_main = home.state() == PyInterpreterState_Main();
+  is_of_main ? stop_if_stateless_at_the_end() : stop_if_python_ended();
   return run_python([&] {
     if (home.is_attached()) return static_cast<bool>(call(true));
-    if (home.state() == PyInterpreterState_Main()) {
+    if (is_of_main) {
       const bool is_known = PyGILState_GetThisThreadState() != nullptr;
       const PyGILState_STATE state = PyGILState_Ensure();
       const bool is_done = call(is_known);

@@ -75,8 +75,8 @@ class fallback_function;
 /// From CPython 3.15 on a thread without the GIL may fall back at any time: the interpreter does
 /// not end while the callable runs, and where it is ending, or has ended, the call is a failure
 /// without an exception. Before, such a thread stops for good at the main interpreter's end, as one
-/// that asks for the GIL does from 3.14 on; of another interpreter the end is not seen: call no
-/// more.
+/// that asks for the GIL does from 3.14 on, unless it is the one that ends the interpreter; the end
+/// of another interpreter is not seen: call no more.
 ///
 /// Copying and destroying a non-empty one needs the GIL; calling it what flags() say.
 template <class R, class... A>

@@ -30,6 +30,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
+// In a loop: signals end a pause, and a new interpreter may be running by then.
 [[noreturn]] inline void wait_for_ever() {
 #if TYPEDCALL_IS_SUPPORTED
   for (;;) pause();
@@ -65,10 +66,10 @@ inline bool is_attached() {
 #endif
 }
 
+inline bool has_python_ended() { return !is_attached() && python_is_ending(); }
+
 TYPEDCALL_RARE inline void stop_if_python_ended() {
-  if (is_attached() || !python_is_ending()) return;
-  // For ever: signals end a pause, and a new interpreter may be running by then.
-  wait_for_ever();
+  if (has_python_ended()) wait_for_ever();
 }
 
 /// Stops a thread that is unwound at the end. A destructor and no handler: C++ ends the process
@@ -88,12 +89,19 @@ struct unwinding_guard {
 inline bool is_attached() { return true; }
 
 #ifndef PYPY_VERSION
-TYPEDCALL_RARE inline void stop_if_python_ended() {
-  if (PyThreadState_GetUnchecked() != nullptr || (Py_IsInitialized() && !Py_IsFinalizing())) return;
-  wait_for_ever();
+inline bool has_python_ended() {
+  return PyThreadState_GetUnchecked() == nullptr && (!Py_IsInitialized() || Py_IsFinalizing());
 }
 #endif
 
+#endif
+
+#ifndef PYPY_VERSION
+/// For a thread that is about to take the GIL. CPython stops one that has a thread state, but for
+/// the one that ends the interpreter, which gets the GIL to the last.
+TYPEDCALL_RARE inline void stop_if_stateless_at_the_end() {
+  if (has_python_ended() && PyGILState_GetThisThreadState() == nullptr) wait_for_ever();
+}
 #endif
 
 }  // namespace internal

@@ -270,6 +270,29 @@ TEST(Fallback, AThreadThatFallsBackAfterTheEndFailsOrStops) {
   EXPECT_EXIT(FallBackAfterTheEnd(), testing::ExitedWithCode(kIsRefused ? 5 : 0), "");
 }
 
+// The process ends with 0 where the call gives what Python gives.
+void FallBackInTheThreadThatEnds() {
+  using function = fallback_function<double(double)>;
+  auto *const made = new function(Resolved<double(double)>("root"));
+  PyObject *const capsule = PyCapsule_New(made, nullptr, [](PyObject *ending) {
+    const auto *const f = static_cast<const function *>(PyCapsule_GetPointer(ending, nullptr));
+    double result;
+    Py_BEGIN_ALLOW_THREADS;
+    result = (*f)(-3.0);
+    Py_END_ALLOW_THREADS;
+    _exit(result == -3.0 ? 0 : typedcall::is_error_value(result) ? 5 : 3);
+  });
+  PyObject_SetAttrString(PyImport_AddModule("__main__"), "at_the_end", capsule);
+  Py_DECREF(capsule);
+  alarm(60);  // a thread that has stopped would hang
+  Py_FinalizeEx();
+  _exit(2);
+}
+
+TEST(Fallback, TheThreadThatEndsTheInterpreterFallsBackToTheLast) {
+  EXPECT_EXIT(FallBackInTheThreadThatEnds(), testing::ExitedWithCode(kIsRefused ? 5 : 0), "");
+}
+
 // Nor the other way round: whoever does not know the flag is not offered the entry.
 TEST(Find, OnlyWhoUnderstandsTheFlagGetsTheEntry) {
   const Ref root = Function("root");

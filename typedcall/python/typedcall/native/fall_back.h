@@ -114,7 +114,7 @@ inline constexpr int kKnown = 2;
 /// Attaches the thread, and stops it for good where Python has ended: so do Numba's own wrappers
 /// around compiled code, when that returns. GIL: none.
 inline int enter() {
-  typedcall::internal::stop_if_python_ended();
+  typedcall::internal::stop_if_stateless_at_the_end();
   const int known = PyGILState_GetThisThreadState() != nullptr ? kKnown : 0;
   return run_python([known] { return known | static_cast<int>(PyGILState_Ensure()); });
 }
