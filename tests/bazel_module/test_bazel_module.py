@@ -52,7 +52,3 @@ class TestDependency(unittest.TestCase):
     def test_by_workspace(self):
         modules_off = ["--noenable_bzlmod"] if version() >= 7 else []
         self.assertEqual(self.build(*modules_off), "1.5\n")
-
-
-if __name__ == "__main__":
-    unittest.main()

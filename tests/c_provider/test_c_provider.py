@@ -204,7 +204,3 @@ class References(unittest.TestCase):
         kept = []
         with self.assertRaisesRegex(AssertionError, "^leak: "):
             self.check(lambda: kept.append(c_provider.make_type()))
-
-
-if __name__ == "__main__":
-    unittest.main()

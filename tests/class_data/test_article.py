@@ -43,7 +43,3 @@ class Article(unittest.TestCase):
         self.assertEqual([line for line in lines if not line.startswith(" ")], list(designs.DESIGNS))
         at = lines.index("mro_metaclass")
         self.assertEqual(lines[at:at + 3], ["mro_metaclass", "    itself     Hello you!", "    subclass   Hello World!"])
-
-
-if __name__ == "__main__":
-    unittest.main()

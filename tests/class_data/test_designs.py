@@ -103,7 +103,3 @@ class Designs(unittest.TestCase):
         if "t" not in sys.abiflags:
             # Without the GIL CPython's allocator rounds up further.
             self.assertLess(int(rows["custom slot"][4]), 48 + 8 + 72)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -129,7 +129,3 @@ class Cpp(Cases, InCpp):
 
 class Cython(Cases, InCython):
     pass
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -46,7 +46,3 @@ class Interpreters(unittest.TestCase):
             for interpreter in made:
                 interpreters.destroy(interpreter)
         self.assertEqual(Friendly().greet(), "Hello World!")
-
-
-if __name__ == "__main__":
-    unittest.main()

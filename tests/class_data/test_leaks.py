@@ -58,7 +58,3 @@ class Leaks(unittest.TestCase):
     def test_a_thousand_uses_in_cython(self):
         module = importlib.import_module("greetings_cython")
         self.check(lambda: use(module))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -81,7 +81,3 @@ class Calls(unittest.TestCase):
         self.assertTrue(issubclass(meta, pxd_module.metaclass()))
         with self.assertRaises(TypeError):
             pxd_module.combined(int)
-
-
-if __name__ == "__main__":
-    unittest.main()

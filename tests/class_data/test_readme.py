@@ -89,7 +89,3 @@ class Readme(unittest.TestCase):
         table = re.findall(r"`([\w.]+)`", read("README.md").partition("| file |")[2].partition("##")[0])
         there = set(os.listdir(FOLDER)) - {"README.md", "BUILD"}
         self.assertEqual(set(table), there)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -98,7 +98,3 @@ class Made(unittest.TestCase):
         meta = combined_metaclass(c.Counting)
         meta.__bases__ = (combined_metaclass(),)
         self.check_freed(meta, [0, 0])
-
-
-if __name__ == "__main__":
-    unittest.main()

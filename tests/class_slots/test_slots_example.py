@@ -66,7 +66,3 @@ class Example(unittest.TestCase):
             self.assertEqual([name for name in included if not name.startswith("core/")], ["agreed.h"], path)
         for name in ("total", "extent"):  # a consumer installs nothing
             self.assertNotIn("xtensible", (EXAMPLE / (name + ".c")).read_text(encoding="utf-8"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -61,7 +61,3 @@ class Headers(without_tags.WithoutTags):
                         found += ["%s: %s" % (file, line.strip()) for _ in GNU.finditer(line.partition("//")[0])]
                 self.assertGreater(ours, 10)
                 self.assertEqual(found, [])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -60,7 +60,3 @@ class PackageSources(unittest.TestCase):
                                   "-Wall", "-Wextra", "-Werror", "-S", "-o", os.devnull, *FLAGS[5:],
                                   HEADERS, source.name])
         self.assertEqual(made.status, 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -11,7 +11,3 @@ class OtherStandards(unittest.TestCase):
 
     def test_clang(self):
         test_package_sources.check(self, compilers.installed("clang++") or self.skipTest("no clang here"), "c++20")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -51,7 +51,3 @@ class Modules(unittest.TestCase):
     def test_gccs_analyser(self):
         single = "-I" + os.path.dirname(os.environ["SINGLE_FILE"])
         self.check("gcc", IN_C, [["-std=c99", "-O1", "-fanalyzer", single]])
-
-
-if __name__ == "__main__":
-    unittest.main()

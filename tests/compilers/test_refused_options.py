@@ -47,7 +47,3 @@ class RefusedOptions(unittest.TestCase):
     def test_without_exceptions(self):
         self.check(["-std=c++17", "-fno-exceptions"],
                    "needs C++ exceptions: compile without -fno-exceptions", WITHOUT_EXCEPTIONS)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -67,7 +67,3 @@ class Modules(without_tags.WithoutTags):
             file.write(CONSUMER)
         self.compile(self.path("consumer.cc"), *shared, self.path("consumer.so"), "-Wno-missing-field-initializers")
         processes.run([sys.executable, "-c", USE, *(["tags"] if without_tags.HAS_TAGS else [])], paths=[self.folder])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -101,7 +101,3 @@ class Leaks(unittest.TestCase):
         kept = []
         with self.assertRaisesRegex(AssertionError, "^leak: "):
             self.check(lambda: kept.append(make({1: 11})))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -151,7 +151,3 @@ assert provider_b.row(key) == 1 and provider_a.destroyed() == 1
         self.assertIsInstance(sys.modules["_extensibletype"], types.ModuleType)
         import _extensibletype
         self.assertIs(_extensibletype.extensibletype_v2, provider_a.metaclass())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -283,7 +283,3 @@ class LikeOtherClasses(unittest.TestCase):
         module = sys.modules["_extensibletype"]
         self.assertIs(module.extensibletype_v2, Metaclass)
         self.assertIn("typedcall_v2", repr(module.typedcall_v2))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -472,7 +472,3 @@ run_tests.main_that_can_be_cut()
         again = self.part("one", ("a b", PASSED)), self.part("two", ("c d", PASSED))
         self.run_parts(*again, is_kept=True, is_full=True)
         self.assertEqual(self.ran, ["two"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -181,7 +181,3 @@ class ClassAssigned(unittest.TestCase):
         for ours in (Metaclass, One):
             self.assertRaises(TypeError, setattr, ordinary, "__class__", ours)
         check_answers(self, ordinary(), None)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -242,7 +242,3 @@ class MetaclassesThatForget(unittest.TestCase):
         self.assertRaises(TypeError, Metaclass.__init__, 5, "x", (), {})
         self.assertRaises(TypeError, Metaclass.__new__, Metaclass)
         self.assertRaises(TypeError, object.__new__, Metaclass)
-
-
-if __name__ == "__main__":
-    unittest.main()

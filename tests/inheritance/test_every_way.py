@@ -331,7 +331,3 @@ class ExtensibleMetaclasses(unittest.TestCase):
             type("Meta", (Metaclass,), {"__slots__": ("a",)})
         empty = type("Meta", (Metaclass,), {"__slots__": ()})
         check_answers(self, empty("X", (Base,), {})(), BASE)
-
-
-if __name__ == "__main__":
-    unittest.main()

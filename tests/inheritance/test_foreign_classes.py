@@ -116,7 +116,3 @@ class ForeignClasses(unittest.TestCase):
         cls = foreign.by_type_new(Metaclass, (derived,))
         self.assertIs(type(cls), Meta)
         check_answers(self, bare(cls), BASE)
-
-
-if __name__ == "__main__":
-    unittest.main()

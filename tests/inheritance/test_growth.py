@@ -88,7 +88,3 @@ class Growth(unittest.TestCase):
         kept = []
         with self.assertRaisesRegex(AssertionError, "^leak: "):
             self.check(lambda i: kept.append(make(slots((1, 11)))), 1)
-
-
-if __name__ == "__main__":
-    unittest.main()

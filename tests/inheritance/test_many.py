@@ -252,7 +252,3 @@ class ManySlots(unittest.TestCase):
             ids = {(i * step & (1 << 64) - 2) or 2 for i in range(1, 60000)}
             cls = self.make((Base,), dict.fromkeys(ids, 5))
             self.assertEqual(len(table(bare(cls))), len(ids) + 1)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -44,7 +44,3 @@ class Memory(unittest.TestCase):
             cls = type("C", (cls,), {"attribute": 1})
             self.assertEqual(address(cls()), table)
         self.assertNotEqual(address(make(slots((1, 11), (2, 22)))()), table)
-
-
-if __name__ == "__main__":
-    unittest.main()

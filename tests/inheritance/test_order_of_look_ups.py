@@ -152,7 +152,3 @@ class LettingGo(unittest.TestCase):
         del cls
         find(thing, ID(5))
         self.assertIs(type(thing), other)
-
-
-if __name__ == "__main__":
-    unittest.main()

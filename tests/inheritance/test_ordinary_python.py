@@ -235,7 +235,3 @@ class Copies(unittest.TestCase):
 
     def test_objects_without_init(self):
         check_answers(self, bare(Point), BASE)
-
-
-if __name__ == "__main__":
-    unittest.main()

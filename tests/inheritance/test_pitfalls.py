@@ -220,7 +220,3 @@ class Fields(unittest.TestCase):
         self.assertEqual(C.attribute, 2)
         del Base.attribute
         check_answers(self, obj, BASE)
-
-
-if __name__ == "__main__":
-    unittest.main()

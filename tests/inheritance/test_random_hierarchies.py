@@ -211,7 +211,3 @@ class TheRuleItself(unittest.TestCase):
         self.check([one, two, three], [], [one, two], [(ID(2), 7), three])
         self.check([(ID(2), 7), three, one], [], [(ID(2), 7), three], [one, two])
         self.check([one, two], [skip, skip, two], [one])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -44,7 +44,3 @@ class Objects(unittest.TestCase):
     def test_objects(self):
         for function in (use, refuse):
             leaks.check(function, 3000, warm_up=300, blocks=300)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -183,7 +183,3 @@ class Subclasses(unittest.TestCase):
         for arguments in ((), (5,), (["x"],), ([1], 2)):
             with self.assertRaises(TypeError):
                 Sub(*arguments)
-
-
-if __name__ == "__main__":
-    unittest.main()

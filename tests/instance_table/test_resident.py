@@ -26,7 +26,3 @@ class Tables(unittest.TestCase):
 
         # Once: a peak grows in the first round alone.
         leaks.check(switch, 100000, warm_up=0, kilobytes=2000, kilobytes_of=leaks.peak, rounds=1)
-
-
-if __name__ == "__main__":
-    unittest.main()

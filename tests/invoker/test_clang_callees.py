@@ -70,7 +70,3 @@ class ClangCallees(unittest.TestCase):
         # Else the tests above could not fail.
         got = narrow_caller.call_with_register(self.address("one_uchar"), 0x1ff)
         self.assertNotEqual(got, 0xff)
-
-
-if __name__ == "__main__":
-    unittest.main()

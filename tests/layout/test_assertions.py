@@ -176,7 +176,3 @@ class TheTree(unittest.TestCase):
         self.assertIn(pathlib.Path(TESTS, "package", "test_api.py"), tree.paths)
         code = cc_assertions.Tree(TESTS).source("rendezvous/await_test.cc").code
         self.assertGreater(len(cc_assertions.CASE.findall(code)), 3)
-
-
-if __name__ == "__main__":
-    unittest.main()

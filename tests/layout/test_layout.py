@@ -223,7 +223,3 @@ class Layout(unittest.TestCase):
             rows = re.findall(r"(?m)^\| ((?:core|typedcall)[\w/ ]*) \| (.*) \|$", file.read())
         said = {room: [] if targets == "nothing" else targets.split(", ") for room, targets in rows}
         self.assertEqual(said, ARROWS)
-
-
-if __name__ == "__main__":
-    unittest.main()

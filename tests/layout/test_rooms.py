@@ -216,7 +216,3 @@ class Rooms(unittest.TestCase):
             self.assertEqual(imported(source, "cli.show"), expected, source)
         self.assertEqual(circle({"a": ["b"], "b": ["c"], "c": ["b"]}), ["b", "c", "b"])
         self.assertIsNone(circle({"a": ["b", "c"], "b": ["c"]}))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -138,7 +138,3 @@ class EveryPublicFunction(unittest.TestCase):
 
     def test_no_reason_is_out_of_date(self):
         self.assertEqual(sorted(set(NOT_SWEPT) - set(self.public)), [])
-
-
-if __name__ == "__main__":
-    unittest.main()

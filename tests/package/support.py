@@ -22,7 +22,7 @@ try:
 except ImportError:
     sqlite3 = None
 
-# Here, as conftest.py does for pytest, because the tests are run as scripts, too.
+# Here, as conftest.py does for pytest, because unittest runs the tests, too.
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import leaks  # noqa: E402
 import processes  # noqa: E402

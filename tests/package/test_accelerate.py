@@ -252,7 +252,3 @@ class Routes(Accelerated):
         self.assertEqual(repr(self.counting.size(3.0)), "203.0")
         self.assertEqual(repr(self.functions.absolute(-3)), "3")
         self.assertEqual(repr(self.functions.absolute(-3.0)), "3.0")
-
-
-if __name__ == "__main__":
-    unittest.main()

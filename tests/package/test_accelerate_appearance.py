@@ -175,7 +175,3 @@ class Threads(Accelerated):
         for thread in threads:
             thread.join()
         self.assertEqual(wrong, [])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -228,7 +228,3 @@ class Imports(unittest.TestCase):
             module = importlib.import_module("hooked_lazy")
         self.assertIsInstance(module, types.ModuleType)
         self.assertTrue(self.is_accelerated(module.inc))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -215,7 +215,3 @@ class Texts(Loops):
             self.assertEqual(same(text), text)
             total = inc(total)
         self.assertEqual(total, 30_000)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -311,7 +311,3 @@ class Tags(Restored):
         typedcall.add(self.inc, "d->d", half, flags=Flags.PURE)
         self.assertEqual(typedcall.signatures(self.inc), ["l->l", "d->d"])
         self.assertEqual(typedcall.resolve(self.inc, "d->d")(3.0), 1.5)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -134,7 +134,3 @@ class Interpreters(unittest.TestCase):
     def test_callbacks_after_another_interpreter(self):
         self.assertEqual(self.after_another_interpreter(
             "callbacks._callbacks", CALLBACK.format(folders=FOLDERS) + "print('done')"), ["done"])
-
-
-if __name__ == "__main__":
-    unittest.main()

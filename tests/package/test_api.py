@@ -328,7 +328,3 @@ class PackageNames(unittest.TestCase):
                                ("d->d\0", 4), ("d" * 128 + "->d", 127)):
             with self.assertRaisesRegex(ValueError, "position %d:" % position, msg=text):
                 typedcall.parse_signature(text)
-
-
-if __name__ == "__main__":
-    unittest.main()

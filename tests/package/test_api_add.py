@@ -151,7 +151,3 @@ class ToAModule(unittest.TestCase):
             self.assertEqual(typedcall.resolve(typed.half, "d->d")(3.0), 1.5)
             with self.assertRaisesRegex(ValueError, "half is tagged already"):
                 typedcall.add(typed.half, "d->d", address(single))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -228,7 +228,3 @@ class NoLeaks(unittest.TestCase):
 
         watched = (marker, buffer, typed.inc, typed.Scaler, typedcall.TypedFunction, f, g, h)
         support.leaks.check(everything, 100, warm_up=3, unchanged=watched)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -86,7 +86,3 @@ class Interpreters(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(failures, [])
-
-
-if __name__ == "__main__":
-    unittest.main()

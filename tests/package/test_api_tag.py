@@ -401,7 +401,3 @@ class Refusals(unittest.TestCase):
             del callback
         gc.collect()
         self.assertGreaterEqual(len(dead), 9)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -29,7 +29,3 @@ class Application(unittest.TestCase):
         self.assertIn("interact", output)
         if not IS_PYPY:  # whose profiler does not see what its compiler has inlined
             self.assertIn("forces.nearest", output)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -123,6 +123,3 @@ at = ctypes.addressof(ctypes.c_char.from_buffer(pages))
 assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(at), ctypes.c_size_t(mmap.PAGESIZE), mmap.PROT_READ) == 0
 print(support.build("bool_functions").count_in_place(memoryview(pages).cast("?")))
 """
-
-if __name__ == "__main__":
-    unittest.main()

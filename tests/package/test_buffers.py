@@ -268,7 +268,3 @@ class OtherLibraries(unittest.TestCase):
         adapter_support.library("scipy")
         with self.assertRaisesRegex(TypeError, "has buffers, and SciPy calls such functions as filters only"):
             typedcall.low_level_callable(module.dot)
-
-
-if __name__ == "__main__":
-    unittest.main()

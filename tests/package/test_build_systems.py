@@ -233,7 +233,3 @@ class Cython(Building):
             module.total(typed.inc, 10)
         with self.assertRaisesRegex(TypeError, "offers no native signature"):
             module.total(len, 10)
-
-
-if __name__ == "__main__":
-    unittest.main()

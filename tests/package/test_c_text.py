@@ -290,7 +290,3 @@ class LinearTime(unittest.TestCase):
             for make in makers:
                 with self.assertRaises((ValueError, TypeError)):
                     function(make(20_000) + "\n(")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -142,7 +142,3 @@ class Random(unittest.TestCase):
                 differences.append((text, expected, found))
         self.assertEqual(differences[:2], [])
         self.assertGreater(count, HEADERS * IN_HEADER // 2)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -277,7 +277,3 @@ class Refused(unittest.TestCase):
                 (functions.decay, "void(double t, double y[2], double rate[2], void *p)", 1)]:
             with self.assertRaises((TypeError, OverflowError)):
                 typedcall.callback(f, declaration, error=error)
-
-
-if __name__ == "__main__":
-    unittest.main()

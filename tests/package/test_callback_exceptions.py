@@ -150,7 +150,3 @@ class Lives(unittest.TestCase):
         self.assertRaises(Flaw, made.check)
         made.check()
         self.assertTrue(all(isinstance(each, Flaw) for each in others))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 cubature, SciPy's C interface, numbalsoda."""
 
 import ctypes.util
-import sys
 import unittest
 
 import adapter_support
@@ -185,7 +184,3 @@ class Numbalsoda(unittest.TestCase):
             with typedcall.callback(functions.checked_decay, "void(double t, double y[1], double d[1], void *data)") as f:
                 # Its function returns nothing that could stop it.
                 self.assertTrue(self.numbalsoda.solve_ivp(f.address, way, y, data=f.data).success)
-
-
-if __name__ == "__main__":
-    sys.exit(unittest.main())

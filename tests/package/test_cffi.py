@@ -214,7 +214,3 @@ class Sink(unittest.TestCase):
         entry = entry_of(typedcall.cffi_function(functions.half))
         self.assertEqual(entry.signature, "d->d")
         self.assertEqual(entry.address, typedcall.entries(functions.half)[0].address)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -157,7 +157,3 @@ class TheExample(adapter_support.Folder):
         status, printed, errors = self.run_demo()
         self.assertEqual((status, printed), (1, ""))
         self.assertIn("it is for CPython 3.14 and 3.15", errors)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -258,7 +258,3 @@ class Doctor(CommandLine):
                 "from typedcall.cli import main\nsys.exit(main(['doctor', '--json']))")
         status, output, _ = support.python("-c", code)
         self.assertEqual((status, json.loads(output)["is_well"]), (1, False))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -323,7 +323,3 @@ class Compiled(cluster_support.Processes):
         address = typedcall.resolve(functions.half, "d->d").address
         self.assertNotIn(address.to_bytes(8, sys.byteorder).strip(b"\0"), data)
         self.assertEqual(self.read(data, "found(5.0), found.signatures"), "(2.5, [(float64,)])")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -262,7 +262,3 @@ class Memory(cluster_support.Processes):
                     again(1.0)
 
         self.check(run, 1000)
-
-
-if __name__ == "__main__":
-    unittest.main()

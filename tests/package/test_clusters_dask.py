@@ -60,7 +60,3 @@ class OnDask(cluster_support.Processes):
 class Example(adapter_support.Example):
     def test_example(self):
         self.assertEqual(self.run_example("clusters").strip(), "2.998123 2.2")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -75,7 +75,3 @@ class Collected(unittest.TestCase):
             "    def test_one(self): pass\n"
             "    def test_two(self): self.fail()\n")
         self.assertEqual(status, 1, said)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -195,7 +195,3 @@ class Tagging(unittest.TestCase):
                     self.assertEqual(typedcall.signatures(callable_), [])
         self.assertGreater(counts["accept"], 80)
         self.assertGreater(counts["reject"], 100)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -17,7 +17,3 @@ class Mutations(unittest.TestCase):
         self.assertEqual([line for line in done.stdout.splitlines() if line.startswith("MISSED")], [])
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertGreater(done.stdout.count("\nnoticed "), 30)
-
-
-if __name__ == "__main__":
-    unittest.main()

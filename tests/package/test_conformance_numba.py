@@ -17,6 +17,3 @@ class Numba(unittest.TestCase):
 
 # Its cases are another file's.
 del test_conformance
-
-if __name__ == "__main__":
-    unittest.main()

@@ -298,7 +298,3 @@ class Sink(unittest.TestCase):
         del pointer
         gc.collect()
         self.assertIsNone(alive())
-
-
-if __name__ == "__main__":
-    unittest.main()

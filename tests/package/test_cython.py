@@ -304,7 +304,3 @@ class CythonSpecial(unittest.TestCase):
                 self.assertGreater(verdict["equal"], 0, verdict)
                 compared += 1
         self.assertGreater(compared, 320)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -155,7 +155,3 @@ class Refusals(unittest.TestCase):
                 with self.subTest(header=header, option=option):
                     self.refused(f"typedcall/{header} needs the full API",
                                  f'#include "typedcall/{header}"\n', option)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -130,7 +130,3 @@ class Subinterpreters(Example):
         )
         self.assertNotEqual(status, 0)
         self.assertIn("module area does not support loading in subinterpreters", errors)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -182,7 +182,3 @@ class CMake(Copied):
 
     def test_the_demo(self):
         self.check_demo()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -85,7 +85,3 @@ class Examples(adapter_support.Example):
         adapter_support.library("tvm_ffi")
         self.prints("tvm_ffi", "swish(1) = 0.7311, logit(0.5) = 0.0\nwords: 6\nlogit(2): no probability\n",
                     "typed: ['d&d->i', 'd->d'] 0.7311")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -30,6 +30,3 @@ class Rust(test_conformance.Members):
 
 # Its cases are another file's.
 del test_conformance
-
-if __name__ == "__main__":
-    unittest.main()

@@ -33,7 +33,3 @@ class TheExample(adapter_support.Folder):
             "-m", "typedcall", "verify", "--count", "300", "--ranges=-1000:1000", "noise._simplex",
             paths=[self.folder])
         self.assertEqual((status, errors), (0, ""), printed)
-
-
-if __name__ == "__main__":
-    unittest.main()

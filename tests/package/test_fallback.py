@@ -167,7 +167,3 @@ class Numba(adapter_support.NumbaCalls):
             self.compiled("check", 2)(1.0, 0)
         with self.assertRaisesRegex(self.numba.errors.TypingError, "takes self"):
             self.compiled("at")(1.0)
-
-
-if __name__ == "__main__":
-    unittest.main()

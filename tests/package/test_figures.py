@@ -283,7 +283,3 @@ class Page(unittest.TestCase):
     def test_longer_runs_name_commands(self):
         for part in self.text.partition("\n## Longer runs")[2].split("\n## ")[1:]:
             self.assertRegex(part, r"`(tools/|bench/|python|bazel)", part.splitlines()[0])
-
-
-if __name__ == "__main__":
-    unittest.main()

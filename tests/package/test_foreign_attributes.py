@@ -156,7 +156,3 @@ class Attributes(unittest.TestCase):
 
     def test_what_comes_out(self):
         self.check_table(lambda: [Answer(error=kind("no")) for kind in ENDS])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -379,7 +379,3 @@ interrupting = kind()
 """
         status, _, errors = self.run_it(source, "show", "hostile")
         self.assertEqual((status, errors), (130, "typedcall: interrupted\n"))
-
-
-if __name__ == "__main__":
-    unittest.main()

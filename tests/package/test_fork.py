@@ -67,7 +67,3 @@ def work():
 
 print(forks(work))
 """, paths=[support.module_folder("typed_functions")])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -96,7 +96,3 @@ class NoGil(unittest.TestCase):
     def test_a_module_that_says_so_needs_none(self):
         self.assertEqual(self.says("import sys, typed_functions; print(sys._is_gil_enabled())"),
                          (0, "False"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -204,7 +204,3 @@ class Distributions(unittest.TestCase):
         for suffix in (".h", ".pxd"):
             names |= {pathlib.Path("typedcall", "include", path) for path in headers(ROOT, suffix)}
         return {path.as_posix() for path in names}
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -150,7 +150,3 @@ class InterpreterEnd(unittest.TestCase):
     @unittest.skipUnless(importlib.util.find_spec("scipy"), "SciPy is not installed")
     def test_scipy(self):
         self.ends(WITH_SCIPY, "from scipy import integrate")
-
-
-if __name__ == "__main__":
-    unittest.main()

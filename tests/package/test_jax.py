@@ -342,6 +342,3 @@ print(float(half(numpy.full(3, 3.0))[0]))
 check(numpy.arange(3)).block_until_ready()
 sys.kept = half, check
 """
-
-if __name__ == "__main__":
-    unittest.main()

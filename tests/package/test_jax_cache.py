@@ -105,7 +105,3 @@ print("hits", len(hits))
 for each in found:
     show(lambda: each)
 """
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -398,7 +398,3 @@ print("ok")
     def test_a_low_level_callable_of_several_doubles(self):
         self.goes("c = ctypes.CFUNCTYPE(double, double, double)(lambda x, y: x)\n"
                   "c.l = typedcall.low_level_callable(c)")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -110,7 +110,3 @@ space["resolved"] = typedcall.resolve(%s, "d->d")
 del space
 print("ok", flush=True)
 """ % (function, function), "ok\ngone")
-
-
-if __name__ == "__main__":
-    unittest.main()

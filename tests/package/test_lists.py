@@ -73,7 +73,3 @@ class Lists(unittest.TestCase):
             self.assertFalse(codes.are_equivalent(one, other), (one, other))
         with self.assertRaises(TypeError):
             codes.are_equivalent("d->d", None)
-
-
-if __name__ == "__main__":
-    unittest.main()

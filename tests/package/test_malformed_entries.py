@@ -116,7 +116,3 @@ class Tagging(unittest.TestCase):
             for casting in ("equivalent", "safe"):
                 with self.assertRaises(TypeError):
                     typedcall.resolve(function, asked, casting=casting)
-
-
-if __name__ == "__main__":
-    unittest.main()

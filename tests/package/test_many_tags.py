@@ -86,7 +86,3 @@ class ManyTags(unittest.TestCase):
         gc.collect()
         self.assertIsNone(gone())
         self.assertEqual([reference() for reference in alive], [None] * 100)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -178,7 +178,3 @@ class Expected(unittest.TestCase):
             found = json.load(file)
         self.assertEqual(list(found["why"]), list(found["wrong"]))
         self.assertEqual([name for name in (*found["wrong"], *found["refused"]) if name not in matrix_sinks.SINKS], [])
-
-
-if __name__ == "__main__":
-    unittest.main()

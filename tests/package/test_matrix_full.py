@@ -19,6 +19,3 @@ Loop = of("Loop", "loop")
 CppCallback = of("CppCallback", "C++ callback")
 Narrowing = of("Narrowing", "narrowing")
 Cython = of("Cython", "cython")
-
-if __name__ == "__main__":
-    unittest.main()

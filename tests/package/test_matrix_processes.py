@@ -12,6 +12,3 @@ for _sink in SINKS.values():
     if not _sink.is_on_pypy and _sink.is_built and _sink.name not in SAMPLE:
         _name = "".join(part.capitalize() for part in _sink.name.replace("-", " ").replace("C++", "Cpp").split())
         globals()[_name] = of(_name, _sink.name, Processes)
-
-if __name__ == "__main__":
-    unittest.main()

@@ -21,6 +21,3 @@ TvmFfi = of("TvmFfi", "tvm-ffi", Choice)
 Numba = of("Numba", "numba", Choice)
 DuckDb = of("DuckDb", "duckdb", Choice)
 Jax = of("Jax", "jax", Choice)
-
-if __name__ == "__main__":
-    unittest.main()

@@ -10,6 +10,3 @@ from test_matrix import Calls, of  # noqa: E402
 Numba = of("Numba", "numba", Calls)
 DuckDb = of("DuckDb", "duckdb", Calls)
 Jax = of("Jax", "jax", Calls)
-
-if __name__ == "__main__":
-    unittest.main()

@@ -51,7 +51,3 @@ class TheHeader(adapter_support.Folder):
         with open(source, "w", encoding="utf-8") as file:
             file.write("#include <Python.h>\n" + "".join(lines))
         return support.compile_module(source, self.folder)
-
-
-if __name__ == "__main__":
-    unittest.main()

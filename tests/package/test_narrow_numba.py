@@ -85,7 +85,3 @@ class Numba(adapter_support.NumbaCalls):
         self.assertEqual(compiled(values, self.numpy.int32(3)), 3)
         with self.assertRaisesRegex(self.numba.errors.TypingError, "value of argument 2"):
             compiled(values, 3)
-
-
-if __name__ == "__main__":
-    unittest.main()

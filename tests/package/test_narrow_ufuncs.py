@@ -247,7 +247,3 @@ class Ufuncs(unittest.TestCase):
                 _numpy_bridge.make_ufunc(numpy_.ufunc_api(), "x", "", ((*row, asked, (of_entry,)),), b"\0\0", 1, 1)
         with self.assertRaisesRegex(ValueError, "rows to choose among"):
             _numpy_bridge.make_ufunc(numpy_.ufunc_api(), "x", "", ((*row, "l->l"),), b"\0\0", 1, 1)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -294,7 +294,3 @@ class WithoutMemory(unittest.TestCase):
 
         sweep(lambda: typedcall.add(one, "l->l", address), lambda taken: again_with_one())
         """)
-
-
-if __name__ == "__main__":
-    unittest.main()

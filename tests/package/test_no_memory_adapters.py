@@ -357,7 +357,3 @@ class WithoutMemory(unittest.TestCase):
         call = jax.jit(elementwise(raising, pure=True))
         says(lambda: call(-1.0).block_until_ready())
         """, "jax")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -347,7 +347,3 @@ class Source(unittest.TestCase):
     def test_other_objects_of_numba(self):
         self.assertEqual(typedcall.signatures(numba.njit(lambda x: x)), [])
         self.assertEqual(typedcall.signatures(numba.float64), [])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -149,7 +149,3 @@ class Calls(unittest.TestCase):
         self.assertEqual(nopython_call(scaled, 2)(x, 2**40), 1.0)
         self.assertEqual(given, [("d", False, [0.0, 1.0, 2.0, 3.0], 2**40)])
         self.assertEqual(x.tolist(), [0.0, 2.0, 4.0, 6.0])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -164,7 +164,3 @@ class Digest(unittest.TestCase):
                     before = len(seen)
                     seen.add(cache._package.__wrapped__())
                     self.assertEqual(len(seen), before + 1, name)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -164,7 +164,3 @@ def twice(x):
                 support.compile_module(source, self.folder)
                 ran = self.run_program(f"from kernels import *\nprint_all([twice({x})])")
                 self.assertEqual((ran["results"], ran["misses"]), ([expected], misses))
-
-
-if __name__ == "__main__":
-    unittest.main()

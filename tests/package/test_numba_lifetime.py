@@ -80,7 +80,3 @@ class Lifetime(unittest.TestCase):
             self.assertEqual(apply(function, 3.0), 1.5)
             gc.collect()
         self.assertEqual(len(apply.signatures), 1)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -95,7 +95,3 @@ class Modules(Cache):
                 with self.assertRaisesRegex(Exception, "numba.pycc .*%s.*cache=True" % name):
                     made.compile()
                 self.assertEqual(list(pathlib.Path(self.folder).glob("made*")), [])
-
-
-if __name__ == "__main__":
-    unittest.main()

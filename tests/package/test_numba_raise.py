@@ -271,7 +271,3 @@ class Raising(adapter_support.NumbaCalls):
         call, status = compiled(functions.checked_i), compiled(functions.status)
         narrow = compiled(functions.same_b)
         leaks.check(lambda: (outcome(call, 13), outcome(status, 14), outcome(narrow, 128)), 2000, warm_up=100, blocks=500)
-
-
-if __name__ == "__main__":
-    unittest.main()

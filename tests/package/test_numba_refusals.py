@@ -101,7 +101,3 @@ class Scipy(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, reason):
             typedcall.resolve(other, "d->d")
         self.assertIn(reason, refusal(lambda x: other(x), 1.5))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -329,7 +329,3 @@ class Sink(unittest.TestCase):
             result = half(array).compute(scheduler=scheduler)
             self.assertTrue(numpy.array_equal(result, numpy.arange(100.0) / 2))
         self.assertIsInstance(half(array), dask.Array)
-
-
-if __name__ == "__main__":
-    unittest.main()

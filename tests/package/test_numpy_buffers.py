@@ -239,7 +239,3 @@ class Errors(unittest.TestCase):
         del made
         gc.collect()
         self.assertIsNone(alive())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -153,7 +153,3 @@ class Source(unittest.TestCase):
                     )
                     checked += 1
         self.assertGreater(checked, 300)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -134,7 +134,3 @@ for at in itertools.count(1):
     assert program(got[0]) == program(got[1]), at
 print(at > 10)
 """)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -87,7 +87,3 @@ class OneTagForAll(unittest.TestCase):
         self.assertEqual([consumer.call(x) for x in self.arguments], self.expected)
         capsule = functions.__pyx_capi__["square"]
         self.assertEqual(typedcall.entries(capsule)[0].address, self.address)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -67,6 +67,3 @@ def add_tests():
 
 
 add_tests()
-
-if __name__ == "__main__":
-    unittest.main()

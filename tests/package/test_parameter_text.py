@@ -92,7 +92,3 @@ class Grammar(unittest.TestCase):
             with self.subTest(make(3)):
                 least = min(seconds(make(20_000)) for _ in range(3))
                 self.assertLess(min(seconds(make(40_000)) for _ in range(3)), 3 * least + 0.01)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -310,7 +310,3 @@ class Numba(unittest.TestCase):
             typedcall.tag(narrow, "di->d", ADDRESS)
             with self.assertRaisesRegex(numba.TypingError, "its default: .* (is no|does not fit) int"):
                 numba.njit(lambda x, f=narrow: f(x))(2.5)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -73,7 +73,3 @@ class PointerObjects(unittest.TestCase):
         for call in ways("address"):
             with self.assertRaises(TypeError):
                 call(self.at)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -43,7 +43,3 @@ class Attack(unittest.TestCase):
                  for output in shown]
         self.assertGreater(len(steps[0]), 100)
         self.assertEqual(*steps)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -124,7 +124,3 @@ class Diagrams(unittest.TestCase):
                     self.assertIn(selector + " {", dark)
                 for attribute in set(re.findall(r'(?:fill|stroke)="#\w+"', end)):
                     self.assertIn("[%s]" % attribute, dark)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -109,7 +109,3 @@ class CPythonOnly(Accelerated):
         self.assertEqual(typedcall.entries(PyCapsule()), [])
         with self.assertRaisesRegex(TypeError, "holds no address of a C function"):
             typedcall.tag(lambda x: x, "d->d", PyCapsule())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -266,7 +266,3 @@ class Refused(unittest.TestCase):
                 sys.modules["pypy_functions"] = kept
             else:
                 del sys.modules["pypy_functions"]
-
-
-if __name__ == "__main__":
-    unittest.main()

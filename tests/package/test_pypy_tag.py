@@ -245,7 +245,3 @@ class Tag(unittest.TestCase):
         del new, stale
         collect()
         self.assertEqual(table._rows, {})
-
-
-if __name__ == "__main__":
-    unittest.main()

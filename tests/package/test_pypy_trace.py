@@ -83,7 +83,3 @@ class Trace(unittest.TestCase):
         _, text = self.check("shim", 1, module="fallback_functions", name="root", signature="d->d", start="2.0",
                              expected="1.0")
         self.assertIn("raw", text)  # it reads the value
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -114,7 +114,3 @@ class Wrappers(unittest.TestCase):
                         self.assertRaises(error.kind, getattr(functions, name), value)
                     else:
                         self.assertEqual(getattr(functions, name)(value), expected)
-
-
-if __name__ == "__main__":
-    unittest.main()

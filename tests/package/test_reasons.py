@@ -184,7 +184,3 @@ class OfLibraries(Reasons):
         scaler = support.build("typed_functions").Scaler(2.0)
         resolved = typedcall.resolve(scaler.scale, "d->d")
         self.check_nothing(resolved, "resolve the method itself")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -88,7 +88,3 @@ class AtTheRoot(unittest.TestCase):
                 "print(all(found), len(found))")
         for _ in range(5):
             self.assertEqual(self.check("-c", code), "True 8\n")
-
-
-if __name__ == "__main__":
-    unittest.main()

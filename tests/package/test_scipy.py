@@ -280,7 +280,3 @@ class Source(unittest.TestCase):
 
         typedcall.tag(tagged, "d->d", made)
         self.assertEqual(typedcall.resolve(tagged, "d->d")(-2.0), 2.0)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -52,7 +52,3 @@ class SeedStruct(unittest.TestCase):
         self.assertEqual(status, 0, errors)
         found = {row["name"]: row["signature"] for row in json.loads(output)["entries"]}
         self.assertEqual(found, OFFERED)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -62,7 +62,3 @@ def outcomes(*calls):
             "Own TypeError: numbers are float64, in one dimension",
             "True (7.0, 7.0, None)",
         ])
-
-
-if __name__ == "__main__":
-    unittest.main()

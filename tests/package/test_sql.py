@@ -162,7 +162,3 @@ class OfPython(sql_support.OfPython, Functions, unittest.TestCase):
 
 class OfApsw(sql_support.OfApsw, Functions, unittest.TestCase):
     pass
-
-
-if __name__ == "__main__":
-    unittest.main()

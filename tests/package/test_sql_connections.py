@@ -257,7 +257,3 @@ except Exception:
     pass
 print("ended")
 """
-
-
-if __name__ == "__main__":
-    unittest.main()

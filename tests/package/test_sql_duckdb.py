@@ -187,7 +187,3 @@ class Values(sql_duckdb_support.OfDuckDb, sql_connection.Values, unittest.TestCa
         self.assertEqual(dict(self.query(
             "select function_name, stability from duckdb_functions()"
             " where function_name in ('inc', 'counted')")), {"inc": "CONSISTENT", "counted": "VOLATILE"})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -115,7 +115,3 @@ for _ in range(1000):
     pass
 print("kept" if reference() else "gone")
 """
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -316,7 +316,3 @@ for name in ("f", "g", "f"):
 print(connection.execute("select f(2)").fetchall())
 connection.close()
 """
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -147,7 +147,3 @@ class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Tes
         self.refuses("TypeError", "f('text')")
         self.refuses("TypeError: must be real number, not str", "half('7')")
         self.assertEqual(self.value("f('text'::blob)"), buffers.hash(b"text"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -283,7 +283,3 @@ class LoadTags(command_line.CommandLine):
                     print("interrupted")""")
         self.assertEqual((ended, errors, output), (
             0, "", "entered\ninterrupted\ninterrupted\ntagged\n['exported_functions']\n"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -212,6 +212,3 @@ except ImportError as error:
 else:
     raise SystemExit("taken")
 """
-
-if __name__ == "__main__":
-    unittest.main()

@@ -246,7 +246,3 @@ class Lifetimes(unittest.TestCase):
                     typed("testing.add_one", "q->q")
 
         leaks.check(run, 400_000, warm_up=20000, takes_count=True, blocks=1000, kilobytes=10000)
-
-
-if __name__ == "__main__":
-    unittest.main()

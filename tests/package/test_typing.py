@@ -89,7 +89,3 @@ class Typing(unittest.TestCase):
         self.assertEqual(status, 1)
         for line in range(3, 13):
             self.assertIn("user.py:%d: error" % line, output)
-
-
-if __name__ == "__main__":
-    unittest.main()

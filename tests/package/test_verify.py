@@ -378,7 +378,3 @@ class Verify(CommandLine):
                         "    return numpy.%s(value) if abs(value) < 2**60 else value" % made,
                         "typedcall.tag(f, 'd->d', plain.addresses['half'])")
             self.differences(status)
-
-
-if __name__ == "__main__":
-    unittest.main()

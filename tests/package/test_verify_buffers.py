@@ -97,7 +97,3 @@ class Arguments(unittest.TestCase):
         self.assertEqual(as_buffers(["d"], ([1],)), ([1],))
         with self.assertRaises(CommandError):
             as_buffers(["*kB"], ([256],))
-
-
-if __name__ == "__main__":
-    unittest.main()

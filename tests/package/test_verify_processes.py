@@ -178,7 +178,3 @@ def eventually(condition):
             return True
         time.sleep(0.01)
     return False
-
-
-if __name__ == "__main__":
-    unittest.main()

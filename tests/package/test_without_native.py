@@ -162,7 +162,3 @@ class Hidden(unittest.TestCase):
             main(["doctor", "--json"])
         """).out
         self.assertIn("has no extension module", told)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -169,7 +169,3 @@ class ModuleCost(unittest.TestCase):
     def test_signatures_differ(self):
         made = module_text.functions(len(module_text.SIGNATURES))
         self.assertEqual(len({(f.arguments, f.result) for f in made}), len(made))
-
-
-if __name__ == "__main__":
-    unittest.main()

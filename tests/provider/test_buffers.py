@@ -326,7 +326,3 @@ class GivenBack(unittest.TestCase):
             view = memoryview(self.values)
             self.values.append(1.0)
         del view
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -183,7 +183,3 @@ class Life(unittest.TestCase):
                 outcome(lambda: m.vectorcall(m.inc, (given,), None))
             outcome(lambda: m.vectorcall(m.inc, (value, index), None))
         self.assertEqual((sys.getrefcount(value), sys.getrefcount(index)), before)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -362,7 +362,3 @@ class DoesNotCompile(unittest.TestCase):
 
     def test_20(self):
         self.check(CASES_SINCE_20, "c++20")
-
-
-if __name__ == "__main__":
-    unittest.main()

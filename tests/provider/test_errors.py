@@ -144,7 +144,3 @@ class Objects(unittest.TestCase):
     def test_null_without_exception(self):
         with self.assertRaises(SystemError):
             m.null_alone()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -95,7 +95,3 @@ class Appearance(unittest.TestCase):
         self.assertEqual(str(inspect.signature(m.named_root)), "(x=4.0)")
         self.assertEqual(str(inspect.signature(m.gcd)), "(a, b=6)")
         self.assertEqual(m.factorial.__doc__, "n!")
-
-
-if __name__ == "__main__":
-    unittest.main()

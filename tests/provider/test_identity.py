@@ -96,7 +96,3 @@ class Leaks(unittest.TestCase):
     def test_thousand_times(self):
         # A leak of one object or reference for every module is 1000.
         leaks.check(use_and_drop, 1000, warm_up=2000, blocks=300, references=300)
-
-
-if __name__ == "__main__":
-    unittest.main()

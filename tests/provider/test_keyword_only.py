@@ -169,7 +169,3 @@ class Leaks(unittest.TestCase):
                 self.assertRaises(TypeError, call)
 
         leaks.check(use, 200, warm_up=1, unchanged=(value, name, wrong))
-
-
-if __name__ == "__main__":
-    unittest.main()

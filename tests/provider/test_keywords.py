@@ -285,7 +285,3 @@ class Leaks(unittest.TestCase):
             with self.assertRaises(kind if kind is KeyboardInterrupt else TypeError):
                 m.optional(b=Raising())
             loop.close()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -252,7 +252,3 @@ def use_and_drop():
 class Leaks(unittest.TestCase):
     def test_thousand_times(self):
         leaks.check(use_and_drop, 500, warm_up=1000, blocks=200, references=200)
-
-
-if __name__ == "__main__":
-    unittest.main()

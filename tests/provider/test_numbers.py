@@ -235,7 +235,3 @@ class Counts(unittest.TestCase):
                                (m.weighted, (1, 2, 3, 4)), (m.weighted, (1, 2, 3, 4, 5))):
             with self.assertRaisesRegex(TypeError, "keyword"):
                 function(*args, x=1)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -334,7 +334,3 @@ class Refusals(unittest.TestCase):
 
         leaks.check(use, 100, warm_up=1, unchanged=values)
         values[1].append(2.0)  # BufferError if one were still exported
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -29,7 +29,3 @@ class Refused(unittest.TestCase):
                 with self.assertRaisesRegex(error, words, msg=number):
                     importlib.import_module(name)
                 self.assertNotIn(name, sys.modules)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -52,7 +52,3 @@ class SharedObject(unittest.TestCase):
 
     def test_a_module_of_two_files(self):
         self.check(provider_split, ArithmeticError)
-
-
-if __name__ == "__main__":
-    unittest.main()

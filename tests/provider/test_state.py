@@ -109,7 +109,3 @@ class State(unittest.TestCase):
     @only_if(leaks.COUNTS_REFERENCES)
     def test_nothing_leaks(self):
         leaks.check(lambda: load().kept().append(load()), 50, warm_up=3, references=50)
-
-
-if __name__ == "__main__":
-    unittest.main()

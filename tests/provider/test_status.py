@@ -162,7 +162,3 @@ class Leaks(unittest.TestCase):
 
         leaks.check(use, 200, warm_up=1, unchanged=(value, items, memory))
         memory.append(1)
-
-
-if __name__ == "__main__":
-    unittest.main()

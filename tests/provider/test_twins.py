@@ -34,7 +34,3 @@ class Twins(unittest.TestCase):
     def test_refusal(self):
         with self.assertRaisesRegex(TypeError, "does not offer 'l->l'; it offers 'd->d'"):
             one.native_next(two.half, 1)
-
-
-if __name__ == "__main__":
-    unittest.main()

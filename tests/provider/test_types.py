@@ -364,7 +364,3 @@ class Leaks(unittest.TestCase):
 
         leaks.check(use, 200, warm_up=1, unchanged=(items, text, number, pointer, wrong, None))
         items.append(1), wrong.append(1)
-
-
-if __name__ == "__main__":
-    unittest.main()

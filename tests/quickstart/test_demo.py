@@ -21,7 +21,3 @@ class Demo(unittest.TestCase):
         self.assertRegex(said, r"math\.sin +=  ?[12]\.\d+ in +\d+ evaluations, unboxed")
         self.assertRegex(said, r"lambda.* evaluations, boxed")
         self.assertIn("Every entry without DIFFERS agreed", said)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -48,7 +48,3 @@ class Leaks(unittest.TestCase):
     def test_a_thousand_imports(self):
         leaks.check(import_use_and_drop, CYCLES, warm_up=50, both_ways=True,
                     blocks=BLOCKS, references=REFERENCES)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -156,7 +156,3 @@ class Consumer(unittest.TestCase):
                 self.integrate(math.sin, *bounds)
         with self.assertRaises(ValueError):
             self.integrate(math.sin, 0.0, 1.0, 0.0)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -123,7 +123,3 @@ class Repository(unittest.TestCase):
         named = set(re.findall(r"\bPy[A-Za-z]+_?[A-Z]\w+", self.texts["docs/ABI.md"]))
         known = set(re.findall(r"\b_?Py\w+", headers))
         self.assertEqual({name for name in named if name not in known}, set())
-
-
-if __name__ == "__main__":
-    unittest.main()

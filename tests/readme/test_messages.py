@@ -97,7 +97,3 @@ class Messages(unittest.TestCase):
                 self.assertEqual(missing_of(message, texts) == [], is_there)
         page = '### "one ...", "two"\n<!-- message of: NumPy -->\ntext\n### none\n\n| it says | write |\n|---|---|\n| three ... | x |\n'
         self.assertEqual(list(messages(page)), [("one ...", "NumPy"), ("two", "NumPy"), ("", ""), ("three ...", "")])
-
-
-if __name__ == "__main__":
-    unittest.main()

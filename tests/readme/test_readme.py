@@ -41,7 +41,3 @@ class Readme(unittest.TestCase):
     def test_the_front_page_is_short(self):
         lines = pathlib.Path("README.md").read_text(encoding="utf-8").splitlines()
         self.assertLessEqual(len(lines), 150)
-
-
-if __name__ == "__main__":
-    unittest.main()

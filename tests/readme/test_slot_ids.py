@@ -51,7 +51,3 @@ class Registry(unittest.TestCase):
         for name, number in re.findall(r"(?m)^#define (PyCustomSlot_ID_(?:EMPTY|SKIP)) \(\(uintptr_t\)(0x\d)\)",
                                        self.header):
             self.assertIn("`%s` (%s)" % (name, number), page)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -122,7 +122,3 @@ assert abi_probe.abi() == before
 import provider_b
 assert provider_b.metaclass() is provider_a.metaclass()
 """)
-
-
-if __name__ == "__main__":
-    unittest.main()

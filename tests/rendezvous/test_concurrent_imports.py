@@ -74,7 +74,3 @@ class ConcurrentImports(unittest.TestCase):
         # Since 3.12 collections wait until a C function has returned: nothing comes in between.
         if sys.version_info < (3, 12):
             self.assertGreater(pauses, 0, "the threads never met")
-
-
-if __name__ == "__main__":
-    unittest.main()

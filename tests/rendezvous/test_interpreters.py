@@ -102,7 +102,3 @@ class Subinterpreters(unittest.TestCase):
             run(interpreter, "del sys.modules['_extensibletype']\n" + self.code())
         finally:
             interpreters.destroy(interpreter)
-
-
-if __name__ == "__main__":
-    unittest.main()

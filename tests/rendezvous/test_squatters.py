@@ -128,7 +128,3 @@ sys.modules = Modules(sys.modules)
 import provider_a, provider_b
 assert provider_a.metaclass() is provider_b.metaclass()
 """)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -101,7 +101,3 @@ class Bounds(unittest.TestCase):
         compilers = [compiler for compiler in map(shutil.which, (CC, "gcc")) if compiler]
         self.assertTrue(any(not self.blindness(compiler, options)
                             for compiler in compilers for options in OPTIONS.values()))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -105,7 +105,3 @@ class Lifetime(unittest.TestCase):
             del inc
             gc.collect()
             self.assertEqual(consumer.call_long(m.inc, 1), 2)
-
-
-if __name__ == "__main__":
-    unittest.main()

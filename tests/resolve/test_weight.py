@@ -34,7 +34,3 @@ class Headers(unittest.TestCase):
                 names = {os.path.basename(path) for path in said.split()}
                 self.assertIn("utility", names)
                 self.assertEqual(sorted(names & self.HEAVY), [])
-
-
-if __name__ == "__main__":
-    unittest.main()

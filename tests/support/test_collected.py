@@ -123,7 +123,3 @@ class Runner(unittest.TestCase):
                 def test_two(self): pass
             """)
         self.assertEqual((status, cases), (0, ["test_two"]))
-
-
-if __name__ == "__main__":
-    unittest.main()

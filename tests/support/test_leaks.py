@@ -87,7 +87,3 @@ class Leaks(unittest.TestCase):
         counts = []
         leaks.check(counts.append, 1000, warm_up=7, objects=500, takes_count=True)
         self.assertEqual(counts, [7, 1000])
-
-
-if __name__ == "__main__":
-    unittest.main()

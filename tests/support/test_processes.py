@@ -64,7 +64,3 @@ class Processes(unittest.TestCase):
             # In place of the test's own: nothing else is found.
             self.assertIn("No module named 'processes'",
                           processes.python(code="import processes", paths=[folder], check=False).err)
-
-
-if __name__ == "__main__":
-    unittest.main()

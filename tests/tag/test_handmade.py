@@ -53,7 +53,3 @@ class Defs(unittest.TestCase):
         del second, sys.modules["handmade"]
         gc.collect()
         self.assertEqual(handmade.where(handmade.inc)[0], "side table")
-
-
-if __name__ == "__main__":
-    unittest.main()

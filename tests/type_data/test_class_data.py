@@ -122,7 +122,3 @@ class ClassData(unittest.TestCase):
             del cls
             gc.collect()
             self.assertEqual([reference() for reference in dead], [None, None])
-
-
-if __name__ == "__main__":
-    unittest.main()

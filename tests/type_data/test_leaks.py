@@ -70,7 +70,3 @@ class Leaks(unittest.TestCase):
                 td.make(*next(bad))
 
         self.assert_no_leak(refuse, 5000)
-
-
-if __name__ == "__main__":
-    unittest.main()

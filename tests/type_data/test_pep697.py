@@ -74,7 +74,3 @@ class Demo(unittest.TestCase):
         readme = (EXAMPLE / "README.md").read_text(encoding="utf-8")
         for line in printed.getvalue().splitlines():
             self.assertIn("    " + line + "\n", readme)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -168,7 +168,3 @@ class Refusals(unittest.TestCase):
         for instance in ((1, 2), 5, [], Bare(), foreign.Packet(3)):
             with self.assertRaisesRegex(TypeError, "does not have Py_TPFLAGS_ITEMS_AT_END"):
                 td.items(instance)
-
-
-if __name__ == "__main__":
-    unittest.main()

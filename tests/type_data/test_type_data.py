@@ -330,7 +330,3 @@ class DuringACollection(unittest.TestCase):
         with open(td.__file__, "rb") as file:
             names = set(re.findall(rb"PyObject_GetTypeData\w*(?=\0)", file.read()))
         self.assertEqual(names, {b"PyObject_GetTypeData_DuringGC"})
-
-
-if __name__ == "__main__":
-    unittest.main()

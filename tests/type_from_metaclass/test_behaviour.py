@@ -194,7 +194,3 @@ class Behaviour(unittest.TestCase):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             self.assertRaises(DeprecationWarning, fs.make, "undotted", fs.Metaclass)
-
-
-if __name__ == "__main__":
-    unittest.main()

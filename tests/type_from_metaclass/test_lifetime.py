@@ -198,7 +198,3 @@ class Lifetime(unittest.TestCase):
                         continue
                     leaks.check(lambda: every_allocation(kind, type, only_one), 6, warm_up=6,
                                 blocks=5, references=5 if COUNTS_REFERENCES else None)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -122,7 +122,3 @@ class SameAsPlain(unittest.TestCase):
         self.assertEqual(make("list_base").__bases__, (list,))
         self.assertEqual(make("tuple_of_bases").__bases__, (int,))
         self.assertEqual(make("tuple_of_bases", fs.Metaclass, str).__bases__, (str,))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -32,7 +32,3 @@ class NameLength(unittest.TestCase):
                     result = compile_name(length, language, standard)
                     self.assertNotEqual(result.status, 0)
                     self.assertIn("the_name_of_def_under_test_has_at_most_99_bytes", result.err)
-
-
-if __name__ == "__main__":
-    unittest.main()

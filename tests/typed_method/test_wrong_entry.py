@@ -77,7 +77,3 @@ class Entries(unittest.TestCase):
                     result = compile_entry(function, codes, None, language, standard)
                     self.assertNotEqual(result.status, 0)
                     self.assertRegex(result.err, "error: .*(%s)" % words[at])
-
-
-if __name__ == "__main__":
-    unittest.main()

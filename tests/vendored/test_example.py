@@ -40,7 +40,3 @@ class Example(unittest.TestCase):
                 self.assertEqual([signature for signature, _ in entries], signatures)
         self.assertEqual("sibling" in look.places(geometry.gcd), True)
         self.assertEqual(look.call(line.at, line, "d->d", 3.0), line.at(3.0))
-
-
-if __name__ == "__main__":
-    unittest.main()

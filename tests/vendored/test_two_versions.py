@@ -67,7 +67,3 @@ class TwoVersions(unittest.TestCase):
         errors = re.findall(r"error: (.*)", ended.err)
         self.assertEqual(len(errors), 1, ended.err)
         self.assertIn("nothing_of_that_name", errors[0])
-
-
-if __name__ == "__main__":
-    unittest.main()

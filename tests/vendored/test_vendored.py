@@ -270,7 +270,3 @@ class Refusals(InAFolder):
         self.assertEqual(ended.status, 1)
         self.assertRegex(ended.out, r"core/\w+\.h includes itself: typedcall/tag_array\.h -> .*"
                                        r"core/slot_id\.h -> core/platform\.h")
-
-
-if __name__ == "__main__":
-    unittest.main()
