@@ -64,10 +64,14 @@ def extension_module(name, srcs, deps = [], copts = [], linkopts = [], testonly 
       testonly: as everywhere.
       **kwargs: for cc_binary.
     """
+    language_copts = _language_copts(name, srcs)
+    if testonly and language_copts == C_COPTS:
+        # CPython says which parameters a function has, and in C99 all have names.
+        language_copts = language_copts + ["-Wno-unused-parameter"]
     native.cc_binary(
         name = name + ".so",
         srcs = srcs,
-        copts = _language_copts(name, srcs) + ["-fvisibility=hidden"] + copts,
+        copts = language_copts + ["-fvisibility=hidden"] + copts,
         linkopts = linkopts,
         linkshared = True,
         testonly = testonly,

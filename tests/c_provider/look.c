@@ -37,7 +37,6 @@ static PyObject *entries_of(const PyNativeCallableTable *table) {
 static PyObject *places(PyObject *module, PyObject *callable) {
   static const char *const names[] = {"bits", "side table", "sibling"};
   const PyNativeCallableTable *tables[3];
-  (void)module;
   if (tables_of(callable, tables) < 0) return NULL;
   PyObject *found = PyDict_New();
   for (int i = 0; found != NULL && i < 3; ++i) {
@@ -82,7 +81,6 @@ static PyObject *call(PyObject *module, PyObject *args) {
   const PyNativeCallableTable *tables[3];
   long l[3] = {0, 0, 0};
   double d[3] = {0, 0, 0};
-  (void)module;
   if (!PyArg_ParseTuple(args, "OOs|OOO", &callable, &self, &signature, &numbers[0], &numbers[1],
                         &numbers[2]) ||
       tables_of(callable, tables) < 0) {

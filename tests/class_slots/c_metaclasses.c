@@ -48,7 +48,6 @@ METACLASS(Plain);
 METACLASS(WithFields);
 
 static PyObject *Freed(PyObject *self, PyObject *unused) {
-  (void)self, (void)unused;
   return Py_BuildValue("ii", freed, freed_by_other);
 }
 

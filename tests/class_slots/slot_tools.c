@@ -11,7 +11,6 @@ static void CapsuleDied(PyObject *capsule) {
 
 // capsule(name=None) -> a capsule around memory of its own, freed with it.
 static PyObject *Capsule(PyObject *self, PyObject *args) {
-  (void)self;
   const char *name = NULL;
   if (!PyArg_ParseTuple(args, "|z", &name)) return NULL;
   // The tests use string literals, which the interned constants of their module keep alive.
@@ -27,19 +26,16 @@ static PyObject *Capsule(PyObject *self, PyObject *args) {
 }
 
 static PyObject *Address(PyObject *self, PyObject *capsule) {
-  (void)self;
   void *pointer = PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule));
   return pointer != NULL ? PyLong_FromVoidPtr(pointer) : NULL;
 }
 
 static PyObject *LiveCapsules(PyObject *self, PyObject *unused) {
-  (void)self, (void)unused;
   return PyLong_FromLong(live_capsules);
 }
 
 // table(object) -> [(id, data)], None for an object whose type is not extensible.
 static PyObject *Table(PyObject *self, PyObject *object) {
-  (void)self;
   if (!PyCustomSlots_Check(object)) Py_RETURN_NONE;
   PyObject *list = PyList_New(0);
   const PyCustomSlot *table = PyCustomSlots_Table(object);
@@ -54,7 +50,6 @@ static PyObject *Table(PyObject *self, PyObject *object) {
 
 // find(object, id, expected_position=0) -> data as an unsigned number, or None.
 static PyObject *Find(PyObject *self, PyObject *args) {
-  (void)self;
   PyObject *object;
   unsigned long long id;
   Py_ssize_t position = 0;
@@ -67,7 +62,6 @@ static PyObject *Find(PyObject *self, PyObject *args) {
 // touch(object) -> the first byte behind a slot's pointer: under AddressSanitizer a dangling one
 // ends the test.
 static PyObject *Touch(PyObject *self, PyObject *args) {
-  (void)self;
   PyObject *object;
   unsigned long long id;
   if (!PyArg_ParseTuple(args, "OK", &object, &id)) return NULL;
@@ -78,7 +72,6 @@ static PyObject *Touch(PyObject *self, PyObject *args) {
 
 // make({id: flags}, bases=None) -> a new extensible type.
 static PyObject *Make(PyObject *self, PyObject *args) {
-  (void)self;
   static PyType_Slot type_slots[] = {{0, NULL}};
   static PyType_Spec spec = {"slot_tools.Extensible", 0, 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, type_slots};
@@ -94,7 +87,6 @@ static PyObject *Make(PyObject *self, PyObject *args) {
 }
 
 static PyObject *IdByName(PyObject *self, PyObject *args) {
-  (void)self;
   const char *name;
   if (!PyArg_ParseTuple(args, "y", &name)) return NULL;
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
@@ -104,7 +96,6 @@ static PyObject *IdByName(PyObject *self, PyObject *args) {
 }
 
 static PyObject *Combined(PyObject *self, PyObject *metaclasses) {
-  (void)self;
   return (PyObject *)PyExtensibleType_CombinedMetaclass(metaclasses);
 }
 

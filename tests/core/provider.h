@@ -17,13 +17,11 @@ static const int value = PROVIDER_IDEA;
 static void Destroy(const void *ended) { destroyed += ended == &value; }
 
 static PyObject *Metaclass(PyObject *module, PyObject *unused) {
-  (void)module, (void)unused;
   return (PyObject *)PyExtensibleType_Import();
 }
 
 /* The interface's address, as it was when the module was executed. */
 static PyObject *Interface(PyObject *module, PyObject *unused) {
-  (void)unused;
   State *state = (State *)PyModule_GetState(module);
   return PyLong_FromVoidPtr((void *)(uintptr_t)state->interface);
 }
@@ -32,7 +30,6 @@ static PyObject *Interface(PyObject *module, PyObject *unused) {
 static PyObject *Find(PyObject *module, PyObject *args) {
   PyObject *object;
   unsigned long idea;
-  (void)module;
   if (!PyArg_ParseTuple(args, "Ok", &object, &idea)) return NULL;
   PyCustomSlot *slot = PyCustomSlots_Find(
       object, PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, idea, 0), (Py_ssize_t)idea);
@@ -53,7 +50,6 @@ static PyObject *Row(PyObject *module, PyObject *args) {
 }
 
 static PyObject *DestroyedCount(PyObject *module, PyObject *unused) {
-  (void)module, (void)unused;
   return PyLong_FromLong(destroyed);
 }
 

@@ -4,7 +4,6 @@
 
 // register(type, {id: flags})
 static PyObject *Register(PyObject *self, PyObject *args) {
-  (void)self;
   PyTypeObject *type;
   PyObject *given, *id, *data;
   PyCustomSlot slots[16];
@@ -22,7 +21,6 @@ static PyObject *Register(PyObject *self, PyObject *args) {
 
 // find(object, id) -> flags or None
 static PyObject *Find(PyObject *self, PyObject *args) {
-  (void)self;
   PyObject *object;
   unsigned long long id;
   const PyTypedcall_Interface *interface = PyTypedcall_Import();

@@ -5,7 +5,6 @@
 /* by_type_call(bases, namespace): as Cython and most C code do it, through `type` itself. */
 static PyObject *ByTypeCall(PyObject *module, PyObject *args) {
   PyObject *bases, *space;
-  (void)module;
   if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &bases, &PyDict_Type, &space)) return NULL;
   return PyObject_CallFunction((PyObject *)&PyType_Type, "sOO", "ByTypeCall", bases, space);
 }
@@ -13,7 +12,6 @@ static PyObject *ByTypeCall(PyObject *module, PyObject *args) {
 /* by_metaclass_call(bases, namespace): the first base's metaclass is called. */
 static PyObject *ByMetaclassCall(PyObject *module, PyObject *args) {
   PyObject *bases, *space;
-  (void)module;
   if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &bases, &PyDict_Type, &space)) return NULL;
   if (PyTuple_GET_SIZE(bases) == 0) {
     PyErr_SetString(PyExc_ValueError, "no base whose metaclass could be called");
@@ -27,7 +25,6 @@ static PyObject *ByMetaclassCall(PyObject *module, PyObject *args) {
 static PyObject *ByTypeNew(PyObject *module, PyObject *args) {
   PyTypeObject *metaclass;
   PyObject *bases;
-  (void)module;
   if (!PyArg_ParseTuple(args, "O!O!", &PyType_Type, &metaclass, &PyTuple_Type, &bases)) return NULL;
   PyObject *space = PyDict_New();
   PyObject *arguments = space != NULL ? Py_BuildValue("sON", "ByTypeNew", bases, space) : NULL;
@@ -38,7 +35,6 @@ static PyObject *ByTypeNew(PyObject *module, PyObject *args) {
 }
 
 static int Traverse(PyObject *self, visitproc visit, void *arg) {
-  (void)self, (void)visit, (void)arg;
 #if PY_VERSION_HEX >= 0x03090000
   Py_VISIT(Py_TYPE(self));
 #endif
@@ -53,7 +49,6 @@ static PyType_Spec spec = {"foreign_classes.FromSpec", 0, 0,
 /* by_spec(bases): PyType_FromSpecWithBases. Before 3.12 the class gets `type` as its metaclass,
  * whatever its bases' metaclass is. */
 static PyObject *BySpec(PyObject *module, PyObject *bases) {
-  (void)module;
   return PyType_FromSpecWithBases(&spec, bases);
 }
 

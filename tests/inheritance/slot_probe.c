@@ -46,18 +46,15 @@ static PyObject *Make(PyObject *module, PyObject *args) {
 }
 
 static PyObject *Check(PyObject *module, PyObject *object) {
-  (void)module;
   return PyBool_FromLong(PyCustomSlots_Check(object));
 }
 
 static PyObject *Count(PyObject *module, PyObject *object) {
-  (void)module;
   return PyLong_FromSsize_t(PyCustomSlots_Count(object));
 }
 
 /* table(object): [(id, flags), ...]; None when Table gives NULL. */
 static PyObject *Table(PyObject *module, PyObject *object) {
-  (void)module;
   const PyCustomSlot *table = PyCustomSlots_Table(object);
   if (table == NULL) Py_RETURN_NONE;
   PyObject *list = PyList_New(0);
@@ -72,7 +69,6 @@ static PyObject *Table(PyObject *module, PyObject *object) {
 
 /* address(object): of the table, to tell a shared one. */
 static PyObject *Address(PyObject *module, PyObject *object) {
-  (void)module;
   return PyLong_FromVoidPtr(PyCustomSlots_Table(object));
 }
 
@@ -81,7 +77,6 @@ static PyObject *Find(PyObject *module, PyObject *args) {
   PyObject *object;
   unsigned long long id;
   Py_ssize_t expected = 0;
-  (void)module;
   if (!PyArg_ParseTuple(args, "OK|n", &object, &id, &expected)) return NULL;
   const PyCustomSlot *slot = PyCustomSlots_Find(object, (uintptr_t)id, expected);
   if (slot == NULL) Py_RETURN_NONE;
@@ -91,7 +86,6 @@ static PyObject *Find(PyObject *module, PyObject *args) {
 /* allocate(type): an instance even of a type that is still being made, as C code can get one. Not
  * for types whose instances have a dict. */
 static PyObject *Allocate(PyObject *module, PyObject *type) {
-  (void)module;
   return PyType_GenericAlloc((PyTypeObject *)type, 0);
 }
 

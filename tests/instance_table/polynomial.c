@@ -65,7 +65,6 @@ static int polynomial_fill(Polynomial *self, PyObject *numbers) {
 // In tp_new: __init__ can be called again, and coefficients that change would race with readers.
 static PyObject *polynomial_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   PyObject *numbers;
-  (void)kwargs;
   if (!PyArg_ParseTuple(args, "O:Polynomial", &numbers)) return NULL;
   PyObject *self = type->tp_alloc(type, 0);
   if (self == NULL) return NULL;

@@ -3,7 +3,6 @@
 
 /* abi(): (major, minor, size, address) of what PyTypedcall_Import gives. */
 static PyObject *Abi(PyObject *module, PyObject *unused) {
-  (void)module, (void)unused;
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   if (interface == NULL) return NULL;
   return Py_BuildValue("iiIN", (int)interface->abi_major, (int)interface->abi_minor,
@@ -12,7 +11,6 @@ static PyObject *Abi(PyObject *module, PyObject *unused) {
 
 /* peek(): its address, or None when nobody has installed one that is usable. */
 static PyObject *Peek(PyObject *module, PyObject *unused) {
-  (void)module, (void)unused;
   const PyTypedcall_Interface *interface = PyTypedcall_Peek();
   if (interface == NULL) Py_RETURN_NONE;
   return PyLong_FromVoidPtr((void *)(uintptr_t)interface);
@@ -22,7 +20,6 @@ static PyObject *Peek(PyObject *module, PyObject *unused) {
 static PyObject *Find(PyObject *module, PyObject *args) {
   PyObject *object;
   unsigned long idea;
-  (void)module;
   if (!PyArg_ParseTuple(args, "Ok", &object, &idea)) return NULL;
   const PyCustomSlot *slot =
       PyCustomSlots_Find(object, PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, idea, 0), 0);

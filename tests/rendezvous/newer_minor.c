@@ -19,7 +19,6 @@ static double WrongWay(double x) { return -x; }
 static double TwiceOf(double x) { return 2 * x; }
 
 static PyObject *Twice(PyObject *module, PyObject *number) {
-  (void)module;
   const double x = PyFloat_AsDouble(number);
   if (x <= -1 && x >= -1 && PyErr_Occurred()) return NULL;
   return PyFloat_FromDouble(TwiceOf(x));

@@ -23,7 +23,6 @@ static const Older *Import(void) {
 
 /* metaclass() */
 static PyObject *Metaclass(PyObject *module, PyObject *unused) {
-  (void)module, (void)unused;
   const Older *interface = Import();
   if (interface == NULL) return NULL;
   PyObject *metaclass = (PyObject *)interface->metaclass(interface->state);
@@ -33,7 +32,6 @@ static PyObject *Metaclass(PyObject *module, PyObject *unused) {
 
 /* row(address): the int that is published for a def (space 1), or None. */
 static PyObject *Row(PyObject *module, PyObject *address) {
-  (void)module;
   const Older *interface = Import();
   if (interface == NULL) return NULL;
   void *key = PyLong_AsVoidPtr(address);

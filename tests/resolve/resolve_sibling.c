@@ -4,7 +4,6 @@
 static long add_one(long x) { return x + 1; }
 
 static PyObject *boxed(PyObject *self, PyObject *x) {
-  (void)self;
   const long value = PyLong_AsLong(x);
   return value == -1 && PyErr_Occurred() ? NULL : PyLong_FromLong(value + 1);
 }
@@ -22,7 +21,6 @@ PyTypedMethod_SIBLING(inc, methods[0], inc_typed);
 static PyMethodDef other_inc = {"inc", boxed, METH_O, NULL};
 
 static PyObject *other(PyObject *self, PyObject *unused) {
-  (void)unused;
   return PyCFunction_New(&other_inc, self);
 }
 static PyMethodDef other_def = {"other", other, METH_NOARGS, NULL};

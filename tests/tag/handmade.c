@@ -7,14 +7,12 @@ static double half_impl(double x) { return x / 2; }
 static long half_long_impl(long x) { return x / 2; }
 
 static PyObject *inc(PyObject *module, PyObject *argument) {
-  (void)module;
   const long x = PyLong_AsLong(argument);
   if (x == -1 && PyErr_Occurred()) return NULL;
   return PyLong_FromLong(inc_impl(x));
 }
 
 static PyObject *half(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {
-  (void)module;
   if (nargs != 1) {
     PyErr_SetString(PyExc_TypeError, "half() takes one argument");
     return NULL;
@@ -30,7 +28,6 @@ static PyObject *half(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 }
 
 static PyObject *untagged(PyObject *module, PyObject *argument) {
-  (void)module;
   Py_INCREF(argument);
   return argument;
 }
@@ -43,7 +40,6 @@ PyTypedMethod_DEFINE(half_typed, "half", {"d->d", 0, (void *)half_impl},
 // Where a consumer finds the tag of `function`: "bits", "side table", "both" or "nowhere", and the
 // signatures there.
 static PyObject *where(PyObject *module, PyObject *function) {
-  (void)module;
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   const PyMethodDef *def = PyTypedMethod_DefOf(function);
   if (interface == NULL) return NULL;
@@ -64,7 +60,6 @@ static PyObject *where(PyObject *module, PyObject *function) {
 
 // What a runtime that knows only PyPy's struct reads behind the name of `function`.
 static PyObject *pypy(PyObject *module, PyObject *function) {
-  (void)module;
   PyNativeCallableEntry entry;
   char signature[PyTypedMethod_PYPY_LENGTH];
   if (!PyTypedMethod_ReadPyPy(PyTypedMethod_DefOf(function), &entry, signature)) Py_RETURN_NONE;

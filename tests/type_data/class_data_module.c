@@ -76,7 +76,6 @@ static PyObject *offer(PyObject *module, PyObject *args) {
 
 // find(object): the slot's flags, or None.
 static PyObject *find(PyObject *module, PyObject *object) {
-  (void)module;
   const PyCustomSlot *slot =
       PyCustomSlots_Find(object, PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 7, 0), 0);
   if (slot == NULL) Py_RETURN_NONE;
@@ -85,7 +84,6 @@ static PyObject *find(PyObject *module, PyObject *object) {
 
 // offset(cls): where the data of our metaclass starts in a class.
 static PyObject *offset(PyObject *module, PyObject *cls) {
-  (void)module;
   return PyLong_FromSsize_t((char *)data_of(cls) - (char *)cls);
 }
 

@@ -15,7 +15,6 @@ typedef struct {
 } Odd;
 
 static PyObject *odd_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-  (void)args, (void)kwargs;
   PyObject *self = type->tp_alloc(type, 0);
   if (self == NULL) return NULL;
   ((Odd *)self)->real = 2.5;
@@ -24,7 +23,6 @@ static PyObject *odd_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
 }
 
 static PyObject *odd_intact(PyObject *self, PyObject *unused) {
-  (void)unused;
   return PyBool_FromLong(((Odd *)self)->real == 2.5 && ((Odd *)self)->mark == 'x');
 }
 
@@ -42,7 +40,6 @@ static int32_t *packet_items(PyObject *self) {
 
 static PyObject *packet_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   Py_ssize_t count;
-  (void)kwargs;
   if (!PyArg_ParseTuple(args, "n", &count)) return NULL;
   PyObject *self = type->tp_alloc(type, count);
   for (Py_ssize_t i = 0; self != NULL && i < count; ++i) packet_items(self)[i] = (int32_t)i;
@@ -50,7 +47,6 @@ static PyObject *packet_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 }
 
 static PyObject *packet_items_list(PyObject *self, PyObject *unused) {
-  (void)unused;
   PyObject *list = PyList_New(0);
   for (Py_ssize_t i = 0; list != NULL && i < Py_SIZE(self); ++i) {
     PyObject *item = PyLong_FromLong(packet_items(self)[i]);

@@ -95,7 +95,6 @@ static PyObject *refuse(PyObject *module, PyObject *kind) {
 
 static PyObject *where(PyObject *module, PyObject *args) {
   PyObject *object, *cls;
-  (void)module;
   if (!PyArg_ParseTuple(args, "OO!", &object, &PyType_Type, &cls)) return NULL;
   const char *data = (const char *)PyTypeData_Get(object, (PyTypeObject *)cls);
   return PyLong_FromSsize_t(data - (const char *)object);
@@ -103,7 +102,6 @@ static PyObject *where(PyObject *module, PyObject *args) {
 
 static PyObject *data(PyObject *module, PyObject *args) {
   PyObject *object, *cls;
-  (void)module;
   if (!PyArg_ParseTuple(args, "OO!", &object, &PyType_Type, &cls)) return NULL;
   return PyBytes_FromStringAndSize((const char *)PyTypeData_Get(object, (PyTypeObject *)cls),
                                    PyTypeData_Size((PyTypeObject *)cls));
@@ -113,7 +111,6 @@ static PyObject *data(PyObject *module, PyObject *args) {
 static PyObject *fill(PyObject *module, PyObject *args) {
   PyObject *object, *cls;
   int byte;
-  (void)module;
   if (!PyArg_ParseTuple(args, "OO!i", &object, &PyType_Type, &cls, &byte)) return NULL;
   memset(PyTypeData_Get(object, (PyTypeObject *)cls), byte,
          (size_t)PyTypeData_Size((PyTypeObject *)cls));
@@ -122,7 +119,6 @@ static PyObject *fill(PyObject *module, PyObject *args) {
 
 // items(object): the offset of its items.
 static PyObject *items(PyObject *module, PyObject *object) {
-  (void)module;
   const char *first = (const char *)PyTypeData_Items(object);
   return first != NULL ? PyLong_FromSsize_t(first - (const char *)object) : NULL;
 }
@@ -132,7 +128,6 @@ static PyObject *layout(PyObject *module, PyObject *object) {
   const PyTypeObject *type = (PyTypeObject *)object;
   // `object` itself has no base to which something could have been appended.
   const Py_ssize_t size = type->tp_base != NULL ? PyTypeData_Size((PyTypeObject *)object) : 0;
-  (void)module;
   return Py_BuildValue("{sn sn sn sn sn sn si}", "basicsize", type->tp_basicsize, "itemsize",
                        type->tp_itemsize, "dict", type->tp_dictoffset, "weaklist",
                        type->tp_weaklistoffset, "vectorcall", type->tp_vectorcall_offset, "size",
@@ -141,7 +136,6 @@ static PyObject *layout(PyObject *module, PyObject *object) {
 
 // member_flags(cls): name -> (offset, flags), as PyMemberDef has them in the finished type.
 static PyObject *member_flags(PyObject *module, PyObject *object) {
-  (void)module;
   PyObject *all = PyDict_New();
   for (PyMemberDef *m = ((PyTypeObject *)object)->tp_members; all != NULL && m->name != NULL; ++m) {
     PyObject *value = Py_BuildValue("(ni)", m->offset, m->flags);
@@ -153,7 +147,6 @@ static PyObject *member_flags(PyObject *module, PyObject *object) {
 
 static PyObject *count_arguments(PyObject *self, PyObject *const *args, size_t count,
                                  PyObject *kwnames) {
-  (void)self, (void)args, (void)kwnames;
   return PyLong_FromSsize_t(PyVectorcall_NARGS(count));
 }
 
@@ -162,7 +155,6 @@ static PyObject *set_vectorcall(PyObject *module, PyObject *args) {
   PyObject *object, *cls;
   Py_ssize_t offset;
   vectorcallfunc function = count_arguments;
-  (void)module;
   if (!PyArg_ParseTuple(args, "OO!n", &object, &PyType_Type, &cls, &offset)) return NULL;
   memcpy((char *)PyTypeData_Get(object, (PyTypeObject *)cls) + offset, &function, sizeof(function));
   Py_RETURN_NONE;
@@ -201,7 +193,6 @@ static int tag_clear(PyObject *self) {
 
 static PyObject *tag_bump(PyObject *self, PyTypeObject *cls, PyObject *const *args,
                           Py_ssize_t count, PyObject *kwnames) {
-  (void)args, (void)count, (void)kwnames;
   return PyLong_FromLong(++((Tag *)PyTypeData_Get(self, cls))->bumps);
 }
 

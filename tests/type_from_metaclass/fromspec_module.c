@@ -25,10 +25,7 @@ static PyMemberDef members_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-static PyObject *get_answer(PyObject *self, void *closure) {
-  (void)self, (void)closure;
-  return PyLong_FromLong(42);
-}
+static PyObject *get_answer(PyObject *self, void *closure) { return PyLong_FromLong(42); }
 
 static PyGetSetDef members_getset[] = {
     {"answer", get_answer, NULL, "Always 42.", NULL},
@@ -36,7 +33,6 @@ static PyGetSetDef members_getset[] = {
 };
 
 static PyObject *add_one(PyObject *self, PyObject *argument) {
-  (void)self;
   PyObject *one = PyLong_FromLong(1);
   PyObject *sum = one != NULL ? PyNumber_Add(argument, one) : NULL;
   Py_XDECREF(one);
@@ -44,19 +40,14 @@ static PyObject *add_one(PyObject *self, PyObject *argument) {
 }
 
 static PyObject *return_self(PyObject *self, PyObject *unused) {
-  (void)unused;
   Py_INCREF(self);
   return self;
 }
 
-static PyObject *return_none(PyObject *self, PyObject *unused) {
-  (void)self, (void)unused;
-  Py_RETURN_NONE;
-}
+static PyObject *return_none(PyObject *self, PyObject *unused) { Py_RETURN_NONE; }
 
 static PyObject *defining_class(PyObject *self, PyTypeObject *cls, PyObject *const *args,
                                 Py_ssize_t count, PyObject *names) {
-  (void)self, (void)args, (void)count, (void)names;
   Py_INCREF((PyObject *)cls);
   return (PyObject *)cls;
 }
@@ -128,26 +119,16 @@ static PyType_Slot weakdict_slots[] = {
     {0, NULL},
 };
 
-static PyObject *seven_binary(PyObject *a, PyObject *b) {
-  (void)a, (void)b;
-  return PyLong_FromLong(7);
-}
+static PyObject *seven_binary(PyObject *a, PyObject *b) { return PyLong_FromLong(7); }
 
 static PyObject *seven_item(PyObject *self, Py_ssize_t i) {
-  (void)self;
   if (i >= 7) PyErr_SetNone(PyExc_IndexError);
   return i < 7 ? PyLong_FromSsize_t(i) : NULL;
 }
 
-static Py_ssize_t seven_length(PyObject *self) {
-  (void)self;
-  return 7;
-}
+static Py_ssize_t seven_length(PyObject *self) { return 7; }
 
-static PyObject *seven_repr(PyObject *self) {
-  (void)self;
-  return PyUnicode_FromString("<seven>");
-}
+static PyObject *seven_repr(PyObject *self) { return PyUnicode_FromString("<seven>"); }
 
 static PyObject *seven_compare(PyObject *a, PyObject *b, int op) {
   if (op != Py_EQ && op != Py_NE) Py_RETURN_NOTIMPLEMENTED;
@@ -171,12 +152,10 @@ typedef struct {
 
 static PyObject *count_arguments(PyObject *self, PyObject *const *args, size_t count,
                                  PyObject *names) {
-  (void)self, (void)args, (void)names;
   return PyLong_FromSsize_t(PyVectorcall_NARGS(count));
 }
 
 static PyObject *vectorcall_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-  (void)args, (void)kwargs;
   PyObject *self = type->tp_alloc(type, 0);
   if (self != NULL) ((Vectorcall *)self)->vectorcall = count_arguments;
   return self;
@@ -196,10 +175,7 @@ static PyType_Slot vectorcall_slots[] = {
 
 static PyObject *await_self(PyObject *self) { return PyObject_GetIter(self); }
 
-static PyObject *next_nothing(PyObject *self) {
-  (void)self;
-  return NULL;
-}
+static PyObject *next_nothing(PyObject *self) { return NULL; }
 
 static int get_buffer(PyObject *self, Py_buffer *view, int flags) {
   return PyBuffer_FillInfo(view, self, (void *)(uintptr_t) "abc", 3, 1, flags);
@@ -311,7 +287,6 @@ static PyObject *one_slot(PyObject *module, PyObject *args) {
 
 // slots(type): the pointer in each slot, by ID, as far as two types of one spec must agree.
 static PyObject *slots_of(PyObject *module, PyObject *type) {
-  (void)module;
   PyObject *result = PyDict_New();
   for (int id = 1; result != NULL && id <= 81; ++id) {
     if (id == Py_tp_base || id == Py_tp_bases || id == Py_tp_doc || id == Py_tp_members) continue;
@@ -328,12 +303,10 @@ static PyObject *slots_of(PyObject *module, PyObject *type) {
 
 // extra(type): the bytes that Metaclass adds. fill_extra(type) writes all of them.
 static PyObject *extra(PyObject *module, PyObject *type) {
-  (void)module;
   return PyBytes_FromStringAndSize((char *)type + PyType_Type.tp_basicsize, EXTRA_BYTES);
 }
 
 static PyObject *fill_extra(PyObject *module, PyObject *type) {
-  (void)module;
   memset((char *)type + PyType_Type.tp_basicsize, 0xA5, EXTRA_BYTES);
   Py_RETURN_NONE;
 }
@@ -341,7 +314,6 @@ static PyObject *fill_extra(PyObject *module, PyObject *type) {
 // layout(type): what else of the C struct two types of one spec must agree in, then where the
 // members are behind the type, or None.
 static PyObject *layout(PyObject *module, PyObject *object) {
-  (void)module;
   PyTypeObject *type = (PyTypeObject *)object;
   PyObject *members = Py_None;
   Py_INCREF(members);
@@ -355,14 +327,12 @@ static PyObject *layout(PyObject *module, PyObject *object) {
 }
 
 static PyObject *module_of(PyObject *module, PyObject *type) {
-  (void)module;
   PyObject *result = PyType_GetModule((PyTypeObject *)type);
   Py_XINCREF(result);
   return result;
 }
 
 static PyObject *take_dealloc_calls(PyObject *module, PyObject *unused) {
-  (void)module, (void)unused;
   PyObject *result = PyLong_FromLong(dealloc_calls);
   dealloc_calls = 0;
   return result;

@@ -128,10 +128,7 @@ static int read_int(PyObject *object, int *value) {
     return result;                                                          \
   }
 
-static PyObject *none_after(int ignored) {
-  (void)ignored;
-  Py_RETURN_NONE;
-}
+static PyObject *none_after(int ignored) { Py_RETURN_NONE; }
 static PyObject *float_or_error(double value) {
   return PyErr_Occurred() ? NULL : PyFloat_FromDouble(value);
 }
@@ -149,7 +146,6 @@ WITH_ONE(mean, double, "d", 0, float_or_error(mean(x, n)))
 static PyObject *dot_py(PyObject *self, PyObject *args) {
   PyObject *one, *other, *result = NULL;
   Py_buffer x, y;
-  (void)self;
   if (!PyArg_ParseTuple(args, "OO:dot", &one, &other)) return NULL;
   if (take(one, "d", sizeof(double), 0, &x) < 0) return NULL;
   if (take(other, "d", sizeof(double), 0, &y) == 0) {
@@ -163,7 +159,6 @@ static PyObject *dot_py(PyObject *self, PyObject *args) {
 static PyObject *twice_py(PyObject *self, PyObject *args) {
   PyObject *one, *other, *result = NULL;
   Py_buffer x, y;
-  (void)self;
   if (!PyArg_ParseTuple(args, "OO:twice", &one, &other)) return NULL;
   if (take(one, "d", sizeof(double), 0, &x) < 0) return NULL;
   if (take(other, "d", sizeof(double), PyBUF_WRITABLE, &y) == 0) {
@@ -178,7 +173,6 @@ static PyObject *twice_py(PyObject *self, PyObject *args) {
 static PyObject *power_py(PyObject *self, PyObject *args) {
   PyObject *one, *result = NULL, *number;
   Py_buffer x;
-  (void)self;
   if (!PyArg_ParseTuple(args, "OO:power", &one, &number)) return NULL;
   if (take(one, "d", sizeof(double), 0, &x) < 0) return NULL;
   {
@@ -193,7 +187,6 @@ static PyObject *times_py(PyObject *self, PyObject *args) {
   PyObject *one, *result = NULL, *number;
   Py_buffer x;
   int k;
-  (void)self;
   if (!PyArg_ParseTuple(args, "OO:times", &one, &number)) return NULL;
   if (take(one, "d", sizeof(double), 0, &x) < 0) return NULL;
   if (read_int(number, &k) == 0) result = PyFloat_FromDouble(times(x.buf, x.len / 8, k));
@@ -204,7 +197,6 @@ static PyObject *times_py(PyObject *self, PyObject *args) {
 static PyObject *utf8_length_py(PyObject *self, PyObject *object) {
   Py_ssize_t length;
   const char *text;
-  (void)self;
   if (!PyUnicode_Check(object)) return PyErr_Format(PyExc_TypeError, "a str is needed");
   text = PyUnicode_AsUTF8AndSize(object, &length);
   return text != NULL ? PyLong_FromSsize_t(utf8_length(text, length)) : NULL;

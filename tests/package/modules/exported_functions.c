@@ -22,19 +22,16 @@ long sum_of_longs(long a, long b) { return a + b; }
 
 static PyObject *gcd(PyObject *self, PyObject *args) {
   int a, b;
-  (void)self;
   return PyArg_ParseTuple(args, "ii:gcd", &a, &b) ? PyLong_FromLong(ef_gcd(a, b)) : NULL;
 }
 
 static PyObject *norm(PyObject *self, PyObject *args) {
   double a, b;
-  (void)self;
   return PyArg_ParseTuple(args, "dd:norm", &a, &b) ? PyFloat_FromDouble(ef_norm(a, b)) : NULL;
 }
 
 static PyObject *sum(PyObject *self, PyObject *args) {
   double a, b;
-  (void)self;
   return PyArg_ParseTuple(args, "dd:sum", &a, &b) ? PyFloat_FromDouble(sum_of_doubles(a, b)) : NULL;
 }
 

@@ -15,7 +15,6 @@ static double half_differs_c(double x) { return x / 2 + 1000; }
 static PyObject *inc(PyObject *self, PyObject *argument) {
   PyObject *integer = PyNumber_Index(argument); /* before 3.10 PyLong_AsLong takes floats */
   const long x = integer != NULL ? PyLong_AsLong(integer) : -1;
-  (void)self;
   Py_XDECREF(integer);
   if (x == -1 && PyErr_Occurred()) return NULL;
   return PyLong_FromLong(inc_c(x));
@@ -23,7 +22,6 @@ static PyObject *inc(PyObject *self, PyObject *argument) {
 
 static PyObject *add(PyObject *self, PyObject *args) {
   double a, b;
-  (void)self;
   if (!PyArg_ParseTuple(args, "dd:add", &a, &b)) return NULL;
   return PyFloat_FromDouble(add_c(a, b));
 }
@@ -31,14 +29,12 @@ static PyObject *add(PyObject *self, PyObject *args) {
 static PyObject *mix(PyObject *self, PyObject *args) {
   double a, c;
   long b, d;
-  (void)self;
   if (!PyArg_ParseTuple(args, "dldl:mix", &a, &b, &c, &d)) return NULL;
   return PyFloat_FromDouble(mix_c(a, b, c, d));
 }
 
 static PyObject *half(PyObject *self, PyObject *argument) {
   const double x = PyFloat_AsDouble(argument);
-  (void)self;
   if (x == -1 && PyErr_Occurred()) return NULL;
   return PyFloat_FromDouble(half_c(x));
 }

@@ -97,7 +97,6 @@ WRAPPER(longer, "L:longer", long long a, PyLong_FromLongLong(longer_c(a)))
 WRAPPER(single, "f:single", float a, PyFloat_FromDouble((double)single_c(a)))
 
 static PyObject *big(PyObject *module, PyObject *x) {
-  (void)module;
   ++boxed_calls;
   const unsigned long a = PyLong_AsUnsignedLong(x);
   if (a == (unsigned long)-1 && PyErr_Occurred()) return NULL;
@@ -107,7 +106,6 @@ static PyObject *big(PyObject *module, PyObject *x) {
 
 static PyObject *add(PyObject *module, PyObject *args) {
   double a, b;
-  (void)module;
   ++boxed_calls;
   if (!PyArg_ParseTuple(args, "dd:add", &a, &b)) return NULL;
   --native_calls;
@@ -118,7 +116,6 @@ static PyObject *mix(PyObject *module, PyObject *args, PyObject *keywords) {
   static char *names[] = {(char *)"a", (char *)"b", (char *)"c", (char *)"d", NULL};
   double a, c = 1;
   long b, d = 1;
-  (void)module;
   ++boxed_calls;
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "dl|dl:mix", names, &a, &b, &c, &d)) {
     return NULL;
@@ -129,7 +126,6 @@ static PyObject *mix(PyObject *module, PyObject *args, PyObject *keywords) {
 
 static PyObject *two_ints(PyObject *module, PyObject *args) {
   int a, b;
-  (void)module;
   ++boxed_calls;
   if (!PyArg_ParseTuple(args, "ii:two_ints", &a, &b)) return NULL;
   --native_calls;
@@ -137,7 +133,6 @@ static PyObject *two_ints(PyObject *module, PyObject *args) {
 }
 
 static PyObject *truth(PyObject *module, PyObject *x) {
-  (void)module;
   ++boxed_calls;
   const int value = PyObject_IsTrue(x);
   if (value < 0) return NULL;
@@ -146,24 +141,18 @@ static PyObject *truth(PyObject *module, PyObject *x) {
 }
 
 static PyObject *nothing(PyObject *module, PyObject *x) {
-  (void)module;
   const long value = PyLong_AsLong(x);
   if (value == -1 && PyErr_Occurred()) return boxed(NULL);
   ++boxed_calls;
   Py_RETURN_NONE;
 }
 
-static PyObject *none(PyObject *module, PyObject *unused) {
-  (void)module;
-  (void)unused;
-  return boxed(PyLong_FromLong(-1));
-}
+static PyObject *none(PyObject *module, PyObject *unused) { return boxed(PyLong_FromLong(-1)); }
 
 /* Chooses by the exact type, as overloads do. */
 static PyObject *size(PyObject *module, PyObject *args) {
   double x;
   long y;
-  (void)module;
   ++boxed_calls;
   if (PyTuple_Size(args) == 2) {
     if (!PyArg_ParseTuple(args, "dl:size", &x, &y)) return NULL;
@@ -180,7 +169,6 @@ static PyObject *size(PyObject *module, PyObject *args) {
 }
 
 static PyObject *raises(PyObject *module, PyObject *x) {
-  (void)module;
   const long value = PyLong_AsLong(x);
   if (value == -1 && PyErr_Occurred()) return boxed(NULL);
   --native_calls;
@@ -190,14 +178,11 @@ static PyObject *raises(PyObject *module, PyObject *x) {
 }
 
 static PyObject *object(PyObject *module, PyObject *x) {
-  (void)module;
   Py_INCREF(x);
   return boxed(x);
 }
 
 static PyObject *counts(PyObject *module, PyObject *unused) {
-  (void)module;
-  (void)unused;
   return Py_BuildValue("ll", native_calls, boxed_calls);
 }
 

@@ -29,13 +29,11 @@ static long inc_impl(long x) { return x + 1; }
 static double half_impl(double x) { return x / 2; }
 
 static PyObject *inc(PyObject *module, PyObject *argument) {
-  (void)module;
   const long x = PyLong_AsLong(argument);
   return x == -1 && PyErr_Occurred() ? NULL : PyLong_FromLong(inc_impl(x));
 }
 
 static PyObject *half(PyObject *module, PyObject *argument) {
-  (void)module;
   const double x = PyFloat_AsDouble(argument);
   return x == -1.0 && PyErr_Occurred() ? NULL : PyFloat_FromDouble(half_impl(x));
 }
