@@ -1,6 +1,7 @@
-// For test_class_slots.py and others: makes extensible types, and shows the slots of any object as
-// Python numbers; capsules that tell when they die.
+// Extensible types made to order with raw IDs, and every answer of the consumer's functions as
+// Python numbers; slots of foreign types; capsules that tell when they die.
 #include "core/extensible_type.h"
+#include "core/foreign_slots.h"
 
 static int live_capsules;
 
@@ -25,13 +26,26 @@ static PyObject *Capsule(PyObject *self, PyObject *args) {
   return capsule;
 }
 
-static PyObject *Address(PyObject *self, PyObject *capsule) {
+static PyObject *CapsuleAddress(PyObject *self, PyObject *capsule) {
   void *pointer = PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule));
   return pointer != NULL ? PyLong_FromVoidPtr(pointer) : NULL;
 }
 
 static PyObject *LiveCapsules(PyObject *self, PyObject *unused) {
   return PyLong_FromLong(live_capsules);
+}
+
+static PyObject *Check(PyObject *self, PyObject *object) {
+  return PyBool_FromLong(PyCustomSlots_Check(object));
+}
+
+static PyObject *Count(PyObject *self, PyObject *object) {
+  return PyLong_FromSsize_t(PyCustomSlots_Count(object));
+}
+
+// address(object) -> that of the table, to tell a shared one.
+static PyObject *Address(PyObject *self, PyObject *object) {
+  return PyLong_FromVoidPtr((void *)PyCustomSlots_Table(object));
 }
 
 // table(object) -> [(id, data)], None for an object whose type is not extensible.
@@ -70,20 +84,81 @@ static PyObject *Touch(PyObject *self, PyObject *args) {
   return PyLong_FromLong(*(const volatile unsigned char *)slot->data.pointer);
 }
 
-// make({id: flags}, bases=None) -> a new extensible type.
-static PyObject *Make(PyObject *self, PyObject *args) {
-  static PyType_Slot type_slots[] = {{0, NULL}};
-  static PyType_Spec spec = {"slot_tools.Extensible", 0, 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, type_slots};
-  PyObject *given, *bases = NULL, *id, *data;
-  if (!PyArg_ParseTuple(args, "O!|O", &PyDict_Type, &given, &bases)) return NULL;
-  PyCustomSlot slots[16];
-  Py_ssize_t count = 0;
-  for (Py_ssize_t at = 0; count < 16 && PyDict_Next(given, &at, &id, &data); ++count) {
-    slots[count].id = PyLong_AsSize_t(id);
-    slots[count].data.flags = PyLong_AsSize_t(data);
+// Reads {id: flags} or [(id, flags)]. There is room for `count` slots and no more, so that
+// AddressSanitizer sees who reads behind them.
+static PyCustomSlot *ReadSlots(PyObject *wanted, Py_ssize_t *count) {
+  PyObject *items = PyDict_Check(wanted) ? PyDict_Items(wanted) : PySequence_List(wanted);
+  if (items == NULL) return NULL;
+  *count = PyList_GET_SIZE(items);
+  PyCustomSlot *slots = (PyCustomSlot *)PyMem_Malloc((size_t)*count * sizeof(*slots) + 1);
+  if (slots == NULL) PyErr_NoMemory();
+  for (Py_ssize_t i = 0; slots != NULL && i < *count; ++i) {
+    PyObject *pair = PyList_GET_ITEM(items, i);
+    unsigned long long id, flags;
+    if (!PyTuple_Check(pair) || !PyArg_ParseTuple(pair, "KK", &id, &flags)) {
+      if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "a slot is a tuple (id, flags)");
+      PyMem_Free(slots);
+      slots = NULL;
+      break;
+    }
+    slots[i].id = (uintptr_t)id;
+    slots[i].data.flags = (uintptr_t)flags;
   }
-  return PyErr_Occurred() ? NULL : PyExtensibleType_FromSpec(NULL, &spec, bases, slots, count);
+  Py_DECREF(items);
+  return slots;
+}
+
+static int Traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  return 0;
+}
+
+// make(slots, bases=None) -> a new extensible type with these own slots.
+static PyObject *Make(PyObject *module, PyObject *args) {
+  PyObject *wanted, *bases = Py_None;
+  Py_ssize_t count;
+  if (!PyArg_ParseTuple(args, "O|O", &wanted, &bases)) return NULL;
+  PyCustomSlot *slots = ReadSlots(wanted, &count);
+  if (slots == NULL) return NULL;
+  PyType_Slot type_slots[] = {{Py_tp_traverse, (void *)Traverse}, {0, NULL}};
+  PyType_Spec spec = {"slot_tools.Made", 0, 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, type_slots};
+  PyObject *type =
+      PyExtensibleType_FromSpec(module, &spec, bases == Py_None ? NULL : bases, slots, count);
+  PyMem_Free(slots);
+  return type;
+}
+
+// allocate(type) -> an instance even of a type that is still being made, as C code can get one. Not
+// for types whose instances have a dict.
+static PyObject *Allocate(PyObject *self, PyObject *type) {
+  return PyType_GenericAlloc((PyTypeObject *)type, 0);
+}
+
+// register(type, slots) for a type that is not extensible.
+static PyObject *Register(PyObject *self, PyObject *args) {
+  PyTypeObject *type;
+  PyObject *wanted;
+  Py_ssize_t count;
+  const PyTypedcall_Interface *interface = PyTypedcall_Import();
+  if (interface == NULL) return NULL;
+  if (!PyArg_ParseTuple(args, "O!O", &PyType_Type, &type, &wanted)) return NULL;
+  PyCustomSlot *slots = ReadSlots(wanted, &count);
+  const int failed = slots == NULL || PyForeignSlots_Register(interface, type, slots, count) < 0;
+  PyMem_Free(slots);
+  if (failed) return NULL;
+  Py_RETURN_NONE;
+}
+
+// find_any(object, id) -> flags or None, also where the slot was registered.
+static PyObject *FindAny(PyObject *self, PyObject *args) {
+  PyObject *object;
+  unsigned long long id;
+  const PyTypedcall_Interface *interface = PyTypedcall_Import();
+  if (interface == NULL || !PyArg_ParseTuple(args, "OK", &object, &id)) return NULL;
+  const PyCustomSlot *slot = PyCustomSlots_FindAny(interface, object, (uintptr_t)id, 0);
+  if (slot == NULL) Py_RETURN_NONE;
+  return PyLong_FromSize_t(slot->data.flags);
 }
 
 static PyObject *IdByName(PyObject *self, PyObject *args) {
@@ -100,12 +175,18 @@ static PyObject *Combined(PyObject *self, PyObject *metaclasses) {
 }
 
 static PyMethodDef methods[] = {{"capsule", Capsule, METH_VARARGS, NULL},
-                                {"address", Address, METH_O, NULL},
+                                {"capsule_address", CapsuleAddress, METH_O, NULL},
                                 {"live_capsules", LiveCapsules, METH_NOARGS, NULL},
+                                {"check", Check, METH_O, NULL},
+                                {"count", Count, METH_O, NULL},
                                 {"table", Table, METH_O, NULL},
+                                {"address", Address, METH_O, NULL},
                                 {"find", Find, METH_VARARGS, NULL},
+                                {"find_any", FindAny, METH_VARARGS, NULL},
                                 {"touch", Touch, METH_VARARGS, NULL},
                                 {"make", Make, METH_VARARGS, NULL},
+                                {"allocate", Allocate, METH_O, NULL},
+                                {"register", Register, METH_VARARGS, NULL},
                                 {"id_by_name", IdByName, METH_VARARGS, NULL},
                                 {"combined", Combined, METH_VARARGS, NULL},
                                 {NULL, NULL, 0, NULL}};

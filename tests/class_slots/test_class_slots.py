@@ -14,7 +14,7 @@ try:
 except ImportError:
     _testcapi = None
 from collected import only_if
-from slot_tools import Metaclass, address, capsule, find, live_capsules, make, table, touch
+from slot_tools import Metaclass, capsule, capsule_address, find, live_capsules, make, table, touch
 
 
 def ident(idea, version=0):
@@ -166,7 +166,7 @@ class Pointers(unittest.TestCase):
             class X(metaclass=Metaclass):
                 __customslots__ = {A: c}
 
-            self.assertEqual(find(X(), A), address(c))
+            self.assertEqual(find(X(), A), capsule_address(c))
             self.assertEqual(touch(X(), A), 0x5a)
 
     def test_a_capsule_as_an_id_is_its_address(self):
@@ -174,7 +174,7 @@ class Pointers(unittest.TestCase):
         class X(metaclass=Metaclass):
             __customslots__ = [(c, 5)]
 
-        self.assertEqual(find(X(), address(c)), 5)
+        self.assertEqual(find(X(), capsule_address(c)), 5)
 
     def test_the_class_keeps_the_capsules(self):
         c = capsule()

@@ -1,17 +1,17 @@
 # Extensible types made to order with private IDs, and their slots, as {idea: flags, ...}.
-import slot_probe
-from slot_probe import Metaclass
+import slot_tools
+from slot_tools import Metaclass
 
 __all__ = ["Metaclass", "make", "slots"]
 
 
 def make(wanted, bases=None):
     """A new type with these slots."""
-    return slot_probe.make([(1 << 24 | idea << 8 | 1, flags) for idea, flags in wanted.items()], bases)
+    return slot_tools.make([(1 << 24 | idea << 8 | 1, flags) for idea, flags in wanted.items()], bases)
 
 
 def slots(obj):
     """In the table's order, or None when it is not extensible."""
-    if not slot_probe.check(obj):
+    if not slot_tools.check(obj):
         return None
-    return {slot >> 8 & 0xFFFF: flags for slot, flags in slot_probe.table(obj) or ()}
+    return {slot >> 8 & 0xFFFF: flags for slot, flags in slot_tools.table(obj)}

@@ -238,7 +238,7 @@ class LikeOtherClasses(unittest.TestCase):
         self.assertEqual((f(Picklable()), f(5)), ("base", "other"))
 
     def test_introspection(self):
-        self.assertIn("slot_probe.Made", repr(Base))
+        self.assertIn("slot_tools.Made", repr(Base))
         self.assertEqual(inspect.getmro(Picklable), (Picklable, Base, object))
         self.assertIn(Picklable, Base.__subclasses__())
         self.assertIn("__dict__", dir(Picklable))

@@ -5,8 +5,8 @@ import enum
 import unittest
 
 from collected import only_if
-from foreign_tools import find, register
 import libraries
+from slot_tools import find_any as find, register
 
 A, B = 0x01000101, 0x01000201
 

@@ -5,7 +5,7 @@ import unittest
 import weakref
 
 from slot_ids import bare, check_answers, slots
-from slot_probe import Metaclass, address, make, table
+from slot_tools import Metaclass, address, make, table
 
 Base = make(slots((1, 11), (2, 22)))
 Other = make(slots((2, 222), (3, 333)))

@@ -9,7 +9,7 @@ import unittest
 import weakref
 
 from slot_ids import bare, check_answers, slots
-from slot_probe import Metaclass, address, check, make
+from slot_tools import Metaclass, address, check, make
 
 # Behind a skipped position; overlaps with Other in 2.
 Base = make(slots(None, (1, 11), (2, 22)))

@@ -8,7 +8,7 @@ import weakref
 from collected import only_if
 import foreign_classes as foreign
 from slot_ids import bare, check_answers, slots
-from slot_probe import Metaclass, make
+from slot_tools import Metaclass, make
 
 Base = make(slots(None, (1, 11), (2, 22)))
 Other = make(slots((2, 222), (3, 333)))

@@ -7,7 +7,7 @@ import unittest
 import foreign_classes as foreign
 import leaks
 from slot_ids import ID, slots
-from slot_probe import Metaclass, check, find, make
+from slot_tools import Metaclass, check, find, make
 
 THOUSANDS = 9
 

@@ -8,7 +8,7 @@ import threading
 import unittest
 
 from slot_ids import ID, bare, slots
-from slot_probe import Metaclass, find, make, table
+from slot_tools import Metaclass, find, make, table
 
 Base = make(slots((1, 11)))
 MANY = 100000

@@ -5,7 +5,7 @@ import sys
 import unittest
 
 from slot_ids import slots
-from slot_probe import Metaclass, address, make
+from slot_tools import Metaclass, address, make
 
 ALLOWED = 48
 

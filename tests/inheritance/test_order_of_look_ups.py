@@ -3,7 +3,7 @@
 import unittest
 
 from slot_ids import ID, bare, check_answers, slots
-from slot_probe import Metaclass, find, make, table
+from slot_tools import Metaclass, find, make, table
 
 Base = make(slots((1, 11)))
 Other = make(slots((2, 22)))

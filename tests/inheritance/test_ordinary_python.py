@@ -17,7 +17,7 @@ import weakref
 
 from collected import only_if
 from slot_ids import bare, check_answers, slots
-from slot_probe import Metaclass, make
+from slot_tools import Metaclass, make
 
 Base = make(slots(None, (1, 11), (2, 22)))
 BASE = slots(None, (1, 11), (2, 22))
