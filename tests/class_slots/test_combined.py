@@ -5,12 +5,12 @@ import enum
 import gc
 import itertools
 import sys
-import threading
 import types
 import typing
 import unittest
 import weakref
 
+from at_once import at_once
 from collected import only_if
 from slot_tools import Metaclass, combined, make, table
 
@@ -146,19 +146,7 @@ class Cached(unittest.TestCase):
         class Meta(type):
             pass
 
-        results, start = [], threading.Barrier(8)
-
-        def ask():
-            start.wait()
-            results.append(combined_metaclass(Meta, abc.ABCMeta))
-
-        threads = [threading.Thread(target=ask) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(len(results), 8)
-        self.assertEqual(len(set(results)), 1)
+        self.assertEqual(len(set(at_once(combined_metaclass, [(Meta, abc.ABCMeta)] * 8))), 1)
 
 
 class Used(unittest.TestCase):

@@ -1,7 +1,7 @@
 # Slot IDs by name: the same in every module of an interpreter, in a range of their own.
-import threading
 import unittest
 
+from at_once import at_once
 from slot_tools import Metaclass, find, id_by_name, make
 
 
@@ -35,18 +35,6 @@ class Names(unittest.TestCase):
             id_by_name(b"\xff")
 
     def test_threads_agree(self):
-        found = [dict() for _ in range(8)]
-        start = threading.Barrier(8)
-
-        def ask(mine):
-            start.wait()
-            for i in range(200):
-                mine[i] = id_by_name(b"test.thread.%d" % i)
-
-        threads = [threading.Thread(target=ask, args=(mine,)) for mine in found]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        found = at_once(lambda: [id_by_name(b"test.thread.%d" % i) for i in range(200)], [()] * 8)
         self.assertTrue(all(mine == found[0] for mine in found))
-        self.assertEqual(len(set(found[0].values())), 200)
+        self.assertEqual(len(set(found[0])), 200)

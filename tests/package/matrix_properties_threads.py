@@ -18,25 +18,8 @@ PATIENCE, GENEROUS = 100, 5000
 
 def overlap(calls):
     """True if two of these calls ran at once, each in a thread of its own. Raises the exception of one that raises."""
-    barrier, results = threading.Barrier(len(calls)), []
-
-    def run(call):
-        try:
-            barrier.wait(60)
-            results.extend(call(PATIENCE) for _ in range(3))
-        except BaseException as error:
-            results.append(error)
-
-    threads = [threading.Thread(target=run, args=(call,)) for call in calls]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for result in results:
-        if isinstance(result, BaseException):
-            raise result
-    assert len(results) == 3 * len(calls), results
-    return any(results)
+    results = support.at_once(lambda call: [call(PATIENCE) for _ in range(3)], [(call,) for call in calls])
+    return any(itertools.chain(*results))
 
 
 def two_at_once(sink, make):
@@ -108,7 +91,7 @@ def python_does(function, argument):
 
 def in_threads(sink, function, arguments):
     """Calls it in four threads, which share one callable where the library lets them, and compares with Python."""
-    shared, wanted, found, barrier = sink.made(function), [], [], threading.Barrier(4)
+    shared, wanted = sink.made(function), []
     for argument in arguments:
         wanted.append(python_does(function, argument))
         try:
@@ -125,18 +108,12 @@ def in_threads(sink, function, arguments):
             return each.kind_of(error)
 
     def run(each, made):
-        barrier.wait(60)
-        for _ in range(25):
-            found.extend([call(each, made, *pair) == pair[1] for pair in zip(arguments, wanted)])
+        return [call(each, made, *pair) == pair[1] for _ in range(25) for pair in zip(arguments, wanted)]
 
     with contextlib.ExitStack() as others:
         each_one = [sink if sink.threads_share else others.enter_context(sink.another()) for _ in range(4)]
-        threads_ = [threading.Thread(target=run, args=(each, shared if sink.threads_share else each.made(function)))
-                    for each in each_one]
-        for thread in threads_:
-            thread.start()
-        for thread in threads_:
-            thread.join()
+        found = [*itertools.chain(*support.at_once(
+            run, [(each, shared if sink.threads_share else each.made(function)) for each in each_one]))]
     return "right" if found == [True] * 200 else "wrong", f"{found.count(True)} of 200 calls give {wanted}"
 
 

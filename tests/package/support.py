@@ -27,6 +27,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import leaks  # noqa: E402
 import processes  # noqa: E402
 import seeds  # noqa: E402
+from at_once import at_once  # noqa: E402, F401
 from collected import module_only_if, only_if  # noqa: E402
 
 MODULES = pathlib.Path(__file__).resolve().parent / "modules"

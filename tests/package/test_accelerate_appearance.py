@@ -4,11 +4,11 @@ import copy
 import inspect
 import pickle
 import sys
-import threading
 import traceback
 import types
 import unittest
 
+import support
 from accelerated import ON_PYPY, Accelerated
 from typedcall.pypy import accelerate, restore, wrapper_of
 
@@ -160,18 +160,10 @@ class Reexports(Accelerated):
 @ON_PYPY
 class Threads(Accelerated):
     def test_calls_from_threads(self):
-        wrong = []
-
-        def work(start):
-            total = start
+        def work(total):
             for _ in range(20000):
                 total = self.functions.inc(total)
-            if total != start + 20000:
-                wrong.append(total)
+            return total
 
-        threads = [threading.Thread(target=work, args=(i * 10**6,)) for i in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(wrong, [])
+        self.assertEqual(support.at_once(work, [(i * 10**6,) for i in range(4)]),
+                         [i * 10**6 + 20000 for i in range(4)])

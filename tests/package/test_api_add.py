@@ -2,7 +2,6 @@
 import ctypes
 import gc
 import sys
-import threading
 import re
 import unittest
 import weakref
@@ -79,7 +78,7 @@ class Add(unittest.TestCase):
     def test_by_several_threads(self):
         pointer = address(self.double)
         signatures = [f"{each}->{each}" for each in ("d", "f", "l", "i", "h", "b", "L", "I", "H", "B", "?", "Zd")]
-        threads, failed = 4, []
+        threads = 4
         interval = sys.getswitchinterval()
         self.addCleanup(sys.setswitchinterval, interval)
         sys.setswitchinterval(1e-6)
@@ -87,22 +86,11 @@ class Add(unittest.TestCase):
             def f(x):
                 return x
 
-            start = threading.Barrier(threads)
+            def add(first, f=f):
+                for each in signatures[first::threads]:
+                    typedcall.add(f, each, pointer)
 
-            def add(first, f=f, start=start):
-                start.wait()
-                try:
-                    for each in signatures[first::threads]:
-                        typedcall.add(f, each, pointer)
-                except ValueError as error:
-                    failed.append(str(error))
-
-            running = [threading.Thread(target=add, args=(i,)) for i in range(threads)]
-            for each in running:
-                each.start()
-            for each in running:
-                each.join()
-            self.assertEqual(failed, [])
+            support.at_once(add, [(i,) for i in range(threads)])
             self.assertEqual(sorted(typedcall.signatures(f)), sorted(signatures))
             typedcall.untag(f)
 

@@ -5,7 +5,6 @@ import ctypes
 import gc
 import math
 import sys
-import threading
 import unittest
 
 import support
@@ -142,11 +141,7 @@ class Lives(unittest.TestCase):
         self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
         others = []
         sys.unraisablehook = lambda each: others.append(each.exc_value)
-        threads = [threading.Thread(target=prototype, args=(-1.0, made.data)) for _ in range(8)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
+        support.at_once(prototype, [(-1.0, made.data)] * 8)
         self.assertRaises(Flaw, made.check)
         made.check()
         self.assertTrue(all(isinstance(each, Flaw) for each in others))

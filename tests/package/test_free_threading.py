@@ -2,7 +2,6 @@
 call, tag and let go at once. The same threads run where there is a GIL."""
 import os
 import sysconfig
-import threading
 import unittest
 
 import support
@@ -16,24 +15,8 @@ THREADS, ROUNDS = 6, 300
 
 
 def in_threads(work):
-    """Calls work(number) in all threads at once; raises what one of them has raised."""
-    barrier = threading.Barrier(THREADS)
-    errors = []
-
-    def run(number):
-        try:
-            barrier.wait()
-            work(number)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
+    """Calls work(number) in all threads at once."""
+    support.at_once(work, [(number,) for number in range(THREADS)])
 
 
 class Threads(unittest.TestCase):

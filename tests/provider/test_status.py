@@ -6,6 +6,7 @@ import unittest
 
 import leaks
 import provider_status as m
+from at_once import at_once
 
 CONVERSIONS = [("to_bool", bool), ("to_schar", int), ("to_ulong", int), ("to_double", float),
                ("to_longdouble", float), ("to_object", int)]
@@ -118,13 +119,7 @@ class Gil(unittest.TestCase):
             m.holds_gil_with(array.array("d"), 1)
 
     def test_other_threads_run(self):
-        results = []
-        threads = [threading.Thread(target=lambda: results.append(m.meet(20))) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(results, [1, 1])
+        self.assertEqual(at_once(m.meet, [(20,)] * 2), [1, 1])
 
     def test_buffer_is_held_meanwhile(self):
         items = array.array("d", [1])
