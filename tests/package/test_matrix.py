@@ -62,52 +62,21 @@ def refusals(outcomes):
     return "*" if refused and refused == asked else " ".join(refused)
 
 
-class Values(Cells):
-    """The properties of what single calls give and raise."""
-
-    def test_choice(self):
-        self.check("choice")
-
-    def test_equality(self):
-        self.check("equality")
-
-    def test_raising(self):
-        self.check("raising")
-
-    def test_status(self):
-        self.check("status")
-
-    def test_falling_back(self):
-        self.check("falling_back")
+def cases(base, *names):
+    """Returns a class that has a case for each of these properties, beside those of the base."""
+    return type("Cases", (base,), {f"test_{name}": lambda self, name=name: self.check(name) for name in names})
 
 
-class Calls(Values):
-    """The properties of single calls."""
-
-    def test_native(self):
-        self.check("native")
-
-    def test_texts(self):
-        self.check("texts")
-
-    def test_defaults(self):
-        self.check("defaults")
-
-    def test_by_position(self):
-        self.check("by_position")
-
-    def test_threads(self):
-        self.check("threads")
+#: What single calls give and raise.
+Values = cases(Cells, "choice", "equality", "raising", "status", "falling_back")
+#: All properties of single calls.
+Calls = cases(Values, "native", "texts", "defaults", "by_position", "threads")
+#: Those whose cells have processes of their own.
+Processes = cases(Cells, "lifetimes", "no_memory", "endings", "interpreters")
 
 
-class Others(Cells):
+class Others(cases(Cells, "buffers", "interrupts")):
     """The other properties without processes."""
-
-    def test_buffers(self):
-        self.check("buffers")
-
-    def test_interrupts(self):
-        self.check("interrupts")
 
     @support.only_if(HAS_GIL)
     @support.timing
@@ -119,57 +88,27 @@ class Matrix(Calls, Others):
     pass
 
 
-class Processes(Cells):
-    """The properties whose cells have processes of their own."""
-
-    def test_lifetimes(self):
-        self.check("lifetimes")
-
-    def test_no_memory(self):
-        self.check("no_memory")
-
-    def test_endings(self):
-        self.check("endings")
-
-    def test_interpreters(self):
-        self.check("interpreters")
-
-
 #: Sinks whose processes are a sample for the gate.
 SAMPLE = ("sqlite", "typed function", "ufunc", "tvm-ffi", "callback")
 
 
-def of(name, sink, properties=Matrix):
-    """The cases of a sink, as a class of that name."""
-    made = matrix_sinks.SINKS[sink]
-    is_here = made.is_built and made.is_on_pypy == support.IS_PYPY
-    return support.only_if(is_here)(type(name, (properties, unittest.TestCase), {"sink": sink}))
+def of(sinks, properties=Matrix, suffix=""):
+    """Returns the cases of these sinks, each as a class, by their names."""
+    made = {}
+    for sink in sinks:
+        kind = matrix_sinks.SINKS[sink]
+        words = sink.replace("-", " ").replace("C++", "Cpp").split()
+        name = "".join(word[0].upper() + word[1:] for word in words) + suffix
+        is_here = kind.is_built and kind.is_on_pypy == support.IS_PYPY
+        made[name] = support.only_if(is_here)(type(name, (properties, unittest.TestCase), {"sink": sink}))
+    return made
 
 
-Wrapper = of("Wrapper", "wrapper")
-TypedFunction = of("TypedFunction", "typed function")
-Ufunc = of("Ufunc", "ufunc")
-Sqlite = of("Sqlite", "sqlite")
-Sqlite3 = of("Sqlite3", "sqlite3")
-TvmFfi = of("TvmFfi", "tvm-ffi")
-Closure = of("Closure", "closure")
-FreeClosure = of("FreeClosure", "free closure")
-Callback = of("Callback", "callback")
-FreeCallback = of("FreeCallback", "free callback")
-ConvertingCallback = of("ConvertingCallback", "converting callback")
-ClosurePointer = of("ClosurePointer", "closure pointer")
-LowLevelCallable = of("LowLevelCallable", "LowLevelCallable")
-Ctypes = of("Ctypes", "ctypes")
-Cffi = of("Cffi", "cffi")
-PyPyWrapper = of("PyPyWrapper", "pypy wrapper")
-PyPyTypedFunction = of("PyPyTypedFunction", "pypy typed function")
-PyPy = of("PyPy", "pypy")
-
-SqliteInProcesses = of("SqliteInProcesses", SAMPLE[0], Processes)
-TypedFunctionInProcesses = of("TypedFunctionInProcesses", SAMPLE[1], Processes)
-UfuncInProcesses = of("UfuncInProcesses", SAMPLE[2], Processes)
-TvmFfiInProcesses = of("TvmFfiInProcesses", SAMPLE[3], Processes)
-CallbackInProcesses = of("CallbackInProcesses", SAMPLE[4], Processes)
+globals().update(of((
+    "wrapper", "typed function", "ufunc", "sqlite", "sqlite3", "tvm-ffi", "closure", "free closure", "callback", "free callback",
+    "converting callback", "closure pointer", "LowLevelCallable", "ctypes", "cffi", "pypy wrapper", "pypy typed function",
+    "pypy")))
+globals().update(of(SAMPLE, Processes, "InProcesses"))
 
 
 class Expected(unittest.TestCase):

@@ -1,6 +1,4 @@
 """The matrix for sinks that compile headers of ours, and what test_matrix_types.py leaves out: test_matrix.py."""
-import unittest
-
 import support
 
 support.module_only_if(not support.IS_PYPY, "the sinks are CPython's")
@@ -8,14 +6,6 @@ support.module_only_if(not support.IS_PYPY, "the sinks are CPython's")
 from test_matrix import Others, Values, of  # noqa: E402
 
 #: A ufunc and Numba's code, called in another way: what is not about values is theirs.
-UfuncOfArrays = of("UfuncOfArrays", "ufunc of arrays", Values)
-NumbaWithoutGil = of("NumbaWithoutGil", "numba without the GIL", Values)
-Numba = of("Numba", "numba", Others)
-DuckDb = of("DuckDb", "duckdb", Others)
-Jax = of("Jax", "jax", Others)
-CallSite = of("CallSite", "call site")
-Fallback = of("Fallback", "fallback")
-Loop = of("Loop", "loop")
-CppCallback = of("CppCallback", "C++ callback")
-Narrowing = of("Narrowing", "narrowing")
-Cython = of("Cython", "cython")
+globals().update(of(("ufunc of arrays", "numba without the GIL"), Values))
+globals().update(of(("numba", "duckdb", "jax"), Others))
+globals().update(of(("call site", "fallback", "loop", "C++ callback", "narrowing", "cython")))

@@ -1,12 +1,8 @@
 """The matrix's single calls for sinks that compile code for each type of values: test_matrix.py."""
-import unittest
-
 import support
 
 support.module_only_if(not support.IS_PYPY, "the sinks are CPython's")
 
 from test_matrix import Calls, of  # noqa: E402
 
-Numba = of("Numba", "numba", Calls)
-DuckDb = of("DuckDb", "duckdb", Calls)
-Jax = of("Jax", "jax", Calls)
+globals().update(of(("numba", "duckdb", "jax"), Calls))
