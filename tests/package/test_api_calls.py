@@ -5,7 +5,6 @@ import ctypes
 import importlib.util
 import math
 import sys
-import threading
 import unittest
 
 import support
@@ -185,24 +184,6 @@ class Methods(unittest.TestCase):
 
     def test_static(self):
         self.assertEqual(typedcall.resolve(typed.Scaler.twice, "d->d")(4.0), 8.0)
-
-
-class GilAndThreads(unittest.TestCase):
-    def test_a_function_that_takes_the_gil_is_called_without_it(self):
-        # The callback waits for another thread, which needs the GIL meanwhile.
-        entered, let_go = threading.Event(), threading.Event()
-
-        @ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
-        def callback(x):
-            entered.set()
-            return x + 1 if let_go.wait(30) else -1.0
-
-        f = typedcall.resolve(callback, "d->d")
-        self.assertTrue(f.flags & Flags.ACQUIRES_GIL)
-        helper = threading.Thread(target=lambda: entered.wait(30) and let_go.set())
-        helper.start()
-        self.assertEqual(f(1.0), 2.0)
-        helper.join()
 
 
 class NoLeaks(unittest.TestCase):

@@ -14,17 +14,6 @@ import typedcall
 class Numba(adapter_support.NumbaCalls):
     module = functions
 
-    def test_what_falls_back(self):
-        # A tagged function that takes any int.
-        def any_int(x):
-            return x % 1000
-
-        entry = typedcall.entries(functions.positive_i)[0]
-        typedcall.tag(any_int, "i&i->i", entry.address, flags=entry.flags)
-        self.addCleanup(typedcall.untag, any_int)
-        compiled = self.numba.njit(lambda x: any_int(x))
-        self.assertEqual([compiled(x) for x in (5, -1, 2**40 + 5)], [5, 999, 781])
-
     def test_what_falls_back_without_a_result(self):
         seen = []
 

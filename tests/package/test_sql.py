@@ -54,10 +54,6 @@ class Functions(sql_connection.Values):
         with self.assertRaisesRegex(Exception, "no overload"):
             self.value("by_count(1)")
 
-    def test_a_text_with_a_nul(self):
-        self.register(functions.same_text)
-        self.refuses("ValueError: embedded null character", "same_text(?)", "a\0b")
-
     def test_text_of_a_database_in_utf16(self):
         self.query("pragma encoding = 'UTF-16'")
         self.query("create table texts(x)")

@@ -143,23 +143,6 @@ class Functions(sql_connection.Connections):
             self.query(SERIES.format(10**6, "sum(case when i = 1000 then f('x') else inc(i) end)"))
         self.assertEqual(self.value("inc(1)"), 2)
 
-    def test_used_in_another_thread(self):
-        self.register(functions.half)
-        self.register(functions.check, name="typed_check")
-        found = []
-
-        def run():
-            for text in ("half(5)", "typed_check(5)", "half('x')"):
-                try:
-                    found.append(self.value(text))
-                except Exception as error:
-                    found.append("TypeError" in str(error))
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        thread.join()
-        self.assertEqual(found, [2.5, 5, True])
-
     def leaks_nothing(self, run, first, then, blocks=1000):
         """`run` is called with these numbers, and leaves no memory behind."""
         leaks.check(run, then, warm_up=first, blocks=blocks, kilobytes=8000, takes_count=True)

@@ -13,20 +13,6 @@ from typedcall import Flags
 
 
 class Values(sql_duckdb_support.OfDuckDb, sql_connection.Values, unittest.TestCase):
-    def test_narrow_numbers(self):
-        for name in ("next_char", "next_byte", "next_size"):
-            self.register(getattr(functions, name))
-        for cast in ("::tinyint", "", "::bigint", "::hugeint"):
-            found = self.query("select next_char(x%s) from unnest([-128, 126, 127]) t(x)" % cast)
-            self.assertEqual(found, [(-127,), (127,), (-128,)])
-        self.assertEqual(self.query("select next_byte(x::utinyint) from unnest([0, 255]) t(x)"),
-                         [(1,), (0,)])
-        self.assertEqual(self.value("next_size(18446744073709551614)"), 2**64 - 1)
-        # What does not fit is Python's error, also behind rows that do.
-        self.refuses("OverflowError", "next_char(128)")
-        self.refuses("OverflowError", "sum(next_char(i)) from range(200) t(i)")
-        self.refuses("OverflowError", "next_size(-1)")
-
     def test_null_and_nan(self):
         for f in (functions.inc, functions.mix, functions.same_text, functions.half, fallbacks.root):
             self.register(f)

@@ -183,12 +183,6 @@ class Connections(sql_duckdb_support.OfDuckDb, sql_connection.Connections, adapt
 
 
 class Processes(adapter_support.Folder):
-    def test_the_end_of_the_interpreter(self):
-        if int(duckdb.__version__.split(".")[0]) < 2:
-            self.skipTest("DuckDB 1.5.6 crashes in a query at the interpreter's end, without us, too")
-        status, output, errors = support.python("-c", END % str(support.MODULES.parent))
-        self.assertEqual((status, output.strip()), (0, "2"), errors)
-
     def test_a_destructor_that_uses_the_database(self):
         ended = support.python("-c", DESTRUCTOR % str(support.MODULES.parent), timeout=120)
         self.assertEqual((ended.status, ended.out.split("\n")[:2]),
@@ -213,28 +207,6 @@ class Processes(adapter_support.Folder):
     def test_a_daemon_outlives_its_parent(self):
         self.runs_with_a_folder_of_its_own(DAEMON)
 
-
-# The connection, and what it keeps, outlive everything.
-END = """
-import sys
-sys.path.insert(0, %r)
-import atexit, duckdb, support
-from typedcall import sql
-functions = support.build("typed_functions")
-connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
-sql.register(connection, functions.inc)
-sql.register(connection, functions.check, name="typed_check")
-class Last:
-    def __del__(self, connection=connection):
-        for text in ("inc(1)", "typed_check(1)", "typed_check(13)"):
-            try:
-                connection.execute("select " + text).fetchall()
-            except Exception:
-                pass
-sys.last_one = last = Last()
-last.me = last
-print(connection.execute("select inc(1)").fetchone()[0])
-"""
 
 FORK = """
 import sys
