@@ -1,4 +1,5 @@
-// Functions whose parameters have names and defaults, and what their documentation says by itself.
+// Functions whose parameters have names and defaults, or are passed by name only, and what their
+// documentation says by itself.
 
 #include <cmath>
 #include <complex>
@@ -9,15 +10,14 @@
 namespace {
 
 using typedcall::arg;
+using typedcall::keyword_only;
 using typedcall::positional;
 
-// Decimal digits show which value went where.
-long digits(long a, long b, long c) noexcept { return 100 * a + 10 * b + c; }
-constexpr auto digits_named = +[](long a, long b, long c) noexcept { return digits(a, b, c); };
-constexpr auto digits_defaults = +[](long a, long b, long c) noexcept { return digits(a, b, c); };
-constexpr auto digits_mixed = +[](long a, long b, long c) noexcept { return digits(a, b, c); };
-constexpr auto digits_positional = +[](long a, long b, long c) noexcept { return digits(a, b, c); };
-constexpr auto digits_optional = +[](long a, long b, long c) noexcept { return digits(a, b, c); };
+// Decimal digits show which value went where. A function has one list of names: so there are many.
+template <int>
+long digits(long a, long b, long c) noexcept {
+  return 100 * a + 10 * b + c;
+}
 long twice(long x) noexcept { return 2 * x; }
 constexpr auto twice_positional = +[](long x) noexcept { return 2 * x; };
 constexpr auto twice_default = +[](long x) noexcept { return 2 * x; };
@@ -53,16 +53,29 @@ double half(double x) {
   return x / 2;
 }
 
+long one(long x) noexcept { return x; }
+template <int>
+double offset(double x, double by) noexcept {
+  return x + by;
+}
+double sum(typedcall::span<const double> values, double start) noexcept {
+  for (const double each : values) start += each;
+  return start;
+}
+double root(double x, double least) {
+  if (x < least) throw std::domain_error("too small");
+  return x;
+}
+float narrow(float x, float by) noexcept { return x * by; }
+
 typedcall::method_table methods{
-    typedcall::def<digits_named>("named", arg("a"), arg("b"), arg("c")),
-    typedcall::def<digits_defaults>("defaults", "Documented.", arg("a"), arg("b") = 8,
-                                    arg("c") = 9L),
-    typedcall::def<digits_mixed>("mixed", positional("a"), arg("bee"), arg("c") = 9,
-                                 typedcall::pure),
-    typedcall::def<digits_positional>("positional", positional("a"), positional("b") = 8,
-                                      positional("c") = 9),
-    typedcall::def<digits_optional>("optional", arg("a") = 7, arg("b") = 8, arg("c") = 9),
-    typedcall::def<digits>("unnamed"),
+    typedcall::def<digits<0>>("named", arg("a"), arg("b"), arg("c")),
+    typedcall::def<digits<1>>("defaults", "Documented.", arg("a"), arg("b") = 8, arg("c") = 9L),
+    typedcall::def<digits<2>>("mixed", positional("a"), arg("bee"), arg("c") = 9, typedcall::pure),
+    typedcall::def<digits<3>>("positional", positional("a"), positional("b") = 8,
+                              positional("c") = 9),
+    typedcall::def<digits<4>>("optional", arg("a") = 7, arg("b") = 8, arg("c") = 9),
+    typedcall::def<digits<5>>("unnamed"),
     typedcall::def<twice>("twice", arg("x")),
     typedcall::def<twice_positional>("twice_positional", positional("x")),
     typedcall::def<twice_default>("twice_default", positional("x") = 21),
@@ -88,6 +101,28 @@ typedcall::method_table methods{
     typedcall::def<own_words>("own_words", "own_words(value) is a function."),
     typedcall::def<blank_line>("blank_line", "blank_line(value\n\nis no signature)\n--\n\n"),
     typedcall::def<half>("half", arg("x")),
+    typedcall::def<digits<6>>("last", arg("a"), arg("b"), keyword_only, arg("c") = 9),
+    typedcall::def<digits<7>>("all_three", keyword_only, arg("a"), arg("b"), arg("c")),
+    typedcall::def<digits<8>>("every_kind", positional("a"), arg("b"), keyword_only, arg("c")),
+    typedcall::def<digits<9>>("named_defaults", arg("a") = 7, keyword_only, arg("b") = 8,
+                              arg("c") = 9),
+    // Behind keyword_only, what has no default may stand anywhere.
+    typedcall::def<digits<10>>("behind", arg("a") = 7, keyword_only, arg("b"), arg("c") = 9),
+    typedcall::def<digits<11>>("between", arg("a"), keyword_only, arg("b") = 8, arg("c")),
+    typedcall::def<digits<12>>("required", arg("a"), keyword_only, arg("b"), arg("c")),
+    // The mark has its place among parameters, and everything else has none.
+    typedcall::def<one>("one", keyword_only, typedcall::pure, "Documented.", arg("x")),
+    typedcall::def<one>("one_again", keyword_only, arg("x"), "Documented."),
+    // Another kind of parameter: not the same function with other names.
+    typedcall::def<one>("one_by_position", arg("number") = 3),
+    typedcall::def<offset<0>>("offset", arg("x"), keyword_only, arg("by") = 0.5),
+    typedcall::def<offset<1>>("unicode_offset", arg("x"), keyword_only, arg("\xc3\xa9") = 0.5),
+    typedcall::def<area_of_ints, area_of_floats>("named_area", arg("width"), keyword_only,
+                                                 arg("height") = 2),
+    typedcall::def<sum>("sum", arg("values"), keyword_only, arg("start") = 0.0),
+    typedcall::def<root>("root", arg("x"), keyword_only, arg("least") = 0.0, typedcall::falls_back),
+    typedcall::def<narrow>("narrow", arg("x"), keyword_only, arg("by") = 2.0f, typedcall::widened),
+    typedcall::def<object_or_none>("named_object", keyword_only, arg("object") = nullptr),
 };
 
 }  // namespace

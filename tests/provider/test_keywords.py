@@ -1,7 +1,9 @@
-# Names and defaults of parameters: what goes where, CPython's own words where a call does not fit,
-# and what inspect and help see, compared with the same function in Python.
+# Names and defaults of parameters, also of those passed by name only: what goes where, CPython's own
+# words where a call does not fit, and what inspect and help see, compared with the same function in
+# Python.
 import asyncio
 import inspect
+import itertools
 import math
 import pydoc
 import unittest
@@ -34,35 +36,67 @@ def twice(x):
     return 2 * x
 
 
-# Every call of up to four values by position and these by name.
-NAMES = [{}, {"a": 1}, {"b": 2}, {"c": 3}, {"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1, "c": 3},
-         {"b": 2, "c": 3}, {"c": 3, "b": 2, "a": 1}, {"x": 4}, {"bee": 5}, {"bee": 5, "c": 3},
-         {"a": 1, "x": 4}, {"": 1}, {"aa": 1}, {"A": 1}, {"\u00e9": 1}, {"b": 2, "x": 1}]
+def last(a, b, *, c=9):
+    return 100 * a + 10 * b + c
+
+
+def all_three(*, a, b, c):
+    return 100 * a + 10 * b + c
+
+
+def every_kind(a, /, b, *, c):
+    return 100 * a + 10 * b + c
+
+
+def named_defaults(a=7, *, b=8, c=9):
+    return 100 * a + 10 * b + c
+
+
+def behind(a=7, *, b, c=9):
+    return 100 * a + 10 * b + c
+
+
+def between(a, *, b=8, c):
+    return 100 * a + 10 * b + c
+
+
+def required(a, *, b, c):
+    return 100 * a + 10 * b + c
+
+
+def one(*, x):
+    return x
+
+
+TWINS = (named, defaults, mixed, optional, twice, last, all_three, every_kind, named_defaults, behind, between,
+         required, one)
+NAMES = [dict(zip(chosen, (4, 5, 6, 7))) for count in range(5)
+         for chosen in itertools.permutations(("a", "b", "c", "x"), count)]
+NAMES += [{"bee": 5}, {"bee": 5, "c": 3}, {"": 1}, {"aa": 1}, {"A": 1}, {"\u00e9": 1}]
 
 
 def outcome(function, args, kwargs):
     try:
         return function(*args, **kwargs)
     except TypeError as error:
-        return str(error)
+        # 3.13 guesses what was meant.
+        return str(error).partition(". Did you mean")[0]
 
 
 class LikePython(unittest.TestCase):
+    maxDiff = None
+
     def test_every_call(self):
-        for python in (named, defaults, mixed, optional, twice):
-            native = getattr(m, python.__name__)
-            results = 0
-            for count in range(5):
-                for kwargs in NAMES:
-                    args = (1, 2, 3, 4)[:count]
-                    wanted = outcome(python, args, kwargs)
-                    got = outcome(native, args, kwargs)
-                    # 3.13 guesses what was meant.
-                    if isinstance(wanted, str):
-                        wanted = wanted.partition(". Did you mean")[0]
-                    self.assertEqual(got, wanted, (python, args, kwargs))
-                    results += isinstance(got, int)
-            self.assertGreater(results, 1)
+        for python in TWINS:
+            results, refusals = 0, set()
+            for args, kwargs in itertools.product(((1, 2, 3, 4, 5)[:count] for count in range(6)), NAMES):
+                wanted = outcome(python, args, kwargs)
+                self.assertEqual(outcome(getattr(m, python.__name__), args, kwargs), wanted, (python, args, kwargs))
+                results += isinstance(wanted, int)
+                if isinstance(wanted, str):
+                    refusals.add(wanted)
+            self.assertGreater(results, 0)
+            self.assertGreater(len(refusals), 4)
 
     def test_words(self):
         for call, words in (
@@ -84,6 +118,26 @@ class LikePython(unittest.TestCase):
             with self.assertRaises(TypeError) as caught:
                 call()
             self.assertIn(words, str(caught.exception))
+
+    def test_words_of_keyword_only_ones(self):
+        for call, words in (
+                (lambda: m.last(1, 2, 3), "last() takes 2 positional arguments but 3 were given"),
+                (lambda: m.last(1, 2, 3, c=4), "last() takes 2 positional arguments but 3 positional "
+                                               "arguments (and 1 keyword-only argument) were given"),
+                (lambda: m.one(1), "one() takes 0 positional arguments but 1 was given"),
+                (lambda: m.one(1, x=1), "one() takes 0 positional arguments but 1 positional argument "
+                                        "(and 1 keyword-only argument) were given"),
+                (lambda: m.named_defaults(1, 2), "named_defaults() takes from 0 to 1 positional arguments but 2 "
+                                                 "were given"),
+                (lambda: m.one_by_position(1, 2), "one_by_position() takes from 0 to 1 positional "
+                                                  "arguments but 2 were given"),
+                (lambda: m.one(), "one() missing 1 required keyword-only argument: 'x'"),
+                (lambda: m.all_three(), "all_three() missing 3 required keyword-only arguments: 'a', 'b', "
+                                        "and 'c'"),
+                (lambda: m.between(1), "between() missing 1 required keyword-only argument: 'c'"),
+                (lambda: m.required(b=1), "required() missing 1 required positional argument: 'a'"),
+                (lambda: m.one(y=1), "one() got an unexpected keyword argument 'y'")):
+            self.assertEqual(outcome(call, (), {}), words)
 
 
 class Keywords(unittest.TestCase):
@@ -122,7 +176,10 @@ class Keywords(unittest.TestCase):
                 (lambda: m.all_defaults(text=3), TypeError,
                  "all_defaults() argument 'text': a str is needed, not 'int'"),
                 (lambda: m.all_defaults(text="a\0"), ValueError,
-                 "all_defaults() argument 'text': embedded null character")):
+                 "all_defaults() argument 'text': embedded null character"),
+                (lambda: m.last(1, 2, c="x"), TypeError, "last() argument 'c': 'str' object "),
+                (lambda: m.last(1, "x", c=1), TypeError, "last() argument 'b': 'str' object "),
+                (lambda: m.one(x=2 ** 70), OverflowError, "one() argument 'x': Python int does not ")):
             with self.assertRaises(error) as caught:
                 call()
             self.assertTrue(str(caught.exception).startswith(words), caught.exception)
@@ -176,6 +233,44 @@ class Keywords(unittest.TestCase):
         self.assertEqual(m.object_or_none(object=3), 3)
 
 
+class KeywordOnly(unittest.TestCase):
+    def test_two_defs_of_one_function(self):
+        self.assertEqual((m.one(x=1), m.one_again(x=2), m.one_by_position(number=4)), (1, 2, 4))
+        self.assertEqual((m.one_by_position(), m.one_by_position(5)), (3, 5))
+
+    def test_names_that_are_not_interned(self):
+        self.assertEqual(m.offset(1, **{"".join(["b", "y"]): 2}), 3.0)
+        self.assertEqual((m.unicode_offset(1), m.unicode_offset(1, **{"\u00e9": 2})), (1.5, 3.0))
+        with self.assertRaisesRegex(TypeError, "takes 1 positional argument but 2 were given"):
+            m.unicode_offset(1, 2)
+
+    def test_overloads(self):
+        for args, kwargs, wanted in (((3,), {}, 6), ((3.0,), {}, 6.0), ((3,), {"height": 4}, 12),
+                                     ((3,), {"height": 0.5}, 1.5), ((), {"height": 4, "width": 1}, 4)):
+            found = m.named_area(*args, **kwargs)
+            self.assertEqual((found, type(found)), (wanted, type(wanted)), (args, kwargs))
+        for call, words in (
+                (lambda: m.named_area(1, 2), "named_area() takes 1 positional argument but 2 were given"),
+                (lambda: m.named_area(1, height="x"), "no overload for (int, str)"),
+                (lambda: m.named_area("x"), "no overload for (str, default)")):
+            self.assertIn(words, outcome(call, (), {}))
+
+    def test_buffers(self):
+        values = memoryview(bytearray(16)).cast("d")
+        values[1] = 2.5
+        self.assertEqual((m.sum(values), m.sum(values, start=1), m.sum(start=2.0, values=values)),
+                         (2.5, 3.5, 4.5))
+        with self.assertRaisesRegex(TypeError, r"sum\(\) takes 1 positional argument but 2 were given"):
+            m.sum(values, 1.0)
+
+    def test_other_effects(self):
+        self.assertEqual((m.root(4.0), m.root(-1, least=-2)), (4.0, -1.0))
+        with self.assertRaisesRegex(ValueError, "too small"):
+            m.root(4, least=5)
+        self.assertEqual((m.narrow(1.5), m.narrow(1.5, by=4)), (3.0, 6.0))
+        self.assertEqual((m.named_object(), m.named_object(object=3)), (None, 3))
+
+
 class Overloads(unittest.TestCase):
     def test_names_and_defaults_in_common(self):
         for args, kwargs, wanted in (
@@ -211,15 +306,17 @@ class Overloads(unittest.TestCase):
 
 class Documentation(unittest.TestCase):
     def test_signatures(self):
-        for python in (named, defaults, mixed, optional, twice):
-            self.assertEqual(str(inspect.signature(getattr(m, python.__name__))),
-                             str(inspect.signature(python)))
+        for python in TWINS:
+            self.assertEqual(inspect.signature(getattr(m, python.__name__)), inspect.signature(python))
         for name, wanted in (("positional", "(a, b=8, c=9, /)"), ("unnamed", "(arg0, arg1, arg2, /)"),
                              ("twice_positional", "(x, /)"), ("twice_default", "(x=21, /)"),
                              ("large", "(x=1e+300)"),
                              ("object_or_none", "(object=None)"), ("own_text", "(value, /)"),
-                             ("own_words", "(arg0, /)"), ("blank_line", "(arg0, /)")):
+                             ("own_words", "(arg0, /)"), ("blank_line", "(arg0, /)"), ("offset", "(x, *, by=0.5)"),
+                             ("named_area", "(width, *, height=2)"), ("sum", "(values, *, start=0.0)"),
+                             ("one_again", "(*, x)"), ("named_object", "(*, object=None)")):
             self.assertEqual(str(inspect.signature(getattr(m, name))), wanted, name)
+        self.assertEqual(m.every_kind.__text_signature__, "($module, a, /, b, *, c)")
 
     def test_defaults(self):
         found = {name: parameter.default
@@ -235,10 +332,13 @@ class Documentation(unittest.TestCase):
         self.assertIsNone(m.named.__doc__)
         # inspect reads no name that is not ASCII.
         self.assertIsNone(m.unicode.__text_signature__)
+        self.assertIsNone(m.unicode_offset.__text_signature__)
         self.assertEqual(m.own_text.__doc__, "Own.")
+        self.assertEqual(m.one.__doc__, "Documented.")
         self.assertEqual(m.own_words.__doc__, "own_words(value) is a function.")
         self.assertIn("is no signature", m.blank_line.__doc__)
         self.assertIn("defaults(a, b=8, c=9)\n    Documented.", pydoc.plain(pydoc.render_doc(m.defaults)))
+        self.assertIn("one(*, x)\n    Documented.", pydoc.plain(pydoc.render_doc(m.one)))
 
     def test_overloads(self):
         self.assertIsNone(m.overloads.__text_signature__)
@@ -256,11 +356,15 @@ class Leaks(unittest.TestCase):
         value, name, wrong = 2 ** 40, "".join(["be", "e"]), "".join(["w", "rong"])
 
         def use():
+            m.last(value, value, c=value), m.named_object(object=value)
             m.mixed(value, **{name: 2}), m.optional(b=value), m.object_or_none(object=value)
             m.object_or_none()
             for call in (lambda: m.mixed(value), lambda: m.mixed(1, **{wrong: value}),
                          lambda: m.mixed(1, 2, **{name: value}), lambda: m.mixed(1, 2, a=value),
-                         lambda: m.named(value, value, value, value), lambda: m.unicode(**{wrong: 1})):
+                         lambda: m.named(value, value, value, value), lambda: m.unicode(**{wrong: 1}),
+                         lambda: m.last(value, value, value), lambda: m.last(value, value, value, c=value),
+                         lambda: m.required(value, **{name: value}), lambda: m.one(**{wrong: value}),
+                         lambda: m.last(value, value, c="x")):
                 try:
                     call()
                 except TypeError:
