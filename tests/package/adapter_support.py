@@ -2,6 +2,7 @@
 and run, and Cython modules."""
 
 import concurrent.futures
+import ctypes
 import importlib
 import pathlib
 import re
@@ -12,6 +13,8 @@ import tempfile
 import unittest
 
 import support
+import typedcall
+from matrix_c_types import TYPES
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
@@ -52,6 +55,17 @@ def compile_pyx(source, folder, language="c"):
         + ["-O1", "-shared", "-fPIC", "-I" + support.python_include(), generated, "-o", made]
     )
     return made
+
+
+def offering(functions):
+    """Returns a Python function that offers these by their signatures, each as a C function."""
+    def offered(*arguments):
+        raise NotImplementedError
+
+    made = [ctypes.CFUNCTYPE(*(TYPES[letter][1] for letter in text[-1] + text[:-3]))(function)
+            for text, function in functions.items()]
+    typedcall.tag(offered, list(functions), made)
+    return offered
 
 
 def called_by(code):

@@ -44,7 +44,6 @@ class Connection:
         """A Python function behind the native one of another: its own results show who was called."""
         entry = next(each for each in typedcall.entries(of) if each.signature == signature)
         typedcall.tag(f, signature, entry.address, flags=entry.flags if flags is None else flags)
-        self.addCleanup(typedcall.untag, f)
         return f
 
     def falling_back(self, f, flags=None):

@@ -29,7 +29,6 @@ class Add(unittest.TestCase):
             return x
 
         self.f = f
-        self.addCleanup(typedcall.untag, f)
         self.double, self.float, self.long = DOUBLE(lambda x: x + 1), FLOAT(abs), LONG(abs)
 
     def test_behind_what_is_there(self):

@@ -101,7 +101,6 @@ class Callbacks(unittest.TestCase):
 
         (entry,) = typedcall.entries(functions.left_to_python)
         typedcall.tag(f, entry.signature, entry.address, flags=entry.flags)
-        self.addCleanup(typedcall.untag, f)
         given = (ctypes.c_ubyte * 4)()
         self.call(f, "long (*)(_Bool *x, size_t n, void *data)", given)
         self.assertEqual(bytes(given), b"\1\0\1\1")

@@ -218,7 +218,6 @@ class Shapes(unittest.TestCase):
             return (one > other) - (one < other)
 
         typedcall.tag(larger, "PP->i", ctypes.cast(compare, ctypes.c_void_p), flags=typedcall.Flags.ACQUIRES_GIL)
-        self.addCleanup(typedcall.untag, larger)
         made = self.make(larger, "int (*)(const void *a, const void *b)", False)
         self.assertIsNone(made.data)
         values = doubles(3, 1, 2)

@@ -64,7 +64,6 @@ class Exceptions(unittest.TestCase):
             return 5
 
         typedcall.tag(f, entry.signature, entry.address, flags=entry.flags)
-        self.addCleanup(typedcall.untag, f)
         made = typedcall.callback(f, NLOPT)
         gradient = doubles(0, 0)
         self.assertEqual(call(made, "IPPP->d", 2, doubles(-1, 2), gradient, ...), 5)
@@ -77,7 +76,6 @@ class Exceptions(unittest.TestCase):
             raise KeyError(x)
 
         typedcall.tag(f, entry.signature, entry.address, flags=entry.flags)
-        self.addCleanup(typedcall.untag, f)
         made = typedcall.callback(f, OF_NUMBER)
         try:
             raise LookupError("mine")
@@ -135,7 +133,6 @@ class Lives(unittest.TestCase):
             raise Flaw(x)
 
         typedcall.tag(f, entry.signature, entry.address, flags=entry.flags)
-        self.addCleanup(typedcall.untag, f)
         made = typedcall.callback(f, OF_NUMBER)
         prototype = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_void_p)(made.address)
         self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)

@@ -39,7 +39,6 @@ class ManyTags(unittest.TestCase):
         def function(x):
             return x
 
-        self.addCleanup(typedcall.untag, function)
         self.check_time(lambda keeper: _native.tag(function, [("d->d", 0, HALF)], keeper), Keeper)
 
     @support.timing
@@ -61,7 +60,6 @@ class ManyTags(unittest.TestCase):
         def function(x):
             return x
 
-        self.addCleanup(typedcall.untag, function)
         pointer = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(HALF)
         room = (type(pointer) * 2)(pointer, pointer)
         for each in (pointer, room[1]):  # the second one shares the memory of the array

@@ -25,7 +25,6 @@ class Numba(adapter_support.NumbaCalls):
         made = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(lambda x: x < 5)
         typedcall.tag(mine, "i->i", ctypes.cast(made, ctypes.c_void_p).value,
                       flags=typedcall.Flags.FALLS_BACK)
-        self.addCleanup(typedcall.untag, mine)
         compiled = self.numba.njit(lambda x: mine(x))
         self.assertEqual([compiled(x) for x in (5, 4, 2**40, 6)], [None] * 4)
         self.assertEqual(seen, [4, 2**40])
@@ -33,15 +32,9 @@ class Numba(adapter_support.NumbaCalls):
             compiled(3)
 
     def test_a_literal_int_for_a_float(self):
-        def mine(a, b):
-            raise NotImplementedError
-
         seen = []
-        made = [ctypes.CFUNCTYPE(result, *types)(lambda a, b: seen.append(b) or 1)
-                for result, types in ((ctypes.c_byte, (ctypes.c_byte, ctypes.c_float)),
-                                      (ctypes.c_long, (ctypes.c_long, ctypes.c_double)))]
-        typedcall.tag(mine, ("bf->b", "ld->l"), made)
-        self.addCleanup(typedcall.untag, mine)
+        see = lambda a, b: seen.append(b) or 1
+        mine = adapter_support.offering({"bf->b": see, "ld->l": see})
         self.assertEqual(self.numba.njit(lambda: mine(5, 16777217))(), 1)
         self.assertEqual(seen, [16777216.0])
         # By way of a double it would be another float: the nearest one is not what the wrapper takes.
@@ -49,14 +42,7 @@ class Numba(adapter_support.NumbaCalls):
             self.numba.njit(lambda: mine(5, 2**62 + 2**38 + 1))()
 
     def test_a_literal_int_beside_a_variable(self):
-        def mine(a):
-            raise NotImplementedError
-
-        made = [ctypes.CFUNCTYPE(result, argument)(lambda a, n=n: n) for n, (result, argument) in
-                enumerate(((ctypes.c_long, ctypes.c_ubyte), (ctypes.c_long, ctypes.c_byte),
-                           (ctypes.c_double, ctypes.c_long)))]
-        typedcall.tag(mine, ("B->l", "b->l", "l->d"), made)
-        self.addCleanup(typedcall.untag, mine)
+        mine = adapter_support.offering({"B->l": lambda a: 0, "b->l": lambda a: 1, "l->d": lambda a: 2})
         five = self.numpy.int8(5)
         for function in (lambda x: (mine(x), mine(-5)), lambda x: (mine(-5), mine(x))):
             self.assertEqual(set(self.numba.njit(function)(five)), {0, 1})
@@ -68,7 +54,6 @@ class Numba(adapter_support.NumbaCalls):
         made = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_double), ctypes.c_int)(
             lambda values, count: count)
         typedcall.tag(mine, "&di->i", made)
-        self.addCleanup(typedcall.untag, mine)
         values = self.numpy.arange(3.0)
         compiled = self.numba.njit(lambda a, n: mine(a.ctypes, n))
         self.assertEqual(compiled(values, self.numpy.int32(3)), 3)

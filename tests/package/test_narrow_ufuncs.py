@@ -36,13 +36,7 @@ class Ufuncs(unittest.TestCase):
             self.assertEqual(larger(*arrays).tolist(), [1, 2])
 
     def test_results_that_come_back_before_they_are_wide(self):
-        def mine(a, b):
-            return a + b
-
-        made = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_long, ctypes.c_int)(lambda a, b: a + b)
-        typedcall.tag(mine, "li->i", made)
-        self.addCleanup(typedcall.untag, mine)
-        add = typedcall.ufunc(mine)
+        add = typedcall.ufunc(adapter_support.offering({"li->i": lambda a, b: a + b}))
         self.assertIn("ll->l", add.types)
         values = self.numpy.arange(600)
         self.assertEqual(add.accumulate(values).tolist(), values.cumsum().tolist())
@@ -79,7 +73,6 @@ class Ufuncs(unittest.TestCase):
             return made(values, len(values), sign)
 
         typedcall.tag(first, "*kd?->d", ctypes.cast(made, ctypes.c_void_p), flags=typedcall.Flags.ACQUIRES_GIL)
-        self.addCleanup(typedcall.untag, first)
         self.check_truth(lambda flags: typedcall.ufunc(first)([5.0], flags), [0, 1, 3, 0])
 
     def test_no_bool_from_a_number_among_overloads(self):
@@ -90,7 +83,6 @@ class Ufuncs(unittest.TestCase):
         byte = typedcall.entries(same)[0]
         negate = typedcall.entries(support.build("typed_functions").negate)[0]
         typedcall.tag(overloaded, ["?->?", byte.signature], [negate.address, byte.address])
-        self.addCleanup(typedcall.untag, overloaded)
         self.assertEqual(typedcall.ufunc(overloaded)([True, False]).tolist(), [False, True])
         self.assertEqual(typedcall.ufunc(overloaded)([0, 2]).tolist(), [0, 2])
         with self.assertRaises(TypeError):
@@ -122,14 +114,8 @@ class Ufuncs(unittest.TestCase):
     def test_outputs_over_inputs(self):
         numpy = self.numpy
 
-        def mine(a, b):
-            raise NotImplementedError
-
         # Of int and long to long: its accumulate() reads what it has just written.
-        made = ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_int, ctypes.c_long)(lambda a, b: a + b)
-        typedcall.tag(mine, "il->l", made)
-        self.addCleanup(typedcall.untag, mine)
-        add = typedcall.ufunc(mine, "add")
+        add = typedcall.ufunc(adapter_support.offering({"il->l": lambda a, b: a + b}), "add")
         self.assertEqual(add.types[:2], ["il->l", "ll->l"])
         values = numpy.arange(1000)
         self.assertEqual(add.reduce(values), values.sum())
@@ -150,38 +136,18 @@ class Ufuncs(unittest.TestCase):
         self.assertEqual(typedcall.ufunc(functions.three)(self.numpy.int8([5, -5])).tolist(), [0, 1])
 
     def test_a_narrow_float_stays_one_beside_an_int_that_does_not_fit(self):
-        def mine(x, n):
-            raise NotImplementedError
-
-        takes = {"f": ctypes.c_float, "d": ctypes.c_double, "b": ctypes.c_byte, "l": ctypes.c_long}
-        signatures = "fb->l", "dl->l", "fl->l"
-        made = [ctypes.CFUNCTYPE(ctypes.c_long, *map(takes.get, text[:2]))(lambda x, n, at=at: at)
-                for at, text in enumerate(signatures)]
-        typedcall.tag(mine, signatures, made)
-        self.addCleanup(typedcall.untag, mine)
-        chosen = typedcall.ufunc(mine, "mine")
+        chosen = typedcall.ufunc(adapter_support.offering(
+            {"fb->l": lambda x, n: 0, "dl->l": lambda x, n: 1, "fl->l": lambda x, n: 2}), "mine")
         self.assertEqual(chosen(self.numpy.float32(1.5), [5, 300]).tolist(), [0, 2])
         self.assertEqual(chosen(1.5, [5, 300]).tolist(), [1, 1])
 
     def test_results_that_no_array_has(self):
-        def mine(x):
-            raise NotImplementedError
-
-        made = [ctypes.CFUNCTYPE(given, takes)(lambda x: x) for given, takes in
-                ((ctypes.c_byte, ctypes.c_byte), (ctypes.c_double, ctypes.c_long))]
-        typedcall.tag(mine, ["b->b", "l->d"], made)
-        self.addCleanup(typedcall.untag, mine)
-        either = typedcall.ufunc(mine, "mine")
+        either = typedcall.ufunc(adapter_support.offering({"b->b": lambda x: x, "l->d": lambda x: x}), "mine")
         self.assertEqual(either([5, -5]).tolist(), [5, -5])
         with self.assertRaisesRegex(TypeError, "depends on the value, and its result 'd' does not fit the array of 'l'"):
             either([5, 300])
 
     def test_overloads_of_bools_and_of_complex_numbers(self):
-        def mine(a, b):
-            raise NotImplementedError
-
-        takes = {"b": ctypes.c_byte, "f": ctypes.c_float, "?": ctypes.c_bool, "d": ctypes.c_double,
-                 "i": ctypes.c_int, "B": ctypes.c_ubyte, "L": ctypes.c_ulong}
         for signatures, first, second, which in (
             (("f?->l", "bb->l"), "l", "?", 1),  # as the wrapper: an int for an int, not for a float
             (("f?->l", "bd->l", "??->l", "bb->l"), "l", "?", 3),
@@ -192,16 +158,14 @@ class Ufuncs(unittest.TestCase):
             (("ff->l", "fi->l"), "f", "b", 1),
             (("iB->l", "L?->l"), "B", "?", 1),
         ):
-            made = [ctypes.CFUNCTYPE(ctypes.c_long, *map(takes.get, text[:2]))(lambda a, b, n=n: n)
-                    for n, text in enumerate(signatures)]
-            typedcall.tag(mine, signatures, made)
+            mine = adapter_support.offering({text: lambda a, b, n=n: n for n, text in enumerate(signatures)})
             with self.subTest(signatures=signatures, first=first, second=second):
                 found = typedcall.ufunc(mine, "mine")(self.numpy.ones(3, first),
                                                       self.numpy.ones(3, second))
                 self.assertEqual(found.tolist(), [which] * 3)
-            typedcall.untag(mine)
         # What is complex, or a long double, is nothing that an overload of doubles takes.
-        address = ctypes.cast(made[0], ctypes.c_void_p).value
+        address = typedcall.entries(mine)[0].address
+        typedcall.untag(mine)
         typedcall.tag(mine, ("id->l", "fZd->l", "fg->l"), (address,) * 3)
         self.assertLessEqual({"id->l", "ld->l", "fD->l", "dD->l", "lD->l", "lg->l"},
                              set(typedcall.ufunc(mine, "mine").types))

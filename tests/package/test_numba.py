@@ -64,22 +64,9 @@ class Calls(unittest.TestCase):
 
     # --- The overload that the boxed call would choose -----------------------------------------
 
-    def overloaded(self, signatures, flags=0):
+    def overloaded(self, signatures):
         """A function whose overloads are the identity of their type."""
-
-        def chosen(x):
-            raise NotImplementedError
-
-        kept = []
-        for signature in signatures:
-            kind = {"b": ctypes.c_byte, "B": ctypes.c_ubyte, "i": ctypes.c_int, "l": ctypes.c_long,
-                    "L": ctypes.c_ulong, "d": ctypes.c_double, "?": ctypes.c_bool,
-                    "f": ctypes.c_float}[signature[0]]
-            place = len(kept)
-            kept.append(ctypes.CFUNCTYPE(ctypes.c_int, kind)(lambda x, place=place: place))
-        typedcall.tag(chosen, signatures, kept, flags=flags)
-        self.addCleanup(typedcall.untag, chosen)
-        return chosen
+        return adapter_support.offering({text: lambda x, n=n: n for n, text in enumerate(signatures)})
 
     def test_an_int_that_does_not_fit_becomes_no_float(self):
         compiled = numba.njit(lambda x: functions.absolute(x))
@@ -115,12 +102,7 @@ class Calls(unittest.TestCase):
                 self.assertEqual(numba.njit(lambda x: chosen(x))(argument), wanted)
 
     def test_results_of_several_types_are_refused(self):
-        def chosen(x):
-            raise NotImplementedError
-
-        made = [ctypes.CFUNCTYPE(kind, kind)(abs) for kind in (ctypes.c_byte, ctypes.c_long)]
-        typedcall.tag(chosen, ("b->b", "l->l"), made)
-        self.addCleanup(typedcall.untag, chosen)
+        chosen = adapter_support.offering({"b->b": abs, "l->l": abs})
         message = refusal(lambda x: chosen(x), numpy.int64(1))
         self.assertIn("depends on the value of argument 1", message)
         compiled = numba.njit(lambda x: (chosen(x), chosen(-3), chosen(-300)))
@@ -149,7 +131,6 @@ class Calls(unittest.TestCase):
         made = ctypes.PYFUNCTYPE(ctypes.c_long, ctypes.c_long)(abs)
         typedcall.tag(chosen, ("l->l", "d->d"), (made, plain.addresses["half"]),
                       flags=Flags.SETS_ERRNO)
-        self.addCleanup(typedcall.untag, chosen)
         self.assertIn("sets errno", refusal(lambda x: chosen(x), 3))
 
     def test_conversions_are_pythons(self):
@@ -240,7 +221,6 @@ class Calls(unittest.TestCase):
 
         entry, = typedcall.entries(functions.half)
         typedcall.tag(single, entry.signature, entry.address)
-        self.addCleanup(typedcall.untag, single)
         safe = functions.half
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")

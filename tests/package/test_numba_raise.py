@@ -68,7 +68,6 @@ class Raising(adapter_support.NumbaCalls):
             lambda x, place: 1)
         typedcall.tag(mine, "i&i->i", ctypes.cast(never, ctypes.c_void_p).value,
                       flags=Flags.FALLS_BACK)
-        self.addCleanup(typedcall.untag, mine)
         self.addCleanup(lambda: never)
         for call in (mine, compiled(mine), compiled(mine, nogil=True)):
             try:
@@ -93,7 +92,6 @@ class Raising(adapter_support.NumbaCalls):
         negated = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: -x)
         typedcall.tag(mine, "d->d", ctypes.cast(negated, ctypes.c_void_p).value,
                       flags=Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.ERROR_IS_NEG_ZERO)
-        self.addCleanup(typedcall.untag, mine)
         self.addCleanup(lambda: negated)
         self.assertEqual([compiled(mine)(x) for x in (0.0, 1.0)], [-0.0, -1.0])
 

@@ -88,7 +88,6 @@ class Functions(sql_connection.Values):
                 return "boxed"
 
             typedcall.tag(variable, "s->s", getenv, flags=flags)
-            self.addCleanup(typedcall.untag, variable)
             self.register(variable)
             os.environ.pop("TYPEDCALL_TEXT", None)
             self.assertIsNone(self.value("variable('TYPEDCALL_TEXT')"), flags)

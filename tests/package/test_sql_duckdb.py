@@ -104,7 +104,6 @@ class Values(sql_duckdb_support.OfDuckDb, sql_connection.Values, unittest.TestCa
                 return "boxed"
 
             typedcall.tag(variable, "s->s", getenv, flags=flags)
-            self.addCleanup(typedcall.untag, variable)
             self.register(variable, name=name)
             self.assertIsNone(self.value(name + "('TYPEDCALL_NONE')"), flags)
             self.assertEqual(self.value(name + "('TYPEDCALL_TEXT')"), "a text that is not short")
@@ -128,7 +127,6 @@ class Values(sql_duckdb_support.OfDuckDb, sql_connection.Values, unittest.TestCa
 
         address = ctypes.cast(give, ctypes.c_void_p).value
         typedcall.tag(f, "->s", address, flags=Flags.ACQUIRES_GIL)
-        self.addCleanup(typedcall.untag, f)
         self.register(f)
         self.refuses("UnicodeDecodeError: the result is no UTF-8", "f()")
         data.value = b"\xc3\xa9"

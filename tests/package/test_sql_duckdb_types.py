@@ -111,7 +111,6 @@ class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Tes
             return x
 
         typedcall.tag(f, [each.signature for each in entries], [each.address for each in entries], flags=entries[0].flags)
-        self.addCleanup(typedcall.untag, f)
         self.register(f, name="f")
 
     def test_the_result_has_the_type_of_what_the_values_choose(self):
