@@ -130,6 +130,4 @@ class Example(Folder):
             compile_pyx(source, self.folder)
         if build is not None:
             support.run([sys.executable, example / build, self.folder])
-        status, printed, errors = support.python(example / program, paths=[self.folder])
-        self.assertEqual(status, 0, printed + errors)
-        return printed
+        return support.python(example / program, paths=[self.folder], check=True).out

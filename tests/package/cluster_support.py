@@ -31,16 +31,12 @@ class Processes(adapter_support.Folder):
     def read(self, obj, expression, paths=None):
         """What `expression` of `found`, the obj that another process has read, or its exception is."""
         data = obj if isinstance(obj, bytes) else pickle.dumps(obj)
-        status, printed, errors = support.python(
+        return support.printed(
             "-c", READ, data.hex(), expression,
             paths=[FOLDER, self.folder] if paths is None else paths)
-        self.assertEqual(status, 0, printed + errors)
-        return printed.strip()
 
     def run_script(self, text, paths=()):
         """The lines that a script prints."""
         self.write("script.py", text)
-        status, printed, errors = support.python(
-            pathlib.Path(self.folder, "script.py"), paths=[*paths, support.MODULES.parent])
-        self.assertEqual(status, 0, printed + errors)
-        return printed.splitlines()
+        return support.printed(
+            pathlib.Path(self.folder, "script.py"), paths=[*paths, support.MODULES.parent]).splitlines()

@@ -244,10 +244,8 @@ class Cache(adapter_support.Folder):
     def run_program(self, lines, name="program.py", **environment):
         """What a new process prints, which ends well."""
         self.write(name, MAIN + textwrap.indent(lines, "    "))
-        status, printed, errors = support.python(
+        return json.loads(support.python(
             pathlib.Path(self.folder, name),
             environment={"NUMBA_CACHE_DIR": str(pathlib.Path(self.folder, "cache")),
                          "SHAPES": str(self.library), "PYTHONDONTWRITEBYTECODE": "1",
-                         "NUMBA_NUM_THREADS": "2", **environment})
-        self.assertEqual(status, 0, printed + errors)
-        return json.loads(printed)
+                         "NUMBA_NUM_THREADS": "2", **environment}, check=True).out)

@@ -143,6 +143,10 @@ def python(*arguments, check=False, **options):
     return processes.python(*arguments, check=check, **options)
 
 
+def printed(*arguments, **options):
+    """Runs this interpreter in a process of its own, which has to succeed, and returns what it printed."""
+    return processes.python(*arguments, **options).out.strip()
+
 
 def wait_for_interrupt():
     """What is raised as soon as Python looks for signals is raised here. A minute at most."""

@@ -34,8 +34,7 @@ class Examples(adapter_support.Folder):
         if library is not None and ctypes.util.find_library(library) is None:
             self.skipTest("there is no lib%s (Debian: %s)" % (library, debian))
         support.compile_module(FOLDER / "functions.cc", self.folder)
-        status, printed, errors = support.python(path, paths=[self.folder])
-        self.assertEqual((status, printed.strip()), (0, expected), errors)
+        self.assertEqual(support.printed(path, paths=[self.folder]), expected)
 
     def test_nlopt(self):
         self.check("nlopt_minimum", "NLopt: least at 1.00000, 1.00000", "nlopt", "libnlopt0")
@@ -56,10 +55,9 @@ class Examples(adapter_support.Folder):
             self.skipTest("there are no headers of GSL (Debian: libgsl-dev)")
         support.compile_module(FOLDER / "functions.cc", self.folder)
         support.compile_module(source, self.folder, flags=["-lgsl", "-lgslcblas", "-lm"])
-        status, printed, errors = support.python("-c", FROM_CPP, paths=[self.folder])
-        self.assertEqual((status, printed.splitlines()), (0, [
+        self.assertEqual(support.printed("-c", FROM_CPP, paths=[self.folder]).splitlines(), [
             "1.772453851", "ValueError: wave: x is below 0",
-            "TypeError: ball does not offer 'd->d'; it offers '*kd->d'"]), errors)
+            "TypeError: ball does not offer 'd->d'; it offers '*kd->d'"])
 
     def test_cvode(self):
         self.check("cvode_ode", "CVODE: state -0.839071, 0.544021", "sundials_cvode", "libsundials-cvode6")

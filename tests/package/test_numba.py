@@ -240,14 +240,12 @@ class Calls(unittest.TestCase):
 
 class Loading(unittest.TestCase):
     def test_nothing_is_imported_by_the_user(self):
-        status, printed, errors = support.python(
+        self.assertEqual(support.printed(
             "-c",
             "import sys, numba, typed_functions as f\n"
             "assert 'typedcall' not in sys.modules\n"
             "print(numba.njit(lambda x: f.half(x))(3.0))",
-            paths=[support.module_folder("typed_functions")],
-        )
-        self.assertEqual((status, printed.strip()), (0, "1.5"), errors)
+            paths=[support.module_folder("typed_functions")]), "1.5")
 
     HALF = """if True:
         import numba, typed_functions as f
@@ -265,10 +263,8 @@ class Loading(unittest.TestCase):
              + self.HALF[8:] + "t.register()\n" + self.HALF[8:], {}, "1.5\nTrue\n1.5"),
         ):
             with self.subTest(settings=settings):
-                status, printed, errors = support.python(
-                    "-c", code, paths=[support.module_folder("typed_functions")],
-                    environment=settings)
-                self.assertEqual((status, printed.strip()), (0, wanted), errors)
+                self.assertEqual(support.printed(
+                    "-c", code, paths=[support.module_folder("typed_functions")], environment=settings), wanted)
 
 
 class Source(unittest.TestCase):

@@ -133,12 +133,10 @@ class Sink(unittest.TestCase):
 
     def test_unpickled_in_another_process(self):
         data = pickle.dumps(typedcall.ufunc(functions.half)).hex()
-        status, printed, errors = support.python(
+        self.assertEqual(support.printed(
             "-c",
             "import pickle; print(pickle.loads(bytes.fromhex(%r))([4.0, 6.0]))" % data,
-            paths=[support.module_folder("typed_functions")],
-        )
-        self.assertEqual((status, printed.strip()), (0, "[2. 3.]"), errors)
+            paths=[support.module_folder("typed_functions")]), "[2. 3.]")
 
     def test_static_methods_are_pickled(self):
         twice = typedcall.ufunc(functions.Scaler.twice)
@@ -149,12 +147,10 @@ class Sink(unittest.TestCase):
             error = TypeError if wrong == b"Scaler.scale" else ImportError
             with self.assertRaises(error):
                 pickle.loads(pickle.dumps(twice, 4).replace(b"Scaler.twice", wrong))([1.0])
-        status, printed, errors = support.python(
+        self.assertEqual(support.printed(
             "-c",
             "import pickle; print(pickle.loads(bytes.fromhex(%r))([4.0, 6.0]))" % data.hex(),
-            paths=[support.module_folder("typed_functions")],
-        )
-        self.assertEqual((status, printed.strip()), (0, "[ 8. 12.]"), errors)
+            paths=[support.module_folder("typed_functions")]), "[ 8. 12.]")
 
     def run_script(self, text):
         """What a script prints whose function `__main__.mine` is tagged."""
