@@ -1,5 +1,5 @@
 // PyExtensibleType_FromSpec: tables as given, refusals, and C types that derive from C types.
-// What Python subclasses inherit is in inheritance_test.cc.
+// What Python subclasses inherit is in tests/inheritance.
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"
 

@@ -67,7 +67,7 @@ class Leaks(unittest.TestCase):
         base = make({1: 11})
 
         def use():
-            for bad in (lambda: make({}, (int, str)), lambda: make({}, 5),
+            for bad in (lambda: make({}, (int, str)), lambda: make({}, (base, bool)), lambda: make({}, 5),
                         lambda: Metaclass("C", (base, base), {}),
                         lambda: Metaclass("C", (base,), {"__slots__": 5})):
                 self.assertRaises(TypeError, bad)

@@ -21,16 +21,16 @@ class WhileItIsMade(unittest.TestCase):
         seen = []
 
         class P(Base):
-            def __init_subclass__(cls, **kwargs):
-                seen.append(table(bare(cls)))
+            def __init_subclass__(cls, flavour="none", **kwargs):
+                seen.append((flavour, table(bare(cls))))
 
-        class Q(Plain, P):
+        class Q(Plain, P, flavour="salt"):
             pass
 
         class R(P, Other):
             pass
 
-        self.assertEqual(seen, [BASE, BOTH])
+        self.assertEqual(seen, [("salt", BASE), ("none", BOTH)])
         check_answers(self, Q(), BASE)
         check_answers(self, R(), BOTH)
 
@@ -136,6 +136,8 @@ class WhileItIsMade(unittest.TestCase):
 
         cls = Meta("C", (Base,), {})
         check_answers(self, cls(), OTHER + slots((1, 11)))
+        behind = type("Behind", (Metaclass,), {"mro": lambda cls: [Base, Other, cls, object]})("C", (Base, Other), {})
+        check_answers(self, behind(), BOTH)
         # Its own bases are not in it, and what is not in the MRO is not inherited.
         short = type("Short", (Metaclass,), {"mro": lambda cls: [object, cls]})("S", (Base,), {})
         check_answers(self, Base.__new__(short), [])

@@ -17,10 +17,12 @@ Other = make(slots((2, 222), (3, 333)))
 Third = make(slots((3, 3333), None, (4, 4444)))
 Empty = make([])
 Override = make(slots((1, 1111)), Base)
+AnotherOverride = make(slots((1, 9)), Base)
 BASE = slots(None, (1, 11), (2, 22))
 BASE_OTHER = slots(None, (1, 11), (2, 22), (3, 333))
 OTHER_BASE = slots((2, 222), (3, 333), (1, 11))
 OVERRIDE = slots(None, (1, 1111), (2, 22))
+ANOTHER_OVERRIDE = slots(None, (1, 9), (2, 22))
 
 T = typing.TypeVar("T")
 U = typing.TypeVar("U")
@@ -92,6 +94,8 @@ simple("empty_one_first", BASE, Empty, Base)
 simple("empty_one_last", BASE, Base, Empty)
 simple("only_an_empty_one", [], Empty)
 simple("made_from_an_extensible_base_in_c", OVERRIDE, Override)
+simple("two_overrides", OVERRIDE, Override, AnotherOverride)
+simple("two_overrides_the_other_way", ANOTHER_OVERRIDE, AnotherOverride, Override)
 simple("generic_first", BASE, types.new_class("G", (Base, typing.Generic[T]))[int])
 simple("base_through_mro_entries", BASE, Plain, Entries(Base))
 simple("bases_through_mro_entries", OTHER_BASE, Entries(Other, Base))
@@ -110,6 +114,12 @@ def a_thousand_levels():
 def diamond_whose_right_arm_overrides():
     Left = type("Left", (Base,), {})
     return type("C", (Left, Override), {})
+
+
+@way(ANOTHER_OVERRIDE)
+def diamond_with_two_overrides():
+    Left = type("Left", (Base,), {})
+    return type("C", (Left, AnotherOverride, Override), {})
 
 
 @way(slots(None, (1, 1111), (2, 222), (3, 333)))
@@ -256,6 +266,28 @@ def decorator_that_makes_the_class_again():
     class X(Base):
         attribute = 5
     return X
+
+
+@way(BASE_OTHER)
+def two_metaclasses_of_ours():
+    one, two = (type(name, (Metaclass,), {}) for name in ("One", "Two"))
+    bases = one("A", (Base,), {}), two("B", (Other,), {})
+    try:
+        type("C", bases, {})
+    except TypeError as error:
+        assert "metaclass conflict" in str(error)
+    else:
+        raise AssertionError("no conflict")
+    return type("Both", (one, two), {})("C", bases, {})
+
+
+@way(OTHER_BASE)
+def a_metaclass_that_turns_the_mro_round():
+    class Meta(Metaclass):
+        def mro(cls):
+            first, *bases, last = super().mro()
+            return [first, *bases[::-1], last] if bases == [Base, Other] else super().mro()
+    return Meta("C", (Base, Other), {})
 
 
 @way(BASE)

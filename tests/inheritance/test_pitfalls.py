@@ -19,7 +19,7 @@
 #
 # Seen elsewhere
 #   Check(5) with the reference header          objects_with_bit_22
-#   `match` semantics change                    match_statement (and tests/core/test_subclassing.py)
+#   `match` semantics change                    match_statement
 #   class D(Plain, Ext): slots vanish           plain_base_first (and test_every_way.py)
 #   class G(Generic[T], Ext)                    generic_first
 #   Meta("X", (object,), {}): out of bounds     metaclass_called_on_object
