@@ -1,6 +1,5 @@
 // The consumer's functions on objects of every kind: what has no slots offers none, and nothing
-// crashes, is imported or installed on the way.
-#include <climits>
+// crashes, is imported or installed on the way. tests/inheritance has positions and special IDs.
 #include <cstring>
 #include <utility>
 
@@ -151,47 +150,6 @@ TEST(Find, ExtensibleTypesThemselvesOfferNothing) {
   ASSERT_TRUE(type) << TakeError();
   ExpectNoSlots(type.get(), "the type");
   ExpectNoSlots(Metaclass().get(), "the metaclass");
-}
-
-TEST(Find, ExpectedPosition) {
-  Ref type = MakeType({Slot(Id(1), 11), Slot(Id(2), 22), Slot(Id(3), 33)});
-  Ref object = New(type);
-  ASSERT_TRUE(object) << TakeError();
-  const Py_ssize_t positions[] = {
-      0, 1, 2, 3, 1000, -1, -3, -4, INT_MAX, PY_SSIZE_T_MAX, PY_SSIZE_T_MIN};
-  for (Py_ssize_t position : positions) {
-    EXPECT_EQ(Value(object.get(), Id(1), position), 11) << position;
-    EXPECT_EQ(Value(object.get(), Id(2), position), 22) << position;
-    EXPECT_EQ(Value(object.get(), Id(3), position), 33) << position;
-    EXPECT_EQ(Value(object.get(), Id(4), position), -1) << position;
-    EXPECT_EQ(Value(object.get(), 0, position), -1) << position;
-    EXPECT_EQ(Value(object.get(), 1, position), -1) << position;
-  }
-  EXPECT_EQ(PyCustomSlots_Check(object.get()), 1);
-  EXPECT_EQ(PyCustomSlots_Count(object.get()), 3);
-  EXPECT_EQ(PyCustomSlots_Find(object.get(), Id(2), 1), PyCustomSlots_Table(object.get()) + 1);
-}
-
-TEST(Find, SpecialIdsAreNeverFound) {
-  Ref type = MakeType({Slot(PyCustomSlot_ID_SKIP, 1), Slot(Id(2), 22)});
-  Ref object = New(type);
-  ASSERT_TRUE(object) << TakeError();
-  for (Py_ssize_t position : {-1, 0, 1, 2}) {
-    EXPECT_EQ(PyCustomSlots_Find(object.get(), PyCustomSlot_ID_SKIP, position), nullptr);
-    EXPECT_EQ(PyCustomSlots_Find(object.get(), PyCustomSlot_ID_EMPTY, position), nullptr);
-  }
-}
-
-TEST(Find, EmptyTable) {
-  Ref type = MakeType({});
-  Ref object = New(type);
-  ASSERT_TRUE(object) << TakeError();
-  EXPECT_EQ(PyCustomSlots_Check(object.get()), 1);
-  EXPECT_EQ(PyCustomSlots_Count(object.get()), 0);
-  EXPECT_EQ(PyCustomSlots_Table(object.get()), nullptr);
-  for (Py_ssize_t position : {-1, 0, 1}) {
-    EXPECT_EQ(PyCustomSlots_Find(object.get(), Id(1), position), nullptr);
-  }
 }
 
 // Who is first in its table is found by one key. The rest of the look-up would find it, too, so

@@ -7,7 +7,7 @@
 #   wrong pointer after a size mismatch         tests/core/rendezvous_test.cc TooSmall
 #   registrar, idea, version, special IDs       tests/core/slot_id_test.cc;
 #                                               special_ids_and_positions
-#   Find for 0 and 1, any expected position     special_ids_and_positions; tests/core/find_test.cc
+#   Find for 0 and 1, any expected position     special_ids_and_positions
 #   C subclassing: same ID in the child wins    tests/core/from_spec_test.cc
 #                                               ChildKeepsItsBasesPositions
 #   static C subclassing, no room               tests/static_types/static_types_test.cc Inheriting

@@ -14,6 +14,12 @@ Pointer pointer(const PyNativeCallableEntry &entry) {
   return reinterpret_cast<Pointer>(entry.funcptr);
 }
 
+/// The entry of a def that has one.
+inline PyNativeCallableEntry only(const typedcall::method &made) {
+  EXPECT_EQ(made.shape->count, 1u);
+  return made.entry(0);
+}
+
 /// The signatures of a def, joined.
 inline std::string Signatures(const typedcall::method &made) {
   std::string all;

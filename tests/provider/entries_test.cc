@@ -8,11 +8,14 @@
 #include <cstdint>
 #include <string>
 
+#include "tests/provider/entries_of.h"
 #include "tests/support/embedded.h"
 #include "typedcall/provider.h"
 
 namespace {
 
+using provider_test::only;
+using provider_test::pointer;
 using typedcall_test::TakeError;
 
 constexpr std::uintptr_t kNeedsThread = 0x0001, kMayRaise = 0x0004;
@@ -37,16 +40,6 @@ long take(PyObject *) noexcept { return 0; }
 template <class T>
 T fails() {
   throw std::out_of_range("too far");
-}
-
-PyNativeCallableEntry only(const typedcall::method &made) {
-  EXPECT_EQ(made.shape->count, 1u);
-  return made.entry(0);
-}
-
-template <class Pointer>
-Pointer pointer(const PyNativeCallableEntry &entry) {
-  return reinterpret_cast<Pointer>(entry.funcptr);
 }
 
 TEST(Signature, IsDeduced) {

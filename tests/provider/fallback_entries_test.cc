@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "tests/provider/entries_of.h"
 #include "tests/support/embedded.h"
 #include "typedcall/provider.h"
 
@@ -15,6 +16,7 @@ namespace {
 constexpr std::uintptr_t kBack = 0x0100, kNeedsThread = 0x0001, kTakesSelf = 0x0020,
                          kDiffers = 0x0080, kPure = 0x020000, kThreadSafe = 0x010000;
 
+using provider_test::pointer;
 using typedcall::def;
 using typedcall::falls_back;
 
@@ -26,11 +28,6 @@ PyNativeCallableEntry only(const typedcall::method &method) {
   EXPECT_EQ(method.shape->direct, typedcall::internal::argument_type::other)
       << "the wrapper may run Python code";
   return entry;
-}
-
-template <class Pointer>
-Pointer pointer(const PyNativeCallableEntry &entry) {
-  return reinterpret_cast<Pointer>(entry.funcptr);
 }
 
 std::optional<double> root(double x) noexcept {

@@ -7,26 +7,19 @@
 #include <limits>
 #include <string>
 
+#include "tests/provider/entries_of.h"
 #include "tests/support/embedded.h"
 #include "typedcall/provider.h"
 
 namespace {
 
+using provider_test::only;
+using provider_test::pointer;
 using typedcall_test::TakeError;
 
 constexpr std::uintptr_t kNeedsThread = 0x0001, kMayRaise = 0x0004, kReturnsStatus = 0x0010,
                          kTakesSelf = 0x0020, kDiffers = 0x0080, kThreadSafe = 0x010000,
                          kPure = 0x020000;
-
-PyNativeCallableEntry only(const typedcall::method &made) {
-  EXPECT_EQ(made.shape->count, 1u);
-  return made.entry(0);
-}
-
-template <class Pointer>
-Pointer pointer(const PyNativeCallableEntry &entry) {
-  return reinterpret_cast<Pointer>(entry.funcptr);
-}
 
 long double wide(long double, const char *, void *, const void *) noexcept { return 2; }
 PyNativeType_ComplexDouble c_complex(PyNativeType_ComplexFloat,
