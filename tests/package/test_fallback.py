@@ -10,17 +10,10 @@ import unittest
 import adapter_support
 import support
 import typedcall
+from narrow_support import outcome
 from typedcall import Flags
 
 functions = support.build("fallback_functions")
-
-
-def outcome(function, arguments):
-    try:
-        result = function(*arguments)
-    except Exception as error:
-        return type(error), str(error)
-    return type(result), result
 
 
 def entry_of(name):
@@ -40,7 +33,7 @@ class TypedFunctions(unittest.TestCase):
     def test_self(self):
         typed = typedcall.resolve(functions.at, "d->d")
         self.assertEqual(typed(4.0), 2.0)
-        self.assertEqual(outcome(typed, (-1.0,)), outcome(functions.at, (-1.0,)))
+        self.assertEqual(outcome(typed, -1.0), outcome(functions.at, -1.0))
 
     def test_who_does_not_call_boxed_is_not_offered_them(self):
         for asked in ("d->d", "d&d->i"):
@@ -56,7 +49,7 @@ class TypedFunctions(unittest.TestCase):
         for asked in ("f&d->i", "f->d"):
             typed = typedcall.resolve(functions.root, asked, casting="safe")
             self.assertEqual(typed(4.0), 2.0)
-            self.assertEqual(outcome(typed, (-1.0,)), outcome(functions.root, (-1.0,)))
+            self.assertEqual(outcome(typed, -1.0), outcome(functions.root, -1.0))
 
     @support.ON_CPYTHON  # nothing is converted
     def test_the_very_types_come_before_a_cast(self):
@@ -129,8 +122,7 @@ class Ufuncs(unittest.TestCase):
                 given = numpy.ones(length, dtype)
                 given[length // 2] = bad
                 with self.subTest(name, length=length):
-                    self.assertEqual(outcome(typedcall.ufunc(function), (given,)),
-                                     outcome(function, (bad,)))
+                    self.assertEqual(outcome(typedcall.ufunc(function), given), outcome(function, bad))
 
     def test_strided_cast_and_where(self):
         numpy = self.numpy

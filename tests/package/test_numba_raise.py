@@ -11,12 +11,12 @@ import adapter_support
 import support
 import typedcall
 from adapter_support import nopython_call as compiled
+from narrow_support import functions, outcome
 from support import leaks
 from typedcall import Flags
 
 numba = adapter_support.library("numba")
 numpy = adapter_support.library("numpy")
-functions = support.build("narrow_functions")
 others = support.build("typed_functions")
 fallbacks = support.build("fallback_functions")
 #: What raises itself, by the Python function to which it falls back, and by a check of its range: an argument and its result,
@@ -26,14 +26,6 @@ RAISING = ((functions.checked_i, 1, 1, 13, ValueError, "thirteen"),
            (fallbacks.tenfold, -1.0, -10.0, -2000.0, IndexError, "far below"),
            (functions.same_h, 1, 1, 2**15, OverflowError, "signed integer of 2 bytes"))
 LIBC = ctypes.CDLL(None)  # of which not every one has C11's threads
-
-
-def outcome(function, *arguments):
-    try:
-        result = function(*arguments)
-    except Exception as error:
-        return type(error), error.args
-    return type(result), result
 
 
 class Raising(adapter_support.NumbaCalls):
@@ -62,8 +54,6 @@ class Raising(adapter_support.NumbaCalls):
             except ZeroDivisionError:
                 raise KeyError(x)
 
-        import ctypes
-
         never = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_int))(
             lambda x, place: 1)
         typedcall.tag(mine, "i&i->i", ctypes.cast(never, ctypes.c_void_p).value,
@@ -85,8 +75,6 @@ class Raising(adapter_support.NumbaCalls):
 
         def mine(x):
             raise NotImplementedError
-
-        import ctypes
 
         # PyPy's error value.
         negated = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: -x)
