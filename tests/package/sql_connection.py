@@ -2,7 +2,9 @@
 
 import concurrent.futures
 import contextlib
+import ctypes
 import gc
+import os
 import weakref
 
 import support
@@ -76,6 +78,26 @@ class Values(Connection):
         self.assertRegex(repr(caught.exception), "MemoryError|NoMemError")
 
 
+    def test_text_results_that_are_null_or_no_utf8(self):
+        getenv = ctypes.cast(ctypes.CDLL(None).getenv, ctypes.c_void_p).value
+        self.addCleanup(os.environ.pop, "TYPEDCALL_TEXT", None)
+        # In each of the ways in which C functions are called.
+        for name, flags in (("f", 0), ("g", typedcall.Flags.THREAD_SAFE), ("h", typedcall.Flags.ACQUIRES_GIL)):
+            def variable(name):
+                return "boxed"
+
+            typedcall.tag(variable, "s->s", getenv, flags=flags)
+            self.register(variable, name=name)
+            os.environ.pop("TYPEDCALL_TEXT", None)
+            self.assertIsNone(self.value(name + "('TYPEDCALL_TEXT')"), flags)
+            for data in (b"caf\xe9", b"\xed\xa0\x80", b"1234567\xc3", b"\xc0\xaf"):
+                os.environb[b"TYPEDCALL_TEXT"] = data
+                self.refuses("UnicodeDecodeError: the result is no UTF-8", name + "('TYPEDCALL_TEXT')")
+            for text in ("", "h\u00e4, \u20ac, \U0001f40d", "a text that is not short"):
+                os.environ["TYPEDCALL_TEXT"] = text
+                self.assertEqual(self.value(name + "('TYPEDCALL_TEXT')"), text)
+
+
 class Connections(Connection):
     #: How a connection forgets a function, if it can: unregister(connection, name, count).
     unregister = None
@@ -120,6 +142,17 @@ class Connections(Connection):
             gc.collect()
             self.assertIsNone(reference(), end)
             connection.close()
+
+    def test_interrupted(self):
+        def f(x):
+            self.connection.interrupt()
+            return 1
+
+        self.register(self.falling_back(f))
+        self.register(functions.inc)
+        with self.assertRaisesRegex((self.module.Error, RuntimeError), "(?i)interrupt"):
+            self.query(self.series.format(10**8, "sum(inc(i)) + sum(case when i = 1000 then f(-1) end)"))
+        self.assertEqual(self.value("inc(1)"), 2)
 
     def test_connections_at_once(self):
         def run(_):

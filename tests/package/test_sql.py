@@ -1,8 +1,6 @@
 """typedcall.sql: what typed functions give as functions of SQLite, for all kinds of values and errors."""
 
-import ctypes
 import math
-import os
 import unittest
 
 import sql_connection
@@ -78,25 +76,6 @@ class Functions(sql_connection.Values):
         for data in (b"\xed\x9f\xbf", b"\xee\x80\x80", b"\xf4\x8f\xbf\xbf", b"\xf0\x90\x80\x80",
                      b"\xe0\xa0\x80", b"\xc2\x80"):
             self.assertEqual(self.value("same_text(CAST(? AS TEXT))", data), data.decode())
-
-    def test_text_results_that_are_null_or_no_utf8(self):
-        getenv = ctypes.cast(ctypes.CDLL(None).getenv, ctypes.c_void_p).value
-        self.addCleanup(os.environ.pop, "TYPEDCALL_TEXT", None)
-        # In each of the ways in which C functions are called.
-        for flags in (0, Flags.THREAD_SAFE, Flags.ACQUIRES_GIL):
-            def variable(name):
-                return "boxed"
-
-            typedcall.tag(variable, "s->s", getenv, flags=flags)
-            self.register(variable)
-            os.environ.pop("TYPEDCALL_TEXT", None)
-            self.assertIsNone(self.value("variable('TYPEDCALL_TEXT')"), flags)
-            for data in (b"caf\xe9", b"\xed\xa0\x80", b"1234567\xc3", b"\xc0\xaf"):
-                os.environb[b"TYPEDCALL_TEXT"] = data
-                self.refuses("UnicodeDecodeError: the result is no UTF-8", "variable('TYPEDCALL_TEXT')")
-            for text in ("", "h\u00e4, \u20ac, \U0001f40d"):
-                os.environ["TYPEDCALL_TEXT"] = text
-                self.assertEqual(self.value("variable('TYPEDCALL_TEXT')"), text)
 
     def test_every_second_and_third_byte_of_utf8_is_as_python_says(self):
         self.register(buffers.utf8_length)

@@ -132,17 +132,6 @@ class Functions(sql_connection.Connections):
         self.assertEqual(status, 0, errors)
         return output
 
-    def test_interrupted(self):
-        def f(x):
-            self.connection.interrupt()
-            return 1
-
-        self.register(self.tagged(f))
-        self.register(functions.inc)
-        with self.assertRaisesRegex(Exception, "(?i)interrupt"):
-            self.query(SERIES.format(10**6, "sum(case when i = 1000 then f('x') else inc(i) end)"))
-        self.assertEqual(self.value("inc(1)"), 2)
-
     def leaks_nothing(self, run, first, then, blocks=1000):
         """`run` is called with these numbers, and leaves no memory behind."""
         leaks.check(run, then, warm_up=first, blocks=blocks, kilobytes=8000, takes_count=True)

@@ -94,7 +94,7 @@ class Values(sql_duckdb_support.OfDuckDb, sql_connection.Values, unittest.TestCa
         found = self.query("select boxed(x || chr(0)) from (select unnest(?) as x)", texts)
         self.assertEqual(found, [(text + "\0",) for text in texts])
 
-    def test_text_results_that_are_null(self):
+    def test_text_results_of_rows_that_are_null(self):
         getenv = ctypes.cast(ctypes.CDLL(None).getenv, ctypes.c_void_p).value
         self.addCleanup(os.environ.pop, "TYPEDCALL_TEXT", None)
         os.environ["TYPEDCALL_TEXT"] = "a text that is not short"
@@ -105,8 +105,6 @@ class Values(sql_duckdb_support.OfDuckDb, sql_connection.Values, unittest.TestCa
 
             typedcall.tag(variable, "s->s", getenv, flags=flags)
             self.register(variable, name=name)
-            self.assertIsNone(self.value(name + "('TYPEDCALL_NONE')"), flags)
-            self.assertEqual(self.value(name + "('TYPEDCALL_TEXT')"), "a text that is not short")
             # Beside rows that have one, with and without NULL among the arguments.
             for names in ("['TYPEDCALL_TEXT', 'TYPEDCALL_NONE', null]",
                           "['TYPEDCALL_TEXT', 'TYPEDCALL_NONE']"):
@@ -114,23 +112,6 @@ class Values(sql_duckdb_support.OfDuckDb, sql_connection.Values, unittest.TestCa
                                    " where i %% 3 < len(%s))" % (name, names, names))
                 self.assertGreater(len(found), 3000)
                 self.assertEqual(found, [(each, os.environ.get(each or "")) for each, _ in found])
-
-    def test_text_that_is_no_utf8(self):
-        data = ctypes.create_string_buffer(b"\xff\xfe")
-
-        @ctypes.CFUNCTYPE(ctypes.c_void_p)
-        def give():
-            return ctypes.addressof(data)
-
-        def f():
-            return "boxed"
-
-        address = ctypes.cast(give, ctypes.c_void_p).value
-        typedcall.tag(f, "->s", address, flags=Flags.ACQUIRES_GIL)
-        self.register(f)
-        self.refuses("UnicodeDecodeError: the result is no UTF-8", "f()")
-        data.value = b"\xc3\xa9"
-        self.assertEqual(self.value("f()"), "\u00e9")
 
     def test_blobs(self):
         self.register(buffers.hash, name="typed_hash")

@@ -5,7 +5,6 @@ import concurrent.futures
 import os
 import pathlib
 import sys
-import unittest
 
 import adapter_support
 import sql_connection
@@ -120,18 +119,6 @@ class Connections(sql_duckdb_support.OfDuckDb, sql_connection.Connections, adapt
 
         self.register(self.falling_back(f))
         self.assertEqual(self.value("f(-1)"), 1.0)
-        self.assertEqual(self.value("inc(1)"), 2)
-
-    def test_interrupted(self):
-        def f(x):
-            self.connection.interrupt()
-            return 1
-
-        self.register(self.falling_back(f))
-        self.register(functions.inc)
-        with self.assertRaisesRegex((duckdb.Error, RuntimeError), "(?i)interrupt"):
-            self.query("select sum(inc(i)) + sum(case when i = 10 then f(-1) end)"
-                       " from range(100000000) t(i)")
         self.assertEqual(self.value("inc(1)"), 2)
 
     def test_threads_of_duckdb(self):
