@@ -4,7 +4,6 @@ import copy
 import importlib
 import pickle
 import sys
-import unittest
 
 from both_modules import InCpp, InCython
 

@@ -6,7 +6,6 @@ import collections
 import dataclasses
 import gc
 import typing
-import unittest
 import weakref
 
 from both_modules import InCpp, InCython

@@ -1,6 +1,5 @@
 # `__customslots__`: a class body that adds or overrides slots, what it may contain, and who keeps
 # the pointers alive.
-import abc
 import collections
 import dataclasses
 import enum

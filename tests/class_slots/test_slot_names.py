@@ -2,7 +2,7 @@
 import unittest
 
 from at_once import at_once
-from slot_tools import Metaclass, find, id_by_name, make
+from slot_tools import find, id_by_name, make
 
 
 class Names(unittest.TestCase):

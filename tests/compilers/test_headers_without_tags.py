@@ -3,7 +3,6 @@ import glob
 import os
 import re
 import sysconfig
-import unittest
 
 import compilers
 import processes

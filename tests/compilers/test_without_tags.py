@@ -2,7 +2,6 @@
 consumer, beside a provider with tags. test_headers_without_tags.py compiles every header."""
 import re
 import sys
-import unittest
 
 import processes
 import without_tags

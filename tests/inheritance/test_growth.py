@@ -1,7 +1,6 @@
 # Thousands of classes made, subclassed in every common way and dropped leave nothing after the first
 # two thousand: no blocks, no references and no resident memory.
 import os
-import sys
 import unittest
 
 import foreign_classes as foreign

@@ -2,7 +2,6 @@
 # was compiled apart finds their native functions, also on instances of Python subclasses.
 import sys
 import threading
-import time
 import unittest
 
 import slot_consumer as consumer

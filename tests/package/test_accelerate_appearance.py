@@ -6,7 +6,6 @@ import pickle
 import sys
 import traceback
 import types
-import unittest
 
 import support
 from accelerated import ON_PYPY, Accelerated

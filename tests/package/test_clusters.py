@@ -7,7 +7,6 @@ import pathlib
 import pickle
 import pickletools
 import sys
-import unittest
 
 import adapter_support
 import cluster_support

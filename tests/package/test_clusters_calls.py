@@ -6,7 +6,6 @@ import concurrent.futures
 import importlib
 import pickle
 import sys
-import unittest
 
 import cluster_support
 import support

@@ -1,7 +1,5 @@
 """Typed functions, ufuncs and Numba code on a Dask cluster of processes on this machine."""
 
-import unittest
-
 import adapter_support
 import cluster_support
 

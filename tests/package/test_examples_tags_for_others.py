@@ -3,7 +3,6 @@ pip have them."""
 
 import pathlib
 import shutil
-import unittest
 
 import adapter_support
 import support

@@ -2,7 +2,6 @@
 such a cycle alive."""
 import sys
 import sysconfig
-import unittest
 
 import support
 from test_lifetimes import Process

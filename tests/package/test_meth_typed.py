@@ -1,6 +1,5 @@
 """examples/meth_typed: the module of the post that METH_TYPED comes from, as it is printed, and the header
 with the post's names. On PyPy accelerate() is what the post's patch was."""
-import unittest
 
 import adapter_support
 import support

@@ -2,7 +2,6 @@
 of the range that raises the wrapper's OverflowError, doubles rounded to float."""
 
 import ctypes
-import unittest
 
 import adapter_support
 import support

@@ -2,7 +2,6 @@
 compiled anew."""
 
 import pathlib
-import unittest
 
 import adapter_support
 import support

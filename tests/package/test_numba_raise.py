@@ -5,7 +5,6 @@ import concurrent.futures
 import ctypes
 import signal
 import sys
-import unittest
 
 import adapter_support
 import support

@@ -2,7 +2,6 @@
 them."""
 import copy
 import pickle
-import unittest
 
 import typedcall
 from accelerated import ON_PYPY, Accelerated, Index, Real

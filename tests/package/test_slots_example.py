@@ -1,6 +1,5 @@
 """examples/slots with NumPy: the demo prints what its README says; numpy.ndarray has a vtable as a foreign slot,
 and a subclass has it as its own."""
-import unittest
 
 import adapter_support
 import support

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-import unittest
 
 import support
 from command_line import MODULES, CommandLine
