@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import MutableMapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from typedcall.record.records import Entry
 from typedcall.tools.identity import IdentityTable
@@ -13,13 +13,12 @@ from typedcall.tools.parameters import Parameters, parameters_of
 __all__ = ["find_shim", "wrapper_of"]
 
 
-class _Shim:
+class _Shim(NamedTuple):
     """What is known of a function that was put in the place of another."""
 
-    def __init__(self, wrapper: Any, entries: list[Entry], parameters: Parameters | None) -> None:
-        self.wrapper = wrapper
-        self.entries = entries
-        self.parameters = parameters
+    wrapper: Any
+    entries: list[Entry]
+    parameters: Parameters | None
 
 
 _shims: IdentityTable[_Shim] = IdentityTable()
@@ -36,20 +35,16 @@ def wrapper_of(function: Any) -> Any:
 
 def find_shim(wrapper: Any, entries: list[Entry]) -> Any:
     """The one shim of a function, whatever the names it has; None if there can be none."""
-    with _making.lock:
-        return _find_shim(wrapper, entries)
-
-
-def _find_shim(wrapper: Any, entries: list[Entry]) -> Any:
     from typedcall.pypy.shims import make_shim
 
-    shim = _shim_of.get(id(wrapper))
-    known = _shims.get(shim)
-    parameters = parameters_of(wrapper)
-    if known is not None and known.entries == entries and repr(known.parameters) == repr(parameters):
+    with _making.lock:
+        shim = _shim_of.get(id(wrapper))
+        known = _shims.get(shim)
+        parameters = parameters_of(wrapper)
+        if known is not None and known.entries == entries and repr(known.parameters) == repr(parameters):
+            return shim
+        shim = make_shim(wrapper, entries)
+        if shim is not None:
+            _shims.put(shim, _Shim(wrapper, entries, parameters))
+            _shim_of[id(wrapper)] = shim
         return shim
-    shim = make_shim(wrapper, entries)
-    if shim is not None:
-        _shims.put(shim, _Shim(wrapper, entries, parameters))
-        _shim_of[id(wrapper)] = shim
-    return shim

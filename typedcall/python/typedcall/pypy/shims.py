@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import keyword
+import unicodedata
 from collections.abc import Sequence
 from typing import Any, Callable, NamedTuple
 
 from typedcall.pypy.buffers import release, taker
 from typedcall.pypy.pointers import native_pointer, new_place, says_threads, why_not
-from typedcall.record.choice import in_order
-from typedcall.record.codes import is_buffer, kind_of, pointee, rank
+from typedcall.record.choice import Kind, steps_of_kinds
+from typedcall.record.codes import is_buffer, kind_of, pointee
 from typedcall.record.records import Entry
 from typedcall.tools.foreign import text_attribute
 from typedcall.tools.parameters import MISSING, Parameters, constant_of, parameters_of, signature_of
@@ -32,25 +33,20 @@ class _Choice(NamedTuple):
     usable: bool
 
 
-def _rank(python_type: str, letters: str) -> int | None:
-    """How well such an object suits a parameter; None if it does not."""
-    if python_type in _KINDS:
-        return rank(_KINDS[python_type], letters)
-    return 0 if python_type == _python_type(letters) else None
-
-
-def _python_type(letters: str) -> str:
-    """What else it takes (objects, strings) is of no type that a shim looks for; a buffer is asked."""
-    return "*" + pointee(letters) if is_buffer(letters) else _PYTHON_TYPES.get(kind_of(letters), kind_of(letters))
+def _types(entry: Entry) -> tuple[str, ...]:
+    """The Python types of its arguments; a shim looks for none of the others (objects, strings), and asks for a buffer."""
+    return tuple("*" + pointee(each) if is_buffer(each) else _PYTHON_TYPES.get(kind_of(each), kind_of(each))
+                 for each in entry.python_types()[0])
 
 
 def _first(types: tuple[str, ...], entries: Sequence[Entry]) -> Entry:
     """Returns the entry that the wrapper tries first for these types: `d` before `f` for a float, and perhaps one that has
     other types."""
-    rows = [(entry, list(map(_rank, types, entry.python_types()[0]))) for entry in entries
-            if len(entry.python_types()[0]) == len(types)]
-    suited = [(entry, [each for each in row if each is not None]) for entry, row in rows if None not in row]
-    return suited[in_order([ranks for _, ranks in suited])[0]][0]
+    alike = [entry for entry in entries
+             if all(own == each or each in _KINDS for own, each in zip(_types(entry), types))]
+    kinds = [Kind(_KINDS.get(each, "LEFT_OUT")) for each in types]
+    at: int = steps_of_kinds([entry.python_types()[0] for entry in alike], kinds, is_alone=False)[0].overload
+    return alike[at]
 
 
 def _choices(entries: Sequence[Entry]) -> list[_Choice]:
@@ -59,11 +55,10 @@ def _choices(entries: Sequence[Entry]) -> list[_Choice]:
     has other types, keeps its place: those types are its own."""
     found: dict[tuple[str, ...], _Choice] = {}
     for entry in entries:
-        types = tuple(map(_python_type, entry.python_types()[0]))
+        types = _types(entry)
         if types not in found:
             first = _first(types, entries)
-            is_own = types == tuple(map(_python_type, first.python_types()[0]))
-            found[types] = _Choice(types, first, is_own and why_not(first) is None)
+            found[types] = _Choice(types, first, types == _types(first) and why_not(first) is None)
     # One that takes objects may want any at all: which one wins then is for the wrapper to say.
     any_object = {len(types) for types in found if "object" in types}
     # As one of pointers may want the same exporters as one of buffers, and a text is a string, too.
@@ -75,13 +70,7 @@ def _choices(entries: Sequence[Entry]) -> list[_Choice]:
 def _is_own_name(name: str) -> bool:
     """Can code have it that is none of the names of a shim's own, and stays the same there? Signatures have
     others: Python code has names in the form NFKC."""
-    if type(name) is not str or name.startswith("_"):
-        return False
-    if name.isascii():
-        return True
-    import unicodedata
-
-    return unicodedata.normalize("NFKC", name) == name
+    return type(name) is str and not name.startswith("_") and unicodedata.normalize("NFKC", name) == name
 
 
 def _named(parameters: Parameters | None, choices: Sequence[_Choice]) -> list[Any] | None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from typedcall.record.codes import kind_of, range_of, rank
 
-__all__ = ["Kind", "Step", "Suited", "fit_of", "in_order", "makes_floating", "steps", "steps_of_kinds"]
+__all__ = ["Kind", "Step", "Suited", "fit_of", "makes_floating", "steps", "steps_of_kinds"]
 
 #: How a bool's parameter that is alone suits what is no bool, for its truth.
 _TRUTH = 3
@@ -60,7 +60,7 @@ def makes_floating(letters: str) -> bool:
     return kind_of(letters) in ("floating", "complex")
 
 
-def in_order(ranks: list[list[int]]) -> list[int]:
+def _in_order(ranks: list[list[int]]) -> list[int]:
     """The numbers of these rows, each of which suits: the least worst rank first, among equals the first that no
     other one beats, which is at least as good in every argument and better in one."""
     left, ordered = list(range(len(ranks))), []
@@ -84,7 +84,7 @@ def steps(suited: list[Suited]) -> list[Step]:
     overload is too narrow for is not made floating by another."""
     made: list[Step] = []
     misfits: dict[int, bool | None] = {}
-    for at in in_order([each.ranks for each in suited]):
+    for at in _in_order([each.ranks for each in suited]):
         overload, _, own, becomes = suited[at]
         floating = {i for i, is_floating in enumerate(becomes) if is_floating}
         fits = [misfits.get(i, True) if i in floating else fit for i, fit in enumerate(own)]
