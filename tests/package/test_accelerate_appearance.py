@@ -104,12 +104,13 @@ class Appearance(Accelerated):
         self.assertEqual(Holder().inc(4), 5)
 
     def test_traceback_has_no_frame_of_the_shim(self):
-        try:
-            self.functions.inc("x")
-        except TypeError as error:
-            names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
-            self.assertEqual(names, ["test_traceback_has_no_frame_of_the_shim"])
-            self.assertIsNone(error.__context__)
+        for function, args in (self.functions.inc, ("x",)), (self.counting.mix, ()):
+            try:
+                function(*args)
+            except TypeError as error:
+                names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+                self.assertEqual(names, ["test_traceback_has_no_frame_of_the_shim"])
+                self.assertIsNone(error.__context__)
         try:
             self.functions.inc(2**63)
         except OverflowError as error:

@@ -4,7 +4,7 @@ import copy
 import pickle
 
 import typedcall
-from accelerated import ON_PYPY, Accelerated, Index, Real
+from accelerated import ON_PYPY, Accelerated, Index, Real, outcome
 from typedcall import Flags
 
 SIMPLE = Flags.PURE | Flags.THREAD_SAFE | Flags.SHORT
@@ -44,6 +44,14 @@ class Resolve(Accelerated):
         self.assertEqual(self.calls(f, 1.5, 2, 2.5, 3), (1, 0))
         self.assertEqual(self.calls(f, 1, True, Real(), Index()), (1, 0))
         self.assertEqual(self.calls(f.pointer, 1.5, 2, 2.5, 3), (1, 0))
+
+    def test_subclasses_that_convert_themselves(self):
+        own = {"__float__": lambda self: 9.0, "__index__": lambda self: 9, "__bool__": lambda self: False}
+        for name, signature in (("half", "d->d"), ("half_float", "f->f"), ("inc", "l->l")):
+            for base in (float, int, str):
+                value = type("Own", (base,), own)("1")
+                self.assertEqual(outcome(typedcall.resolve(getattr(self.functions, name), signature), (value,)),
+                                 outcome(self.boxed[name], (value,)), (name, base))
 
     def test_nothing_is_converted(self):
         with self.assertRaises(TypeError):

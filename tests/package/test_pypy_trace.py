@@ -15,13 +15,14 @@ import {module} as module
 
 original = module.{name}
 assert typedcall.accelerate(module)
-calls = dict(shim=module.{name}, pointer=typedcall.resolve(original, {signature!r}).pointer)
+resolved = typedcall.resolve(original, {signature!r})
+calls = dict(shim=module.{name}, resolved=resolved, pointer=resolved.pointer)
 
 text = """
 def loop_to_look_at(n):
     x = {start}
     for i in range(n):
-        x = call(x)
+        x = call({argument})
     return x
 """
 for _ in range(6):  # compiled each time anew
@@ -46,8 +47,10 @@ def operations(log):
 
 @ON_PYPY
 class Trace(unittest.TestCase):
-    def trace(self, way, module="typed_functions", name="inc", signature="l->l", start="0", expected="5000"):
-        code = LOOP.format(way=way, module=module, name=name, signature=signature, start=start, expected=expected)
+    def trace(self, way, module="typed_functions", name="inc", signature="l->l", start="0", expected="5000",
+              argument="x"):
+        code = LOOP.format(way=way, module=module, name=name, signature=signature, start=start, expected=expected,
+                           argument=argument)
         with tempfile.TemporaryDirectory() as folder:
             log = pathlib.Path(folder, "log")
             status, output, errors = support.python(
@@ -78,6 +81,9 @@ class Trace(unittest.TestCase):
         # Types, counts and what is caught take nothing: no guard is there that the pointer has not.
         self.assertEqual({name: count for name, count in of_shim.items() if "guard" in name},
                          {name: count for name, count in of_pointer.items() if "guard" in name})
+
+    def test_a_resolved_function_converts_an_int(self):
+        self.check("resolved", 1, name="half", signature="d->d", argument="i", expected="2499.5")
 
     def test_what_falls_back(self):
         _, text = self.check("shim", 1, module="fallback_functions", name="root", signature="d->d", start="2.0",

@@ -11,7 +11,7 @@ from typedcall.pypy.shims import direct_call
 from typedcall.record.records import Entry, Flags
 from typedcall.tools.foreign import text_attribute, type_name
 from typedcall.tools.locks import RenewedLock
-from typedcall.tools.parameters import Arrangement, arrange, arrangement_of, has_keyword_only
+from typedcall.tools.parameters import Arrangement, arrange, arrangement_of, by_position
 
 __all__ = ["TypedFunction"]
 
@@ -33,10 +33,10 @@ class TypedFunction:
         "__name__",
         "_arrangement",
         "_asked",
+        "_boxed",
         "_call",
         "_can",
         "_casting",
-        "_has_keyword_only",
         "_keep_alive",
         "_count",
         "_falls_back",
@@ -67,7 +67,7 @@ class TypedFunction:
         self._count = len(entry.python_types()[0])
         self._falls_back = entry.view().verdict == "FALLS_BACK"
         self._arrangement: Arrangement | None = None
-        self._has_keyword_only = has_keyword_only(function)
+        self._boxed = by_position(function)
         if self._reason is None:
             self.pointer = native_pointer(entry.signature, entry.address, entry.keep_alive)
             # The GIL keeps threads apart, those that call the wrapper, too. What a tag names may be a callback of
@@ -84,7 +84,7 @@ class TypedFunction:
     reduce: ClassVar[Callable[..., Any]]
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        if keywords or self._has_keyword_only or len(args) != self._count:
+        if keywords or self._boxed is not self.callable or len(args) != self._count:
             return self._arrange_and_call(args, keywords)
         return self._call(*args)
 
@@ -100,19 +100,15 @@ class TypedFunction:
             if not self._falls_back:
                 raise
             return self.callable(*args, **keywords)  # knows better
-        if not self._falls_back:
-            return self._call(*values)
-        return self._convert_and_call(*values, boxed=lambda: self.callable(*args, **keywords))
+        return self._call(*values)
 
-    def _convert_and_call(self, *args: Any, boxed: Callable[[], Any] | None = None) -> Any:
+    def _convert_and_call(self, *args: Any) -> Any:
         if self._is_alone:
             with _alone.lock:
                 result = self._native(*args)
         else:
             result = self._native(*args)
-        if result is not NotImplemented:
-            return result
-        return self.callable(*args) if boxed is None else boxed()
+        return self._boxed(*args) if result is NotImplemented else result
 
     def _refuse(self, *args: Any) -> Any:
         raise TypeError(

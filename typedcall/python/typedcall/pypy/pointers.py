@@ -62,8 +62,5 @@ def _parameter(letters: str) -> str:
 
 def new_place(entry: Entry) -> Callable[[], Any]:
     """Makes the places where an entry that falls back puts its values."""
-    result, new = entry.python_types()[1], ffi().new
-    if result == "v":
-        return lambda: None
-    ctype = ffi().typeof(f"{_c_type(result)} *")
-    return lambda: new(ctype)
+    ctype = ffi().typeof(f"{_c_type(entry.python_types()[1])} *")
+    return lambda: ffi().new(ctype)

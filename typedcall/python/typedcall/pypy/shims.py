@@ -6,7 +6,11 @@ import contextlib
 import keyword
 import unicodedata
 from collections.abc import Sequence
+from operator import index
+from types import ModuleType
 from typing import Any, Callable, NamedTuple
+
+import __pypy__  # type: ignore[import-not-found,unused-ignore]
 
 from typedcall.pypy.buffers import release, taker
 from typedcall.pypy.pointers import native_pointer, new_place, says_threads, why_not
@@ -24,6 +28,15 @@ _PYTHON_TYPES = {"bool": "_bool", "signed": "_int", "unsigned": "_int", "floatin
 #: The kinds of values, of typedcall/overload_choice.h, that these types are.
 _KINDS = {"_bool": "BOOL", "_int": "INT", "_float": "FLOAT"}
 
+#: For a parameter of such a type: the test for objects that are converted, and the value as the wrapper makes it.
+#: cffi asks `__float__` as PyFloat_AsDouble() does, but for a subclass of float, which only old versions ask. For an
+#: int it would ask `__int__`.
+_CONVERSIONS = {
+    "_bool": ("True", "_bool({})"),
+    "_int": ("_hasattr(_type({}), '__index__')", "_index({})"),
+    "_float": ("(_type({0}) is _float or _hasattr(_type({0}), '__float__') and not _issubclass(_type({0}), _float))", "{}"),
+}
+
 
 class _Choice(NamedTuple):
     """One entry as a branch: the Python types that its arguments have."""
@@ -31,6 +44,8 @@ class _Choice(NamedTuple):
     types: tuple[str, ...]
     entry: Entry
     usable: bool
+    #: Does it take all arguments that can be converted to its types, or those of the types alone?
+    converts: bool = False
 
 
 def _types(entry: Entry) -> tuple[str, ...]:
@@ -73,49 +88,33 @@ def _is_own_name(name: str) -> bool:
     return type(name) is str and not name.startswith("_") and unicodedata.normalize("NFKC", name) == name
 
 
-def _named(parameters: Parameters | None, choices: Sequence[_Choice]) -> list[Any] | None:
-    """The defaults of a shim that has the callable's own parameters, as the C types have them; None where
+def _defaults(parameters: Parameters | None, choices: Sequence[_Choice]) -> list[Any]:
+    """The defaults of a shim that has the callable's own parameters, as the C types have them; none where
     it has to take *args and **keywords."""
     if parameters is None or not all(map(_is_own_name, parameters.names)):
-        return None
+        return []
     count = len(parameters.names)
     if parameters.positional_only == count and not any(parameters.optional):
-        return None  # the wrapper knows what to say of keywords
+        return []  # the wrapper knows what to say of keywords
     whole = [choice for choice in choices if len(choice.types) == count]
     if not whole or any(len(choice.types) > count for choice in choices):
-        return None
+        return []
     defaults = []
     for i, (optional, default) in enumerate(zip(parameters.optional, parameters.defaults)):
         # Overloads have a default each in its own type: which one, the wrapper says.
         if optional and len({choice.types[i] for choice in whole}) > 1:
-            return None
+            return []
         try:
             letters = whole[0].entry.python_types()[0][i]
             defaults.append(constant_of(letters, default) if optional else MISSING)
         except ValueError:
-            return None
+            return []
     return defaults
-
-
-def _head(name: str, parameters: Parameters) -> tuple[str, str]:
-    """The line that defines such a shim, which takes faulty calls, too, and the call of the wrapper with
-    all arguments."""
-    listed, passed = [], []
-    for i, each in enumerate(parameters.names):
-        if i == parameters.positional:
-            listed.append("*_rest")
-        listed.append(f"{each}=_default{i}")
-        passed.append(each if i < parameters.positional else f"{each}={each}")
-        if i == parameters.positional_only - 1:
-            listed.append("/")
-    if parameters.positional == len(parameters.names):
-        listed.append("*_rest")
-    return f"def {name}({', '.join(listed)}, **_keywords):", f"_boxed({', '.join(passed)})"
 
 
 def _refuser(wrapper: Any, parameters: Parameters, defaults: list[Any]) -> Callable[..., Any]:
     """Calls the wrapper of a shim where arguments are missing, or too many: it says what is wrong. What is
-    the default is as if it had not been passed."""
+    the default is as if it had not been passed. It does not show in tracebacks."""
     names, positional = parameters.names, parameters.positional
 
     def refused(values: tuple[Any, ...], rest: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -125,36 +124,40 @@ def _refuser(wrapper: Any, parameters: Parameters, defaults: list[Any]) -> Calla
         by_name = {names[i]: values[i] for i in range(first, len(names)) if values[i] is not defaults[i]}
         return wrapper(*values[:first], *rest, **{**keywords, **by_name})
 
-    return refused
+    return __pypy__.hidden_applevel(refused)  # type: ignore[no-any-return]
 
 
-def _branch(
-    i: int, choice: _Choice, arguments: Sequence[str], tests_of_defaults: Sequence[str] = ()
-) -> list[str]:
-    """Calls the C function where the types are its own."""
+def _falls_back(choice: _Choice) -> bool:
+    return choice.entry.view().verdict == "FALLS_BACK"
+
+
+def _branch(i: int, choice: _Choice, arguments: Sequence[str], left_out: Sequence[str]) -> list[str]:
+    """Calls the C function where the types are its own, or can be made so."""
     buffers = [at for at, each in enumerate(choice.types) if each[0] == "*"]
-    tests = [f"_type({argument}) is {each}" for argument, each
-             in zip(arguments, choice.types) if each[0] != "*"]
-    tests += tests_of_defaults
+    tests, passed = [], []
+    for at, (argument, each) in enumerate(zip(arguments, choice.types)):
+        if at in buffers:
+            passed.append(f"_b{at}, _len(_b{at})")
+            continue
+        test, value = _CONVERSIONS[each] if choice.converts else (f"_type({{}}) is {each}", "{}")
+        tests.append(test.format(argument))
+        passed.append(value.format(argument))
+    tests += left_out
     _, result = choice.entry.python_types()
-    passed = [f"_b{at}, _len(_b{at})" if at in buffers else argument
-              for at, argument in enumerate(arguments)]
     called = [f"return _native{i}({', '.join(passed)})"]
-    if choice.entry.view().verdict == "FALLS_BACK":
+    if _falls_back(choice):
         called = [f"if not _native{i}({', '.join(passed)}):", "    return None"]
         if result != "v":
             # Used again, for to make one takes longer than the call. Other threads run
-            # meanwhile, so it is nobody else's until then. The JIT takes what is in a closure
-            # for constant only until the first call that it does not see through: hence locals.
+            # meanwhile, so no other call has it until then.
             called = [
-                f"_call, _places = _native{i}, _free{i}",
                 "try:",
-                "    _value = _places.pop()",
+                f"    _value = _free{i}.pop()",
                 "except _IndexError:",
                 f"    _value = _place{i}()",
-                f"if not _call({', '.join([*passed, '_value'])}):",
+                f"if not _native{i}({', '.join([*passed, '_value'])}):",
                 "    _result = _value[0]",
-                "    _places.append(_value)",
+                f"    _free{i}.append(_value)",
                 "    return _result",
             ]
     called = ["try:", *("    " + line for line in called), "except _OverflowError:", "    pass"]
@@ -166,62 +169,41 @@ def _branch(
     return ["if %s:" % (" and ".join(tests) or "True"), *("    " + line for line in called)]
 
 
-def _source(name: str, choices: Sequence[_Choice], parameters: Parameters | None, positional: int) -> str:
-    """Closure cells, because the globals of a plain `exec` are four times as slow. With `parameters` the
-    shim has these, else it takes whatever comes, and calls natively with up to `positional` arguments."""
-    natives = "".join(f", _native{i}, _place{i}, _free{i}, _take{i}" for i in range(len(choices)))
-    count = len(parameters.names) if parameters is not None else 0
-    defaults = ", _refused" * bool(count) + "".join(f", _default{i}" for i in range(count))
-    lines = [
-        "def _make(_type, _bool, _int, _float, _len, _OverflowError, _IndexError, _release, "
-        f"_boxed, _missing{natives}{defaults}):",
-    ]
-    if parameters is not None:
-        head, boxed = _head(name, parameters)
-        lines += [f"    {head}", "        if not _rest and not _keywords:"]
-        # What leaves out the last parameters does what the whole function does with their defaults, and may
-        # be quicker where that falls back.
-        whole = [choice for choice in choices if len(choice.types) == count]
-        falls_back = any(choice.entry.view().verdict == "FALLS_BACK" for choice in whole)
+def _source(name: str, choices: Sequence[_Choice], parameters: Parameters | None) -> str:
+    """With `parameters` the shim has these, and takes faulty calls, too; else it takes whatever comes."""
+    if parameters is None:
+        lines = [f"def {name}(*_args, **_keywords):", "    if not _keywords:"]
         for i, choice in enumerate(choices):
-            if choice not in whole and falls_back and choice.entry.view().verdict != "FALLS_BACK":
-                kept = len(choice.types)
-                tests = [f"{each} is _default{at}" for at, each in enumerate(parameters.names) if at >= kept]
-                lines += ["            " + line for line
-                          in _branch(i, choice, parameters.names[:kept], tests)]
-        for i, choice in enumerate(choices):
-            if choice in whole:
-                lines += ["            " + line for line in _branch(i, choice, parameters.names)]
-        needed = [f"{each} is not _missing" for each, optional
-                  in zip(parameters.names, parameters.optional) if not optional]
-        lines += [
-            f"            if {' and '.join(needed) or 'True'}:",
-            f"                return {boxed}",
-            f"        return _refused(({', '.join(parameters.names)},), _rest, _keywords)",
-            f"    return {name}",
-            "",
-        ]
-        return "\n".join(lines)
-    lines += [f"    def {name}(*args, **keywords):", "        if not keywords:"]
-    for arity in sorted({len(choice.types) for choice in choices if len(choice.types) <= positional}):
-        arguments = [f"_{i}" for i in range(arity)]
-        lines.append(f"            if _len(args) == {arity}:")
-        if arity:
-            lines.append("                {}, = args".format(", ".join(arguments)))
-        for i, choice in enumerate(choices):
-            if len(choice.types) == arity:
-                lines += ["                " + line for line in _branch(i, choice, arguments)]
-    lines += ["        return _boxed(*args, **keywords)", f"    return {name}", ""]
-    return "\n".join(lines)
+            arguments = [f"_{at}" for at in range(len(choice.types))]
+            lines += [f"        if _len(_args) == {len(arguments)}:",
+                      f"            ({''.join(each + ', ' for each in arguments)}) = _args"]
+            lines += ["            " + line for line in _branch(i, choice, arguments, [])]
+        return "\n".join([*lines, "    return _boxed(*_args, **_keywords)"])
+    names, positional = parameters.names, parameters.positional
+    listed = [f"{each}=_default{i}" for i, each in enumerate(names)]
+    listed.insert(positional, "*_rest")
+    if parameters.positional_only:
+        listed.insert(parameters.positional_only, "/")
+    lines = [f"def {name}({', '.join(listed)}, **_keywords):", "    if not _rest and not _keywords:"]
+    for i, choice in enumerate(choices):
+        kept = len(choice.types)
+        left_out = [f"{each} is _default{at}" for at, each in enumerate(names) if at >= kept]
+        lines += ["        " + line for line in _branch(i, choice, names[:kept], left_out)]
+    needed = [f"{each} is not _missing" for each, optional in zip(names, parameters.optional) if not optional]
+    passed = [*names[:positional], *(f"{each}={each}" for each in names[positional:])]
+    return "\n".join([
+        *lines,
+        f"        if {' and '.join(needed) or 'True'}:",
+        f"            return _boxed({', '.join(passed)})",
+        f"    return _refused(({', '.join(names)},), _rest, _keywords)",
+    ])
 
 
 def _copy_names(shim: Any, wrapper: Any) -> None:
     """To be done before it is made a builtin function, whose names are read-only."""
     for name in ("__module__", "__name__", "__qualname__", "__doc__"):
-        try:
+        with contextlib.suppress(AttributeError, TypeError):
             setattr(shim, name, getattr(wrapper, name))
-        except (AttributeError, TypeError):
-            pass
     shim.__wrapped__ = wrapper
     text = text_attribute(wrapper, "__text_signature__")
     if text is None:
@@ -231,47 +213,54 @@ def _copy_names(shim: Any, wrapper: Any) -> None:
         shim.__signature__ = signature_of(wrapper)
 
 
-def _compile(
-    wrapper: Any, choices: Sequence[_Choice], parameters: Parameters | None = None
-) -> Any:
-    """Compiled for each function: the JIT then knows the closure of each piece of code."""
-    # What goes by name only goes to the wrapper, unless the shim has these names.
-    positional = parameters.positional if parameters is not None else max(len(choice.types) for choice in choices)
-    defaults = _named(parameters, choices)
-    if defaults is None or parameters is None:
-        parameters, defaults = None, []
-    else:
-        defaults.insert(0, _refuser(wrapper, parameters, defaults[:]))
+def _compile(wrapper: Any, choices: Sequence[_Choice], parameters: Parameters | None) -> Any:
+    """Compiled for each function: the JIT then knows the globals of each piece of code."""
+    defaults = _defaults(parameters, choices)
+    if parameters is not None and not defaults:
+        # What goes by name only goes to the wrapper, unless the shim has these names.
+        choices = [choice for choice in choices if len(choice.types) <= parameters.positional]
+        parameters = None
     name = text_attribute(wrapper, "__name__") or ""
     taken = parameters.names if parameters is not None else ()
     if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_") or name in taken:
         name = "shim"  # the name in profiles, and none of those that the code uses
-    namespace: dict[str, Any] = {}
-    file = "<typedcall shim of %s>" % (text_attribute(wrapper, "__qualname__") or name)
-    exec(compile(_source(name, choices, parameters, positional), file, "exec"), namespace)
-    natives: list[Any] = []
-    for entry in (choice.entry for choice in choices):
-        place = new_place(entry) if entry.view().verdict == "FALLS_BACK" else None
-        takers = [taker(each) if is_buffer(each) else None for each in entry.python_types()[0]]
-        natives += [native_pointer(entry.signature, entry.address), place, [], takers]
-    return namespace["_make"](
-        type, bool, int, float, len, OverflowError, IndexError, release, wrapper, MISSING,
-        *natives, *defaults
+    # A module's namespace, because the globals of a plain `exec` are four times as slow.
+    namespace = vars(ModuleType(name))
+    namespace.update(
+        _type=type, _bool=bool, _int=int, _float=float, _len=len, _OverflowError=OverflowError,
+        _IndexError=IndexError, _hasattr=hasattr, _index=index, _issubclass=issubclass, _release=release,
+        _boxed=wrapper, _missing=MISSING,
     )
+    if parameters is not None:
+        namespace["_refused"] = _refuser(wrapper, parameters, defaults)
+        namespace.update((f"_default{i}", each) for i, each in enumerate(defaults))
+        # What leaves out the last parameters does what the whole function does with their defaults, and may
+        # be quicker where that falls back.
+        whole = [choice for choice in choices if len(choice.types) == len(defaults)]
+        falls_back = any(map(_falls_back, whole))
+        choices = [each for each in choices if each not in whole and falls_back and not _falls_back(each)] + whole
+    for i, choice in enumerate(choices):
+        entry = choice.entry
+        namespace[f"_native{i}"] = native_pointer(entry.signature, entry.address)
+        namespace[f"_place{i}"] = new_place(entry)
+        namespace[f"_free{i}"] = []
+        namespace[f"_take{i}"] = [taker(each) if is_buffer(each) else None for each in entry.python_types()[0]]
+    file = "<typedcall shim of %s>" % (text_attribute(wrapper, "__qualname__") or name)
+    exec(compile(_source(name, choices, parameters), file, "exec"), namespace)
+    return namespace[name]
 
 
 def direct_call(entry: Entry, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that calls an entry, for which why_not() has no reason, with arguments of exactly
-    its types, and `otherwise` with all others."""
-    return _compile(otherwise, _choices([entry]))  # type: ignore[no-any-return]
+    """A function that calls an entry, for which why_not() has no reason, with all arguments that Python
+    itself converts to its types, and `otherwise` with others and with ints that do not fit."""
+    choices = [choice._replace(converts=True) for choice in _choices([entry])]
+    return _compile(otherwise, choices, None)  # type: ignore[no-any-return]
 
 
 def make_shim(wrapper: Any, entries: Sequence[Entry]) -> Callable[..., Any] | None:
     """A builtin function (for PyPy: it does not bind as a method, and does not show in tracebacks)
     that does what `wrapper` does; None when none of the entries can be called through cffi. One of which
     nobody has said that threads may be in it is not."""
-    import __pypy__  # type: ignore[import-not-found,unused-ignore]
-
     choices = [choice for choice in _choices(entries) if choice.usable and says_threads(choice.entry)]
     if not choices:
         return None
