@@ -72,13 +72,12 @@ class TypedFunction:
             self.pointer = native_pointer(entry.signature, entry.address, entry.keep_alive)
             # The GIL keeps threads apart, those that call the wrapper, too. What a tag names may be a callback of
             # ctypes, which takes the GIL, also where its thread has it: there a lock does.
-            is_wrapped = entry.place.endswith(" metadata")
-            flags = entry.flags if is_wrapped else entry.flags | Flags.ACQUIRES_GIL
+            self._is_alone = not entry.place.endswith(" metadata")
+            flags = entry.flags | Flags.ACQUIRES_GIL if self._is_alone else entry.flags
             self._native = _native.make_call(entry.signature, int(flags), entry.address)
-            self._is_alone = not is_wrapped and not says_threads(entry)
-            self._call = self._convert_and_call if self._is_alone or self._falls_back else self._native
+            self._call = self._convert_and_call
             if says_threads(entry):  # cffi lets go of the GIL
-                self._call = direct_call(entry, self._call)
+                self._call = direct_call(entry, self._boxed if self._falls_back else self._native)
 
     #: What pickle_by() was given.
     reduce: ClassVar[Callable[..., Any]]
