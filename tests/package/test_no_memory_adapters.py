@@ -213,7 +213,7 @@ class WithoutMemory(unittest.TestCase):
         if tuple(map(int, duckdb.__version__.split(".")[:2])) < (1, 5):
             sys.exit()  # it lets no function take the place of another
         from typedcall import sql
-        from typedcall.calling.choose import usable, valueless
+        from typedcall.calling.choose import offered, usable, valueless
         from typedcall.sinks.sql import to_duckdb
 
         config = {"allow_unsigned_extensions": "true", "threads": "1"}
@@ -243,7 +243,7 @@ class WithoutMemory(unittest.TestCase):
         if not %s:
             # CPython 3.11 never ends where an exception leaves a `with` and there is no memory at all.
             sweep(lambda: to_duckdb.register(cursor, "one", one, one, groups), after=check, onwards=False)
-            sweep(lambda: usable(one, "SQL", lambda entry: valueless(entry, "SQL")))
+            sweep(lambda: usable(one, "SQL", lambda entry: valueless(entry, "SQL"), offered(one)))
         load = type("Load", (), dict(__call__=lambda self: cursor.execute("load '" + path + "'")))()
         _duckdb.install(load, "one", one, one, groups)
         gc.collect()

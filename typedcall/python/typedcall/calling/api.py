@@ -152,7 +152,7 @@ def _resolve_falling_back(
     """The function that gives what `signature` does, but may fall back to `f`: "d&d->i" for
     "d->d"."""
     text = falling_back(signature)
-    if text is None or can is not None and not can & Flags.FALLS_BACK:
+    if text is None:
         return None
     found = backend.resolve_own(f, text, can, casting)
     return found if found is not None and found.flags & Flags.FALLS_BACK else None

@@ -14,8 +14,8 @@ from typedcall.sources import why_not
 from typedcall.tools.foreign import is_unbound, name_of
 from typedcall.tools.parameters import parameters_of
 
-__all__ = ["NUMBERS", "VALUES", "choose", "extension_of", "is_alone", "nothing_offered", "offered",
-           "rows_to_rank", "suitable", "usable", "valueless", "why_nothing"]
+__all__ = ["NUMBERS", "VALUES", "extension_of", "is_alone", "nothing_offered", "offered", "rows_to_rank",
+           "usable", "valueless", "why_nothing"]
 
 _RAISES = Flags.MAY_RAISE | Flags.RETURNS_STATUS
 #: The arguments for which runtimes with types of their own have values, all of them.
@@ -42,70 +42,46 @@ def nothing_offered(function: Any) -> str:
     return f"offers no typed function: {reasons}" if reasons else "offers no typed function; tag it with typedcall.tag"
 
 
-def choose(
+def usable(
     function: Any,
-    signature: str | None,
-    capabilities: Flags,
     consumer: str,
-    accepts: Callable[[Entry], str] = lambda entry: "",
-) -> Entry:
-    """The first of those that are suitable()."""
-    return suitable(function, offered(function), signature, capabilities, consumer, accepts)[0]
-
-
-def suitable(
-    function: Any,
+    obstacle: Callable[[Entry], str],
     found: list[Entry],
-    signature: str | None,
-    capabilities: Flags,
-    consumer: str,
-    accepts: Callable[[Entry], str],
+    signature: str | None = None,
+    capabilities: Flags = HANDLED,
 ) -> list[Entry]:
-    """Of `found`, which is what the function offers, the entries with this signature, and equivalent ones
-    behind them; without a signature all that can be used. `accepts` returns why an entry will not do, or "".
-    ValueError for a faulty signature, TypeError that lists what is offered, and why it does not do, when
+    """Of `found`, which is what the function offers, the entries that a consumer with these capabilities can call: those
+    of this signature, and equivalent ones behind them; without a signature all. `obstacle` returns what else is in the
+    way, or "". ValueError for a faulty signature, TypeError that lists what is offered, and why it does not do, when
     there is none. The function is not asked again: meanwhile it may get another tag."""
     if signature is not None:
         parse_signature(signature)
     wanted = found if signature is None else matching(found, signature)
-    fitting = [entry for entry in wanted if not entry.flags.asks(capabilities) and not accepts(entry)]
-    if fitting:
-        return fitting
-    if not found:
-        raise TypeError(f"{name_of(function)} {nothing_offered(function)}")
-    reasons = []
-    for entry in found:
-        reason = entry.flags.asks(capabilities)
-        if entry.flags & Flags.FALLS_BACK & ~capabilities:
-            reason += (
-                f", and {consumer} cannot call the Python function then; offer a function beside it "
-                "that has a result for all arguments (nan, say)"
-            )
-        elif entry.flags & _RAISES & ~capabilities:
-            reason += (
-                f", and {consumer} has no way for exceptions; offer a function beside it that has a "
-                "result for all arguments (nan, say), or one that falls back for those who can call Python"
-            )
-        if not reason:
-            reason = f"is not '{signature}'" if entry not in wanted else accepts(entry)
-        reasons.append(f"'{entry.signature}' {reason}")
-    listed = "; ".join(reasons)
-    raise TypeError(f"{name_of(function)} has nothing for {consumer}: {listed}")
-
-
-def usable(
-    function: Any, consumer: str, obstacle: Callable[[Entry], str], found: list[Entry] | None = None
-) -> list[Entry]:
-    """The entries that a consumer of overloads can call, of `found` if that is what the function offers; `obstacle`
-    returns why not, or "". TypeError that lists what is offered, and why it does not do, when there is none."""
-    found = offered(function) if found is None else found
-    kept = [entry for entry in found if not obstacle(entry)]
+    kept = [entry for entry in wanted if not entry.flags.asks(capabilities) and not obstacle(entry)]
     if not kept:
-        reasons = "; ".join(f"'{entry.signature}' {obstacle(entry)}" for entry in found)
+        reasons = [_asked_beyond(capabilities, entry, consumer) or obstacle(entry) or f"is not '{signature}'"
+                   for entry in found]
+        listed = "; ".join([f"'{entry.signature}' {reason}" for entry, reason in zip(found, reasons)])
         raise TypeError(
-            f"{name_of(function)} has nothing for {consumer}: {reasons or 'it ' + nothing_offered(function)}"
+            f"{name_of(function)} has nothing for {consumer}: {listed or 'it ' + nothing_offered(function)}"
         )
     return kept
+
+
+def _asked_beyond(capabilities: Flags, entry: Entry, consumer: str) -> str:
+    """What an entry asks of its caller beyond these, and what to offer instead."""
+    reason = entry.flags.asks(capabilities)
+    if entry.flags & Flags.FALLS_BACK & ~capabilities:
+        reason += (
+            f", and {consumer} cannot call the Python function then; offer a function beside it "
+            "that has a result for all arguments (nan, say)"
+        )
+    elif entry.flags & _RAISES & ~capabilities:
+        reason += (
+            f", and {consumer} has no way for exceptions; offer a function beside it that has a "
+            "result for all arguments (nan, say), or one that falls back for those who can call Python"
+        )
+    return reason
 
 
 def rows_to_rank(found: list[Entry], kept: list[Entry]) -> tuple[tuple[str, int, int], ...]:
@@ -129,9 +105,6 @@ def is_alone(function: Any, overloads: list[list[str]]) -> bool:
 
 def valueless(entry: Entry, consumer: str, arguments: Container[str] = VALUES) -> str:
     """An obstacle for usable(): what has to be a value of the consumer's, and is none."""
-    missing = entry.flags.asks(HANDLED)
-    if missing:
-        return missing
     given, result = entry.python_types()
     for letters in given:
         if letters not in arguments:

@@ -10,7 +10,7 @@ import sys
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
-from typedcall.calling.choose import extension_of, is_alone, offered, rows_to_rank, suitable
+from typedcall.calling.choose import extension_of, is_alone, offered, rows_to_rank, usable
 from typedcall.calling.pickles import ask_again
 from typedcall.numpy.gufuncs import (
     TRUTHS,
@@ -252,7 +252,7 @@ def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
         return f"takes {len(core_of(entry)[0])} numbers, not {len(core[0])}"
 
     found = offered(function)
-    entries = suitable(function, found, None, capabilities, "NumPy", unusable)
+    entries = usable(function, "NumPy", unusable, found, capabilities=capabilities)
     first = entries[0]
     entries = [entry for entry in entries if has_buffers(entry) == has_buffers(first)]
     # Those with fewer arguments leave out defaults.

@@ -179,7 +179,7 @@ def matching(found: list[Entry], signature: str, casting: str = "equivalent") ->
 def _has_same_place(entry: Entry, signature: str) -> bool:
     """Does the value of a function that returns a status, or falls back, go where this signature, which the
     entry's answers, expects it? An argument may be const where it was not asked to be, but not that one."""
-    if not entry.flags & (Flags.RETURNS_STATUS | Flags.FALLS_BACK):
+    if entry.view().verdict not in ("STATUS", "FALLS_BACK"):
         return True
     own, asked = (parse_signature(text)[0] for text in (entry.signature, signature))
     return not own or is_place(own[-1]) == is_place(asked[-1])

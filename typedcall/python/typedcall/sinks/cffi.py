@@ -5,9 +5,9 @@ Whoever calls from one thread only, or has a lock, gets the others by `thread_sa
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any
 
-from typedcall.calling.choose import choose
+from typedcall.calling.choose import offered, usable
 from typedcall.record.c_text import c_text
 from typedcall.record.codes import pointee
 from typedcall.record.records import Entry, Flags, parse_signature
@@ -31,7 +31,7 @@ def _unknown_to_cffi(entry: Entry) -> str:
 
 def _unsafe_for_cffi(entry: Entry) -> str:
     unknown = _unknown_to_cffi(entry)
-    if unknown or entry.flags.is_thread_safe:
+    if unknown or entry.view().hold != "THREAD":
         return unknown
     return (
         "has not said that it may run in several threads at once (THREAD_SAFE), and cffi lets the "
@@ -48,7 +48,8 @@ def cffi_function(
     several threads at once: then it is the caller who sees to it that it does not. ValueError,
     TypeError as typedcall.resolve(); ImportError without cffi."""
     ffi()  # first of all: without cffi nothing else matters
-    accepts: Callable[[Entry], str] = _unsafe_for_cffi if thread_safe_only else _unknown_to_cffi
-    entry = choose(function, signature, Flags.ACQUIRES_GIL, "cffi", accepts)
+    # No lambda: CPython 3.12 and 3.13 do not survive making one when memory runs out.
+    obstacle = _unsafe_for_cffi if thread_safe_only else _unknown_to_cffi
+    entry = usable(function, "cffi", obstacle, offered(function), signature, Flags.ACQUIRES_GIL)[0]
     text = c_text(entry.signature, _NAMES).replace("(", "(*)(", 1)
     return pointer_to(text, entry.address, entry.keep_alive)

@@ -6,21 +6,15 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from typedcall.calling.choose import choose
+from typedcall.calling.choose import offered, usable
 from typedcall.record.codes import CODES, c_letters, is_buffer, pointee
-from typedcall.record.records import Entry, Flags, parse_signature
+from typedcall.record.records import HANDLED, Entry, Flags, parse_signature
 from typedcall.sources.ctypes_ import letters_of
 
 __all__ = ["ctypes_function", "ctypes_type"]
 
-_CAPABILITIES = (
-    Flags.NEEDS_THREAD
-    | Flags.MAY_RAISE
-    | Flags.ERROR_IS_NEG_ZERO
-    | Flags.RETURNS_STATUS
-    | Flags.ACQUIRES_GIL
-    | Flags.SETS_ERRNO
-)
+# ctypes looks for an exception behind each call with the GIL, whatever its result is.
+_CAPABILITIES = HANDLED & ~Flags.FALLS_BACK | Flags.SETS_ERRNO
 
 
 def _simple_types() -> Any:
@@ -72,12 +66,9 @@ def ctypes_function(function: Any, signature: str | None = None) -> Any:
     What needs the GIL, or has not said that it may run in several threads at once, becomes a
     PYFUNCTYPE: it is called with the GIL, and exceptions that it sets are raised. Everything else
     becomes a CFUNCTYPE, which lets the GIL go. ValueError, TypeError as typedcall.resolve()."""
-    entry = choose(function, signature, _CAPABILITIES, "ctypes", _missing_type)
+    entry = usable(function, "ctypes", _missing_type, offered(function), signature, _CAPABILITIES)[0]
     arguments, result = parse_signature(entry.signature)
-    if entry.flags.is_thread_safe and not entry.flags & Flags.NEEDS_THREAD:
-        factory: Any = ctypes.CFUNCTYPE
-    else:
-        factory = ctypes.PYFUNCTYPE
+    factory: Any = ctypes.PYFUNCTYPE if entry.view().hold == "THREAD" else ctypes.CFUNCTYPE
     options = {"use_errno": True} if entry.flags & Flags.SETS_ERRNO else {}
     types = [ctypes_type(letters) for letters in c_letters(arguments)]
     prototype = factory(ctypes_type(result), *types, **options)

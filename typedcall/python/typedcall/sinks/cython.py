@@ -13,7 +13,7 @@ from typedcall.calling.choose import offered
 from typedcall.record.c_text import c_text, c_types
 from typedcall.record.capsules import make_capsule, need_capsules
 from typedcall.record.codes import kind_of, pointee
-from typedcall.record.records import Entry, Flags, parse_signature
+from typedcall.record.records import HANDLED, Entry, Flags, parse_signature
 from typedcall.sources import cython_
 from typedcall.tools.foreign import (
     attribute,
@@ -27,8 +27,6 @@ from typedcall.tools.foreign import (
 )
 
 __all__ = ["cython_declarations", "export_to_cython", "tag_pyx_capi"]
-
-_CAPABILITIES = Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.ACQUIRES_GIL
 
 # Cython's names in capsules, and in its source, where C's are spelt otherwise.
 _IN_CAPSULES = {
@@ -62,7 +60,8 @@ def _exportable(function: Any) -> Entry | None:
             pointee(each) for each in sum(map(list, parse_signature(entry.signature)), [])
         }
         # Cython's bint is an int, C's bool is not.
-        if not entry.flags.asks(_CAPABILITIES) and "?" not in letters:
+        if (not entry.flags.asks(HANDLED & ~Flags.ERROR_IS_NEG_ZERO)
+                and entry.view().verdict in ("RESULT", "MAY_RAISE") and "?" not in letters):
             return entry
     return None
 
@@ -110,7 +109,7 @@ def cython_declarations(module: ModuleType | str) -> str:
     for name, entry in sorted(_functions(read_module(module)).items()):
         arguments, result = c_types(entry.signature, _IN_SOURCE)
         effects = "noexcept"
-        if entry.flags & Flags.MAY_RAISE:
+        if entry.view().verdict == "MAY_RAISE":
             kind = kind_of(parse_signature(entry.signature)[1])
             effects = "" if kind == "object" else _ERRORS.get(kind, "except? NULL")
         if not entry.flags & Flags.NEEDS_THREAD:

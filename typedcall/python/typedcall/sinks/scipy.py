@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from typedcall.calling.choose import choose, offered
+from typedcall.calling.choose import offered, usable
 from typedcall.record.c_text import parse_declaration
 from typedcall.record.capsules import make_capsule, need_capsules
 from typedcall.record.codes import answers
@@ -14,7 +14,6 @@ from typedcall.record.records import Entry, Flags, has_buffers, parse_signature
 
 __all__ = ["SIGNATURES", "low_level_callable"]
 
-_CAPABILITIES = Flags.ACQUIRES_GIL
 _OF_ARRAYS = "double (int, double *, void *)"
 
 #: What SciPy accepts, as our signature: quad, nquad; ndimage's generic_filter, generic_filter1d and
@@ -59,10 +58,6 @@ def _is_of_doubles(signature: str) -> bool:
     """Several doubles to a double, which SciPy knows as a function of an array only."""
     arguments, result = parse_signature(signature)
     return len(arguments) > 1 and set(arguments + [result]) == {"d"}
-
-
-def _is_usable(entry: Entry) -> bool:
-    return _text_of(entry.signature) is not None and not entry.flags.asks(_CAPABILITIES)
 
 
 def _unknown_to_scipy(entry: Entry) -> str:
@@ -131,11 +126,12 @@ def low_level_callable(
                     signature, ", ".join(f"'{known}' = {c}" for known, c in SIGNATURES.items())
                 )
             )
+    found = offered(function)
     if signature is None:
         # Before those that become functions of an array.
-        of_scipy = [e.signature for e in offered(function) if _is_usable(e)]
-        signature = of_scipy[0] if of_scipy else None
-    entry = choose(function, signature, _CAPABILITIES, "SciPy", _unknown_to_scipy)
+        of_scipy = [entry for entry in found if _text_of(entry.signature) is not None]
+        found = of_scipy + [entry for entry in found if entry not in of_scipy]
+    entry = usable(function, "SciPy", _unknown_to_scipy, found, signature, Flags.ACQUIRES_GIL)[0]
     if user_data is None and isinstance(function, LowLevelCallable):
         user_data = function.user_data
     if user_data is not None and not entry.signature.split("->")[0].endswith("P"):

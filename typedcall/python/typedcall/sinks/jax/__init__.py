@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from typedcall.calling.choose import extension_of, is_alone, offered, rows_to_rank, usable
 from typedcall.record.choice import Kind, steps_of_kinds
 from typedcall.record.codes import CODES, describe, kind_of
-from typedcall.record.records import HANDLED, Entry, Flags
+from typedcall.record.records import Entry, Flags
 from typedcall.tools.foreign import name_of
 from typedcall.tools.locks import RenewedLock
 from typedcall.tools.parameters import MISSING, by_position, constant_of, parameters_of
@@ -58,9 +58,6 @@ def _dtype(letters: str) -> str:
 
 def _obstacle(entry: Entry, pure: bool) -> str:
     """Why XLA cannot call it, or ""."""
-    missing = entry.flags.asks(HANDLED)
-    if missing:
-        return missing
     arguments, result = entry.python_types()
     if not arguments or result == "v":
         return "has no arguments or no result"

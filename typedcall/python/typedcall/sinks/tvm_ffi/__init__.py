@@ -17,14 +17,13 @@ from typedcall.calling.choose import (
     valueless,
 )
 from typedcall.record.codes import is_buffer
-from typedcall.record.records import Flags, falling_back, parse_signature
+from typedcall.record.records import PROMISES, Flags, falling_back, parse_signature
 from typedcall.tools.foreign import is_a, show
 from typedcall.tools.parameters import by_position
 
 __all__ = ["function", "source"]
 
 _ARGUMENTS = VALUES | {each + letters for each in ("*", "*k") for letters in (*NUMBERS, "Zf", "Zd")}
-_WITHOUT_THREAD = Flags.PURE | Flags.THREAD_SAFE
 # In the order of `tvm_api` in values.h.
 _SYMBOLS = (
     "TVMFFIFunctionCall", "TVMFFIObjectIncRef", "TVMFFIObjectDecRef", "TVMFFIStringFromByteArray",
@@ -105,8 +104,7 @@ def function(f: Any) -> Any:
         rows_to_rank(found, entries), fallback.__chandle__())
     made = create(bridge, call, deleter)
     # The GIL is not let go where it would be taken again, or for a moment only.
-    if any(not each.flags.is_thread_safe or each.flags & (Flags.NEEDS_THREAD | Flags.SHORT)
-           for each in entries):
+    if any(each.view().hold == "THREAD" or each.flags & Flags.SHORT for each in entries):
         made.release_gil = False
     return made
 
@@ -149,14 +147,14 @@ def source(f: Any, signature: str, *, flags: int = 0) -> Any:
             f"'{signature}': a result '{result}' of tvm-ffi's function would be gone when it is read"
         )
     given = Flags(flags)
-    if given & ~(_WITHOUT_THREAD | Flags.SHORT):
+    if given & ~(PROMISES | Flags.SHORT):
         raise ValueError("flags are PURE, THREAD_SAFE and SHORT; whether it may raise is known")
     ways = [(signature, given | Flags.NEEDS_THREAD | Flags.MAY_RAISE)]
     if result in ("v", "?"):  # which have no error value
         text = "".join(arguments) + ("&?->i" if result == "?" else "->i")
         ways = [(text, given | Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.RETURNS_STATUS)]
     text = falling_back(signature) or ""
-    if text and given & _WITHOUT_THREAD == _WITHOUT_THREAD:
+    if text and given & PROMISES == PROMISES:
         ways.insert(0, (text, given | Flags.FALLS_BACK))
     made = functools.partial(f)
     made.__name__ = name or "tvm_ffi_function"  # type: ignore[attr-defined]
