@@ -136,9 +136,9 @@ def resolve(
         if function is not None:
             return function
     found = foreign_entries(f)
-    entry = backend.select(found, signature, can, casting)
-    if entry is not None:
-        return backend.make_function(f, entry, signature, can, casting)
+    function = backend.resolve_among(f, found, signature, can, casting)
+    if function is not None:
+        return function
     reasons = why_not(f)
     how = _how_to_ask(f, signature, can, casting)
     if not found and not reasons and not how:

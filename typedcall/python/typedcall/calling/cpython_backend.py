@@ -14,8 +14,8 @@ from typedcall.tools.parameters import arrangement_of, has_keyword_only
 from typedcall.tools.parameters import refuse as refuse_arguments
 
 __all__ = [
-    "HAS_SIDE_TABLE", "CAPABILITIES", "TypedFunction", "kept_with", "make_function", "obstacle",
-    "own_entries", "pickle_by", "refuse", "resolve_own", "select", "tag", "untag",
+    "HAS_SIDE_TABLE", "CAPABILITIES", "TypedFunction", "kept_with", "obstacle", "own_entries", "pickle_by",
+    "refuse", "resolve_among", "resolve_own", "tag", "untag",
 ]
 
 #: Do consumers written in C and C++ look where tag() writes?
@@ -94,10 +94,16 @@ def resolve_own(f: Any, asked: str, can: int, casting: str) -> TypedFunction | N
     )
 
 
-def select(found: list[Entry], asked: str, can: int, casting: str) -> Entry | None:
-    """The one of `found` that answers best."""
+def resolve_among(f: Any, found: list[Entry], asked: str, can: int, casting: str) -> TypedFunction | None:
+    """The function of the one of `found` that answers best."""
     at = _native.select(list(map(row_of, found)), asked, can, casting)
-    return None if at is None else found[at]
+    if at is None:
+        return None
+    e = found[at]
+    return _native.make_function(
+        f, e.signature, e.flags, e.address, e.place, e.keep_alive, asked, casting, has_keyword_only(f),
+        _other_than_usual(can),
+    )
 
 
 def obstacle(entry: Entry, can: int) -> str:
@@ -108,15 +114,6 @@ def obstacle(entry: Entry, can: int) -> str:
 def refuse(f: Any, asked: str, can: int, casting: str) -> None:
     """Raises the TypeError that says why resolve_own() gives None, unless own_entries() says it."""
     _native.refuse(f, asked, can, casting)
-
-
-def make_function(f: Any, entry: Entry, asked: str, can: int, casting: str) -> TypedFunction:
-    """The function that converts arguments as `asked` says and calls the entry."""
-    e = entry
-    return _native.make_function(
-        f, e.signature, e.flags, e.address, e.place, e.keep_alive, asked, casting, has_keyword_only(f),
-        _other_than_usual(can),
-    )
 
 
 def _other_than_usual(can: int) -> int | None:

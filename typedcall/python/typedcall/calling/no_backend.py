@@ -10,8 +10,8 @@ from typedcall.record.records import Entry, parse_signature
 from typedcall.tools.foreign import name_of, show
 
 __all__ = [
-    "HAS_SIDE_TABLE", "CAPABILITIES", "TypedFunction", "kept_with", "make_function", "obstacle",
-    "own_entries", "pickle_by", "refuse", "resolve_own", "select", "tag", "untag",
+    "HAS_SIDE_TABLE", "CAPABILITIES", "TypedFunction", "kept_with", "obstacle", "own_entries", "pickle_by",
+    "refuse", "resolve_among", "resolve_own", "tag", "untag",
 ]
 
 HAS_SIDE_TABLE = False
@@ -34,14 +34,11 @@ def own_entries(f: Any) -> list[Entry]:
 
 
 def resolve_own(f: Any, asked: str, can: int | None, casting: str) -> TypedFunction | None:
-    select([], asked, can, casting)
+    parse_signature(asked)
     return None
 
 
-def select(found: list[Entry], asked: str, can: int | None, casting: str) -> Entry | None:
-    parse_signature(asked)
-    if casting not in ("exact", "equivalent", "safe"):
-        raise ValueError(f"casting is 'exact', 'equivalent' or 'safe', not {casting!r}")
+def resolve_among(f: Any, found: list[Entry], asked: str, can: int | None, casting: str) -> TypedFunction | None:
     return None
 
 
@@ -53,10 +50,6 @@ def refuse(f: Any, asked: str, can: int | None, casting: str) -> None:
     if not callable(f):
         raise TypeError(f"{show(f)} is not callable")
     raise TypeError(f"{name_of(f)} offers no native signature; '{asked}' was asked for: {WHY_NOTHING}")
-
-
-def make_function(f: Any, entry: Entry, asked: str, can: int | None, casting: str) -> TypedFunction:
-    raise TypeError(WHY_NOTHING)
 
 
 def tag(f: Any, rows: list[Row], kept: Any) -> None:

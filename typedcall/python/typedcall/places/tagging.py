@@ -33,12 +33,15 @@ def read_flags(flags: int, what: str = "flags") -> int:
 
 
 def read_texts(signature: str, casting: str) -> tuple[str, str]:
-    """Both as texts of the exact type. TypeError for what is no str."""
+    """Both as texts of the exact type. TypeError for what is no str, ValueError for what is no casting."""
     if not is_a(signature, str):
         parse_signature(signature)
     if not is_a(casting, str):
         raise TypeError(f"casting must be a str, not '{type(casting).__name__}'")
-    return exact_text(signature), exact_text(casting)
+    casting = exact_text(casting)
+    if casting not in ("exact", "equivalent", "safe"):
+        raise ValueError(f"casting is 'exact', 'equivalent' or 'safe', not {casting!r}")
+    return exact_text(signature), casting
 
 
 def _letters(text: Any) -> str:

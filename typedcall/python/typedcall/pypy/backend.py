@@ -22,8 +22,8 @@ from typedcall.tools.foreign import attribute, name_of, show, type_name
 from typedcall.tools.identity import IdentityTable
 
 __all__ = [
-    "HAS_SIDE_TABLE", "CAPABILITIES", "TypedFunction", "kept_with", "make_function", "obstacle",
-    "own_entries", "pickle_by", "refuse", "resolve_own", "select", "tag", "untag",
+    "HAS_SIDE_TABLE", "CAPABILITIES", "TypedFunction", "kept_with", "obstacle", "own_entries", "pickle_by",
+    "refuse", "resolve_among", "resolve_own", "tag", "untag",
 ]
 
 HAS_SIDE_TABLE = False
@@ -73,17 +73,14 @@ def own_entries(f: Any) -> list[Entry]:
 
 
 def resolve_own(f: Any, asked: str, can: int | None, casting: str) -> TypedFunction | None:
-    entry = select(own_entries(f), asked, can, casting)
-    return None if entry is None else make_function(f, entry, asked, can, casting)
+    return resolve_among(f, own_entries(f), asked, can, casting)
 
 
-def select(found: list[Entry], asked: str, can: int | None, casting: str) -> Entry | None:
+def resolve_among(f: Any, found: list[Entry], asked: str, can: int | None, casting: str) -> TypedFunction | None:
     parse_signature(asked)
-    if casting not in ("exact", "equivalent", "safe"):
-        raise ValueError(f"casting is 'exact', 'equivalent' or 'safe', not {casting!r}")
     for entry in matching(found, asked, casting):
         if not obstacle(entry, can):
-            return entry
+            return TypedFunction(f, entry, asked, can, casting)
     return None
 
 
@@ -97,10 +94,6 @@ def refuse(f: Any, asked: str, can: int | None, casting: str) -> None:
         raise TypeError(f"{show(f)} is not callable")
     if not own_entries(f):
         raise TypeError(f"{name_of(f)} offers no typed function: nobody has tagged it (typedcall.tag())")
-
-
-def make_function(f: Any, entry: Entry, asked: str, can: int | None, casting: str) -> TypedFunction:
-    return TypedFunction(f, entry, asked, can, casting)
 
 
 def _is_told_by(entry: Entry, rows: list[Row]) -> bool:
