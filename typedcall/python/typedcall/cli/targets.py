@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from typing import Any, Callable, NamedTuple
+from typing import Any, NamedTuple
 
 import typedcall
 from typedcall.cli import NOTHING, CommandError
@@ -71,11 +71,10 @@ def find_targets(
             raise
         except BaseException as error:  # a property's
             raise CommandError(f"cannot get '{text}': {describe(error)}") from None
-    if _is_library(function) or name == "__pyx_capi__":
-        look = _exported if name == "__pyx_capi__" else _in_library
-        found = look(name, function, None)
-        if found and not only_one:
-            return found
+    inside = None if only_one or is_a(function, type) else _inside(name, function)
+    found = _targets(inside or [])
+    if found:
+        return found
     try:
         entries = typedcall.entries(function)
     except KeyboardInterrupt:
@@ -102,17 +101,11 @@ def _all_in(module: Any, exports: bool) -> list[Target]:
     found = []
     own_name = text_attribute(module, "__name__")
     for name, value in _sorted(members(module)):
-        look: Callable[[str, Any, str | None], list[Target]] = _function
-        if name == "__pyx_capi__" and exports:
-            look = _exported
-        elif name.startswith("__"):
+        if name.startswith("__") and not (name == "__pyx_capi__" and exports):
             continue
-        elif is_a(value, type):
-            look = _methods
-        elif _is_library(value):
-            look = _in_library
         try:
-            found += look(name, value, own_name)
+            inside = _inside(name, value, own_name)
+            found += _targets([(name, value)] if inside is None else inside)
         except KeyboardInterrupt:
             raise
         except BaseException:  # one object of a module must not hide the others
@@ -124,39 +117,26 @@ def _sorted(named: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     return sorted(named, key=lambda pair: pair[0])
 
 
-def _function(name: str, function: Any, _: str | None = None) -> list[Target]:
-    entries = typedcall.entries(function)
-    return [Target(name, function, entries)] if entries else []
+def _targets(named: list[tuple[str, Any]]) -> list[Target]:
+    """Those that offer anything."""
+    made = [Target(name, value, typedcall.entries(value)) for name, value in named]
+    return [target for target in made if target.entries]
 
 
-def _is_library(value: Any) -> bool:
-    """Is it what cffi makes of a library? That has no entries of its own, but functions."""
+def _inside(name: str, value: Any, own_name: str | None = None) -> list[tuple[str, Any]] | None:
+    """The methods of a class, if the module has made it itself, what a Cython module exports to others, and the functions of
+    what cffi makes of a library, which has no entries of its own; None for anything else."""
     # Of compiled modules, and what dlopen() of others returns.
     of = text_attribute(type(value), "__module__")
-    return of == "cffi.api" or of == "_cffi_backend" and type_name(value) == "Lib"
-
-
-def _in_library(name: str, library: Any, _: str | None) -> list[Target]:
-    found: list[Target] = []
-    for each in sorted(dir(library)):
+    if is_a(value, type):
+        is_own = text_attribute(value, "__module__") == own_name
+        methods = [(each, attribute(value, each)) for each, _ in _sorted(members(value))] if is_own else []
+        found = [(each, method) for each, method in methods if callable(method)]
+    elif name == "__pyx_capi__":
+        found = _sorted(members(value))
+    elif of == "cffi.api" or of == "_cffi_backend" and type_name(value) == "Lib":
         # A name that the library does not have after all.
-        found += _function(f"{name}.{each}", attribute(library, each))
-    return found
-
-
-def _exported(name: str, capsules: Any, _: str | None) -> list[Target]:
-    """What a Cython module exports to others."""
-    found: list[Target] = []
-    for each, capsule in _sorted(members(capsules)):
-        found += _function(f"{name}.{each}", capsule)
-    return found
-
-
-def _methods(class_name: str, made: type, own_name: str | None) -> list[Target]:
-    found: list[Target] = []
-    if text_attribute(made, "__module__") != own_name:
-        return found
-    for name, _ in _sorted(members(made)):
-        value = attribute(made, name)
-        found += _function(f"{class_name}.{name}", value) if callable(value) else []
-    return found
+        found = [(each, attribute(value, each)) for each in sorted(dir(value))]
+    else:
+        return None
+    return [(f"{name}.{each}", inner) for each, inner in found]
