@@ -2,6 +2,7 @@
 
 import ctypes
 import ctypes.util
+import errno
 import gc
 import unittest
 import weakref
@@ -269,6 +270,18 @@ class Sink(unittest.TestCase):
         with self.assertRaises(ZeroDivisionError):
             invert(0.0, ctypes.byref(result))
         self.assertIs(typedcall.ctypes_function(functions.same_object)(self), self)
+
+    def test_errno_is_kept_with_the_gil_and_without(self):
+        def close(descriptor):
+            raise AssertionError("Python is not called")
+
+        address = ctypes.cast(ctypes.CDLL(None).close, ctypes.c_void_p)
+        for flags in (Flags(0), Flags.NEEDS_THREAD, Flags.THREAD_SAFE):
+            typedcall.tag(close, "i->i", address, flags=flags | Flags.SETS_ERRNO)
+            made = typedcall.ctypes_function(close)
+            ctypes.set_errno(0)
+            self.assertEqual((made(-1), ctypes.get_errno()), (-1, errno.EBADF), flags)
+            typedcall.untag(close)
 
     def test_what_takes_self_or_offers_nothing_is_refused(self):
         scaler = functions.Scaler(2.0)

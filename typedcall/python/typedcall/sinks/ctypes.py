@@ -9,7 +9,7 @@ from typing import Any
 from typedcall.calling.choose import offered, usable
 from typedcall.record.codes import CODES, c_letters, is_buffer, pointee
 from typedcall.record.records import HANDLED, Entry, Flags, parse_signature
-from typedcall.sources.ctypes_ import letters_of
+from typedcall.sources.ctypes_ import FUNCFLAG_USE_ERRNO, letters_of
 
 __all__ = ["ctypes_function", "ctypes_type"]
 
@@ -68,10 +68,15 @@ def ctypes_function(function: Any, signature: str | None = None) -> Any:
     becomes a CFUNCTYPE, which lets the GIL go. ValueError, TypeError as typedcall.resolve()."""
     entry = usable(function, "ctypes", _missing_type, offered(function), signature, _CAPABILITIES)[0]
     arguments, result = parse_signature(entry.signature)
-    factory: Any = ctypes.PYFUNCTYPE if entry.view().hold == "THREAD" else ctypes.CFUNCTYPE
-    options = {"use_errno": True} if entry.flags & Flags.SETS_ERRNO else {}
-    types = [ctypes_type(letters) for letters in c_letters(arguments)]
-    prototype = factory(ctypes_type(result), *types, **options)
+    keeps_errno = bool(entry.flags & Flags.SETS_ERRNO)
+    types = [ctypes_type(letters) for letters in [result, *c_letters(arguments)]]
+    if entry.view().hold != "THREAD":
+        prototype: Any = ctypes.CFUNCTYPE(*types, use_errno=keeps_errno)
+    else:
+        prototype = ctypes.PYFUNCTYPE(*types)
+        if keeps_errno:  # for which PYFUNCTYPE has no option
+            flags = prototype._flags_ | FUNCFLAG_USE_ERRNO
+            prototype = type(prototype)("FunctionWithErrno", (prototype,), {"_flags_": flags})
     # A pointer that was cast has a dictionary of what it keeps, and a struct or an array into which
     # it is copied keeps that; attributes of the pointer stay behind.
     made = ctypes.cast(ctypes.c_void_p(entry.address), prototype)

@@ -11,11 +11,11 @@ from typedcall.record.records import Entry, Flags, Found
 from typedcall.tools.foreign import attribute, imported_class, is_a, show, type_name
 from typedcall.tools.libraries import library_of
 
-__all__ = ["FUNCFLAG_PYTHONAPI", "address_of", "entries", "letters_of"]
+__all__ = ["FUNCFLAG_PYTHONAPI", "FUNCFLAG_USE_ERRNO", "address_of", "entries", "letters_of"]
 
 # ctypes' own flags of a prototype (`_flags_`): Modules/_ctypes/ctypes.h.
 FUNCFLAG_PYTHONAPI = 0x4
-_FUNCFLAG_USE_ERRNO = 0x8
+FUNCFLAG_USE_ERRNO = 0x8
 
 
 def _function_pointer() -> Any:
@@ -174,7 +174,7 @@ def _flags_of(pointer: Any, address: int, result: str) -> Flags | None:
         flags |= Flags.NEEDS_THREAD | Flags.MAY_RAISE
     else:
         flags |= Flags.THREAD_SAFE  # ctypes lets the GIL go around each call
-    if bits & _FUNCFLAG_USE_ERRNO:
+    if bits & FUNCFLAG_USE_ERRNO:
         flags |= Flags.SETS_ERRNO
     if attribute(pointer, "errcheck", pointer) is not None:
         flags |= Flags.DIFFERS
