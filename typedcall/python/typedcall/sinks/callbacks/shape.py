@@ -15,6 +15,8 @@ __all__ = ["Parameter", "Shape", "Way", "parse", "ways"]
 
 #: A library's type, by what gives its elements and their number: addresses of C functions.
 Views = dict[str, tuple[int, int]]
+#: (kind, parameter, at, factors, pointer_of, length_of) as callback.h's sources.
+Source = tuple[int, int, int, tuple[int, ...], int, int]
 
 _DATA_NAMES = re.compile(r"(?:user_?|f_?|func_?)?data|params?|p|args?|ctx|context|opaque")
 _LIBRARY_TYPES = {
@@ -77,12 +79,11 @@ class Way:
 
     #: What the typed function has to be: "*kd*d->d".
     asked: str
-    #: (kind, parameter, at, factors, pointer_of, length_of) as callback.h's sources.
-    sources: tuple[tuple[int, int, int, tuple[int, ...], int, int], ...]
+    sources: tuple[Source, ...]
     #: Pointers that have to be NULL, because the function takes nothing for them.
     unused: tuple[int, ...]
-    #: As a source: where the result goes that the C function does not return.
-    place: tuple[int, int, int, tuple[int, ...], int, int] | None
+    #: Where the result goes that the C function does not return.
+    place: Source | None
     #: How shapes.h spells it.
     text: str
 
@@ -163,9 +164,7 @@ def parse(text: str, views: Views) -> Shape:
     return Shape(tuple(parameters), result, data[-1] if data else None)
 
 
-def _source(
-    shape: Shape, at: int, kind: int, count: int = 0
-) -> tuple[int, int, int, tuple[int, ...], int, int]:
+def _source(shape: Shape, at: int, kind: int, count: int = 0) -> Source:
     parameter = shape.parameters[at]
     return kind, at, count, parameter.factors, *(parameter.view or (0, 0))
 
@@ -180,7 +179,7 @@ def _same(letters: str) -> str:
     return "&" + name if letters.startswith("&") else name
 
 
-def _spell(source: tuple[int, int, int, tuple[int, ...], int, int], letter: str) -> str:
+def _spell(source: Source, letter: str) -> str:
     factors = "*".join("#" if each < 0 else str(each) for each in source[3])
     return f"{letter}{source[1]}" + (f"[{factors}]" if factors else "")
 
@@ -213,19 +212,14 @@ def _way(shape: Shape, taken: list[int], result: str, *, raw: bool = False, spre
 def ways(shape: Shape, count: int | None = None) -> Iterator[Way]:
     """The ways to call a function, the better ones first; with `count` those to call one of that many
     parameters, which gets an array's elements as numbers."""
-    everything = [at for at in range(len(shape.parameters)) if at != shape.data]
-    lengths = shape.lengths
+    parameters, lengths = shape.parameters, shape.lengths
+    everything = [at for at in range(len(parameters)) if at != shape.data]
     taken = [at for at in everything if at not in lengths]
-    written = [
-        at for at in taken if shape.parameters[at].is_written and shape.parameters[at].view is None
-    ]
-    read = [
-        at for at in taken if shape.parameters[at].is_array and not shape.parameters[at].is_written
-    ]
+    views = [at for at in taken if parameters[at].view is not None]
+    written = [at for at in taken if parameters[at].is_written and at not in views]
+    read = [at for at in taken if parameters[at].is_array and not parameters[at].is_written]
     own = [shape.result]
-    if CODES.get(shape.result, CODES["d"]).kind in _INTEGERS and written + [
-        at for at in taken if shape.parameters[at].view is not None
-    ]:
+    if CODES.get(shape.result, CODES["d"]).kind in _INTEGERS and (written or views):
         own = ["v", shape.result]  # a status
     kinds: list[tuple[list[int], dict[str, tuple[int, ...] | int | None], list[str]]] = [
         (taken, {}, own)
@@ -235,14 +229,10 @@ def ways(shape: Shape, count: int | None = None) -> Iterator[Way]:
         if own == [shape.result] and shape.result != "v":
             kinds.append((rest, {"unused": (written[-1],)}, own))
         else:
-            kinds.append(
-                (rest, {"place": written[-1]}, [pointee(shape.parameters[written[-1]].letters)])
-            )
+            kinds.append((rest, {"place": written[-1]}, [pointee(parameters[written[-1]].letters)]))
     for names, options, results in kinds:
         spread = 0 if count is None else count - len(names) + 1
-        if count is None or (
-            len(read) == 1 and spread > 0 and shape.parameters[read[0]].view is None
-        ):
+        if count is None or len(read) == 1 and spread > 0 and read[0] not in views:
             for result in results:
                 yield _way(shape, names, result, spread=spread, **options)  # type: ignore[arg-type]
     if count is None:
