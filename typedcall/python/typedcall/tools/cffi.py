@@ -5,21 +5,15 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from typedcall.record.codes import CODES
+
 __all__ = ["C_TYPES", "ffi", "pointer_to"]
 
 #: By kind and width, because PyPy's JIT compiles calls with the plain C types only.
 C_TYPES = {
-    ("bool", 1): "_Bool",
-    ("signed", 1): "signed char",
-    ("signed", 2): "short",
-    ("signed", 4): "int",
-    ("signed", 8): "long",
-    ("unsigned", 1): "unsigned char",
-    ("unsigned", 2): "unsigned short",
-    ("unsigned", 4): "unsigned int",
-    ("unsigned", 8): "unsigned long",
-    ("floating", 4): "float",
-    ("floating", 8): "double",
+    (code.kind, code.size): "_Bool" if code.kind == "bool" else code.c_type
+    for code in reversed(CODES.values())  # of several the first
+    if code.size <= 8 and code.kind in ("bool", "signed", "unsigned", "floating")
 }
 
 

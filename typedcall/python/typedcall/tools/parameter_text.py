@@ -6,11 +6,11 @@ import ast
 import keyword
 import re
 import unicodedata
-from typing import Any, NamedTuple
+from typing import Any
 
 from typedcall.tools.foreign import show
 
-__all__ = ["ParameterText", "parse_parameters"]
+__all__ = ["parse_parameters"]
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<text>[bBrRuU]{0,2}(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"))|(?P<name>[^\W\d]\w*)"""
@@ -22,14 +22,8 @@ _LONGEST_NUMBER = 4300  # of an int() from 3.11 on
 _HOW = "they are names, with constants as defaults: '(x, y, /, octaves=1, *, base=0.0)'"
 
 
-class ParameterText(NamedTuple):
-    """What a text says."""
-
-    names: list[str]
-    positional_only: int
-    positional: int
-    #: Of those that have one.
-    defaults: dict[str, Any]
+#: Names, how many are passed by position only, how many by position, and the defaults of those that have one.
+_Parsed = tuple[list[str], int, int, dict[str, Any]]
 
 
 class _Reader:
@@ -113,7 +107,7 @@ def _name(reader: _Reader) -> str:
     return unicodedata.normalize("NFKC", reader.take())  # as Python reads names
 
 
-def _parse(text: str) -> ParameterText:
+def _parse(text: str) -> _Parsed:
     reader = _Reader(text)
     names: dict[str, None] = {}
     defaults: dict[str, Any] = {}
@@ -145,10 +139,10 @@ def _parse(text: str) -> ParameterText:
         raise reader.error("more than a list of parameters")
     if positional == len(names):
         raise ValueError("no name behind '*'")
-    return ParameterText(list(names), positional_only, len(names) if positional < 0 else positional, defaults)
+    return list(names), positional_only, len(names) if positional < 0 else positional, defaults
 
 
-def parse_parameters(text: str) -> ParameterText:
+def parse_parameters(text: str) -> _Parsed:
     """Of "(x, y, /, octaves=1, *, base=0.0)". ValueError, with the position, for anything else."""
     try:
         return _parse(text)

@@ -190,14 +190,6 @@ def constant_of(letters: str, default: Any) -> Any:
         raise ValueError(f"{default!r} does not fit {CODES[letters].c_type}") from None
 
 
-def _parse(text: str) -> Parameters:
-    """Of "(x, y, /, octaves=1, *, base=0.0)". ValueError for anything else."""
-    names, positional_only, positional, defaults = parse_parameters(text)
-    return Parameters(tuple(names), positional_only, positional,
-                      tuple(defaults.get(name, MISSING) for name in names),
-                      tuple(name in defaults for name in names))
-
-
 def _with_defaults(function: Any, count: int, defaults: Sequence[Any]) -> Parameters:
     """The callable's own parameters, or so many without names, with these as the last defaults."""
     if len(defaults) > count:
@@ -238,7 +230,9 @@ def read_parameters(
     if parameters is not None:
         if not is_a(parameters, str):
             raise TypeError(f"parameters must be a str, '(x, y=2.0)', not '{type(parameters).__name__}'")
-        read = _parse(exact_text(parameters))
+        names, positional_only, positional, given = parse_parameters(exact_text(parameters))
+        read = Parameters(tuple(names), positional_only, positional,
+                          tuple(given.get(name, MISSING) for name in names), tuple(name in given for name in names))
     else:
         if is_a(defaults, str) or not hasattr(type(defaults), "__iter__"):
             raise TypeError(f"defaults must be a sequence, not '{type(defaults).__name__}'")
