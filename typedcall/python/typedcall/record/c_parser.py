@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple, Union
 
-__all__ = ["Array", "Function", "Layer", "Parameter", "Parser", "Pointer", "Type", "spliced", "tokens_of"]
+__all__ = ["Array", "Function", "Layer", "Parameter", "Parser", "Pointer", "Type", "spliced"]
 
 # What is no name of C's own, by one that is. `intptr_t` and `size_t` stand for "n" and "N".
 _ALIASES = {
@@ -136,12 +136,6 @@ class Parameter(NamedTuple):
     text: str
 
 
-class Token(NamedTuple):
-    text: str
-    start: int
-    end: int
-
-
 # Each place of a text matches one of these, and none looks at the same characters again.
 _TOKEN = re.compile(
     r"(?P<blank>\s+|//[^\n]*|/\*.*?\*/)|(?P<open>/\*.*)"
@@ -157,31 +151,31 @@ def spliced(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\\\n", "")
 
 
-def tokens_of(text: str) -> list[Token]:
+def _tokens(text: str) -> list[re.Match[str]]:
     """Without comments and blanks. ValueError for a comment or a literal without an end."""
     found = []
     for match in _TOKEN.finditer(text):
         if match["open"] or match["quote"]:
             raise ValueError(f"what {match[0][:20]!r} opens has no end")
         if not match["blank"]:
-            found.append(Token(match[0], match.start(), match.end()))
+            found.append(match)
     return found
 
 
-def _pairs(tokens: list[Token]) -> dict[int, int]:
+def _pairs(tokens: list[re.Match[str]]) -> dict[int, int]:
     """Where each bracket is closed."""
     found, opened = {}, []
     for at, token in enumerate(tokens):
-        if token.text in _CLOSING:
+        if token[0] in _CLOSING:
             opened.append(at)
-        elif token.text in _CLOSING.values():
-            if not opened or _CLOSING[tokens[opened[-1]].text] != token.text:
-                raise ValueError(f"nothing opens {token.text!r}")
+        elif token[0] in _CLOSING.values():
+            if not opened or _CLOSING[tokens[opened[-1]][0]] != token[0]:
+                raise ValueError(f"nothing opens {token[0]!r}")
             found[opened.pop()] = at
         if len(opened) > _DEEPEST:
             raise ValueError(f"more than {_DEEPEST} brackets in each other")
     if opened:
-        raise ValueError(f"nothing closes {tokens[opened[-1]].text!r}")
+        raise ValueError(f"nothing closes {tokens[opened[-1]][0]!r}")
     return found
 
 
@@ -192,7 +186,7 @@ class Parser:
     def __init__(self, text: str, types: Mapping[str, Type] | None = None) -> None:
         self._text = spliced(text)
         self._types = {} if types is None else types
-        self._tokens = tokens_of(self._text)
+        self._tokens = _tokens(self._text)
         self._end_of = _pairs(self._tokens)
         self.at = 0
 
@@ -202,7 +196,7 @@ class Parser:
         return self._word(self.at)
 
     def _word(self, at: int) -> str:
-        text = self._tokens[at].text if at < len(self._tokens) else ""
+        text = self._tokens[at][0] if at < len(self._tokens) else ""
         return _SAME.get(text, text)
 
     def take(self, text: str) -> bool:
@@ -220,13 +214,13 @@ class Parser:
         """What was read from that token on."""
         if start >= self.at:
             return ""
-        return self._text[self._tokens[start].start:self._tokens[self.at - 1].end]
+        return self._text[self._tokens[start].start():self._tokens[self.at - 1].end()]
 
     def words_from(self, start: int) -> list[str]:
         """The tokens that were read from there on, but those in braces and square brackets."""
         found, at = [], start
         while at < self.at:
-            found.append(self._tokens[at].text)
+            found.append(self._tokens[at][0])
             at = self._end_of[at] if found[-1] in ("[", "{") else at + 1
         return found
 
@@ -234,7 +228,7 @@ class Parser:
         """An exception that says where."""
         what = what or (f"{self.next!r} is not understood" if self.next else "something is missing")
         around = self._tokens[max(self.at - 6, 0):self.at + 6]
-        near = self._text[around[0].start:around[-1].end] if around else ""
+        near = self._text[around[0].start():around[-1].end()] if around else ""
         return ValueError(f"{what}, in {near!r}")
 
     def specifiers(self) -> tuple[Type, set[str]]:

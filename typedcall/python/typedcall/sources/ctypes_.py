@@ -4,7 +4,8 @@ prototype says what the call does about the GIL, exceptions and errno."""
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Callable
 
 from typedcall.record.codes import CODES, has_error_value, letters_for
 from typedcall.record.records import Entry, Flags, Found
@@ -28,22 +29,20 @@ def letters_of(ctypes_type: Any) -> str:
 
     if ctypes_type is None:
         return "v"
-    if isinstance(ctypes_type, type) and issubclass(ctypes_type, ctypes._SimpleCData):
+    kind = ctypes_type if isinstance(ctypes_type, type) else object
+    if issubclass(kind, ctypes._SimpleCData):
         letters = _simple_letters(ctypes_type)
         if letters is not None:
             return letters
-    if isinstance(ctypes_type, type) and issubclass(ctypes_type, ctypes._Pointer):
+    if issubclass(kind, ctypes._Pointer):
         target = getattr(ctypes_type, "_type_", None)
         try:
             letters = letters_of(target)
         except ValueError:
             letters = ""
-        if letters and not letters.startswith("&") and CODES[letters].size:
-            kind = CODES[letters].kind
-            if kind not in ("pointer", "string", "object"):
-                return "&" + letters
-        return letters_for("pointer", ctypes.sizeof(ctypes.c_void_p))
-    if isinstance(ctypes_type, type) and issubclass(ctypes_type, _function_pointer()):
+        if letters in CODES and CODES[letters].kind not in ("void", "pointer", "string", "object"):
+            return "&" + letters
+    if issubclass(kind, (ctypes._Pointer, _function_pointer())):
         return letters_for("pointer", ctypes.sizeof(ctypes.c_void_p))
     raise ValueError(f"no type code for the ctypes type {ctypes_type!r}; structs and unions go by pointer")
 
@@ -75,49 +74,46 @@ def _simple_letters(ctypes_type: Any) -> str | None:
     return None  # characters, wide strings
 
 
+def _reached(pointer: Any, behind: Callable[[Any], Iterable[Any]]) -> list[Any]:
+    """The pointer and all that is behind it, each once: pointers that were cast keep each other alive."""
+    waiting, seen = [pointer], {}
+    while waiting:
+        each = waiting.pop()
+        if each is not None and id(each) not in seen:
+            seen[id(each)] = each
+            waiting += behind(each)
+    return list(seen.values())
+
+
+def _cast_from(each: Any) -> Iterable[Any]:
+    objects = attribute(each, "_objects")
+    return list(dict.values(objects)) if is_a(objects, dict) else []
+
+
 def _is_callback(pointer: Any) -> bool:
     """Was it made of a Python callable? Then, or after a cast, it keeps ctypes' thunk alive, or on
     PyPy, which has no thunks, the pointer with the callable. What was read from a struct or an
     array, or made of an address, may be one and keep nothing that could tell."""
-    waiting, seen = [pointer], set()
-    while waiting:
-        each = waiting.pop()
-        if id(each) in seen:
-            continue  # pointers that were cast keep each other alive
-        seen.add(id(each))
-        if type_name(each) == "CThunkObject":
+    for each in _reached(pointer, _cast_from):
+        if type_name(each) == "CThunkObject" or (
+                is_a(each, _function_pointer()) and attribute(each, "callable") is not None):
             return True
-        if is_a(each, _function_pointer()):
-            if attribute(each, "callable") is not None:
-                return True
-        kept = attribute(each, "_objects")
-        waiting += dict.values(kept) if is_a(kept, dict) else ()
     return False
+
+
+def _behind(each: Any) -> Iterable[Any]:
+    if is_a(each, dict):
+        return list(dict.values(each))  # it changes when something else is assigned
+    if is_a(each, _function_pointer().__base__):  # of all ctypes objects
+        return [attribute(each, "_b_base_"), attribute(each, "_objects")]
+    if is_a(each, memoryview):
+        return [attribute(each, "obj")]  # from_buffer() keeps a view of its memory
+    return [attribute(each, "base")] if is_a(each, imported_class("numpy", "ndarray")) else []
 
 
 def _kept_by(pointer: Any) -> list[Any]:
     """All that `pointer`, and what it shares its memory with, keeps alive just now."""
-    data = _function_pointer().__base__  # of all ctypes objects
-    waiting: list[Any] = [pointer]
-    kept: list[Any] = []
-    seen = set()
-    while waiting:
-        each = waiting.pop()
-        if each is None or id(each) in seen:
-            continue  # pointers that were cast keep each other alive
-        seen.add(id(each))
-        if is_a(each, dict):
-            waiting += list(dict.values(each))  # it changes when something else is assigned
-            continue
-        if each is not pointer:
-            kept.append(each)
-        if is_a(each, data):
-            waiting += [attribute(each, "_b_base_"), attribute(each, "_objects")]
-        elif is_a(each, memoryview):
-            waiting.append(attribute(each, "obj"))  # from_buffer() keeps a view of its memory
-        elif is_a(each, imported_class("numpy", "ndarray")):
-            waiting.append(attribute(each, "base"))
-    return kept
+    return [each for each in _reached(pointer, _behind)[1:] if not is_a(each, dict)]
 
 
 def _shares_memory(pointer: Any) -> bool:
