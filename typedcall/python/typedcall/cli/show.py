@@ -35,16 +35,7 @@ def run(options: argparse.Namespace) -> int:
     print_table(
         options.target,
         ("name", "signature", "flags", "address", "place"),
-        [
-            (
-                row["name"],
-                row["signature"],
-                " ".join(row["flags"]),
-                hex(row["address"]),
-                row["place"],
-            )
-            for row in rows
-        ],
+        [(row["name"], row["signature"], " ".join(row["flags"]), hex(row["address"]), row["place"]) for row in rows],
     )
     if is_special:
         print(f"Note: {numpy_.NOT_FOLLOWED}.", file=report())

@@ -81,12 +81,8 @@ def _print(target: str, verdicts: list[Verdict]) -> None:
             (
                 verdict.name,
                 verdict.signature,
-                str(verdict.calls),
-                str(verdict.equal),
-                str(verdict.declared),
-                str(sum(verdict.explained.values())),
-                str(verdict.conversions),
-                str(verdict.unexplained),
+                *map(str, (verdict.calls, verdict.equal, verdict.declared, sum(verdict.explained.values()),
+                           verdict.conversions, verdict.unexplained)),
                 verdict.skipped and "skipped: " + verdict.skipped
                 or verdict.stopped and "stopped: " + verdict.stopped,
             )
