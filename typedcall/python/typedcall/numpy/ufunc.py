@@ -24,7 +24,7 @@ from typedcall.numpy.gufuncs import (
 from typedcall.numpy.pickles import pickle_by_origin, show_loops
 from typedcall.record.choice import Kind, steps_of_kinds
 from typedcall.record.codes import CODES, describe, is_place, kind_of, pointee, range_of
-from typedcall.record.records import HANDLED, Entry, Flags, has_buffers
+from typedcall.record.records import Entry, has_buffers
 from typedcall.sources.numpy_ import dtype_of, ufunc_api
 from typedcall.tools.foreign import import_path, name_of, text_attribute
 from typedcall.tools.locks import RenewedLock
@@ -32,8 +32,6 @@ from typedcall.tools.parameters import by_position
 
 __all__ = ["dtype_of", "ufunc"]
 
-#: Behind a loop that took the GIL NumPy looks for an exception, but not before 1.22.
-_RAISES = HANDLED & ~(Flags.NEEDS_THREAD | Flags.ACQUIRES_GIL)
 # A ufunc's `__name__` is the path to it below this module.
 # By function and signature; written with the lock, by whoever comes first.
 _keeping = RenewedLock()
@@ -102,13 +100,6 @@ class _Loop(NamedTuple):
 
 
 _AnyLoop = TypeVar("_AnyLoop", _Loop, RowLoop)
-
-
-def _capabilities() -> Flags:
-    import numpy
-
-    version = tuple(int(part) for part in numpy.__version__.split(".")[:2])
-    return HANDLED if version >= (1, 22) else HANDLED & ~_RAISES
 
 
 _MOST_WIDE_LOOPS = 64
@@ -240,9 +231,14 @@ def _in_order(loops: list[_AnyLoop]) -> list[_AnyLoop]:
 
 def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
     """Of the entries that NumPy can use, and have as many arguments as the first of them."""
-    capabilities = _capabilities()
+    import numpy
+
+    # Behind a loop that took the GIL NumPy looks for an exception, but not before 1.22.
+    may_raise = tuple(map(int, numpy.__version__.split(".")[:2])) >= (1, 22)
 
     def unusable(entry: Entry) -> str:
+        if not may_raise and entry.view().verdict != "RESULT":
+            return "may raise, or fall back, and NumPy looks for exceptions since 1.22"
         if has_buffers(entry):
             return why_no_rows(entry, core)
         if core is None or core == core_of(entry):
@@ -252,18 +248,18 @@ def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
         return f"takes {len(core_of(entry)[0])} numbers, not {len(core[0])}"
 
     found = offered(function)
-    entries = usable(function, "NumPy", unusable, found, capabilities=capabilities)
+    entries = usable(function, "NumPy", unusable, found)
     first = entries[0]
     entries = [entry for entry in entries if has_buffers(entry) == has_buffers(first)]
     # Those with fewer arguments leave out defaults.
     count = len(core_of(first)[0])
     takes_truth = is_alone(function, [each.python_types()[0] for each in found])
     if has_buffers(first):
-        return _in_order(row_loops(entries, core, bool(capabilities & _RAISES), takes_truth))
+        return _in_order(row_loops(entries, core, may_raise, takes_truth))
     entries = [entry for entry in entries if len(_arrays(entry)) == len(_arrays(first))]
     loops = _own_loops(entries)
     # The check of an int may raise.
-    if capabilities & _RAISES:
+    if may_raise:
         among = [entry for entry in found if len(core_of(entry)[0]) == count]
         loops = sorted(_all_loops(among, entries, takes_truth), key=lambda loop: entries.index(loop.entry))
     return _in_order(loops)
