@@ -1,6 +1,6 @@
 """Asking Python callables what they offer to native code, and telling others: native tables are
-looked at first, then the adapters. What differs between interpreters is in cpython_backend.py,
-no_backend.py and typedcall/pypy/backend.py, which have the same names."""
+looked at first, then the adapters. What differs between interpreters is in cpython_backend.py
+and typedcall/pypy/backend.py, which have the same names."""
 from __future__ import annotations
 
 import sys
@@ -27,12 +27,9 @@ if TYPE_CHECKING:
     )
 
 # To a type checker all functions are CPython's.
-if TYPE_CHECKING or (not WHY_NOTHING and sys.implementation.name != "pypy"):
+if TYPE_CHECKING or WHY_NOTHING or sys.implementation.name != "pypy":
     from typedcall.calling import cpython_backend as backend
-    from typedcall.native._native import TypedFunction
-elif WHY_NOTHING:
-    from typedcall.calling import no_backend as backend
-    from typedcall.calling.no_backend import TypedFunction
+    from typedcall.calling.cpython_backend import TypedFunction
 else:
     from typedcall.pypy import backend as backend
     from typedcall.pypy.backend import TypedFunction

@@ -1,17 +1,23 @@
-"""What api.py needs of CPython: the extension module finds, tags and calls. no_backend.py and
-typedcall/pypy/backend.py have the same names."""
+"""What api.py needs of CPython: the extension module finds, tags and calls. typedcall/pypy/backend.py has the
+same names. Where there is no extension module, no_native.py finds nothing."""
 from __future__ import annotations
 
 import weakref
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
-from typedcall.native import _native
-from typedcall.native._native import TypedFunction
 from typedcall.places.tagging import Row
+from typedcall.record.codes import WHY_NOTHING
 from typedcall.record.records import HANDLED, Entry, Flags, row_of
 from typedcall.tools.identity import IdentityTable
 from typedcall.tools.parameters import arrangement_of, has_keyword_only
 from typedcall.tools.parameters import refuse as refuse_arguments
+
+if TYPE_CHECKING or not WHY_NOTHING:
+    from typedcall.native import _native
+    from typedcall.native._native import TypedFunction
+else:
+    from typedcall.native import no_native as _native
+    from typedcall.native.no_native import TypedFunction
 
 __all__ = [
     "HAS_SIDE_TABLE", "CAPABILITIES", "TypedFunction", "kept_with", "obstacle", "own_entries", "pickle_by",

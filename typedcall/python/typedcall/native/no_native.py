@@ -1,6 +1,6 @@
 """What the extension module tells Python code, for installations that have none: on platforms without tags
-(core/compiler.h) the package imports, reads signatures, and says why nothing is offered. A test holds it
-against the extension module."""
+(core/compiler.h) the package imports, reads signatures, and says why nothing is offered. What is tagged is checked
+and left out, so that packages which tag their functions work. A test holds it against the extension module."""
 from __future__ import annotations
 
 import ctypes
@@ -176,6 +176,39 @@ def describe(signature: str, flags: int, /) -> tuple[list[str], str, str, str, i
         has_place = arguments and arguments[-1].startswith("&") and not _is_const(arguments[-1])
         result = arguments.pop()[1:] if has_place else "v"
     return arguments, result, "UNUSABLE", "NOTHING", 0, 0, True
+
+
+class TypedFunction:
+    """What resolve() returns elsewhere. There is none."""
+
+    def __new__(cls, *args: Any, **keywords: Any) -> TypedFunction:
+        raise TypeError(f"cannot create 'typedcall.TypedFunction' instances: {WHY_NOTHING}")
+
+
+def entries(callable: Any, /) -> list[Any]:
+    return []
+
+
+def find(callable: Any, signature: str, capabilities: int, casting: str, /) -> None:
+    parse_signature(signature)
+
+
+def select(rows: Any, signature: str, capabilities: int, casting: str, /) -> None:
+    """Chooses none of no rows."""
+
+
+def tag(callable: Any, rows: Any, keep_alive: Any, /) -> bool:
+    if not rows:
+        raise ValueError("a tag needs at least one entry")
+    return True
+
+
+def untag(callable: Any, /) -> bool:
+    return False
+
+
+def kept_by(callable: Any, /) -> None:
+    """Keeps nothing."""
 
 
 def rank(kind: str, letters: str, /) -> int | None:
