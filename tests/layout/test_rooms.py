@@ -26,7 +26,7 @@ ARROWS = {
     "sql": "sinks",
     "jax": "sinks",
     "tvm_ffi": "sinks",
-    "cli": "native record tools sources pypy package",
+    "cli": "native record tools sources pypy calling package",
 }
 # A sink uses no other one, but for a LowLevelCallable that is a callback.
 BETWEEN_SINKS = {("sinks.scipy", "sinks.callbacks")}

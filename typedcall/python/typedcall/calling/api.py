@@ -34,7 +34,7 @@ else:
     from typedcall.pypy import backend as backend
     from typedcall.pypy.backend import TypedFunction
 
-__all__ = ["TypedFunction", "add", "adopt", "entries", "pickle_by", "resolve", "signatures", "tag", "untag"]
+__all__ = ["TypedFunction", "add", "adopt", "backend", "entries", "pickle_by", "resolve", "signatures", "tag", "untag"]
 
 # Held while tags change: add() takes the old one away before it gives the new one.
 _changing = RenewedLock()

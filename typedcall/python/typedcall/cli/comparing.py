@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Callable
 
-import typedcall
+from typedcall.calling.api import backend
 from typedcall.cli.arguments import ArgumentMaker, Ranges, as_buffers, fits, why_not
 from typedcall.cli.buffers import contents, copied
 from typedcall.cli.buffers import show as show_arguments
@@ -146,16 +146,7 @@ def _show(outcome: _Outcome) -> str:
 
 def _function_of(target: Target, entry: Entry) -> Any:
     """The very entry as a function: two of one signature may have different addresses."""
-    if sys.implementation.name == "pypy":
-        return typedcall.resolve(
-            target.function, entry.signature, capabilities=EVERYTHING, casting="exact"
-        )
-    from typedcall.native import _native
-
-    return _native.make_function(
-        target.function, entry.signature, entry.flags, entry.address, entry.place,
-        entry.keep_alive, entry.signature, "exact",
-    )
+    return backend.resolve_among(target.function, [entry], entry.signature, EVERYTHING, "exact")
 
 
 class _Comparison:
