@@ -7,28 +7,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Optional, Union
 
 from typedcall.record import codes
-from typedcall.record.codes import (
-    ABI_MASK,
-    FLAGS,
-    MANDATORY_MASK,
-    answers,
-    describe,
-    is_place,
-    parse_signature,
-    pointee,
-)
+from typedcall.record.codes import parse_signature
 
 __all__ = ["BARE_LAYOUT", "EVERYTHING", "HANDLED", "PROMISES", "Entry", "Flags", "Found", "View", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
 
 #: Handles whatever an entry may ask of its caller.
-EVERYTHING = MANDATORY_MASK
+EVERYTHING = codes.MANDATORY_MASK
 #: Where an entry comes from PyPy's struct alone or the seed post's, which have no flags: that it needs the
 #: GIL is then taken for granted, and that it may raise is not.
 BARE_LAYOUT = "PyPy metadata"
 #: What a caller must understand, and what no version has given a meaning.
-_MANDATORY = ABI_MASK | MANDATORY_MASK
-_BITS = {name: bit for name, bit, _ in FLAGS}
-_WORDS = {bit: words for _, bit, words in FLAGS if bit & MANDATORY_MASK}
+_MANDATORY = codes.ABI_MASK | codes.MANDATORY_MASK
+_BITS = {name: bit for name, bit, _ in codes.FLAGS}
+_WORDS = {bit: words for _, bit, words in codes.FLAGS if bit & codes.MANDATORY_MASK}
 
 
 class Flags(enum.IntFlag):
@@ -115,7 +106,7 @@ class Entry:
     keep_alive: Any = field(compare=False, repr=False)
 
     def view(self) -> View:
-        return View(*describe(self.signature, self.flags))
+        return View(*codes.describe(self.signature, self.flags))
 
     def python_types(self) -> tuple[list[str], str]:
         """The letters of what Python passes and gets: the value of a function that returns a status
@@ -153,7 +144,7 @@ def falling_back(signature: str) -> str | None:
     """How an entry with FALLS_BACK spells what gives Python the results of this signature; None
     where none does."""
     arguments, result = parse_signature(signature)
-    if result == "v" or pointee(result) != result:
+    if result == "v" or codes.pointee(result) != result:
         return None
     return "".join(arguments) + f"&{result}->i"
 
@@ -171,7 +162,7 @@ def matching(found: list[Entry], signature: str, casting: str = "equivalent") ->
             place, equivalent = entry.place, []
         if entry.signature == signature:
             answering.append(entry)
-        elif casting != "exact" and answers(entry.signature, signature) and _has_same_place(entry, signature):
+        elif casting != "exact" and codes.answers(entry.signature, signature) and _has_same_place(entry, signature):
             equivalent.append(entry)
     return answering + equivalent
 
@@ -182,4 +173,4 @@ def _has_same_place(entry: Entry, signature: str) -> bool:
     if entry.view().verdict not in ("STATUS", "FALLS_BACK"):
         return True
     own, asked = (parse_signature(text)[0] for text in (entry.signature, signature))
-    return not own or is_place(own[-1]) == is_place(asked[-1])
+    return not own or codes.is_place(own[-1]) == codes.is_place(asked[-1])

@@ -53,27 +53,20 @@ _exported: list[Entry] = []
 _ERRORS = {"signed": "except? -1", "unsigned": "except? -1", "floating": "except? -1"}
 
 
-def _exportable(function: Any) -> Entry | None:
-    """The first entry that a Cython declaration can describe."""
-    for entry in offered(function):
-        letters = {
-            pointee(each) for each in sum(map(list, parse_signature(entry.signature)), [])
-        }
-        # Cython's bint is an int, C's bool is not.
-        if (not entry.flags.asks(HANDLED & ~Flags.ERROR_IS_NEG_ZERO)
-                and entry.view().verdict in ("RESULT", "MAY_RAISE") and "?" not in letters):
-            return entry
-    return None
+def _is_declarable(entry: Entry) -> bool:
+    """Can a Cython declaration describe it? Cython's bint is an int, C's bool is not."""
+    arguments, result = parse_signature(entry.signature)
+    return (not entry.flags.asks(HANDLED & ~Flags.ERROR_IS_NEG_ZERO)
+            and entry.view().verdict in ("RESULT", "MAY_RAISE") and "?" not in map(pointee, [*arguments, result]))
 
 
 def _functions(module: ModuleType) -> dict[str, Entry]:
     found = {}
     for name, value in members(module):
-        if not name.isidentifier() or not callable(value) or is_a(value, type):
-            continue
-        entry = _exportable(value)
-        if entry is not None:
-            found[name] = entry
+        if name.isidentifier() and callable(value) and not is_a(value, type):
+            entries = [entry for entry in offered(value) if _is_declarable(entry)]
+            if entries:
+                found[name] = entries[0]
     return found
 
 
