@@ -114,10 +114,8 @@ def _overloads(
     return texts, pointers
 
 
-def _path(module: ModuleType, library: Any) -> str:
-    """The shared library's file, as it can be opened."""
-    if library is not None:
-        return str(os.fspath(library))
+def _path(module: ModuleType) -> str:
+    """The shared library's file."""
     path = text_attribute(module, "__file__") or ""
     if not path.endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES)):
         raise TypeError(
@@ -132,7 +130,7 @@ def _symbols(module: ModuleType, library: Any) -> Callable[[str], Any]:
 
     opened = library
     if library is None or isinstance(library, (str, os.PathLike)):
-        opened = ctypes.CDLL(_path(module, library))
+        opened = ctypes.CDLL(_path(module) if library is None else str(os.fspath(library)))
     # As an item it is a function object of its own, whose types nobody has changed.
     find = opened.__getitem__ if is_a(opened, ctypes.CDLL) else lambda name: getattr(opened, name)
 

@@ -56,11 +56,7 @@ def _copy(value: Any) -> Any:
 
 def contents(letters: list[str], arguments: tuple[Any, ...]) -> list[Any]:
     """What is in the buffers now, which is compared as results are."""
-    found = []
-    for each, value in zip(letters, arguments):
-        if is_buffer(each) and hasattr(value, "tolist"):
-            found.append(value.tolist())
-    return found
+    return [value.tolist() for each, value in zip(letters, arguments) if is_buffer(each) and hasattr(value, "tolist")]
 
 
 def show(arguments: tuple[Any, ...]) -> str:

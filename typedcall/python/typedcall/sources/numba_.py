@@ -13,9 +13,9 @@ from typedcall.tools.foreign import exact_int, imported_class, is_a
 __all__ = ["entries", "letters_of"]
 
 
-def letters_of(numba_type: Any) -> str:
-    """The letters of a Numba type as a C callback passes it. ValueError for arrays, tuples and the
-    like."""
+def letters_of(numba_type: Any, in_memory: bool = False) -> str:
+    """The letters of a Numba type as a C callback passes it, or has it behind a pointer. ValueError for arrays,
+    tuples and the like."""
     types = sys.modules["numba.core.types"]
     if isinstance(numba_type, types.NoneType):  # void is Numba's name for it
         return "v"
@@ -26,25 +26,17 @@ def letters_of(numba_type: Any) -> str:
         return letters_for(kind, numba_type.bitwidth // 8)
     if isinstance(numba_type, types.Float):
         return letters_for("floating", numba_type.bitwidth // 8)
-    if isinstance(numba_type, types.Complex) and numba_type.bitwidth == 128:
+    if isinstance(numba_type, types.Complex) and (in_memory or numba_type.bitwidth == 128):
         # Of narrower ones Numba passes the parts in two registers, C both in one.
-        return letters_for("complex", 16)
+        return letters_for("complex", numba_type.bitwidth // 8)
     if isinstance(numba_type, types.CPointer):
         target = numba_type.dtype
         if isinstance(target, (types.Integer, types.Float, types.Complex)):
-            return "&" + letters_for_any(target)
+            return "&" + letters_of(target, in_memory=True)
         return letters_for("pointer", 8)
     if isinstance(numba_type, types.RawPointer):
         return letters_for("pointer", 8)
     raise ValueError(f"no type code for the Numba type {numba_type}")
-
-
-def letters_for_any(numba_type: Any) -> str:
-    """As letters_of, for what a pointer points to: memory knows no registers."""
-    types = sys.modules["numba.core.types"]
-    if isinstance(numba_type, types.Complex):
-        return letters_for("complex", numba_type.bitwidth // 8)
-    return letters_of(numba_type)
 
 
 def entries(obj: Any) -> Found:
