@@ -104,12 +104,8 @@ def _is_known_to_numba(typing_context: Any, function: Any) -> bool:
         return False
 
 
-_classes: list[Any] = []
-
-
+@functools.cache
 def _type_class() -> Any:
-    if _classes:
-        return _classes[0]
     from numba import types
 
     class TypedFunctionType(types.Function):
@@ -123,7 +119,6 @@ def _type_class() -> Any:
         def __reduce__(self) -> Any:
             return reduce_type(self.function, self.entries)
 
-    _classes.append(TypedFunctionType)
     return TypedFunctionType
 
 
@@ -157,10 +152,9 @@ def unregister() -> None:
     _before.clear()
 
 
+@functools.cache
 def _define() -> None:
     """What Numba is told once."""
-    if _classes:
-        return
     from numba.extending import NativeValue, models, register_model, unbox
 
     install()

@@ -117,7 +117,7 @@ def _takes_objects(declared: Declaration, text: str) -> bool:
     pointers += [text.split("(")[0]] if declared.result == "P" else []
     # A pointer to optional arguments is no object.
     is_class = ["void" not in each and _OPTIONAL_ARGUMENTS not in each for each in pointers]
-    return "O" in declared.arguments or _is_cpdef_text(text) and any(is_class)
+    return "O" in declared.arguments or _SKIP_DISPATCH in text and any(is_class)
 
 
 def capsules_of(module: Any) -> dict[str, Any]:
@@ -162,12 +162,7 @@ def exported(function: Any) -> list[tuple[str, Any]]:
 
 def is_cpdef(capsule: Any) -> bool:
     """Is it of a function that Python calls, too?"""
-    return _is_cpdef_text(capsule_name(capsule) or "")
-
-
-def _is_cpdef_text(text: str) -> bool:
-    """The same of what the capsule is called."""
-    return _SKIP_DISPATCH in text
+    return _SKIP_DISPATCH in (capsule_name(capsule) or "")
 
 
 def _name_of_variant(function: Any, capsules: dict[str, Any]) -> str:
