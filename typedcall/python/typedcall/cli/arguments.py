@@ -158,18 +158,13 @@ class ArgumentMaker:
         largest: int | None = None,
         ranges: Ranges = (),
     ) -> None:
-        codes = [CODES[pointee(each)] for each in letters]
-        if ranges:
-            of_each = ranges if len(ranges) == len(codes) else ranges * len(codes)
-            self._parameters = [
-                _Parameter(code, low, high, low is None and high is None)
-                for code, (low, high) in zip(codes, of_each)
-            ]
-        else:
-            low = None if largest is None else -largest
-            self._parameters = [_Parameter(code, low, largest) for code in codes]
-        self._parameters = [each._replace(buffer=own if is_buffer(own) and own != "*s" else "")
-                            for each, own in zip(self._parameters, letters)]
+        limits = ranges or ((None if largest is None else -largest, largest),)
+        of_each = limits if len(limits) == len(letters) else limits * len(letters)
+        self._parameters = [
+            _Parameter(CODES[pointee(each)], low, high, not ranges or low is None and high is None,
+                       each if is_buffer(each) and each != "*s" else "")
+            for each, (low, high) in zip(letters, of_each)
+        ]
         self._random = random.Random(seed)
         self._only_fitting = only_fitting
 

@@ -63,14 +63,11 @@ def _simple_letters(ctypes_type: Any) -> str | None:
         if issubclass(ctypes_type, pointer) or ctypes_type._type_ == pointer._type_:
             return letters_for(kind, size)
     value = ctypes_type().value
-    if isinstance(value, bool):
-        return letters_for("bool", size)
+    for of, kind in ((bool, "bool"), (float, "floating"), (complex, "complex")):
+        if isinstance(value, of):
+            return letters_for(kind, size)
     if isinstance(value, int):
         return letters_for("signed" if ctypes_type(-1).value < 0 else "unsigned", size)
-    if isinstance(value, float):
-        return letters_for("floating", size)
-    if isinstance(value, complex):
-        return letters_for("complex", size)
     return None  # characters, wide strings
 
 
