@@ -41,7 +41,7 @@ ARROWS = {
     # The Python package's own modules are of the same room.
     "typedcall/python": ["typedcall", "typedcall base", "typedcall/tag",
                          "typedcall/convert", "typedcall/provider", "typedcall/resolve",
-                         "typedcall/callback"],
+                         "typedcall/callback", "typedcall/calling"],
 }
 # Headers at the top that docs/reference leaves out: what they have is for the other headers.
 WITHOUT_REFERENCE = {

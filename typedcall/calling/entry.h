@@ -46,7 +46,8 @@ TYPEDCALL_RARE inline outcome settle(PyNativeVerdict verdict) {
   }
 }
 
-/// Where a result stands after entry::run(): in a register, or in the place behind the arguments.
+/// Where a result stands after entry::run(): in a register, or in the place, which is behind the
+/// arguments or has what fits no register.
 struct result_cell {
   native_value returned;
   wide_value place;
@@ -54,24 +55,23 @@ struct result_cell {
 
 /// A C function, and how to call it. Nothing in it changes: any number of threads may use it.
 struct entry : description {
-  /// Without an address it is one that the Python function has and `caller` does not call: it is
-  /// ranked with the others. Nothing with ValueError, which says that `caller` cannot call it.
-  /// GIL: held.
+  /// Nothing with ValueError for what `caller` cannot call. One that `calls_all` passes self, and
+  /// takes results that fit no register. To others an entry without an address is one that the
+  /// Python function has and they do not call: it is ranked with the others. GIL: held.
   static std::optional<entry> make(const char *signature, std::uintptr_t flags, void *address,
-                                   const char *caller) {
+                                   const char *caller, bool calls_all = false) {
     PyNativeSignature parsed;
-    const auto call = invoker::make(signature, flags, address);
-    const bool is_read = call && PyNativeSignature_ParseString(signature, &parsed, nullptr) == 0;
-    if (is_read && address == nullptr) {
+    PyNativeSignature_Fault fault = {0, "no function, or flags or a result that cannot be handled"};
+    const auto call = invoker::make(signature, flags, address, std::nullopt, &fault);
+    if (call && PyNativeSignature_ParseString(signature, &parsed, nullptr) == 0) {
       entry made(*call, parsed, flags);
-      made.is_here_ = false;
-      return made;
+      made.is_here_ = address != nullptr;
+      const bool suits = calls_all || !(made.view.takes_self || internal::is_wide(parsed.result));
+      const bool is_usable = suits && made.view.verdict != PyNativeVerdict_UNUSABLE;
+      if (made.is_here_ ? is_usable : !calls_all) return made;
     }
-    if (is_read && !internal::is_wide(parsed.result)) {
-      entry made(*call, parsed, flags);
-      if (made.view.verdict != PyNativeVerdict_UNUSABLE && !made.view.takes_self) return made;
-    }
-    PyErr_Format(PyExc_ValueError, "'%.200s' cannot be called from %s", signature, caller);
+    PyErr_Format(PyExc_ValueError, "'%.200s' cannot be called from %s: %s", signature, caller,
+                 fault.reason);
     return std::nullopt;
   }
 
@@ -80,7 +80,7 @@ struct entry : description {
   /// for, with nothing pending where it may raise.
   outcome run(native_value *values, result_cell *cell) const {
     if (view.has_place) values[invoke.arity() - 1] = native_value::at(&cell->place);
-    cell->returned = invoke(values);
+    cell->returned = invoke(values, &cell->place);
     return TYPEDCALL_EXPECT(invoke.is_result(cell->returned), 1) ? outcome::value
                                                                  : settle(view.verdict);
   }
@@ -98,7 +98,7 @@ struct entry : description {
   }
 
   const void *at(const result_cell &cell) const {
-    return view.has_place ? static_cast<const void *>(&cell.place) : &cell.returned;
+    return is_in_place_ ? static_cast<const void *>(&cell.place) : &cell.returned;
   }
   /// The sink can call it.
   bool is_here() const { return is_here_; }
@@ -111,6 +111,7 @@ struct entry : description {
   entry(const invoker &how, const PyNativeSignature &parsed, std::uintptr_t flags)
       : description(parsed, flags), invoke(how) {
     for (const value_type &type : parameters) has_written_bools_ |= is_written_bools(type);
+    is_in_place_ = view.has_place != 0 || internal::is_wide(view.result);
     is_plain_ = view.hold == PyNativeHold_NOTHING && view.verdict == PyNativeVerdict_RESULT &&
                 !has_written_bools_;
   }
@@ -121,6 +122,7 @@ struct entry : description {
   }
 
   bool is_plain_ = false;
+  bool is_in_place_ = false;
   bool has_written_bools_ = false;
   bool is_here_ = true;
 };

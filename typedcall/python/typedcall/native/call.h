@@ -12,10 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "typedcall/entry_view.h"
+#include "typedcall/calling/entry.h"
 #include "typedcall/error_value.h"
 #include "typedcall/gil.h"
-#include "typedcall/invoker.h"
 #include "typedcall/provider/keywords.h"
 #include "typedcall/resolve/request.h"
 #include "typedcall/signature.h"
@@ -38,28 +37,21 @@ class native_call {
   static std::unique_ptr<const native_call> make(std::string name, const char *asked,
                                                  const char *signature, std::uintptr_t flags,
                                                  void *funcptr, bool is_unbound) {
-    std::unique_ptr<native_call> made(new native_call);
+    PyNativeSignature parsed;
     PyNativeSignature_Fault fault = {0, ""};
-    PyNativeSignature parsed, offered;
-    if (PyNativeSignature_ParseString(asked, &parsed, &fault) < 0 ||
-        PyNativeSignature_ParseString(signature, &offered, &fault) < 0) {
+    if (PyNativeSignature_ParseString(asked, &parsed, &fault) < 0) {
       return refuse(PyExc_ValueError, asked, fault.reason);
     }
-    const bool is_usable = PyNativeView_Of(&offered, flags).verdict != PyNativeVerdict_UNUSABLE;
-    if (funcptr == nullptr || !is_usable) {
-      return refuse(PyExc_ValueError, signature,
-                    "no function, or flags that are not understood or do not go with the result");
-    }
-    made->call_ = invoker::make(signature, flags, funcptr, std::nullopt, &fault);
-    if (!made->call_) return refuse(PyExc_ValueError, signature, fault.reason);
-    if (!PyNativeSignature_AnswersParsed(&offered, &parsed)) {
+    auto own = calling::entry::make(signature, flags, funcptr, "Python", true);
+    if (!own) return nullptr;
+    std::unique_ptr<native_call> made(new native_call(*std::move(own), parsed));
+    if (!PyNativeSignature_Answers(signature, asked)) {
       made->cast_ = safe_cast::make(asked, signature);
       if (!made->cast_) {
         return refuse(PyExc_TypeError, asked, "values could be lost on the way to the entry");
       }
     }
     made->name_ = std::move(name);
-    made->describe(PyNativeView_Of(&offered, flags), PyNativeView_Of(&parsed, flags), parsed);
     made->is_unbound_ = is_unbound;
     return made;
   }
@@ -67,7 +59,7 @@ class native_call {
   /// The number of arguments that Python passes.
   std::size_t arity() const { return parameters_.size() + (is_unbound_ ? 1 : 0); }
   /// Is the self that it takes the callable's own, not the first argument?
-  bool has_bound_self() const { return takes_self_ && !is_unbound_; }
+  bool has_bound_self() const { return own_.view.takes_self && !is_unbound_; }
 
   /// `self` as the native function gets it; null where none is taken, and for an unbound method,
   /// whose self is checked: `callable` is the method. A new reference, or NULL. GIL: held.
@@ -78,24 +70,23 @@ class native_call {
   }
 
   /// May the entry have no result for some arguments? Then it is called so:
-  bool may_fall_back() const { return falls_back_; }
+  bool may_fall_back() const { return own_.view.verdict == PyNativeVerdict_FALLS_BACK; }
   /// As operator(), and where the entry falls back `boxed` calls the callable.
   template <class Boxed>
   PyObject *call_or_fall_back(PyObject *callable, PyObject *self, PyObject *const *args,
                               std::size_t nargs, const Boxed &boxed) const {
-    bool is_called = false, is_done = true;
+    bool is_called = false;
     PyObject *result = with_values(callable, self, args, nargs, [&](native_value *values) {
       is_called = true;
-      return run_or_fall_back(values, &is_done);
+      return run(values);
     });
+    if (result != nullptr) return result;
     // An argument has not its types, or is an array of another shape or with gaps, and the callable
     // knows of others.
-    if (result == nullptr && !is_called && is_refusal()) {
-      PyErr_Clear();
-      is_done = false;
-    }
+    if (is_called ? PyErr_Occurred() != nullptr : !is_refusal()) return nullptr;
+    PyErr_Clear();
     // Only now: buffers of arguments have been given back.
-    return is_done ? result : boxed();
+    return boxed();
   }
 
   /// Calls `count` times with arguments that are converted once: the seconds that took, a float, or
@@ -110,7 +101,17 @@ class native_call {
   static constexpr std::size_t kMost = PyNativeSignature_MAX_ARGS + 1;
   static constexpr std::size_t kFewScratch = 4;
 
-  native_call() = default;
+  native_call(calling::entry own, const PyNativeSignature &asked)
+      : own_(std::move(own)), is_object_(PyNativeType_Kind(asked.result) == PyNativeKind_OBJECT) {
+    // What Python passes and gets.
+    const PyNativeView view = PyNativeView_Of(&asked, own_.invoke.flags());
+    is_wide_ = typedcall::internal::is_wide(view.result);
+    box_ = boxer_of(view.result);
+    for (int i = 0; i < view.parameters; ++i) {
+      parameters_.emplace_back(asked.args[i]);
+      if (parameters_.back().needs_scratch()) ++scratch_count_;
+    }
+  }
 
   // Is the pending exception one by which conversions refuse an argument?
   static bool is_refusal() {
@@ -122,26 +123,6 @@ class native_call {
                                                    const char *why) {
     PyErr_Format(type, "'%.200s' cannot be called: %s", signature, why);
     return nullptr;
-  }
-
-  // The entry's own view says how it is called, that of the signature asked for what Python passes
-  // and gets.
-  void describe(const PyNativeView &own, const PyNativeView &view, const PyNativeSignature &asked) {
-    falls_back_ = own.verdict == PyNativeVerdict_FALLS_BACK;
-    returns_status_ = own.verdict == PyNativeVerdict_STATUS || falls_back_;
-    may_raise_ = own.verdict == PyNativeVerdict_MAY_RAISE || own.verdict == PyNativeVerdict_ASK;
-    takes_self_ = own.takes_self != 0;
-    releases_gil_ = own.hold == PyNativeHold_NO_GIL;
-    is_object_ = !returns_status_ && PyNativeType_Kind(asked.result) == PyNativeKind_OBJECT;
-    has_place_ = view.has_place != 0;
-    const PyNativeType result = view.result;
-    is_wide_ = typedcall::internal::is_wide(result);
-    box_ = boxer_of(result);
-    for (int i = 0; i < view.parameters; ++i) {
-      parameters_.emplace_back(asked.args[i]);
-      value_count_ += parameters_.back().width();
-      if (parameters_.back().needs_scratch()) ++scratch_count_;
-    }
   }
 
   // Converts the arguments, which Python passed, and gives `run` the native function's.
@@ -158,7 +139,7 @@ class native_call {
       if (!check_self(callable, args[0])) return nullptr;
       self = *args++;
     }
-    if (takes_self_) values[at++] = native_value::of(self);
+    if (own_.view.takes_self) values[at++] = native_value::of(self);
     if (scratch_count_ != 0) return with_scratch(values, at, args, run);
     for (const parameter &each : parameters_) {
       if (!each.convert(*args++, &values[at++], nullptr)) return nullptr;
@@ -194,92 +175,66 @@ class native_call {
     return result;
   }
 
-  // Behind the arguments, where a function that returns a status puts its value.
-  void pass_place(native_value *values, const wide_value *place) const {
-    if (has_place_) values[value_count_ + (takes_self_ ? 1 : 0)] = native_value::at(place);
-  }
-
   PyObject *repeat(native_value *values, Py_ssize_t count) const {
-    if (cast_ || releases_gil_) {
+    if (cast_ || own_.view.hold == PyNativeHold_NO_GIL) {
       PyErr_SetString(PyExc_TypeError, "only calls without casts and with the GIL are timed");
       return nullptr;
     }
-    wide_value wide, place = {};
-    pass_place(values, &place);
+    calling::result_cell cell;
+    calling::outcome found = calling::outcome::value;
     const auto start = std::chrono::steady_clock::now();
-    for (Py_ssize_t i = 0; i < count; ++i) {
-      const native_value result = (*call_)(values, &wide);
-      if (failed(result)) return nullptr;
-      if (is_object_) Py_XDECREF(result.get<PyObject *>());
+    for (Py_ssize_t i = 0; i < count && found == calling::outcome::value; ++i) {
+      found = own_.run(values, &cell);
+      if (is_object_) Py_XDECREF(cell.returned.get<PyObject *>());
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    return PyFloat_FromDouble(took.count());
+    if (found == calling::outcome::value) return PyFloat_FromDouble(took.count());
+    if (found == calling::outcome::none) {
+      PyErr_SetString(PyExc_ValueError, "there is no result to time: it falls back");
+    }
+    return nullptr;
   }
 
-  // The call itself, without the GIL where the function takes it.
-  native_value invoke(const native_value *values, wide_value *wide) const {
-    if (!releases_gil_) return (*call_)(values, wide);
+  // Not by calling::without_gil(): this thread has it, though before 3.12 not everybody sees that
+  // in a subinterpreter.
+  __attribute__((noinline)) calling::outcome run_without_gil(native_value *values,
+                                                             calling::result_cell *cell) const {
     PyThreadState *const state = PyEval_SaveThread();
-    const native_value result = (*call_)(values, wide);
+    const calling::outcome found = own_.run(values, cell);
     typedcall::internal::restore_thread(state);
-    return result;
-  }
-  // The same with arguments of the signature that was asked for.
-  native_value invoke_cast(const native_value *values, wide_value *wide) const {
-    native_value given[kMost];
-    wide_value scratches[kMost];
-    const std::size_t first = takes_self_ ? 1 : 0;
-    if (takes_self_) given[0] = values[0];
-    cast_->arguments(values + first, given + first, scratches);
-    return invoke(given, wide);
+    return found;
   }
 
+  // False with an exception, or without one where the function falls back.
+  bool invoke(native_value *values, calling::result_cell *cell) const {
+    const calling::outcome found = own_.view.hold != PyNativeHold_NO_GIL
+                                       ? own_.run(values, cell)
+                                       : run_without_gil(values, cell);
+    if (TYPEDCALL_EXPECT(found == calling::outcome::value, 1)) return true;
+    if (is_object_) Py_XDECREF(cell->returned.get<PyObject *>());
+    return false;
+  }
+
+  // As operator(); NULL without an exception where the function falls back.
   PyObject *run(native_value *values) const {
-    wide_value wide;
-    wide_value place = {};
-    pass_place(values, &place);
-    if (cast_) return run_cast(values, &wide, &place);
-    const native_value result = invoke(values, &wide);
-    if (failed(result)) return nullptr;
-    if (returns_status_) return box_(&place);
-    return to_object(is_wide_ ? static_cast<const void *>(&wide) : &result.bits);
-  }
-
-  // `*is_done` false: the entry has no result, and NULL is returned without an exception.
-  PyObject *run_or_fall_back(native_value *values, bool *is_done) const {
-    wide_value wide, place = {};
-    pass_place(values, &place);
-    const native_value result = cast_ ? invoke_cast(values, &wide) : invoke(values, &wide);
-    *is_done = result.get<int>() == 0;
-    return *is_done ? box_(&place) : nullptr;
+    if (cast_) return run_cast(values);
+    calling::result_cell cell;
+    return invoke(values, &cell) ? to_object(own_.at(cell)) : nullptr;
   }
 
   // The signature that was asked for is not the entry's.
-  __attribute__((noinline)) PyObject *run_cast(const native_value *values, wide_value *wide,
-                                               const wide_value *place) const {
-    wide_value answer;
-    native_value result = invoke_cast(values, wide);
-    if (failed(result)) return nullptr;
-    if (returns_status_) return box_(place);
-    result = cast_->result(result, wide, &answer);
-    return to_object(is_wide_ ? static_cast<const void *>(&answer) : &result.bits);
-  }
-
-  // Has the call set an exception? Whatever it returned: the error value of a Cython function may
-  // be one of its own (`except 5`), and nothing says which.
-  bool failed(native_value result) const {
-    if (returns_status_) {
-      if (result.get<int>() == 0) return false;
-      if (falls_back_) {
-        PyErr_SetString(PyExc_ValueError, "there is no result to time: it falls back");
-        return true;
-      }
-      typedcall::internal::set_missing_error();
-      return true;
-    }
-    if (!may_raise_ || PyErr_Occurred() == nullptr) return false;
-    if (is_object_) Py_XDECREF(result.get<PyObject *>());
-    return true;
+  __attribute__((noinline)) PyObject *run_cast(native_value *values) const {
+    native_value given[kMost];
+    wide_value scratches[kMost], answer;
+    const std::size_t first = own_.view.takes_self ? 1 : 0;
+    if (own_.view.takes_self) given[0] = values[0];
+    if (own_.view.has_place) values[own_.invoke.arity() - 1] = {};
+    cast_->arguments(values + first, given + first, scratches);
+    calling::result_cell cell;
+    if (!invoke(given, &cell)) return nullptr;
+    if (own_.view.has_place) return to_object(&cell.place);
+    const native_value result = cast_->result(cell.returned, &cell.place, &answer);
+    return to_object(is_wide_ ? static_cast<const void *>(&answer) : &result);
   }
 
   PyObject *to_object(const void *place) const {
@@ -288,15 +243,12 @@ class native_call {
     return made;
   }
 
-  std::optional<invoker> call_;
+  calling::entry own_;
   std::optional<safe_cast> cast_;
   std::vector<parameter> parameters_;
   std::size_t scratch_count_ = 0;
-  std::size_t value_count_ = 0;  // of the C arguments for parameters_
   PyObject *(*box_)(const void *) = nullptr;
-  bool takes_self_ = false, is_unbound_ = false, returns_status_ = false, has_place_ = false;
-  bool is_wide_ = false, is_object_ = false, releases_gil_ = false, may_raise_ = false;
-  bool falls_back_ = false;
+  bool is_unbound_ = false, is_object_ = false, is_wide_ = false;
   std::string name_;
 };
 
