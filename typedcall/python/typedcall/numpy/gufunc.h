@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "typedcall/calling.h"
-#include "typedcall/invoker.h"
 #include "typedcall/loop.h"
 
 namespace typedcall::python {
@@ -44,31 +43,24 @@ class gufunc_loop {
   static std::optional<gufunc_loop> make(const char *signature, std::uintptr_t flags, void *funcptr,
                                          PyObject *operands, int arrays, object_ref keep_alive,
                                          object_ref callable) {
-    gufunc_loop made;
-    PyNativeSignature parsed;
-    if (!typedcall::internal::check_signature(signature, &parsed)) return std::nullopt;
-    made.view_ = PyNativeView_Of(&parsed, flags);
-    made.funcptr_ = funcptr;
-    made.arrays_ = arrays;
+    auto own = calling::entry::make(signature, flags, funcptr, "a loop over rows", true);
+    if (!own) return std::nullopt;
+    gufunc_loop made(*std::move(own), funcptr, arrays);
     made.keep_alive_ = std::move(keep_alive);
     made.callable_ = std::move(callable);
-    if (funcptr == nullptr || made.view_.verdict == PyNativeVerdict_UNUSABLE ||
-        made.view_.takes_self || (flags & PyNativeCallable_SETS_ERRNO) != 0) {
-      return refuse(signature, "no function, or flags that no loop can follow");
+    if (made.entry_.view.takes_self || (flags & PyNativeCallable_SETS_ERRNO) != 0) {
+      return refuse(signature, "flags that no loop can follow");
     }
-    if (!made.read(parsed, operands)) {
+    if (!made.read(operands)) {
       return PyErr_Occurred() != nullptr ? std::nullopt
                                          : refuse(signature, "the arrays are not its arguments");
     }
     if (!made.callee_.set(made.callable_.get(), made.arguments_.size())) return std::nullopt;
-    PyNativeSignature_Fault fault;
-    made.invoke_ = invoker::make(signature, flags, funcptr, std::nullopt, &fault);
-    if (!made.invoke_) return refuse(signature, fault.reason);
     made.choose_kernel();
     return made;
   }
 
-  PyNativeHold hold() const { return view_.hold; }
+  PyNativeHold hold() const { return entry_.view.hold; }
   /// For tp_traverse.
   int traverse(visitproc visit, void *arg) const {
     Py_VISIT(keep_alive_.get());
@@ -104,7 +96,8 @@ class gufunc_loop {
  private:
   static constexpr std::size_t kMost = typedcall::internal::most_arguments;
 
-  gufunc_loop() = default;
+  gufunc_loop(calling::entry own, void *funcptr, int arrays)
+      : entry_(std::move(own)), arrays_(arrays), funcptr_(funcptr) {}
 
   static std::nullopt_t refuse(const char *signature, const char *why) {
     PyErr_Format(PyExc_ValueError, "no loop over rows for '%.200s': %s", signature, why);
@@ -112,20 +105,21 @@ class gufunc_loop {
   }
 
   // False, perhaps without an exception, where the arrays do not suit the signature.
-  bool read(const PyNativeSignature &parsed, PyObject *operands) {
+  bool read(PyObject *operands) {
     if (!PyTuple_Check(operands) || arrays_ < 1) return false;
-    int at = 0;
+    const std::vector<calling::value_type> &parameters = entry_.parameters;
     std::vector<bool> has_rows(static_cast<std::size_t>(arrays_));
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(operands); ++i) {
+    if (PyTuple_GET_SIZE(operands) != static_cast<Py_ssize_t>(parameters.size())) return false;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
       gufunc_argument made = {};
       const char *letters;
       PyObject *make_array;
-      if (!PyArg_ParseTuple(PyTuple_GET_ITEM(operands, i), "siiiO:operand", &letters, &made.input,
-                            &made.output, &made.dimension, &make_array)) {
+      if (!PyArg_ParseTuple(PyTuple_GET_ITEM(operands, static_cast<Py_ssize_t>(i)), "siiiO:operand",
+                            &letters, &made.input, &made.output, &made.dimension, &make_array)) {
         return false;
       }
-      if (at >= view_.parameters || made.input >= arrays_ || made.output >= arrays_) return false;
-      const PyNativeType type = parsed.args[at++];
+      if (made.input >= arrays_ || made.output >= arrays_) return false;
+      const PyNativeType type = parameters[i].type;
       made.type = {type.code, 0};
       if (PyNativeType_IsBuffer(type)) {
         if (!made.is_buffer() || (made.output < 0 && made.input < 0)) return false;
@@ -145,7 +139,6 @@ class gufunc_loop {
       }
       arguments_.push_back(std::move(made));
     }
-    if (at != view_.parameters) return false;
     // Behind the steps between rows are those inside, of each array that has rows, in order.
     int next = arrays_;
     for (int array = 0; array < arrays_; ++array) {
@@ -162,7 +155,7 @@ class gufunc_loop {
 
   // Where every row may be passed as it is, and nothing is looked for behind the call.
   void choose_kernel() {
-    if (view_.verdict != PyNativeVerdict_RESULT || arguments_.size() > 2) return;
+    if (entry_.view.verdict != PyNativeVerdict_RESULT || arguments_.size() > 2) return;
     for (const gufunc_argument &each : arguments_) {
       if (each.output >= 0 || each.convert) return;
       if (!each.is_buffer() && each.type.code != PyNativeType_DOUBLE) return;
@@ -175,7 +168,7 @@ class gufunc_loop {
     order_ = {arguments_[0].input, has_two ? arguments_[1].input : 0, arrays_ - 1,
               arguments_[0].dimension,
               has_two && arguments_[1].is_buffer() ? arguments_[1].dimension : 0};
-    kernel_ = find_row_kernel(shape, view_.result);
+    kernel_ = find_row_kernel(shape, entry_.view.result);
   }
 
   static bool has_gaps(const gufunc_argument &each, int step, const std::intptr_t *lengths,
@@ -253,35 +246,22 @@ class gufunc_loop {
       values[at++] = native_value::of(static_cast<void *>(row));
       values[at++] = native_value::of(static_cast<intptr_t>(length));
     }
-    wide_value place = {};
-    if (!(fits ? call(values, at, args, lengths, steps, i, &place)
-               : call_boxed(values, args, lengths, steps, i, &place))) {
+    calling::result_cell cell;
+    const void *result = &cell.place;
+    const calling::outcome found = fits ? entry_.run(values, &cell) : calling::outcome::none;
+    if (found == calling::outcome::raised) return false;
+    if (found == calling::outcome::value) {
+      result = entry_.at(cell);
+    } else if (!call_boxed(values, args, lengths, steps, i, &cell.place)) {
       return false;
     }
-    put(values, args, lengths, steps, i, &place);
-    return true;
-  }
-
-  bool call(native_value *values, std::size_t at, char *const *args, const std::intptr_t *lengths,
-            const std::intptr_t *steps, std::intptr_t i, wide_value *place) const {
-    if (view_.has_place) values[at] = native_value::at(place);
-    const native_value result = (*invoke_)(values, place);
-    if (!invoke_->is_result(result)) {
-      const calling::outcome found = calling::settle(view_.verdict);
-      if (found == calling::outcome::raised) return false;
-      if (found == calling::outcome::none) {
-        return call_boxed(values, args, lengths, steps, i, place);
-      }
-    }
-    if (!view_.has_place && !typedcall::internal::is_wide(view_.result)) {
-      std::memcpy(place, &result.bits, sizeof(result.bits));
-    }
+    put(values, args, lengths, steps, i, result);
     return true;
   }
 
   // What was written, and the result, into their arrays.
   void put(const native_value *values, char *const *args, const std::intptr_t *lengths,
-           const std::intptr_t *steps, std::intptr_t i, const wide_value *place) const {
+           const std::intptr_t *steps, std::intptr_t i, const void *result) const {
     std::size_t at = 0;
     for (const gufunc_argument &each : arguments_) {
       if (each.output >= 0 && is_copied(each, lengths, steps)) {
@@ -291,8 +271,8 @@ class gufunc_loop {
       }
       at += each.is_buffer() ? 2 : 1;
     }
-    const std::size_t size = PyNativeType_Size(view_.result);
-    if (size != 0) std::memcpy(args[arrays_ - 1] + i * steps[arrays_ - 1], place, size);
+    const std::size_t size = entry_.result.size;
+    if (size != 0) std::memcpy(args[arrays_ - 1] + i * steps[arrays_ - 1], result, size);
   }
 
   // The Python callable with the same: numbers as the arrays have them, rows as arrays of its own.
@@ -329,7 +309,8 @@ class gufunc_loop {
         ++count;
       }
       const object_ref returned = boxed.call(callee_);
-      if (!returned || !typedcall::internal::unbox_element(view_.result, returned.get(), place)) {
+      if (!returned ||
+          !typedcall::internal::unbox_element(entry_.result.type, returned.get(), place)) {
         return false;
       }
       at = count = 0;
@@ -352,12 +333,11 @@ class gufunc_loop {
   }
 
   std::vector<gufunc_argument> arguments_;
-  PyNativeView view_ = {};
-  int arrays_ = 0;
-  std::optional<invoker> invoke_;
+  calling::entry entry_;
+  int arrays_;
   row_kernel kernel_ = nullptr;
   row_order order_ = {};
-  void *funcptr_ = nullptr;
+  void *funcptr_;
   object_ref keep_alive_, callable_;
   typedcall::internal::python_callable callee_;
 };
