@@ -306,6 +306,26 @@ TEST(Entry, AnErrorValueOfItsOwnIsAskedAboutWhateverTheResult) {
   EXPECT_EQ(run("d->d", asks, give_real), outcome::value);
 }
 
+long double give_wide(PyObject *, bool *bools, std::size_t count) {
+  return bools[0] + 0.5L * static_cast<long double>(count);
+}
+
+TEST(Entry, OfACallerThatCallsAll) {
+  EXPECT_FALSE(entry::make("*?->g", PyNativeCallable_TAKES_SELF, nullptr, "here", true));
+  PyErr_Clear();
+  const auto made = entry::make("*?->g", PyNativeCallable_TAKES_SELF,
+                                reinterpret_cast<void *>(give_wide), "here", true);
+  ASSERT_TRUE(made.has_value());
+  char bytes[3] = {7, 0, 1};
+  native_value values[] = {native_value::of(Py_None), native_value::of(bytes),
+                           native_value::of(std::int64_t{3})};
+  made->prepare(values);
+  EXPECT_EQ(bytes[0], 1);
+  result_cell cell;
+  EXPECT_EQ(made->run(values, &cell), outcome::value);
+  EXPECT_EQ(*static_cast<const long double *>(made->at(cell)), 2.5L);
+}
+
 /// Python as the test has it: attached all the time, or gone.
 struct test_home {
   bool is_there = true;

@@ -89,6 +89,7 @@ struct entry : description {
   /// become 0 and 1, for memory that nobody has filled yet may have others.
   void prepare(const native_value *values) const {
     if (TYPEDCALL_EXPECT(!has_written_bools_, 1)) return;
+    if (view.takes_self) ++values;
     for (const value_type &type : parameters) {
       if (is_written_bools(type)) {
         internal::make_bools(values[0].get<void *>(), values[1].get<std::size_t>());

@@ -73,18 +73,11 @@ bool read_sources(callback *core, PyObject *sources, PyObject *unused, PyObject 
 bool read_entry(callback *core, PyObject *entry, const char *asked, const char *offered) {
   entry_row row;
   if (!row.read(entry)) return false;
-  PyNativeSignature own, wanted, has;
-  core->call = typedcall::invoker::make(row.signature, row.flags, row.address);
-  if (core->call && PyNativeSignature_ParseString(row.signature, &own, nullptr) == 0) {
-    core->view = PyNativeView_Of(&own, row.flags);
-  }
-  if (core->view.verdict == PyNativeVerdict_UNUSABLE ||
-      PyNativeSignature_ParseString(asked, &wanted, nullptr) < 0 ||
-      PyNativeSignature_ParseString(offered, &has, nullptr) < 0) {
-    PyErr_Format(PyExc_ValueError, "'%.200s' cannot be called back", row.signature);
-    return false;
-  }
-  if (PyNativeSignature_AnswersParsed(&has, &wanted) == 0) {
+  PyNativeSignature wanted;
+  core->entry =
+      typedcall::calling::entry::make(row.signature, row.flags, row.address, "a C callback", true);
+  if (!core->entry || !typedcall::internal::check_signature(asked, &wanted)) return false;
+  if (PyNativeSignature_Answers(offered, asked) == 0) {
     core->cast = typedcall::safe_cast::make(asked, offered);
     if (!core->cast) {
       PyErr_Format(PyExc_ValueError, "'%.200s' does not answer '%.200s'", offered, asked);
@@ -94,28 +87,23 @@ bool read_entry(callback *core, PyObject *entry, const char *asked, const char *
   core->function = row.address;
   core->asked.inputs.assign(wanted.args, wanted.args + wanted.nargs);
   core->asked.output = wanted.result;
-  core->given = has.result;
   return true;
 }
 
 /// 2: as it is; 1: by conversions that lose nothing; 0: not.
 int fits(const char *asked, const char *offered) {
-  PyNativeSignature wanted, has;
-  if (PyNativeSignature_ParseString(asked, &wanted, nullptr) < 0 ||
-      PyNativeSignature_ParseString(offered, &has, nullptr) < 0) {
-    return 0;
-  }
-  if (PyNativeSignature_AnswersParsed(&has, &wanted) != 0) return 2;
+  if (PyNativeSignature_Answers(offered, asked) != 0) return 2;
   return typedcall::safe_cast::make(asked, offered) ? 1 : 0;
 }
 
 /// By one function or the other the callback gets its address.
 bool give_address(callback_object *own, const char *shape, bool has_data) {
   callback *const core = own->core;
-  const bool falls_back = core->view.verdict == PyNativeVerdict_FALLS_BACK;
+  const PyNativeView &view = core->entry->view;
+  const bool falls_back = view.verdict == PyNativeVerdict_FALLS_BACK;
   // Others, and what takes the GIL, take more than a call.
-  const bool is_called = core->view.hold == PyNativeHold_NOTHING && !core->view.takes_self &&
-                         (falls_back || core->view.verdict == PyNativeVerdict_RESULT);
+  const bool is_called = view.hold == PyNativeHold_NOTHING && !view.takes_self &&
+                         (falls_back || view.verdict == PyNativeVerdict_RESULT);
   const auto *const known = is_called && !core->cast ? find_shape(shape) : nullptr;
   const bool is_compiled = known != nullptr;
   void *address = is_compiled ? (falls_back ? known->back : known->plain) : nullptr;
@@ -171,7 +159,7 @@ PyObject *make(PyObject *module, PyObject *callable, PyObject *called, PyObject 
       !core->callee.set(called, core->asked.inputs.size())) {
     return nullptr;
   }
-  if (core->view.takes_self) {
+  if (core->entry->view.takes_self) {
     core->self = typedcall::self_of(callable);
     if (core->self == nullptr) {
       PyErr_SetString(PyExc_TypeError, "the function takes self, which this one has none of");

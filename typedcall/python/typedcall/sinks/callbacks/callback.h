@@ -13,7 +13,6 @@
 
 #include "typedcall/callback/waiting_exception.h"
 #include "typedcall/casting.h"
-#include "typedcall/invoker.h"
 #include "typedcall/loop.h"
 
 namespace typedcall::python {
@@ -40,11 +39,10 @@ class callback {
   void *(*pointer_of)(void *) = nullptr;             ///< of the first view
   std::int64_t (*length_of)(void *) = nullptr;
 
-  std::optional<invoker> call;
+  std::optional<calling::entry> entry;
   std::optional<safe_cast> cast;
   PyNativeSignature parameters = {};        ///< of the C function
   typedcall::internal::element_plan asked;  ///< what the typed function gets and gives
-  PyNativeType given = {};                  ///< its own result
   std::vector<source> sources;
   std::vector<std::size_t> unused;  ///< pointers that have to be NULL
   std::optional<source> place;      ///< where the result goes that C does not return
@@ -52,7 +50,6 @@ class callback {
   typedcall::internal::python_callable callee;
   PyObject *self = nullptr;
   wide_value error = {}, success = {};  ///< as C returns them
-  PyNativeView view = {};               ///< of the C function; UNUSABLE until it is read
 
   bool has_failed() const { return exception.is_there(); }
 
@@ -61,48 +58,57 @@ class callback {
   __attribute__((noinline)) void run(void *const *args, void *result) {
     std::memcpy(result, &error, PyNativeType_Size(parameters.result));
     if (has_failed() || callee.get() == nullptr) return;
-    native_value values[kMost];
-    wide_value scratches[kMost], answer = {};
-    if (const char *const fault = read(args, values, scratches)) {
-      attached([&] {
+    native_value values[kMost + 2], converted[kMost + 2];  // behind self, in front of a place
+    wide_value scratches[kMost], others[kMost];
+    values[0] = converted[0] = native_value::of(self);
+    const std::size_t first = self != nullptr ? 1 : 0;
+    if (const char *const fault = read(args, values + first, scratches)) {
+      exception.run_attached(callee, [&] {
         PyErr_SetString(PyExc_ValueError, fault);
         return false;
       });
       return;
     }
-    outcome ended = outcome::none;
-    const auto finish = [&] {
-      if (ended == outcome::none) {
-        const bool is_done = typedcall::internal::call_element(callee, asked, values, &answer);
-        ended = is_done ? outcome::value : outcome::raised;
-      }
-      return ended == outcome::value;
-    };
-    if (view.hold == PyNativeHold_THREAD) {
-      attached([&] {
-        ended = call_native(values, &answer);
-        return finish();
-      });
-    } else {
-      const auto native = [&] { ended = call_native(values, &answer); };
-      if (view.hold == PyNativeHold_NO_GIL) {
-        calling::without_gil(native);
-      } else {
-        native();
-      }
-      if (ended == outcome::none) attached(finish);
-    }
-    if (ended == outcome::value) deliver(args, answer, result);
+    if (cast) cast->arguments(values + first, converted + first, others);
+    one_call call = {*this, args, values + first, result};
+    calling::finish(&*entry, callee.get(), call, asked.inputs.size(), cast ? converted : values,
+                    call);
   }
 
  private:
   static constexpr std::size_t kMost = typedcall::internal::most_arguments;
-  using outcome = calling::outcome;
 
-  template <class Body>
-  bool attached(const Body &body) {
-    return exception.run_attached(callee, body);
-  }
+  /// A sink, and Python as that meets it: see typedcall/calling.h.
+  struct one_call {
+    callback &own;
+    void *const *args;
+    const native_value *values;  ///< as the typed function was asked for
+    void *result;
+
+    template <class Body>
+    bool attached(PyObject *, const Body &body) const {
+      return own.exception.run_attached(own.callee, [&] { return body(), true; });
+    }
+    const char *why_detached() const { return nullptr; }
+    void give(const calling::value_type &type, const void *at) const {
+      if (!own.cast) return own.deliver(args, at, result);
+      wide_value copy, answer;
+      const native_value given = load(type.type, at, &copy);
+      const native_value made = own.cast->result(given, &copy, &answer);
+      const bool is_wide = typedcall::internal::is_wide(own.asked.output);
+      own.deliver(args, is_wide ? static_cast<const void *>(&answer) : &made, result);
+    }
+    void raised() const { own.exception.keep(own.callee.get()); }
+    void detached(const char *) const {}
+    bool settles(std::size_t) const { return false; }
+    void fall_back(std::size_t) const {
+      wide_value answer = {};
+      const bool is_done = own.exception.run_attached(own.callee, [&] {
+        return typedcall::internal::call_element(own.callee, own.asked, values, &answer);
+      });
+      if (is_done) own.deliver(args, &answer, result);
+    }
+  };
 
   /// The number of elements; below 0 where there is no such number.
   std::intptr_t count_of(const source &from, void *const *args) const {
@@ -188,49 +194,15 @@ class callback {
     return nullptr;
   }
 
-  /// Calls the C function. `raised` with an exception.
-  outcome call_native(const native_value *values, wide_value *answer) const {
-    native_value arguments[kMost + 2];
-    wide_value scratches[kMost], wide = {};
-    const std::size_t first = self != nullptr ? 1 : 0;
-    const std::size_t count = call->arity() - static_cast<std::size_t>(view.has_place);
-    arguments[0] = native_value::of(self);
-    if (cast) {
-      cast->arguments(values, arguments + first, scratches);
-    } else {
-      std::memcpy(arguments + first, values, (count - first) * sizeof(native_value));
-    }
-    if (view.has_place) arguments[count] = native_value::at(&wide);
-    native_value result = (*call)(arguments, &wide);
-    if (!call->is_result(result)) {
-      const outcome found = calling::settle(view.verdict);
-      if (found != outcome::value) return found;
-    }
-    if (asked.output.code == PyNativeType_VOID && asked.output.is_pointer == 0) {
-      return outcome::value;
-    }
-    if (view.has_place) {
-      wide_value copy;
-      result = load(given, &wide, &copy);
-    }
-    if (cast) result = cast->result(result, &wide, answer);
-    if (!typedcall::internal::is_wide(asked.output)) {
-      std::memcpy(answer, &result, sizeof(result));
-    } else if (!cast) {
-      *answer = wide;
-    }
-    return outcome::value;
-  }
-
-  void deliver(void *const *args, const wide_value &answer, void *result) const {
+  void deliver(void *const *args, const void *answer, void *result) const {
     const std::size_t size = PyNativeType_Size(parameters.result);
     if (place) {
-      std::memcpy(pointer_at(args[place->parameter]), &answer, PyNativeType_Size(asked.output));
+      std::memcpy(pointer_at(args[place->parameter]), answer, PyNativeType_Size(asked.output));
     }
     if (place || PyNativeType_Size(asked.output) == 0) {
       std::memcpy(result, &success, size);
     } else {
-      std::memcpy(result, &answer, size);
+      std::memcpy(result, answer, size);
     }
   }
 };
