@@ -12,10 +12,6 @@
 #include "typedcall/namespace.h"
 #include "typedcall/stats.h"
 
-#ifndef PYPY_VERSION  // whose threads are always attached
-#include "typedcall/attach.h"
-#endif
-
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
@@ -31,27 +27,16 @@ class python_callable {
   PyObject *get() const { return callable_; }
   /// Of the last arguments, a tuple; null: none.
   PyObject *names() const { return names_.get(); }
-#ifndef PYPY_VERSION
-  /// It is called with `count` arguments, the last ones by name where it takes them so only, in
-  /// this interpreter. False with MemoryError.
+  /// It is called with `count` arguments, the last ones by name where it takes them so only. False
+  /// with MemoryError.
   bool set(PyObject *callable, std::size_t count) {
     callable_ = callable;
-    return find_names(callable, count, &names_) && home_.set_current();
+    return find_names(callable, count, &names_);
   }
-  const home_interpreter &home() const { return home_; }
-  /// run_attached_to(). GIL: none, or held.
-  template <class Call>
-  bool attached(const Call &call) const {
-    return run_attached_to(home_, callable_, call);
-  }
-#endif
 
  private:
   PyObject *callable_ = nullptr;
   object_ref names_;
-#ifndef PYPY_VERSION
-  home_interpreter home_;
-#endif
 };
 
 /// The arguments of one call of a Python callable, made of what C has. GIL: held.

@@ -31,14 +31,12 @@ template <class R, class... A>
 class called_back<R(A...)> {
  public:
   called_back(const PyTypedcall_Interface *interface, PyObject *callable, capabilities can)
-      : function_(resolve_fallback<R(A...)>(interface, callable, can)) {
-    if (function_ && !callee_.set(callable, sizeof...(A))) function_ = {};
-  }
+      : function_(resolve_fallback<R(A...)>(interface, callable, can)) {}
 
   bool is_empty() const { return !function_; }
   /// ValueError.
   TYPEDCALL_RARE void fail(const char *reason) {
-    waiting_.run_attached(callee_, [&] {
+    waiting_.run_attached(function_.callee(), [&] {
       PyErr_SetString(PyExc_ValueError, reason);
       return false;
     });
@@ -48,7 +46,7 @@ class called_back<R(A...)> {
   waiting_exception &waiting() { return waiting_; }
   const waiting_exception &waiting() const { return waiting_; }
   /// Borrowed from what keep_alive() is.
-  PyObject *callable() const { return callee_.get(); }
+  PyObject *callable() const { return function_.callee().get(); }
 
   /// `*result` is what the function gives (of void nothing). False: there is an exception.
   template <bool falls_back, class Result>
@@ -82,12 +80,12 @@ class called_back<R(A...)> {
  private:
   template <class Result>
   TYPEDCALL_RARE bool call_boxed(Result *result, A... args) {
-    return waiting_.run_attached(
-        callee_, [&] { return box_and_call(callee_, static_cast<R *>(result), args...); });
+    return waiting_.run_attached(function_.callee(), [&] {
+      return box_and_call(function_.callee(), static_cast<R *>(result), args...);
+    });
   }
 
   fallback_function<R(A...)> function_;
-  python_callable callee_;
   waiting_exception waiting_;
 };
 

@@ -18,10 +18,27 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
+/// A Python callable in its interpreter, for threads that may not be attached.
+class callable_at_home : public python_callable {
+ public:
+  /// As of a python_callable, in this interpreter.
+  bool set(PyObject *callable, std::size_t count) {
+    return python_callable::set(callable, count) && home_.set_current();
+  }
+  /// run_attached_to(). GIL: none, or held.
+  template <class Call>
+  bool attached(const Call &call) const {
+    return run_attached_to(home_, get(), call);
+  }
+
+ private:
+  home_interpreter home_;
+};
+
 /// The result of the Python callable, called from whichever thread; the error value where it fails,
 /// or an exception is pending. GIL: none, or held.
 template <class R, class... A>
-TYPEDCALL_RARE R call_boxed_from_anywhere(const python_callable &callee, A... args) {
+TYPEDCALL_RARE R call_boxed_from_anywhere(const callable_at_home &callee, A... args) {
   std::conditional_t<std::is_void_v<R>, char, R> result{};
   const bool is_done = callee.attached([&](bool) {
     return PyErr_Occurred() == nullptr && box_and_call(callee, static_cast<R *>(&result), args...);
@@ -91,10 +108,11 @@ class fallback_function<R(A...)> {
   using signature = typename internal::falling_back<R, A...>::type;
 
   fallback_function() = default;
-  /// Always the native function. `callable` is not needed.
-  explicit fallback_function(function<R(A...)> plain) : plain_(std::move(plain)) {}
-  /// `callable` is borrowed from what `back` keeps alive. Empty with MemoryError. GIL: held; the
-  /// function belongs to this interpreter.
+  /// `callable` is borrowed from what the native function keeps alive. Empty with MemoryError. GIL:
+  /// held; the function belongs to this interpreter.
+  fallback_function(function<R(A...)> plain, PyObject *callable) {
+    if (callee_.set(callable, sizeof...(A))) plain_ = std::move(plain);
+  }
   fallback_function(function<signature> back, PyObject *callable) {
     if (callee_.set(callable, sizeof...(A))) back_ = std::move(back);
   }
@@ -108,6 +126,8 @@ class fallback_function<R(A...)> {
     return may_fall_back() ? reinterpret_cast<void *>(back_.get())
                            : reinterpret_cast<void *>(plain_.get());
   }
+  /// The Python callable, for callers that have other values for it.
+  const internal::callable_at_home &callee() const { return callee_; }
   /// As function::keep_alive().
   PyObject *keep_alive() const {
     return may_fall_back() ? back_.keep_alive() : plain_.keep_alive();
@@ -143,7 +163,7 @@ class fallback_function<R(A...)> {
 
   function<R(A...)> plain_;
   function<signature> back_;
-  internal::python_callable callee_;
+  internal::callable_at_home callee_;
 };
 
 namespace internal {
@@ -162,9 +182,14 @@ fallback_function<Signature> find_fallback(const PyTypedcall_Interface *interfac
   if (explain && interface == nullptr && PyErr_Occurred()) return {};
   const telling which = explain ? telling::no_memory : telling::nothing;
   const capabilities plain = can & ~PyNativeCallable_FALLS_BACK;
+  const auto with_callable = [&](auto native) {
+    made all(std::move(native), callable);
+    if (!all && !explain) PyErr_Clear();  // no memory
+    return all;
+  };
   auto found = find_typed<function<Signature>>(interface, callable, plain_request<Signature>(plain),
                                                which, make_function<function<Signature>>);
-  if (found) return made(std::move(found));
+  if (found) return with_callable(std::move(found));
   const auto no_memory = [] {
     return PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_MemoryError) != 0;
   };
@@ -173,11 +198,7 @@ fallback_function<Signature> find_fallback(const PyTypedcall_Interface *interfac
   asked.required = PyNativeCallable_FALLS_BACK;
   auto back = find_typed<function<signature>>(interface, callable, asked, which,
                                               make_function<function<signature>>);
-  if (back) {
-    made with_callable(std::move(back), callable);
-    if (!with_callable && !explain) PyErr_Clear();  // no memory
-    return with_callable;
-  }
+  if (back) return with_callable(std::move(back));
   if (explain && !no_memory()) {
     // In the words for what was asked for.
     set_refusal(interface, callable, plain_request<Signature>(plain | calls_boxed));

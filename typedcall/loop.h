@@ -366,7 +366,7 @@ class loop {
   object_ref self_;
   object_ref keep_alive_;
   object_ref callable_;  // where the function falls back
-  internal::python_callable back_;
+  internal::callable_at_home back_;
 };
 
 }  // namespace TYPEDCALL_LAYOUT

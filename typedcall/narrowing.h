@@ -88,11 +88,7 @@ template <class R, class... A>
 class narrowing_function<R(A...)> {
  public:
   narrowing_function() = default;
-  /// `callable` is the Python callable behind `native`, borrowed from what that keeps alive. Empty
-  /// with MemoryError. GIL: held; the function belongs to this interpreter.
-  narrowing_function(fallback_function<R(A...)> native, PyObject *callable) {
-    if (callee_.set(callable, sizeof...(A))) native_ = std::move(native);
-  }
+  explicit narrowing_function(fallback_function<R(A...)> native) : native_(std::move(native)) {}
 
   explicit operator bool() const { return static_cast<bool>(native_); }
   /// The native function, which takes the very types. It keeps all that this one needs.
@@ -108,7 +104,7 @@ class narrowing_function<R(A...)> {
     if (TYPEDCALL_EXPECT((internal::has_room<A>(args) && ...), 1)) {
       return native_(internal::narrowed<A>(args)...);
     }
-    return internal::call_boxed_from_anywhere<R>(callee_, internal::widened(args)...);
+    return internal::call_boxed_from_anywhere<R>(native_.callee(), internal::widened(args)...);
   }
 
   /// After a call: is an exception set? GIL: held.
@@ -125,7 +121,6 @@ class narrowing_function<R(A...)> {
 
  private:
   fallback_function<R(A...)> native_;
-  internal::python_callable callee_;
 };
 
 /// narrowing<int(int, int)>(interface, callable): of an entry `ii->i` that needs no more than
@@ -134,9 +129,8 @@ class narrowing_function<R(A...)> {
 template <class Signature>
 narrowing_function<Signature> narrowing(const PyTypedcall_Interface *interface, PyObject *callable,
                                         capabilities can = 0) {
-  auto native = resolve_fallback<Signature>(interface, callable, can);
-  if (!native) return {};
-  return {std::move(native), callable};
+  using made = narrowing_function<Signature>;
+  return made(resolve_fallback<Signature>(interface, callable, can));
 }
 
 }  // namespace TYPEDCALL_LAYOUT

@@ -27,7 +27,7 @@ class waiting_exception {
 
   /// Runs `body`, which gives false with an exception, in whichever thread, and keeps that. What
   /// was pending there stays. False: there is an exception, or no interpreter any more. `callee` is
-  /// a python_callable.
+  /// a callable_at_home.
   template <class Callee, class Body>
   TYPEDCALL_RARE bool run_attached(const Callee &callee, const Body &body) {
     bool is_done = false;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "typedcall/fallback.h"
 #include "typedcall/invoke/native_value.h"
 #include "typedcall/loop/elements.h"
 #include "typedcall/namespace.h"
@@ -116,7 +117,7 @@ TYPEDCALL_RARE inline bool call_element(const python_callable &callee, const ele
 
 /// What a loop calls for an element without a result.
 struct element_fallback {
-  const python_callable *callee = nullptr;
+  const callable_at_home *callee = nullptr;
   /// What the loop has let go of; null: the thread may be attached or not.
   PyThreadState *detached = nullptr;
 

@@ -15,7 +15,7 @@ namespace typedcall::python {
 /// one keeps the callable.
 struct fall_back_plan {
   typedcall::internal::element_plan types;
-  typedcall::internal::python_callable callee;
+  typedcall::internal::callable_at_home callee;
 
   /// `signature` is of what Python passes and gets: "d->d". Null with ValueError where the text is
   /// no signature, or with MemoryError. Throws std::bad_alloc. GIL: held.

@@ -339,7 +339,7 @@ class gufunc_loop {
   row_order order_ = {};
   void *funcptr_;
   object_ref keep_alive_, callable_;
-  typedcall::internal::python_callable callee_;
+  typedcall::internal::callable_at_home callee_;
 };
 
 }  // namespace typedcall::python

@@ -47,7 +47,7 @@ class callback {
   std::vector<std::size_t> unused;  ///< pointers that have to be NULL
   std::optional<source> place;      ///< where the result goes that C does not return
   // Borrowed from the object around this one; null once the collector has cleared that.
-  typedcall::internal::python_callable callee;
+  typedcall::internal::callable_at_home callee;
   PyObject *self = nullptr;
   wide_value error = {}, success = {};  ///< as C returns them
 
