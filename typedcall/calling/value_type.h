@@ -20,7 +20,7 @@ namespace calling {
 /// `size` and `kind` are those of what is passed, of a pointer for a buffer, `element_size` and
 /// `element` those of what it points to.
 struct value_type {
-  explicit value_type(PyNativeType asked)
+  TYPEDCALL_OUT_OF_LINE explicit value_type(PyNativeType asked)
       : type(asked),
         ranks(PyNativeChoice_Row(asked)),
         size(static_cast<unsigned char>(PyNativeType_Size(asked))),
