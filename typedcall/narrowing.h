@@ -15,8 +15,6 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-template <class T>
-constexpr bool is_int = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 // GNU's dialects count an __int128 among the integers.
 template <class T>
 constexpr bool is_int_or_bool = std::is_integral_v<T> && sizeof(T) <= sizeof(long long);
@@ -34,26 +32,6 @@ constexpr bool is_taken_for() {
            (std::is_floating_point_v<Given> && sizeof(Given) <= sizeof(double));
   } else {
     return false;
-  }
-}
-
-template <class Own, class Given>
-constexpr bool has_room(Given value) {
-  if constexpr (is_int<Own> && std::is_integral_v<Given>) {
-    return is_in_range(value, std::is_signed_v<Own>, sizeof(Own));
-  } else {
-    (void)value;
-    return true;
-  }
-}
-
-/// What has room, as the wrapper converts it: to a float or long double by way of a double.
-template <class Own, class Given>
-constexpr Own narrowed(Given value) {
-  if constexpr (std::is_floating_point_v<Own> && !std::is_same_v<Own, Given>) {
-    return static_cast<Own>(static_cast<double>(value));
-  } else {
-    return static_cast<Own>(value);
   }
 }
 

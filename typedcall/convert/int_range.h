@@ -1,5 +1,5 @@
-// Is an int a value of an integer type? The one rule, for types that are known when it is compiled
-// and for type codes.
+// Is an int a value of an integer type, and what is a number as a value of another type? The one
+// rule, for types that are known when it is compiled and for type codes.
 #ifndef TYPEDCALL_CONVERT_INT_RANGE_H_
 #define TYPEDCALL_CONVERT_INT_RANGE_H_
 
@@ -24,6 +24,33 @@ constexpr bool is_in_range(Given value, bool is_signed, std::size_t bytes) {
     return value >= 0 && static_cast<std::uint64_t>(value) <= most;
   } else {
     return value <= most;
+  }
+}
+
+template <class T>
+constexpr bool is_int = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+
+/// Is the number a value of that type? Only an int can be too large for one.
+template <class Own, class Given>
+constexpr bool has_room(Given value) {
+  if constexpr (is_int<Own> && std::is_integral_v<Given>) {
+    return is_in_range(value, std::is_signed_v<Own>, sizeof(Own));
+  } else {
+    (void)value;
+    return true;
+  }
+}
+
+/// What has room, as the wrapper converts it: to a float or long double by way of a double. A nan
+/// is true.
+template <class Own, class Given>
+constexpr Own narrowed(Given value) {
+  if constexpr (std::is_same_v<Own, bool>) {
+    return value != Given{};
+  } else if constexpr (std::is_floating_point_v<Own> && !std::is_same_v<Own, Given>) {
+    return static_cast<Own>(static_cast<double>(value));
+  } else {
+    return static_cast<Own>(value);
   }
 }
 

@@ -3,7 +3,7 @@
 #ifndef TYPEDCALL_PYTHON_CALLING_CONVERSIONS_H_
 #define TYPEDCALL_PYTHON_CALLING_CONVERSIONS_H_
 
-#include "typedcall/narrowing.h"
+#include "typedcall/loop.h"
 // It comes first, because of Python.h.
 #include <algorithm>
 #include <complex>
@@ -11,7 +11,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "typedcall/loop.h"
+#include "typedcall/convert/int_range.h"
 
 namespace typedcall::python {
 
@@ -40,18 +40,6 @@ std::intptr_t convert(const char *from, std::intptr_t step, std::intptr_t count,
   return good;
 }
 
-/// To bool: all fit. A nan is true, as it is in Python.
-template <class From>
-std::intptr_t to_truth(const char *from, std::intptr_t step, std::intptr_t count, char *to,
-                       std::intptr_t to_step) {
-  for (std::intptr_t i = 0; i < count; ++i) {
-    From value;
-    std::memcpy(&value, from + i * step, sizeof(value));
-    to[i * to_step] = value != From{};
-  }
-  return count;
-}
-
 /// A number of this type as the widest of its kind: an std::int64_t, an std::uint64_t, a double.
 constexpr PyNativeType widest(PyNativeType type) {
   const PyNativeKind kind = PyNativeType_Kind(type);
@@ -61,57 +49,54 @@ constexpr PyNativeType widest(PyNativeType type) {
   return {PyNativeType_LONGLONG, 0};
 }
 
-/// Null: it is that already, or there is none.
-inline converter to_widest(PyNativeType from) {
-  const bool is_unsigned = PyNativeType_Kind(from) == PyNativeKind_UNSIGNED;
-  switch (PyNativeType_Kind(from)) {
+/// What `visit` gives for a number of that type; null: it is no number, or too wide.
+template <class Visit>
+converter for_number(PyNativeType type, const Visit &visit) {
+  const std::size_t size = PyNativeType_Size(type);
+  switch (PyNativeType_Kind(type)) {
     case PyNativeKind_BOOL:
-      return &convert<bool, std::int64_t>;
+      return visit(false);
     case PyNativeKind_FLOATING:
-      return PyNativeType_Size(from) == sizeof(float) ? &convert<float, double> : nullptr;
-    default:
-      break;
-  }
-  switch (PyNativeType_Size(from)) {
-    case 1:
-      return is_unsigned ? &convert<std::uint8_t, std::int64_t>
-                         : &convert<std::int8_t, std::int64_t>;
-    case 2:
-      return is_unsigned ? &convert<std::uint16_t, std::int64_t>
-                         : &convert<std::int16_t, std::int64_t>;
-    case 4:
-      return is_unsigned ? &convert<std::uint32_t, std::int64_t>
-                         : &convert<std::int32_t, std::int64_t>;
+      if (size == sizeof(double)) return visit(0.0);
+      return size == sizeof(float) ? visit(0.0f) : nullptr;
+    case PyNativeKind_SIGNED:
+      return size == 1   ? visit(std::int8_t())
+             : size == 2 ? visit(std::int16_t())
+             : size == 4 ? visit(std::int32_t())
+                         : visit(std::int64_t());
+    case PyNativeKind_UNSIGNED:
+      return size == 1   ? visit(std::uint8_t())
+             : size == 2 ? visit(std::uint16_t())
+             : size == 4 ? visit(std::uint32_t())
+                         : visit(std::uint64_t());
     default:
       return nullptr;
   }
 }
 
+/// Null: it is that already, or no number.
+inline converter to_widest(PyNativeType from) {
+  return for_number(from, [](auto one) -> converter {
+    using narrow = decltype(one);
+    if constexpr (sizeof(narrow) == 8) {
+      return nullptr;
+    } else {
+      using wide = std::conditional_t<std::is_same_v<narrow, float>, double, std::int64_t>;
+      return &convert<narrow, wide>;
+    }
+  });
+}
+
 template <class From>
 converter from_widest(PyNativeType to) {
-  const bool is_unsigned = PyNativeType_Kind(to) == PyNativeKind_UNSIGNED;
-  if (PyNativeType_Kind(to) == PyNativeKind_BOOL) return &to_truth<From>;
-  if (PyNativeType_Kind(to) == PyNativeKind_FLOATING) {
-    if (PyNativeType_Size(to) == sizeof(double)) return &convert<From, double>;
-    return PyNativeType_Size(to) == sizeof(float) ? &convert<From, float> : nullptr;
-  }
-  if constexpr (std::is_floating_point_v<From>) {
-    return nullptr;
-  } else {
-    if (!is_unsigned && PyNativeType_Kind(to) != PyNativeKind_SIGNED) return nullptr;
-    switch (PyNativeType_Size(to)) {
-      case 1:
-        return is_unsigned ? &convert<From, std::uint8_t> : &convert<From, std::int8_t>;
-      case 2:
-        return is_unsigned ? &convert<From, std::uint16_t> : &convert<From, std::int16_t>;
-      case 4:
-        return is_unsigned ? &convert<From, std::uint32_t> : &convert<From, std::int32_t>;
-      case 8:
-        return is_unsigned ? &convert<From, std::uint64_t> : &convert<From, std::int64_t>;
-      default:
-        return nullptr;
+  return for_number(to, [](auto one) -> converter {
+    using own = decltype(one);
+    if constexpr (std::is_floating_point_v<From> && internal::is_int<own>) {
+      return nullptr;
+    } else {
+      return &convert<From, own>;
     }
-  }
+  });
 }
 
 }  // namespace elements
@@ -129,7 +114,7 @@ class conversion {
     if (PyNativeType_Kind(from) == PyNativeKind_COMPLEX) {
       const bool is_truth =
           from.code == PyNativeType_CDOUBLE && PyNativeType_Kind(to) == PyNativeKind_BOOL;
-      if (is_truth) made.second_ = &elements::to_truth<std::complex<double>>;
+      if (is_truth) made.second_ = &elements::convert<std::complex<double>, bool>;
       return made;
     }
     const PyNativeKind kind = PyNativeType_Kind(from);
