@@ -68,7 +68,7 @@ struct kernels_of<std::index_sequence<at...>, R, A...> {
   }
 
   /// The same, each array with a stride of its own. Two arrays fill the registers that survive a
-  /// call, so it counts down, and steps on before the call.
+  /// call, so it counts down, and steps on before the call. `checked`: R has an error value.
   template <bool checked>
   TYPEDCALL_OTHER_PROTOTYPE static std::intptr_t strided(void *funcptr, char *const *args,
                                                          const std::intptr_t *steps,
@@ -80,8 +80,7 @@ struct kernels_of<std::index_sequence<at...>, R, A...> {
     const std::intptr_t by_result = steps[sizeof...(A)];
     for (std::intptr_t left = count; left > 0; --left, to += by_result) {
       const R result = step_and_call(call, from, by, load_as<A>(from[at])...);
-      // What has no error value does not raise.
-      if constexpr (checked && has_error_value<R>) {
+      if constexpr (checked) {
         if (TYPEDCALL_EXPECT(is_error_value(result), 0) && PyErr_Occurred()) return count - left;
       }
       std::memcpy(to, &result, sizeof(R));
@@ -102,7 +101,7 @@ template <class R, class... A>
 inline constexpr compiled_loops loops_of = {
     &kernels_of<std::index_sequence_for<A...>, R, A...>::contiguous,
     &kernels_of<std::index_sequence_for<A...>, R, A...>::template strided<false>,
-    &kernels_of<std::index_sequence_for<A...>, R, A...>::template strided<true>};
+    &kernels_of<std::index_sequence_for<A...>, R, A...>::template strided<has_error_value<R>>};
 
 /// Types of one class are the same to a kernel: they are loaded, passed, returned and stored alike.
 /// 0: no kernel has it. A narrow integer is extended by its sign, and an object needs its
