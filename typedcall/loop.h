@@ -88,7 +88,7 @@ class loop {
     }
     made.keep_alive_ = std::move(keep_alive);
     made.self_ = std::move(options.self);
-    if (made.plan_.falls_back) {
+    if (made.may_fall_back()) {
       made.callable_ = bound_to(made.self_.get(), options.callable.get());
       if (!made.callable_) return std::nullopt;
       if (!made.back_.set(made.callable_.get(), made.plan_.inputs.size())) return std::nullopt;
@@ -162,7 +162,7 @@ class loop {
     return plan_.stores_objects() || (flags_ & PyNativeCallable_NEEDS_THREAD) != 0;
   }
   /// May it call a Python callable, whatever needs_thread() says?
-  bool may_fall_back() const { return plan_.falls_back; }
+  bool may_fall_back() const { return plan_.verdict == PyNativeVerdict_FALLS_BACK; }
   /// May it run in several threads at once, none of them attached?
   bool may_detach() const { return !plan_.stores_objects() && view_.hold == PyNativeHold_NOTHING; }
 
@@ -205,10 +205,10 @@ class loop {
     flags_ = flags;
     view_ = PyNativeView_Of(&parsed, flags);
     if (!check(signature, options)) return false;
-    plan_.falls_back = view_.verdict == PyNativeVerdict_FALLS_BACK;
-    plan_.returns_status = view_.verdict == PyNativeVerdict_STATUS || plan_.falls_back;
     plan_.inputs.assign(parsed.args, parsed.args + view_.parameters);
     plan_.output = view_.result;
+    plan_.verdict = view_.verdict;
+    plan_.has_place = view_.has_place != 0;
     for (const PyNativeType &each : plan_.inputs) {
       if (PyNativeType_IsBuffer(each)) {
         return fail(PyExc_TypeError, signature,
@@ -216,7 +216,7 @@ class loop {
                     "element of an array");
       }
     }
-    if (plan_.falls_back && has_typed_pointers()) {
+    if (may_fall_back() && has_typed_pointers()) {
       return fail(PyExc_TypeError, signature,
                   "the function may fall back, and Python functions take no such pointers");
     }
@@ -277,8 +277,7 @@ class loop {
                           check.expected == native_value::of(-1.0).bits ||
                           check.expected == native_value::of(-1.0f).bits;
     const std::size_t count = plan_.inputs.size() + (has_self ? 1 : 0);
-    const bool asks = view_.verdict == PyNativeVerdict_ASK;
-    if (plan_.returns_status || asks || (raises && !is_usual)) return;
+    if (raises ? !is_usual : view_.verdict != PyNativeVerdict_RESULT) return;
     if (count > internal::kernel_arguments || (is_void && !TYPEDCALL_REGISTER_IMAGE)) return;
 
     constexpr PyNativeType pointer = {PyNativeType_POINTER, 0};
@@ -308,9 +307,10 @@ class loop {
     if (count > 0) {
       stats::add(strided_ != nullptr ? event::loop_compiled : event::loop_invoker);
       reached = strided_ != nullptr ? run_compiled(args, count, steps)
-                : plan_.falls_back  ? run_falling_back(args, count, steps, holds_objects, detached)
-                : holds_objects     ? run_by_codes<true>(args, count, steps)
-                                    : run_by_codes<false>(args, count, steps);
+                : holds_objects || may_fall_back()
+                    ? run_by_codes(args, count, steps,
+                                   internal::element_fallback{holds_objects, &back_, detached})
+                    : run_by_codes(args, count, steps, internal::no_fallback());
     }
     if (done != nullptr) *done = reached;
     return reached < count ? -1 : 0;
@@ -339,20 +339,11 @@ class loop {
     return strided_(funcptr_, all_args, all_steps, count);
   }
 
-  template <bool holds>
-  std::intptr_t run_by_codes(char *const *args, std::intptr_t count,
-                             const std::intptr_t *steps) const {
-    return internal::run_elements<holds>(plan_, *invoke_, self_.get(), args, steps, count,
-                                         internal::no_fallback());
-  }
-
-  TYPEDCALL_OUT_OF_LINE std::intptr_t run_falling_back(char *const *args, std::intptr_t count,
-                                                       const std::intptr_t *steps, bool holds,
-                                                       PyThreadState *detached) const {
-    const internal::element_fallback back = {&back_, detached};
-    const auto run = holds ? &internal::run_elements<true, internal::element_fallback>
-                           : &internal::run_elements<false, internal::element_fallback>;
-    return run(plan_, *invoke_, self_.get(), args, steps, count, back);
+  template <class Fallback>
+  TYPEDCALL_OUT_OF_LINE std::intptr_t run_by_codes(char *const *args, std::intptr_t count,
+                                                   const std::intptr_t *steps,
+                                                   const Fallback &back) const {
+    return internal::run_elements(plan_, *invoke_, self_.get(), args, steps, count, back);
   }
 
   internal::element_plan plan_;

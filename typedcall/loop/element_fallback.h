@@ -115,13 +115,16 @@ TYPEDCALL_RARE inline bool call_element(const python_callable &callee, const ele
                             : call_with(callee, plan, values, nullptr, result);
 }
 
-/// What a loop calls for an element without a result.
+/// For loops that hold objects, or whose function may fall back.
 struct element_fallback {
+  bool holds = false;
   const callable_at_home *callee = nullptr;
   /// What the loop has let go of; null: the thread may be attached or not.
   PyThreadState *detached = nullptr;
 
   bool operator()(const element_plan &plan, const native_value *values, wide_value *result) const {
+    const calling::outcome found = calling::settle(plan.verdict);
+    if (found != calling::outcome::none) return found == calling::outcome::value;
     const auto call = [&](bool) { return call_element(*callee, plan, values, result); };
     if (detached == nullptr) return callee->attached(call);
     restore_thread(detached);

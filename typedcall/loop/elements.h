@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 #include <vector>
 
+#include "typedcall/calling.h"
 #include "typedcall/invoker.h"
 #include "typedcall/loop/kernels.h"
 #include "typedcall/namespace.h"
@@ -51,10 +51,13 @@ inline native_value load_element(PyNativeType type, const char *from, wide_value
 /// Stores a result that is no object: the low bytes of `result`, or what is in `scratch`.
 inline void store_element(std::size_t size, native_value result, const wide_value *scratch,
                           char *to) {
-  if (size > sizeof(result.bits)) {
-    std::memcpy(to, scratch, size);
-  } else {
-    std::memcpy(to, &result.bits, size);
+  switch (size) {  // a copy of any size takes longer
+    case 8:
+      return void(std::memcpy(to, &result.bits, 8));
+    case 4:
+      return void(std::memcpy(to, &result.bits, 4));
+    default:
+      std::memcpy(to, size > 8 ? static_cast<const void *>(scratch) : &result.bits, size);
   }
 }
 
@@ -72,9 +75,9 @@ struct held_objects {
   PyObject *objects[most_arguments];
   std::size_t count = 0;
 
-  void hold(native_value value) {
-    objects[count] = value.get<PyObject *>();
-    Py_INCREF(objects[count++]);
+  void hold(PyObject *object) {
+    Py_INCREF(object);
+    objects[count++] = object;
   }
   void release() {
     while (count > 0) Py_DECREF(objects[--count]);
@@ -85,8 +88,8 @@ struct held_objects {
 struct element_plan {
   std::vector<PyNativeType> inputs;
   PyNativeType output = {PyNativeType_VOID, 0};
-  bool returns_status = false;  // then the output is what the last argument points to
-  bool falls_back = false;      // as returns_status; nonzero is no failure
+  PyNativeVerdict verdict = PyNativeVerdict_RESULT;
+  bool has_place = false;  // the output is what the argument behind the inputs points to
 
   bool has_output() const { return output.code != PyNativeType_VOID; }
   bool stores_objects() const { return PyNativeType_Kind(output) == PyNativeKind_OBJECT; }
@@ -108,16 +111,20 @@ struct element_plan {
   }
 };
 
-/// For loops whose function never falls back.
+/// For loops that hold no objects and whose function never falls back.
 struct no_fallback {
-  bool operator()(const element_plan &, const native_value *, wide_value *) const { return false; }
+  static constexpr bool holds = false;
+  bool operator()(const element_plan &plan, const native_value *, wide_value *) const {
+    return calling::settle(plan.verdict) == calling::outcome::value;
+  }
 };
 
 /// As a kernel: `args` and `steps` are those of the inputs, then that of the output. `self` is
-/// passed first unless it is null. Touches Python only where the flags or objects ask for it:
-/// `holds` objects during the call that they are passed to, which needs the GIL. `back` gives the
-/// value of an element for which the function falls back, or false with an exception.
-template <bool holds, class Fallback>
+/// passed first unless it is null. Touches Python only where the flags or objects ask for it: where
+/// `back.holds`, objects are held during the call that they are passed to, which needs the GIL.
+/// `back` gives the value of an element whose C result is none by itself, or false with an
+/// exception.
+template <class Fallback>
 std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyObject *self,
                            char *const *args, const std::intptr_t *steps, std::intptr_t count,
                            const Fallback &back) {
@@ -125,47 +132,38 @@ std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyOb
   wide_value scratches[most_arguments];
   const std::size_t inputs = plan.inputs.size();
   const std::size_t size = PyNativeType_Size(plan.output);
+  const bool stores_objects = plan.stores_objects(), holds = back.holds;
   native_value *const arguments = values + (self != nullptr ? 1 : 0);
   values[0] = native_value::of(self);
-  [[maybe_unused]] held_objects held;
-  for (std::intptr_t i = 0; i < count; ++i) {
+  held_objects held;
+  std::intptr_t i = 0;
+  for (; i < count; ++i) {
     for (std::size_t at = 0; at < inputs; ++at) {
       arguments[at] = load_element(plan.inputs[at], args[at] + i * steps[at], &scratches[at]);
-      if constexpr (holds) {
-        if (element_plan::is_object(plan.inputs[at])) held.hold(arguments[at]);
-      }
+    }
+    for (std::size_t at = 0; holds && at < inputs; ++at) {
+      if (element_plan::is_object(plan.inputs[at])) held.hold(arguments[at].get<PyObject *>());
     }
     wide_value scratch = {};
-    constexpr bool may_fall_back = !std::is_same_v<Fallback, no_fallback>;
-    const bool returns_status = may_fall_back || plan.returns_status;
     // Behind 127 arguments and self there is no place for another.
-    if (returns_status && size != 0) arguments[inputs] = native_value::at(&scratch);
+    if (plan.has_place) arguments[inputs] = native_value::at(&scratch);
     native_value result = invoke(values, &scratch);
-    if (returns_status) {
-      if (result.bits != 0 && !(may_fall_back && back(plan, arguments, &scratch))) {
-        if constexpr (!may_fall_back) set_missing_error();
-        if constexpr (holds) held.release();
-        return i;
-      }
-      std::memcpy(&result.bits, &scratch, sizeof(result.bits));
-    } else if (invoke.raised(result)) {
-      if constexpr (holds) held.release();
-      return i;
-    }
-    if (plan.stores_objects()) {
+    if (!invoke.is_result(result) && !back(plan, arguments, &scratch)) break;
+    if (plan.has_place) std::memcpy(&result.bits, &scratch, sizeof(result.bits));
+    if (stores_objects) {
       auto *const object = result.get<PyObject *>();
       if (object == nullptr) {
         set_missing_error();
-        if constexpr (holds) held.release();
-        return i;
+        break;
       }
       store_object(object, args[inputs] + i * steps[inputs]);
     } else if (size != 0) {
       store_element(size, result, &scratch, args[inputs] + i * steps[inputs]);
     }
-    if constexpr (holds) held.release();
+    if (holds) held.release();
   }
-  return count;
+  held.release();
+  return i;
 }
 
 }  // namespace internal
