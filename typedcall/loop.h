@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "typedcall/calling.h"
 #include "typedcall/entry_view.h"
 #include "typedcall/gil.h"
 #include "typedcall/loop/element_fallback.h"
@@ -30,7 +31,7 @@ inline namespace TYPEDCALL_LAYOUT {
 /// What a loop can handle: for find() and resolve(). With a self at hand, add
 /// PyNativeCallable_TAKES_SELF; accepts_differences is the consumer's to add.
 inline constexpr capabilities loop_capabilities =
-    checks_errors | PyNativeCallable_RETURNS_STATUS | calls_boxed;
+    checks_errors | PyNativeCallable_ACQUIRES_GIL | PyNativeCallable_RETURNS_STATUS | calls_boxed;
 
 /// How a loop gets from one element to the next.
 enum class loop_kernel {
@@ -105,24 +106,22 @@ class loop {
 
   /// Over `dimensions[0]` elements; 0 or less: nothing is called. `args` and `steps` have one
   /// element for each array; nothing is read of the steps when there is one element only. Lets the
-  /// GIL go meanwhile when may_detach() and there are detach_from elements or more.
-  /// Returns 0, or -1 with the exception of the first call that failed: its output and those after
-  /// it are as they were. `*done`, if it is not null, is the number of elements before that.
-  /// GIL: held. No exception may be pending when needs_thread() or may_fall_back().
+  /// GIL go meanwhile where the function takes it itself, and when may_detach() and there are
+  /// detach_from elements or more. Returns 0, or -1 with the exception of the first call that
+  /// failed: its output and those after it are as they were. `*done`, if it is not null, is the
+  /// number of elements before that. GIL: held; or none, for numbers, when may_detach(). No
+  /// exception may be pending when needs_thread() or may_fall_back().
   int run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
           std::intptr_t *done = nullptr) const {
-    if (!may_detach() || dimensions[0] < detach_from) {
-      return run_attached(args, dimensions, steps, done);
-    }
-    PyThreadState *const thread = PyEval_SaveThread();
-    const int result = apply(args, dimensions[0], steps, done, false, thread);
-    internal::restore_thread(thread);
-    return result;
+    return may_detach() && dimensions[0] >= detach_from
+               ? run_without_gil(args, dimensions[0], steps, done)
+               : run_attached(args, dimensions, steps, done);
   }
 
-  /// The same, but never lets the GIL go. GIL: held.
+  /// The same, but lets the GIL go only where the function takes it itself.
   int run_attached(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                    std::intptr_t *done = nullptr) const {
+    if (hold() == PyNativeHold_NO_GIL) return run_without_gil(args, dimensions[0], steps, done);
     return run_python([&] { return apply(args, dimensions[0], steps, done, holds_objects_); });
   }
 
@@ -164,7 +163,9 @@ class loop {
   /// May it call a Python callable, whatever needs_thread() says?
   bool may_fall_back() const { return plan_.verdict == PyNativeVerdict_FALLS_BACK; }
   /// May it run in several threads at once, none of them attached?
-  bool may_detach() const { return !plan_.stores_objects() && view_.hold == PyNativeHold_NOTHING; }
+  bool may_detach() const { return !plan_.stores_objects() && hold() == PyNativeHold_NOTHING; }
+  /// The thread state that the function is called in.
+  PyNativeHold hold() const { return view_.hold; }
 
   /// The element types of the input arrays, in order.
   const std::vector<PyNativeType> &inputs() const { return plan_.inputs; }
@@ -216,6 +217,10 @@ class loop {
                     "element of an array");
       }
     }
+    if (hold() == PyNativeHold_NO_GIL && plan_.stores_objects()) {
+      return fail(PyExc_TypeError, signature,
+                  "the function takes the GIL itself, and objects are not stored without it");
+    }
     if (may_fall_back() && has_typed_pointers()) {
       return fail(PyExc_TypeError, signature,
                   "the function may fall back, and Python functions take no such pointers");
@@ -246,9 +251,6 @@ class loop {
     if (view_.verdict == PyNativeVerdict_UNUSABLE) {
       return fail(PyExc_ValueError, signature,
                   "flags that are not understood, or do not go with the result");
-    }
-    if (view_.hold == PyNativeHold_NO_GIL) {
-      return fail(PyExc_TypeError, signature, "the function takes the GIL itself");
     }
     if ((flags_ & PyNativeCallable_SETS_ERRNO) != 0) {
       return fail(PyExc_TypeError, signature,
@@ -295,6 +297,14 @@ class loop {
       sizes_[i] = static_cast<std::intptr_t>(PyNativeType_Size(plan_.inputs[i]));
     }
     sizes_[plan_.inputs.size()] = static_cast<std::intptr_t>(PyNativeType_Size(plan_.output));
+  }
+
+  TYPEDCALL_OUT_OF_LINE int run_without_gil(char *const *args, std::intptr_t count,
+                                            const std::intptr_t *steps, std::intptr_t *done) const {
+    PyThreadState *const thread = calling::detach();
+    const int result = apply(args, count, steps, done, false, thread);
+    calling::reattach(thread);
+    return result;
   }
 
   // The loop itself; the caller has seen to the GIL.

@@ -69,6 +69,13 @@ TEST(GilTest, IsKeptWhereTheEntryDoesNotAllowIt) {
   }
 }
 
+TEST(GilTest, IsReleasedForWhatTakesItItself) {
+  EXPECT_EQ(GilDuringRun(1, PyNativeCallable_ACQUIRES_GIL), "gone");
+  EXPECT_EQ(GilDuringRun(kMany, PyNativeCallable_ACQUIRES_GIL, loop_kernel::invoker), "gone");
+  const loop made = Make(&Look, PyNativeCallable_ACQUIRES_GIL);
+  EXPECT_EQ(GilDuring(1, [&](auto... arrays) { return made.run_attached(arrays...); }), "gone");
+}
+
 TEST(GilTest, IsKeptWhenToldTo) {
   const loop made = Make(&Look, kSafe);
   EXPECT_EQ(GilDuring(kMany, [&](auto... arrays) { return made.run_attached(arrays...); }), "held");

@@ -53,8 +53,9 @@ TEST(RefusalsTest, FlagsThatAreNotUnderstood) {
 }
 
 TEST(RefusalsTest, WhatALoopCannotGive) {
-  EXPECT_EQ(Refused("d->d", PyNativeCallable_ACQUIRES_GIL),
-            "TypeError: typedcall: no loop over 'd->d': the function takes the GIL itself");
+  EXPECT_EQ(Refused("d->O", PyNativeCallable_ACQUIRES_GIL),
+            "TypeError: typedcall: no loop over 'd->O': the function takes the GIL itself, and "
+            "objects are not stored without it");
   EXPECT_EQ(Refused("d->d", PyNativeCallable_SETS_ERRNO),
             "TypeError: typedcall: no loop over 'd->d': the function sets errno, which a loop "
             "cannot keep for each element");

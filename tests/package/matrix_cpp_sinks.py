@@ -60,6 +60,9 @@ class CppLoop(CppSite):
     def check(self, entry):
         """Does nothing: a loop handles statuses and calls Python."""
 
+    def letting_go(self):
+        """Does nothing: a loop lets go of the GIL itself."""
+
     def refusal(self, signature):
         return f"a loop goes over arrays of numbers, and has one for the result: not '{signature}'"
 

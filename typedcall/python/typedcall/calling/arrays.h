@@ -74,8 +74,6 @@ struct array_plan {
 
 /// One pass over arrays. `End` says what becomes of it:
 ///
-///   bool run(const loop &over, char *const *args, std::intptr_t count, const std::intptr_t *steps)
-///                                  runs the loop; false where it has stopped
 ///   const Home &where()            as calling.h says
 ///   void raised(), void detached(const char *why)      as calling.h says
 ///   void misfit(PyNativeType)      a result of this type that the array cannot have
@@ -97,7 +95,7 @@ class array_pass {
     if (count > 1) std::memcpy(by, steps, (plan_.inputs.size() + 1) * sizeof(*steps));
     by_ = by;
     if (plan_.is_direct()) {
-      end_.run(over_, args, count, by);
+      run_loop(args, count, by);
       return;
     }
     const std::intptr_t room = kWords / std::max<std::intptr_t>(plan_.converted, 1);
@@ -167,6 +165,13 @@ class array_pass {
     return false;
   }
 
+  __attribute__((noinline)) bool run_loop(char *const *args, std::intptr_t count,
+                                          const std::intptr_t *steps) {
+    if (over_.run(args, &count, steps) == 0) return true;
+    end_.raised();
+    return false;
+  }
+
   // The first elements that all fit by the loop, those from there on by the engine.
   void run_chunk(std::intptr_t at, std::intptr_t count) {
     std::uint64_t buffers[kWords], results[conversion::most];
@@ -192,7 +197,7 @@ class array_pass {
       steps[out] = static_cast<std::intptr_t>(PyNativeType_Size(over_.output()));
     }
     if (good > 0) {
-      if (!end_.run(over_, given, good, steps)) return;
+      if (!run_loop(given, good, steps)) return;
       if (plan_.output &&
           plan_.output.run(given[out], steps[out], good, wanted, by_[out]) != good) {
         return end_.misfit(over_.output());

@@ -12,7 +12,6 @@
 #include "typedcall/provider.h"
 
 // Behind Python.h.
-#include <deque>
 #include <memory>
 #include <new>
 #include <string>
@@ -48,12 +47,6 @@ void without_gil(char **args, const std::intptr_t *dimensions, const std::intptr
   typedcall::calling::without_gil([&] { run(args, dimensions, steps, data); });
 }
 
-PyNativeHold hold_of_entry(const char *signature, std::uintptr_t flags) {
-  PyNativeSignature parsed;
-  const bool is_read = PyNativeSignature_ParseString(signature, &parsed, nullptr) == 0;
-  return is_read ? PyNativeView_Of(&parsed, flags).hold : PyNativeHold_THREAD;
-}
-
 /// The loop that calls functions in the thread state that they ask for.
 template <inner_loop run>
 inner_loop held_as(PyNativeHold hold) {
@@ -76,9 +69,9 @@ void run_rows(char **args, const std::intptr_t *dimensions, const std::intptr_t 
 
 /// All that a ufunc points to.
 struct ufunc_memory {
-  std::deque<typedcall::loop> loops;  // whose elements stay where they are
-  std::deque<typedcall::python::converting_loop> converting;
-  std::deque<typedcall::python::gufunc_loop> rows;
+  std::vector<std::unique_ptr<typedcall::loop>> loops;
+  std::vector<std::unique_ptr<typedcall::python::converting_loop>> converting;
+  std::vector<std::unique_ptr<typedcall::python::gufunc_loop>> rows;
   std::vector<inner_loop> functions;
   std::vector<void *> data;
   std::string types, name, doc;
@@ -98,17 +91,17 @@ int traverse_memory(PyObject *object, visitproc visit, void *arg) {
   const ufunc_memory *const memory = reinterpret_cast<memory_object *>(object)->memory;
   if (memory == nullptr) return 0;
   Py_VISIT(memory->origin.get());
-  for (const typedcall::loop &each : memory->loops) {
-    Py_VISIT(each.keep_alive());
-    Py_VISIT(each.callable());
+  for (const auto &each : memory->loops) {
+    Py_VISIT(each->keep_alive());
+    Py_VISIT(each->callable());
   }
   for (const auto &each : memory->converting) {
-    Py_VISIT(each.inner().keep_alive());
-    Py_VISIT(each.inner().callable());
-    Py_VISIT(each.callable());
+    Py_VISIT(each->inner().keep_alive());
+    Py_VISIT(each->inner().callable());
+    Py_VISIT(each->callable());
   }
   for (const auto &each : memory->rows) {
-    const int stopped = each.traverse(visit, arg);
+    const int stopped = each->traverse(visit, arg);
     if (stopped != 0) return stopped;
   }
   return 0;
@@ -163,30 +156,27 @@ bool add_loop(ufunc_memory *memory, PyObject *row) {
     return false;
   }
   void *const funcptr = reinterpret_cast<void *>(address);
-  // A loop refuses what takes the GIL: here it is let go of around the loop.
-  const std::uintptr_t needed = flags & ~PyNativeCallable_ACQUIRES_GIL;
   typedcall::loop_options options;
   options.callable = object_ref::borrow(callable);
-  auto made = typedcall::loop::make(signature, needed, funcptr, object_ref::borrow(keep_alive),
+  auto made = typedcall::loop::make(signature, flags, funcptr, object_ref::borrow(keep_alive),
                                     std::move(options));
   if (!made) return false;
-  const PyNativeHold hold = hold_of_entry(signature, flags);
   if (asked == nullptr) {
-    memory->functions.push_back(held_as<&typedcall::loop::ufunc_loop>(hold));
-    memory->loops.push_back(std::move(*made));
-    memory->data.push_back(&memory->loops.back());
+    memory->functions.push_back(held_as<&typedcall::loop::ufunc_loop>(made->hold()));
+    memory->loops.push_back(std::make_unique<typedcall::loop>(std::move(*made)));
+    memory->data.push_back(memory->loops.back().get());
     return true;
   }
   if (rows == nullptr) {
     PyErr_SetString(PyExc_ValueError, "a loop over other types needs the rows to choose among");
     return false;
   }
-  auto converting = typedcall::python::converting_loop::make(asked, std::move(*made), hold,
+  auto converting = typedcall::python::converting_loop::make(asked, std::move(*made),
                                                              object_ref::borrow(callable), rows);
   if (!converting) return false;
   memory->functions.push_back(held_as<&run_converting>(converting->hold()));
-  memory->converting.push_back(std::move(*converting));
-  memory->data.push_back(&memory->converting.back());
+  memory->data.push_back(converting.get());
+  memory->converting.push_back(std::move(converting));
   return true;
 }
 
@@ -207,8 +197,8 @@ bool add_row_loop(ufunc_memory *memory, PyObject *row, int arrays) {
                                                    object_ref::borrow(callable));
   if (!made) return false;
   memory->functions.push_back(held_as<&run_rows>(made->hold()));
-  memory->rows.push_back(std::move(*made));
-  memory->data.push_back(&memory->rows.back());
+  memory->rows.push_back(std::make_unique<typedcall::python::gufunc_loop>(std::move(*made)));
+  memory->data.push_back(memory->rows.back().get());
   return true;
 }
 

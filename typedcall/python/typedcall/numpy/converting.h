@@ -6,7 +6,7 @@
 #include "../calling/arrays.h"
 #include "../calling/entry_row.h"
 // These come first, because of Python.h.
-#include <optional>
+#include <memory>
 #include <utility>
 
 namespace typedcall::python {
@@ -15,26 +15,21 @@ namespace typedcall::python {
 class converting_loop {
  public:
   /// `asked` is of the elements of the arrays: "ll->i". `rows` are all that the callable chooses
-  /// among; what the values of these types choose first is `inner`'s, which has that hold. Nothing
-  /// with ValueError where the types do not lead to each other, or with MemoryError. Throws
-  /// std::bad_alloc. GIL: held.
-  static std::optional<converting_loop> make(const char *asked, loop inner, PyNativeHold inner_hold,
-                                             object_ref callable, PyObject *rows) {
+  /// among; what the values of these types choose first is `inner`'s. Null with ValueError where
+  /// the types do not lead to each other, or with MemoryError. Throws std::bad_alloc. GIL: held.
+  static std::unique_ptr<converting_loop> make(const char *asked, loop inner, object_ref callable,
+                                               PyObject *rows) {
     PyNativeSignature arrays;
-    if (!typedcall::internal::check_signature(asked, &arrays)) return std::nullopt;
-    converting_loop made(std::move(inner), inner_hold);
-    made.callable_ = std::move(callable);
-    if (!made.home_.set_current()) return std::nullopt;
-    if (!read_entries(rows, "NumPy", &made.functions_)) return std::nullopt;
-    if (made.plan_.make(arrays, made.inner_) && !made.plan_.is_direct()) return made;
+    if (!typedcall::internal::check_signature(asked, &arrays)) return nullptr;
+    std::unique_ptr<converting_loop> made(
+        new converting_loop(std::move(inner), std::move(callable)));
+    if (!made->home_.set_current()) return nullptr;
+    if (!read_entries(rows, "NumPy", &made->functions_)) return nullptr;
+    if (made->plan_.make(arrays, made->inner_) && !made->plan_.is_direct()) return made;
     PyErr_Format(PyExc_ValueError, "no loop over '%.200s' converts to what the function takes",
                  asked);
-    return std::nullopt;
+    return nullptr;
   }
-
-  converting_loop(converting_loop &&) = default;
-  // Out of line: a deque inlines it in five places.
-  __attribute__((noinline)) ~converting_loop() = default;
 
   const loop &inner() const { return inner_; }
   /// Borrowed, for tp_traverse.
@@ -54,11 +49,6 @@ class converting_loop {
     const converting_loop *self;
     bool is_over = false;
 
-    bool run(const loop &over, char *const *args, std::intptr_t count, const std::intptr_t *steps) {
-      const auto go = [&] { is_over = over.run_attached(args, &count, steps) < 0; };
-      self->inner_hold_ == PyNativeHold_NO_GIL ? calling::without_gil(go) : go();
-      return !is_over;
-    }
     const pass_end &where() const { return *this; }
     // False where an exception waits already: NumPy calls again with one.
     template <class Body>
@@ -85,10 +75,10 @@ class converting_loop {
     bool has_stopped() const { return is_over; }
   };
 
-  converting_loop(loop inner, PyNativeHold hold) : inner_(std::move(inner)), inner_hold_(hold) {}
+  converting_loop(loop inner, object_ref callable)
+      : inner_(std::move(inner)), callable_(std::move(callable)) {}
 
   loop inner_;
-  PyNativeHold inner_hold_;
   array_plan plan_;
   calling::overloads functions_;
   object_ref callable_;

@@ -27,8 +27,7 @@ struct element_function {
   loop over;
   calling::overloads functions;
   object_ref callable;
-  bool is_free;    ///< all may be called as they are, in any thread
-  bool takes_gil;  ///< this one takes the GIL itself, and may wait for another thread that has it
+  bool is_free;  ///< all may be called as they are, in any thread
 };
 
 using state = state_with_one_home;
@@ -93,23 +92,9 @@ struct arrays {
 
 /// What becomes of a pass: an error's text.
 struct xla_end {
-  const element_function &function;
   std::string error;
   bool is_over = false;
 
-  bool run(const loop &over, char *const *args, std::intptr_t count, const std::intptr_t *steps) {
-    int status = 0;
-    const auto detached = [&] { status = over.run_detached(args, &count, steps); };
-    if (function.is_free) {
-      detached();
-    } else if (function.takes_gil) {
-      calling::without_gil(detached);
-    } else {
-      status = over.run(args, &count, steps);
-    }
-    if (status != 0) raised();
-    return status == 0;
-  }
   const home &where() const { return *state::where; }
   void raised() {
     const error_text said;
@@ -136,7 +121,7 @@ void *call_function(const xla_call &call, const element_function &function) {
   arrays over;
   const std::string error = over.read(call, function.over);
   if (!error.empty()) return fail(call, kXlaInvalid, function.name + ": " + error);
-  xla_end end{function, {}};
+  xla_end end;
   array_pass<xla_end> pass(over.plan, function.over, function.functions, function.callable.get(),
                            &end);
   const auto run = [&] { pass.run(over.data.data(), over.count, over.steps.data()); };
@@ -198,21 +183,16 @@ Py_ssize_t add(const char *name, PyObject *rows, Py_ssize_t first, PyObject *kep
     return -1;
   }
   if (!row.read(PyTuple_GET_ITEM(rows, first))) return -1;
-  // A loop refuses what takes the GIL: here it is let go of around the loop.
-  const std::uintptr_t needed = row.flags & ~std::uintptr_t{PyNativeCallable_ACQUIRES_GIL};
   const calling::entry &own = functions.all[static_cast<std::size_t>(first)];
-  const bool falls_back = own.view.verdict == PyNativeVerdict_FALLS_BACK;
-  const bool takes_gil = own.view.hold == PyNativeHold_NO_GIL;
   const bool is_free =
       hold_of(functions) == PyNativeHold_NOTHING && own.view.verdict == PyNativeVerdict_RESULT;
   typedcall::loop_options options;
-  if (falls_back) options.callable = object_ref::borrow(callable);
-  auto made =
-      loop::make(row.signature, needed, row.address, object_ref::borrow(kept), std::move(options));
+  options.callable = object_ref::borrow(callable);
+  auto made = loop::make(row.signature, row.flags, row.address, object_ref::borrow(kept),
+                         std::move(options));
   if (!made) return -1;
-  auto owned = std::make_unique<element_function>(
-      element_function{name, std::move(*made), std::move(functions), object_ref::borrow(callable),
-                       is_free, takes_gil});
+  auto owned = std::make_unique<element_function>(element_function{
+      name, std::move(*made), std::move(functions), object_ref::borrow(callable), is_free});
   std::size_t at = count_of_all.load();
   do {
     if (at == kMost) {
