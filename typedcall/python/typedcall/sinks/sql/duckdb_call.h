@@ -151,7 +151,8 @@ struct vector_call {
       }
       steps[columns.size()] = self.result.size;
       args[columns.size()] = to.data + first * self.result.size;
-      if (!run_numbers(args, steps, static_cast<std::intptr_t>(count))) return false;
+      const auto all = static_cast<std::intptr_t>(count);
+      if (self.numbers->run(args, &all, steps) != 0) return raised(), false;
       first += count;
       if (first == end) return true;
       row = first;  // out of a parameter's range
@@ -159,13 +160,6 @@ struct vector_call {
       if (has_failed) return false;
     }
     return true;
-  }
-
-  bool run_numbers(char *const *args, const std::intptr_t *steps, std::intptr_t count) {
-    if (!self.is_attached) return self.numbers->run_detached(args, &count, steps) == 0;
-    const bool is_done = self.numbers->run_attached(args, &count, steps) == 0;
-    if (!is_done) raised();
-    return is_done;
   }
 
   bool run_rows(std::uint64_t first, std::uint64_t count) {
