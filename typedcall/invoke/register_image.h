@@ -133,6 +133,7 @@ inline trampoline find_trampoline(register_class result, const register_class *a
 
 inline constexpr int image_registers = integer_registers + floating_registers;
 inline constexpr std::size_t most_arguments = PyNativeSignature_MAX_ARGS + 1;  // and self
+inline constexpr std::size_t most_words = most_arguments - integer_registers;
 
 /// Where each argument goes: integer registers first, then floating ones, then the words that the
 /// stack holds. Source: both conventions give a scalar on the stack eight bytes, in order.
@@ -183,6 +184,25 @@ TYPEDCALL_OTHER_PROTOTYPE native_value call_image(void *funcptr, const native_va
                                                       image[image_registers + s].bits...));
 }
 
+#if defined(__x86_64__)
+/// So many words that the code is smaller with one argument: the callee finds its copy on the
+/// stack, as it finds words. AArch64 would pass its address.
+struct stack_words {
+  native_value words[most_words];
+};
+
+template <class Result, std::size_t... i, std::size_t... f>
+TYPEDCALL_OTHER_PROTOTYPE native_value call_image(void *funcptr, const native_value *image,
+                                                  std::index_sequence<i...>,
+                                                  std::index_sequence<f...>,
+                                                  std::make_index_sequence<most_words>) {
+  using function = Result (*)(word<i>..., real<f>..., stack_words);
+  return as_value(reinterpret_cast<function>(funcptr)(
+      image[i].bits..., floating(image[integer_registers + f])...,
+      *reinterpret_cast<const stack_words *>(image + image_registers)));
+}
+#endif
+
 /// What a register holds that the callee does not look at does not matter, nor does what is there
 /// above its arguments on the stack: the caller has put it there and takes it away.
 template <class Result, std::size_t floatings, std::size_t words>
@@ -205,7 +225,7 @@ native_value run_image_for(const image_plan &plan, void *funcptr, const native_v
   // Stack words come after all registers: for the compiler to put them there, those must be full.
   if (plan.stack_count <= 4) return fill_image<Result, all, 4>(plan, funcptr, arguments);
   if (plan.stack_count <= 16) return fill_image<Result, all, 16>(plan, funcptr, arguments);
-  return fill_image<Result, all, most_arguments - integer_registers>(plan, funcptr, arguments);
+  return fill_image<Result, all, most_words>(plan, funcptr, arguments);
 }
 
 /// Calls by image.
