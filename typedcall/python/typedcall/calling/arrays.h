@@ -222,16 +222,14 @@ class array_pass {
   std::intptr_t at_ = 0;
 };
 
-/// The thread state that a pass over all of them needs: that of each where they agree, else a
-/// thread's, in which the engine and loops that need none let go of the GIL.
+/// The thread state that a pass over all of them needs. In a thread's, the engine and the loop let
+/// go of the GIL where one takes it itself.
 inline PyNativeHold hold_of(const calling::overloads &functions) {
   PyNativeHold all = PyNativeHold_NOTHING;
-  bool is_first = true;
   for (const calling::entry &each : functions.all) {
-    if (!each.is_here()) continue;
-    if (is_first) all = each.view.hold;
-    if (each.view.hold != all) return PyNativeHold_THREAD;
-    is_first = false;
+    if (!each.is_here() || each.view.hold == PyNativeHold_NOTHING) continue;
+    all = each.view.hold;
+    if (all == PyNativeHold_THREAD) break;
   }
   return all;
 }
