@@ -149,17 +149,7 @@ PyObject *install(PyObject *module, PyObject *load, const char *name, PyObject *
   return result;
 }
 
-using typedcall::positional;
-using typedcall::takes_self;
-
-typedcall::method_table methods{
-    typedcall::def<install>(
-        "install", takes_self, positional("load"), positional("name"), positional("callable"),
-        positional("kept"), positional("groups"),
-        "Calls load(), which loads this file into a connection of SQLite's, and gives that the "
-        "functions: (arity, pure, ((signature, flags, address), ...)) of each."),
-    typedcall::def<end>("end", takes_self, kEndDoc),
-};
+typedcall::method_table methods = methods_of<install>();
 
 }  // namespace
 

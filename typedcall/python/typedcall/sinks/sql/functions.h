@@ -59,7 +59,19 @@ void destroy(void *data) {
 using state = state_with_home;
 
 inline void end(PyObject *module) { state_of<state>(module).end(); }
-constexpr char kEndDoc[] = "A subinterpreter ends: nothing is called in it any more, or let go.";
+
+template <auto install>
+auto methods_of() {
+  return method_table{
+      def<install>(
+          "install", takes_self, positional("load"), positional("name"), positional("callable"),
+          positional("kept"), positional("groups"),
+          "Calls load(), which loads this file into a database, and gives that the functions: "
+          "(arity, pure, ((signature, flags, address), ...)) of each."),
+      def<end>("end", takes_self,
+               "A subinterpreter ends: nothing is called in it any more, or let go."),
+  };
+}
 
 }  // namespace typedcall::python
 
