@@ -31,10 +31,12 @@ class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Tes
 
     def test_parameters_are_wide_and_results_are_not(self):
         wide = "BIGINT BOOLEAN DOUBLE HUGEINT UHUGEINT VARCHAR "
+        small = "TINYINT SMALLINT UTINYINT USMALLINT"
         for f, result, own, others in [
                 (functions.next_char, "TINYINT", "TINYINT", wide), (functions.next_byte, "UTINYINT", "UTINYINT", wide),
-                (functions.inc, "BIGINT", "BIGINT", wide), (functions.next_size, "UBIGINT", "UBIGINT", wide),
-                (functions.half_float, "FLOAT", "FLOAT", "BOOLEAN DOUBLE VARCHAR"),
+                (functions.inc, "BIGINT", "BIGINT", wide), (narrow.same_i, "INTEGER", "INTEGER", wide + small),
+                (functions.next_size, "UBIGINT", "UBIGINT", wide + "UTINYINT USMALLINT UINTEGER"),
+                (functions.half_float, "FLOAT", "FLOAT", "BOOLEAN DOUBLE VARCHAR INTEGER " + small),
                 (functions.half, "DOUBLE", "DOUBLE", "BOOLEAN VARCHAR"),
                 (functions.negate, "BOOLEAN", "BOOLEAN", wide + "BLOB"), (functions.same_text, "VARCHAR", "VARCHAR", ""),
                 (buffers.hash, "UBIGINT", "BLOB", "VARCHAR")]:
@@ -67,6 +69,25 @@ class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Tes
                 for argument in BOUND[lists[0][0]]:
                     found = self.value("f%d(c%d) from t" % (number, types.index(argument)))
                     self.assertEqual((found, type(found)), (f(1), type(f(1))), (name, argument))
+
+    def test_columns_are_converted_as_python_does(self):
+        def ends(size, is_signed):
+            return (-2**(8 * size - 1), 2**(8 * size - 1) - 1) if is_signed else (0, 2**(8 * size) - 1)
+
+        of = {each: ends(1 << size, types is SIGNED) for types in (SIGNED, UNSIGNED) for size, each in enumerate(types)}
+        for letter, bound in BOUND.items():
+            f = getattr(narrow, "same_bool" if letter == "?" else "same_" + letter)
+            name = "of_%d" % ord(letter)  # SQL's names have no case
+            self.register(f, name=name)
+            for type_ in {"BIGINT", *bound} & {*of}:
+                low, high = of[type_]
+                if letter not in "?fd":
+                    own = of[bound[-1] if letter.isupper() else SIGNED["bhil".index(letter)]]
+                    low, high = max(low, own[0]), min(high, own[1])
+                # Some more than are converted at once.
+                found = self.query("select x, %s(x) from range(130), unnest([%s]::%s[]) u(x)" %
+                                   (name, ", ".join(map(str, [low, low + 1, 0, 1, high // 3, high])), type_))
+                self.assertEqual([(x, f(x)) for x, _ in found], found, (letter, type_))
 
     def test_a_prepared_statement_takes_what_comes(self):
         self.register(narrow.int_or_float)

@@ -25,7 +25,7 @@ struct function {
   value_type result{PyNativeType{PyNativeType_VOID, 0}};  // of the column
   bool is_result = true;                                  // of all functions
   bool is_attached = false, is_detached = false;
-  bool is_own = false;  // there is one function, and `types` are its own
+  bool is_own = false;  // there is one function, and `types` are or become its own
   /// Where those are numbers, and each call has a result: whole runs of rows.
   std::optional<loop> numbers;
   function *next = nullptr;  // of those that DuckDB needs no more
@@ -56,12 +56,11 @@ struct function {
                     chosen.view.hold != PyNativeHold_NO_GIL && is_number(chosen.result);
     for (std::size_t i = 0; i < types.size(); ++i) {
       const value_type &type = chosen.parameters[i];
-      const bool is_same = type_of(type) == types[i];
-      is_own = is_own && is_same;
-      is_whole = is_whole && is_number(type) && (is_same || column::is_narrowed(types[i], type));
+      is_own &= type_of(type) == types[i] || is_converted(types[i], type_of(type));
+      is_whole &= is_number(type);
     }
-    if (is_whole) numbers = loop::make(from.signature, from.flags, from.address);
-    return !is_whole || numbers;
+    if (is_whole && is_own) numbers = loop::make(from.signature, from.flags, from.address);
+    return !is_whole || !is_own || numbers;
   }
   bool needs_nul(std::size_t at) const {
     for (const entry &each : functions.all) {
@@ -85,6 +84,27 @@ struct row_home {
   const char *why_detached() const { return where.why_detached(); }
 };
 
+/// Calls `run(first, count)` for rows one behind the other that have values. False: it did so.
+template <class Run>
+bool for_valid_rows(validity valid, std::uint64_t rows, const Run &run) {
+  if (valid == nullptr) return run(std::uint64_t{0}, rows);
+  const auto end_of = [&](std::uint64_t at, bool is_valid) {
+    while (at < rows) {
+      const std::uint64_t word = valid[at / 64];
+      const std::uint64_t bits = (is_valid ? ~word : word) >> (at % 64);  // 1: the run is over
+      if (bits != 0) return std::min(rows, at + static_cast<unsigned>(__builtin_ctzll(bits)));
+      at = (at / 64 + 1) * 64;
+    }
+    return rows;
+  };
+  for (std::uint64_t at = end_of(0, false); at < rows;) {
+    const std::uint64_t end = end_of(at, true);
+    if (!run(at, end - at)) return false;
+    at = end_of(end, false);
+  }
+  return true;
+}
+
 /// The call for a vector's rows, and of one row as the engine's sink.
 struct vector_call {
   const function &self;
@@ -106,14 +126,14 @@ struct vector_call {
       columns[i].needs_nul = self.needs_nul(i);
       columns[i].data = static_cast<const char *>(library.vector_get_data(vector));
       columns[i].valid = library.vector_get_validity(vector);
+      if (self.is_own) columns[i].prepare(self.functions.all[0].parameters[i], rows);
     }
   }
 
   void run() {
     try {
       for_valid_rows(common_validity(), rows, [&](std::uint64_t first, std::uint64_t count) {
-        if (self.numbers) return run_loop(first, count);
-        return run_rows(first, count);
+        return self.is_own ? run_own(first, first + count) : run_rows(first, first + count);
       });
     } catch (const std::bad_alloc &) {
       detached("MemoryError");
@@ -135,47 +155,46 @@ struct vector_call {
     return valid;
   }
 
-  bool run_loop(std::uint64_t first, std::uint64_t count) {
-    char *args[kMost + 1];
-    std::intptr_t steps[kMost + 1];
-    const entry &chosen = self.functions.all[0];
-    for (const std::uint64_t end = first + count; first < end; ++first) {
-      count = end - first;
-      for (std::size_t i = 0; i < columns.size(); ++i) {
-        const value_type &type = chosen.parameters[i];
-        steps[i] = type.size;
-        args[i] = const_cast<char *>(columns[i].data) + first * type.size;
-        if (columns[i].type == type_of(type)) continue;
-        count = columns[i].narrow(first, count, type);
-        args[i] = columns[i].copy.data();
-      }
-      steps[columns.size()] = self.result.size;
-      args[columns.size()] = to.data + first * self.result.size;
-      const auto all = static_cast<std::intptr_t>(count);
-      if (self.numbers->run(args, &all, steps) != 0) return raised(), false;
-      first += count;
-      if (first == end) return true;
-      row = first;  // out of a parameter's range
-      fall_back(columns.size());
-      if (has_failed) return false;
-    }
-    return true;
-  }
-
-  bool run_rows(std::uint64_t first, std::uint64_t count) {
+  bool run_rows(std::uint64_t first, std::uint64_t end) {
     const row_home where{*self.where, self.is_attached};
-    for (row = first; row < first + count && !has_failed; ++row) {
-      if (self.is_own) {
-        run_own();
-      } else {
-        calling::call(self.functions, self.callable.get(), where, columns.size(), *this);
-      }
+    for (row = first; row < end && !has_failed; ++row) {
+      calling::call(self.functions, self.callable.get(), where, columns.size(), *this);
     }
     return !has_failed;
   }
 
-  // What the engine does, where there is nothing to choose or to convert.
-  void run_own() {
+  // What the engine does, where there is nothing to choose.
+  bool run_own(std::uint64_t first, std::uint64_t end) {
+    for (; first < end && !has_failed; ++first) {
+      std::uint64_t fit = end - first;
+      for (column &each : columns) fit = each.convert(first, fit);
+      if (self.numbers) {
+        run_numbers(first, fit);
+      } else {
+        for (row = first; row < first + fit && !has_failed; ++row) run_one();
+      }
+      first += fit;
+      if (first == end || has_failed) break;
+      row = first;  // out of a parameter's range
+      fall_back(columns.size());
+    }
+    return !has_failed;
+  }
+
+  void run_numbers(std::uint64_t first, std::uint64_t count) {
+    char *args[kMost + 1];
+    std::intptr_t steps[kMost + 1];
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      steps[i] = self.functions.all[0].parameters[i].size;
+      args[i] = const_cast<char *>(columns[i].own) + first * static_cast<std::size_t>(steps[i]);
+    }
+    steps[columns.size()] = self.result.size;
+    args[columns.size()] = to.data + first * self.result.size;
+    const auto dimension = static_cast<std::intptr_t>(count);
+    if (self.numbers->run(args, &dimension, steps) != 0) raised();
+  }
+
+  void run_one() {
     const entry &chosen = self.functions.all[0];
     native_value values[kMost + 1];
     native_value *next = values;
@@ -197,8 +216,9 @@ struct vector_call {
 
   given look(std::size_t i) { return columns[i].look(row); }
   void give(const value_type &type, const void *at) {
+    const bool is_same = self.is_result || type_of(type) == type_of(self.result);
     const char *const why =
-        self.is_result ? to.give(row, type, at) : to.give_other(row, self.result, type, at);
+        is_same ? to.give(row, type, at) : to.give_other(row, self.result, type, at);
     if (why != nullptr) detached(why);
   }
   __attribute__((noinline, cold)) void raised() {

@@ -59,12 +59,22 @@ inline bool is_integer(sql_type type) {
 }
 
 /// True if each value of one integer type is one of the other.
-inline bool includes(sql_type all, sql_type some) {
+constexpr bool includes(sql_type all, sql_type some) {
   const bool is_signed = all <= BIGINT;
   const int size = all - (is_signed ? TINYINT : UTINYINT);
   if (some > UBIGINT) return false;
   if (some <= BIGINT) return is_signed && size >= some - TINYINT;
   return is_signed ? size > some - UTINYINT : size >= some - UTINYINT;
+}
+
+/// True if a column of the one type is converted for a parameter of the other. DuckDB would make a
+/// BIGINT or DOUBLE of a type that no function has, though it is closer to the parameter's, and a
+/// FLOAT of an int at once, where Python makes a double first.
+constexpr bool is_converted(sql_type from, sql_type to) {
+  if (from == BOOLEAN || from == to) return false;
+  if (to == FLOAT) return from == DOUBLE || includes(INTEGER, from);
+  if (to == BOOLEAN || to > UBIGINT) return false;
+  return from == BIGINT || (to != BIGINT && includes(to, from));
 }
 
 /// True if a C function that takes some values of the type takes all: a NUL in a text is Python's.
@@ -137,7 +147,7 @@ class argument_types {
     /// 0: a query needs it. The others give way where there would be too many lists of types.
     int level;
   };
-  static constexpr int kLevels = 4;
+  static constexpr int kLevels = 5;
 
   /// An entry takes this type. `is_chosen`: there are others of so many arguments. `is_alone`:
   /// there are no others at all, and nothing is ranked.
@@ -157,9 +167,12 @@ class argument_types {
       add(HUGEINT, 2);
       add(UHUGEINT, 2);
     }
-    // DuckDB makes a FLOAT of an int at once, Python a double first.
     add(DOUBLE, is_floating ? 0 : is_bool ? 1 : 3);
     if (is_bool) add(BLOB, 2);
+    for (int each = TINYINT; each <= UINTEGER && !is_chosen; ++each) {
+      const auto other = static_cast<sql_type>(each);
+      if (is_converted(other, own)) add(other, 4);
+    }
   }
 
   std::vector<wide> all;

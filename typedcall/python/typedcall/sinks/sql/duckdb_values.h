@@ -6,13 +6,75 @@
 #include "duckdb_types.h"
 #include "typedcall/loop.h"
 
-#include "../../calling/conversions.h"
 #include "duckdb_interface.h"
 
 #include <algorithm>
+#include <array>
+#include <memory>
 #include <string>
+#include <tuple>
+#include <utility>
 
 namespace typedcall::python::duckdb {
+
+/// Converts `count` elements, from the one at `first` on. Returns how many before the first that is
+/// out of range.
+using converter = std::uint64_t (*)(const char *from, std::uint64_t first, std::uint64_t count,
+                                    char *to);
+
+/// Not 0 where the element is out of range: no branch, so that compilers convert several at once.
+template <class From, class To>
+std::uint64_t convert_one(const char *from, char *to) {
+  From value;
+  std::memcpy(&value, from, sizeof(From));
+  const To made = static_cast<To>(value);
+  std::memcpy(to, &made, sizeof(To));
+  if constexpr (std::is_same_v<From, std::int64_t>) {
+    constexpr int kBits = 8 * sizeof(To);
+    constexpr std::uint64_t below = std::is_signed_v<To> ? UINT64_C(1) << (kBits - 1) : 0;
+    return (static_cast<std::uint64_t>(value) + below) >> std::min(kBits, 63);
+  }
+  return 0;
+}
+
+template <class From, class To>
+std::uint64_t convert(const char *from, std::uint64_t first, std::uint64_t count, char *to) {
+  constexpr std::uint64_t kBlock = 64;
+  const auto block = [](const char *__restrict some, char *__restrict made) {
+    std::uint64_t excess = 0;
+    for (std::uint64_t i = 0; i < kBlock; ++i) {
+      excess |= convert_one<From, To>(some + i * sizeof(From), made + i * sizeof(To));
+    }
+    return excess;
+  };
+  const auto fit = [&](const auto &run, std::uint64_t at) {
+    return run(from + at * sizeof(From), to + at * sizeof(To)) == 0;
+  };
+  std::uint64_t at = first;
+  while (first + count - at >= kBlock && fit(block, at)) at += kBlock;
+  while (at < first + count && fit(convert_one<From, To>, at)) ++at;
+  return at - first;
+}
+
+/// All that is_converted() is true of, from each of TINYINT to DOUBLE to each.
+constexpr std::size_t kNumbers = DOUBLE - TINYINT + 1;
+
+template <std::size_t from, std::size_t to>
+constexpr converter converter_at() {
+  using numbers = std::tuple<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+                             std::uint16_t, std::uint32_t, std::uint64_t, float, double>;
+  if constexpr (is_converted(static_cast<sql_type>(TINYINT + from),
+                             static_cast<sql_type>(TINYINT + to))) {
+    return &convert<std::tuple_element_t<from, numbers>, std::tuple_element_t<to, numbers>>;
+  }
+  return nullptr;
+}
+
+template <std::size_t... at>
+constexpr std::array<converter, sizeof...(at)> make_converters(std::index_sequence<at...>) {
+  return {converter_at<at / kNumbers, at % kNumbers>()...};
+}
+constexpr auto kConverters = make_converters(std::make_index_sequence<kNumbers * kNumbers>());
 
 /// What rows have no NULL, bit by bit; null: none of them has.
 using validity = const std::uint64_t *;
@@ -23,7 +85,10 @@ struct column {
   /// A C function wants a NUL behind its text, and DuckDB has none.
   bool needs_nul = false;
   const char *data = nullptr;
+  const char *own = nullptr;  ///< the parameter's values: `data`, or what convert() makes of it
   validity valid = nullptr;
+  converter as = nullptr;
+  std::unique_ptr<char[]> converted;
   std::string copy;
 
   template <class T>
@@ -34,15 +99,31 @@ struct column {
   }
   const text &text_at(std::uint64_t row) const { return reinterpret_cast<const text *>(data)[row]; }
 
-  /// The value of a column that has the parameter's type, in one or two of `out`. False: it takes
-  /// no such text. Throws std::bad_alloc.
+  /// For a parameter to whose type the column's is_converted(), or is the same. Throws
+  /// std::bad_alloc.
+  void prepare(const value_type &wanted, std::uint64_t rows) {
+    own = data;
+    const sql_type to = type_of(wanted);
+    if (!is_converted(type, to)) return;
+    as = kConverters[kNumbers * static_cast<std::size_t>(type - TINYINT) +
+                     static_cast<std::size_t>(to - TINYINT)];
+    converted.reset(new char[rows * wanted.size]);  // make_unique() would fill it
+    own = converted.get();
+  }
+  /// Puts these rows into `own`, up to the first that is out of range. Returns how many.
+  std::uint64_t convert(std::uint64_t first, std::uint64_t count) {
+    return as != nullptr ? as(data, first, count, converted.get()) : count;
+  }
+
+  /// A value that the parameter has in `own`, in one or two of `out`. False: it takes no such text.
+  /// Throws std::bad_alloc.
   bool load(std::uint64_t row, const value_type &wanted, native_value *out) {
     if (wanted.is_double) {  // nearly always
-      std::memcpy(&out[0].bits, data + row * sizeof(double), sizeof(double));
+      std::memcpy(&out[0].bits, own + row * sizeof(double), sizeof(double));
       return true;
     }
     if (!wanted.is_buffer && !wanted.is_text) {
-      out[0] = internal::load_element(wanted.type, data + row * wanted.size, nullptr);
+      out[0] = internal::load_element(wanted.type, own + row * wanted.size, nullptr);
       return true;
     }
     const text &value = text_at(row);
@@ -55,22 +136,6 @@ struct column {
     copy.assign(value.begin(), value.length);  // DuckDB has no NUL behind it
     out[0] = native_value::of(copy.c_str());
     return true;
-  }
-
-  /// True if narrow() may have values of `from` for the parameter.
-  static bool is_narrowed(sql_type from, const value_type &wanted) {
-    return from == BIGINT ? wanted.is_integer : from == DOUBLE && type_of(wanted) == FLOAT;
-  }
-
-  /// Puts BIGINTs or DOUBLEs into `copy` as the parameter's type, up to the first that is out of
-  /// its range. Returns how many. Throws std::bad_alloc.
-  std::uint64_t narrow(std::uint64_t row, std::uint64_t count, const value_type &wanted) {
-    if (copy.size() < count * wanted.size) copy.resize(count * wanted.size);
-    constexpr PyNativeType whole = {PyNativeType_LONGLONG, 0}, real = {PyNativeType_DOUBLE, 0};
-    const auto as = conversion::between(type == BIGINT ? whole : real, wanted.type);
-    return static_cast<std::uint64_t>(
-        as.run(data + row * sizeof(std::int64_t), sizeof(std::int64_t),
-               static_cast<std::intptr_t>(count), copy.data(), wanted.size));
   }
 
   /// The value as the engine looks at it; what is too large for that is Python's.
@@ -163,10 +228,16 @@ struct results {
       set_null(row);
       return nullptr;
     }
-    const auto *const from = static_cast<const char *>(place);
-    const conversion found = conversion::of_result(given_type.type, type.type);
-    if (found && found.run(from, 0, 1, data + row * type.size, 0) == 1) return nullptr;
-    if (found) return "OverflowError: the result is too large for its column";
+    const bool is_same_kind =
+        given_type.kind == type.kind || (given_type.is_integer && type.is_integer);
+    native_value made;
+    if (is_same_kind) {
+      if (calling::take(calling::given_of(given_type, place), type, &made) != calling::taken::yes) {
+        return "OverflowError: the result is too large for its column";
+      }
+      std::memcpy(data + row * type.size, &made, type.size);
+      return nullptr;
+    }
     return "TypeError: the type of the result depends on the value, and a column has one type; "
            "cast the argument to a narrower type";
   }
@@ -177,22 +248,17 @@ struct results {
       std::memcpy(data + row * sizeof(double), place, sizeof(double));
       return nullptr;
     }
-    if (type.is_text) {
-      const char *string;
-      std::memcpy(&string, place, sizeof(string));
-      if (string == nullptr) {
-        set_null(row);
-        return nullptr;
-      }
-      const std::size_t length = std::strlen(string);
-      if (!is_utf8(reinterpret_cast<const unsigned char *>(string), length)) {
-        return "UnicodeDecodeError: the result is no UTF-8";
-      }
-      with.vector_assign_string(vector, row, string, length);
-    } else if (type.kind == PyNativeKind_VOID) {
-      set_null(row);
-    } else {
+    if (!type.is_text && type.kind != PyNativeKind_VOID) {
       std::memcpy(data + row * type.size, place, type.size);
+      return nullptr;
+    }
+    const given value = calling::given_of(type, place);
+    if (value.is_no_text()) return "UnicodeDecodeError: the result is no UTF-8";
+    if (value.kind == PyNativeGiven_STR) {
+      with.vector_assign_string(vector, row, native_value{value.bits}.get<const char *>(),
+                                static_cast<std::uint64_t>(value.size));
+    } else {
+      set_null(row);
     }
     return nullptr;
   }
@@ -221,27 +287,6 @@ struct results {
     return true;
   }
 };
-
-/// Calls `run(first, count)` for rows one behind the other that have values. False: it did so.
-template <class Run>
-bool for_valid_rows(validity valid, std::uint64_t rows, const Run &run) {
-  if (valid == nullptr) return run(std::uint64_t{0}, rows);
-  const auto end_of = [&](std::uint64_t at, bool is_valid) {
-    while (at < rows) {
-      const std::uint64_t word = valid[at / 64];
-      const std::uint64_t bits = (is_valid ? ~word : word) >> (at % 64);  // 1: the run is over
-      if (bits != 0) return std::min(rows, at + static_cast<unsigned>(__builtin_ctzll(bits)));
-      at = (at / 64 + 1) * 64;
-    }
-    return rows;
-  };
-  for (std::uint64_t at = end_of(0, false); at < rows;) {
-    const std::uint64_t end = end_of(at, true);
-    if (!run(at, end - at)) return false;
-    at = end_of(end, false);
-  }
-  return true;
-}
 
 }  // namespace typedcall::python::duckdb
 
