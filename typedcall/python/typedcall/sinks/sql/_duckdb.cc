@@ -63,7 +63,7 @@ void add(handle set, const char *name, std::unique_ptr<function> each) {
 }
 
 /// Null, or why not.
-const char *add_all(handle database, order *wanted) {
+TYPEDCALL_RARE const char *add_all(handle database, order *wanted) {
   handle connection;
   if (api.connect(database, &connection) != 0) return "typedcall: no connection to the database";
   handle set = api.create_function_set(wanted->name);
@@ -77,8 +77,8 @@ const char *add_all(handle database, order *wanted) {
 }
 
 /// Adds the function of one list of types to `wanted`. False with an exception.
-bool add_function(order *wanted, std::unique_ptr<function> made, const overloads &all,
-                  PyObject *rows) {
+TYPEDCALL_RARE bool add_function(order *wanted, std::unique_ptr<function> made,
+                                 const overloads &all, PyObject *rows) {
   const auto suiting = duckdb::suiting(all, made->types);
   const auto found = duckdb::reachable(suiting);
   for (const entry *each : found.size() == 1 ? found : suiting) {
@@ -94,8 +94,8 @@ bool add_function(order *wanted, std::unique_ptr<function> made, const overloads
   return is_right;
 }
 
-PyObject *install(PyObject *module, PyObject *load, const char *name, PyObject *callable,
-                  PyObject *kept, PyObject *groups) {
+TYPEDCALL_RARE PyObject *install(PyObject *module, PyObject *load, const char *name,
+                                 PyObject *callable, PyObject *kept, PyObject *groups) {
   order wanted{name, {}};
   home *const where = typedcall::state_of<state>(module).where;
   release_unneeded(nullptr);

@@ -96,7 +96,8 @@ bool has_function(api_table &api, sqlite3 *connection, const char *name, int ari
 }
 
 /// Adds all functions, or none: those first that may be refused. The last one's status.
-int add_all(api_table &api, sqlite3 *connection, order_of<function> *wanted, callback run) {
+TYPEDCALL_RARE int add_all(api_table &api, sqlite3 *connection, order_of<function> *wanted,
+                           callback run) {
   auto &functions = wanted->functions;
   std::partition(functions.begin(), functions.end(), [&](const auto &each) {
     return has_function(api, connection, wanted->name, each->arity);
@@ -126,8 +127,8 @@ int add_all(api_table &api, sqlite3 *connection, order_of<function> *wanted, cal
 using order = order_of<function>;
 thread_local order *current = nullptr;
 
-PyObject *install(PyObject *module, PyObject *load, const char *name, PyObject *callable,
-                  PyObject *kept, PyObject *groups) {
+TYPEDCALL_RARE PyObject *install(PyObject *module, PyObject *load, const char *name,
+                                 PyObject *callable, PyObject *kept, PyObject *groups) {
   order wanted{name, {}};
   for (Py_ssize_t i = 0; i < PyTuple_Size(groups); ++i) {
     group each;

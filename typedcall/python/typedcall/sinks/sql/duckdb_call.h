@@ -32,7 +32,7 @@ struct function {
 
   /// `chosen`: those of `functions` that values can choose. With none of them Python is asked, for
   /// what the others of `all` give.
-  void plan(const std::vector<const entry *> &chosen, const overloads &all) {
+  TYPEDCALL_RARE void plan(const std::vector<const entry *> &chosen, const overloads &all) {
     for (const entry &each : all.all) {
       const bool is_asked = each.is_here() && each.parameters.size() == types.size();
       if (chosen.empty() && is_asked) result = common(result, each.result);
@@ -49,7 +49,7 @@ struct function {
     return type.kind != PyNativeKind_VOID && type.kind <= PyNativeKind_FLOATING;
   }
   /// `from`: the row of the only one that can be chosen. False with an exception.
-  bool look_for_loop(const entry_row &from) {
+  TYPEDCALL_RARE bool look_for_loop(const entry_row &from) {
     const entry &chosen = functions.all[0];
     is_own = true;
     bool is_whole = chosen.view.verdict != PyNativeVerdict_FALLS_BACK &&

@@ -93,7 +93,8 @@ inline given any_of(sql_type type) {
 
 /// The entries that suit values of these types, the best first, up to one that takes all of them or
 /// is not here. Where none takes a value Python's function is called.
-inline std::vector<const entry *> suiting(const overloads &functions, const sql_types &types) {
+TYPEDCALL_RARE inline std::vector<const entry *> suiting(const overloads &functions,
+                                                         const sql_types &types) {
   std::vector<const entry *> found;
   std::vector<given> values;
   for (const sql_type type : types) values.push_back(any_of(type));
@@ -109,7 +110,8 @@ inline std::vector<const entry *> suiting(const overloads &functions, const sql_
 }
 
 /// Those of suiting() that a value may choose: it takes an int that none before takes.
-inline std::vector<const entry *> reachable(const std::vector<const entry *> &in_order) {
+TYPEDCALL_RARE inline std::vector<const entry *> reachable(
+    const std::vector<const entry *> &in_order) {
   const auto takes_more = [](const entry &one, const entry &before) {
     for (std::size_t i = 0; i < one.parameters.size(); ++i) {
       const value_type &mine = one.parameters[i], &others = before.parameters[i];
@@ -151,7 +153,7 @@ class argument_types {
 
   /// An entry takes this type. `is_chosen`: there are others of so many arguments. `is_alone`:
   /// there are no others at all, and nothing is ranked.
-  void add_parameter(const value_type &type, bool is_chosen, bool is_alone) {
+  TYPEDCALL_RARE void add_parameter(const value_type &type, bool is_chosen, bool is_alone) {
     const sql_type own = type_of(type);
     // DuckDB would make a number or a BLOB of it.
     add(VARCHAR, own == VARCHAR || own == BLOB ? 0 : 3);
@@ -192,7 +194,8 @@ class argument_types {
 constexpr std::size_t kMostLists = 128;
 
 /// All combinations of the arguments' types up to a level. Empty: there are too many.
-inline std::vector<sql_types> combined(const std::vector<argument_types> &arguments, int level) {
+TYPEDCALL_RARE inline std::vector<sql_types> combined(const std::vector<argument_types> &arguments,
+                                                      int level) {
   std::vector<sql_types> lists = {{}};
   for (const argument_types &each : arguments) {
     std::vector<sql_types> longer;
@@ -211,7 +214,8 @@ inline std::vector<sql_types> combined(const std::vector<argument_types> &argume
 
 /// The lists of types for which a function of so many arguments is registered. Functions of many
 /// arguments have those of the last levels in no list.
-inline std::vector<sql_types> lists_of(const overloads &functions, std::size_t count) {
+TYPEDCALL_RARE inline std::vector<sql_types> lists_of(const overloads &functions,
+                                                      std::size_t count) {
   std::size_t ranked = 0;
   for (const entry &each : functions.all) ranked += each.parameters.size() == count ? 1 : 0;
   std::vector<argument_types> arguments(count);
