@@ -12,9 +12,6 @@
 
 namespace typedcall::python::duckdb {
 
-/// DuckDB's own functions. Written once, before there is anything that could be called.
-inline api library;
-
 /// One SQL function of one list of types. Made and destroyed with the GIL.
 struct function {
   object_ref callable, kept;
@@ -118,7 +115,7 @@ struct vector_call {
       : self(called),
         info(about),
         rows(library.data_chunk_get_size(chunk)),
-        to(library, output),
+        to(output),
         columns(called.types.size()) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const handle vector = library.data_chunk_get_vector(chunk, i);

@@ -80,6 +80,9 @@ struct api {
   }
 };
 
+/// DuckDB's own functions. Written once, before there is anything that could be called.
+inline api library;
+
 }  // namespace typedcall::python::duckdb
 
 #endif  // TYPEDCALL_PYTHON_SQL_DUCKDB_INTERFACE_H_

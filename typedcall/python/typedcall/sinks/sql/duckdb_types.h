@@ -6,6 +6,7 @@
 #include "functions.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 namespace typedcall::python::duckdb {
@@ -144,12 +145,12 @@ inline value_type common(const value_type &one, const value_type &other) {
 /// Python tells apart to a type of that kind.
 class argument_types {
  public:
-  struct wide {
-    sql_type type;
-    /// 0: a query needs it. The others give way where there would be too many lists of types.
-    int level;
-  };
   static constexpr int kLevels = 5;
+  /// Of each type. 0: a query needs it. The others give way where there would be too many lists of
+  /// types, the highest first; kLevels is in none.
+  std::array<int, UHUGEINT + 1> levels;
+
+  argument_types() { levels.fill(kLevels); }
 
   /// An entry takes this type. `is_chosen`: there are others of so many arguments. `is_alone`:
   /// there are no others at all, and nothing is ranked.
@@ -177,16 +178,10 @@ class argument_types {
     }
   }
 
-  std::vector<wide> all;
-
  private:
   void add(sql_type type, int level) {
-    for (wide &each : all) {
-      if (each.type != type) continue;
-      each.level = std::min(level, each.level);
-      return;
-    }
-    all.push_back({type, level});
+    int &least = levels[static_cast<std::size_t>(type)];
+    least = std::min(level, least);
   }
 };
 
@@ -200,10 +195,10 @@ TYPEDCALL_RARE inline std::vector<sql_types> combined(const std::vector<argument
   for (const argument_types &each : arguments) {
     std::vector<sql_types> longer;
     for (const sql_types &list : lists) {
-      for (const argument_types::wide &wide : each.all) {
-        if (wide.level > level) continue;
+      for (std::size_t type = 0; type < each.levels.size(); ++type) {
+        if (each.levels[type] > level) continue;
         longer.push_back(list);
-        longer.back().push_back(wide.type);
+        longer.back().push_back(static_cast<sql_type>(type));
       }
     }
     if (longer.size() > kMostLists) return {};

@@ -206,17 +206,16 @@ struct column {
 
 /// The vector of the results.
 struct results {
-  const api &with;
   handle vector;
   char *data;
 
-  results(const api &table, handle output)
-      : with(table), vector(output), data(static_cast<char *>(table.vector_get_data(output))) {}
+  explicit results(handle output)
+      : vector(output), data(static_cast<char *>(library.vector_get_data(output))) {}
 
   /// Bits to write to.
   std::uint64_t *valid() const {
-    with.vector_ensure_validity_writable(vector);
-    return with.vector_get_validity(vector);
+    library.vector_ensure_validity_writable(vector);
+    return library.vector_get_validity(vector);
   }
   void set_null(std::uint64_t row) const { valid()[row / 64] &= ~(UINT64_C(1) << (row % 64)); }
 
@@ -255,8 +254,8 @@ struct results {
     const given value = calling::given_of(type, place);
     if (value.is_no_text()) return "UnicodeDecodeError: the result is no UTF-8";
     if (value.kind == PyNativeGiven_STR) {
-      with.vector_assign_string(vector, row, native_value{value.bits}.get<const char *>(),
-                                static_cast<std::uint64_t>(value.size));
+      library.vector_assign_string(vector, row, native_value{value.bits}.get<const char *>(),
+                                   static_cast<std::uint64_t>(value.size));
     } else {
       set_null(row);
     }
@@ -273,7 +272,7 @@ struct results {
       Py_ssize_t size;
       const char *const string = PyUnicode_AsUTF8AndSize(object, &size);
       if (string == nullptr) return false;
-      with.vector_assign_string(vector, row, string, static_cast<std::uint64_t>(size));
+      library.vector_assign_string(vector, row, string, static_cast<std::uint64_t>(size));
       return true;
     }
     if (type.is_text || type.kind == PyNativeKind_VOID) {
