@@ -81,10 +81,11 @@ struct row_home {
   const char *why_detached() const { return where.why_detached(); }
 };
 
-/// Calls `run(first, count)` for rows one behind the other that have values. False: it did so.
+/// Calls `run(first, end)` for rows one behind the other that have values, until it is false.
+/// `valid` says which, bit by bit; null: all.
 template <class Run>
-bool for_valid_rows(validity valid, std::uint64_t rows, const Run &run) {
-  if (valid == nullptr) return run(std::uint64_t{0}, rows);
+void for_valid_rows(const std::uint64_t *valid, std::uint64_t rows, const Run &run) {
+  if (valid == nullptr) return static_cast<void>(run(std::uint64_t{0}, rows));
   const auto end_of = [&](std::uint64_t at, bool is_valid) {
     while (at < rows) {
       const std::uint64_t word = valid[at / 64];
@@ -96,10 +97,9 @@ bool for_valid_rows(validity valid, std::uint64_t rows, const Run &run) {
   };
   for (std::uint64_t at = end_of(0, false); at < rows;) {
     const std::uint64_t end = end_of(at, true);
-    if (!run(at, end - at)) return false;
+    if (!run(at, end)) return;
     at = end_of(end, false);
   }
-  return true;
 }
 
 /// The call for a vector's rows, and of one row as the engine's sink.
@@ -107,6 +107,7 @@ struct vector_call {
   const function &self;
   handle info;
   std::uint64_t rows, row = 0;
+  std::uint64_t *valid = nullptr;
   results to;
   std::vector<column> columns;
   bool has_failed = false;
@@ -122,46 +123,39 @@ struct vector_call {
       columns[i].type = self.types[i];
       columns[i].needs_nul = self.needs_nul(i);
       columns[i].data = static_cast<const char *>(library.vector_get_data(vector));
-      columns[i].valid = library.vector_get_validity(vector);
+      add_nulls(library.vector_get_validity(vector));
       if (self.is_own) columns[i].prepare(self.functions.all[0].parameters[i], rows);
     }
   }
 
   void run() {
     try {
-      for_valid_rows(common_validity(), rows, [&](std::uint64_t first, std::uint64_t count) {
-        return self.is_own ? run_own(first, first + count) : run_rows(first, first + count);
+      for_valid_rows(valid, rows, [&](std::uint64_t first, std::uint64_t end) {
+        self.is_own ? run_own(first, end) : run_rows(first, end);
+        return !has_failed;
       });
     } catch (const std::bad_alloc &) {
       detached("MemoryError");
     }
   }
 
-  // NULL among the arguments is NULL as the result. Null: there is none.
-  validity common_validity() const {
-    std::uint64_t *valid = nullptr;
+  // NULL among the arguments is NULL as the result.
+  void add_nulls(const std::uint64_t *argument) {
+    if (argument == nullptr) return;
     const std::uint64_t words = (rows + 63) / 64;
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (columns[i].valid == nullptr) continue;
-      if (valid == nullptr) {
-        valid = to.valid();
-        std::fill_n(valid, words, ~std::uint64_t{0});
-      }
-      for (std::uint64_t word = 0; word < words; ++word) valid[word] &= columns[i].valid[word];
-    }
-    return valid;
+    if (valid == nullptr) std::fill_n(valid = to.valid(), words, ~std::uint64_t{0});
+    for (std::uint64_t word = 0; word < words; ++word) valid[word] &= argument[word];
   }
 
-  bool run_rows(std::uint64_t first, std::uint64_t end) {
+  void run_rows(std::uint64_t first, std::uint64_t end) {
     const row_home where{*self.where, self.is_attached};
     for (row = first; row < end && !has_failed; ++row) {
       calling::call(self.functions, self.callable.get(), where, columns.size(), *this);
     }
-    return !has_failed;
   }
 
   // What the engine does, where there is nothing to choose.
-  bool run_own(std::uint64_t first, std::uint64_t end) {
+  void run_own(std::uint64_t first, std::uint64_t end) {
     for (; first < end && !has_failed; ++first) {
       std::uint64_t fit = end - first;
       for (column &each : columns) fit = each.convert(first, fit);
@@ -171,11 +165,10 @@ struct vector_call {
         for (row = first; row < first + fit && !has_failed; ++row) run_one();
       }
       first += fit;
-      if (first == end || has_failed) break;
+      if (first == end || has_failed) return;
       row = first;  // out of a parameter's range
       fall_back(columns.size());
     }
-    return !has_failed;
   }
 
   void run_numbers(std::uint64_t first, std::uint64_t count) {

@@ -76,9 +76,6 @@ constexpr std::array<converter, sizeof...(at)> make_converters(std::index_sequen
 }
 constexpr auto kConverters = make_converters(std::make_index_sequence<kNumbers * kNumbers>());
 
-/// What rows have no NULL, bit by bit; null: none of them has.
-using validity = const std::uint64_t *;
-
 /// An argument's vector. DuckDB has made it flat: row after row.
 struct column {
   sql_type type;
@@ -86,7 +83,6 @@ struct column {
   bool needs_nul = false;
   const char *data = nullptr;
   const char *own = nullptr;  ///< the parameter's values: `data`, or what convert() makes of it
-  validity valid = nullptr;
   converter as = nullptr;
   std::unique_ptr<char[]> converted;
   std::string copy;
