@@ -1,6 +1,8 @@
 """typedcall.sql: for which SQL types a typed function is a function of DuckDB, what binds to it, and what type its
 result has."""
+import ctypes
 import itertools
+import os
 import unittest
 
 import matrix_properties_random
@@ -160,6 +162,17 @@ class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Tes
         self.assertEqual(self.value("f(1, 2)"), f(1, 2))
         self.refuses("TypeError: the type of the result depends on the value", "f(2147483648, 2)")
         self.assertEqual(self.value("f(2147483648, 2e0)"), f(2**31, 2.0))
+
+    def test_a_text_is_among_results_of_several_types(self):
+        def f(x):
+            return os.strerror(x)
+
+        libc = ctypes.CDLL(None)
+        typedcall.tag(f, ["i->s", "l->l"], [ctypes.cast(each, ctypes.c_void_p).value for each in (libc.strerror, libc.labs)])
+        self.addCleanup(typedcall.untag, f)
+        self.register(f)
+        self.assertEqual(self.value("f(1::bigint)"), f(1))
+        self.refuses("TypeError: the type of the result depends on the value", "f(4294967296)")
 
     def test_a_text_is_no_blob_and_no_number(self):
         self.register(buffers.hash, name="f")
