@@ -156,12 +156,14 @@ class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Tes
         self.refuses("OverflowError: the result is too large for its column", "f(18446744073709551615)")
 
     def test_a_result_whose_type_depends_on_the_value_is_refused(self):
-        f = matrix_properties_random.tagged(["ii", "ld"], 0)
-        self.addCleanup(typedcall.untag, f)
-        self.register(f, name="f")
-        self.assertEqual(self.value("f(1, 2)"), f(1, 2))
-        self.refuses("TypeError: the type of the result depends on the value", "f(2147483648, 2)")
-        self.assertEqual(self.value("f(2147483648, 2e0)"), f(2**31, 2.0))
+        # An int that `i` is too narrow for is not made the float of "di", which would take it.
+        for overloads in ["ii", "ld"], ["di", "il", "ld", "id"]:
+            f = matrix_properties_random.tagged(overloads, 0)
+            self.addCleanup(typedcall.untag, f)
+            self.register(f, name="f")
+            self.assertEqual(self.value("f(1, 2)"), f(1, 2))
+            self.refuses("TypeError: the type of the result depends on the value", "f(2147483648, 2)")
+            self.assertEqual(self.value("f(2147483648, 2e0)"), f(2**31, 2.0))
 
     def test_a_text_is_among_results_of_several_types(self):
         def f(x):

@@ -104,6 +104,13 @@ TYPEDCALL_RARE inline std::vector<const entry *> suiting(const overloads &functi
     found.push_back(&one);
     for (std::size_t i = 0; i < types.size(); ++i) {
       if (!holds_all(one.parameters[i], types[i])) return true;
+      // An int that was too large for one before is not made a float.
+      const bool may_be_skipped =
+          one.parameters[i].loses_digits &&
+          std::any_of(found.begin(), found.end(), [&](const entry *before) {
+            return before->parameters[i].is_integer && !holds_all(before->parameters[i], types[i]);
+          });
+      if (may_be_skipped) return true;
     }
     return false;
   });
