@@ -18,6 +18,7 @@ namespace {
 
 using typedcall::casting;
 using typedcall::object_ref;
+using typedcall::python::add;
 
 struct native_state : typedcall::module_state {
   static constexpr bool runs_without_gil = true;
@@ -138,14 +139,6 @@ PyObject *select(PyObject *rows, const char *signature, unsigned long can, const
   return PyLong_FromSsize_t(at);
 }
 
-bool are_equivalent(const char *one, const char *other) {
-  return PyNativeSignature_Equivalent(one, other) != 0;
-}
-
-bool answers(const char *offered, const char *asked) {
-  return PyNativeSignature_Answers(offered, asked) != 0;
-}
-
 PyObject *make_function(PyObject *module, PyObject *callable, PyObject *signature, PyObject *flags,
                         PyObject *address, PyObject *place, PyObject *keep_alive, PyObject *asked,
                         PyObject *casting, bool has_keyword_only, PyObject *capabilities) {
@@ -215,12 +208,14 @@ PyObject *time_unboxed(PyObject *module, PyObject *function, PyObject *arguments
   return typed->call->time(typed->callable, typed->self, given.data(), given.size(), count);
 }
 
-/// The addresses of what compiled code calls.
-int add_compiled_codes_functions(PyObject *module) {
+/// Gives a module the addresses of what others' code calls.
+bool add_addresses(PyObject *module) {
   const struct {
     const char *name;
     void *address;
   } all[] = {
+      // A double (int, double *, void *), whose data is what array_callee() makes.
+      {"CALL_WITH_ARRAY", reinterpret_cast<void *>(typedcall::python::call_with_array)},
       // An int (const fall_back_plan *, const native_value *, void *, int).
       {"FALL_BACK", reinterpret_cast<void *>(typedcall::python::fall_back)},
       // int (void), int (void), void (int), int (PyObject *, int).
@@ -232,11 +227,9 @@ int add_compiled_codes_functions(PyObject *module) {
       {"DETACH", reinterpret_cast<void *>(typedcall::calling::detach)},
       {"REATTACH", reinterpret_cast<void *>(typedcall::calling::reattach)},
   };
-  for (const auto &each : all) {
-    const object_ref address = object_ref::steal(PyLong_FromVoidPtr(each.address));
-    if (!address || PyObject_SetAttrString(module, each.name, address.get()) < 0) return -1;
-  }
-  return 0;
+  return std::all_of(std::begin(all), std::end(all), [module](const auto &each) {
+    return add(module, each.name, PyLong_FromVoidPtr(each.address));
+  });
 }
 
 int native_state::exec(PyObject *module) {
@@ -245,21 +238,15 @@ int native_state::exec(PyObject *module) {
   PyTypeObject *const type = typedcall::python::internal::make_function_type(module);
   function_type = object_ref::steal(reinterpret_cast<PyObject *>(type));
   if (type == nullptr || PyModule_AddType(module, type) < 0) return -1;
+  PyObject *const capsule_type = reinterpret_cast<PyObject *>(&PyCapsule_Type);
+  Py_INCREF(capsule_type);
   // Does this interpreter want METH_TYPED bits in the row, or a side table?
-  if (PyModule_AddIntConstant(module, "ROW_FLAGS", PyTypedMethod_FLAGS) < 0) return -1;
-  if (PyModule_AddIntConstant(module, "REGISTER_IMAGE", TYPEDCALL_REGISTER_IMAGE) < 0) return -1;
-  if (PyObject_SetAttrString(module, "Capsule", reinterpret_cast<PyObject *>(&PyCapsule_Type)) <
-      0) {
-    return -1;
-  }
-  // A double (int, double *, void *), whose data is what array_callee() makes.
-  const object_ref with_array = object_ref::steal(
-      PyLong_FromVoidPtr(reinterpret_cast<void *>(typedcall::python::call_with_array)));
-  if (!with_array || PyObject_SetAttrString(module, "CALL_WITH_ARRAY", with_array.get()) < 0) {
-    return -1;
-  }
-  if (add_compiled_codes_functions(module) < 0) return -1;
-  return PyNativeSignature_AddLists(module);
+  const bool is_complete =
+      add(module, "Capsule", capsule_type) &&
+      add(module, "ROW_FLAGS", PyLong_FromLong(PyTypedMethod_FLAGS)) &&
+      add(module, "REGISTER_IMAGE", PyLong_FromLong(TYPEDCALL_REGISTER_IMAGE)) &&
+      add_addresses(module) && typedcall::python::add_lists(module);
+  return is_complete ? 0 : -1;
 }
 
 using typedcall::def;
@@ -292,16 +279,7 @@ typedcall::method_table methods{
                "Takes the tag away. False: there was none."),
     def<typedcall::python::kept_by>("kept_by", positional("callable"),
                                     "What the callable itself keeps for its tags, or None."),
-    def<PyNativeSignature_ParseForPython>("parse_signature", takes_self,
-                                          PyNativeSignature_PARSE_DOC),
-    def<PyNativeView_DescribeForPython>("describe", takes_self, PyNativeView_DESCRIBE_DOC),
-    def<PyNativeChoice_RankForPython>("rank", PyNativeChoice_RANK_DOC),
-    def<are_equivalent>("are_equivalent", positional("one"), positional("other"),
-                        "Are two signatures the same but for names of integers (`l` and `q`)?"),
-    def<answers>(
-        "answers", positional("offered"), positional("asked"),
-        "Can a function that is offered be called as what is asked for: equivalent, or with "
-        "more that is const?"),
+    TYPEDCALL_PYTHON_SIGNATURE_METHODS,
     def<typedcall::python::capsule_name>("capsule_name", positional("capsule"),
                                          "Its name, or None."),
     def<typedcall::python::capsule_address>("capsule_address", positional("capsule"),

@@ -87,14 +87,6 @@ PyObject *check(const char *signature, unsigned long flags, std::uintptr_t addre
   Py_RETURN_NONE;
 }
 
-bool are_equivalent(const char *one, const char *other) {
-  return PyNativeSignature_Equivalent(one, other) != 0;
-}
-
-bool answers(const char *offered, const char *asked) {
-  return PyNativeSignature_Answers(offered, asked) != 0;
-}
-
 PyObject *call(PyObject *capsule, PyObject *const *args, Py_ssize_t count) {
   const auto *const native =
       static_cast<const native_call *>(PyCapsule_GetPointer(capsule, nullptr));
@@ -123,11 +115,11 @@ PyObject *make_call(const char *signature, unsigned long flags, std::uintptr_t a
 }
 
 int native_state::exec(PyObject *module) {
-  const auto types =
-      object_ref::steal(PyTuple_Pack(2, reinterpret_cast<PyObject *>(&PyCFunction_Type),
-                                     reinterpret_cast<PyObject *>(&PyMethodDescr_Type)));
-  if (!types || PyObject_SetAttrString(module, "TYPES", types.get()) < 0) return -1;
-  return PyNativeSignature_AddLists(module);
+  PyObject *const types = PyTuple_Pack(2, reinterpret_cast<PyObject *>(&PyCFunction_Type),
+                                       reinterpret_cast<PyObject *>(&PyMethodDescr_Type));
+  const bool is_complete =
+      typedcall::python::add(module, "TYPES", types) && typedcall::python::add_lists(module);
+  return is_complete ? 0 : -1;
 }
 
 using typedcall::def;
@@ -141,15 +133,7 @@ typedcall::method_table methods{
     def<check>("check", positional("signature"), positional("flags"), positional("address"),
                positional("number"), positional("name"),
                "ValueError if that cannot be offered as an entry."),
-    def<PyNativeSignature_ParseForPython>("parse_signature", takes_self,
-                                          PyNativeSignature_PARSE_DOC),
-    def<PyNativeView_DescribeForPython>("describe", takes_self, PyNativeView_DESCRIBE_DOC),
-    def<PyNativeChoice_RankForPython>("rank", PyNativeChoice_RANK_DOC),
-    def<are_equivalent>("are_equivalent", positional("one"), positional("other"),
-                        "Are two signatures the same but for names of integers (`l` and `q`)?"),
-    def<answers>("answers", positional("offered"), positional("asked"),
-                 "Can a function that is offered be called as what is asked for: equivalent, or "
-                 "with more that is const?"),
+    TYPEDCALL_PYTHON_SIGNATURE_METHODS,
     def<make_call>("make_call", positional("signature"), positional("flags"), positional("address"),
                    "A function that calls an entry, which it does not keep, with the GIL and what "
                    "the wrapper would make of the arguments; NotImplemented where it falls back. "

@@ -1,80 +1,83 @@
 // The lists of type codes, flags and kinds of values, the parser of signatures and what follows
-// from them, for typedcall/record/codes.py: both extension modules of the package export them.
+// from them, for typedcall/record: both extension modules of the package export them.
 #ifndef TYPEDCALL_PYTHON_NATIVE_SIGNATURES_H_
 #define TYPEDCALL_PYTHON_NATIVE_SIGNATURES_H_
+
+#include "typedcall/object_ref.h"
+// It comes first, because of Python.h.
+#include <algorithm>
+#include <cstring>
+#include <iterator>
 
 #include "typedcall/entry_view.h"
 #include "typedcall/native_callable.h"
 #include "typedcall/overload_choice.h"
 #include "typedcall/signature.h"
 
-#include <string.h>
+namespace typedcall::python {
 
 // (letters, C type, kind, size, alignment, has error value) of every type code. A new reference, or
-// NULL.
-static inline PyObject *PyNativeType_Codes(void) {
-  static const char *const rows[][2] = {
+// null.
+inline PyObject *type_codes() {
+  static constexpr const char *rows[][2] = {
 #define ROW(NAME, LETTERS, TYPE, KIND) {#TYPE, #KIND},
       PyNativeType_LIST(ROW)
 #undef ROW
   };
   PyObject *codes = PyTuple_New(PyNativeType_COUNT);
-  for (int code = 0; codes != NULL && code < PyNativeType_COUNT; ++code) {
+  for (int code = 0; codes != nullptr && code < PyNativeType_COUNT; ++code) {
     PyObject *row =
         Py_BuildValue("sssnnO", PyNativeCode_Letters(code), rows[code][0], rows[code][1],
-                      (Py_ssize_t)PyNativeCode_Size(code), (Py_ssize_t)PyNativeCode_Alignment(code),
+                      static_cast<Py_ssize_t>(PyNativeCode_Size(code)),
+                      static_cast<Py_ssize_t>(PyNativeCode_Alignment(code)),
                       PyNativeKind_HasErrorValue(PyNativeCode_Kind(code)) ? Py_True : Py_False);
-    if (row == NULL || PyTuple_SetItem(codes, code, row) < 0) Py_CLEAR(codes);
+    if (row == nullptr || PyTuple_SetItem(codes, code, row) < 0) Py_CLEAR(codes);
   }
   return codes;
 }
 
-// (name, bit, words) of every flag. A new reference, or NULL.
-static inline PyObject *PyNativeCallable_Flags(void) {
+// (name, bit, words) of every flag. A new reference, or null.
+inline PyObject *all_flags() {
 #define ROW(NAME, WORDS) #NAME, (unsigned long)PyNativeCallable_##NAME, WORDS,
 #define FORMAT(NAME, WORDS) "(sks)"
   return Py_BuildValue("(" PyNativeCallable_FLAG_LIST(FORMAT) ")",
-                       PyNativeCallable_FLAG_LIST(ROW) NULL);
+                       PyNativeCallable_FLAG_LIST(ROW) nullptr);
 #undef FORMAT
 #undef ROW
 }
 
-static const char *const PyNativeGiven_Names[] = {
+inline constexpr const char *kind_names[] = {
 #define ROW(KIND, B, I, D, F, ZD, ZF, T, O) #KIND,
     PyNativeGiven_LIST(ROW)
 #undef ROW
 };
 
-// The names of all kinds of values. A new reference, or NULL.
-static inline PyObject *PyNativeGiven_Kinds(void) {
-  PyObject *kinds = PyTuple_New(PyNativeGiven_COUNT);
-  for (int kind = 0; kinds != NULL && kind < PyNativeGiven_COUNT; ++kind) {
-    PyObject *name = PyUnicode_FromString(PyNativeGiven_Names[kind]);
-    if (name == NULL || PyTuple_SetItem(kinds, kind, name) < 0) Py_CLEAR(kinds);
+// The names of all kinds of values. A new reference, or null.
+inline PyObject *kinds() {
+  PyObject *all = PyTuple_New(PyNativeGiven_COUNT);
+  for (int kind = 0; all != nullptr && kind < PyNativeGiven_COUNT; ++kind) {
+    PyObject *name = PyUnicode_FromString(kind_names[kind]);
+    if (name == nullptr || PyTuple_SetItem(all, kind, name) < 0) Py_CLEAR(all);
   }
-  return kinds;
+  return all;
 }
 
-// Gives a module what does not change. Returns 0, or -1 with an exception.
-static inline int PyNativeSignature_AddLists(PyObject *module) {
-  PyObject *codes = PyNativeType_Codes(), *flags = PyNativeCallable_Flags();
-  PyObject *kinds = PyNativeGiven_Kinds();
-  const int failed =
-      codes == NULL || flags == NULL || kinds == NULL ||
-      PyObject_SetAttrString(module, "TYPE_CODES", codes) < 0 ||
-      PyObject_SetAttrString(module, "FLAGS", flags) < 0 ||
-      PyObject_SetAttrString(module, "KINDS", kinds) < 0 ||
-      PyModule_AddIntConstant(module, "ABI_MASK", (long)PyNativeCallable_ABI_MASK) < 0 ||
-      PyModule_AddIntConstant(module, "MANDATORY_MASK", (long)PyNativeCallable_MANDATORY_MASK) <
-          0 ||
-      PyModule_AddIntConstant(module, "HANDLED", (long)PyNativeView_HANDLED) < 0;
-  Py_XDECREF(codes);
-  Py_XDECREF(flags);
-  Py_XDECREF(kinds);
-  return failed ? -1 : 0;
+/// Gives a module a new reference, or null with an exception. False with an exception.
+inline bool add(PyObject *module, const char *name, PyObject *value) {
+  const object_ref kept = object_ref::steal(value);
+  return kept && PyObject_SetAttrString(module, name, kept.get()) == 0;
 }
 
-static inline PyObject *PyNativeType_Internal_Text(PyNativeType type) {
+/// Gives a module what does not change. False with an exception.
+inline bool add_lists(PyObject *module) {
+  return add(module, "TYPE_CODES", type_codes()) && add(module, "FLAGS", all_flags()) &&
+         add(module, "KINDS", kinds()) &&
+         add(module, "ABI_MASK", PyLong_FromLong(static_cast<long>(PyNativeCallable_ABI_MASK))) &&
+         add(module, "MANDATORY_MASK", PyLong_FromLong(PyNativeCallable_MANDATORY_MASK)) &&
+         add(module, "HANDLED", PyLong_FromLong(PyNativeView_HANDLED));
+}
+
+inline PyObject *letters_of(PyNativeType type) {
   return PyUnicode_FromFormat("%s%s%s",
                               !type.is_pointer              ? ""
                               : PyNativeType_IsBuffer(type) ? "*"
@@ -83,104 +86,114 @@ static inline PyObject *PyNativeType_Internal_Text(PyNativeType type) {
                               PyNativeCode_Letters(type.code));
 }
 
-// Parses a str. Returns 0, or -1 with ValueError, which has the position, or TypeError.
-static inline int PyNativeSignature_Internal_FromPython(PyObject *text, PyNativeSignature *parsed) {
+/// The letters of the first `count` arguments. A new reference, or null.
+inline PyObject *letters_of(const PyNativeSignature &parsed, int count) {
+  PyObject *arguments = PyList_New(count);
+  for (int i = 0; arguments != nullptr && i < count; ++i) {
+    PyObject *letters = letters_of(parsed.args[i]);
+    if (letters == nullptr || PyList_SetItem(arguments, i, letters) < 0) Py_CLEAR(arguments);
+  }
+  return arguments;
+}
+
+/// Parses a str. False with ValueError, which has the position, or TypeError.
+inline bool parse(PyObject *text, PyNativeSignature *parsed) {
   if (!PyUnicode_Check(text)) {
     PyErr_Format(PyExc_TypeError, "a signature is a str, not '%.100s'", Py_TYPE(text)->tp_name);
-    return -1;
+    return false;
   }
   Py_ssize_t length;
   const char *utf8 = PyUnicode_AsUTF8AndSize(text, &length);
-  if (utf8 == NULL) return -1;
+  if (utf8 == nullptr) return false;
   PyNativeSignature_Fault fault;
-  if (PyNativeSignature_Parse(utf8, (size_t)length, parsed, &fault) == 0) return 0;
-  // Without what a subclass makes of its repr().
-  PyObject *exact = PyUnicode_FromObject(text);
-  if (exact == NULL) return -1;
-  PyErr_Format(PyExc_ValueError, "signature %R at position %zd: %s", exact,
-               (Py_ssize_t)fault.position, fault.reason);
-  Py_DECREF(exact);
-  return -1;
-}
-
-// (letters of the first `count` arguments, letters of `result`). A new reference, or NULL.
-static inline PyObject *PyNativeSignature_Internal_Letters(const PyNativeSignature *parsed,
-                                                           int count, PyNativeType result) {
-  PyObject *arguments = PyList_New(count);
-  for (int i = 0; arguments != NULL && i < count; ++i) {
-    PyObject *letters = PyNativeType_Internal_Text(parsed->args[i]);
-    if (letters == NULL || PyList_SetItem(arguments, i, letters) < 0) Py_CLEAR(arguments);
+  if (PyNativeSignature_Parse(utf8, static_cast<std::size_t>(length), parsed, &fault) == 0) {
+    return true;
   }
-  if (arguments == NULL) return NULL;
-  return Py_BuildValue("NN", arguments, PyNativeType_Internal_Text(result));
+  // Without what a subclass makes of its repr().
+  const object_ref exact = object_ref::steal(PyUnicode_FromObject(text));
+  if (!exact) return false;
+  PyErr_Format(PyExc_ValueError, "signature %R at position %zd: %s", exact.get(),
+               static_cast<Py_ssize_t>(fault.position), fault.reason);
+  return false;
 }
 
-#define PyNativeSignature_PARSE_DOC                                                      \
-  "parse_signature($module, signature, /)\n--\n\n"                                       \
-  "'d*kl->d' as (['d', '*kl'], 'd'): what Python passes and gets. ValueError, with the " \
-  "position, for what is no signature; TypeError for what is no str."
-
-// The function parse_signature() of both modules.
-static inline PyObject *PyNativeSignature_ParseForPython(PyObject *module, PyObject *text) {
-  (void)module;
+inline PyObject *parse_signature(PyObject *text) {
   PyNativeSignature parsed;
-  if (PyNativeSignature_Internal_FromPython(text, &parsed) < 0) return NULL;
-  return PyNativeSignature_Internal_Letters(&parsed, parsed.nargs, parsed.result);
+  if (!parse(text, &parsed)) return nullptr;
+  const object_ref arguments = object_ref::steal(letters_of(parsed, parsed.nargs));
+  return arguments ? Py_BuildValue("ON", arguments.get(), letters_of(parsed.result)) : nullptr;
 }
 
-#define PyNativeView_DESCRIBE_DOC                                                                \
-  "describe($module, signature, flags, /)\n--\n\n"                                               \
-  "What an entry is to Python, of typedcall/entry_view.h: letters of its arguments, and of its " \
-  "result; verdict; hold; mask, expected and is_value_if_equal of the comparison behind the "    \
-  "call. The value of a function that returns a status or falls back is in its place, not "      \
-  "among the arguments."
-
-// The function describe() of both modules.
-static inline PyObject *PyNativeView_DescribeForPython(PyObject *module, PyObject *text,
-                                                       PyObject *flags) {
-  static const char *const verdicts[] = {"UNUSABLE", "RESULT", "MAY_RAISE",
-                                         "ASK",      "STATUS", "FALLS_BACK"};
-  static const char *const holds[] = {"NOTHING", "THREAD", "NO_GIL"};
-  (void)module;
+inline PyObject *describe(PyObject *text, PyObject *flags) {
+  static constexpr const char *verdicts[] = {"UNUSABLE", "RESULT", "MAY_RAISE",
+                                             "ASK",      "STATUS", "FALLS_BACK"};
+  static constexpr const char *holds[] = {"NOTHING", "THREAD", "NO_GIL"};
   PyNativeSignature parsed;
-  if (PyNativeSignature_Internal_FromPython(text, &parsed) < 0) return NULL;
+  if (!parse(text, &parsed)) return nullptr;
   const unsigned long long bits = PyLong_AsUnsignedLongLongMask(flags);
-  if (bits == (unsigned long long)-1 && PyErr_Occurred() != NULL) return NULL;
-  const PyNativeView view = PyNativeView_Of(&parsed, (uintptr_t)bits);
-  const PyNativeCheck check = PyNativeCheck_Of(view.verdict, &parsed, (uintptr_t)bits);
-  PyObject *types = PyNativeSignature_Internal_Letters(&parsed, view.parameters, view.result);
-  if (types == NULL) return NULL;
-  PyObject *described = Py_BuildValue(
-      "OOssKKO", PyTuple_GetItem(types, 0), PyTuple_GetItem(types, 1), verdicts[view.verdict],
-      holds[view.hold], (unsigned long long)check.mask, (unsigned long long)check.expected,
-      check.is_value_if_equal ? Py_True : Py_False);
-  Py_DECREF(types);
-  return described;
+  if (bits == ~0ull && PyErr_Occurred() != nullptr) return nullptr;
+  const PyNativeView view = PyNativeView_Of(&parsed, bits);
+  const PyNativeCheck check = PyNativeCheck_Of(view.verdict, &parsed, bits);
+  const object_ref arguments = object_ref::steal(letters_of(parsed, view.parameters));
+  if (!arguments) return nullptr;
+  return Py_BuildValue("ONssKKO", arguments.get(), letters_of(view.result), verdicts[view.verdict],
+                       holds[view.hold], static_cast<unsigned long long>(check.mask),
+                       static_cast<unsigned long long>(check.expected),
+                       check.is_value_if_equal ? Py_True : Py_False);
 }
 
-#define PyNativeChoice_RANK_DOC                                                               \
-  "rank($module, kind, letters, /)\n--\n\n"                                                   \
-  "How well a value of a kind in KINDS suits a parameter, 0 best, or None: it does not. Not " \
-  "for pointers and buffers, which are tried."
-
-// The function rank() of both modules. ValueError for what is no kind, or no type.
-static inline PyObject *PyNativeChoice_RankForPython(const char *kind, const char *letters) {
-  PyNativeType type = {PyNativeType_VOID, 0};
-  const size_t length = strlen(letters);
-  size_t position = 0;
-  int given = 0;
-  while (given < PyNativeGiven_COUNT && strcmp(PyNativeGiven_Names[given], kind) != 0) ++given;
-  if (given == PyNativeGiven_COUNT) {
+// ValueError for what is no kind, or no type.
+inline PyObject *rank(const char *kind, const char *letters) {
+  const auto given = std::find_if(std::begin(kind_names), std::end(kind_names),
+                                  [&](const char *name) { return std::strcmp(name, kind) == 0; });
+  if (given == std::end(kind_names)) {
     return PyErr_Format(PyExc_ValueError, "'%.100s' is no kind of value", kind);
   }
-  if (PyNativeSignature_Internal_ReadType(letters, length, &position, &type) != NULL ||
+  PyNativeType type = {PyNativeType_VOID, 0};
+  const std::size_t length = std::strlen(letters);
+  std::size_t position = 0;
+  if (PyNativeSignature_Internal_ReadType(letters, length, &position, &type) != nullptr ||
       position != length) {
     return PyErr_Format(PyExc_ValueError, "'%.100s' is no type", letters);
   }
-  const enum PyNativeRank rank =
-      PyNativeChoice_Rank(PyNativeChoice_Row(type), (enum PyNativeGiven)given);
-  if (rank == PyNativeRank_NONE) Py_RETURN_NONE;
-  return PyLong_FromLong((long)rank);
+  const PyNativeRank found = PyNativeChoice_Rank(
+      PyNativeChoice_Row(type), static_cast<PyNativeGiven>(given - std::begin(kind_names)));
+  if (found == PyNativeRank_NONE) Py_RETURN_NONE;
+  return PyLong_FromLong(found);
 }
+
+inline bool are_equivalent(const char *one, const char *other) {
+  return PyNativeSignature_Equivalent(one, other) != 0;
+}
+
+inline bool answers(const char *offered, const char *asked) {
+  return PyNativeSignature_Answers(offered, asked) != 0;
+}
+
+/// The rows of both modules' method_table for all of these.
+#define TYPEDCALL_PYTHON_SIGNATURE_METHODS                                                        \
+  def<typedcall::python::parse_signature>(                                                        \
+      "parse_signature", positional("signature"),                                                 \
+      "'d*kl->d' as (['d', '*kl'], 'd'): what Python passes and gets. ValueError, with the "      \
+      "position, for what is no signature; TypeError for what is no str."),                       \
+      def<typedcall::python::describe>(                                                           \
+          "describe", positional("signature"), positional("flags"),                               \
+          "What an entry is to Python, of typedcall/entry_view.h: letters of its arguments, and " \
+          "of its result; verdict; hold; mask, expected and is_value_if_equal of the comparison " \
+          "behind the call. The value of a function that returns a status or falls back is in "   \
+          "its place, not among the arguments."),                                                 \
+      def<typedcall::python::rank>(                                                               \
+          "rank", positional("kind"), positional("letters"),                                      \
+          "How well a value of a kind in KINDS suits a parameter, 0 best, or None: it does not. " \
+          "Not for pointers and buffers, which are tried."),                                      \
+      def<typedcall::python::are_equivalent>(                                                     \
+          "are_equivalent", positional("one"), positional("other"),                               \
+          "Are two signatures the same but for names of integers (`l` and `q`)?"),                \
+      def<typedcall::python::answers>(                                                            \
+          "answers", positional("offered"), positional("asked"),                                  \
+          "Can a function that is offered be called as what is asked for: equivalent, or with "   \
+          "more that is const?")
+
+}  // namespace typedcall::python
 
 #endif  // TYPEDCALL_PYTHON_NATIVE_SIGNATURES_H_
