@@ -1,6 +1,7 @@
 """How well a kind of value suits a parameter, as the extension module's table has it: what docs/ABI.md, 8.7, says in
 matrix_choice.py, which knows nothing of the table, for all kinds and all types."""
 import pathlib
+import random
 import unittest
 
 import matrix_choice
@@ -98,6 +99,17 @@ class Table(unittest.TestCase):
         for kind, letters in (("bool", "d"), ("", "d"), ("INT", ""), ("INT", "dd"), ("INT", "x"), ("INT", "&&d")):
             with self.assertRaises(ValueError):
                 _native.rank(kind, letters)
+
+
+class Order(unittest.TestCase):
+    def test_it_is_that_of_the_reference(self):
+        drawn = random.Random(support.seeds.seed(28))
+        ranks = [matrix_choice.EXACT, matrix_choice.NEAR, matrix_choice.SAFE]
+        for _ in range(3000):
+            count = drawn.randrange(4)
+            rows = [[drawn.choice(ranks) for _ in range(count)] for _ in range(drawn.randrange(6))]
+            table = b"".join(bytes([max(row, default=0), *row]) for row in rows)
+            self.assertEqual(_native.in_order(table, len(rows)), [*matrix_choice.in_order(rows, rows)], rows)
 
 
 class Wrappers(unittest.TestCase):

@@ -16,6 +16,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
 
+#ifndef PYPY_VERSION  // which does not say that of a thread; there is no sink for it
 /// Lets go of the GIL if this thread has it. Returns what reattach() takes, null if it has not.
 inline PyThreadState *detach() {
   return PyTypedcall_IsAttached() != 0 ? PyEval_SaveThread() : nullptr;
@@ -33,6 +34,7 @@ void without_gil(const Body &body) {
   body();
   reattach(thread);
 }
+#endif
 
 /// fall_back() of a sink that has `object_ref box(std::size_t i)` and `bool give_object(PyObject
 /// *)`, false with an exception: calls `callable` in `where`.

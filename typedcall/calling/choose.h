@@ -3,6 +3,7 @@
 #ifndef TYPEDCALL_CALLING_CHOOSE_H_
 #define TYPEDCALL_CALLING_CHOOSE_H_
 
+#include <algorithm>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,38 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
+
+/// Calls `visit` for each overload that suits, the best first, until it is false. `ranks` has a row
+/// for each, which is used up: its worst rank, or NONE if it does not suit, then all `count`.
+template <class Visit>
+void each_best(unsigned char *ranks, std::size_t rows, std::size_t count, const Visit &visit) {
+  const auto at = [=](std::size_t row) { return ranks + row * (count + 1); };
+  // True if `one` is at least as good as `other` in every argument, and better in one.
+  const auto beats = [=](const unsigned char *one, const unsigned char *other) {
+    bool is_better = false;
+    for (std::size_t i = 1; i <= count; ++i) {
+      if (one[i] > other[i]) return false;
+      is_better |= one[i] < other[i];
+    }
+    return is_better;
+  };
+  for (;;) {
+    unsigned char best = PyNativeRank_NONE;
+    for (std::size_t row = 0; row < rows; ++row) best = std::min(best, *at(row));
+    if (best == PyNativeRank_NONE) return;
+    const auto is_beaten = [&](std::size_t row) {
+      bool found = *at(row) != best;
+      for (std::size_t other = 0; other < rows && !found; ++other) {
+        found = *at(other) == best && beats(at(other), at(row));
+      }
+      return found;
+    };
+    std::size_t row = 0;
+    while (is_beaten(row)) ++row;
+    *at(row) = PyNativeRank_NONE;
+    if (!visit(row)) return;
+  }
+}
 
 /// The entries of one Python function: all that it chooses among, also those that the sink cannot
 /// call. Nothing in it changes once it is prepared.
@@ -63,12 +96,8 @@ class overloads {
   /// Calls `visit` for each that suits values of these kinds, the best first, until it is false.
   template <class Visit>
   void each_in_order(const given *arguments, std::size_t count, const Visit &visit) const {
-    std::vector<PyNativeRank> worst;
-    for (const entry &each : all) worst.push_back(worst_of(each, arguments, count));
-    for (std::size_t at = 0; (at = next(worst.data(), arguments, count)) < all.size();
-         worst[at] = PyNativeRank_NONE) {
-      if (!visit(all[at])) return;
-    }
+    std::vector<unsigned char> ranks(all.size() * (count + 1));
+    each_in_order(arguments, count, ranks.data(), visit);
   }
 
  private:
@@ -108,19 +137,6 @@ class overloads {
     return worst;
   }
 
-  // Is `one` at least as good as `other` in every argument, and better in one?
-  static bool beats(const entry &one, const entry &other, const given *arguments,
-                    std::size_t count) {
-    bool is_better = false;
-    for (std::size_t i = 0; i < count; ++i) {
-      const PyNativeRank mine = rank_of(arguments[i], one.parameters[i]);
-      const PyNativeRank others = rank_of(arguments[i], other.parameters[i]);
-      if (mine > others) return false;
-      is_better |= mine < others;
-    }
-    return is_better;
-  }
-
   using positions = std::bitset<PyNativeSignature_MAX_ARGS>;
 
   // Takes the values for `one`. `too_large`: ints that were out of range before, and now.
@@ -150,37 +166,35 @@ class overloads {
     return nullptr;
   }
 
+  template <class Visit>
+  void each_in_order(const given *arguments, std::size_t count, unsigned char *ranks,
+                     const Visit &visit) const {
+    unsigned char *row = ranks;
+    for (const entry &each : all) {
+      row[0] = static_cast<unsigned char>(worst_of(each, arguments, count));
+      for (std::size_t i = 0; row[0] != PyNativeRank_NONE && i < count; ++i) {
+        row[i + 1] = static_cast<unsigned char>(rank_of(arguments[i], each.parameters[i]));
+      }
+      row += count + 1;
+    }
+    each_best(ranks, all.size(), count, [&](std::size_t at) { return visit(all[at]); });
+  }
+
   // One after the other, the best first, until one takes the values.
   TYPEDCALL_OUT_OF_LINE const entry *walk(const given *arguments, std::size_t count,
                                           native_value *values) const {
     constexpr std::size_t kMost = 64;  // more is asked of Python
-    PyNativeRank worst[kMost];
-    if (all.size() > kMost) return nullptr;
-    for (std::size_t i = 0; i < all.size(); ++i) worst[i] = worst_of(all[i], arguments, count);
+    unsigned char ranks[kMost * (PyNativeSignature_MAX_ARGS + 1)];
+    const entry *found = nullptr;
     positions too_large;
-    for (std::size_t at = 0; (at = next(worst, arguments, count)) < all.size();
-         worst[at] = PyNativeRank_NONE) {
-      if (!all[at].is_here()) return nullptr;
-      const taken found = attempt(all[at], arguments, count, values, &too_large);
-      if (found == taken::no) return nullptr;  // it suits by its kind, not by what is in it
-      if (found == taken::yes) return &all[at];
-    }
-    return nullptr;
-  }
-
-  // The best of those that are left, or as many as there are.
-  std::size_t next(const PyNativeRank *worst, const given *arguments, std::size_t count) const {
-    PyNativeRank best = PyNativeRank_NONE;
-    for (std::size_t i = 0; i < all.size(); ++i) best = worst[i] < best ? worst[i] : best;
-    if (best == PyNativeRank_NONE) return all.size();
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      bool is_beaten = worst[i] != best;
-      for (std::size_t other = 0; other < all.size() && !is_beaten; ++other) {
-        is_beaten = worst[other] == best && beats(all[other], all[i], arguments, count);
-      }
-      if (!is_beaten) return i;
-    }
-    return all.size();
+    if (all.size() > kMost) return nullptr;
+    each_in_order(arguments, count, ranks, [&](const entry &each) {
+      if (!each.is_here()) return false;
+      const taken how = attempt(each, arguments, count, values, &too_large);
+      if (how == taken::yes) found = &each;
+      return how == taken::out_of_range;  // taken::no: by its kind it suits, not by what is in it
+    });
+    return found;
   }
 
   bool is_in_order_ = false;

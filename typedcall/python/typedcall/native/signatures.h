@@ -3,11 +3,12 @@
 #ifndef TYPEDCALL_PYTHON_NATIVE_SIGNATURES_H_
 #define TYPEDCALL_PYTHON_NATIVE_SIGNATURES_H_
 
-#include "typedcall/object_ref.h"
+#include "typedcall/calling.h"
 // It comes first, because of Python.h.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <vector>
 
 #include "typedcall/entry_view.h"
 #include "typedcall/native_callable.h"
@@ -162,6 +163,21 @@ inline PyObject *rank(const char *kind, const char *letters) {
   return PyLong_FromLong(found);
 }
 
+inline PyObject *in_order(PyObject *ranks, std::size_t rows) {
+  char *bytes;
+  Py_ssize_t size;
+  if (PyBytes_AsStringAndSize(ranks, &bytes, &size) < 0) return nullptr;
+  std::vector<unsigned char> left(bytes, bytes + size);
+  object_ref numbers = object_ref::steal(PyList_New(0));
+  if (!numbers || left.size() < rows || rows == 0) return numbers.release();
+  calling::each_best(left.data(), rows, left.size() / rows - 1, [&](std::size_t row) {
+    const object_ref number = object_ref::steal(PyLong_FromSize_t(row));
+    if (!number || PyList_Append(numbers.get(), number.get()) < 0) numbers.reset();
+    return bool(numbers);
+  });
+  return numbers.release();
+}
+
 inline bool are_equivalent(const char *one, const char *other) {
   return PyNativeSignature_Equivalent(one, other) != 0;
 }
@@ -186,6 +202,10 @@ inline bool answers(const char *offered, const char *asked) {
           "rank", positional("kind"), positional("letters"),                                      \
           "How well a value of a kind in KINDS suits a parameter, 0 best, or None: it does not. " \
           "Not for pointers and buffers, which are tried."),                                      \
+      def<typedcall::python::in_order>(                                                           \
+          "in_order", positional("ranks"), positional("rows"),                                    \
+          "The numbers of rows of ranks, a byte each behind the worst: in the order in which "    \
+          "Python tries such overloads."),                                                        \
       def<typedcall::python::are_equivalent>(                                                     \
           "are_equivalent", positional("one"), positional("other"),                               \
           "Are two signatures the same but for names of integers (`l` and `q`)?"),                \

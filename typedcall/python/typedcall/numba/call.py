@@ -27,6 +27,7 @@ from typedcall.numba.raising import (
     is_suspect,
     is_without_gil,
 )
+from typedcall.record.choice import makes_floating
 from typedcall.record.codes import CODES, is_const, kind_of, range_of
 from typedcall.record.records import Entry
 from typedcall.tools.foreign import name_of
@@ -69,7 +70,7 @@ class Call:
         # An int that one overload was too narrow for is not made floating.
         allowed, checks = [], {}
         for i, (letters, fit) in enumerate(zip(overload.letters, fits)):
-            if kind_of(letters) in ("floating", "complex"):
+            if makes_floating(letters):
                 if fit is not True:
                     allowed.append(in_range[i])
             elif fit is not True:

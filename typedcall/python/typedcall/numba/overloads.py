@@ -4,12 +4,13 @@ decide when the code is compiled, and where an int may not fit its value when th
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 from typedcall.calling.choose import is_alone
 from typedcall.numba.buffers import check_elements, is_copied, takes_array, why_not_array
 from typedcall.numba.refusals import narrower, why_not
-from typedcall.record.choice import Step, Suited, fit_of, makes_floating, steps
+from typedcall.record.choice import Step, steps
 from typedcall.record.codes import (
     CODES,
     is_buffer,
@@ -185,7 +186,7 @@ def _has_truth(context: Any, given: Any) -> bool:
         return False
 
 
-def _rank(context: Any, given: Any, letters: str, is_alone: bool) -> int | None:
+def _rank(context: Any, is_alone: bool, given: Any, letters: str) -> int | None:
     """None: it does not suit. Python's own rules: an integer for a float is right, a float for an
     integer is not. An overload that `is_alone` takes the truth of all objects for `?`."""
     from numba import types
@@ -227,25 +228,12 @@ def _bounds(given: Any) -> tuple[int, int]:
     return (given.minval, given.maxval) if isinstance(given, types.Integer) else (0, 1)
 
 
-def _fits(given: Any, letters: str) -> bool | None:
-    """Do all values of an argument, whose kind suits, fit the parameter? None: some do."""
-    if kind_of_type(given) not in ("bool", "integer"):
-        return True
-    return fit_of(_bounds(given), letters)
-
-
 def _steps(context: Any, overloads: list[Overload], arguments: tuple[Any, ...]) -> list[Step]:
     """Those that suit by their types, in the order in which the boxed call tries them."""
-    suited = []
-    for overload in overloads:
-        if len(overload.letters) != len(arguments):
-            continue
-        ranks = [_rank(context, *pair, overload.is_alone) for pair in zip(arguments, overload.letters)]
-        if None not in ranks:
-            suited.append(Suited(overload, [each for each in ranks if each is not None],
-                                 [_fits(*pair) for pair in zip(arguments, overload.letters)],
-                                 list(map(makes_floating, overload.letters))))
-    return steps(suited)
+    letters = [overload.letters for overload in overloads]
+    rank_of = functools.partial(_rank, context, overloads[0].is_alone)
+    found = steps(letters, list(arguments), list(map(_bounds, arguments)), rank_of)
+    return [step._replace(overload=overloads[step.overload]) for step in found]
 
 
 def select(
@@ -281,7 +269,7 @@ def _why_none(context: Any, overloads: list[Overload], arguments: tuple[Any, ...
         if len(overload.letters) != len(arguments) or overload.case is None:
             continue
         for at, (given, letters) in enumerate(zip(arguments, overload.letters), 1):
-            if _rank(context, given, letters, overload.is_alone) is None:
+            if _rank(context, overload.is_alone, given, letters) is None:
                 reasons.append(f"argument {at} does not suit '{letters}': {why_not(given, letters)}")
                 break
     return "; ".join(dict.fromkeys(reasons))

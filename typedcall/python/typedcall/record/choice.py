@@ -1,16 +1,13 @@
 """The walk among overloads where types are known and values are not: which ones the boxed call may take, in its order.
-docs/ABI.md, 8.7 to 8.9, is the rule; typedcall/calling/choose.h is the walk with values."""
+docs/ABI.md, 8.7 to 8.9, is the rule; typedcall/calling/choose.h has the order, and the walk with values."""
 from __future__ import annotations
 
-import operator
-from typing import Any, NamedTuple
+import functools
+from typing import Any, Callable, NamedTuple
 
 from typedcall.record.codes import kind_of, range_of, rank
 
-__all__ = ["Kind", "Step", "Suited", "fit_of", "makes_floating", "steps", "steps_of_kinds"]
-
-#: How a bool's parameter that is alone suits what is no bool, for its truth.
-_TRUTH = 3
+__all__ = ["Kind", "Step", "makes_floating", "steps", "steps_of_kinds"]
 
 
 class Kind(NamedTuple):
@@ -20,21 +17,10 @@ class Kind(NamedTuple):
     range: tuple[int, int] = (0, 0)
 
 
-class Suited(NamedTuple):
-    """An overload that suits the types, with a row for each argument."""
-
-    overload: Any
-    #: How well each suits: ranks of typedcall/overload_choice.h.
-    ranks: list[int]
-    #: Does each of its values fit the parameter? None: some do.
-    fits: list[bool | None]
-    #: Does the parameter make an int floating?
-    floating: list[bool]
-
-
 class Step(NamedTuple):
     """An overload that the boxed call would try, in its turn."""
 
+    #: By steps() its number.
     overload: Any
     #: For each argument: does it fit? None: its value decides. Of one that becomes floating: has it fit all overloads
     #: that were tried before?
@@ -46,7 +32,7 @@ class Step(NamedTuple):
         return {i for i, fit in enumerate(self.fits) if fit is None}
 
 
-def fit_of(limits: tuple[int, int], letters: str) -> bool | None:
+def _fit_of(limits: tuple[int, int], letters: str) -> bool | None:
     """Do ints between these limits fit a parameter? None: some do."""
     if kind_of(letters) not in ("signed", "unsigned"):
         return True
@@ -60,38 +46,33 @@ def makes_floating(letters: str) -> bool:
     return kind_of(letters) in ("floating", "complex")
 
 
-def _in_order(ranks: list[list[int]]) -> list[int]:
-    """The numbers of these rows, each of which suits: the least worst rank first, among equals the first that no
-    other one beats, which is at least as good in every argument and better in one."""
-    left, ordered = list(range(len(ranks))), []
-    # No generator: CPython 3.12 and 3.13 do not survive making one when memory runs out.
-    while left:
-        worst = min([max(ranks[at], default=0) for at in left])
-        equals = [at for at in left if max(ranks[at], default=0) == worst]
-        best = equals[0]
-        for at in equals:
-            if not [other for other in equals
-                    if ranks[other] != ranks[at] and all(map(operator.le, ranks[other], ranks[at]))]:
-                best = at
-                break
-        ordered.append(best)
-        left.remove(best)
-    return ordered
-
-
-def steps(suited: list[Suited]) -> list[Step]:
-    """The overloads in the order in which the boxed call tries them, up to one that takes all values; an int that one
+def steps(overloads: list[list[str]], given: list[Any], ranges: list[tuple[int, int]],
+          rank_of: Callable[[Any, str], int | None]) -> list[Step]:
+    """The overloads, each the letters of its parameters, that suit what is given, of which `ranges` has all ints that may
+    be. They are in the order in which the boxed call tries them, up to one that takes all values; an int that one
     overload is too narrow for is not made floating by another."""
+    from typedcall.native._native import in_order
+
+    suited, ranks = [], b""
+    for at, letters in enumerate(overloads):
+        if len(letters) != len(given):
+            continue
+        # No generator: CPython 3.12 and 3.13 do not survive making one when memory runs out.
+        row = [each for each in map(rank_of, given, letters) if each is not None]
+        if len(row) == len(given):
+            suited.append(at)
+            ranks += bytes([max(row, default=0), *row])
     made: list[Step] = []
     misfits: dict[int, bool | None] = {}
-    for at in _in_order([each.ranks for each in suited]):
-        overload, _, own, becomes = suited[at]
-        floating = {i for i, is_floating in enumerate(becomes) if is_floating}
-        fits = [misfits.get(i, True) if i in floating else fit for i, fit in enumerate(own)]
+    for number in in_order(ranks, len(suited)):
+        at = suited[number]
+        floating = {i for i, letters in enumerate(overloads[at]) if makes_floating(letters)}
+        fits = [misfits.get(i, True) if i in floating else _fit_of(ranges[i], letters)
+                for i, letters in enumerate(overloads[at])]
         # Who gets here has an int that one of these was too narrow for, and this one makes floating.
         if [step for step in made if False not in step.fits and step.open <= floating]:
             continue
-        made.append(Step(overload, fits))
+        made.append(Step(at, fits))
         if all(fits):
             break
         for i, fit in enumerate(fits):
@@ -100,17 +81,10 @@ def steps(suited: list[Suited]) -> list[Step]:
     return made
 
 
+def _rank(is_alone: bool, kind: Kind, letters: str) -> int | None:
+    return rank("BOOL" if is_alone and letters == "?" else kind.name, letters)
+
+
 def steps_of_kinds(overloads: list[list[str]], given: list[Kind], is_alone: bool) -> list[Step]:
-    """steps() of the overloads that suit values of these kinds, each the letters of its parameters; Step.overload is its
-    number. One that `is_alone` takes the truth of any number for a bool."""
-    suited = []
-    for at, letters in enumerate(overloads):
-        if len(letters) != len(given):
-            continue
-        ranks = [_TRUTH if is_alone and kind_of(each) == "bool" else rank(kind.name, each)
-                 for kind, each in zip(given, letters)]
-        if None in ranks:
-            continue
-        fits = [fit_of(kind.range, each) if kind.name in ("BOOL", "INT") else True for kind, each in zip(given, letters)]
-        suited.append(Suited(at, [each for each in ranks if each is not None], fits, list(map(makes_floating, letters))))
-    return steps(suited)
+    """steps() for values of these kinds. One overload that `is_alone` takes the truth of any number for a bool."""
+    return steps(overloads, given, [kind.range for kind in given], functools.partial(_rank, is_alone))
