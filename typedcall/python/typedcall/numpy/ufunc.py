@@ -168,20 +168,17 @@ def _result(candidates: list[Entry], own: _Loop | None) -> str:
     return mine if is_right and CODES[mine].size >= max(sizes) else made
 
 
-def _own_loops(entries: list[Entry]) -> list[_Loop]:
-    return [_Loop(entry, tuple(_arrays(entry))) for entry in entries]
-
-
-def _all_loops(found: list[Entry], entries: list[Entry], takes_truth: bool) -> list[_Loop]:
+def _all_loops(found: list[Entry], own_loops: list[_Loop], takes_truth: bool) -> list[_Loop]:
     """Loops over the numbers that the overloads take, and over wider ones, each of what Python chooses for such
     numbers. Where their values decide, or an int may not fit, the loop looks at each. `found` has all overloads,
-    `entries` those that NumPy can call."""
+    `own_loops` those that NumPy can call."""
+    entries = [loop.entry for loop in own_loops]
     among = rows_to_rank(found, [entry for entry in entries if CODES[_arrays(entry)[-1]].size <= 8])
     overloads = [describe(*row[:2])[0] for row in among]
     by_row = {entry.signature: entry for entry in reversed(entries)}
     loops: list[_Loop] = []
     own: dict[tuple[str, ...], _Loop] = {}
-    for loop in _own_loops(entries):
+    for loop in own_loops:
         own.setdefault(loop.letters[:-1], loop)
     for given in dict.fromkeys([*own, *_wide_types(entries, takes_truth)]):
         led = [each if all(map(_leads_to, given, each)) else ["v"] * len(each) for each in overloads]
@@ -257,11 +254,11 @@ def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
     if has_buffers(first):
         return _in_order(row_loops(entries, core, may_raise, takes_truth))
     entries = [entry for entry in entries if len(_arrays(entry)) == len(_arrays(first))]
-    loops = _own_loops(entries)
+    loops = [_Loop(entry, tuple(_arrays(entry))) for entry in entries]
     # The check of an int may raise.
     if may_raise:
         among = [entry for entry in found if len(core_of(entry)[0]) == count]
-        loops = sorted(_all_loops(among, entries, takes_truth), key=lambda loop: entries.index(loop.entry))
+        loops = sorted(_all_loops(among, loops, takes_truth), key=lambda loop: entries.index(loop.entry))
     return _in_order(loops)
 
 

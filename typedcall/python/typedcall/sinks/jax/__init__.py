@@ -101,20 +101,20 @@ def _kind(array: Any) -> Kind:
     return Kind("COMPLEX" if jnp.issubdtype(array.dtype, jnp.complexfloating) else "OTHER")
 
 
-def _completed(f: Any, overloads: list[_Overload], count: int) -> dict[int, list[Any]]:
-    """The overloads that so many arguments may mean, by number, with the defaults that stand behind these: those with
-    as many parameters, else, and where JAX can call none of these, those with more."""
-    exact = [at for at, overload in enumerate(overloads) if len(overload.letters) == count]
-    if any(overloads[at].number >= 0 for at in exact):
-        return {at: [] for at in exact}
+def _completed(f: Any, overloads: list[_Overload], count: int) -> list[tuple[_Overload, list[Any]]]:
+    """The overloads that so many arguments may mean, with the defaults that stand behind these: those with as many
+    parameters, else, and where JAX can call none of these, those with more."""
+    exact = [overload for overload in overloads if len(overload.letters) == count]
+    if any(overload.number >= 0 for overload in exact):
+        return [(overload, []) for overload in exact]
     known = parameters_of(f)
     defaults = known.defaults if known is not None else ()
-    made = {}
-    for at, overload in enumerate(overloads):
+    made = []
+    for overload in overloads:
         values = defaults[count:len(overload.letters)]
         missing = overload.letters[count:]
         if missing and len(values) == len(missing) and not any(value is MISSING for value in values):
-            made[at] = [constant_of(*pair) for pair in zip(missing, values)]
+            made.append((overload, [constant_of(*pair) for pair in zip(missing, values)]))
     return made
 
 
@@ -125,10 +125,9 @@ def _choose(f: Any, overloads: list[_Overload], given: list[Any]) -> tuple[_Over
         counts = " or ".join(map(str, sorted({len(each.letters) for each in overloads})))
         raise TypeError(f"{name_of(f)} takes {counts} arrays in JAX ({len(given)} given)")
     # A default suits each overload: to the choice there are as many arguments as were given.
-    tried = steps_of_kinds([each.letters[:len(given)] if at in completed else [""] * (len(given) + 1)
-                            for at, each in enumerate(overloads)], list(map(_kind, given)),
+    tried = steps_of_kinds([each.letters[:len(given)] for each, _ in completed], list(map(_kind, given)),
                            is_alone(f, [each.letters for each in overloads]))
-    possible = [overloads[step.overload] for step in tried]
+    possible = [completed[step.overload][0] for step in tried]
     if not possible:
         shown = ", ".join(str(each.dtype) for each in given)
         known = "; ".join(", ".join(map(_dtype, each.letters)) for each in overloads if each.number >= 0)
@@ -136,7 +135,7 @@ def _choose(f: Any, overloads: list[_Overload], given: list[Any]) -> tuple[_Over
     for each in possible:
         if each.number < 0:
             raise TypeError(f"{name_of(f)} has '{each.signature}' for some of these values, which JAX cannot call")
-    return possible[0], _result(f, possible), completed[tried[0].overload]
+    return possible[0], _result(f, possible), completed[tried[0].overload][1]
 
 
 def _result(f: Any, possible: list[_Overload]) -> Any:
