@@ -108,15 +108,14 @@ SOURCES = [
             "A call of a typedcall wrapper takes {typedcall} times one by hand in C; nanobind "
             "{nanobind}, pybind11 {pybind11}, ctypes {ctypes}", "ns", "by hand in C", PEERS,
             {shape: "python " + shape for shape in SHAPES},
-            "A Python loop calls the same C function through each tool's wrapper. cffi and ctypes release "
-            "the GIL around the call. Numba's own is a function that it compiled, called from Python."),
+            "A Python loop calls one C function through each tool's wrapper. cffi and ctypes release the "
+            "GIL around the call. \"Numba's own\" is a function compiled by Numba, called from Python."),
         Comparison(
             "from_c_boxed", "A boxed call from C",
             "By vectorcall from C it is {typedcall} times one by hand; nanobind {nanobind}, pybind11 "
             "{pybind11}", "ns", "by hand in C", PEERS,
             {shape: "vectorcall " + shape for shape in SHAPES},
-            "`PyObject_Vectorcall` with arguments that are ready: what native code pays that knows of no "
-            "tag."),
+            "`PyObject_Vectorcall` with prepared arguments: the cost for native code that ignores tags."),
     ]),
     Source("call", "tools/bench call", by_program("call", "call/(dd_d|l_l|dldl_d)/"), [
         Comparison(
@@ -136,7 +135,7 @@ SOURCES = [
             "{libffi}", "ns", "C function pointer",
             {"C function pointer": "pointer", "typedcall::invoker": "invoker", "libffi": "ffi_call"},
             {"dd->d": "invoke/dd_d", "dldl->d": "invoke/dldl_d", "ldldldld->d": "invoke/ldldldld_d"},
-            "Arguments stand in an array.", ours=("typedcall::invoker",)),
+            "The arguments are in an array.", ours=("typedcall::invoker",)),
     ]),
     Source("slots", "tools/bench slots",
            # Sixteen places in a cache line, one in each repetition.
@@ -174,8 +173,7 @@ SOURCES = [
              "meta-metaclass": "meta-metaclass", "dictionary": "dictionary"},
             {"class": "class", "Python subclass": "subclass", "behind 4 mixins": "mixed"},
             "Each access waits for the one before. A metaclass's field and a dictionary find nothing for "
-            "subclasses. What each design gives them, and its memory: "
-            "[examples/class_data](../examples/class_data/README.md).", ours=("custom slot",)),
+            "subclasses: [examples/class_data](../examples/class_data/README.md).", ours=("custom slot",)),
     ]),
     Source("resolve", "tools/bench resolve", by_program("resolve"), [
         Comparison(
@@ -206,7 +204,7 @@ SOURCES = [
             {"declared by ctypes": "Numba, ctypes", "typedcall": "Numba, tagged",
              "Numba's own": "Numba, its own function", "CPython, boxed": "CPython"}, {"d->d": ""},
             "A nopython loop in which each call waits for the one before. Numba's own function is "
-            "compiled into the loop: no call is left."),
+            "inlined."),
     ]),
     Source("fallback", "tools/bench_package numba_fallback", by_name("numba_fallback", 15, 7), [
         Comparison(
@@ -280,7 +278,7 @@ SOURCES = [
             "this version's", {"this version's": "this version's", "limited API": "limited API",
                                "abi3t": "abi3t"},
             {"dd->d": "between", "dl->d": "wind"},
-            "The same C source, called in a Python loop by the newest CPython that is here.",
+            "One C source, called in a Python loop by the newest CPython installed.",
             ours=("limited API", "abi3t")),
     ]),
     Source("application", "tools/bench_package application", application, [
@@ -301,7 +299,7 @@ SOURCES = [
             "ns", "typedcall.ufunc",
             {"typedcall.ufunc": "typed", "array and sum alone": "sum alone", "numpy.vectorize": "boxed"},
             {"one process": "one process", "two processes": "two processes"},
-            "The sum of f(x) over 2 GB in chunks, wall clock; by numpy.vectorize over a sixteenth of it.",
+            "Wall clock of the sum of f(x) over 2 GB in chunks; numpy.vectorize gets a sixteenth of it.",
             ours=("typedcall.ufunc",)),
     ]),
     Source("adopters", "bench/adopters/pyerfa_from_outside.py", adopters, [
@@ -311,7 +309,6 @@ SOURCES = [
             "as fast in Numba as in a Python loop", "ns", "boxed, Python loop",
             {"boxed, Python loop": "boxed", "Numba": "Numba"},
             {name: name for functions in ADOPTERS.values() for name in functions},
-            "Each script in `bench/adopters` is one module: tagged from outside, or by a patch. What is left "
-            "is the function's own work.", ours=("Numba",)),
+            "Each script in `bench/adopters` tags one module, from outside or by a patch.", ours=("Numba",)),
     ]),
 ]

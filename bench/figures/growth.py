@@ -96,8 +96,8 @@ SOURCES = [
             "accelerated", "s", "CPython",
             {"CPython": "CPython", "Numba, compiled": "Numba", "Numba, from its cache": "Numba, kept",
              "PyPy, cpyext": "PyPy", "PyPy, accelerated": "PyPy, accelerated"}, {"program": ""},
-            "From the start of the process to its end: `x = add(x, 1.0)` in a loop, `add` tagged. A program with "
-            "Numba begins with its import, which takes longer than CPython's ten million calls.",
+            "The whole process: `x = add(x, 1.0)` in a loop, `add` tagged. Importing Numba alone takes longer "
+            "than CPython's ten million calls.",
             x="calls", ours=("Numba, compiled", "Numba, from its cache", "PyPy, accelerated")),
     ]),
     Source("growing_arguments", "tools/figures growth", arguments, [

@@ -64,8 +64,8 @@ SOURCES = [
             "compile_time", "Compiling a module of 50 functions",
             "A module of 50 functions takes {typedcall} times the compile time of one by hand in C; "
             "Cython {Cython}, pybind11 {pybind11}", "s", "by hand in C", TOOLS, {"-O2": "seconds"},
-            "Processor seconds at `-O2`. Cython's include those that make the C; nanobind's library, which is "
-            "compiled once, is left out."),
+            "Processor seconds at `-O2`, with Cython's translation and without nanobind's library, which is "
+            "compiled once."),
         Comparison(
             "module_size", "The size of that module",
             "Stripped, it has {typedcall} times the bytes of the one by hand; Cython's {Cython}, "
@@ -98,8 +98,8 @@ START_UP = [
              "typed in Numba, cached": "numba over typedcall, kept",
              "typed in Numba, compiled": "numba over typedcall"},
             {"one function": "first call"},
-            "In a fresh process, after the interpreter's own start. tvm-ffi and Numba import their "
-            "packages, of which NumPy is a part.",
+            "In a fresh process, after the interpreter's start. tvm-ffi and Numba import their packages, "
+            "NumPy included.",
             ours=("typedcall", "typed in Numba, cached", "typed in Numba, compiled")),
     ]),
     Source("numba_cache", "tools/bench_package numba_cache", numba_cache, [

@@ -10,10 +10,15 @@ TITLES = {"calls": "Calls", "modules": "Modules", "start_up": "Start-up", "growt
           "python3.15": "CPython 3.15", "python3.14": "CPython 3.14"}
 
 
-def run_line(file):
-    """Where and when a topic was measured, with what."""
+def run_line(file, first):
+    """Where and when a topic was measured, with what. Versions equal to those of the `first` topic are left out."""
     machine = file["machine"]
-    versions = ", ".join(f"{name} {version}" for name, version in file["versions"].items() if version)
+    same = {} if file is first else first["versions"]
+    versions = ", ".join(f"{name} {version}" for name, version in file["versions"].items()
+                         if version and same.get(name) != version)
+    if same:
+        title = TITLES[first["topic"]]
+        versions = f"{versions}; others as for [{title}](#{title.lower().replace(' ', '-')})".lstrip("; ")
     busy = ", busy with other work" if machine["busy"] else ""
     quick = " (few rounds)" if file["quick"] else ""
     return (f"`{file['command']}`{quick}, {file['date']}: {machine['processor']}, {machine['cores']} cores, "
@@ -22,7 +27,7 @@ def run_line(file):
 
 def cell(row, unit):
     low, middle, high = row["ratio"]
-    spread = "" if low == high else f" ({low:.3g} to {high:.3g})"
+    spread = "" if low == high else f" ({low:.3g}–{high:.3g})"
     return f"{middle:.3g}{spread}, {amount(row['value'][1], unit)}"
 
 
@@ -41,7 +46,8 @@ def table(found):
                                            for column in columns) + " |"
 
 
-def section(comparison, found):
+def section(comparison, found, shown):
+    """One picture and its numbers. A note in `shown`, a set, is left out; others are added to it."""
     finding = results.finding(comparison.finding, found) or comparison.heading
     yield f"### {comparison.heading}"
     yield ""
@@ -49,7 +55,9 @@ def section(comparison, found):
         yield f"![{finding}](figures/{comparison.name}.svg)"
         yield ""
     growing = f", by {comparison.x}" if comparison.x else ""
-    yield f"`{found['command']}`. {comparison.note}".strip()
+    note = "" if comparison.note in shown else comparison.note
+    shown.add(note)
+    yield f"`{found['command']}`. {note}".strip()
     missing = {f"{label}: {reason}" for label, reason in found["missing"].items()}
     if not found["rows"]:
         missing = set(found["missing"].values())
@@ -57,8 +65,7 @@ def section(comparison, found):
         yield f"Not here: {each}."
     if found["rows"]:
         yield ""
-        yield (f"<details><summary>Numbers: times {found['reference']}, quartiles, and medians"
-               f"{growing}</summary>")
+        yield f"<details><summary>Numbers{growing}</summary>"
         yield ""
         yield from table(found)
         yield ""
@@ -68,16 +75,17 @@ def section(comparison, found):
 
 def made(files, topics):
     """The whole part: `files` are the results by topic, `topics` the sources by topic."""
-    lines = [BEGIN, ""]
+    lines, shown = [BEGIN, ""], set()
+    first = next((files[topic] for topic in topics if topic in files), None)
     for topic, sources in topics.items():
         if topic not in files:
             continue
-        lines += [f"## {TITLES[topic]}", "", run_line(files[topic]), ""]
+        lines += [f"## {TITLES[topic]}", "", run_line(files[topic], first), ""]
         found = {each["name"]: each for each in files[topic]["comparisons"]}
         for source in sources:
             for comparison in source.comparisons:
                 if comparison.name in found:
-                    lines += section(comparison, found[comparison.name])
+                    lines += section(comparison, found[comparison.name], shown)
     return "\n".join([*lines, END])
 
 
