@@ -265,7 +265,7 @@ SOURCES = [
     ]),
     Source("tag_cost", "tools/bench tag_cost.py", tag_cost, [
         Comparison(
-            "tag_cost", "What a tag costs Python callers",
+            "tag_cost", "The cost of a tag to Python callers",
             "A tag costs a Python caller nothing ({tagged} times); flag bits would ({flag bits} times)",
             "ns", "untagged",
             {"untagged": "untagged", "tagged": "tagged", "flag bits": "flagged"},
