@@ -77,17 +77,31 @@ class TypedFunctions(unittest.TestCase):
         typed = typedcall.resolve(mine, "d->d")
         self.assertEqual((typed(4.0), typed(-1.0)), (2.0, "Python's"))
 
-    @support.ON_CPYTHON  # cffi says first what it does not take
     def test_what_only_the_python_function_takes(self):
-        def mine(x):
-            return str(x)
+        class Refusing:
+            def __float__(self):
+                raise ValueError("no float")
 
-        typedcall.tag(mine, "d&d->i", entry_of("c_root").address, flags=Flags.FALLS_BACK)
-        typed = typedcall.resolve(mine, "d->d")
-        for x in (10**400, "text", None):
-            self.assertEqual(typed(x), str(x))
-        with self.assertRaisesRegex(TypeError, "mine.. missing 1 required"):
-            typed()
+        for flags in (Flags(0), Flags.THREAD_SAFE):
+            def mine(x):
+                return str(x)
+
+            typedcall.tag(mine, "d&d->i", entry_of("c_root").address, flags=flags | Flags.FALLS_BACK)
+            typed = typedcall.resolve(mine, "d->d")
+            for x in (10**400, "text", None, 1j, Refusing()):
+                self.assertEqual(typed(x), str(x), flags)
+            with self.assertRaisesRegex(TypeError, "mine.. missing 1 required"):
+                typed()
+
+    def test_the_python_function_gets_what_was_passed(self):
+        for flags in (Flags(0), Flags.THREAD_SAFE):
+            def mine(a, b=None):
+                return a, b
+
+            typedcall.tag(mine, entry_of("gcd").signature, entry_of("gcd").address, flags=flags | Flags.FALLS_BACK,
+                          parameters="(a, b=2)")
+            typed = typedcall.resolve(mine, "ii->i")
+            self.assertEqual((typed(6), typed(-1), typed(b=-3, a=1)), (2, (-1, None), (1, -3)), flags)
 
 
 class WhoRefusesThem(unittest.TestCase):

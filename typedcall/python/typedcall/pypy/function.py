@@ -19,6 +19,11 @@ __all__ = ["TypedFunction"]
 _alone = RenewedLock()
 
 
+def _no_result(*args: Any) -> Any:
+    """The call of the C function for values that it does not take; Python's callable is for TypedFunction to call."""
+    return NotImplemented
+
+
 class TypedFunction:
     """A C function that was found behind a Python callable. A call converts the arguments to its
     types and calls it. Made by resolve()."""
@@ -77,7 +82,7 @@ class TypedFunction:
             self._native = _native.make_call(entry.signature, int(flags), entry.address)
             self._call = self._convert_and_call
             if says_threads(entry):  # cffi lets go of the GIL
-                self._call = direct_call(entry, self._boxed if self._falls_back else self._native)
+                self._call = direct_call(entry, _no_result if self._falls_back else self._native)
 
     #: What pickle_by() was given.
     reduce: ClassVar[Callable[..., Any]]
@@ -85,7 +90,8 @@ class TypedFunction:
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         if keywords or self._boxed is not self.callable or len(args) != self._count:
             return self._arrange_and_call(args, keywords)
-        return self._call(*args)
+        result = self._call(*args)
+        return self._boxed(*args) if result is NotImplemented and self._falls_back else result
 
     def _arrange_and_call(self, args: Any, keywords: dict[str, Any]) -> Any:
         """With all arguments by position, defaults among them."""
@@ -99,15 +105,14 @@ class TypedFunction:
             if not self._falls_back:
                 raise
             return self.callable(*args, **keywords)  # knows better
-        return self._call(*values)
+        result = self._call(*values)
+        return self.callable(*args, **keywords) if result is NotImplemented and self._falls_back else result
 
     def _convert_and_call(self, *args: Any) -> Any:
         if self._is_alone:
             with _alone.lock:
-                result = self._native(*args)
-        else:
-            result = self._native(*args)
-        return self._boxed(*args) if result is NotImplemented else result
+                return self._native(*args)
+        return self._native(*args)
 
     def _refuse(self, *args: Any) -> Any:
         raise TypeError(

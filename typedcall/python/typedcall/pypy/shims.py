@@ -1,5 +1,5 @@
-"""PyPy: Python functions that hand their arguments to a C function through cffi when the types are
-its own, and to the boxed wrapper otherwise. acceleration.py puts them into modules."""
+"""PyPy: Python functions that hand their arguments to a C function through cffi when the types are its own, or for
+resolve() can be made so, and to the boxed wrapper otherwise. acceleration.py puts them into modules."""
 from __future__ import annotations
 
 import contextlib
@@ -36,6 +36,10 @@ _CONVERSIONS = {
     "_int": ("_hasattr(_type({}), '__index__')", "_index({})"),
     "_float": ("(_type({0}) is _float or _hasattr(_type({0}), '__float__') and not _issubclass(_type({0}), _float))", "{}"),
 }
+
+
+#: The exceptions by which conversions refuse an argument, as for the extension modules.
+_REFUSALS = TypeError, ValueError, OverflowError, BufferError
 
 
 class _Choice(NamedTuple):
@@ -160,7 +164,9 @@ def _branch(i: int, choice: _Choice, arguments: Sequence[str], left_out: Sequenc
                 f"    _free{i}.append(_value)",
                 "    return _result",
             ]
-    called = ["try:", *("    " + line for line in called), "except _OverflowError:", "    pass"]
+    # What falls back leaves all that it does not take to Python.
+    refusals = "_refusals" if choice.converts and _falls_back(choice) else "_OverflowError"
+    called = ["try:", *("    " + line for line in called), f"except {refusals}:", "    pass"]
     # From the last one to the first: each is released whatever happens behind it.
     for at in reversed(buffers):
         called = [f"_b{at} = _take{i}[{at}]({arguments[at]})", f"if _b{at} is not None:", "    try:",
@@ -228,7 +234,7 @@ def _compile(wrapper: Any, choices: Sequence[_Choice], parameters: Parameters | 
     namespace = vars(ModuleType(name))
     namespace.update(
         _type=type, _bool=bool, _int=int, _float=float, _len=len, _OverflowError=OverflowError,
-        _IndexError=IndexError, _hasattr=hasattr, _index=index, _issubclass=issubclass, _release=release,
+        _IndexError=IndexError, _refusals=_REFUSALS, _hasattr=hasattr, _index=index, _issubclass=issubclass, _release=release,
         _boxed=wrapper, _missing=MISSING,
     )
     if parameters is not None:
