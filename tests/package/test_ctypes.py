@@ -275,13 +275,18 @@ class Sink(unittest.TestCase):
         def close(descriptor):
             raise AssertionError("Python is not called")
 
-        address = ctypes.cast(ctypes.CDLL(None).close, ctypes.c_void_p)
+        closing = ctypes.cast(ctypes.CDLL(None).close, ctypes.c_void_p)
         for flags in (Flags(0), Flags.NEEDS_THREAD, Flags.THREAD_SAFE):
-            typedcall.tag(close, "i->i", address, flags=flags | Flags.SETS_ERRNO)
+            typedcall.tag(close, "i->i", closing, flags=flags | Flags.SETS_ERRNO)
             made = typedcall.ctypes_function(close)
             ctypes.set_errno(0)
             self.assertEqual((made(-1), ctypes.get_errno()), (-1, errno.EBADF), flags)
             typedcall.untag(close)
+            for name, signature, value, result in (("labs", "l->l", -2**40 - 5, 2**40 + 5), ("atof", "s->d", b"2.5", 2.5)):
+                own = lambda x: None
+                address = ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p)
+                typedcall.tag(own, signature, address, flags=flags | Flags.SETS_ERRNO)
+                self.assertEqual(typedcall.ctypes_function(own)(value), result, flags)
 
     def test_what_takes_self_or_offers_nothing_is_refused(self):
         scaler = functions.Scaler(2.0)

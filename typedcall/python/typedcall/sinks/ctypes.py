@@ -75,8 +75,10 @@ def ctypes_function(function: Any, signature: str | None = None) -> Any:
     else:
         prototype = ctypes.PYFUNCTYPE(*types)
         if keeps_errno:  # for which PYFUNCTYPE has no option
-            flags = prototype._flags_ | FUNCFLAG_USE_ERRNO
-            prototype = type(prototype)("FunctionWithErrno", (prototype,), {"_flags_": flags})
+            # CPython does not look for types in bases.
+            own = {"_flags_": prototype._flags_ | FUNCFLAG_USE_ERRNO, "_argtypes_": prototype._argtypes_,
+                   "_restype_": prototype._restype_}
+            prototype = type(prototype)("FunctionWithErrno", (prototype,), own)
     # A pointer that was cast has a dictionary of what it keeps, and a struct or an array into which
     # it is copied keeps that; attributes of the pointer stay behind.
     made = ctypes.cast(ctypes.c_void_p(entry.address), prototype)
