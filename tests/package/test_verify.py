@@ -58,6 +58,12 @@ class Verify(CommandLine):
         self.assertGreater(verdict["declared"], 250)
         self.assertEqual(verdict["examples"][0][3], "declared (DIFFERS)")
 
+    def test_a_parameter_by_name_only(self):
+        for name, status in (("half", 0), ("half_differs", 1)):
+            self.tagged("def f(*, x):", "    return plain.half(x)",
+                        f"typedcall.tag(f, 'd->d', plain.addresses['{name}'])")
+            self.assertEqual(self.differences(status)["unexplained"] > 250, bool(status), name)
+
     def wrapped(self, body, signature="d->d", address="plain.addresses['half']"):
         self.tagged("import itertools, math", "def f(x):", *("    " + line for line in body),
                     "typedcall.tag(f, %r, %s)" % (signature, address))

@@ -17,6 +17,7 @@ from typedcall.cli.isolation import Marker
 from typedcall.cli.targets import Target, describe
 from typedcall.record.records import EVERYTHING, Entry, Flags
 from typedcall.tools.foreign import is_a, is_unbound, show
+from typedcall.tools.parameters import by_position
 
 __all__ = ["MOST_SHOWN", "Calls", "Verdict", "shorten", "verify_entry"]
 
@@ -146,14 +147,15 @@ def _show(outcome: _Outcome) -> str:
 
 def _function_of(target: Target, entry: Entry) -> Any:
     """The very entry as a function: two of one signature may have different addresses."""
-    return backend.resolve_among(target.function, [entry], entry.signature, EVERYTHING, "exact")
+    found = backend.resolve_among(target.function, [entry], entry.signature, EVERYTHING, "exact")
+    return by_position(target.function, found)
 
 
 class _Comparison:
     """The calls of one entry of a function."""
 
     def __init__(self, target: Target, entry: Entry, marker: Marker, strict: bool) -> None:
-        self._boxed = target.function
+        self._boxed = by_position(target.function)
         self._marker = marker
         self._strict = strict
         self._letters = entry.python_types()[0]

@@ -132,14 +132,16 @@ def has_keyword_only(function: Any) -> bool:
     return known is not None and known.positional < len(known.names)
 
 
-def by_position(function: Any) -> Any:
+def by_position(function: Any, called: Any = None) -> Any:
     """For callers that have a C function's arguments, which are all in order, and call the callable with them
-    where it falls back or one does not fit: itself, or what passes those by name that it takes by name only."""
+    where it falls back or one does not fit: itself, or what passes those by name that it takes by name only. `called`,
+    if it is not None, has the callable's parameters and is called in its place."""
+    called = function if called is None else called
     known = parameters_of(function) if has_keyword_only(function) else None
     if known is None:
-        return function
+        return called
     first, names = known.positional, known.names[known.positional:]
-    return lambda *args: function(*args[:first], **dict(zip(names, args[first:])))
+    return lambda *args: called(*args[:first], **dict(zip(names, args[first:])))
 
 
 def check_known(function: Any, parameters: Parameters | None) -> None:
