@@ -9,8 +9,8 @@ import struct
 import sys
 from typing import Any
 
-__all__ = ["ABI_MASK", "FLAGS", "HANDLED", "MANDATORY_MASK", "TYPE_CODES", "WHY_NOTHING", "answers", "are_equivalent",
-           "describe", "parse_signature", "rank"]
+__all__ = ["ABI_MASK", "FLAGS", "HANDLED", "MANDATORY_MASK", "TYPE_CODES", "WHY_NOTHING", "TypedFunction", "answers",
+           "are_equivalent", "describe", "entries", "find", "kept_by", "parse_signature", "rank", "select", "tag", "untag"]
 
 #: Why nothing is offered.
 WHY_NOTHING = ("this installation of typedcall has no extension module, as wheels for 64-bit Linux have (this is "
@@ -198,9 +198,10 @@ def select(rows: Any, signature: str, capabilities: int, casting: str, /) -> Non
 
 
 def tag(callable: Any, rows: Any, keep_alive: Any, /) -> bool:
+    """Tags and keeps nothing: there is no new tag."""
     if not rows:
         raise ValueError("a tag needs at least one entry")
-    return True
+    return False
 
 
 def untag(callable: Any, /) -> bool:

@@ -62,6 +62,8 @@ class Flags(enum.IntFlag):
         """What an entry asks of its caller beyond `capabilities`: "needs the GIL, may raise"; often
         nothing."""
         missing = int(self) & _MANDATORY & ~int(capabilities)
+        if not missing:
+            return ""
         words = [word for flag, word in _WORDS.items() if missing & flag]
         if missing & ~sum(_WORDS):
             words.append("flags not understood")
