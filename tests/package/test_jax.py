@@ -293,6 +293,10 @@ class Lifetimes(With64Bits):
 
         leaks.check(run, 2500, warm_up=300, blocks=2000, kilobytes=4000)  # 25 million elements
 
+    def test_the_end_of_the_interpreter(self):
+        status, output, errors = support.python("-c", END % str(support.MODULES.parent))
+        self.assertEqual((status, output.strip()), (0, "1.5"), errors)
+
 
 class Without64Bits(With64Bits):
     bits = False
@@ -322,3 +326,18 @@ class Without64Bits(With64Bits):
         for call in (inc, eager):
             with self.assertRaisesRegex(Exception, "OverflowError: a result needs JAX's 64 bits"):
                 call(numpy.array([2**31], "uint32")).block_until_ready()
+
+
+# A program, and what it calls, outlive everything.
+END = """
+import sys
+sys.path.insert(0, %r)
+import numpy, support, jax
+from typedcall.jax import elementwise
+functions = support.build("typed_functions")
+half = jax.jit(elementwise(functions.half))
+check = jax.jit(elementwise(functions.check, pure=True))
+print(float(half(numpy.full(3, 3.0))[0]))
+check(numpy.arange(3)).block_until_ready()
+sys.kept = half, check
+"""

@@ -90,6 +90,10 @@ class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Tes
                 found = self.query("select x, %s(x) from range(130), unnest([%s]::%s[]) u(x)" %
                                    (name, ", ".join(map(str, [low, low + 1, 0, 1, high // 3, high])), type_))
                 self.assertEqual([(x, f(x)) for x, _ in found], found, (letter, type_))
+        # Behind others there is one that is out of range, or NULL with such a one under it.
+        self.register(functions.next_char)
+        self.refuses("OverflowError", "sum(next_char(i)) from range(200) t(i)")
+        self.assertEqual(self.value("sum(next_char(if(i < 127, i, null))) from range(300) t(i)"), sum(range(1, 128)))
 
     def test_a_prepared_statement_takes_what_comes(self):
         self.register(narrow.int_or_float)
