@@ -68,22 +68,6 @@ inline bool is_attached() {
 
 inline bool has_python_ended() { return !is_attached() && python_is_ending(); }
 
-TYPEDCALL_RARE inline void stop_if_python_ended() {
-  if (has_python_ended()) wait_for_ever();
-}
-
-/// Stops a thread that is unwound at the end. A destructor and no handler: C++ ends the process
-/// when such an unwinding is caught while an exception is being handled further out.
-struct unwinding_guard {
-  bool is_done = false;
-  unwinding_guard() = default;
-  unwinding_guard(const unwinding_guard &) = delete;
-  unwinding_guard &operator=(const unwinding_guard &) = delete;
-  TYPEDCALL_IN_LINE ~unwinding_guard() {
-    if (!is_done) stop_if_python_ended();
-  }
-};
-
 #else
 
 inline bool is_attached() { return true; }
@@ -97,11 +81,29 @@ inline bool has_python_ended() {
 #endif
 
 #ifndef PYPY_VERSION
+TYPEDCALL_RARE inline void stop_if_python_ended() {
+  if (has_python_ended()) wait_for_ever();
+}
+
 /// For a thread that is about to take the GIL. CPython stops one that has a thread state, but for
 /// the one that ends the interpreter, which gets the GIL to the last.
 TYPEDCALL_RARE inline void stop_if_stateless_at_the_end() {
   if (has_python_ended() && PyGILState_GetThisThreadState() == nullptr) wait_for_ever();
 }
+#endif
+
+#if TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND
+/// Stops a thread that is unwound at the end. A destructor and no handler: C++ ends the process
+/// when such an unwinding is caught while an exception is being handled further out.
+struct unwinding_guard {
+  bool is_done = false;
+  unwinding_guard() = default;
+  unwinding_guard(const unwinding_guard &) = delete;
+  unwinding_guard &operator=(const unwinding_guard &) = delete;
+  TYPEDCALL_IN_LINE ~unwinding_guard() {
+    if (!is_done) stop_if_python_ended();
+  }
+};
 #endif
 
 }  // namespace internal
