@@ -109,8 +109,8 @@ class loop {
   /// GIL go meanwhile where the function takes it itself, and when may_detach() and there are
   /// detach_from elements or more. Returns 0, or -1 with the exception of the first call that
   /// failed: its output and those after it are as they were. `*done`, if it is not null, is the
-  /// number of elements before that. GIL: held; or none, for numbers, when may_detach(). No
-  /// exception may be pending when needs_thread() or may_fall_back().
+  /// number of elements before that. GIL: held. No exception may be pending when needs_thread() or
+  /// may_fall_back().
   int run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
           std::intptr_t *done = nullptr) const {
     return may_detach() && dimensions[0] >= detach_from
@@ -118,7 +118,7 @@ class loop {
                : run_attached(args, dimensions, steps, done);
   }
 
-  /// The same, but lets the GIL go only where the function takes it itself.
+  /// The same, but lets the GIL go only where the function takes it itself. GIL: held.
   int run_attached(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                    std::intptr_t *done = nullptr) const {
     if (hold() == PyNativeHold_NO_GIL) return run_without_gil(args, dimensions[0], steps, done);
@@ -142,12 +142,17 @@ class loop {
 
   /// A loop as a PyUFuncGenericFunction; `data` is the `const loop *`. NumPy lets the GIL go around
   /// loops without objects: where it does and needs_thread(), call this from a function that takes
-  /// the GIL. NumPy looks for the exception itself (after loops of numbers from 1.22 on), but may
-  /// call again before. GIL: held when needs_thread() (and then no exception is pending), or when
-  /// objects are among the inputs.
+  /// the GIL; where hold() is NO_GIL, from one that lets go of it. NumPy looks for the exception
+  /// itself (after loops of numbers from 1.22 on), but may call again before. GIL: held when
+  /// needs_thread() (and then no exception is pending), or when objects are among the inputs.
   static void ufunc_loop(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                          void *data) {
-    static_cast<const loop *>(data)->run_attached(args, dimensions, steps);
+    const loop &self = *static_cast<const loop *>(data);
+    if (self.hold() == PyNativeHold_NO_GIL) {
+      self.run_detached(args, dimensions, steps);
+    } else {
+      self.run_attached(args, dimensions, steps);
+    }
   }
 
   loop_kernel kernel() const {
@@ -217,9 +222,9 @@ class loop {
                     "element of an array");
       }
     }
-    if (hold() == PyNativeHold_NO_GIL && plan_.stores_objects()) {
+    if (hold() == PyNativeHold_NO_GIL && (plan_.stores_objects() || plan_.reads_objects())) {
       return fail(PyExc_TypeError, signature,
-                  "the function takes the GIL itself, and objects are not stored without it");
+                  "the function takes the GIL itself, and objects are not kept without it");
     }
     if (may_fall_back() && has_typed_pointers()) {
       return fail(PyExc_TypeError, signature,
@@ -301,9 +306,10 @@ class loop {
 
   TYPEDCALL_OUT_OF_LINE int run_without_gil(char *const *args, std::intptr_t count,
                                             const std::intptr_t *steps, std::intptr_t *done) const {
-    PyThreadState *const thread = calling::detach();
+    // Not by calling::detach(): before 3.12 that does not see a subinterpreter's thread.
+    PyThreadState *const thread = PyEval_SaveThread();
     const int result = apply(args, count, steps, done, false, thread);
-    calling::reattach(thread);
+    internal::restore_thread(thread);
     return result;
   }
 

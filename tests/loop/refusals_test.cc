@@ -53,9 +53,11 @@ TEST(RefusalsTest, FlagsThatAreNotUnderstood) {
 }
 
 TEST(RefusalsTest, WhatALoopCannotGive) {
-  EXPECT_EQ(Refused("d->O", PyNativeCallable_ACQUIRES_GIL),
-            "TypeError: typedcall: no loop over 'd->O': the function takes the GIL itself, and "
-            "objects are not stored without it");
+  for (const char *signature : {"d->O", "O->d", "dO->l"}) {
+    EXPECT_EQ(Refused(signature, PyNativeCallable_ACQUIRES_GIL),
+              std::string("TypeError: typedcall: no loop over '") + signature +
+                  "': the function takes the GIL itself, and objects are not kept without it");
+  }
   EXPECT_EQ(Refused("d->d", PyNativeCallable_SETS_ERRNO),
             "TypeError: typedcall: no loop over 'd->d': the function sets errno, which a loop "
             "cannot keep for each element");

@@ -74,6 +74,7 @@ struct array_plan {
 
 /// One pass over arrays. `End` says what becomes of it:
 ///
+///   bool is_attached()             the pass runs with the GIL; else maybe, and needs none
 ///   const Home &where()            as calling.h says
 ///   void raised(), void detached(const char *why)      as calling.h says
 ///   void misfit(PyNativeType)      a result of this type that the array cannot have
@@ -167,7 +168,9 @@ class array_pass {
 
   __attribute__((noinline)) bool run_loop(char *const *args, std::intptr_t count,
                                           const std::intptr_t *steps) {
-    if (over_.run(args, &count, steps) == 0) return true;
+    const int status = end_.is_attached() ? over_.run(args, &count, steps)
+                                          : over_.run_detached(args, &count, steps);
+    if (status == 0) return true;
     end_.raised();
     return false;
   }

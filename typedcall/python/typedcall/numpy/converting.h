@@ -49,6 +49,7 @@ class converting_loop {
     const converting_loop *self;
     bool is_over = false;
 
+    bool is_attached() const { return self->hold() == PyNativeHold_THREAD; }
     const pass_end &where() const { return *this; }
     // False where an exception waits already: NumPy calls again with one.
     template <class Body>

@@ -92,9 +92,11 @@ struct arrays {
 
 /// What becomes of a pass: an error's text.
 struct xla_end {
+  const element_function &function;
   std::string error;
   bool is_over = false;
 
+  bool is_attached() const { return !function.is_free; }
   const home &where() const { return *state::where; }
   void raised() {
     const error_text said;
@@ -121,7 +123,7 @@ void *call_function(const xla_call &call, const element_function &function) {
   arrays over;
   const std::string error = over.read(call, function.over);
   if (!error.empty()) return fail(call, kXlaInvalid, function.name + ": " + error);
-  xla_end end;
+  xla_end end{function, {}};
   array_pass<xla_end> pass(over.plan, function.over, function.functions, function.callable.get(),
                            &end);
   const auto run = [&] { pass.run(over.data.data(), over.count, over.steps.data()); };

@@ -181,7 +181,9 @@ struct vector_call {
     steps[columns.size()] = self.result.size;
     args[columns.size()] = to.data + first * self.result.size;
     const auto dimension = static_cast<std::intptr_t>(count);
-    if (self.numbers->run(args, &dimension, steps) != 0) raised();
+    const int status = self.is_attached ? self.numbers->run(args, &dimension, steps)
+                                        : self.numbers->run_detached(args, &dimension, steps);
+    if (status != 0) raised();
   }
 
   void run_one() {

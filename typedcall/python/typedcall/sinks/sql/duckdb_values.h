@@ -22,7 +22,8 @@ namespace typedcall::python::duckdb {
 using converter = std::uint64_t (*)(const char *from, std::uint64_t first, std::uint64_t count,
                                     char *to);
 
-/// Not 0 where the element is out of range: no branch, so that compilers convert several at once.
+/// Not 0 where the element is out of range. Apart from typedcall/convert/int_range.h, whose
+/// comparison is a branch: without one compilers convert several at once.
 template <class From, class To>
 std::uint64_t convert_one(const char *from, char *to) {
   From value;

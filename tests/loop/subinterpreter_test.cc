@@ -1,0 +1,34 @@
+// Loops in a subinterpreter let the GIL go. A process of its own: PyGILState_Check(), which other
+// tests ask, says nothing once there was one.
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "tests/core/subinterpreter.h"
+#include "tests/loop/arrays.h"
+
+namespace loop_test {
+namespace {
+
+std::atomic<long> attached{0};
+double LookForState(double x) {
+  if (PyThreadState_GetDict() != nullptr) ++attached;
+  return x;
+}
+
+TEST(SubinterpreterTest, TheGilIsReleased) {
+  const typedcall_test::Subinterpreter inner;
+  ASSERT_TRUE(inner.Entered());
+  for (const std::uintptr_t flags :
+       {std::uintptr_t{PyNativeCallable_THREAD_SAFE}, std::uintptr_t{PyNativeCallable_ACQUIRES_GIL},
+        std::uintptr_t{0}}) {
+    const loop made = Make(&LookForState, flags);
+    Array<double> x(loop::detach_from), result(loop::detach_from);
+    attached = 0;
+    RunAll(made, loop::detach_from, x, result);
+    EXPECT_EQ(attached, flags == 0 ? loop::detach_from : 0) << flags;
+  }
+}
+
+}  // namespace
+}  // namespace loop_test
