@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 __all__ = ["ABI_MASK", "FLAGS", "HANDLED", "MANDATORY_MASK", "TYPE_CODES", "WHY_NOTHING", "TypedFunction", "answers",
-           "are_equivalent", "describe", "entries", "find", "kept_by", "parse_signature", "rank", "select", "tag", "untag"]
+           "are_equivalent", "describe", "entries", "find", "in_order", "kept_by", "parse_signature", "rank", "select", "tag", "untag"]
 
 #: Why nothing is offered.
 WHY_NOTHING = ("this installation of typedcall has no extension module, as wheels for 64-bit Linux have (this is "
@@ -214,6 +214,11 @@ def kept_by(callable: Any, /) -> None:
 
 def rank(kind: str, letters: str, /) -> int | None:
     """See typedcall/overload_choice.h: here is nothing to choose among."""
+    raise TypeError(WHY_NOTHING)
+
+
+def in_order(ranks: bytes, rows: int, /) -> list[int]:
+    """See typedcall/calling/choose.h: here is nothing to choose among."""
     raise TypeError(WHY_NOTHING)
 
 

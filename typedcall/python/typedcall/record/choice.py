@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable, NamedTuple
 
-from typedcall.record.codes import kind_of, range_of, rank
+from typedcall.record.codes import in_order, kind_of, range_of, rank
 
 __all__ = ["Kind", "Step", "makes_floating", "steps", "steps_of_kinds"]
 
@@ -51,8 +51,6 @@ def steps(overloads: list[list[str]], given: list[Any], ranges: list[tuple[int, 
     """The overloads, each the letters of its parameters, that suit what is given, of which `ranges` has all ints that may
     be. They are in the order in which the boxed call tries them, up to one that takes all values; an int that one
     overload is too narrow for is not made floating by another."""
-    from typedcall.native._native import in_order
-
     suited, ranks = [], b""
     for at, letters in enumerate(overloads):
         if len(letters) != len(given):

@@ -15,6 +15,7 @@ try:
         answers,
         are_equivalent,
         describe,
+        in_order,
         parse_signature,
         rank,
     )
@@ -31,6 +32,7 @@ except ModuleNotFoundError as error:  # one that is there and cannot be loaded i
         answers,
         are_equivalent,
         describe,
+        in_order,
         parse_signature,
         rank,
     )
@@ -40,7 +42,7 @@ else:
 
 __all__ = [
     "ABI_MASK", "CODES", "Code", "FLAGS", "HANDLED", "MANDATORY_MASK", "WHY_NOTHING", "answers", "are_equivalent",
-    "c_letters", "describe", "has_error_value", "is_buffer", "is_const", "is_place", "kind_of", "letters_for",
+    "c_letters", "describe", "has_error_value", "in_order", "is_buffer", "is_const", "is_place", "kind_of", "letters_for",
     "parse_signature", "pointee", "range_of", "rank",
 ]
 
