@@ -171,6 +171,16 @@ class Ufuncs(unittest.TestCase):
                              set(typedcall.ufunc(mine, "mine").types))
         typedcall.untag(mine)
 
+    def test_what_falls_back(self):
+        def any_int(x):
+            return x % 1000
+
+        entry = typedcall.entries(functions.positive_i)[0]
+        typedcall.tag(any_int, "i&i->i", entry.address, flags=entry.flags)
+        self.addCleanup(typedcall.untag, any_int)
+        made = typedcall.ufunc(any_int, "any_int")
+        self.assertEqual(made([5, -1, 2**40 + 5, 8] * 300).tolist(), [5, 999, 781, 8] * 300)
+
     def test_in_threads(self):
         numpy = self.numpy
         made = typedcall.ufunc(functions.larger_i)
