@@ -5,8 +5,8 @@
 #include "typedcall/native_callable.h"
 
 int main(void) {
-  return PyCustomSlot_IsValidID(PyCustomSlot_ID_NATIVECALLABLE) &&
-                 PyNativeCallable_FlagsAreUsable(PyNativeCallable_PURE)
+  return PyCustomSlot_IsValidID(PyCustomSlot_ID_NATIVECALLABLE) != 0 &&
+                 PyNativeCallable_FlagsAreUsable(PyNativeCallable_PURE) != 0
              ? 0
              : 1;
 }
