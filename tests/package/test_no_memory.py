@@ -217,14 +217,14 @@ class WithoutMemory(unittest.TestCase):
             address, "double (double, int __pyx_skip_dispatch)")}
         sys.modules["other"] = other
         other.one = one = Callable()
-        sweep(lambda: typedcall.tag_pyx_capi(other), errors=TypeError)  # not of this module
+        # Before 3.11 each frame that an exception leaves without memory takes one of CPython's sixteen spare
+        # MemoryErrors, and the seventeenth ends the process: reading C text is as deep.
+        onwards = sys.version_info >= (3, 11)
+        sweep(lambda: typedcall.tag_pyx_capi(other), errors=TypeError, onwards=onwards)  # not of this module
         one.__module__, one.__name__ = "other", "one"
         assert typedcall.tag_pyx_capi(other) == ["one"]
         typedcall.untag(one)
-        # Before 3.11 each frame that an exception leaves without memory takes one of CPython's sixteen spare
-        # MemoryErrors, and the seventeenth ends the process: reading C text is as deep.
-        sweep(lambda: typedcall.tag_pyx_capi(other), lambda result: typedcall.untag(one),
-              onwards=sys.version_info >= (3, 11))
+        sweep(lambda: typedcall.tag_pyx_capi(other), lambda result: typedcall.untag(one), onwards=onwards)
         """)
 
     @NO_FUNCTIONS_MADE  # choosing an entry makes generators
