@@ -28,15 +28,23 @@ SETTINGS = {
 }
 
 
+def unit_of(value, unit):
+    """(scale, name) of the unit that a value is shown in."""
+    names = {"s": ((1, "s"), (1e-3, "ms"), (1e-6, "us")), "ns": ((1e6, "ms"), (1e3, "us")),
+             "bytes": ((1e6, "MB"), (1e3, "kB"))}
+    return next(((scale, name) for scale, name in names[unit] if value >= scale), (1, unit))
+
+
+def number(value):
+    """"0.97", "13.0", "231", "2,980"."""
+    digits = 0 if value >= 99.5 else 1 if value >= 9.95 else 2
+    return f"{float(f'{value:.3g}'):,.0f}" if digits == 0 else f"{value:.{digits}f}"
+
+
 def amount(value, unit):
     """"31 ns", "2.4 s", "110 kB"."""
-    for scale, name in {"s": ((1, "s"), (1e-3, "ms"), (1e-6, "us")), "ns": ((1e6, "ms"), (1e3, "us")),
-                        "bytes": ((1e6, "MB"), (1e3, "kB"))}[unit]:
-        if value >= scale:
-            value, unit = value / scale, name
-            break
-    digits = 0 if value >= 99.5 else 1 if value >= 9.95 else 2
-    return f"{value:.{digits}f} {unit}"
+    scale, name = unit_of(value, unit)
+    return f"{number(value / scale)} {name}"
 
 
 def amounts(rows, unit):

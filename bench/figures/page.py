@@ -2,7 +2,7 @@
 the command of each."""
 
 import results
-from draw import amount
+from draw import number, unit_of
 
 BEGIN = "<!-- made by tools/figures from docs/figures/*.json: from here -->"
 END = "<!-- made by tools/figures: to here -->"
@@ -22,20 +22,23 @@ def run_line(file, first):
     busy = ", busy with other work" if machine["busy"] else ""
     quick = " (few rounds)" if file["quick"] else ""
     return (f"`{file['command']}`{quick}, {file['date']}: {machine['processor']}, {machine['cores']} cores, "
-            f"{machine['system']}{busy}. {versions}. [The results as JSON](figures/{file['topic']}.json).")
+            f"{machine['system']}{busy}. {versions}. [JSON](figures/{file['topic']}.json).")
 
 
-def cell(row, unit):
+def cell(row, found, scale):
     low, middle, high = row["ratio"]
+    value = number(row["value"][1] / scale)
+    if row["label"] == found["reference"]:
+        return value
     spread = "" if low == high else f" ({low:.3g}–{high:.3g})"
-    return f"{middle:.3g}{spread}, {amount(row['value'][1], unit)}"
+    return f"{middle:.3g}{spread}, {value}"
 
 
-def table(found):
+def table(found, scale):
     """Columns are the series, or the work."""
     columns = list(dict.fromkeys((row["series"], row["x"]) for row in found["rows"]))
     labels = list(dict.fromkeys(row["label"] for row in found["rows"]))
-    cells = {(row["label"], row["series"], row["x"]): cell(row, found["unit"])
+    cells = {(row["label"], row["series"], row["x"]): cell(row, found, scale)
              for row in found["rows"]}
     heads = [f"`{series}`" if x is None and "->" in series else series if x is None else f"{x:,}"
              for series, x in columns]
@@ -47,7 +50,7 @@ def table(found):
 
 
 def section(comparison, found, shown):
-    """One picture and its numbers. A note in `shown`, a set, is left out; others are added to it."""
+    """One picture and its numbers. Omits a command or note that is in `shown`, a set, and adds the others to it."""
     finding = results.finding(comparison.finding, found) or comparison.heading
     yield f"### {comparison.heading}"
     yield ""
@@ -55,19 +58,18 @@ def section(comparison, found, shown):
         yield f"![{finding}](figures/{comparison.name}.svg)"
         yield ""
     growing = f", by {comparison.x}" if comparison.x else ""
-    note = "" if comparison.note in shown else comparison.note
-    shown.add(note)
-    yield f"`{found['command']}`. {note}".strip()
+    parts = [part for part in (f"`{found['command']}`.", comparison.note) if part and part not in shown]
+    shown.update(parts)
     missing = {f"{label}: {reason}" for label, reason in found["missing"].items()}
     if not found["rows"]:
         missing = set(found["missing"].values())
-    for each in sorted(missing):
-        yield f"Not here: {each}."
+    lines = [" ".join(parts)] * bool(parts) + [f"Not here: {each}." for each in sorted(missing)]
+    yield from [*lines, ""] if lines else []
     if found["rows"]:
+        scale, unit = unit_of(min(row["value"][1] for row in found["rows"]), found["unit"])
+        yield f"<details><summary>Numbers ({unit}){growing}</summary>"
         yield ""
-        yield f"<details><summary>Numbers{growing}</summary>"
-        yield ""
-        yield from table(found)
+        yield from table(found, scale)
         yield ""
         yield "</details>"
     yield ""
