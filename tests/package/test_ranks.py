@@ -1,5 +1,6 @@
 """How well a kind of value suits a parameter, as the extension module's table has it: what docs/ABI.md, 8.7, says in
 matrix_choice.py, which knows nothing of the table, for all kinds and all types."""
+import contextlib
 import pathlib
 import random
 import unittest
@@ -17,7 +18,7 @@ VALUES = {
     "ARRAY": ("made(object, '__index__', '__len__')()", "made(bytes, '__index__')()"),
     "FLOAT": ("0.5", "float('inf')"),
     "FLOAT_SUBCLASS": ("made(float)(0.5)", "made(float, '__index__')(0.5)"),
-    "HAS_FLOAT": ("made(object, '__float__')()", "made(object, '__float__', '__complex__')()"),
+    "HAS_FLOAT": ("made(object, '__float__')()", "made(object, '__float__', '__complex__')()", "made(bytes, '__float__')()"),
     "COMPLEX": ("1j", "1 + 0j"),
     "COMPLEX_SUBCLASS": ("made(complex)(1j)", "made(complex, '__float__', '__index__')(1j)"),
     "HAS_COMPLEX": ("made(object, '__complex__')()",),
@@ -114,15 +115,48 @@ class Order(unittest.TestCase):
 
 class Wrappers(unittest.TestCase):
     def test_they_choose_by_these_ranks(self):
-        functions = support.build("narrow_functions")
-        sets = {"int_or_float": "id", "float_or_int": "di", "char_or_long": "bl", "three": "Lbd", "two_floats": "fd"}
-        for name, letters in sets.items():
+        narrow, functions = support.build("narrow_functions"), support.build("overload_functions")
+        for function, letters in ((narrow.int_or_float, "id"), (narrow.float_or_int, "di"), (narrow.char_or_long, "bl"),
+                                  (narrow.three, "Lbd"), (narrow.two_floats, "fd"), (functions.kind, (["d"], ["Zd"], ["O"]))):
             for expression in (each for expressions in VALUES.values() for each in expressions):
                 value = eval(expression, {"made": made})
-                with self.subTest(name, value=expression):
+                with self.subTest(function.__name__, value=expression):
                     try:
                         expected = matrix_choice.choose(letters, (value,))
                     except matrix_choice.NoOverload as error:
-                        self.assertRaises(error.kind, getattr(functions, name), value)
+                        self.assertRaises(error.kind, function, value)
                     else:
-                        self.assertEqual(getattr(functions, name)(value), expected)
+                        self.assertEqual(function(value), expected)
+
+    def test_methods_that_a_class_gets_and_loses(self):
+        functions = support.build("narrow_functions")
+        for base, either in ((object, [0, 1]), (bytes, [0, 0])):  # bytes has a length, so that it suits both alike
+            class Number(base):
+                pass
+
+            def choices():
+                for function in (functions.int_or_float, functions.float_or_int):
+                    with contextlib.suppress(TypeError):
+                        yield function(Number())
+
+            self.assertEqual([*choices()], [], base)
+            Number.__float__ = lambda self: 7.0
+            self.assertEqual([*choices()], [1, 0], base)
+            Number.__index__ = lambda self: 7
+            self.assertEqual([*choices()], either, base)
+            del Number.__float__
+            self.assertEqual([*choices()], either, base)
+            del Number.__index__
+            self.assertEqual([*choices()], [], base)
+
+    def test_a_float_that_an_int_gets(self):
+        def too_large(self):
+            raise OverflowError("my own")
+
+        class Number(int):
+            pass
+
+        two_floats = support.build("narrow_functions").two_floats
+        self.assertEqual(two_floats(Number(7)), 0)
+        Number.__float__ = too_large
+        self.assertRaisesRegex(OverflowError, "my own", two_floats, Number(7))

@@ -147,7 +147,7 @@ TYPEDCALL_OUT_OF_LINE inline bool double_from_object(PyObject *object, double *v
     return true;
   }
 #ifdef PYPY_VERSION
-  const object_ref number = number_of(object, "__float__");
+  const object_ref number = number_of(object, float_method);
   object = number.get();
   if (object == nullptr) return false;
 #endif
@@ -186,7 +186,7 @@ TYPEDCALL_IN_LINE inline bool integer_from_python(PyObject *object, T *value) {
 template <class T>
 bool complex_from_python(PyObject *object, T *value) {
 #ifdef PYPY_VERSION
-  const object_ref number = number_of(object, "__complex__");
+  const object_ref number = number_of(object, complex_method);
   object = number.get();
   if (object == nullptr) return false;
 #endif

@@ -25,28 +25,47 @@ inline bool is_numpy_bool(const PyTypeObject *type) {
 }
 
 #ifdef PYPY_VERSION
-// The slots of classes in Python say nothing there: nb_index is never set, the lengths always are.
-inline bool has_index(PyObject *object) { return PyIndex_Check(object) != 0; }
-inline bool has_method(PyTypeObject *type, const char *name) {
-  const object_ref text = object_ref::steal(PyUnicode_FromString(name));
-  if (!text) PyErr_Clear();
-  return text && _PyType_Lookup(type, text.get()) != nullptr;
+// The slots of classes in Python say nothing there. Some are never set (up to 7.3.11 nb_index;
+// those of numbers in subclasses of bytes), some always are (the lengths; before 2024 nb_float),
+// and none changes after C code has seen the class.
+// The names are made once: that costs more than the look-up.
+inline PyObject *method_of(PyTypeObject *type, PyObject *name) {
+  if (name == nullptr) PyErr_Clear();
+  return name != nullptr ? _PyType_Lookup(type, name) : nullptr;
 }
-inline bool has_length(PyTypeObject *type) { return has_method(type, "__len__"); }
+inline PyObject *float_method(PyTypeObject *type) {
+  static PyObject *const name = PyUnicode_FromString("__float__");
+  return method_of(type, name);
+}
+inline PyObject *complex_method(PyTypeObject *type) {
+  static PyObject *const name = PyUnicode_FromString("__complex__");
+  return method_of(type, name);
+}
+inline bool has_index(PyTypeObject *type) {
+  static PyObject *const name = PyUnicode_FromString("__index__");
+  return method_of(type, name) != nullptr;
+}
+inline bool has_length(PyTypeObject *type) {
+  static PyObject *const name = PyUnicode_FromString("__len__");
+  return method_of(type, name) != nullptr;
+}
 /// What PyFloat_AsDouble() and PyComplex_AsCComplex() take, which ask for `__index__` from PyPy 8
 /// on only. `first`: the method that they ask for first. Null with an exception.
-inline object_ref number_of(PyObject *object, const char *first) {
+inline object_ref number_of(PyObject *object, PyObject *(*first)(PyTypeObject *)) {
   PyTypeObject *type = Py_TYPE(object);
-  const bool is_index = has_index(object) && !PyLong_Check(object) && !has_method(type, first) &&
-                        !has_method(type, "__float__");
+  const bool is_index = PYPY_VERSION_NUM < 0x08000000 && type != &PyComplex_Type &&
+                        !PyLong_Check(object) && has_index(type) && first(type) == nullptr &&
+                        float_method(type) == nullptr;
   return is_index ? object_ref::steal(PyNumber_Index(object)) : object_ref::borrow(object);
 }
 #else
-inline bool has_index(PyObject *object) {
-  const PyNumberMethods *number = Py_TYPE(object)->tp_as_number;
-  return number != nullptr && number->nb_index != nullptr;
+inline unaryfunc float_method(const PyTypeObject *type) {
+  return type->tp_as_number != nullptr ? type->tp_as_number->nb_float : nullptr;
 }
-inline bool has_length(PyTypeObject *type) {
+inline bool has_index(const PyTypeObject *type) {
+  return type->tp_as_number != nullptr && type->tp_as_number->nb_index != nullptr;
+}
+inline bool has_length(const PyTypeObject *type) {
   return (type->tp_as_sequence != nullptr && type->tp_as_sequence->sq_length != nullptr) ||
          (type->tp_as_mapping != nullptr && type->tp_as_mapping->mp_length != nullptr);
 }
@@ -64,16 +83,15 @@ TYPEDCALL_OUT_OF_LINE inline PyNativeGiven kind_of_other(PyObject *object) {
   // Subclasses of float and complex have an absolute value: for most other objects no MRO is
   // walked.
   const PyNumberMethods *number = type->tp_as_number;
-  const bool is_integer = has_index(object);
-  const bool has_float = number != nullptr && number->nb_float != nullptr;
-  if (!is_integer && !has_float && (number == nullptr || number->nb_absolute == nullptr)) {
-    return PyNativeGiven_OTHER;
+  if (number != nullptr && number->nb_absolute != nullptr) {
+    if (PyComplex_CheckExact(object)) return PyNativeGiven_COMPLEX;
+    if (PyFloat_Check(object)) return PyNativeGiven_FLOAT_SUBCLASS;
+    if (PyComplex_Check(object)) return PyNativeGiven_COMPLEX_SUBCLASS;
   }
-  if (PyComplex_CheckExact(object)) return PyNativeGiven_COMPLEX;
-  if (PyFloat_Check(object)) return PyNativeGiven_FLOAT_SUBCLASS;
-  if (PyComplex_Check(object)) return PyNativeGiven_COMPLEX_SUBCLASS;
+  const bool is_integer = has_index(type);
+  if (!is_integer && float_method(type) == nullptr) return PyNativeGiven_OTHER;
   if (is_numpy_bool(type)) return PyNativeGiven_BOOL;
-  if (!is_integer) return has_float ? PyNativeGiven_HAS_FLOAT : PyNativeGiven_OTHER;
+  if (!is_integer) return PyNativeGiven_HAS_FLOAT;
   return has_length(type) ? PyNativeGiven_ARRAY : PyNativeGiven_INT;
 }
 

@@ -25,13 +25,12 @@ inline outcome out_of_range() {
 // Not in line: one serves all wrappers. Asks in PyFloat_AsDouble's order, step by step, because it
 // does not say whether an OverflowError is its own or __float__'s.
 TYPEDCALL_OUT_OF_LINE inline outcome overloaded_double(PyObject *object, double *value) {
-  const PyNumberMethods *number = Py_TYPE(object)->tp_as_number;
-  const auto own_float = number != nullptr ? number->nb_float : nullptr;
-  const bool is_plain = own_float == PyLong_Type.tp_as_number->nb_float && PyLong_Check(object);
-  if (is_plain || PyFloat_Check(object)) {
+  PyTypeObject *type = Py_TYPE(object);
+  if (PyLong_CheckExact(object) || PyFloat_Check(object) ||
+      (PyLong_Check(object) && float_method(type) == float_method(&PyLong_Type))) {
     return double_from_object(object, value) ? outcome::converted : out_of_range();
   }
-  if (own_float != nullptr) {
+  if (float_method(type) != nullptr) {
     return double_from_object(object, value) ? outcome::converted : outcome::raised;
   }
   const object_ref integer = object_ref::steal(PyNumber_Index(object));

@@ -4,6 +4,7 @@
 #include "typedcall/provider.h"
 
 // Behind Python.h.
+#include <complex>
 #include <type_traits>
 
 namespace {
@@ -36,6 +37,11 @@ template <class A>
 constexpr auto one = &sum<A>;
 template <class A, class B>
 constexpr auto two = &sum<A, B>;
+
+// Which of the overloads for a float, a complex number and any object was called.
+long float_kind(double) noexcept { return 0; }
+long complex_kind(std::complex<double>) noexcept { return 1; }
+long object_kind(PyObject *) noexcept { return 2; }
 
 using typedcall::def;
 
@@ -72,6 +78,7 @@ typedcall::method_table methods{
     // The first is as good as the others by its worst argument, and better in none.
     def<two<double, double>, two<int, double>, two<double, int>, two<long, double>>(
         "of dd id di ld"),
+    def<float_kind, complex_kind, object_kind>("kind"),
 };
 
 }  // namespace
