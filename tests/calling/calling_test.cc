@@ -83,6 +83,7 @@ TEST(Take, TextsAndElements) {
   EXPECT_EQ(outcome_of(given::text(text, 1), "s"), taken::yes);
   EXPECT_EQ(outcome_of(given::text("\xff", 1), "*s"), taken::no);
   EXPECT_EQ(outcome_of(given::text(nullptr, 0), "s"), taken::no);
+  EXPECT_EQ(outcome_of(given::text(text, 1), "&s"), taken::no);
   EXPECT_EQ(outcome_of(given::bytes(text, 3), "s"), taken::no);
   EXPECT_EQ(outcome_of(given::bytes(text, 3), "*kB", out), taken::yes);
   EXPECT_EQ(out[1].get<std::int64_t>(), 3);

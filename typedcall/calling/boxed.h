@@ -29,8 +29,8 @@ inline object_ref box(const given &value) {
     case PyNativeGiven_FLOAT:
       return object_ref::steal(PyFloat_FromDouble(bits.get<double>()));
     case PyNativeGiven_STR:
-      return object_ref::steal(PyUnicode_DecodeUTF8(bits.get<const char *>(),
-                                                    static_cast<Py_ssize_t>(value.size), nullptr));
+      return object_ref::steal(
+          PyUnicode_DecodeUTF8(value.utf8(), static_cast<Py_ssize_t>(value.size), nullptr));
     default:
       if (value.element_size != 1) return object_ref::steal(PyErr_NoMemory());
       return object_ref::steal(

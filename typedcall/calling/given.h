@@ -67,6 +67,9 @@ struct given {
   }
   bool is_no_text() const { return kind == PyNativeGiven_OTHER && element_size == 0 && bits != 0; }
 
+  /// Returns the UTF-8 of a STR, `size` bytes.
+  const char *utf8() const { return native_value{bits}.get<const char *>(); }
+
   bool is_int() const { return kind == PyNativeGiven_BOOL || kind == PyNativeGiven_INT; }
   /// BOOL and INT: as a double, as Python rounds it.
   double as_real() const {

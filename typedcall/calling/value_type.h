@@ -18,7 +18,7 @@ inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
 
 /// `size` and `kind` are those of what is passed, of a pointer for a buffer, `element_size` and
-/// `element` those of what it points to.
+/// `element` those of what it points to. `is_text`: Python has a str for it.
 struct value_type {
   TYPEDCALL_OUT_OF_LINE explicit value_type(PyNativeType asked)
       : type(asked),
@@ -27,7 +27,7 @@ struct value_type {
         element_size(static_cast<unsigned char>(PyNativeCode_Size(asked.code))),
         is_buffer(PyNativeType_IsBuffer(asked) != 0),
         is_double(asked.code == PyNativeType_DOUBLE && !asked.is_pointer),
-        is_text(asked.code == PyNativeType_STRING),
+        is_text(PyNativeChoice_Rank(ranks, PyNativeGiven_STR) == PyNativeRank_EXACT),
         is_bytes(is_buffer && asked.code == PyNativeType_UCHAR && PyNativeType_IsConst(asked) != 0),
         loses_digits(PyNativeChoice_LosesDigits(asked) != 0),
         kind(PyNativeType_Kind(asked)),

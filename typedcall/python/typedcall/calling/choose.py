@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator
 from typing import Any, Callable
 
 from typedcall.calling.api import entries
-from typedcall.record.codes import WHY_NOTHING
+from typedcall.record.codes import CODES, WHY_NOTHING, rank
 from typedcall.record.records import HANDLED, Entry, Flags, matching, parse_signature, row_of
 from typedcall.sources import why_not
 from typedcall.tools.foreign import is_unbound, name_of
@@ -20,8 +20,10 @@ __all__ = ["NUMBERS", "VALUES", "extension_of", "is_alone", "nothing_offered", "
 _RAISES = Flags.MAY_RAISE | Flags.RETURNS_STATUS
 #: The arguments for which runtimes with types of their own have values, all of them.
 NUMBERS = frozenset("?bBhHiIlLqQnNfd")
-VALUES = NUMBERS | {"s", "*s", "*kB"}
-_RESULTS = NUMBERS | {"s", "v"}
+# What a str suits exactly. Without the extension module there are no ranks, and there is nothing to call.
+_TEXTS = {letters for letters in CODES if not WHY_NOTHING and rank("STR", letters) == 1}
+VALUES = NUMBERS | _TEXTS | {"*s", "*kB"}
+_RESULTS = NUMBERS | _TEXTS | {"v"}
 
 
 def offered(function: Any) -> list[Entry]:

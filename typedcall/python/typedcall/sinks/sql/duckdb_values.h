@@ -251,7 +251,7 @@ struct results {
     const given value = calling::given_of(type, place);
     if (value.is_no_text()) return "UnicodeDecodeError: the result is no UTF-8";
     if (value.kind == PyNativeGiven_STR) {
-      library.vector_assign_string(vector, row, native_value{value.bits}.get<const char *>(),
+      library.vector_assign_string(vector, row, value.utf8(),
                                    static_cast<std::uint64_t>(value.size));
     } else {
       set_null(row);

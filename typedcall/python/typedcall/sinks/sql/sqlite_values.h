@@ -36,9 +36,8 @@ __attribute__((noinline)) inline void give_other(api_table &api, sqlite3_context
     case PyNativeGiven_FLOAT:
       return api.result_double(context, bits.get<double>());
     case PyNativeGiven_STR:
-      return api.result_text64(context, bits.get<const char *>(),
-                               static_cast<sqlite3_uint64>(value.size), SQLITE_TRANSIENT,
-                               SQLITE_UTF8);
+      return api.result_text64(context, value.utf8(), static_cast<sqlite3_uint64>(value.size),
+                               SQLITE_TRANSIENT, SQLITE_UTF8);
     default:  // NULL, as the result is already
       if (value.is_no_text()) {
         api.result_error(context, "UnicodeDecodeError: the result is no UTF-8", -1);

@@ -198,8 +198,7 @@ inline int give(const tvm_api &api, const value_type &type, const void *place, t
   }
   const given value = calling::given_of(type, place);
   if (value.kind == PyNativeGiven_STR) {
-    const tvm_bytes bytes = {native_value{value.bits}.get<const char *>(),
-                             static_cast<std::size_t>(value.size)};
+    const tvm_bytes bytes = {value.utf8(), static_cast<std::size_t>(value.size)};
     return api.make_text(&bytes, to);
   }
   if (value.is_no_text()) return api.fail("ValueError", "the result is no UTF-8");
