@@ -53,7 +53,7 @@ class Code(NamedTuple):
     letters: str
     #: As C writes it: "double", "long double _Complex", "PyObject *".
     c_type: str
-    #: "void", "bool", "signed", "unsigned", "floating", "complex", "pointer", "string", "object".
+    #: The name of its PyNativeKind in small letters: "void", "signed", "floating".
     kind: str
     #: In bytes; 0 for "v".
     size: int

@@ -12,7 +12,7 @@ from typedcall.calling.api import tag
 from typedcall.calling.choose import offered
 from typedcall.record.c_text import c_text, c_types
 from typedcall.record.capsules import make_capsule, need_capsules
-from typedcall.record.codes import kind_of, pointee
+from typedcall.record.codes import CODES, kind_of, pointee
 from typedcall.record.records import HANDLED, Entry, Flags, parse_signature
 from typedcall.sources import cython_
 from typedcall.tools.foreign import (
@@ -50,14 +50,17 @@ _IN_SOURCE = {
 }
 # What Cython code has imported it keeps as a bare address, for ever.
 _exported: list[Entry] = []
+# The kinds whose types Cython can declare. Its bint is an int, C's bool is not.
+_KINDS = {"void", "signed", "unsigned", "floating", "complex", "pointer", "string", "object"}
 _ERRORS = {"signed": "except? -1", "unsigned": "except? -1", "floating": "except? -1"}
 
 
 def _is_declarable(entry: Entry) -> bool:
-    """Can a Cython declaration describe it? Cython's bint is an int, C's bool is not."""
+    """Can a Cython declaration describe it?"""
     arguments, result = parse_signature(entry.signature)
+    kinds = {CODES[pointee(each)].kind for each in [*arguments, result]}
     return (not entry.flags.asks(HANDLED & ~Flags.ERROR_IS_NEG_ZERO)
-            and entry.view().verdict in ("RESULT", "MAY_RAISE") and "?" not in map(pointee, [*arguments, result]))
+            and entry.view().verdict in ("RESULT", "MAY_RAISE") and kinds <= _KINDS)
 
 
 def _functions(module: ModuleType) -> dict[str, Entry]:

@@ -53,9 +53,8 @@ struct closure {
     wide_value made = {}, unneeded;
     self->run(args, &made);
     // libffi wants narrow integers as wide as a register.
-    const PyNativeKind kind = PyNativeType_Kind(type);
-    const bool is_integer =
-        kind == PyNativeKind_SIGNED || kind == PyNativeKind_UNSIGNED || kind == PyNativeKind_BOOL;
+    const PyNativePassed passed = PyNativeType_Passed(type);
+    const bool is_integer = passed == PyNativePassed_SIGNED || passed == PyNativePassed_UNSIGNED;
     if (is_integer && size < sizeof(ffi_arg)) {
       const native_value wide =
           typedcall::internal::load_element(type, reinterpret_cast<const char *>(&made), &unneeded);

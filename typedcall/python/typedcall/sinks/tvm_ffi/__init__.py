@@ -24,6 +24,8 @@ from typedcall.tools.parameters import by_position
 __all__ = ["function", "source"]
 
 _ARGUMENTS = VALUES | {each + letters for each in ("*", "*k") for letters in (*NUMBERS, "Zf", "Zd")}
+# The arguments that closure.h packs.
+_PACKED = NUMBERS | {"s", "*s", "*kB"}
 # In the order of `tvm_api` in values.h.
 _SYMBOLS = (
     "TVMFFIFunctionCall", "TVMFFIObjectIncRef", "TVMFFIObjectDecRef", "TVMFFIStringFromByteArray",
@@ -140,7 +142,7 @@ def source(f: Any, signature: str, *, flags: int = 0) -> Any:
         raise TypeError(f"a tvm_ffi.Function or the name of one is needed, not {show(f)}")
     arguments, result = parse_signature(signature)
     for letters in arguments:
-        if letters not in VALUES:
+        if letters not in _PACKED:
             raise ValueError(f"'{signature}': tvm-ffi's functions get no argument '{letters}' here")
     if result not in NUMBERS and result != "v":
         raise ValueError(
