@@ -15,9 +15,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// GNU's dialects count an __int128 among the integers.
 template <class T>
-constexpr bool is_int_or_bool = std::is_integral_v<T> && sizeof(T) <= sizeof(long long);
+constexpr bool is_int_or_bool = is_integer_type<T> || std::is_same_v<T, bool>;
 
 /// May a Given be passed where the native function takes an Own? As the wrapper takes what Python
 /// makes of it: no int from a float, no bool from an int, and no Python float holds a long double.
@@ -25,7 +24,7 @@ template <class Given, class Own>
 constexpr bool is_taken_for() {
   if constexpr (std::is_same_v<Given, Own>) {
     return true;
-  } else if constexpr (is_int<Own>) {
+  } else if constexpr (is_integer_type<Own>) {
     return is_int_or_bool<Given>;
   } else if constexpr (std::is_floating_point_v<Own>) {
     return is_int_or_bool<Given> ||
@@ -38,7 +37,7 @@ constexpr bool is_taken_for() {
 /// As Python gets it: ints and floats of any width.
 template <class Given>
 constexpr auto widened(Given value) {
-  if constexpr (is_int<Given>) {
+  if constexpr (is_integer_type<Given>) {
     using wide = std::conditional_t<std::is_signed_v<Given>, long long, unsigned long long>;
     return static_cast<wide>(value);
   } else if constexpr (std::is_floating_point_v<Given> && sizeof(Given) < sizeof(double)) {

@@ -278,6 +278,7 @@ static_assert(!Takes<long double, double> && !Takes<long double, float>);
 static_assert(!Takes<long, PyObject *> && Takes<PyObject *, PyObject *>);
 __extension__ using Int128 = __int128;
 static_assert(!Takes<Int128, int> && !Takes<Int128, double>, "what Python would get is cut off");
+static_assert(!Takes<char, int> && !Takes<wchar_t, double>, "no code, so no int of Python's");
 static_assert(!Takes<const char *, int> && !Takes<double *, float>);
 
 }  // namespace

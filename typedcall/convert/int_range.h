@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "typedcall/namespace.h"
+#include "typedcall/signature_of.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -27,13 +28,10 @@ constexpr bool is_in_range(Given value, bool is_signed, std::size_t bytes) {
   }
 }
 
-template <class T>
-constexpr bool is_int = std::is_integral_v<T> && !std::is_same_v<T, bool>;
-
 /// Is the number a value of that type? Only an int can be too large for one.
 template <class Own, class Given>
 constexpr bool has_room(Given value) {
-  if constexpr (is_int<Own> && std::is_integral_v<Given>) {
+  if constexpr (is_integer_type<Own> && std::is_integral_v<Given>) {
     return is_in_range(value, std::is_signed_v<Own>, sizeof(Own));
   } else {
     (void)value;

@@ -91,7 +91,7 @@ template <class From>
 converter from_widest(PyNativeType to) {
   return for_number(to, [](auto one) -> converter {
     using own = decltype(one);
-    if constexpr (std::is_floating_point_v<From> && internal::is_int<own>) {
+    if constexpr (std::is_floating_point_v<From> && internal::is_integer_type<own>) {
       return nullptr;
     } else {
       return &convert<From, own>;
