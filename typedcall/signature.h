@@ -9,13 +9,7 @@
 //     type      = code | "&" , [ "k" ] , code ;
 //     buffer    = "*" , [ "k" ] , element | "*s" ; two arguments in C, one in Python
 //     element   = code, but none of "P", "s", "O" ;
-//     code      = "?"                              bool
-//               | "b" | "h" | "i" | "l" | "q"      signed char, short, int, long, long long
-//               | "B" | "H" | "I" | "L" | "Q"      the same, unsigned
-//               | "n" | "N"                        Py_ssize_t, size_t
-//               | "f" | "d" | "g"                  float, double, long double
-//               | "Zf" | "Zd" | "Zg"               complex of these
-//               | "P" | "s" | "O" ;                void *, const char *, PyObject *
+//     code      = letters of PyNativeType_VALUE_LIST in typedcall/type_codes.h ;
 //
 // "&d" is `double *`, through which may be written; "&kd" is `const double *`. A pointer to a
 // pointer made with "&" is refused; write "P".

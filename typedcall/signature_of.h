@@ -123,10 +123,9 @@ constexpr PyNativeType native_type() {
   } else {
     static_assert(
         internal::has_code<value>,
-        "typedcall: this type has no signature code. There are codes for bool, the signed "
-        "and unsigned integers (not plain char), float, double, long double, C's complex types, "
-        "pointers to these and spans of these, void *, const char *, std::string_view and "
-        "PyObject *");
+        "typedcall: this type has no signature code. There are codes for the types in "
+        "PyNativeType_LIST of typedcall/type_codes.h (not for plain char), for pointers to these "
+        "and spans of these, and for std::string_view");
     return {PyNativeType_VOID, 0};
   }
 }

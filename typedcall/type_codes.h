@@ -91,6 +91,34 @@ typedef struct PyNativeType_ComplexLongDouble {
   X(VOID, "v", void, VOID)   \
   PyNativeType_VALUE_LIST(X)
 
+// The letters again, for PyTypedMethod_ENTRY: the preprocessor joins literals only, and only those
+// that a macro of that name stands for. A test compares them with the list.
+#define PyNativeType_Internal_TEXT_VOID "v"
+#define PyNativeType_Internal_TEXT_BOOL "?"
+#define PyNativeType_Internal_TEXT_SCHAR "b"
+#define PyNativeType_Internal_TEXT_UCHAR "B"
+#define PyNativeType_Internal_TEXT_SHORT "h"
+#define PyNativeType_Internal_TEXT_USHORT "H"
+#define PyNativeType_Internal_TEXT_INT "i"
+#define PyNativeType_Internal_TEXT_UINT "I"
+#define PyNativeType_Internal_TEXT_LONG "l"
+#define PyNativeType_Internal_TEXT_ULONG "L"
+#define PyNativeType_Internal_TEXT_LONGLONG "q"
+#define PyNativeType_Internal_TEXT_ULONGLONG "Q"
+#define PyNativeType_Internal_TEXT_SSIZE "n"
+#define PyNativeType_Internal_TEXT_SIZE "N"
+#define PyNativeType_Internal_TEXT_FLOAT "f"
+#define PyNativeType_Internal_TEXT_DOUBLE "d"
+#define PyNativeType_Internal_TEXT_LONGDOUBLE "g"
+#define PyNativeType_Internal_TEXT_CFLOAT "Zf"
+#define PyNativeType_Internal_TEXT_CDOUBLE "Zd"
+#define PyNativeType_Internal_TEXT_CLONGDOUBLE "Zg"
+#define PyNativeType_Internal_TEXT_POINTER "P"
+#define PyNativeType_Internal_TEXT_STRING "s"
+#define PyNativeType_Internal_TEXT_OBJECT "O"
+#define PyNativeType_Internal_TEXT_TO(NAME) "&" PyNativeType_Internal_TEXT_##NAME
+#define PyNativeType_Internal_TEXT_TO_CONST(NAME) "&k" PyNativeType_Internal_TEXT_##NAME
+
 /// What a code is called in C: PyNativeType_VOID, PyNativeType_BOOL, ..., dense from 0.
 /// Source: PyNativeType_LIST.
 #define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) PyNativeType_##NAME,

@@ -12,10 +12,7 @@
 //
 //   PyTypedMethod_DEFINE(f_typed, "f", PyTypedMethod_ENTRY(0, f_impl, DOUBLE, DOUBLE, LONG));
 //
-// The names are those of typedcall/type_codes.h, result first, as in C:
-//
-//   VOID BOOL SCHAR UCHAR SHORT USHORT INT UINT LONG ULONG LONGLONG ULONGLONG SSIZE SIZE
-//   FLOAT DOUBLE LONGDOUBLE CFLOAT CDOUBLE CLONGDOUBLE POINTER STRING OBJECT
+// The names are those of PyNativeType_LIST in typedcall/type_codes.h, result first, as in C.
 //
 // TO(DOUBLE) is `double *`, "&d" in the text, and TO_CONST(DOUBLE) `const double *`, "&kd". OBJECT
 // is `PyObject *`, POINTER `void *`, STRING `const char *`, SSIZE `Py_ssize_t`.
@@ -55,34 +52,6 @@
 /// pointer: the defaults are in front of that.
 #define PyTypedMethod_WITH_DEFAULTS_AND_PLACE(made, function, defaults, ...) \
   PyTypedMethod_Internal_MAKE(made, function, PLACED_, defaults, __VA_ARGS__)
-
-// The text of each code again, because the preprocessor can join literals only, and only what a
-// macro of that name stands for; a test holds it against the list.
-#define PyTypedMethod_Internal_TEXT_VOID "v"
-#define PyTypedMethod_Internal_TEXT_BOOL "?"
-#define PyTypedMethod_Internal_TEXT_SCHAR "b"
-#define PyTypedMethod_Internal_TEXT_UCHAR "B"
-#define PyTypedMethod_Internal_TEXT_SHORT "h"
-#define PyTypedMethod_Internal_TEXT_USHORT "H"
-#define PyTypedMethod_Internal_TEXT_INT "i"
-#define PyTypedMethod_Internal_TEXT_UINT "I"
-#define PyTypedMethod_Internal_TEXT_LONG "l"
-#define PyTypedMethod_Internal_TEXT_ULONG "L"
-#define PyTypedMethod_Internal_TEXT_LONGLONG "q"
-#define PyTypedMethod_Internal_TEXT_ULONGLONG "Q"
-#define PyTypedMethod_Internal_TEXT_SSIZE "n"
-#define PyTypedMethod_Internal_TEXT_SIZE "N"
-#define PyTypedMethod_Internal_TEXT_FLOAT "f"
-#define PyTypedMethod_Internal_TEXT_DOUBLE "d"
-#define PyTypedMethod_Internal_TEXT_LONGDOUBLE "g"
-#define PyTypedMethod_Internal_TEXT_CFLOAT "Zf"
-#define PyTypedMethod_Internal_TEXT_CDOUBLE "Zd"
-#define PyTypedMethod_Internal_TEXT_CLONGDOUBLE "Zg"
-#define PyTypedMethod_Internal_TEXT_POINTER "P"
-#define PyTypedMethod_Internal_TEXT_STRING "s"
-#define PyTypedMethod_Internal_TEXT_OBJECT "O"
-#define PyTypedMethod_Internal_TEXT_TO(NAME) "&" PyTypedMethod_Internal_TEXT_##NAME
-#define PyTypedMethod_Internal_TEXT_TO_CONST(NAME) "&k" PyTypedMethod_Internal_TEXT_##NAME
 
 // The C type of each code.
 #define PyTypedMethod_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
@@ -126,7 +95,7 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
 #define PyTypedMethod_Internal_FIRST_OF(first, ...) first
 #define PyTypedMethod_Internal_JOIN(a, b) PyTypedMethod_Internal_PASTE(a, b)
 #define PyTypedMethod_Internal_PASTE(a, b) a##b
-#define PyTypedMethod_Internal_LETTERS(name) PyTypedMethod_Internal_TEXT_##name
+#define PyTypedMethod_Internal_LETTERS(name) PyNativeType_Internal_TEXT_##name
 #define PyTypedMethod_Internal_TYPE(name) PyTypedMethod_Internal_TYPE_##name
 #define PyTypedMethod_Internal_TEXT(...)                     \
   PyTypedMethod_Internal_JOIN(PyTypedMethod_Internal_SPELL_, \

@@ -37,7 +37,7 @@ WRONG = [
 NOT_A_FUNCTION = (r"invalid type argument of unary|indirection requires pointer operand",
                   r"invalid .static_cast. from type|cannot cast from type 'int' to pointer type")
 NONE = [
-    ("scale", "DOUBLE, DOUBEL, LONG", ("PyTypedMethod_Internal_TEXT_DOUBEL",) * 2),
+    ("scale", "DOUBLE, DOUBEL, LONG", ("PyNativeType_Internal_TEXT_DOUBEL",) * 2),
     ("number", "INT", NOT_A_FUNCTION),
     # One more than are counted: a code stands where the count is expected.
     ("scale", "DOUBLE" + ", LONG" * 13, ("PyTypedMethod_Internal_(SPELL|PARAMETERS)_LONG",) * 2),
