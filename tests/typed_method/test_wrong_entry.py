@@ -39,8 +39,9 @@ NOT_A_FUNCTION = (r"invalid type argument of unary|indirection requires pointer 
 NONE = [
     ("scale", "DOUBLE, DOUBEL, LONG", ("PyNativeType_Internal_TEXT_DOUBEL",) * 2),
     ("number", "INT", NOT_A_FUNCTION),
-    # One more than are counted: a code stands where the count is expected.
-    ("scale", "DOUBLE" + ", LONG" * 13, ("PyTypedMethod_Internal_(SPELL|PARAMETERS)_LONG",) * 2),
+    # One more than are counted: a code stands where the count is expected. Clang shows the call's
+    # arguments first.
+    ("scale", "DOUBLE" + ", LONG" * 13, ("PyTypedMethod_Internal_EACH_LONG|PyTypedMethod_Internal_LETTERS",) * 2),
 ]
 
 
