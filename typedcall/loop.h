@@ -18,7 +18,6 @@
 #include "typedcall/calling.h"
 #include "typedcall/entry_view.h"
 #include "typedcall/gil.h"
-#include "typedcall/loop/element_fallback.h"
 #include "typedcall/loop/elements.h"
 #include "typedcall/loop/kernels.h"
 #include "typedcall/namespace.h"

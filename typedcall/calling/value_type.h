@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "typedcall/calling/utf8.h"
 #include "typedcall/convert/int_range.h"
 #include "typedcall/invoke/native_value.h"
 #include "typedcall/namespace.h"
@@ -16,6 +15,34 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
+
+/// Is it what Python decodes as UTF-8? For texts that others hand to C functions.
+inline bool is_utf8(const unsigned char *text, std::size_t size) {
+  std::size_t at = 0;
+  while (at < size) {
+    std::uint64_t eight;
+    if (size - at >= sizeof(eight)) {
+      std::memcpy(&eight, text + at, sizeof(eight));
+      if ((eight & UINT64_C(0x8080808080808080)) == 0) {
+        at += sizeof(eight);
+        continue;
+      }
+    }
+    const unsigned first = text[at++];
+    if (first < 0x80) continue;
+    const std::size_t more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
+    if (first < 0xC2 || first > 0xF4 || size - at < more) return false;
+    // Too long, a surrogate, or behind U+10FFFF.
+    const unsigned low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+    const unsigned high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+    if (text[at] < low || text[at] > high) return false;
+    for (std::size_t i = 1; i < more; ++i) {
+      if ((text[at + i] & 0xC0) != 0x80) return false;
+    }
+    at += more;
+  }
+  return true;
+}
 
 /// `size` and `kind` are those of what is passed, of a pointer for a buffer, `element_size` and
 /// `element` those of what it points to. `is_text`: Python has a str for it.

@@ -1,14 +1,19 @@
 // The inner loop for signatures that have none of their own: each element is loaded by its type
-// code, the invoker calls, the result is stored by its type code. Used by typedcall/loop.h.
+// code, the invoker calls, the result is stored by its type code; and the call of the Python
+// callable where the function falls back. Used by typedcall/loop.h.
 #ifndef TYPEDCALL_LOOP_ELEMENTS_H_
 #define TYPEDCALL_LOOP_ELEMENTS_H_
 
+#include "typedcall/boxed_call.h"
+// boxed_call.h comes first, because of Python.h.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
 #include "typedcall/calling.h"
+#include "typedcall/fallback.h"
+#include "typedcall/invoke/native_value.h"
 #include "typedcall/invoker.h"
 #include "typedcall/loop/kernels.h"
 #include "typedcall/namespace.h"
@@ -17,9 +22,23 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// The code of what a pointer is, for a pointer.
-constexpr int element_code(PyNativeType type) {
-  return type.is_pointer != 0 ? static_cast<int>(PyNativeType_POINTER) : type.code;
+template <class T>
+struct element_type {
+  using type = T;
+};
+
+/// Returns body(element_type<T>()) for the C type of a value; a typed pointer is a `void *`. Of no
+/// type it is what a default is.
+template <class Body>
+TYPEDCALL_IN_LINE inline auto with_element_type(PyNativeType type, const Body &body) {
+  switch (type.is_pointer != 0 ? static_cast<int>(PyNativeType_POINTER) : type.code) {
+#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) \
+  case PyNativeType_##NAME:                      \
+    return body(element_type<TYPE>());
+    PyNativeType_VALUE_LIST(TYPEDCALL_ROW)
+#undef TYPEDCALL_ROW
+  }
+  return decltype(body(element_type<int>()))();
 }
 
 template <class T>
@@ -37,15 +56,11 @@ native_value load_value(const char *from, wide_value *scratch) {
 }
 
 /// The element at `from` as an argument; one that does not fit is copied to `scratch`.
-inline native_value load_element(PyNativeType type, const char *from, wide_value *scratch) {
-  switch (element_code(type)) {
-#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) \
-  case PyNativeType_##NAME:                      \
-    return load_value<TYPE>(from, scratch);
-    PyNativeType_VALUE_LIST(TYPEDCALL_ROW)
-#undef TYPEDCALL_ROW
-  }
-  return {0};
+TYPEDCALL_IN_LINE inline native_value load_element(PyNativeType type, const char *from,
+                                                   wide_value *scratch) {
+  return with_element_type(type, [&](auto element) {
+    return load_value<typename decltype(element)::type>(from, scratch);
+  });
 }
 
 /// Stores a result that is no object: the low bytes of `result`, or what is in `scratch`.
@@ -165,6 +180,113 @@ std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyOb
   held.release();
   return i;
 }
+
+template <class T>
+PyObject *box_loaded(native_value value) {
+  if constexpr (std::is_same_v<T, PyObject *>) {
+    return object_ref::borrow(value.get<PyObject *>()).release();
+  } else if constexpr (sizeof(T) > sizeof(native_value)) {
+    T wide;
+    std::memcpy(&wide, value.get<const void *>(), sizeof(wide));
+    return to_python(wide);
+  } else {
+    return to_python(value.get<T>());
+  }
+}
+
+template <class T>
+bool unbox_result(PyObject *object, wide_value *to) {
+  if constexpr (std::is_same_v<T, PyObject *>) {
+    Py_INCREF(object);
+    std::memcpy(to, &object, sizeof(object));
+    return true;
+  } else if constexpr (is_convertible_type<T>) {
+    T value{};
+    if (!from_python(object, &value)) return false;
+    std::memcpy(to, &value, sizeof(value));
+    return true;
+  } else {
+    PyErr_SetString(PyExc_TypeError,
+                    "typedcall: the Python callable was called in a loop, and its result is no "
+                    "number");
+    return false;
+  }
+}
+
+/// A new reference to the value of an argument, or NULL with an exception.
+inline PyObject *box_element(PyNativeType type, native_value value) {
+  return with_element_type(
+      type, [&](auto element) { return box_loaded<typename decltype(element)::type>(value); });
+}
+
+inline bool unbox_element(PyNativeType type, PyObject *object, wide_value *to) {
+  if (type.code == PyNativeType_VOID) return true;
+  return with_element_type(type, [&](auto element) {
+    return unbox_result<typename decltype(element)::type>(object, to);
+  });
+}
+
+/// Calls `callee` with `values`, which do not include self; a buffer, of which it gets a copy, is
+/// two of them. `buffers` are as many as there are arguments, or null. False with an exception.
+inline bool call_with(const python_callable &callee, const element_plan &plan,
+                      const native_value *values, copied_buffer *buffers, wide_value *result) {
+  boxed_arguments<most_arguments> boxed;
+  const std::size_t count = plan.inputs.size();
+  for (std::size_t i = 0; i < count; ++i, ++values) {
+    const PyNativeType type = plan.inputs[i];
+    if (PyNativeType_IsBuffer(type) == 0) {
+      if (!boxed.add(box_element(type, *values))) return false;
+    } else if (!boxed.add(box_buffer(buffers, count, i))) {
+      return false;
+    } else {
+      ++values;
+    }
+  }
+  const object_ref returned = boxed.call(callee);
+  for (std::size_t i = 0; buffers != nullptr && i < count; ++i) finish_buffer(buffers[i]);
+  return returned && unbox_element(plan.output, returned.get(), result);
+}
+
+TYPEDCALL_RARE inline bool call_with_copies(const python_callable &callee, const element_plan &plan,
+                                            const native_value *values, wide_value *result) {
+  copied_buffer buffers[most_arguments];
+  const native_value *next = values;
+  for (std::size_t i = 0; i < plan.inputs.size(); ++i, ++next) {
+    const PyNativeType type = plan.inputs[i];
+    if (PyNativeType_IsBuffer(type) == 0) continue;
+    const auto *const data = (next++)->get<const void *>();
+    buffers[i].parts = {type, data, next->get<std::size_t>()};
+  }
+  return call_with(callee, plan, values, buffers, result);
+}
+
+/// Calls the Python callable with what a C function gets. False with an exception. GIL: held; one
+/// that is pending already is left, and nothing is called.
+TYPEDCALL_RARE inline bool call_element(const python_callable &callee, const element_plan &plan,
+                                        const native_value *values, wide_value *result) {
+  if (PyErr_Occurred() != nullptr) return false;
+  return plan.has_buffers() ? call_with_copies(callee, plan, values, result)
+                            : call_with(callee, plan, values, nullptr, result);
+}
+
+/// For loops that hold objects, or whose function may fall back.
+struct element_fallback {
+  bool holds = false;
+  const callable_at_home *callee = nullptr;
+  /// What the loop has let go of; null: the thread may be attached or not.
+  PyThreadState *detached = nullptr;
+
+  bool operator()(const element_plan &plan, const native_value *values, wide_value *result) const {
+    const calling::outcome found = calling::settle(plan.verdict);
+    if (found != calling::outcome::none) return found == calling::outcome::value;
+    const auto call = [&](bool) { return call_element(*callee, plan, values, result); };
+    if (detached == nullptr) return callee->attached(call);
+    restore_thread(detached);
+    const bool is_done = run_python([&] { return call(true); });
+    PyEval_SaveThread();
+    return is_done;
+  }
+};
 
 }  // namespace internal
 }  // namespace TYPEDCALL_LAYOUT

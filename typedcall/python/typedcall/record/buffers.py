@@ -11,7 +11,7 @@ __all__ = ["fits_buffer", "formats_of"]
 
 @functools.cache
 def formats_of(letters: str) -> frozenset[str]:
-    """The formats of its elements, whose size counts besides. typedcall/convert/buffer_format.h does
+    """The formats of its elements, whose size counts besides. typedcall/convert/pointer.h does
     the same: the marks say that the bytes are in this machine's order."""
     code = CODES[pointee(letters)]
     same = [each.letters for each in CODES.values() if each.kind == code.kind]
