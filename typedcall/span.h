@@ -182,36 +182,39 @@ inline constexpr bool is_text_buffer<span<const char>> = true;
 
 template <class... T>
 struct type_list {};
+template <class... A, class... B>
+constexpr type_list<A..., B...> operator+(type_list<A...>, type_list<B...>) {
+  return {};
+}
 
-/// R(A...) as C has it: a buffer is two parameters, the pointer and the count. A struct of two
-/// words is not: once registers run out it is passed otherwise.
-template <class R, class Done, class... Rest>
-struct type_in_c;
-template <class R, class... Done>
-struct type_in_c<R, type_list<Done...>> {
-  using type = R(Done...);
+/// A parameter as C has it: a buffer is two, the pointer and the count. A struct of two words is
+/// not: once registers run out it is passed otherwise.
+template <class T, bool = is_buffer<T>>
+struct one_in_c {
+  using type = type_list<T>;
 };
-template <bool is_buffer, class R, class Done, class First, class... Rest>
-struct next_in_c;
-template <class R, class... Done, class First, class... Rest>
-struct next_in_c<false, R, type_list<Done...>, First, Rest...>
-    : type_in_c<R, type_list<Done..., First>, Rest...> {};
-template <class R, class... Done, class First, class... Rest>
-struct next_in_c<true, R, type_list<Done...>, First, Rest...>
-    : type_in_c<R, type_list<Done..., typename buffer_of<First>::element *, std::intptr_t>,
-                Rest...> {};
-template <class R, class... Done, class First, class... Rest>
-struct type_in_c<R, type_list<Done...>, First, Rest...>
-    : next_in_c<is_buffer<First>, R, type_list<Done...>, First, Rest...> {};
+template <class T>
+struct one_in_c<T, true> {
+  using type = type_list<typename buffer_of<T>::element *, std::intptr_t>;
+};
+template <class... A>
+constexpr auto all_in_c(type_list<A...> all) {
+  if constexpr ((is_buffer<A> || ...)) {
+    return (type_list<>() + ... + typename one_in_c<A>::type());
+  } else {
+    return all;
+  }
+}
 
-template <bool has_buffers, class R, class... A>
-struct function_in_c {
+template <class R, class Parameters>
+struct function_of;
+template <class R, class... A>
+struct function_of<R, type_list<A...>> {
   using type = R(A...);
 };
+/// R(A...) as C has it.
 template <class R, class... A>
-struct function_in_c<true, R, A...> : type_in_c<R, type_list<>, A...> {};
-template <class R, class... A>
-using c_function = typename function_in_c<(is_buffer<A> || ...), R, A...>::type;
+using c_function = typename function_of<R, decltype(all_in_c(type_list<A...>()))>::type;
 
 /// function(values...), with each buffer as a pointer and a count. `Count` of them, the first ones,
 /// are still to be looked at, and go behind the others then.

@@ -27,19 +27,10 @@ constexpr bool is_complex_part =
 
 /// C's complex type with such parts.
 template <class Part>
-struct c_complex;
-template <>
-struct c_complex<float> {
-  using type = PyNativeType_ComplexFloat;
-};
-template <>
-struct c_complex<double> {
-  using type = PyNativeType_ComplexDouble;
-};
-template <>
-struct c_complex<long double> {
-  using type = PyNativeType_ComplexLongDouble;
-};
+using c_complex =
+    std::conditional_t<std::is_same_v<Part, float>, PyNativeType_ComplexFloat,
+                       std::conditional_t<std::is_same_v<Part, double>, PyNativeType_ComplexDouble,
+                                          PyNativeType_ComplexLongDouble>>;
 
 /// The C type for a parameter or result: `std::complex` is C's complex type, whose layout it has
 /// but which is passed and returned in other registers. A buffer is a typedcall::span of C types,
@@ -50,17 +41,18 @@ struct c_type {
 };
 template <template <class> class Template, class Part>
 struct c_type<Template<Part>,
-              std::enable_if_t<is_complex_part<Part> && is_named_std<Template>("complex")>>
-    : c_complex<Part> {};
+              std::enable_if_t<is_complex_part<Part> && is_named_std<Template>("complex")>> {
+  using type = c_complex<Part>;
+};
 template <template <class> class Template, class Part>
 struct c_type<Template<Part> *,
               std::enable_if_t<is_complex_part<Part> && is_named_std<Template>("complex")>> {
-  using type = typename c_complex<Part>::type *;
+  using type = c_complex<Part> *;
 };
 template <template <class> class Template, class Part>
 struct c_type<const Template<Part> *,
               std::enable_if_t<is_complex_part<Part> && is_named_std<Template>("complex")>> {
-  using type = const typename c_complex<Part>::type *;
+  using type = const c_complex<Part> *;
 };
 
 template <class T>
@@ -125,51 +117,24 @@ struct c_slice {
   using type = decltype(pick(std::make_index_sequence<Count>()));
 };
 
-/// The parameters as C has them: of each buffer the pointer and the count.
-template <class T, bool = is_buffer<T>>
-struct one_in_c {
-  using type = std::tuple<T>;
-};
-template <class T>
-struct one_in_c<T, true> {
-  using type = std::tuple<typename buffer_of<T>::element *, std::intptr_t>;
-};
-template <class Parameters>
-struct all_in_c;
-template <class... A>
-struct all_in_c<std::tuple<A...>> {
-  static constexpr bool has_buffers = (is_buffer<A> || ...);
-  /// How many parameters in C come before that one.
-  static constexpr std::size_t place_of(std::size_t parameter) {
-    const bool buffers[] = {is_buffer<A>..., false};
-    std::size_t place = parameter;
-    for (std::size_t i = 0; i < parameter; ++i) place += buffers[i] ? 1 : 0;
-    return place;
-  }
-  static auto joined() {
-    if constexpr (has_buffers) {
-      return std::tuple_cat(typename one_in_c<A>::type()...);
-    } else {
-      return std::tuple<A...>();
-    }
-  }
-  using type = decltype(joined());
-};
+template <class Tuple, std::size_t... I>
+constexpr std::size_t buffers_among(std::index_sequence<I...>) {
+  return (std::size_t{0} + ... + std::size_t{is_buffer<std::tuple_element_t<I, Tuple>>});
+}
+/// Which parameter in C that parameter is, or begins with.
+template <class Tuple, std::size_t Parameter>
+constexpr std::size_t place_in_c = Parameter +
+                                   buffers_among<Tuple>(std::make_index_sequence<Parameter>());
 
-template <class A, class B>
-struct joined;
-template <class... A, class... B>
-struct joined<std::tuple<A...>, std::tuple<B...>> {
-  using type = std::tuple<A..., B...>;
+/// Elements First to First + Count - 1 of a tuple type as a list.
+template <class Tuple, std::size_t First, class Indices>
+struct some_of;
+template <class Tuple, std::size_t First, std::size_t... I>
+struct some_of<Tuple, First, std::index_sequence<I...>> {
+  using type = type_list<std::tuple_element_t<First + I, Tuple>...>;
 };
-
-/// A pointer to a function with these parameters.
-template <class Result, class Parameters>
-struct function_type;
-template <class Result, class... A>
-struct function_type<Result, std::tuple<A...>> {
-  using type = Result(A...);
-};
+template <class Tuple, std::size_t First, std::size_t Count>
+using elements = typename some_of<Tuple, First, std::make_index_sequence<Count>>::type;
 
 }  // namespace internal
 }  // namespace TYPEDCALL_LAYOUT

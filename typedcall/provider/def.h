@@ -17,13 +17,9 @@ namespace internal {
 // --- What is behind the name in def(): effects, documentation, parameters --------------------
 
 template <class T>
-struct bits_of {
-  static constexpr std::uint64_t value = 0;
-};
+constexpr std::uint64_t bits_of = 0;
 template <std::uint64_t Bits>
-struct bits_of<effects<Bits>> {
-  static constexpr std::uint64_t value = Bits;
-};
+constexpr std::uint64_t bits_of<effects<Bits>> = Bits;
 
 template <class T>
 constexpr bool is_effects = false;
@@ -63,25 +59,20 @@ constexpr bool any_by_name_only() {
 }
 
 template <bool IsByNameOnly, class T>
-auto parameters_among(const T &extra) {
+auto parameters_among([[maybe_unused]] const T &extra) {
   if constexpr (is_parameter<T> && IsByNameOnly) {
     return std::make_tuple(only_by_name(extra));
   } else if constexpr (is_parameter<T>) {
     return std::tuple<T>(extra);
   } else {
-    (void)extra;
     return std::tuple<>();
   }
 }
 
 template <class T>
-const char *doc_among(const T &extra, const char *otherwise) {
-  if constexpr (is_doc<T>) {
-    return extra;
-  } else {
-    (void)extra;
-    return otherwise;
-  }
+const char *doc_among([[maybe_unused]] const T &extra, const char *otherwise) {
+  if constexpr (is_doc<T>) otherwise = extra;
+  return otherwise;
 }
 
 /// How a def's functions join their module; null if none throws.
@@ -231,7 +222,7 @@ TYPEDCALL_IN_LINE inline method def(const char (&name)[Length], const Extras &..
   static_assert(sizeof...(Functions) > 0, "typedcall: name the function: def<inc>(\"inc\")");
   static_assert(Length <= sizeof(PyPyTypedMethodMetadata::ml_name),
                 "typedcall: the name of a typed method has at most 99 bytes");
-  constexpr std::uint64_t stated = (internal::bits_of<Extras>::value | ... | 0);
+  constexpr std::uint64_t stated = (internal::bits_of<Extras> | ... | 0);
   constexpr bool is_widened = (stated & internal::for_double) != 0;
   constexpr std::uint64_t bits = stated & ~internal::for_double;
   constexpr bool is_class = (bits & internal::of_class) != 0;

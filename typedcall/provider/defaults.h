@@ -11,26 +11,6 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-template <class... A, class... B>
-type_list<A..., B...> operator+(type_list<A...>, type_list<B...>);
-
-/// Some elements of a tuple as a list.
-template <class Tuple, std::size_t First, class Indices>
-struct some_of;
-template <class Tuple, std::size_t First, std::size_t... I>
-struct some_of<Tuple, First, std::index_sequence<I...>> {
-  using type = type_list<std::tuple_element_t<First + I, Tuple>...>;
-};
-template <class Tuple, std::size_t First, std::size_t Count>
-using elements = typename some_of<Tuple, First, std::make_index_sequence<Count>>::type;
-
-template <class R, class Parameters>
-struct function_of;
-template <class R, class... A>
-struct function_of<R, type_list<A...>> {
-  using type = R(A...);
-};
-
 /// Calls `Native`'s entry with `Leading`, the defaults of its last parameters, and `Place`, where
 /// the value of a function goes that returns a status.
 template <class Native, class Named, class Leading, class Place, class Indices>
@@ -75,8 +55,8 @@ struct TYPEDCALL_HIDDEN shortened : entry_types<Native> {
   static constexpr bool is_status = entry_types<Native>::is_status;
   static constexpr std::size_t places = entry_types<Native>::places;
   static constexpr std::size_t dropped_in_c =
-      all_in_c<typename Native::arguments>::place_of(Native::arity) -
-      all_in_c<typename Native::arguments>::place_of(Native::arity - Dropped);
+      place_in_c<typename Native::arguments, Native::arity> -
+      place_in_c<typename Native::arguments, Native::arity - Dropped>;
   static constexpr std::size_t kept = entry::count - places - dropped_in_c;
   static constexpr std::size_t shown_kept = shown::count - places - Dropped;
   using shown_place = elements<typename shown::parameters, shown::count - places, places>;

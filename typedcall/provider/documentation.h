@@ -118,7 +118,8 @@ TYPEDCALL_RARE inline void spell_unnamed(parameter_text *to, std::size_t count) 
 }
 
 template <class Parameter, class T>
-void spell_parameter(parameter_text *to, const char *name, const T &default_value) {
+void spell_parameter(parameter_text *to, const char *name,
+                     [[maybe_unused]] const T &default_value) {
   text &list = Parameter::how == passing::by_position ? to->positional
                : Parameter::how == passing::either    ? to->either
                                                       : to->keyword_only;
@@ -126,8 +127,6 @@ void spell_parameter(parameter_text *to, const char *name, const T &default_valu
   if constexpr (Parameter::has_default) {
     list.add("=");
     spell_default(&list, default_value);
-  } else {
-    (void)default_value;
   }
 }
 

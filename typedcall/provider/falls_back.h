@@ -202,20 +202,13 @@ struct otherwise_or_error<otherwise_is<Slow>> {
 template <auto Function, class Slow, way_back Way, class Value, class Parameters>
 struct fallback_pair;
 template <auto Function, class Slow, way_back Way, class Value, class... A>
-struct fallback_pair<Function, Slow, Way, Value, std::tuple<A...>> {
+struct fallback_pair<Function, Slow, Way, Value, type_list<A...>> {
   using type =
       valued_functions<Function, typename otherwise_or_error<Slow>::type, Way, Value, A...>;
 };
 template <auto Function, class Slow, way_back Way, class... A>
-struct fallback_pair<Function, Slow, Way, void, std::tuple<A...>> {
+struct fallback_pair<Function, Slow, Way, void, type_list<A...>> {
   using type = fallback_functions<Function, Slow, Way, void, A...>;
-};
-
-template <class Parameters, class Indices>
-struct leading;
-template <class Parameters, std::size_t... I>
-struct leading<Parameters, std::index_sequence<I...>> {
-  using type = std::tuple<std::tuple_element_t<I, Parameters>...>;
 };
 
 /// The types of a function that falls back in this way.
@@ -226,20 +219,13 @@ struct fallback_types {
   using last = typename last_parameter<typename traits::parameters, traits::count>::type;
   static constexpr bool has_place = Way == way_back::by_status && is_place<last>;
 
-  template <way_back Which, class = void>
-  struct value_of {
-    using type = own_result;
-  };
-  template <class Unused>
-  struct value_of<way_back::by_optional, Unused> : optional_value<own_result> {};
-  template <class Unused>
-  struct value_of<way_back::by_status, Unused> {
-    using type = std::conditional_t<has_place, std::remove_pointer_t<last>, void>;
-  };
-  using value = typename value_of<Way>::type;
-  using parameters =
-      typename leading<typename traits::parameters,
-                       std::make_index_sequence<traits::count - (has_place ? 1 : 0)>>::type;
+  using placed = std::conditional_t<has_place, std::remove_pointer_t<last>, void>;
+  using value = typename std::conditional_t<
+      Way == way_back::by_optional, optional_value<own_result>,
+      std::enable_if<true,
+                     std::conditional_t<Way == way_back::by_status, placed, own_result>>>::type;
+  static constexpr std::size_t count = traits::count - (has_place ? 1 : 0);
+  using parameters = elements<typename traits::parameters, 0, count>;
 
   static_assert(!std::is_void_v<value> || !is_typed_pointer<last>,
                 "typedcall: the last parameter of a function that falls back and has no result "
@@ -280,19 +266,17 @@ struct native_that {
   // Of that shape already, and throws nothing: no call more.
   static constexpr bool is_entry =
       Way == way_back::by_status && (types::traits::is_noexcept || (Stated & cannot_throw) != 0);
-  template <bool itself, class Unused = void>
-  struct entry_of {
-    using type = native<&pair::entry, offers>;
-  };
-  template <class Unused>
-  struct entry_of<true, Unused> {
-    using type = native<Function, offers>;
-  };
-  using entry = typename entry_of<is_entry>::type;
+  static constexpr auto entry_of() {
+    if constexpr (is_entry) {
+      return native<Function, offers>();
+    } else {
+      return native<&pair::entry, offers>();
+    }
+  }
+  using entry = decltype(entry_of());
   static constexpr bool takes_self = (Stated & PyNativeCallable_TAKES_SELF) != 0;
   static_assert(is_seen_as<typename entry::shown_type, c_type_of<value>>(
-      entry::flags, std::tuple_size_v<typename types::parameters> - (takes_self ? 1 : 0),
-      takes_self, PyNativeVerdict_FALLS_BACK));
+      entry::flags, types::count - (takes_self ? 1 : 0), takes_self, PyNativeVerdict_FALLS_BACK));
   // It lets no exception out.
   using wrapped = native<&pair::wrapped, plain | cannot_throw | PyNativeCallable_RETURNS_STATUS |
                                              PyNativeCallable_NEEDS_THREAD>;

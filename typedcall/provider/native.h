@@ -160,21 +160,19 @@ struct TYPEDCALL_HIDDEN offered {
   // --- What consumers see --------------------------------------------------------------------
 
   using entry_result = std::conditional_t<is_status, int, value>;
-  using place = std::conditional_t<is_status && has_value, std::tuple<std::add_pointer_t<value>>,
-                                   std::tuple<>>;
-  using shown_parameters = typename joined<arguments, place>::type;
-  using entry_parameters = typename all_in_c<
-      typename joined<std::conditional_t<takes_self, std::tuple<PyObject *>, std::tuple<>>,
-                      shown_parameters>::type>::type;
+  using place =
+      std::conditional_t<is_status && has_value, type_list<std::add_pointer_t<value>>, type_list<>>;
+  using argument_list = elements<arguments, 0, arity>;
+  using shown_parameters = decltype(argument_list() + place());
+  using self_list = std::conditional_t<takes_self, type_list<PyObject *>, type_list<>>;
+  using entry_parameters = decltype(all_in_c(self_list() + shown_parameters()));
   /// The function type that the signature spells, and the one that Python sees.
-  using shown_type = typename function_type<entry_result, shown_parameters>::type;
-  using python_type = typename function_type<value, arguments>::type;
+  using shown_type = typename function_of<entry_result, shown_parameters>::type;
+  using python_type = typename function_of<value, argument_list>::type;
 
   static constexpr bool returns_object = std::is_same_v<value, PyObject *>;
   static constexpr bool has_objects =
-      takes_self ||
-      parameter_checks<typename joined<arguments, std::tuple<value *>>::type>::has_objects ||
-      returns_object;
+      takes_self || parameter_checks<arguments>::has_objects || returns_object;
   /// Python has no number as exact: its callers get this one rounded to a float.
   static constexpr bool is_rounded_for_python =
       std::is_same_v<value, long double> || std::is_same_v<value, PyNativeType_ComplexLongDouble>;
@@ -234,7 +232,7 @@ struct TYPEDCALL_HIDDEN native : offered<decltype(Function), Stated> {
   template <class Parameters>
   struct adapter;
   template <class... A>
-  struct adapter<std::tuple<A...>> {
+  struct adapter<type_list<A...>> {
     static own_result plain(A... values) {
       return run(std::make_index_sequence<type::traits::count>(), std::tuple<A...>(values...));
     }
@@ -246,7 +244,7 @@ struct TYPEDCALL_HIDDEN native : offered<decltype(Function), Stated> {
     template <std::size_t I>
     static auto own_argument(const std::tuple<A...> &values) {
       using own = std::tuple_element_t<I, own_parameters>;
-      constexpr std::size_t at = all_in_c<own_parameters>::place_of(I);
+      constexpr std::size_t at = place_in_c<own_parameters, I>;
       if constexpr (is_buffer<own>) {
         // Of std::complex, whose layout C's complex types have.
         auto *const data =

@@ -123,9 +123,8 @@ parameter<passing::by_name, Default> only_by_name(const parameter<How, Default> 
 
 /// A default as the parameter's C type.
 template <class T, class Default>
-T default_value(const Default &given) {
+T default_value([[maybe_unused]] const Default &given) {
   if constexpr (std::is_same_v<Default, no_default>) {
-    (void)given;
     return T{};
   } else if constexpr (std::is_same_v<T, PyObject *>) {
     static_assert(std::is_same_v<Default, std::nullptr_t>,
@@ -170,14 +169,12 @@ T default_value(const Default &given) {
 
 /// Does an integer default fit the parameter? Floating ones are rounded, as everywhere.
 template <class T, class Default>
-bool default_fits(const Default &given) {
+bool default_fits([[maybe_unused]] const Default &given) {
   if constexpr (std::is_integral_v<T> && std::is_integral_v<Default>) {
     const T held = static_cast<T>(given);
     return static_cast<Default>(held) == given && (held < T{}) == (given < Default{});
-  } else {
-    (void)given;
-    return true;
   }
+  return true;
 }
 
 template <class T>

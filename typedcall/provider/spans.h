@@ -1,5 +1,4 @@
 // typedcall::spans<f>: a function of pointers and counts, as C has them, as one of buffers.
-// Used by def.h.
 #ifndef TYPEDCALL_PROVIDER_SPANS_H_
 #define TYPEDCALL_PROVIDER_SPANS_H_
 
@@ -7,7 +6,7 @@
 #include <type_traits>
 
 #include "typedcall/namespace.h"
-#include "typedcall/signature_of.h"
+#include "typedcall/provider/native.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -20,46 +19,34 @@ template <class Element>
 constexpr bool is_pair_of_buffer<Element *, std::intptr_t> = has_buffer_code<span<Element>>;
 
 /// The parameters with each such pair as a span.
-template <class Done, class... Rest>
-struct grouped;
-template <class... Done>
-struct grouped<type_list<Done...>> {
-  using type = type_list<Done...>;
-};
-template <class... Done, class Last>
-struct grouped<type_list<Done...>, Last> {
-  using type = type_list<Done..., Last>;
-};
-template <bool is_pair, class Done, class... Rest>
-struct next_grouped;
-template <class... Done, class First, class... Rest>
-struct next_grouped<false, type_list<Done...>, First, Rest...>
-    : grouped<type_list<Done..., First>, Rest...> {};
-template <class... Done, class First, class Second, class... Rest>
-struct next_grouped<true, type_list<Done...>, First, Second, Rest...>
-    : grouped<type_list<Done..., span<std::remove_pointer_t<First>>>, Rest...> {};
-template <class... Done, class First, class Second, class... Rest>
-struct grouped<type_list<Done...>, First, Second, Rest...>
-    : next_grouped<is_pair_of_buffer<First, Second>, type_list<Done...>, First, Second, Rest...> {};
+template <class... Most>
+constexpr auto grouped(type_list<Most...> none_or_one) {
+  return none_or_one;
+}
+template <class First, class Second, class... Rest>
+constexpr auto grouped(type_list<First, Second, Rest...>) {
+  if constexpr (is_pair_of_buffer<First, Second>) {
+    return type_list<span<std::remove_pointer_t<First>>>() + grouped(type_list<Rest...>());
+  } else {
+    return type_list<First>() + grouped(type_list<Second, Rest...>());
+  }
+}
 
-template <auto Function, bool is_noexcept, class R, class Parameters>
+template <auto Function, class Traits, class Parameters>
 struct spanned;
-template <auto Function, bool is_noexcept, class R, class... A>
-struct TYPEDCALL_HIDDEN spanned<Function, is_noexcept, R, type_list<A...>> {
+template <auto Function, class Traits, class... A>
+struct TYPEDCALL_HIDDEN spanned<Function, Traits, type_list<A...>> {
   static_assert((is_buffer<A> || ...),
                 "typedcall: spans<f> takes a function that has a pointer to numbers (or a const "
                 "char *) and a Py_ssize_t behind it");
-  static R call(A... values) noexcept(is_noexcept) { return call_in_c(Function, values...); }
+  static typename Traits::result call(A... values) noexcept(Traits::is_noexcept) {
+    return call_in_c(Function, values...);
+  }
 };
-
-template <auto Function, class Type = decltype(Function)>
-struct spanned_function;
-template <auto Function, class R, class... A>
-struct TYPEDCALL_HIDDEN spanned_function<Function, R (*)(A...)>
-    : spanned<Function, false, R, typename grouped<type_list<>, A...>::type> {};
-template <auto Function, class R, class... A>
-struct TYPEDCALL_HIDDEN spanned_function<Function, R (*)(A...) noexcept>
-    : spanned<Function, true, R, typename grouped<type_list<>, A...>::type> {};
+template <auto Function, class Traits = function_traits<decltype(Function)>>
+using spanned_function =
+    spanned<Function, Traits,
+            decltype(grouped(elements<typename Traits::parameters, 0, Traits::count>()))>;
 
 }  // namespace internal
 

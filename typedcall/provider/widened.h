@@ -10,21 +10,11 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Of the type that Python has instead.
+/// The type that Python has instead.
 template <class T>
-struct python_s {
-  using type = T;
-};
-template <>
-struct python_s<float> {
-  using type = double;
-};
-template <>
-struct python_s<PyNativeType_ComplexFloat> {
-  using type = PyNativeType_ComplexDouble;
-};
-template <class T>
-using wide = typename python_s<T>::type;
+using wide = std::conditional_t<std::is_same_v<T, float>, double,
+                                std::conditional_t<std::is_same_v<T, PyNativeType_ComplexFloat>,
+                                                   PyNativeType_ComplexDouble, T>>;
 /// Of where a value goes.
 template <class T>
 using wide_place = std::add_pointer_t<wide<std::remove_pointer_t<T>>>;

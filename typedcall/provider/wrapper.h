@@ -63,7 +63,7 @@ struct call_frame {
   TYPEDCALL_IN_LINE typename Type::entry_result run(Entry entry, PyObject *self,
                                                     std::index_sequence<I...>, Place... place) {
     (void)self;
-    using all = std::make_index_sequence<std::tuple_size_v<typename Type::entry_parameters>>;
+    using all = std::make_index_sequence<function_traits<Entry>::count>;
     if constexpr (Type::takes_self) {
       return pass(entry, all(), self, std::get<I>(held).value..., place...);
     } else if constexpr (!Type::releases_gil) {
