@@ -214,18 +214,16 @@ class loop {
     plan_.output = view_.result;
     plan_.verdict = view_.verdict;
     plan_.has_place = view_.has_place != 0;
-    for (const PyNativeType &each : plan_.inputs) {
-      if (PyNativeType_IsBuffer(each)) {
-        return fail(PyExc_TypeError, signature,
-                    "a buffer ('*') is an array of its own for each call, and a loop passes one "
-                    "element of an array");
-      }
+    if (plan_.has_buffers()) {
+      return fail(PyExc_TypeError, signature,
+                  "a buffer ('*') is an array of its own for each call, and a loop passes one "
+                  "element of an array");
     }
     if (hold() == PyNativeHold_NO_GIL && (plan_.stores_objects() || plan_.reads_objects())) {
       return fail(PyExc_TypeError, signature,
                   "the function takes the GIL itself, and objects are not kept without it");
     }
-    if (may_fall_back() && has_typed_pointers()) {
+    if (may_fall_back() && plan_.has_typed_pointers()) {
       return fail(PyExc_TypeError, signature,
                   "the function may fall back, and Python functions take no such pointers");
     }
@@ -239,13 +237,6 @@ class loop {
     PyNativeSignature_Fault fault;
     invoke_ = invoker::make(signature, flags, funcptr, std::nullopt, &fault);
     return invoke_ || fail(PyExc_TypeError, signature, fault.reason);
-  }
-
-  bool has_typed_pointers() const {
-    for (const PyNativeType &each : plan_.inputs) {
-      if (each.is_pointer) return true;
-    }
-    return false;
   }
 
   // Can a loop give what the entry asks of its caller?

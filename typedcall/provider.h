@@ -203,8 +203,7 @@ class defs_of_a_table {
     place.direct = shape.direct;
     defs_[count_] = {
         metadata.name, function.as_plain(shape.flags), shape.flags | PyTypedMethod_FLAGS,
-        make_doc({name, next_doc_, of, function, funcptr, called, next_fault_, nullptr, nullptr},
-                 of_type_)};
+        make_doc({name, next_doc_, of, function, funcptr, called, next_fault_}, of_type_)};
     if (next_fault_ != nullptr && fault_ == nullptr) {
       fault_ = next_fault_;
       faulty_ = metadata.name;

@@ -188,10 +188,7 @@ inline std::optional<resolution> find(const PyTypedcall_Interface *interface, Py
 /// among that it passes `resolution::self`. GIL: held.
 inline std::optional<resolution> find(const PyTypedcall_Interface *interface, PyObject *callable,
                                       const char *signature, capabilities can = 0) {
-  request asked;
-  asked.signature = signature;
-  asked.can = can;
-  return find(interface, callable, asked);
+  return find(interface, callable, request{signature, can});
 }
 
 /// Every entry of `callable`, usable or not: visit(entry, place), or visit(entry, place, reference)
@@ -241,10 +238,7 @@ inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface,
 
 inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
                                          const char *signature, capabilities can = 0) {
-  request asked;
-  asked.signature = signature;
-  asked.can = can;
-  return resolve(interface, callable, asked);
+  return resolve(interface, callable, request{signature, can});
 }
 
 namespace internal {
@@ -252,10 +246,7 @@ namespace internal {
 /// The request for a function that is called with its arguments alone.
 template <class Signature>
 request plain_request(capabilities can) {
-  request asked;
-  asked.signature = signature_of<Signature>::text;
-  asked.can = can & ~PyNativeCallable_TAKES_SELF;
-  return asked;
+  return {signature_of<Signature>::text, can & ~PyNativeCallable_TAKES_SELF};
 }
 
 /// The request for one that is called with self first.

@@ -150,28 +150,26 @@ constexpr bool is_sized_named_std(std::string_view wanted) {
 }
 #endif
 
+template <class T>
+struct elements_are {
+  static constexpr bool is_buffer = true;
+  using element = T;
+};
 /// What the elements of a parameter are that is a buffer: `const double`.
 template <class T, class = void>
 struct buffer_of {
   static constexpr bool is_buffer = false;
 };
 template <class T>
-struct buffer_of<span<T>, void> {
-  static constexpr bool is_buffer = true;
-  using element = T;
-};
+struct buffer_of<span<T>, void> : elements_are<T> {};
 template <template <class, std::size_t> class Template, class T, std::size_t Extent>
 struct buffer_of<Template<T, Extent>,
-                 std::enable_if_t<Extent + 1 == 0 && is_sized_named_std<Template>("span")>> {
-  static constexpr bool is_buffer = true;
-  using element = T;
-};
+                 std::enable_if_t<Extent + 1 == 0 && is_sized_named_std<Template>("span")>>
+    : elements_are<T> {};
 template <template <class, class> class Template, class Traits>
 struct buffer_of<Template<char, Traits>,
-                 std::enable_if_t<is_pair_named_std<Template>("basic_string_view")>> {
-  static constexpr bool is_buffer = true;
-  using element = const char;
-};
+                 std::enable_if_t<is_pair_named_std<Template>("basic_string_view")>>
+    : elements_are<const char> {};
 
 template <class T>
 constexpr bool is_buffer = buffer_of<T>::is_buffer;

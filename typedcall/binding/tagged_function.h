@@ -49,37 +49,29 @@ struct falling_back_function {
 template <auto function, class R, class... A>
 struct falling_back_function<function, R (*)(A...)> {
   static_assert(has_no_buffers<A...>());
-  static int call(A... args, R *result) {
+  /// `place` is where the result goes, if there is one.
+  template <class... Place>
+  static int call(A... args, Place... place) {
     return unless_thrown(
         [&] {
-          *result = function(args...);
+          if constexpr (std::is_void_v<R>) {
+            function(args...);
+          } else {
+            ((*place = function(args...)), ...);
+          }
           return 0;
         },
         [] { return 1; });
   }
   static PyNativeCallableEntry entry(std::uintptr_t flags) {
-    return {signature_of<int(A..., R *)>::text, flags | PyNativeCallable_FALLS_BACK,
-            reinterpret_cast<void *>(call)};
+    flags |= PyNativeCallable_FALLS_BACK;
+    if constexpr (std::is_void_v<R>) {
+      return {signature_of<int(A...)>::text, flags, reinterpret_cast<void *>(&call<>)};
+    } else {
+      return {signature_of<int(A..., R *)>::text, flags, reinterpret_cast<void *>(&call<R *>)};
+    }
   }
 };
-
-template <auto function, class... A>
-struct falling_back_function<function, void (*)(A...)> {
-  static_assert(has_no_buffers<A...>());
-  static int call(A... args) {
-    return unless_thrown(
-        [&] {
-          function(args...);
-          return 0;
-        },
-        [] { return 1; });
-  }
-  static PyNativeCallableEntry entry(std::uintptr_t flags) {
-    return {signature_of<int(A...)>::text, flags | PyNativeCallable_FALLS_BACK,
-            reinterpret_cast<void *>(call)};
-  }
-};
-
 template <auto function, class R, class... A>
 struct falling_back_function<function, R (*)(A...) noexcept>
     : falling_back_function<function, R (*)(A...)> {};

@@ -31,39 +31,32 @@ struct given {
   /// STR: in bytes. Elements: how many.
   std::int64_t size;
 
-  static given nothing() { return {PyNativeGiven_OTHER, PyNativeKind_VOID, 0, true, 0, 0}; }
-  static given boolean(bool value) {
-    return {PyNativeGiven_BOOL, PyNativeKind_VOID, 0, true, value ? 1u : 0u, 0};
+  /// One without elements.
+  static given of(PyNativeGiven kind, std::uint64_t bits, std::int64_t size = 0) {
+    return {kind, PyNativeKind_VOID, 0, true, bits, size};
   }
+  static given nothing() { return of(PyNativeGiven_OTHER, 0); }
+  static given boolean(bool value) { return of(PyNativeGiven_BOOL, value ? 1u : 0u); }
   static given integer(std::int64_t value) {
-    const auto bits = static_cast<std::uint64_t>(value);
-    return {PyNativeGiven_INT, PyNativeKind_VOID, 0, true, bits, 0};
+    return of(PyNativeGiven_INT, static_cast<std::uint64_t>(value));
   }
   static given unsigned_integer(std::uint64_t value) {
-    return {PyNativeGiven_INT, PyNativeKind_VOID, 0, true, value, value > INT64_MAX ? 1 : 0};
+    return of(PyNativeGiven_INT, value, value > INT64_MAX ? 1 : 0);
   }
-  static given real(double value) {
-    return {PyNativeGiven_FLOAT, PyNativeKind_VOID, 0, true, native_value::of(value).bits, 0};
-  }
+  static given real(double value) { return of(PyNativeGiven_FLOAT, native_value::of(value).bits); }
   /// UTF-8 with a NUL behind it; null: there is no memory for it, and Python says so.
   static given text(const void *utf8, std::size_t size) {
     if (utf8 == nullptr) return nothing();
-    return {PyNativeGiven_STR,
-            PyNativeKind_VOID,
-            0,
-            true,
-            native_value::of(utf8).bits,
-            static_cast<std::int64_t>(size)};
+    return of(PyNativeGiven_STR, native_value::of(utf8).bits, static_cast<std::int64_t>(size));
   }
   /// bytes.
   static given bytes(const void *data, std::size_t size) {
     return {PyNativeGiven_OTHER,         PyNativeKind_UNSIGNED,          1, true,
             native_value::of(data).bits, static_cast<std::int64_t>(size)};
   }
-
   /// A text that is no UTF-8: OTHER, with its address.
   static given no_text(const void *bytes) {
-    return {PyNativeGiven_OTHER, PyNativeKind_VOID, 0, true, native_value::of(bytes).bits, 0};
+    return of(PyNativeGiven_OTHER, native_value::of(bytes).bits);
   }
   bool is_no_text() const { return kind == PyNativeGiven_OTHER && element_size == 0 && bits != 0; }
 

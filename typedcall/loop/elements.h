@@ -111,16 +111,21 @@ struct element_plan {
   static bool is_object(PyNativeType type) {
     return PyNativeType_Kind(type) == PyNativeKind_OBJECT;
   }
+  bool reads_objects() const { return any_input(is_object); }
   /// Not of a loop; of other calls by type codes.
   bool has_buffers() const {
-    for (const PyNativeType type : inputs) {
-      if (PyNativeType_IsBuffer(type) != 0) return true;
-    }
-    return false;
+    return any_input([](PyNativeType type) { return PyNativeType_IsBuffer(type) != 0; });
   }
-  bool reads_objects() const {
+  /// Also buffers.
+  bool has_typed_pointers() const {
+    return any_input([](PyNativeType type) { return type.is_pointer != 0; });
+  }
+
+ private:
+  template <class Is>
+  bool any_input(const Is &is) const {
     for (const PyNativeType type : inputs) {
-      if (is_object(type)) return true;
+      if (is(type)) return true;
     }
     return false;
   }

@@ -146,11 +146,11 @@ struct chosen<left, types<A...>, Signature...> {
       return &loops_of<Signature...>;
     } else {
       const compiled_loops *found = nullptr;
-      const bool is_one =
+      static_cast<void>(
           ((*next == kernel_class_of<A> &&
             (found = chosen<left - 1, types<A...>, Signature..., A>::find(next + 1), true)) ||
-           ...);
-      return is_one ? found : nullptr;
+           ...));
+      return found;
     }
   }
 };
@@ -163,9 +163,9 @@ template <class Arguments, class... R, std::size_t... arity>
 struct kernel_set<Arguments, types<R...>, std::index_sequence<arity...>> {
   static const compiled_loops *find(unsigned result, const unsigned *arguments, std::size_t count) {
     const compiled_loops *found = nullptr;
-    const bool is_one =
-        ((result == kernel_class_of<R> && (found = find_for<R>(arguments, count), true)) || ...);
-    return is_one ? found : nullptr;
+    static_cast<void>(
+        ((result == kernel_class_of<R> && (found = find_for<R>(arguments, count), true)) || ...));
+    return found;
   }
 
  private:

@@ -234,16 +234,10 @@ TYPEDCALL_IN_LINE inline method def(const char (&name)[Length], const Extras &..
   static_assert(std::is_void_v<slow> || sizeof...(Functions) == 1,
                 "typedcall: overloads have no otherwise<> in common");
 
-  method made = {
-      name,
-      nullptr,
-      nullptr,
-      PyCFunction{},
-      nullptr,
-      nullptr,
-      nullptr,
-      internal::joining<slow, typename internal::native_for<Functions, bits, slow>::type...>(),
-      &internal::translation_of_file<File>};
+  method made = {name};
+  made.join =
+      internal::joining<slow, typename internal::native_for<Functions, bits, slow>::type...>();
+  made.file = &internal::translation_of_file<File>;
   ((made.doc = internal::doc_among(extras, made.doc)), ...);
   if constexpr (is_named) {
     internal::add_parameters_among<

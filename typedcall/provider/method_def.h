@@ -138,20 +138,21 @@ struct parameter_text;
 
 /// What of a def follows from the types alone, for all defs alike in it.
 struct def_shape {
-  int flags;                        ///< METH_*
-  std::size_t arity;                ///< of a single function
-  const char *signature;            ///< of its entry
-  std::uintptr_t effects;           ///< and the entry's flags
-  int *pypy_arg_types;              ///< of the first function
-  int pypy_ret_type;                ///< the same
-  bool speaks_pypy;                 ///< the same
-  argument_type direct;             ///< for a direct vectorcall (direct_vectorcall.h)
-  const char *const *names;         ///< of the parameters, and null; null if they have none
-  void (*spell)(parameter_text *);  ///< null if the parameters have no names
-  std::size_t count;                ///< of overloads
-  std::size_t entries;              ///< overloads, and what takes fewer arguments (defaults.h)
-  const void *table;                ///< of several entries
-  const char *const *overloads;     ///< what Python passes and gets, for each of several overloads
+  int flags;                                  ///< METH_*
+  std::size_t arity;                          ///< of a single function
+  const char *signature;                      ///< of its entry
+  std::uintptr_t effects;                     ///< and the entry's flags
+  int *pypy_arg_types;                        ///< of the first function
+  int pypy_ret_type;                          ///< the same
+  bool speaks_pypy;                           ///< the same
+  argument_type direct;                       ///< for a direct vectorcall (direct_vectorcall.h)
+  const char *const *names = nullptr;         ///< of the parameters, and null
+  void (*spell)(parameter_text *) = nullptr;  ///< null if the parameters have no names
+  std::size_t count = 1;                      ///< of overloads
+  std::size_t entries = 1;      ///< overloads, and what takes fewer arguments (defaults.h)
+  const void *table = nullptr;  ///< of several entries
+  /// What Python passes and gets, for each of several overloads.
+  const char *const *overloads = nullptr;
 };
 
 template <class Type>
@@ -163,13 +164,7 @@ constexpr def_shape shape_of(convention called) {
           pypy_fields<Type>::arg_types.data(),
           pypy_fields<Type>::ret_type,
           pypy_fields<Type>::speaks_pypy(),
-          called == convention::one_arg ? direct_argument<Type>() : argument_type::other,
-          nullptr,
-          nullptr,
-          1,
-          1,
-          nullptr,
-          nullptr};
+          called == convention::one_arg ? direct_argument<Type>() : argument_type::other};
 }
 
 /// Of all functions of a type that is an offered<...>, without names of parameters.
@@ -186,15 +181,16 @@ inline constexpr def_shape own_shape TYPEDCALL_HIDDEN = Def::shape();
 /// One method def, before it has a place in memory. Made by def().
 struct method {
   const char *name;
-  const char *doc;
-  const internal::def_shape *shape;
-  internal::python_function function;
-  void *funcptr;        ///< of a single function's entry
-  const char **called;  ///< where the wrapper finds its name for messages; null: it needs none
-  const char *fault;    ///< null, or why the def cannot be made
+  const char *doc = nullptr;
+  const internal::def_shape *shape = nullptr;
+  internal::python_function function = PyCFunction{};
+  void *funcptr = nullptr;  ///< of a single function's entry
+  /// Where the wrapper finds its name for messages; null: it needs none.
+  const char **called = nullptr;
+  const char *fault = nullptr;  ///< null, or why the def cannot be made
   /// Tells the functions whose module they are in; null if none throws.
-  void (*join)(const internal::translation *);
-  const internal::translation *file;
+  void (*join)(const internal::translation *) = nullptr;
+  const internal::translation *file = nullptr;
 
   /// One of `shape->entries`.
   PyNativeCallableEntry entry(std::size_t at) const {
