@@ -22,75 +22,6 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-namespace internal {
-
-/// Calls an R(A...), or what falls back, with what waits for its exceptions.
-template <class Signature>
-class called_back;
-template <class R, class... A>
-class called_back<R(A...)> {
- public:
-  called_back(const PyTypedcall_Interface *interface, PyObject *callable, capabilities can)
-      : function_(resolve_fallback<R(A...)>(interface, callable, can)) {}
-
-  bool is_empty() const { return !function_; }
-  /// ValueError.
-  TYPEDCALL_RARE void fail(const char *reason) {
-    waiting_.run_attached(function_.callee(), [&] {
-      PyErr_SetString(PyExc_ValueError, reason);
-      return false;
-    });
-  }
-  bool may_fall_back() const { return function_.may_fall_back(); }
-  PyObject *keep_alive() const { return function_.keep_alive(); }
-  waiting_exception &waiting() { return waiting_; }
-  const waiting_exception &waiting() const { return waiting_; }
-  /// Borrowed from what keep_alive() is.
-  PyObject *callable() const { return function_.callee().get(); }
-
-  /// `*result` is what the function gives (of void nothing). False: there is an exception.
-  template <bool falls_back, class Result>
-  TYPEDCALL_IN_LINE bool call(Result *result, A... args) {
-    if (TYPEDCALL_EXPECT(waiting_.is_there(), 0)) return false;
-    if constexpr (falls_back) {
-      using pointer = c_function<int, A..., Result *> *;
-      using without = c_function<int, A...> *;
-      int status;
-      if constexpr (std::is_void_v<R>) {
-        status = call_in_c(reinterpret_cast<without>(function_.address()), args...);
-      } else {
-        status = call_in_c(reinterpret_cast<pointer>(function_.address()), args..., result);
-      }
-      return TYPEDCALL_EXPECT(status == 0, 1) || call_boxed(result, args...);
-    } else {
-      using pointer = c_function<R, A...> *;
-      const auto function = reinterpret_cast<pointer>(function_.address());
-      if constexpr (std::is_void_v<R>) {
-        call_in_c(function, args...);
-        if (!function_.raised()) return true;
-      } else {
-        *result = call_in_c(function, args...);
-        if (!function_.raised(*result)) return true;
-      }
-      waiting_.keep(callable());
-      return false;
-    }
-  }
-
- private:
-  template <class Result>
-  TYPEDCALL_RARE bool call_boxed(Result *result, A... args) {
-    return waiting_.run_attached(function_.callee(), [&] {
-      return box_and_call(function_.callee(), static_cast<R *>(result), args...);
-    });
-  }
-
-  fallback_function<R(A...)> function_;
-  waiting_exception waiting_;
-};
-
-}  // namespace internal
-
 template <class Shape, class Signature>
 class callback;
 
@@ -149,33 +80,33 @@ class callback<R(P...), Result(A...)> {
   /// exception. GIL: held.
   callback(const PyTypedcall_Interface *interface, PyObject *callable, std::size_t length = 0,
            capabilities can = 0)
-      : called_(interface, callable, can), length_(length) {}
+      : function_(resolve_fallback<Result(A...)>(interface, callable, can)), length_(length) {}
   callback(const callback &) = delete;
   callback &operator=(const callback &) = delete;
   /// An exception that nobody has asked for goes to sys.unraisablehook. GIL: held.
   ~callback() {
-    if (!called_.waiting().is_there()) return;
+    if (!waiting_.is_there()) return;
     PyObject *kind, *pending, *traceback;
     PyErr_Fetch(&kind, &pending, &traceback);
-    if (called_.waiting().raise()) PyErr_WriteUnraisable(called_.callable());
+    if (waiting_.raise()) PyErr_WriteUnraisable(function_.callee().get());
     PyErr_Restore(kind, pending, traceback);
   }
 
   /// GIL: none, or held, as for all that says nothing else here.
-  explicit operator bool() const { return !called_.is_empty(); }
+  explicit operator bool() const { return static_cast<bool>(function_); }
   /// What the library calls. Undefined when empty.
-  pointer function() const { return called_.may_fall_back() ? &run<true> : &run<false>; }
+  pointer function() const { return function_.may_fall_back() ? &run<true> : &run<false>; }
   /// What it passes.
   void *data() { return this; }
   /// What the library gets where there is an exception: nan, -1 or NULL, if nothing else is said.
   /// Before the library calls: no lock guards it. Where C returns nothing it gets nothing.
   void on_error(error_type value) { error_ = value; }
   /// False with the exception of a call since the last check(). GIL: held.
-  bool check() { return !called_.waiting().raise(); }
+  bool check() { return !waiting_.raise(); }
   /// For the tp_traverse of an object that has the callback: visits all that it keeps.
   int traverse(visitproc visit, void *arg) const {
-    Py_VISIT(called_.keep_alive());
-    Py_VISIT(called_.waiting().get());
+    Py_VISIT(function_.keep_alive());
+    Py_VISIT(waiting_.get());
     return 0;
   }
 
@@ -241,13 +172,56 @@ class callback<R(P...), Result(A...)> {
     return nullptr;
   }
 
+  /// ValueError.
+  TYPEDCALL_RARE void fail(const char *reason) {
+    waiting_.run_attached(function_.callee(), [&] {
+      PyErr_SetString(PyExc_ValueError, reason);
+      return false;
+    });
+  }
+  template <class Value>
+  TYPEDCALL_RARE bool call_boxed(Value *result, A... args) {
+    return waiting_.run_attached(function_.callee(), [&] {
+      return internal::box_and_call(function_.callee(), static_cast<Result *>(result), args...);
+    });
+  }
+  /// `*result` is what the function gives (of void nothing). False: there is an exception.
+  template <bool falls_back, class Value>
+  TYPEDCALL_IN_LINE bool call_function(Value *result, A... args) {
+    if (TYPEDCALL_EXPECT(waiting_.is_there(), 0)) return false;
+    if constexpr (falls_back) {
+      using with_place = internal::c_function<int, A..., Value *> *;
+      using without = internal::c_function<int, A...> *;
+      int status;
+      if constexpr (std::is_void_v<Result>) {
+        status = internal::call_in_c(reinterpret_cast<without>(function_.address()), args...);
+      } else {
+        status =
+            internal::call_in_c(reinterpret_cast<with_place>(function_.address()), args..., result);
+      }
+      return TYPEDCALL_EXPECT(status == 0, 1) || call_boxed(result, args...);
+    } else {
+      const auto called =
+          reinterpret_cast<internal::c_function<Result, A...> *>(function_.address());
+      if constexpr (std::is_void_v<Result>) {
+        internal::call_in_c(called, args...);
+        if (!function_.raised()) return true;
+      } else {
+        *result = internal::call_in_c(called, args...);
+        if (!function_.raised(*result)) return true;
+      }
+      waiting_.keep(function_.callee().get());
+      return false;
+    }
+  }
+
   template <bool falls_back, std::size_t... number>
   TYPEDCALL_IN_LINE R call(const values &given, std::index_sequence<number...>) {
     std::conditional_t<std::is_void_v<Result>, int, Result> result{};
     const char *const wrong = fault(given);
     if (TYPEDCALL_EXPECT(wrong != nullptr, 0)) {
-      called_.fail(wrong);
-    } else if (called_.template call<falls_back>(&result, argument<number>(given)...)) {
+      fail(wrong);
+    } else if (call_function<falls_back>(&result, argument<number>(given)...)) {
       if constexpr (has_place) *std::get<last>(given) = result;
       if constexpr (std::is_same_v<R, Result> && !std::is_void_v<R> && !has_place) {
         return result;
@@ -264,7 +238,8 @@ class callback<R(P...), Result(A...)> {
     return self->template call<falls_back>(values(given...), std::index_sequence_for<A...>());
   }
 
-  internal::called_back<Result(A...)> called_;
+  fallback_function<Result(A...)> function_;
+  internal::waiting_exception waiting_;
   std::size_t length_;
   error_type error_ = usual_error();
 };
