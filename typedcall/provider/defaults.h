@@ -41,7 +41,7 @@ struct entry_types {
   static constexpr std::uintptr_t flags = Native::flags;
   static constexpr bool is_status =
       (flags & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) != 0;
-  using last = typename last_parameter<typename shown::parameters, shown::count>::type;
+  using last = last_parameter<typename shown::parameters, shown::count>;
   /// Is the last one where a value goes?
   static constexpr std::size_t places = is_status && is_typed_pointer<last> ? 1 : 0;
 };
@@ -67,7 +67,7 @@ struct TYPEDCALL_HIDDEN shortened : entry_types<Native> {
   /// Consumers would take the last parameter of a status function for where a value goes.
   static constexpr bool is_mistaken() {
     return is_status && places == 0 &&
-           is_typed_pointer<typename last_parameter<typename shown::parameters, shown_kept>::type>;
+           is_typed_pointer<last_parameter<typename shown::parameters, shown_kept>>;
   }
   static constexpr auto address() {
     return &default_caller<Native, Named, elements<typename entry::parameters, 0, kept>,

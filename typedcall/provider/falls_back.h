@@ -62,7 +62,7 @@ template <class Pointer, std::uint64_t Stated>
 constexpr way_back way_back_of() {
   using traits = function_traits<Pointer>;
   using result = typename traits::result;
-  using last = typename last_parameter<typename traits::parameters, traits::count>::type;
+  using last = last_parameter<typename traits::parameters, traits::count>;
   constexpr bool is_stated = (Stated & PyNativeCallable_FALLS_BACK) != 0;
   constexpr bool throws = !traits::is_noexcept && (Stated & cannot_throw) == 0;
   if constexpr (optional_value<result>::is_optional) {
@@ -95,9 +95,12 @@ TYPEDCALL_RARE inline int set_no_result() {
   return -1;
 }
 
-/// Both functions, without a place for the value: `Value` is void.
-template <auto Function, class Slow, way_back Way, class Value, class... A>
-struct TYPEDCALL_HIDDEN fallback_functions {
+/// Both functions of one with these parameters, the place for its value left out.
+template <auto Function, class Slow, way_back Way, class Value, class Parameters>
+struct fallback_functions;
+/// Without a value.
+template <auto Function, class Slow, way_back Way, class... A>
+struct TYPEDCALL_HIDDEN fallback_functions<Function, Slow, Way, void, type_list<A...>> {
   static_assert(std::is_void_v<Slow>, "typedcall: a function without a result has no otherwise<>");
   static int entry(A... arguments) {
     return or_fall_back([&] {
@@ -110,31 +113,6 @@ struct TYPEDCALL_HIDDEN fallback_functions {
     });
   }
   static int wrapped(A... arguments) { return entry(arguments...) == 0 ? 0 : set_no_result(); }
-};
-
-/// The same with one.
-template <auto Function, class Slow, way_back Way, class Value, class... A>
-struct TYPEDCALL_HIDDEN valued_functions {
-  static int entry(A... arguments, Value *place) {
-    return or_fall_back([&] {
-      if constexpr (Way == way_back::by_optional) {
-        const auto result = Function(arguments...);
-        if (!result) return 1;
-        *place = *result;
-        return 0;
-      } else if constexpr (Way == way_back::by_status) {
-        return Function(arguments..., place);
-      } else {
-        *place = Function(arguments...);
-        return 0;
-      }
-    });
-  }
-  static int wrapped(A... arguments, typename Slow::template result<Value> *place) {
-    Value value{};
-    if (TYPEDCALL_EXPECT(entry(arguments..., &value) == 0, 1)) return Slow::take(value, place);
-    return Slow::run(place, arguments...);
-  }
 };
 
 /// Nothing was stated.
@@ -198,17 +176,29 @@ struct otherwise_or_error<otherwise_is<Slow>> {
   using type = with_otherwise<Slow>;
 };
 
-/// The pair for a function with these parameters, the place for its value left out.
-template <auto Function, class Slow, way_back Way, class Value, class Parameters>
-struct fallback_pair;
 template <auto Function, class Slow, way_back Way, class Value, class... A>
-struct fallback_pair<Function, Slow, Way, Value, type_list<A...>> {
-  using type =
-      valued_functions<Function, typename otherwise_or_error<Slow>::type, Way, Value, A...>;
-};
-template <auto Function, class Slow, way_back Way, class... A>
-struct fallback_pair<Function, Slow, Way, void, type_list<A...>> {
-  using type = fallback_functions<Function, Slow, Way, void, A...>;
+struct TYPEDCALL_HIDDEN fallback_functions<Function, Slow, Way, Value, type_list<A...>> {
+  using otherwise = typename otherwise_or_error<Slow>::type;
+  static int entry(A... arguments, Value *place) {
+    return or_fall_back([&] {
+      if constexpr (Way == way_back::by_optional) {
+        const auto result = Function(arguments...);
+        if (!result) return 1;
+        *place = *result;
+        return 0;
+      } else if constexpr (Way == way_back::by_status) {
+        return Function(arguments..., place);
+      } else {
+        *place = Function(arguments...);
+        return 0;
+      }
+    });
+  }
+  static int wrapped(A... arguments, typename otherwise::template result<Value> *place) {
+    Value value{};
+    if (TYPEDCALL_EXPECT(entry(arguments..., &value) == 0, 1)) return otherwise::take(value, place);
+    return otherwise::run(place, arguments...);
+  }
 };
 
 /// The types of a function that falls back in this way.
@@ -216,7 +206,7 @@ template <class Pointer, way_back Way>
 struct fallback_types {
   using traits = function_traits<Pointer>;
   using own_result = typename traits::result;
-  using last = typename last_parameter<typename traits::parameters, traits::count>::type;
+  using last = last_parameter<typename traits::parameters, traits::count>;
   static constexpr bool has_place = Way == way_back::by_status && is_place<last>;
 
   using placed = std::conditional_t<has_place, std::remove_pointer_t<last>, void>;
@@ -256,7 +246,7 @@ struct native_that {
                 "returns_status), and its wrapper keeps the GIL (no releases_gil)");
   using types = fallback_types<decltype(Function), Way>;
   using value = typename types::value;
-  using pair = typename fallback_pair<Function, Slow, Way, value, typename types::parameters>::type;
+  using pair = fallback_functions<Function, Slow, Way, value, typename types::parameters>;
   static constexpr bool is_rounded =
       std::is_same_v<value, long double> || std::is_same_v<value, PyNativeType_ComplexLongDouble>;
   static constexpr std::uint64_t plain = Stated & ~std::uint64_t{PyNativeCallable_FALLS_BACK};

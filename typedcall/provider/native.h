@@ -74,24 +74,17 @@ struct parameter_checks<std::tuple<A...>> {
       (std::is_same_v<A, PyObject *> || ...) || (std::is_same_v<A, PyObject **> || ...);
 };
 
-/// The last of a function's parameters; void if there is none.
+/// One of a function's parameters; void if there is none there.
+template <class Parameters, std::size_t At, bool = (At < std::tuple_size_v<Parameters>)>
+struct parameter_at {
+  using type = void;
+};
+template <class Parameters, std::size_t At>
+struct parameter_at<Parameters, At, true> {
+  using type = std::tuple_element_t<At, Parameters>;
+};
 template <class Parameters, std::size_t Count>
-struct last_parameter {
-  using type = std::tuple_element_t<Count - 1, Parameters>;
-};
-template <class Parameters>
-struct last_parameter<Parameters, 0> {
-  using type = void;
-};
-
-template <class Parameters>
-struct first_parameter {
-  using type = void;
-};
-template <class First, class... Rest>
-struct first_parameter<std::tuple<First, Rest...>> {
-  using type = First;
-};
+using last_parameter = typename parameter_at<Parameters, Count - 1>::type;
 
 /// True if readers, who know only the entry's signature and flags, see what the wrapper's caller
 /// does: so many arguments, and a result of this type, which is told in this way.
@@ -120,11 +113,11 @@ struct TYPEDCALL_HIDDEN offered {
 
   static constexpr bool takes_self = (Stated & PyNativeCallable_TAKES_SELF) != 0;
   static constexpr bool states_status = (Stated & PyNativeCallable_RETURNS_STATUS) != 0;
-  using last = typename last_parameter<own_parameters, traits::count>::type;
+  using last = last_parameter<own_parameters, traits::count>;
   static constexpr bool has_place = states_status &&
                                     traits::count > (takes_self ? 1 : 0) && is_typed_pointer<last>;
 
-  static_assert(!takes_self || is_self_pointer<typename first_parameter<own_parameters>::type>,
+  static_assert(!takes_self || is_self_pointer<typename parameter_at<own_parameters, 0>::type>,
                 "typedcall: with takes_self the first parameter is self, a PyObject * or a pointer "
                 "to the object's struct");
   static_assert(!states_status || std::is_same_v<own_result, int>,

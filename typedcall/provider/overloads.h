@@ -17,22 +17,6 @@ namespace internal {
 
 constexpr conversion_rank worse_of(conversion_rank a, conversion_rank b) { return a < b ? b : a; }
 
-/// Returns how well all the arguments suit one of the functions: as well as the worst of them.
-/// `ranks` gets that of each; those behind one that does not suit are not looked at.
-template <class Native, class Defaults, std::size_t... I>
-conversion_rank worst_rank(PyObject *const *args, const PyNativeGiven *kinds,
-                           conversion_rank *ranks, std::index_sequence<I...>) {
-  conversion_rank worst = conversion_rank::exact;
-  (void)args, (void)kinds, (void)ranks;
-  const bool all_suit =
-      ((ranks[I] = Defaults::template rank<std::tuple_element_t<I, typename Native::arguments>>(
-            args[I], kinds[I]),
-        worst = worse_of(worst, ranks[I]), worst < conversion_rank::none) &&
-       ...);
-  (void)all_suit;
-  return worst;
-}
-
 /// Returns the first of the overloads as good as number `at` that none of these beats: is at least
 /// as good in every argument, and better in one. Each has `width` ranks, of which `nargs` count.
 TYPEDCALL_OUT_OF_LINE inline std::size_t first_unbeaten(const conversion_rank *ranks,
@@ -157,7 +141,7 @@ struct TYPEDCALL_HIDDEN overload_choice {
   // --- Functions of one argument, whose kind says all ----------------------------------------
 
   template <class Native>
-  using only = typename last_parameter<typename Native::arguments, Native::arity>::type;
+  using only = last_parameter<typename Native::arguments, Native::arity>;
   template <class Native>
   static constexpr bool is_ranked_by_kind = Native::arity == 1 && !is_tried<only<Native>>;
   static constexpr bool is_by_kind = count < 256 && (is_ranked_by_kind<Natives> && ...);
@@ -207,9 +191,10 @@ struct TYPEDCALL_HIDDEN overload_choice {
     find_kinds(args, nargs, kinds, std::make_index_sequence<most_arguments>());
     conversion_rank ranks[count][most_arguments], worst[count];
     std::size_t at = 0;
-    const bool is_raised = ((worst[at] = rank_one<Natives>(args, nargs, kinds, ranks[at]),
-                             worst[at++] == conversion_rank::raised) ||
-                            ...);
+    const bool is_raised =
+        ((worst[at] = rank_one<Natives>(args, nargs, kinds, ranks[at], indices<Natives>()),
+          worst[at++] == conversion_rank::raised) ||
+         ...);
     if (is_raised) return true;
     for (;;) {
       std::size_t best = 0;
@@ -240,12 +225,21 @@ struct TYPEDCALL_HIDDEN overload_choice {
     ((kinds[I] = I < nargs ? Defaults::kind(args[I]) : PyNativeGiven_OTHER), ...);
   }
 
-  template <class Native>
-  static conversion_rank rank_one(PyObject *const *args, std::size_t nargs,
-                                  const PyNativeGiven *kinds, conversion_rank *ranks) {
-    return nargs == Native::arity
-               ? worst_rank<Native, Defaults>(args, kinds, ranks, indices<Native>())
-               : conversion_rank::none;
+  /// Returns how well all the arguments suit one of the functions: as well as the worst of them.
+  /// `ranks` gets that of each; those behind one that does not suit are not looked at.
+  template <class Native, std::size_t... I>
+  static conversion_rank rank_one([[maybe_unused]] PyObject *const *args, std::size_t nargs,
+                                  [[maybe_unused]] const PyNativeGiven *kinds,
+                                  [[maybe_unused]] conversion_rank *ranks,
+                                  std::index_sequence<I...>) {
+    conversion_rank worst = conversion_rank::exact;
+    if (nargs != Native::arity) return conversion_rank::none;
+    static_cast<void>(
+        ((ranks[I] = Defaults::template rank<std::tuple_element_t<I, typename Native::arguments>>(
+              args[I], kinds[I]),
+          worst = worse_of(worst, ranks[I]), worst < conversion_rank::none) &&
+         ...));
+    return worst;
   }
 
   // --- Calls ---------------------------------------------------------------------------------
