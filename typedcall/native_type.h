@@ -1,6 +1,7 @@
 // One argument or result of a signature: a type code, and the pointer to it, if any. Sizes, kinds,
 // and which types are the same to whoever makes the call. The grammar is in typedcall/signature.h.
-// Needs no Python.h; C99, C11 and C++11 to C++20.
+// Needs no Python.h; C99, C11 and C++11 to C++20. GIL for all functions here: none; any thread; any
+// interpreter; no Python function is called.
 
 #include "core/version.h"
 
@@ -29,14 +30,12 @@ enum PyNativePointer {
 };
 
 /// 1 for "*": the argument is a pointer in C and a count of elements behind it.
-/// GIL: none; any thread; any interpreter; no Python function is called.
 /// Source: the grammar in typedcall/signature.h.
 PyNative_INLINE int PyNativeType_IsBuffer(PyNativeType type) {
   return (type.is_pointer & PyNativePointer_BUFFER) != 0;
 }
 
 /// 1 for a pointer or buffer that nothing is written through: those with "k", and "*s".
-/// GIL: none; any thread; any interpreter; no Python function is called.
 /// Source: the grammar in typedcall/signature.h.
 PyNative_INLINE int PyNativeType_IsConst(PyNativeType type) {
   return (type.is_pointer & PyNativePointer_CONST) != 0 ||
@@ -45,7 +44,6 @@ PyNative_INLINE int PyNativeType_IsConst(PyNativeType type) {
 
 /// The size of an argument or result of this type, in bytes; a pointer's own for "&" and for "*",
 /// whose count is not in it. 0 for "v".
-/// GIL: none; any thread; any interpreter; no Python function is called.
 /// Source: PyNativeType_LIST.
 PyNative_INLINE size_t PyNativeType_Size(PyNativeType type) {
   return type.is_pointer ? sizeof(void *) : PyNativeCode_Size(type.code);
@@ -53,21 +51,18 @@ PyNative_INLINE size_t PyNativeType_Size(PyNativeType type) {
 
 /// The alignment of an argument or result of this type, in bytes; a pointer's own for "&" and "*".
 /// 1 for "v".
-/// GIL: none; any thread; any interpreter; no Python function is called.
 /// Source: PyNativeType_LIST.
 PyNative_INLINE size_t PyNativeType_Alignment(PyNativeType type) {
   return PyNativeCode_Alignment(type.is_pointer ? (int)PyNativeType_POINTER : (int)type.code);
 }
 
 /// The kind of an argument or result of this type; PyNativeKind_POINTER for "&" and "*".
-/// GIL: none; any thread; any interpreter; no Python function is called.
 /// Source: PyNativeType_LIST.
 PyNative_INLINE enum PyNativeKind PyNativeType_Kind(PyNativeType type) {
   return type.is_pointer ? PyNativeKind_POINTER : PyNativeCode_Kind(type.code);
 }
 
 /// How C passes an argument or result of this type; PyNativePassed_ADDRESS for "&" and "*".
-/// GIL: none; any thread; any interpreter; no Python function is called.
 /// Source: PyNativeType_LIST.
 PyNative_INLINE enum PyNativePassed PyNativeType_Passed(PyNativeType type) {
   return PyNativeKind_Passed(PyNativeType_Kind(type));
@@ -94,7 +89,6 @@ PyNative_INLINE int PyNativeType_Internal_SameBesidesConst(PyNativeType a, PyNat
 /// Everything else only with itself: bool is no integer, "d" is never "g" even where they have one
 /// width, "P" is not "&d", since it says nothing about what it points to, and "*d" is not "&d".
 /// A code outside the list is equivalent to nothing.
-/// GIL: none; any thread; any interpreter; no Python function is called.
 /// Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeType_Equivalent(PyNativeType a, PyNativeType b) {
   return PyNativeType_Internal_SameBesidesConst(a, b) &&
@@ -102,16 +96,15 @@ PyNative_INLINE int PyNativeType_Equivalent(PyNativeType a, PyNativeType b) {
 }
 
 /// 1 if a value of `from` may be passed where there is `to`, as it is, else 0: equivalent types,
-/// and a pointer or buffer without "k" for one with it, never the reverse. GIL: none; any thread;
-/// any interpreter; no Python function is called. Source: docs/ABI.md, section 3.
+/// and a pointer or buffer without "k" for one with it, never the reverse. Source: docs/ABI.md,
+/// section 3.
 PyNative_INLINE int PyNativeType_PassesAs(PyNativeType from, PyNativeType to) {
   return PyNativeType_Internal_SameBesidesConst(from, to) &&
          PyNativeType_IsConst(from) <= PyNativeType_IsConst(to);
 }
 
 /// 1 if the value of a function that returns a status, or falls back, may go through a last
-/// argument of this type: "&" without "k". GIL: none; any thread; any interpreter; no Python
-/// function is called. Source: docs/ABI.md, section 3.
+/// argument of this type: "&" without "k". Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeType_IsPlace(PyNativeType type) {
   return type.is_pointer && !PyNativeType_IsBuffer(type) && !PyNativeType_IsConst(type);
 }

@@ -1,6 +1,7 @@
 // How well a value suits a parameter: one table of kinds of values and kinds of types, by which all
 // choose among overloads as Python does. Needs no Python.h; C99, C11 and C++11 to C++20 (constexpr
-// from C++14).
+// from C++14). GIL for all functions here: none; any thread; any interpreter; no Python function is
+// called.
 
 #include "core/version.h"
 
@@ -79,7 +80,6 @@ enum PyNativeGiven {
 
 /// Returns the ranks of all kinds of values for a parameter of this type, in four bits each. A type
 /// that the list does not know (a pointer, a buffer, "v", no code) suits no value.
-/// GIL: none; any thread; any interpreter; no Python function is called.
 /// Source: PyNativeGiven_LIST.
 PyNative_INLINE uint64_t PyNativeChoice_Row(PyNativeType type) {
   const int is_narrow = type.code == PyNativeType_FLOAT || type.code == PyNativeType_CFLOAT;
@@ -110,7 +110,6 @@ PyNative_INLINE uint64_t PyNativeChoice_Row(PyNativeType type) {
 }
 
 /// Returns how a value of this kind suits the parameter that has this PyNativeChoice_Row().
-/// GIL: none; any thread; any interpreter; no Python function is called.
 /// Source: PyNativeGiven_LIST.
 PyNative_INLINE enum PyNativeRank PyNativeChoice_Rank(uint64_t row, enum PyNativeGiven kind) {
   return (enum PyNativeRank)((row >> (4 * (unsigned)kind)) & 15u);
@@ -118,7 +117,6 @@ PyNative_INLINE enum PyNativeRank PyNativeChoice_Rank(uint64_t row, enum PyNativ
 
 /// True if a parameter of this type makes an int floating, and so may round it: an int that was out
 /// of another overload's range does not go there.
-/// GIL: none; any thread; any interpreter; no Python function is called.
 /// Source: docs/ABI.md, 8.9.
 PyNative_INLINE int PyNativeChoice_LosesDigits(PyNativeType type) {
   const enum PyNativeKind kind = PyNativeType_Kind(type);

@@ -29,23 +29,13 @@ enum class place : unsigned char {
   sibling_symbol,     ///< a symbol `_PyPyTyped_<name>` of the shared object that has the def
 };
 
-/// A place in plain words, static text.
+/// A place in plain words, static text: in the order of the places.
 inline const char *describe(place where) {
-  switch (where) {
-    case place::instance_slot:
-      return "native-callable slot";
-    case place::method_def:
-      return "METH_TYPED with header";
-    case place::pypy_method_def:
-      return "METH_TYPED, PyPy's layout";
-    case place::side_table_def:
-      return "side table, by PyMethodDef";
-    case place::side_table_object:
-      return "side table, by object";
-    case place::sibling_symbol:
-      return "sibling symbol";
-  }
-  return "";
+  static constexpr const char *words[] = {
+      "native-callable slot",       "METH_TYPED with header", "METH_TYPED, PyPy's layout",
+      "side table, by PyMethodDef", "side table, by object",  "sibling symbol",
+  };
+  return words[static_cast<unsigned>(where)];
 }
 
 namespace internal {
