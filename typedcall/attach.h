@@ -74,9 +74,8 @@ class home_interpreter {
 // False without a call, and without an exception, where there is no thread state to be had: no
 // memory, or (from 3.15 on) the interpreter is ending, or has ended. Before 3.15 a thread that is
 // not attached stops for good where the main interpreter has ended, unless it is the one that ends
-// it; the end of others is not seen.
-// From 3.15 on the interpreter does not end while `call` runs. `call` throws nothing: the GIL would
-// stay held. GIL: none, or held.
+// it; the end of others is not seen. From 3.15 on the interpreter does not end while `call` runs.
+// `call` throws nothing: the GIL would stay held. GIL: none, or held.
 template <class Call>
 TYPEDCALL_RARE bool run_attached_to(const home_interpreter &home, PyObject *callable,
                                     const Call &call) {

@@ -134,8 +134,7 @@ class call_site<R(A...)> {
   call_site(const call_site &) = delete;
   call_site &operator=(const call_site &) = delete;
 
-  /// What find<R(A...)>(interface, callable, can) finds, or an empty function without an
-  /// exception.
+  /// What find<R(A...)>(interface, callable, can) finds, or an empty function without an exception.
   function_view<R(A...)> find(PyObject *callable) {
     const internal::cache_entry *known = memory_.look_up(callable);
     if (known == nullptr) return look(callable, nullptr);

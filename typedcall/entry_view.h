@@ -32,8 +32,7 @@ enum PyNativeVerdict {
   PyNativeVerdict_FALLS_BACK,  ///< 0: the value is in the place; else the Python callable is called
 };
 
-/// The thread state in which the C function is called.
-/// Source: docs/ABI.md, section 3 (flags), 6.3.
+/// The thread state in which the C function is called. Source: docs/ABI.md, section 3 (flags), 6.3.
 enum PyNativeHold {
   PyNativeHold_NOTHING,  ///< any: it runs as it is called, also in several threads at once
   PyNativeHold_THREAD,   ///< attached (with the GIL, where there is one)

@@ -141,11 +141,10 @@ PyNative_INLINE int PyNativeCallable_IsWellFormed(uintptr_t flags, PyNativeType 
 
 // core/custom_slots_limited.h finds the slot with the limited API.
 #if !defined(Py_LIMITED_API) && !defined(PYPY_VERSION)
-/// The table of an instance whose type has the native-callable slot, or NULL.
-/// Valid while the instance lives; whoever replaces a table keeps the old one for its readers, as
-/// typedcall/native_callable_slot.h does.
-/// GIL: none, as for PyCustomSlots_Find; the caller has a reference to `object`; sets no exception.
-/// Source: SEP 201.
+/// The table of an instance whose type has the native-callable slot, or NULL. Valid while the
+/// instance lives; whoever replaces a table keeps the old one for its readers, as
+/// typedcall/native_callable_slot.h does. GIL: none, as for PyCustomSlots_Find; the caller has a
+/// reference to `object`; sets no exception. Source: SEP 201.
 static inline const PyNativeCallableTable *PyNativeCallable_InstanceTable(PyObject *object) {
   const PyCustomSlot *slot = PyCustomSlots_Find(object, PYCUSTOMSLOT_NATIVECALLABLE_ID,
                                                 PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS);

@@ -119,11 +119,10 @@ static inline TYPEDCALL_COLD int PyTypedMethod_Internal_TagDef(
 /// `table` must last as long as any owner and any consumer that holds it; `destroy` (may be NULL)
 /// is called when it is no longer needed.
 ///
-/// Returns 1: taken. 0: an equal tag is there already (it now lives as long as this owner, too).
-/// 2: an equal tag of this owner's, which was untagged, is there again. After both the caller keeps
-/// `table`. -1: ValueError for a NULL def or name, a faulty table, or another
-/// tag that differs (both are named); TypeError when `owner` has no weak references; MemoryError.
-/// GIL: held.
+/// Returns 1: taken. 0: an equal tag is there already (it now lives as long as this owner, too). 2:
+/// an equal tag of this owner's, which was untagged, is there again. After both the caller keeps
+/// `table`. -1: ValueError for a NULL def or name, a faulty table, or another tag that differs
+/// (both are named); TypeError when `owner` has no weak references; MemoryError. GIL: held.
 static inline int PyTypedMethod_TagDef(const PyTypedcall_Interface *interface,
                                        const PyMethodDef *def, PyObject *owner,
                                        const PyNativeCallableTable *table,

@@ -1,6 +1,5 @@
 // Inner loops that are compiled for their types, for the signatures that most functions have: the
-// dispatch is outside, and what is left is what one would write by hand. Used by
-// typedcall/loop.h.
+// dispatch is outside, and what is left is what one would write by hand. Used by typedcall/loop.h.
 #ifndef TYPEDCALL_LOOP_KERNELS_H_
 #define TYPEDCALL_LOOP_KERNELS_H_
 

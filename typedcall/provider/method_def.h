@@ -145,7 +145,7 @@ struct def_shape {
   int *pypy_arg_types;                        ///< of the first function
   int pypy_ret_type;                          ///< the same
   bool speaks_pypy;                           ///< the same
-  argument_type direct;                       ///< for a direct vectorcall (direct_vectorcall.h)
+  argument_type direct;                       ///< for a direct vectorcall (provider.h)
   const char *const *names = nullptr;         ///< of the parameters, and null
   void (*spell)(parameter_text *) = nullptr;  ///< null if the parameters have no names
   std::size_t count = 1;                      ///< of overloads
