@@ -113,6 +113,22 @@ const PyNativeCallableEntry *first_with(const PyMethodDef *def, const request &a
 }  // namespace internal
 
 template <class Signature>
+class function_view;
+
+/// Empty, or an entry of signature R(A...), without a reference: valid while the caller has one to
+/// the callable that it was found behind. Copying it costs nothing and needs no GIL.
+template <class R, class... A>
+class function_view<R(A...)> : public internal::native_pointer<R, A...> {
+ public:
+  function_view() = default;
+  function_view(internal::c_function<R, A...> *address, std::uintptr_t flags)
+      : internal::native_pointer<R, A...>(address, flags) {}
+
+  /// Undefined when empty.
+  R operator()(A... args) const { return this->call(args...); }
+};
+
+template <class Signature>
 class call_site;
 
 /// Answers one request for many callables: functions that take their arguments alone. Find once for

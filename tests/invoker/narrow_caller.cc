@@ -6,8 +6,8 @@
 #include <cstring>
 #include <optional>
 
+#include "typedcall/call_site.h"
 #include "typedcall/invoker.h"
-#include "typedcall/resolve.h"
 
 namespace {
 

@@ -1,6 +1,7 @@
 // Pairs of functions: NAME_pointer calls through a plain function pointer in memory, NAME_function
 // through a typedcall::function. direct_call_test.sh compares their machine code.
 
+#include "typedcall/call_site.h"
 #include "typedcall/resolve.h"
 
 using typedcall::function;
