@@ -139,6 +139,21 @@ inline void restore_thread(PyThreadState *thread) {
   run_python([thread] { PyEval_RestoreThread(thread); });
 }
 
+/// Runs `call` without the GIL, which this thread has if `has_gil` says so, and gives what it
+/// gives. `call` gets the thread state to restore, if there is one.
+template <class Call>
+TYPEDCALL_IN_LINE inline auto run_without_gil(const Call &call, bool has_gil = true) {
+  PyThreadState *const thread = has_gil ? PyEval_SaveThread() : nullptr;
+  if constexpr (std::is_void_v<decltype(call(thread))>) {
+    call(thread);
+    if (has_gil) restore_thread(thread);
+  } else {
+    const auto result = call(thread);
+    if (has_gil) restore_thread(thread);
+    return result;
+  }
+}
+
 /// For destructors, which nothing may be unwound through: runs `call`, which gives back what needs
 /// the GIL; without the GIL, which is how a stack is unwound at the end, nothing.
 template <class Call>

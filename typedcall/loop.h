@@ -296,11 +296,8 @@ class loop {
 
   TYPEDCALL_OUT_OF_LINE int run_without_gil(char *const *args, std::intptr_t count,
                                             const std::intptr_t *steps, std::intptr_t *done) const {
-    // Not by calling::detach(): before 3.12 that does not see a subinterpreter's thread.
-    PyThreadState *const thread = PyEval_SaveThread();
-    const int result = apply(args, count, steps, done, false, thread);
-    internal::restore_thread(thread);
-    return result;
+    return internal::run_without_gil(
+        [&](PyThreadState *thread) { return apply(args, count, steps, done, false, thread); });
   }
 
   // The loop itself; the caller has seen to the GIL.

@@ -68,12 +68,10 @@ inline void reattach(PyThreadState *thread) {
   if (thread != nullptr) internal::restore_thread(thread);
 }
 
-/// Runs `body` without the GIL if this thread has it.
+/// Runs `body` without the GIL if this thread has it; before 3.12 in the main interpreter only.
 template <class Body>
 void without_gil(const Body &body) {
-  PyThreadState *const thread = detach();
-  body();
-  reattach(thread);
+  internal::run_without_gil([&](PyThreadState *) { body(); }, PyTypedcall_IsAttached() != 0);
 }
 #endif
 

@@ -68,15 +68,10 @@ struct call_frame {
       return pass(entry, all(), self, std::get<I>(held).value..., place...);
     } else if constexpr (!Type::releases_gil) {
       return pass(entry, all(), std::get<I>(held).value..., place...);
-    } else if constexpr (std::is_void_v<typename Type::entry_result>) {
-      PyThreadState *state = PyEval_SaveThread();
-      pass(entry, all(), std::get<I>(held).value...);
-      restore_thread(state);
     } else {
-      PyThreadState *state = PyEval_SaveThread();
-      const auto result = pass(entry, all(), std::get<I>(held).value...);
-      restore_thread(state);
-      return result;
+      return run_without_gil([&](PyThreadState *) TYPEDCALL_IN_LINE {
+        return pass(entry, all(), std::get<I>(held).value...);
+      });
     }
   }
 

@@ -195,14 +195,10 @@ class native_call {
     return nullptr;
   }
 
-  // Not by calling::without_gil(): this thread has it, though before 3.12 not everybody sees that
-  // in a subinterpreter.
   __attribute__((noinline)) calling::outcome run_without_gil(native_value *values,
                                                              calling::result_cell *cell) const {
-    PyThreadState *const state = PyEval_SaveThread();
-    const calling::outcome found = own_.run(values, cell);
-    typedcall::internal::restore_thread(state);
-    return found;
+    return typedcall::internal::run_without_gil(
+        [&](PyThreadState *) { return own_.run(values, cell); });
   }
 
   // False with an exception, or without one where the function falls back.
