@@ -147,11 +147,7 @@ class loop {
   static void ufunc_loop(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                          void *data) {
     const loop &self = *static_cast<const loop *>(data);
-    if (self.hold() == PyNativeHold_NO_GIL) {
-      self.run_detached(args, dimensions, steps);
-    } else {
-      self.run_attached(args, dimensions, steps);
-    }
+    run_python([&] { self.apply(args, dimensions[0], steps, nullptr, self.holds_objects_); });
   }
 
   loop_kernel kernel() const {
