@@ -44,12 +44,6 @@ class Flags(enum.IntFlag):
         return not int(self) & _MANDATORY
 
     @property
-    def is_thread_safe(self) -> bool:
-        """May threads without the GIL be in the function, several at once? So may they in one that
-        takes the GIL itself. PURE is about results, and does not say it."""
-        return bool(self & (Flags.THREAD_SAFE | Flags.ACQUIRES_GIL))
-
-    @property
     def names(self) -> list[str]:
         """In the order of the bits."""
         return [flag.name for flag in Flags if flag & self and flag.name is not None]

@@ -1,6 +1,6 @@
 """A typed function as a cffi function pointer. cffi lets the GIL go around every call, so only
 functions that need no GIL and cannot raise are given to it; and, because without the GIL several
-threads may then be in them at once, only those that say that they may: Flags.is_thread_safe.
+threads may then be in them at once, only those that say that they may (THREAD_SAFE).
 Whoever calls from one thread only, or has a lock, gets the others by `thread_safe_only=False`."""
 
 from __future__ import annotations
