@@ -86,7 +86,7 @@ class UfuncOfArrays(Ufunc):
 
 
 class Numba(Sink):
-    name, library, has_names, has_typed_results = "numba", "numba", True, True
+    name, library, has_names, has_typed_results, nogil = "numba", "numba", True, True, False
 
     def setUp(self):
         super().setUp()
@@ -95,8 +95,9 @@ class Numba(Sink):
         self.numba = numba
         self.compiled = {}
 
-    def made(self, function, **options):
-        by_names = self.compiled.setdefault((function, *options), {})
+    def made(self, function, nogil=False):
+        nogil = nogil or self.nogil
+        by_names = self.compiled.setdefault((function, nogil), {})
 
         def of(names):
             """Returns code that passes arguments by these names, "" for those by position."""
@@ -105,7 +106,7 @@ class Numba(Sink):
                 passed = ", ".join(f"{name}={each}" if name else each for name, each in zip(names, given))
                 scope = {"f": function}
                 exec(f"def caller({', '.join(given)}):\n    return f({passed})", scope)
-                by_names[names] = self.numba.njit(scope["caller"], **options)
+                by_names[names] = self.numba.njit(scope["caller"], nogil=nogil)
             return by_names[names]
 
         def call(*arguments, **names):
@@ -121,7 +122,7 @@ class Numba(Sink):
         return call
 
     def held(self, function):
-        return self.numba.njit(lambda x: function(x))
+        return self.numba.njit(lambda x: function(x), nogil=self.nogil)
 
     def many(self, function, values):
         import numpy
@@ -155,13 +156,7 @@ class Numba(Sink):
 
 
 class NumbaWithoutGil(Numba):
-    name = "numba without the GIL"
-
-    def made(self, function, **options):
-        return super().made(function, nogil=True)
-
-    def held(self, function):
-        return self.numba.njit(lambda x: function(x), nogil=True)
+    name, nogil = "numba without the GIL", True
 
 
 class Jax(Sink):
