@@ -11,7 +11,8 @@
 //
 //   given look(std::size_t i)                      argument i
 //   void give(const value_type &, const void *at)  a C result; in any thread state
-//   void raised()                                  the pending exception, which it clears; attached
+//   void raised()                                  takes the pending exception, or leaves it to the
+//                                                  library (NumPy); attached
 //   void detached(const char *why)                 there is no Python to ask
 //   bool settles(std::size_t count)                it has answered without a call: SQL's NULL
 //   void fall_back(std::size_t count)              calls Python; see by_boxing()

@@ -101,10 +101,9 @@ bool give_address(callback_object *own, const char *shape, bool has_data) {
   callback *const core = own->core;
   const PyNativeView &view = core->entry->view;
   const bool falls_back = view.verdict == PyNativeVerdict_FALLS_BACK;
-  // Others, and what takes the GIL, take more than a call.
-  const bool is_called = view.hold == PyNativeHold_NOTHING && !view.takes_self &&
-                         (falls_back || view.verdict == PyNativeVerdict_RESULT);
-  const auto *const known = is_called && !core->cast ? find_shape(shape) : nullptr;
+  // Others take more than a call. Self and exceptions need a thread state.
+  const bool is_called = view.hold == PyNativeHold_NOTHING && !core->cast;
+  const auto *const known = is_called ? find_shape(shape) : nullptr;
   const bool is_compiled = known != nullptr;
   void *address = is_compiled ? (falls_back ? known->back : known->plain) : nullptr;
   if (is_compiled && address == nullptr) address = core->function;
