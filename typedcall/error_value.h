@@ -60,6 +60,15 @@ TYPEDCALL_RARE inline void set_missing_error() {
   }
 }
 
+/// Clears the pending exception. True if it was an interrupt, which is not lost: Python raises it
+/// again. GIL: held.
+TYPEDCALL_RARE inline bool clear_exception() {
+  const bool is_interrupt = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0;
+  PyErr_Clear();
+  if (is_interrupt) PyErr_SetInterrupt();
+  return is_interrupt;
+}
+
 }  // namespace internal
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall

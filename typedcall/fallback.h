@@ -184,10 +184,7 @@ fallback_function<Signature> find_fallback(const PyTypedcall_Interface *interfac
   const capabilities plain = can & ~PyNativeCallable_FALLS_BACK;
   const auto with_callable = [&](auto native) {
     made all(std::move(native), callable);
-    if (!all && !explain) {  // no memory, or an interrupt
-      if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
-      PyErr_Clear();
-    }
+    if (!all && !explain) clear_exception();  // no memory, or an interrupt
     return all;
   };
   auto found = find_typed<function<Signature>>(interface, callable, plain_request<Signature>(plain),

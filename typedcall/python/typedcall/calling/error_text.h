@@ -11,7 +11,8 @@
 
 namespace typedcall::python {
 
-/// Of the pending exception, which is cleared. Made, asked and destroyed with the GIL.
+/// Of the pending exception, which stays for internal::clear_exception(): not before PyObject_Str,
+/// which looks for signals. Made, asked and destroyed with the GIL.
 class error_text {
  public:
   __attribute__((noinline, cold)) error_text() {
@@ -19,8 +20,7 @@ class error_text {
     PyObject *kind, *exception, *traceback;
     PyErr_Fetch(&kind, &exception, &traceback);
     PyErr_NormalizeException(&kind, &exception, &traceback);
-    kind_ = object_ref::steal(kind);
-    const object_ref keep[] = {object_ref::steal(exception), object_ref::steal(traceback)};
+    kind_ = object_ref::borrow(kind);
     const object_ref said = object_ref::steal(PyObject_Str(exception));
     const object_ref whole =
         object_ref::steal(said && PyUnicode_GET_LENGTH(said.get()) > 0
@@ -28,7 +28,7 @@ class error_text {
                               : PyUnicode_FromString(type()));
     bytes_ = object_ref::steal(
         whole ? PyUnicode_AsEncodedString(whole.get(), "utf-8", "backslashreplace") : nullptr);
-    PyErr_Clear();
+    PyErr_Restore(kind, exception, traceback);
   }
 
   bool is(PyObject *kind) const { return PyErr_GivenExceptionMatches(kind_.get(), kind) != 0; }
@@ -42,14 +42,6 @@ class error_text {
   /// "ValueError: why", or the type alone.
   const char *get() const {
     return bytes_ ? PyBytes_AS_STRING(bytes_.get()) : "an exception, and no memory for its text";
-  }
-
-  /// An interrupt is not lost: Python raises it again. Behind PyObject_Str, which looks for
-  /// signals.
-  bool interrupts_again() const {
-    const bool is_interrupt = is(PyExc_KeyboardInterrupt);
-    if (is_interrupt) PyErr_SetInterrupt();
-    return is_interrupt;
   }
 
  private:

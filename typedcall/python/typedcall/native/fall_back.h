@@ -72,15 +72,11 @@ inline PyObject *raise_again() {
 /// `is_known` false, sys.unraisablehook gets it.
 __attribute__((noinline, cold)) inline void take_exception(PyObject *callable, bool clears,
                                                            bool is_known) {
-  if (clears) {
-    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
-      PyErr_Clear();
-      PyErr_SetInterrupt();
-    } else if (!PyErr_ExceptionMatches(PyExc_Exception)) {
-      PyErr_WriteUnraisable(callable);
-    }
-    PyErr_Clear();
-  } else if (is_known) {
+  const bool is_let_go = clears && (PyErr_ExceptionMatches(PyExc_Exception) != 0 ||
+                                    PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0);
+  if (is_let_go) {
+    typedcall::internal::clear_exception();
+  } else if (is_known && !clears) {
     put_exception_aside();
   } else {
     PyErr_WriteUnraisable(callable);

@@ -100,7 +100,7 @@ struct xla_end {
   const home &where() const { return *state::where; }
   void raised() {
     const error_text said;
-    said.interrupts_again();
+    typedcall::internal::clear_exception();
     stop(said.get());
   }
   void detached(const char *why) { stop(why); }

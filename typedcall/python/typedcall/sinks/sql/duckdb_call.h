@@ -216,6 +216,7 @@ struct vector_call {
   __attribute__((noinline, cold)) void raised() {
     has_failed = true;
     const error_text said;
+    PyErr_Clear();
     // Not at once: DuckDB's module would take the signal, and raise this error all the same.
     const auto later = [](void *) {
       PyErr_SetInterrupt();

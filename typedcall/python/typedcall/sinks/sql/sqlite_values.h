@@ -18,8 +18,8 @@ using calling::given;
 /// The pending exception becomes the function's error. GIL: held.
 __attribute__((noinline, cold)) inline void set_error(api_table &api, sqlite3_context *context) {
   const error_text said;
+  if (internal::clear_exception()) return api.result_error_code(context, SQLITE_INTERRUPT);
   if (said.is(PyExc_MemoryError)) return api.result_error_nomem(context);
-  if (said.interrupts_again()) return api.result_error_code(context, SQLITE_INTERRUPT);
   api.result_error(context, said.get(), -1);
 }
 

@@ -26,7 +26,7 @@ using state = state_with_one_home;
 /// The pending exception becomes the thread's error of tvm-ffi. GIL: held.
 __attribute__((noinline, cold)) int set_error() {
   const error_text said;
-  said.interrupts_again();
+  typedcall::internal::clear_exception();
   const char *name = said.type();
   // Those that tvm-ffi has a name for, which Python gets as such.
   PyObject *const known[] = {PyExc_ValueError, PyExc_TypeError,  PyExc_AttributeError,

@@ -178,8 +178,7 @@ class tvm_closure {
     const auto &kind = *behind_header<tvm_bytes>(error);
     if (std::string_view(kind.data, kind.size) != "EnvErrorAlreadySet") return;
     const PyGILState_STATE before = PyGILState_Ensure();  // as tvm-ffi did for it
-    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
-    PyErr_Clear();
+    internal::clear_exception();
     PyGILState_Release(before);
   }
 
