@@ -7,6 +7,8 @@ from __future__ import annotations
 import inspect
 from typing import Any, NamedTuple
 
+from numba.core.types import Omitted
+
 from typedcall.numba.overloads import Choice, Overload, select
 from typedcall.tools.foreign import name_of
 from typedcall.tools.parameters import MISSING, Parameters, contradiction, parameters_of
@@ -24,22 +26,18 @@ class Typed(NamedTuple):
 
 def given_of(arguments: tuple[Any, ...]) -> list[int]:
     """Which of the arguments the call has."""
-    from numba import types
-
-    return [i for i, each in enumerate(arguments) if not isinstance(each, types.Omitted)]
+    return [i for i, each in enumerate(arguments) if not isinstance(each, Omitted)]
 
 
 def names_of(function: Any, given: list[int]) -> list[str]:
     """Of these parameters those that the Python function gets by name, which are the last."""
     parameters = parameters_of(function)
+    if parameters is None:
+        return []
     first = 0
-    while first < len(given) and given[first] == first and _is_positional(parameters, first):
+    while first < min(len(given), parameters.positional) and given[first] == first:
         first += 1
-    return [] if parameters is None else [parameters.names[at] for at in given[first:]]
-
-
-def _is_positional(parameters: Parameters | None, at: int) -> bool:
-    return parameters is None or at < parameters.positional
+    return [parameters.names[at] for at in given[first:]]
 
 
 def _signature_of(names: tuple[str, ...], default: Any) -> Any:
@@ -93,8 +91,6 @@ def type_call(
 def _type_with_defaults(
     context: Any, overloads: list[Overload], known: Parameters, types: dict[int, Any], reason: str
 ) -> tuple[Typed | None, str]:
-    from numba.core.types import Omitted
-
     full = []
     for i, (name, default) in enumerate(zip(known.names, known.defaults)):
         if i not in types and default is MISSING:

@@ -6,6 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import ir
+from numba.core import cgutils, types
+
 from typedcall.record.codes import CODES, is_buffer, is_const, pointee
 
 __all__ = ["check_elements", "check_items", "is_copied", "parts_of", "takes_array", "why_not_array"]
@@ -30,8 +33,6 @@ def check_elements(letters: str) -> None:
 def why_not_array(given: Any, letters: str) -> str:
     """Why a value of a Numba type does not suit what takes an array; empty: it does. Arrays are one-dimensional
     and contiguous by their types; bytes, bytearrays and memoryviews are arrays to Numba, too."""
-    from numba import types
-
     code = CODES[pointee(letters)]
     if isinstance(given, types.ArrayCTypes):
         return "pass the array itself, of which is known how long it is"
@@ -78,8 +79,6 @@ def parts_of(context: Any, builder: Any, given: Any, value: Any) -> tuple[Any, A
 def check_items(context: Any, builder: Any, letters: str, pointer: Any, count: Any) -> None:
     """Numba's types do not say it, and compilers take it for granted: ValueError as in the wrapper where
     items are not aligned, or a bool is a byte other than 0 and 1 and may not become 1."""
-    from llvmlite import ir
-
     if CODES[pointee(letters)].kind == "bool":
         (_check_bools if is_const(letters) else _make_bools)(context, builder, pointer, count)
         return
@@ -98,9 +97,6 @@ def check_items(context: Any, builder: Any, letters: str, pointer: Any, count: A
 
 def _make_bools(context: Any, builder: Any, pointer: Any, count: Any) -> None:
     """Where C code may write, other bytes than 0 and 1 become 1."""
-    from llvmlite import ir
-    from numba.core import cgutils
-
     byte = ir.IntType(8)
     bytes_ = builder.bitcast(pointer, byte.as_pointer())
     with cgutils.for_range(builder, count) as loop:
@@ -111,9 +107,6 @@ def _make_bools(context: Any, builder: Any, pointer: Any, count: Any) -> None:
 
 def _check_bools(context: Any, builder: Any, pointer: Any, count: Any) -> None:
     """A view of other bytes is an array of bools to Numba, and C code may do anything with 2."""
-    from llvmlite import ir
-    from numba.core import cgutils
-
     byte = ir.IntType(8)
     bytes_ = builder.bitcast(pointer, byte.as_pointer())
     together = cgutils.alloca_once_value(builder, ir.Constant(byte, 0))

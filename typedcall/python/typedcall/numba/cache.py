@@ -14,6 +14,9 @@ import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from llvmlite import binding, ir
+from numba.core import cgutils
+
 from typedcall.calling.choose import offered as entries_of
 from typedcall.calling.tag_modules import load_tags_of
 from typedcall.record.records import Entry
@@ -102,8 +105,6 @@ def offered(function: Any) -> list[Entry]:
 
 def _bind(symbol: Symbol, number: int, keep_alive: Any) -> bool:
     """False: in this process it is something else."""
-    from llvmlite import binding
-
     with _binding.lock:
         known = _bound.get(symbol.name)
         if known is None:
@@ -228,9 +229,6 @@ def _number(context: Any, builder: Any, number: int, what: str, of: Any) -> Any:
 
 
 def _reference(builder: Any, symbol: Symbol, of: Any) -> Any:
-    from llvmlite import ir
-    from numba.core import cgutils
-
     # What is no function is declared as one, too: code can be anywhere, so its address has all bits.
     plain = of or ir.FunctionType(ir.VoidType(), [])
     declared = cgutils.get_or_insert_function(builder.module, plain, symbol.name)

@@ -5,7 +5,10 @@ checked as the wrapper does, the C function, its result."""
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+from numba.core import cgutils, types
 
 from typedcall.numba.arguments import given_of, names_of
 from typedcall.numba.buffers import check_items, parts_of, takes_array
@@ -50,8 +53,6 @@ class Call:
 
     def lower(self, context: Any, builder: Any, signature: Any, values: Any) -> Any:
         """What Numba calls to have the call written."""
-        from numba.core import cgutils
-
         choice = self.choices[signature.args]
         result = None
         if choice.letters_of_result != "v":
@@ -99,8 +100,6 @@ class Call:
 
     def _fits(self, site: _Site, i: int, letters: str) -> Any:
         """Is the int in the parameter's range? One comparison."""
-        from llvmlite import ir
-
         builder, value, given = site.builder, site.values[i], site.signature.args[i]
         if kind_of_type(given) == "bool":
             return ir.Constant(ir.IntType(1), 1)
@@ -132,8 +131,6 @@ class Call:
         self._store_from(site, place)
 
     def _native(self, site: _Site, case: Case) -> None:
-        from llvmlite import ir
-
         context, builder = site.context, site.builder
         types: list[Any] = []
         passed: list[Any] = []
@@ -207,18 +204,16 @@ class Call:
             site.builder.store(value, site.result)
 
 
-class _Site:
+class _Site(NamedTuple):
     """One call in compiled code."""
 
-    def __init__(self, context: Any, builder: Any, signature: Any, values: Any, choice: Choice,
-                 result: Any) -> None:
-        self.context = context
-        self.builder = builder
-        self.signature = signature
-        self.values = values
-        self.choice = choice
-        #: Where the result goes; None for void.
-        self.result = result
+    context: Any
+    builder: Any
+    signature: Any
+    values: Any
+    choice: Choice
+    #: Where the result goes; None for void.
+    result: Any
 
     def letters(self, i: int) -> str:
         """Of an argument, as Python gets it; a buffer as the overloads have it."""
@@ -229,8 +224,6 @@ class _Site:
 
 
 def _passed_as(context: Any, letters: str, own: Any) -> Any:
-    from llvmlite import ir
-
     # Narrow ones extended, as C's calling conventions ask.
     if kind_of(letters) in ("bool", "signed", "unsigned"):
         return ir.IntType(max(32, 8 * CODES[letters].size))
@@ -255,9 +248,6 @@ def _converted(
 
 def _truth_of(context: Any, builder: Any, value: Any, given: Any) -> Any:
     """What bool() gives in compiled code."""
-    from llvmlite import ir
-    from numba import types
-
     if isinstance(given, types.NoneType):  # Numba finds that while it types, and has no code for it
         return ir.Constant(ir.IntType(1), 0)
     return context.is_true(builder, given, value)

@@ -12,6 +12,10 @@ import types as python_types
 import weakref
 from typing import Any
 
+from numba.core import errors, types
+from numba.core.typing import signature
+from numba.core.typing.templates import AbstractTemplate
+
 from typedcall.numba.arguments import type_call
 from typedcall.numba.cache import install, offered, reduce_type
 from typedcall.numba.call import Call
@@ -31,10 +35,6 @@ def _make_template(
     function: Any, overloads: list[Overload], reasons: list[str], call: Call
 ) -> Any:
     """A template: what tells Numba the types of a call."""
-    from numba.core import errors
-    from numba.core.typing import signature
-    from numba.core.typing.templates import AbstractTemplate
-
     name = name_of(function)
     cases = [overload.case for overload in overloads if overload.case is not None]
 
@@ -69,7 +69,6 @@ def _typeof(fallback: Any, function: Any, context: Any) -> Any:
     found = fallback(function, context)
     if found is not None or is_a(function, type) or not callable(function):
         return found
-    from numba import types
     from numba.core.registry import cpu_target
 
     # Before anything else: what others bring for math is not run for a function that Numba has.
@@ -87,7 +86,7 @@ def _typeof(fallback: Any, function: Any, context: Any) -> Any:
         any_types = (types.VarArg(types.Any),)
         target = cpu_target.target_context
         target.insert_func_defn([(call.lower, template.key, any_types)])
-        existing = _type_class()(template, function, entries)
+        existing = TypedFunctionType(template, function, entries)
         # With the type go the definition and all that it keeps. Compiled code has kept the rest: Call, address().
         weakref.finalize(existing, target.remove_user_function, template.key).atexit = False
         _known[id(function)] = existing
@@ -104,22 +103,16 @@ def _is_known_to_numba(typing_context: Any, function: Any) -> bool:
         return False
 
 
-@functools.cache
-def _type_class() -> Any:
-    from numba import types
+class TypedFunctionType(types.Function):
+    """The type of one typed function: a value of it needs no memory."""
 
-    class TypedFunctionType(types.Function):
-        """The type of one typed function: a value of it needs no memory."""
+    def __init__(self, template: Any, function: Any, entries: list[Entry]) -> None:
+        self.function = function
+        self.entries = entries
+        super().__init__(template)
 
-        def __init__(self, template: Any, function: Any, entries: list[Entry]) -> None:
-            self.function = function
-            self.entries = entries
-            super().__init__(template)
-
-        def __reduce__(self) -> Any:
-            return reduce_type(self.function, self.entries)
-
-    return TypedFunctionType
+    def __reduce__(self) -> Any:
+        return reduce_type(self.function, self.entries)
 
 
 # What Numba asked before register(), by the type of what it asks about; empty where it does not ask us.
@@ -158,9 +151,8 @@ def _define() -> None:
     from numba.extending import NativeValue, models, register_model, unbox
 
     install()
-    made = _type_class()
-    register_model(made)(models.OpaqueModel)
+    register_model(TypedFunctionType)(models.OpaqueModel)
 
-    @unbox(made)
+    @unbox(TypedFunctionType)
     def unbox_typed_function(numba_type: Any, obj: Any, c: Any) -> Any:
         return NativeValue(c.context.get_dummy_value())

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import ir
+from numba.core import cgutils
+from numba.core.callconv import RETCODE_USEREXC
+
 from typedcall.numba.buffers import check_items, parts_of
 from typedcall.numba.cache import address, helper
 from typedcall.numba.overloads import numba_type
@@ -30,16 +34,12 @@ class Raised(Exception):
 def place_of(context: Any, builder: Any, signature: Any) -> Any:
     """Where a result goes, as in an array: a bool is a byte there, as in C. That of no result is not
     used. With zeros, which are read where there is none."""
-    from numba.core import cgutils
-
     return cgutils.alloca_once(builder, context.get_data_type(signature.return_type), zfill=True)
 
 
 def let_out(context: Any, builder: Any, in_try: Any) -> None:
     """Leaves the compiled function for an exception that was put aside; in a `try` goes on, to where
     that looks."""
-    from numba.core.callconv import RETCODE_USEREXC
-
     conv = context.call_conv
     conv.set_static_user_exc(builder, Raised, ())
     with builder.if_then(builder.not_(in_try)):
@@ -62,9 +62,6 @@ class FallBack:
 
     def lower(self, context: Any, builder: Any, types: Any, values: Any, place: Any) -> None:
         """Calls the Python function, on what is no usual path. `types` are those of `values`."""
-        from llvmlite import ir
-        from numba.core import cgutils
-
         word, byte = ir.IntType(64), ir.IntType(8)
         # In the entry block: a loop must not take more of the stack in each turn.
         slots = cgutils.alloca_once(builder, word, size=max(len(c_letters(self._letters)), 1))
@@ -103,9 +100,6 @@ class FallBack:
 
     def _store(self, builder: Any, code: Any, value: Any, slot: Any) -> None:
         """As typedcall/invoke/native_value.h has it."""
-        from llvmlite import ir
-        from numba.core import cgutils
-
         if code.kind in ("bool", "signed", "unsigned"):
             if value.type.width < 64:
                 extend = builder.sext if code.kind == "signed" else builder.zext

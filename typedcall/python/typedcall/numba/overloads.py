@@ -7,6 +7,10 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
+from numba.core import types
+from numba.core.errors import TypingError
+from numba.core.typeconv import Conversion
+
 from typedcall.calling.choose import is_alone
 from typedcall.numba.buffers import check_elements, is_copied, takes_array, why_not_array
 from typedcall.numba.refusals import narrower, why_not
@@ -29,8 +33,6 @@ __all__ = ["Case", "Choice", "Overload", "is_omitted", "kind_of_type", "letters_
 def numba_type(letters: str) -> Any:
     """The Numba type of a code; None for a buffer, for which there are several. ValueError where there
     is none, or where Numba would not pass it as C does."""
-    from numba import types
-
     if is_buffer(letters):
         check_elements(letters)
         return None
@@ -126,6 +128,7 @@ def overloads_of(function: Any, entries: list[Entry]) -> tuple[list[Overload], l
     return overloads, reasons
 
 
+_CLASSES = {"bool": types.Boolean, "integer": types.Integer, "floating": types.Float, "complex": types.Complex}
 # How well a value suits a parameter is in typedcall/overload_choice.h: of the kinds of numbers, and these.
 _EXACT, _SAFE = 1, 3
 _KINDS = {"bool": "BOOL", "integer": "INT", "floating": "FLOAT", "complex": "COMPLEX"}
@@ -135,30 +138,20 @@ _NARROW = {("floating", 32): "C_FLOAT", ("complex", 64): "C_COMPLEX"}
 
 def kind_of_type(given: Any) -> str:
     """Which numbers of Python's it holds; empty for anything else."""
-    from numba import types
-
-    for kind, numba_class in (
-        ("bool", types.Boolean),
-        ("integer", types.Integer),
-        ("floating", types.Float),
-        ("complex", types.Complex),
-    ):
-        if isinstance(_plain(given), numba_class):
+    plain = _plain(given)
+    for kind, numba_class in _CLASSES.items():
+        if isinstance(plain, numba_class):
             return kind
     return ""
 
 
 def _plain(given: Any) -> Any:
     """The type of a value that is no literal, and of an IntEnum's number."""
-    from numba import types
-
     return given.dtype if isinstance(given, types.IntEnumMember) else types.unliteral(given)
 
 
 def is_omitted(given: Any) -> bool:
     """Is it no argument, but the default of one? It suits each overload, which has it in its own type."""
-    from numba import types
-
     return isinstance(given, types.Omitted)
 
 
@@ -177,9 +170,6 @@ def takes_truth(given: Any, letters: str) -> bool:
 
 def _has_truth(context: Any, given: Any) -> bool:
     """Can compiled code ask bool() of it?"""
-    from numba import types
-    from numba.core.errors import TypingError
-
     try:
         return isinstance(given, types.NoneType) or context.resolve_function_type(bool, (given,), {}) is not None
     except TypingError:
@@ -189,9 +179,6 @@ def _has_truth(context: Any, given: Any) -> bool:
 def _rank(context: Any, is_alone: bool, given: Any, letters: str) -> int | None:
     """None: it does not suit. Python's own rules: an integer for a float is right, a float for an
     integer is not. An overload that `is_alone` takes the truth of all objects for `?`."""
-    from numba import types
-    from numba.core.typeconv import Conversion
-
     wanted, kind = kind_of(letters), kind_of_type(given)
     if is_omitted(given):
         try:
@@ -220,8 +207,6 @@ def _rank(context: Any, is_alone: bool, given: Any, letters: str) -> int | None:
 
 def _bounds(given: Any) -> tuple[int, int]:
     """The smallest and the largest value of a Numba type of integers."""
-    from numba import types
-
     if isinstance(given, types.IntegerLiteral):
         return given.literal_value, given.literal_value
     given = _plain(given)
@@ -241,8 +226,6 @@ def select(
 ) -> tuple[Choice | None, str]:
     """What gives what the boxed call would, whatever the values are; or why there is nothing that
     compiled code can call. A literal int decides where its type leaves it open."""
-    from numba import types
-
     plain = tuple(types.unliteral(given) for given in arguments)
     choice, reason = _choose(context, overloads, plain)
     if choice is not None or plain == arguments:
@@ -277,8 +260,6 @@ def _why_none(context: Any, overloads: list[Overload], arguments: tuple[Any, ...
 
 def _is_no_double(given: Any) -> bool:
     """A literal int that becomes another number as a double; the wrapper makes one of it first."""
-    from numba import types
-
     value = given.literal_value if isinstance(given, types.IntegerLiteral) else 0
     return int(float(value)) != value
 
@@ -286,8 +267,6 @@ def _is_no_double(given: Any) -> bool:
 def _choose(
     context: Any, overloads: list[Overload], arguments: tuple[Any, ...]
 ) -> tuple[Choice | None, str]:
-    from numba import types
-
     tried = _steps(context, overloads, arguments)
     possible = [step for step in tried if False not in step.fits]
     if not possible:

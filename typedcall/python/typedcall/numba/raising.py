@@ -5,7 +5,10 @@ code: attaches the thread where it is not, or lets go of the GIL, and lets the e
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+from numba.core import cgutils
 
 from typedcall.numba.cache import address, helper
 from typedcall.numba.fall_back import let_out
@@ -16,6 +19,7 @@ __all__ = ["AttachedCall", "call_detached", "is_slow_without_gil", "is_suspect",
 
 # As in fall_back.h.
 _KNOWN, _FAILED = 2, 4
+_INT = ir.IntType(32)
 
 
 def is_slow_without_gil(case: Case) -> bool:
@@ -36,8 +40,6 @@ def is_without_gil() -> bool:
 
 def call_detached(context: Any, builder: Any, function: Any, passed: list[Any]) -> Any:
     """The call of such a function, without the GIL also where the compiled code has it."""
-    from llvmlite import ir
-
     state = ir.IntType(8).as_pointer()
     detach = helper(context, builder, "DETACH", ir.FunctionType(state, []))
     reattach = helper(context, builder, "REATTACH", ir.FunctionType(ir.VoidType(), [state]))
@@ -49,8 +51,6 @@ def call_detached(context: Any, builder: Any, function: Any, passed: list[Any]) 
 
 def is_suspect(builder: Any, view: View, result: Any) -> Any:
     """True where the C result does not say by itself that there is one."""
-    from llvmlite import ir
-
     if not view.mask:
         return ir.Constant(ir.IntType(1), not view.is_value_if_equal)
     bits = ir.IntType(view.mask.bit_length())
@@ -67,37 +67,28 @@ def is_suspect(builder: Any, view: View, result: Any) -> Any:
     return builder.icmp_unsigned("!=" if view.is_value_if_equal else "==", result, ir.Constant(bits, view.expected))
 
 
-class AttachedCall:
+class AttachedCall(NamedTuple):
     """Writes calls of a function that runs attached, and lets out the exceptions that it sets."""
 
-    def __init__(
-        self, context: Any, builder: Any, case: Case, function: Any, entries: list[Entry]
-    ) -> None:
-        from llvmlite import ir
-
-        self._context = context
-        self._builder = builder
-        self._case = case
-        self._function = function
-        self._entries = entries
-        self._int = ir.IntType(32)
+    context: Any
+    builder: Any
+    case: Case
+    function: Any
+    entries: list[Entry]
 
     def write(self, function: Any, passed: list[Any]) -> Any:
         """Returns what the C function returns, as C returns it. There are two calls of it, so that one test
         tells whether the thread is attached, which LLVM can take out of a loop."""
-        from llvmlite import ir
-        from numba.core import cgutils
-
-        builder = self._builder
+        builder = self.builder
         of = function.function_type.return_type
         is_void = isinstance(of, ir.VoidType)
         result = None if is_void else cgutils.alloca_once(builder, of)
-        view = self._case.view
+        view = self.case.view
         failed = None
         if view.verdict not in ("RESULT", "FALLS_BACK"):
-            in_try = self._context.call_conv.check_try_status(builder).in_try
-            failed = cgutils.alloca_once(builder, self._int)
-            builder.store(ir.Constant(self._int, 0), failed)
+            in_try = self.context.call_conv.check_try_status(builder).in_try
+            failed = cgutils.alloca_once(builder, _INT)
+            builder.store(ir.Constant(_INT, 0), failed)
 
         def call(entered: Any) -> None:
             returned = builder.call(function, passed)
@@ -108,44 +99,38 @@ class AttachedCall:
 
         with builder.if_else(self._is_attached(), likely=True) as (attached, detached):
             with attached:
-                call(ir.Constant(self._int, _KNOWN))
+                call(ir.Constant(_INT, _KNOWN))
             with detached:
-                entered = self._call("ENTER", self._int, [])
+                entered = self._call("ENTER", _INT, [])
                 call(entered)
                 self._call("LEAVE", ir.VoidType(), [entered])
         if failed is not None:
-            has_failed = builder.icmp_signed("!=", builder.load(failed), ir.Constant(self._int, 0))
+            has_failed = builder.icmp_signed("!=", builder.load(failed), ir.Constant(_INT, 0))
             with builder.if_then(has_failed, likely=False):
-                let_out(self._context, builder, in_try)
+                let_out(self.context, builder, in_try)
         return None if result is None else builder.load(result)
 
     def _call(self, name: str, returned: Any, values: list[Any], attributes: tuple[str, ...] = ()) -> Any:
-        from llvmlite import ir
-
         of = ir.FunctionType(returned, [value.type for value in values])
-        return self._builder.call(helper(self._context, self._builder, name, of), values, attrs=attributes)
+        return self.builder.call(helper(self.context, self.builder, name, of), values, attrs=attributes)
 
     def _is_attached(self) -> Any:
         """Is this thread attached? Asked once, where the compiled function begins, since what the function calls
         leaves that as it was. So it is `readnone`: a loop that this function is inlined into asks once, too."""
-        from llvmlite import ir
-
-        builder = self._builder
+        builder = self.builder
         owner = builder.function
         if not hasattr(owner, "typedcall_attached"):
             with builder.goto_entry_block():
-                answer = self._call("IS_ATTACHED", self._int, [], ("nounwind", "readnone"))
-                owner.typedcall_attached = builder.icmp_signed("!=", answer, ir.Constant(self._int, 0))
+                answer = self._call("IS_ATTACHED", _INT, [], ("nounwind", "readnone"))
+                owner.typedcall_attached = builder.icmp_signed("!=", answer, ir.Constant(_INT, 0))
         return owner.typedcall_attached
 
     def _check(self, result: Any, entered: Any, in_try: Any, failed: Any) -> None:
         """Stores in `failed` whether an exception was set, which is taken then."""
-        from llvmlite import ir
-
-        builder = self._builder
-        with builder.if_then(is_suspect(builder, self._case.view, result), likely=False):
-            how = builder.or_(builder.zext(in_try, self._int), builder.and_(entered, ir.Constant(self._int, _KNOWN)))
-            if self._case.view.verdict == "STATUS":
-                how = builder.or_(how, ir.Constant(self._int, _FAILED))
-            callable_ = address(self._context, builder, self._function, self._entries, "callable")
-            builder.store(self._call("CHECK", self._int, [callable_, how]), failed)
+        builder = self.builder
+        with builder.if_then(is_suspect(builder, self.case.view, result), likely=False):
+            how = builder.or_(builder.zext(in_try, _INT), builder.and_(entered, ir.Constant(_INT, _KNOWN)))
+            if self.case.view.verdict == "STATUS":
+                how = builder.or_(how, ir.Constant(_INT, _FAILED))
+            callable_ = address(self.context, builder, self.function, self.entries, "callable")
+            builder.store(self._call("CHECK", _INT, [callable_, how]), failed)

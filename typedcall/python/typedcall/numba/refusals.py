@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from numba.core import types
+
 from typedcall.calling.choose import why_nothing as why_not_offered
 from typedcall.numba.buffers import takes_array, why_not_array
 from typedcall.record.codes import CODES, kind_of, pointee
@@ -24,8 +26,6 @@ _INSTEAD = {
 
 def why_not(given: Any, letters: str) -> str:
     """Of an argument whose Numba type does not suit."""
-    from numba import types
-
     if isinstance(given, types.Omitted):
         try:
             constant_of(letters, given.value)
