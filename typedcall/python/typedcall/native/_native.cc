@@ -149,7 +149,7 @@ PyObject *make_function(PyObject *module, PyObject *callable, PyObject *signatur
       check_type(casting, &PyUnicode_Type, "casting");
   if (!fits) return nullptr;
   return typedcall::python::internal::make_function(
-      function_type_of(module), {callable, signature, flags, address, place, keep_alive, asked,
+      function_type_of(module), {callable, keep_alive, signature, asked, flags, address, place,
                                  casting, capabilities, has_keyword_only});
 }
 
@@ -161,10 +161,6 @@ PyObject *tag(PyObject *module, PyObject *callable, PyObject *rows, PyObject *ke
 
 PyObject *untag(PyObject *module, PyObject *callable) {
   return PyBool_FromLong(typedcall::python::untag_callable(interface_of(module), callable));
-}
-
-PyObject *array_callee(const char *signature, std::uintptr_t address) {
-  return typedcall::python::array_callee::make(signature, reinterpret_cast<void *>(address));
 }
 
 PyObject *fall_back_plan(PyObject *callable, const char *signature) {
@@ -205,7 +201,7 @@ PyObject *time_unboxed(PyObject *module, PyObject *function, PyObject *arguments
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i) {
     given.push_back(PyTuple_GET_ITEM(arguments, i));
   }
-  return typed->call->time(typed->callable, typed->self, given.data(), given.size(), count);
+  return typed->call->time(typed->parts.callable, typed->self, given.data(), given.size(), count);
 }
 
 /// Gives a module the addresses of what others' code calls.
@@ -295,9 +291,10 @@ typedcall::method_table methods{
     def<typedcall::python::scalar_functions>(
         "scalar_functions", positional("api"), positional("ufunc"),
         "(signature, address) of each C function that one of NumPy's generic loops calls."),
-    def<array_callee>("array_callee", positional("signature"), positional("address"),
-                      "The capsule that CALL_WITH_ARRAY, a double (int, double *, void *), takes "
-                      "as its data; it does not keep what the address depends on."),
+    def<typedcall::python::array_callee::make>(
+        "array_callee", positional("signature"), positional("address"),
+        "The capsule that CALL_WITH_ARRAY, a double (int, double *, void *), takes "
+        "as its data; it does not keep what the address depends on."),
     def<time_boxed>("time_boxed", positional("callable"), positional("arguments"),
                     positional("count"), "Seconds for `count` calls from C with objects."),
     def<time_unboxed>("time_unboxed", takes_self, positional("function"), positional("arguments"),

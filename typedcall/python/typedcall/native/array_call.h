@@ -6,8 +6,8 @@
 #include "typedcall/invoker.h"
 // Behind Python.h.
 #include <algorithm>
+#include <cstdint>
 #include <limits>
-#include <new>
 
 namespace typedcall::python {
 
@@ -20,7 +20,7 @@ struct array_callee {
 
   /// A capsule of one, whose pointer it is. NULL with ValueError when `signature` is not a number
   /// of doubles to a double. Throws std::bad_alloc. GIL: held.
-  static PyObject *make(const char *signature, void *funcptr) {
+  static PyObject *make(const char *signature, std::uintptr_t address) {
     PyNativeSignature parsed;
     PyNativeSignature_Fault fault = {0, ""};
     static constexpr PyNativeType real = {PyNativeType_DOUBLE, 0};
@@ -29,7 +29,8 @@ struct array_callee {
         !(is_real(parsed.result) &&
           std::all_of(parsed.args, parsed.args + parsed.nargs, is_real))) {
       fault.reason = "only doubles can come in an array";
-    } else if (auto call = invoker::make(signature, 0, funcptr, std::nullopt, &fault)) {
+    } else if (auto call = invoker::make(signature, 0, reinterpret_cast<void *>(address),
+                                         std::nullopt, &fault)) {
       auto *callee = new array_callee{*std::move(call)};
       PyObject *capsule = PyCapsule_New(callee, kName, destroy);
       if (capsule == nullptr) delete callee;

@@ -9,34 +9,44 @@
 #include <structmember.h>
 
 #include <cstddef>
-#include <new>
 
 #include "typedcall/resolve/diagnostics.h"
 #include "typedcall/resolve/places.h"
 
 namespace typedcall::python {
 
+/// What make_function() is given.
+struct function_parts {
+  PyObject *callable;    ///< as it was resolved; keeps the address valid
+  PyObject *keep_alive;  ///< whatever else does
+  PyObject *signature, *asked, *flags, *address, *place, *casting;
+  PyObject *capabilities;  ///< of who asked; None: as Python's call
+  bool has_keyword_only;   ///< each call needs its arrangement
+};
+
 struct typed_function {
   PyObject_HEAD
   vectorcallfunc vectorcall;
   const native_call *call;
-  PyObject *callable;    ///< as it was resolved; keeps the address valid
-  PyObject *keep_alive;  ///< whatever else does
-  PyObject *self;        ///< what the native function gets first; null: nothing, or unbound
-  PyObject *signature, *asked, *flags, *address, *place, *casting, *capabilities;
+  PyObject *self;  ///< what the native function gets first; null: nothing, or unbound
+  function_parts parts;
   PyObject *arrangement;  ///< of arguments; null until a call needs it
-  bool has_keyword_only;  ///< each call needs it
   PyObject *weak_references;
 };
 
 namespace internal {
+
+inline constexpr PyObject *function_parts::*kParts[] = {
+    &function_parts::callable, &function_parts::keep_alive, &function_parts::signature,
+    &function_parts::asked,    &function_parts::flags,      &function_parts::address,
+    &function_parts::place,    &function_parts::casting,    &function_parts::capabilities};
 
 inline typed_function *function_of(PyObject *object) {
   return reinterpret_cast<typed_function *>(object);
 }
 
 inline bool is_cleared(const typed_function *function) {
-  if (function->callable != nullptr) return false;
+  if (function->parts.callable != nullptr) return false;
   PyErr_SetString(PyExc_RuntimeError, "the garbage collector has cleared this typed function");
   return true;
 }
@@ -50,7 +60,8 @@ __attribute__((noinline)) PyObject *with_arranged_arguments(typed_function *func
                                                             const Refused &refused) {
   const std::size_t arity = function->call->arity();
   PyTypeObject *const type = Py_TYPE(function);
-  PyObject *arrangement = arrangement_at(type, &function->arrangement, function->callable, arity);
+  PyObject *arrangement =
+      arrangement_at(type, &function->arrangement, function->parts.callable, arity);
   if (arrangement == nullptr) return refused();
   const object_ref kept = object_ref::borrow(arrangement);
   arranged_arguments arranged;
@@ -65,7 +76,7 @@ PyObject *with_arguments(typed_function *function, PyObject *const *args, std::s
                          PyObject *keywords, const Native &native, const Refused &refused) {
   const bool has_keywords = keywords != nullptr && PyTuple_GET_SIZE(keywords) > 0;
   const bool is_plain =
-      nargs == function->call->arity() && !has_keywords && !function->has_keyword_only;
+      nargs == function->call->arity() && !has_keywords && !function->parts.has_keyword_only;
   if (__builtin_expect(is_plain, 1)) return native(args, nargs);
   return with_arranged_arguments(function, args, nargs, keywords, native, refused);
 }
@@ -78,7 +89,7 @@ inline PyObject *call_function(PyObject *object, PyObject *const *args, std::siz
   return with_arguments(
       function, args, nargs, keywords,
       [function](PyObject *const *values, std::size_t count) {
-        return (*function->call)(function->callable, function->self, values, count);
+        return (*function->call)(function->parts.callable, function->self, values, count);
       },
       [] { return static_cast<PyObject *>(nullptr); });
 }
@@ -89,7 +100,7 @@ inline PyObject *call_or_fall_back(PyObject *object, PyObject *const *args, std:
   typed_function *function = function_of(object);
   if (is_cleared(function)) return nullptr;
   // The callable may let go of this object.
-  const object_ref callable = object_ref::borrow(function->callable);
+  const object_ref callable = object_ref::borrow(function->parts.callable);
   const object_ref kept = object_ref::borrow(object);
   const auto nargs = static_cast<std::size_t>(PyVectorcall_NARGS(nargsf));
   const auto boxed = [&] { return PyObject_Vectorcall(callable.get(), args, nargs, keywords); };
@@ -110,23 +121,17 @@ inline PyObject *call_or_fall_back(PyObject *object, PyObject *const *args, std:
 inline int traverse_function(PyObject *object, visitproc visit, void *arg) {
   const typed_function *function = function_of(object);
   Py_VISIT(Py_TYPE(object));
-  Py_VISIT(function->callable);
-  Py_VISIT(function->keep_alive);
+  // Texts of a subclass of str may refer to anything, too.
+  for (const auto each : kParts) Py_VISIT(function->parts.*each);
   Py_VISIT(function->self);
-  Py_VISIT(function->flags);
   Py_VISIT(function->arrangement);
-  // Texts of a subclass of str may refer to anything.
-  Py_VISIT(function->signature);
-  Py_VISIT(function->asked);
-  Py_VISIT(function->casting);
-  Py_VISIT(function->capabilities);
   return 0;
 }
 
 inline int clear_function(PyObject *object) {
   typed_function *function = function_of(object);
-  Py_CLEAR(function->callable);
-  Py_CLEAR(function->keep_alive);
+  Py_CLEAR(function->parts.callable);
+  Py_CLEAR(function->parts.keep_alive);
   Py_CLEAR(function->self);
   // Its defaults may lead back here through tuples only, which nobody else clears.
   Py_CLEAR(function->arrangement);
@@ -171,13 +176,7 @@ inline void free_function(PyObject *object) {
   Py_TRASHCAN_BEGIN(object, free_function);
   if (function->weak_references != nullptr) PyObject_ClearWeakRefs(object);
   clear_function(object);
-  Py_CLEAR(function->signature);
-  Py_CLEAR(function->asked);
-  Py_CLEAR(function->flags);
-  Py_CLEAR(function->address);
-  Py_CLEAR(function->place);
-  Py_CLEAR(function->casting);
-  Py_CLEAR(function->capabilities);
+  for (const auto each : kParts) Py_CLEAR(function->parts.*each);
   delete function->call;
   type->tp_free(object);
   Py_DECREF(type);
@@ -186,13 +185,14 @@ inline void free_function(PyObject *object) {
 
 inline PyObject *show_function(PyObject *object) {
   const typed_function *function = function_of(object);
-  if (function->callable == nullptr) return PyUnicode_FromString("<typedcall.TypedFunction>");
+  if (function->parts.callable == nullptr) return PyUnicode_FromString("<typedcall.TypedFunction>");
   PyObject *shown = nullptr;
   typedcall::internal::say([&] {
-    const std::string name = typedcall::internal::name_of(function->callable);
+    const std::string name = typedcall::internal::name_of(function->parts.callable);
     if (PyErr_Occurred()) return;
-    shown = PyUnicode_FromFormat("<typedcall.TypedFunction %s '%U' at %p>", name.c_str(),
-                                 function->signature, PyLong_AsVoidPtr(function->address));
+    shown =
+        PyUnicode_FromFormat("<typedcall.TypedFunction %s '%U' at %p>", name.c_str(),
+                             function->parts.signature, PyLong_AsVoidPtr(function->parts.address));
   });
   return shown;
 }
@@ -201,19 +201,19 @@ inline PyObject *show_function(PyObject *object) {
 inline PyObject *reduce_function(PyObject *object, PyObject *) {
   const typed_function *function = function_of(object);
   if (is_cleared(function)) return nullptr;
-  return call_helper(Py_TYPE(object), "reduce_function", "OOOO", function->callable,
-                     function->asked, function->capabilities, function->casting);
+  return call_helper(Py_TYPE(object), "reduce_function", "OOOO", function->parts.callable,
+                     function->parts.asked, function->parts.capabilities, function->parts.casting);
 }
 
 inline PyObject *name_of_function(PyObject *object, void *) {
   const typed_function *function = function_of(object);
-  return PyObject_GetAttrString(function->callable != nullptr ? function->callable : Py_None,
-                                "__name__");
+  return PyObject_GetAttrString(
+      function->parts.callable != nullptr ? function->parts.callable : Py_None, "__name__");
 }
 
 inline PyTypeObject *make_function_type(PyObject *module) {
   static PyMemberDef members[] = {
-#define MEMBER(name, doc) {#name, T_OBJECT_EX, offsetof(typed_function, name), READONLY, doc}
+#define MEMBER(name, doc) {#name, T_OBJECT_EX, offsetof(typed_function, parts.name), READONLY, doc}
       MEMBER(callable, "The Python callable that was resolved."),
       MEMBER(signature, "As the provider spells it."),
       MEMBER(flags, "typedcall.Flags of the entry."),
@@ -257,13 +257,6 @@ inline PyTypeObject *make_function_type(PyObject *module) {
   return type;
 }
 
-/// What make_function() is given; borrowed.
-struct function_parts {
-  PyObject *callable, *signature, *flags, *address, *place, *keep_alive, *asked, *casting;
-  PyObject *capabilities;  ///< of who asked; None: as Python's call
-  bool has_keyword_only;
-};
-
 /// The native side of `parts`, or null with an exception.
 inline std::unique_ptr<const native_call> make_call(const function_parts &parts) {
   const char *signature = PyUnicode_AsUTF8(parts.signature);
@@ -279,6 +272,7 @@ inline std::unique_ptr<const native_call> make_call(const function_parts &parts)
                            typedcall::internal::is_unbound(parts.callable));
 }
 
+/// The parts are borrowed.
 inline PyObject *make_function(PyTypeObject *type, const function_parts &parts) {
   std::unique_ptr<const native_call> call = make_call(parts);
   if (!call) return nullptr;
@@ -293,23 +287,11 @@ inline PyObject *make_function(PyTypeObject *type, const function_parts &parts) 
   PyObject *object = type->tp_alloc(type, 0);
   if (object == nullptr) return nullptr;
   typed_function *function = function_of(object);
-  const auto keep = [](PyObject *part) {
-    Py_XINCREF(part);
-    return part;
-  };
   function->vectorcall = call->may_fall_back() ? call_or_fall_back : call_function;
   function->call = call.release();
-  function->callable = keep(parts.callable);
-  function->keep_alive = keep(parts.keep_alive);
-  function->self = keep(self);
-  function->signature = keep(parts.signature);
-  function->asked = keep(parts.asked);
-  function->flags = keep(parts.flags);
-  function->address = keep(parts.address);
-  function->place = keep(parts.place);
-  function->casting = keep(parts.casting);
-  function->capabilities = keep(parts.capabilities);
-  function->has_keyword_only = parts.has_keyword_only;
+  function->self = object_ref::borrow(self).release();
+  function->parts = parts;
+  for (const auto each : kParts) Py_XINCREF(parts.*each);
   return object;
 }
 

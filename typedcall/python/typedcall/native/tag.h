@@ -7,45 +7,46 @@
 // tag.h comes first, because of Python.h.
 #include <cstdlib>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "typedcall/object_ref.h"
 
 namespace typedcall::python {
 
-// Tuples of exactly these types: reading them runs no Python code, so twice gives the same.
-inline bool read_row(PyObject *row, const char **signature, unsigned long *flags,
-                     PyObject **address) {
-  PyObject *text;
+/// The signature lives as long as the row. False with an exception.
+inline bool read_row(PyObject *row, PyNativeCallableEntry *entry) {
+  PyObject *text, *address;
+  unsigned long flags;
   if (!PyTuple_Check(row)) {
     PyErr_SetString(PyExc_TypeError, "a row is a tuple (signature, flags, address)");
     return false;
   }
-  if (!PyArg_ParseTuple(row, "UkO!", &text, flags, &PyLong_Type, address)) return false;
+  if (!PyArg_ParseTuple(row, "UkO!", &text, &flags, &PyLong_Type, &address)) return false;
   Py_ssize_t length;
-  *signature = PyUnicode_AsUTF8AndSize(text, &length);
-  if (*signature == nullptr) return false;
-  if (std::strlen(*signature) == static_cast<std::size_t>(length)) return true;
-  PyErr_SetString(PyExc_ValueError, "a signature holds no null character");
-  return false;
+  entry->signature = PyUnicode_AsUTF8AndSize(text, &length);
+  if (entry->signature == nullptr) return false;
+  if (std::strlen(entry->signature) != static_cast<std::size_t>(length)) {
+    PyErr_SetString(PyExc_ValueError, "a signature holds no null character");
+    return false;
+  }
+  entry->flags = flags;
+  entry->funcptr = PyLong_AsVoidPtr(address);
+  return entry->funcptr != nullptr || PyErr_Occurred() == nullptr;
 }
 
 /// From a sequence of (signature, flags, address). Null with the exception of a wrong row. The
-/// signatures' text is behind the entries.
+/// signatures' text is behind the entries. Throws std::bad_alloc.
 inline PyNativeCallableTable *make_table(PyObject *rows) {
-  // Read twice: a list could change in between.
   const object_ref list = object_ref::steal(PySequence_Tuple(rows));
   if (!list) return nullptr;
-  const Py_ssize_t count = PyTuple_GET_SIZE(list.get());
-  std::size_t size = sizeof(PyNativeCallableTable) +
-                     static_cast<std::size_t>(count) * sizeof(PyNativeCallableEntry);
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    const char *signature;
-    unsigned long flags;
-    PyObject *address;
-    if (!read_row(PyTuple_GET_ITEM(list.get(), i), &signature, &flags, &address)) {
-      return nullptr;
-    }
-    size += std::strlen(signature) + 1;
+  std::vector<PyNativeCallableEntry> entries(
+      static_cast<std::size_t>(PyTuple_GET_SIZE(list.get())));
+  std::size_t size = sizeof(PyNativeCallableTable);
+  Py_ssize_t count = 0;
+  for (PyNativeCallableEntry &each : entries) {
+    if (!read_row(PyTuple_GET_ITEM(list.get(), count++), &each)) return nullptr;
+    size += sizeof(each) + std::strlen(each.signature) + 1;
   }
   auto *made = static_cast<PyNativeCallableTable *>(std::calloc(1, size));
   if (made == nullptr) {
@@ -55,22 +56,11 @@ inline PyNativeCallableTable *make_table(PyObject *rows) {
   made->count = count;
   PyNativeCallableEntry *entry = made->entries;
   char *text = reinterpret_cast<char *>(entry + count);
-  for (Py_ssize_t i = 0; i < count; ++i, ++entry) {
-    const char *signature;
-    unsigned long flags;
-    PyObject *address;
-    if (!read_row(PyTuple_GET_ITEM(list.get(), i), &signature, &flags, &address)) {
-      std::free(made);
-      return nullptr;
-    }
-    entry->signature = std::strcpy(text, signature);
-    entry->flags = flags;
-    entry->funcptr = PyLong_AsVoidPtr(address);
-    text += std::strlen(signature) + 1;
-    if (entry->funcptr == nullptr && PyErr_Occurred()) {
-      std::free(made);
-      return nullptr;
-    }
+  for (PyNativeCallableEntry &each : entries) {
+    const std::size_t length = std::strlen(each.signature) + 1;
+    std::memcpy(text, each.signature, length);
+    each.signature = std::exchange(text, text + length);
+    *entry++ = each;
   }
   return made;
 }
