@@ -5,7 +5,6 @@
 
 #include "typedcall/loop.h"
 // It comes first, because of Python.h.
-#include <algorithm>
 #include <complex>
 #include <cstdint>
 #include <cstring>

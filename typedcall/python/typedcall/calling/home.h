@@ -50,13 +50,6 @@ struct home {
     };
     return !has_ended() && internal::run_attached_to(interpreter, callable, run);
   }
-  /// The same with a `body` that is false with an exception, which `fail` clears.
-  template <class Body, class Fail>
-  bool attached(PyObject *callable, const Body &body, const Fail &fail) const {
-    return attached(callable, [&] {
-      if (!body()) fail();
-    });
-  }
 
   /// Destroys what needs the GIL for that, in any thread. With Python gone it stays.
   template <class T>

@@ -40,9 +40,6 @@ _IN_CAPSULES = {
 _IN_SOURCE = {
     "n": "Py_ssize_t",
     "?": "bint",
-    "q": "long long",
-    "Q": "unsigned long long",
-    "s": "const char *",
     "O": "object",
     "Zf": "float complex",
     "Zd": "double complex",

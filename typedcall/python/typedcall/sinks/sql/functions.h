@@ -16,7 +16,6 @@
 
 namespace typedcall::python {
 
-using calling::is_utf8;
 using calling::value_type;
 constexpr std::size_t kMost = PyNativeSignature_MAX_ARGS;
 

@@ -11,7 +11,6 @@
 #include "values.h"
 
 #include <memory>
-#include <vector>
 
 namespace {
 

@@ -14,7 +14,6 @@
 namespace typedcall::python {
 
 using calling::given;
-using calling::is_utf8;
 using calling::value_type;
 
 /// TVMFFITypeIndex: what is in a value.
