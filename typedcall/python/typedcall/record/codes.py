@@ -6,45 +6,32 @@ from __future__ import annotations
 from typing import NamedTuple
 
 try:
-    from typedcall.native._native import (
-        ABI_MASK,
-        FLAGS,
-        HANDLED,
-        MANDATORY_MASK,
-        TYPE_CODES,
-        answers,
-        are_equivalent,
-        describe,
-        in_order,
-        parse_signature,
-        rank,
-    )
+    import typedcall.native._native as _native
+    from typedcall.native._native import parse_signature  # a public name, which the pages look for
 except ModuleNotFoundError as error:  # one that is there and cannot be loaded is an error
     if error.name != "typedcall.native._native":
         raise
-    from typedcall.native.no_native import (
-        ABI_MASK,
-        FLAGS,
-        HANDLED,
-        MANDATORY_MASK,
-        TYPE_CODES,
-        WHY_NOTHING,
-        answers,
-        are_equivalent,
-        describe,
-        in_order,
-        parse_signature,
-        rank,
-    )
-else:
-    #: Why nothing is offered: there is no extension module. Empty where there is one.
-    WHY_NOTHING = ""
+    from typedcall.native import no_native as _native  # type: ignore[no-redef]
+    from typedcall.native.no_native import parse_signature
 
 __all__ = [
     "ABI_MASK", "CODES", "Code", "FLAGS", "HANDLED", "MANDATORY_MASK", "WHY_NOTHING", "answers", "are_equivalent",
     "c_letters", "describe", "has_error_value", "in_order", "is_buffer", "is_const", "is_place", "kind_of", "letters_for",
     "parse_signature", "pointee", "range_of", "rank",
 ]
+
+#: Why nothing is offered: there is no extension module. Empty where there is one.
+WHY_NOTHING: str = getattr(_native, "WHY_NOTHING", "")
+ABI_MASK = _native.ABI_MASK
+FLAGS = _native.FLAGS
+HANDLED = _native.HANDLED
+MANDATORY_MASK = _native.MANDATORY_MASK
+TYPE_CODES = _native.TYPE_CODES
+answers = _native.answers
+are_equivalent = _native.are_equivalent
+describe = _native.describe
+in_order = _native.in_order
+rank = _native.rank
 
 
 class Code(NamedTuple):
