@@ -14,7 +14,7 @@ from typedcall.record.records import EVERYTHING, Entry, Flags, Found, falling_ba
 from typedcall.sources import ask_first, foreign_entries, why_not
 from typedcall.tools.foreign import is_a, name_of
 from typedcall.tools.locks import RenewedLock
-from typedcall.tools.parameters import Parameters, check_known, forget, read_parameters, remember
+from typedcall.tools.parameters import Parameters, check_known, given_parameters, read_parameters
 
 if TYPE_CHECKING:
     from typedcall.record.signature_types import (
@@ -60,10 +60,9 @@ def _resolved(obj: Any) -> Found:
 ask_first(_resolved)
 
 
-def pickle_by(reduce: Callable[..., Any]) -> None:
-    """Has a TypedFunction pickled as `reduce(callable, asked, capabilities, casting)` says, with what
-    resolve() was given."""
-    backend.pickle_by(reduce)
+#: Has a TypedFunction pickled as `reduce(callable, asked, capabilities, casting)` says, with what
+#: resolve() was given.
+pickle_by = backend.pickle_by
 
 
 def entries(f: Any) -> list[Entry]:
@@ -220,7 +219,7 @@ def _tag(f: Any, rows: list[Row], kept: Any, told: Parameters | None) -> None:
     check_known(f, told)
     backend.tag(f, rows, kept)
     if told is not None:
-        remember(f, told)
+        given_parameters.put(f, told)
 
 
 def add(
@@ -294,7 +293,7 @@ def untag(f: Any) -> bool:
 
 
 def _untag(f: Any) -> bool:
-    forget(f)
+    given_parameters.pop(f)
     return backend.untag(f)
 
 

@@ -92,12 +92,8 @@ def resolve_own(f: Any, asked: str, can: int, casting: str) -> TypedFunction | N
     row = _native.find(f, asked, can, casting)
     if row is None:
         return None
-    signature, flags, address, place, keep_alive = row
     # Without an Entry, which takes half as long to make as all the rest.
-    return _native.make_function(
-        f, signature, Flags(flags), address, place, keep_alive, asked, casting, has_keyword_only(f),
-        _other_than_usual(can),
-    )
+    return _make_function(f, row, asked, can, casting)
 
 
 def resolve_among(f: Any, found: list[Entry], asked: str, can: int, casting: str) -> TypedFunction | None:
@@ -106,10 +102,15 @@ def resolve_among(f: Any, found: list[Entry], asked: str, can: int, casting: str
     if at is None:
         return None
     e = found[at]
-    return _native.make_function(
-        f, e.signature, e.flags, e.address, e.place, e.keep_alive, asked, casting, has_keyword_only(f),
-        _other_than_usual(can),
-    )
+    return _make_function(f, (e.signature, e.flags, e.address, e.place, e.keep_alive), asked, can, casting)
+
+
+def _make_function(f: Any, row: Any, asked: str, can: int, casting: str) -> TypedFunction:
+    signature, flags, address, place, keep_alive = row
+    # None are those of a call from Python, in any version.
+    capabilities = None if can == CAPABILITIES else int(can)
+    return _native.make_function(f, signature, Flags(flags), address, place, keep_alive, asked, casting,
+                                 has_keyword_only(f), capabilities)
 
 
 def obstacle(entry: Entry, can: int) -> str:
@@ -120,8 +121,3 @@ def obstacle(entry: Entry, can: int) -> str:
 def refuse(f: Any, asked: str, can: int, casting: str) -> None:
     """Raises the TypeError that says why resolve_own() gives None, unless own_entries() says it."""
     _native.refuse(f, asked, can, casting)
-
-
-def _other_than_usual(can: int) -> int | None:
-    """As a TypedFunction has capabilities: None are those of a call from Python, in any version."""
-    return None if can == CAPABILITIES else int(can)

@@ -12,11 +12,11 @@ from typedcall.record.codes import CODES, is_buffer, is_const, kind_of, pointee
 from typedcall.record.records import Entry
 from typedcall.sources.numpy_ import dtype_of
 
-__all__ = ["TRUTHS", "RowLoop", "core_of", "read_core", "row_loops", "why_no_rows"]
+__all__ = ["MOST_WIDE_LOOPS", "TRUTHS", "RowLoop", "core_of", "read_core", "row_loops", "why_no_rows"]
 
 _TUPLES = re.compile(r"\s*\([^()]*\)\s*(,\s*\([^()]*\)\s*)*")
 _NAMES = "nmpqrstuvw"
-_MOST_WIDE_LOOPS = 64
+MOST_WIDE_LOOPS = 64
 #: What NumPy casts other numbers to that stand for a bool: their truth stays.
 TRUTHS = ["d", "Zd"]
 
@@ -153,7 +153,7 @@ def row_loops(entries: list[Entry], core: Core | None, may_raise: bool, is_alone
         own = tuple(map(pointee, read))
         made.append(RowLoop(entry, first, (*own, *outputs)))
         options = [_options(letters, is_alone) for letters in read]
-        if may_raise and 1 < math.prod(map(len, options)) <= _MOST_WIDE_LOOPS:
+        if may_raise and 1 < math.prod(map(len, options)) <= MOST_WIDE_LOOPS:
             wide += [RowLoop(entry, first, (*each, *outputs))
                      for each in itertools.product(*options) if each != own]
     return made + wide

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 from typedcall.calling.choose import extension_of, is_alone, offered, rows_to_rank, usable
 from typedcall.calling.pickles import ask_again
 from typedcall.numpy.gufuncs import (
+    MOST_WIDE_LOOPS,
     TRUTHS,
     Core,
     RowLoop,
@@ -102,9 +103,6 @@ class _Loop(NamedTuple):
 _AnyLoop = TypeVar("_AnyLoop", _Loop, RowLoop)
 
 
-_MOST_WIDE_LOOPS = 64
-
-
 def _kind(letters: str) -> Kind:
     """What the elements of an array are to Python."""
     kind = kind_of(letters)
@@ -138,7 +136,7 @@ def _wide_types(entries: list[Entry], takes_truth: bool) -> list[tuple[str, ...]
             truths = TRUTHS if takes_truth else [letters]
             options.append({"signed": ["l", "L", *bools], "unsigned": ["L", "l", *bools],
                             "floating": ["d", *ints, *bools], "bool": truths}.get(kind, [letters]))
-        if math.prod(map(len, options)) <= _MOST_WIDE_LOOPS:
+        if math.prod(map(len, options)) <= MOST_WIDE_LOOPS:
             made.update(dict.fromkeys(itertools.product(*options)))
         else:
             made.update(dict.fromkeys(tuple(each[i % len(each)] for each in options)

@@ -27,12 +27,7 @@ def is_special(obj: Any, found: list[Entry]) -> bool:
 
 
 def ufunc_api() -> Any:
-    """The capsule of NumPy's C functions for ufuncs. ImportError for a NumPy whose layout nobody
-    has looked at."""
-    import numpy
-
-    if numpy.__version__.split(".")[0] not in ("1", "2"):
-        raise ImportError(f"typedcall knows the ufuncs of NumPy 1 and 2, not {numpy.__version__}")
+    """The capsule of NumPy's C functions for ufuncs. The extension modules look whether they know its layout."""
     for name in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"):
         module = sys.modules.get(name)
         if module is not None:

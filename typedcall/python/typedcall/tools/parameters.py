@@ -13,8 +13,8 @@ from typedcall.tools.identity import IdentityTable
 from typedcall.tools.parameter_text import parse_parameters
 
 __all__ = ["MISSING", "Arrangement", "Parameters", "arrange", "arrangement_of", "by_position", "check_known", "constant_of",
-           "contradiction", "forget",
-           "has_keyword_only", "parameters_of", "read_parameters", "refuse", "remember", "signature_of"]
+           "contradiction", "given_parameters", "has_keyword_only", "parameters_of", "read_parameters", "refuse",
+           "signature_of"]
 
 
 class _Missing:
@@ -64,7 +64,8 @@ class Parameters(NamedTuple):
         return found
 
 
-_given: IdentityTable[Parameters] = IdentityTable()
+#: What tag() was told.
+given_parameters: IdentityTable[Parameters] = IdentityTable()
 
 
 def _from_signature(signature: Any) -> Parameters | None:
@@ -116,12 +117,12 @@ def _own(function: Any) -> Parameters | None:
 
 def parameters_of(function: Any) -> Parameters | None:
     """What is known of them; None where nothing is."""
-    return _given.get(function) or _own(function)
+    return given_parameters.get(function) or _own(function)
 
 
 def has_keyword_only(function: Any) -> bool:
     """Does a call by position alone not do? Asked at each resolve(), so no signature is made for it."""
-    known = _given.get(function)
+    known = given_parameters.get(function)
     if known is None:
         code = getattr(function, "__code__", None) if is_a(function, types.FunctionType) else None
         if code is not None and not code.co_kwonlyargcount:
@@ -146,19 +147,9 @@ def by_position(function: Any, called: Any = None) -> Any:
 
 def check_known(function: Any, parameters: Parameters | None) -> None:
     """ValueError where tag() was told something else before."""
-    known = _given.get(function)
+    known = given_parameters.get(function)
     if None not in (known, parameters) and repr(known) != repr(parameters):
         raise ValueError(f"{name_of(function)} is tagged with other parameters already")
-
-
-def remember(function: Any, parameters: Parameters) -> None:
-    """For tag()."""
-    _given.put(function, parameters)
-
-
-def forget(function: Any) -> None:
-    """For untag()."""
-    _given.pop(function)
 
 
 # The object that has the method comes first in Python. PyPy has no such type for functions in C.
