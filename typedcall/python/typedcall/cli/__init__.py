@@ -155,12 +155,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
     except BrokenPipeError:  # whoever read our output has enough of it
         return 141
-    except CommandError as error:
+    except (CommandError, OSError) as error:
         streams.say(f"typedcall: {printable(str(error), 10000)}")
-        return error.status
-    except OSError as error:
-        streams.say(f"typedcall: {printable(str(error), 10000)}")
-        return ERROR
+        return error.status if isinstance(error, CommandError) else ERROR
     except BaseException:  # Python's own status would be that of differences
         streams.say("typedcall: an error of its own\n" + traceback.format_exc())
         return ERROR

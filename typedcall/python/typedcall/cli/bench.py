@@ -11,7 +11,7 @@ from typedcall.cli.arguments import as_buffers, read_arguments, why_not
 from typedcall.cli.buffers import make_buffer
 from typedcall.cli.report import print_json, print_table, progress
 from typedcall.cli.streams import report
-from typedcall.cli.targets import Target, describe, find_targets
+from typedcall.cli.targets import Target, describe, find_targets, refusal
 from typedcall.cli.ways import WAYS, Way, all_ways
 from typedcall.record.codes import CODES, is_buffer, pointee
 from typedcall.record.records import Entry
@@ -111,12 +111,8 @@ def run(options: argparse.Namespace) -> int:
     arguments = _arguments(entry, options.arguments)
     try:
         target.function(*arguments)
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:
-        raise CommandError(
-            f"{target.name}{arguments!r}: {describe(error)}; give others by --arguments"
-        ) from None
+        raise refusal(f"{target.name}{arguments!r}", error, "; give others by --arguments") from None
     with progress("preparing", len(WAYS)) as done:
         try:
             ways = all_ways(target.function, entry, arguments, done)

@@ -12,7 +12,7 @@ from typedcall.record.records import Entry
 from typedcall.sources import why_not
 from typedcall.tools.foreign import attribute, is_a, members, printable, text_attribute, type_name
 
-__all__ = ["Target", "describe", "find_targets"]
+__all__ = ["Target", "describe", "find_targets", "refusal"]
 
 
 class Target(NamedTuple):
@@ -33,6 +33,11 @@ def describe(error: BaseException) -> str:
         text = ""
     name = printable(type_name(error))
     return f"{name}: {text}" if text else name
+
+
+def refusal(what: str, error: BaseException, instead: str = "") -> BaseException:
+    """What a command raises where code of others has raised: an interrupt is the user's."""
+    return error if isinstance(error, KeyboardInterrupt) else CommandError(f"{what}: {describe(error)}{instead}")
 
 
 def find_targets(
@@ -67,20 +72,16 @@ def find_targets(
             function = function[part] if is_key else getattr(function, part)
         except AttributeError:
             raise CommandError(f"'{module_name}' has no '{name}'") from None
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:  # a property's
-            raise CommandError(f"cannot get '{text}': {describe(error)}") from None
+            raise refusal(f"cannot get '{text}'", error) from None
     inside = None if only_one or is_a(function, type) else _inside(name, function)
     found = _targets(inside or [])
     if found:
         return found
     try:
         entries = typedcall.entries(function)
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:  # of a protocol that is written in Python
-        raise CommandError(f"cannot ask '{text}': {describe(error)}") from None
+        raise refusal(f"cannot ask '{text}'", error) from None
     if not entries:
         reasons = "; ".join(why_not(function))
         raise CommandError(f"{text} offers no native signature" + (f": {reasons}" if reasons else ""), NOTHING)
@@ -90,10 +91,8 @@ def find_targets(
 def _import(name: str) -> Any:
     try:
         return importlib.import_module(name)
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:  # whatever a module does when it is executed, sys.exit() too
-        raise CommandError(f"cannot import '{name}': {describe(error)}") from None
+        raise refusal(f"cannot import '{name}'", error) from None
 
 
 def _all_in(module: Any, exports: bool) -> list[Target]:

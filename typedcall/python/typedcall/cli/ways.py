@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import sys
 import time
+import timeit
 from typing import Any, Callable, NamedTuple
 
 import typedcall
@@ -32,18 +33,9 @@ class _Unavailable(Exception):
 def _python_loop(function: Any, arguments: tuple[Any, ...]) -> Timer:
     """A loop as people write it, with the arguments in local variables."""
     names = ", ".join(f"a{i}" for i in range(len(arguments)))
-    source = (
-        "def loop(count, function, arguments, clock):\n"
-        "    {}\n"
-        "    start = clock()\n"
-        "    for _ in range(count):\n"
-        "        function({})\n"
-        "    return count, clock() - start\n"
-    ).format(names + ", = arguments" if names else "pass", names)
-    scope: dict[str, Any] = {}
-    exec(source, scope)
-    loop = scope["loop"]
-    return lambda count: (count, loop(count, function, arguments, time.perf_counter)[1])
+    given = {"given": (function, arguments)}
+    timer = timeit.Timer(f"function({names})", f"function, [{names}] = given", globals=given)
+    return lambda count: (count, timer.timeit(count))
 
 
 def _import(name: str) -> Any:
@@ -147,9 +139,7 @@ class _Ways:
         loop(1, *arguments)  # compiles it
 
         def timer(count: int) -> tuple[int, float]:
-            start = time.perf_counter()
-            loop(count, *arguments)
-            return count, time.perf_counter() - start
+            return count, timeit.timeit(lambda: loop(count, *arguments), number=1)
 
         return timer
 
@@ -164,10 +154,7 @@ class _Ways:
 
         def timer(count: int) -> tuple[int, float]:
             turns = max(count // size, 1)
-            start = time.perf_counter()
-            for _ in range(turns):
-                made(*arrays, out)
-            return turns * size, time.perf_counter() - start
+            return turns * size, timeit.timeit(lambda: made(*arrays, out), number=turns)
 
         return timer
 
