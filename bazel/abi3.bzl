@@ -1,7 +1,8 @@
 """Extension modules for CPython's limited API: one binary for 3.12 and everything after it."""
 
 load("@python//:version.bzl", "PYTHON_GIL_DISABLED", "PYTHON_MINOR")
-load("//bazel:defs.bzl", "C_COPTS", "standards_test")
+load("//bazel:defs.bzl", "C_COPTS")
+load("//bazel:tests.bzl", "standards_test")
 
 # The limited API of 3.12, which free-threaded builds have not; and abi3t (PEP 803), for 3.15 and
 # later with and without the GIL.
@@ -81,13 +82,12 @@ def with_abi3(names, abi = "abi3"):
     """`names` where PYTHON_BIN has this ABI, else nothing."""
     return names if _IS_THERE[abi] else []
 
-def abi3_standards_test(name, c_src, cxx_src, deps, abi = "abi3"):
+def abi3_standards_test(name, src, deps, abi = "abi3"):
     """standards_test with the limited API, where PYTHON_BIN has it."""
     if _IS_THERE[abi]:
         standards_test(
             name = name,
-            c_src = c_src,
-            cxx_src = cxx_src,
+            src = src,
             copts = [_OPTIONS[abi]],
             deps = deps,
         )

@@ -30,7 +30,7 @@ def table_below(heading, text):
 def is_target(package, name):
     text = (ROOT / package / "BUILD").read_text(encoding="utf-8")
     # Its name, or what a list of names adds to.
-    ends = re.findall(r'name = name \+ "(\w+)"', text)
+    ends = re.findall(r'\bname \+ "(\w+)"', text)
     return '"%s"' % name in text or any(
         name.endswith(end) and '"%s"' % name[:-len(end)] in text for end in ends)
 
@@ -72,7 +72,7 @@ class TheTable(unittest.TestCase):
         if (program, arguments[0]) == ("bazel", "test"):
             package, _, name = arguments[1].removeprefix("//").partition(":")
             if package.endswith("/..."):
-                package, name = package[:-len("/...")], "//bazel:defs.bzl"
+                package, name = package[:-len("/...")], "//bazel:tests.bzl"
             self.assertTrue(is_target(package, name))
         elif program == "pytest":
             self.assertTrue((ROOT / arguments[0]).exists())
