@@ -1,27 +1,29 @@
 """A library for each header, with what it is made of; and headers as files."""
 
-def header_library(name, folder = None, without = [], hdrs = [], deps = [], **kwargs):
-    """The header <name>.h if there is one, with a folder and others that only it includes.
+def header_library(name, folder = None, without = [], hdrs = [], srcs = [], deps = [], **kwargs):
+    """The header <name>.h if there is one, with a folder and others that it includes.
 
     A library for each header keeps tests in the cache that do not include what changed. tests/layout
-    checks that deps are what the headers include; it reads the literals of the call.
+    checks that deps are what the headers include, and hdrs what other targets do; it reads the literals
+    of the call.
 
     Args:
       name: the target's name.
       folder: whose headers belong to it.
       without: names of headers in the folder that have another target.
-      hdrs: more headers.
+      hdrs: headers besides <name>.h that other targets include.
+      srcs: headers outside the folder that only this target includes.
       deps: the targets of what the headers include.
       **kwargs: for cc_library.
     """
-    patterns = [name + ".h"] + ([folder + "/*.h"] if folder else [])
+    inside = native.glob(
+        [folder + "/*.h"],
+        exclude = hdrs + ["%s/%s" % (folder, file) for file in without],
+    ) if folder else []
     native.cc_library(
         name = name,
-        hdrs = hdrs + native.glob(
-            patterns,
-            allow_empty = True,
-            exclude = ["%s/%s" % (folder, file) for file in without],
-        ),
+        srcs = srcs + inside,
+        hdrs = hdrs + native.glob([name + ".h"], allow_empty = True),
         deps = deps,
         **kwargs
     )

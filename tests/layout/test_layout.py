@@ -76,13 +76,13 @@ def sources(*folders):
 
 
 def header_libraries(folder):
-    """(label, headers, deps) of each header_library in the folder's BUILD, see bazel/headers.bzl."""
+    """(label, headers, deps, hdrs) of each header_library in the folder's BUILD, see bazel/headers.bzl."""
     with open(os.path.join(ROOT, folder, "BUILD"), encoding="utf-8") as file:
         calls = [each.value for each in ast.parse(file.read()).body if isinstance(each, ast.Expr)
                  and isinstance(each.value, ast.Call) and each.value.func.id == "header_library"]
     for call in calls:
         said = {each.arg: ast.literal_eval(each.value) for each in call.keywords}
-        names = set(said.get("hdrs", ()))
+        names = {*said.get("hdrs", ()), *said.get("srcs", ())}
         if os.path.exists(os.path.join(ROOT, folder, said["name"] + ".h")):
             names.add(said["name"] + ".h")
         if "folder" in said:
@@ -90,7 +90,8 @@ def header_libraries(folder):
             inside = {os.path.basename(path) for path in glob.glob(os.path.join(within, "*.h"))}
             names |= {said["folder"] + "/" + name for name in inside - set(said.get("without", ()))}
         yield ("//%s:%s" % (folder, said["name"]), {folder + "/" + name for name in names},
-               ["//" + folder + dep if dep.startswith(":") else dep for dep in said.get("deps", ())])
+               ["//" + folder + dep if dep.startswith(":") else dep for dep in said.get("deps", ())],
+               [folder + "/" + name for name in said.get("hdrs", ())])
 
 
 def room_of(path):
@@ -158,25 +159,34 @@ class Layout(unittest.TestCase):
 
     def test_each_public_header_has_a_target_of_its_name(self):
         libraries = [each for folder in ("core", "typedcall") for each in header_libraries(folder)]
-        owners = collections.Counter(path for _, headers, _ in libraries for path in headers)
+        owners = collections.Counter(path for _, headers, _, _ in libraries for path in headers)
         self.assertEqual([path for path, count in owners.items() if count > 1], [])
         headers = {path for path, _ in sources("core", "typedcall") if path.endswith(".h")}
         missing = {path for path in headers - set(owners) if not path.startswith("typedcall/python/")}
         self.assertEqual(missing, set())
         self.assertEqual(set(owners) - headers, set())
-        named = {label[2:].replace(":", "/") + ".h" for label, _, _ in libraries}
+        named = {label[2:].replace(":", "/") + ".h" for label, *_ in libraries}
         self.assertEqual({path for path in headers if path.count("/") == 1} - named, set())
 
     def test_targets_depend_on_what_their_headers_include(self):
         libraries = [each for folder in ("core", "typedcall") for each in header_libraries(folder)]
-        owner = {path: label for label, headers, _ in libraries for path in headers}
+        owner = {path: label for label, headers, _, _ in libraries for path in headers}
         texts = dict(sources("core", "typedcall"))
-        for label, headers, deps in libraries:
+        for label, headers, deps, _ in libraries:
             with self.subTest(label):
                 included = {owner[target] for path in headers for target in INCLUDE.findall(texts[path])}
                 included |= {SYSTEM_TARGETS[name] for path in headers
                              for name in SYSTEM_INCLUDE.findall(texts[path])}
                 self.assertEqual(sorted(deps), sorted(included - {label}))
+
+    def test_what_is_inside_is_public_where_other_targets_include_it(self):
+        libraries = [each for folder in ("core", "typedcall") for each in header_libraries(folder)]
+        owner = {path: label for label, headers, _, _ in libraries for path in headers}
+        public = {target for path, text in sources("core", "typedcall", "tests", "bench", "examples")
+                  if not path.startswith("typedcall/python/")
+                  for target in INCLUDE.findall(text) if owner[target] != owner.get(path)}
+        self.assertEqual(sorted(path for *_, hdrs in libraries for path in hdrs),
+                         sorted(path for path in public if path.count("/") > 1))
 
     def test_tests_depend_on_headers_not_on_all(self):
         for folder in ("tests", "bench"):
