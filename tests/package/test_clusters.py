@@ -64,9 +64,6 @@ class Functions(cluster_support.Processes):
             pickle.dumps(typedcall.resolve(functions.half, "d->d"), 2)) if operation.name == "GLOBAL"]
         self.assertEqual(names, ["typedcall._pickles read", "typedcall._pickles _resolve_again",
                                  "typedcall._pickles Provider"])
-        cache = importlib.import_module("typedcall.numba.cache")
-        self.assertEqual([each.__module__ + " " + each.__name__ for each in (cache.Symbol, cache.type_again)],
-                         ["typedcall._numba_cache Symbol", "typedcall._numba_cache type_again"])
         again = importlib.import_module("typedcall.to_numpy")._ufunc_again
         self.assertEqual((again.__module__, again.__name__), ("typedcall.to_numpy", "_ufunc_again"))
 

@@ -10,9 +10,9 @@ import unittest.mock
 import adapter_support
 import support
 from numba_cache_support import ALL, EXPECTED, KERNELS, PROVIDER, Cache
-from typedcall.numba import cache
 
 numba = adapter_support.library("numba")
+from typedcall.numba import cache
 
 
 class NextProcess(Cache):
@@ -147,6 +147,13 @@ print_all([first, other.bare(6.0), other.outer(6.0), bare(6.0)])
 """
         for _ in range(3):
             self.assertEqual(self.run_program(lines)["results"], [[4.0, 8.0], 3.0, 6.0, 4.0])
+
+
+class Names(unittest.TestCase):
+    def test_in_what_is_kept_they_stay(self):
+        # Other versions of the package read them.
+        self.assertEqual([each.__module__ + " " + each.__name__ for each in (cache.Symbol, cache.type_again)],
+                         ["typedcall._numba_cache Symbol", "typedcall._numba_cache type_again"])
 
 
 class Digest(unittest.TestCase):
