@@ -31,10 +31,11 @@ class _Unavailable(Exception):
 
 
 def _python_loop(function: Any, arguments: tuple[Any, ...]) -> Timer:
-    """A loop as people write it, with the arguments in local variables."""
+    """A loop as people write it, with the arguments in local variables, and garbage collection, which timeit turns off."""
     names = ", ".join(f"a{i}" for i in range(len(arguments)))
     given = {"given": (function, arguments)}
-    timer = timeit.Timer(f"function({names})", f"function, [{names}] = given", globals=given)
+    timer = timeit.Timer(
+        f"function({names})", f"import gc; gc.enable(); function, [{names}] = given", globals=given)
     return lambda count: (count, timer.timeit(count))
 
 
