@@ -60,6 +60,7 @@ TYPEDCALL_RARE inline void set_missing_error() {
   }
 }
 
+#ifndef PYPY_VERSION  // whose headers do not declare PyErr_SetInterrupt() from Python 3.11 on
 /// Clears the pending exception. True if it was an interrupt, which is not lost: Python raises it
 /// again. GIL: held.
 TYPEDCALL_RARE inline bool clear_exception() {
@@ -68,6 +69,7 @@ TYPEDCALL_RARE inline bool clear_exception() {
   if (is_interrupt) PyErr_SetInterrupt();
   return is_interrupt;
 }
+#endif
 
 }  // namespace internal
 }  // namespace TYPEDCALL_LAYOUT
