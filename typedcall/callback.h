@@ -105,6 +105,7 @@ struct parameter_roles {
 };
 
 }  // namespace internal
+
 template <class Shape, class Signature>
 class callback;
 

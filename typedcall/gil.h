@@ -140,7 +140,7 @@ inline void restore_thread(PyThreadState *thread) {
 }
 
 /// Runs `call` without the GIL, which this thread has if `has_gil` says so, and gives what it
-/// gives. `call` gets the thread state to restore, if there is one.
+/// gives. `call` gets the thread state to restore, if there is one, and throws nothing.
 template <class Call>
 TYPEDCALL_IN_LINE inline auto run_without_gil(const Call &call, bool has_gil = true) {
   PyThreadState *const thread = has_gil ? PyEval_SaveThread() : nullptr;

@@ -72,6 +72,7 @@ struct falling_back_function<function, R (*)(A...)> {
     }
   }
 };
+
 template <auto function, class R, class... A>
 struct falling_back_function<function, R (*)(A...) noexcept>
     : falling_back_function<function, R (*)(A...)> {};

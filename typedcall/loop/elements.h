@@ -27,8 +27,8 @@ struct element_type {
   using type = T;
 };
 
-/// Returns body(element_type<T>()) for the C type of a value; a typed pointer is a `void *`. Of no
-/// type it is what a default is.
+/// Returns body(element_type<T>()) for the C type of a value; a typed pointer is a `void *`. "v"
+/// has no values: the result is 0, false or null.
 template <class Body>
 TYPEDCALL_IN_LINE inline auto with_element_type(PyNativeType type, const Body &body) {
   switch (type.is_pointer != 0 ? static_cast<int>(PyNativeType_POINTER) : type.code) {
@@ -116,7 +116,7 @@ struct element_plan {
   bool has_buffers() const {
     return any_input([](PyNativeType type) { return PyNativeType_IsBuffer(type) != 0; });
   }
-  /// Also buffers.
+  /// Buffers count, too.
   bool has_typed_pointers() const {
     return any_input([](PyNativeType type) { return type.is_pointer != 0; });
   }

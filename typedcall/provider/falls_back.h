@@ -176,6 +176,7 @@ struct otherwise_or_error<otherwise_is<Slow>> {
   using type = with_otherwise<Slow>;
 };
 
+/// With a value.
 template <auto Function, class Slow, way_back Way, class Value, class... A>
 struct TYPEDCALL_HIDDEN fallback_functions<Function, Slow, Way, Value, type_list<A...>> {
   using otherwise = typename otherwise_or_error<Slow>::type;

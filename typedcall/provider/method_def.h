@@ -146,7 +146,7 @@ struct def_shape {
   int pypy_ret_type;                          ///< the same
   bool speaks_pypy;                           ///< the same
   argument_type direct;                       ///< for a direct vectorcall (provider.h)
-  const char *const *names = nullptr;         ///< of the parameters, and null
+  const char *const *names = nullptr;         ///< of the parameters, then null; null: none
   void (*spell)(parameter_text *) = nullptr;  ///< null if the parameters have no names
   std::size_t count = 1;                      ///< of overloads
   std::size_t entries = 1;      ///< overloads, and what takes fewer arguments (defaults.h)

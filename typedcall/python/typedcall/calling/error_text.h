@@ -11,8 +11,9 @@
 
 namespace typedcall::python {
 
-/// Of the pending exception, which stays for internal::clear_exception(): not before PyObject_Str,
-/// which looks for signals. Made, asked and destroyed with the GIL.
+/// Of the pending exception, which the caller clears afterwards: an interrupt that
+/// internal::clear_exception() sends again would be taken by PyObject_Str, which looks for signals.
+/// Made, asked and destroyed with the GIL.
 class error_text {
  public:
   __attribute__((noinline, cold)) error_text() {
