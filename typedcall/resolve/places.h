@@ -11,6 +11,7 @@
 // The C headers come first: they want Python.h ahead of all standard headers.
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "typedcall/namespace.h"
@@ -35,6 +36,7 @@ inline const char *describe(place where) {
       "native-callable slot",       "METH_TYPED with header", "METH_TYPED, PyPy's layout",
       "side table, by PyMethodDef", "side table, by object",  "sibling symbol",
   };
+  static_assert(std::size(words) == static_cast<unsigned>(place::sibling_symbol) + 1);
   return words[static_cast<unsigned>(where)];
 }
 
